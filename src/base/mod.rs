@@ -1,0 +1,1 @@
+//! Text, redaction, time and seeds: what every module may use, and what knows no module.

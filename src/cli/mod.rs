@@ -1,0 +1,1 @@
+//! Arguments, one file per verb, exit codes: the only module that prints or exits.

@@ -1,0 +1,1 @@
+//! Thresholds held against a summary: the decision and the exit code.

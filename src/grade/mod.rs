@@ -1,0 +1,1 @@
+//! Output to grade. Knows nothing of targets.

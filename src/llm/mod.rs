@@ -1,0 +1,1 @@
+//! Talking to model APIs. Used by model targets and by judges.

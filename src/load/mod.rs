@@ -1,0 +1,1 @@
+//! Files to a plan: YAML with positions, `$ref`, schema checks, lints, datasets.

@@ -1,0 +1,1 @@
+//! Pure comparers: text, patterns, numbers, values, structures.

@@ -1,0 +1,160 @@
+//! What happens in a run. The journal is a list of these, and every report is a fold over them.
+//!
+//! Enums here are externally tagged: internally tagged ones would buffer numbers and lose their digits.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::grade::{Output, Verdict};
+use super::grader::GraderType;
+use super::outcome::Cause;
+use super::plan::{EvalInfo, GateSpec, ReportFormat};
+
+/// The version of the journal's format; a reader refuses a higher one.
+pub const JOURNAL_VERSION: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    RunStarted(Box<RunStarted>),
+    /// One per eval, in the plan's order, before the first sample.
+    EvalPlanned(EvalPlanned),
+    /// The cases of an eval, in chunks, in the plan's order.
+    CasesPlanned(CasesPlanned),
+    SampleFinished(Box<SampleFinished>),
+    /// A sample that will not run in this session.
+    SampleSkipped(SampleSkipped),
+    /// The last event of a session that ended by itself, also when it was cancelled.
+    RunFinished(RunFinished),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    pub journal_version: u32,
+    pub run_id: String,
+    /// RFC 3339, UTC.
+    pub timestamp: String,
+    pub harness_version: String,
+    pub suite_name: String,
+    pub suite_version: Option<String>,
+    pub suite_description: Option<String>,
+    pub suite_path: PathBuf,
+    pub environment: Environment,
+    pub gate: GateSpec,
+    pub ks: Vec<u32>,
+    pub seed: u64,
+    pub formats: Vec<ReportFormat>,
+    pub include_details: bool,
+    /// The filters in words, when the run was not the whole suite.
+    pub filters: Vec<String>,
+}
+
+/// Where and against what a run took place.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Environment {
+    pub target: String,
+    pub target_type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<GitState>,
+    /// Absent when no grader ran code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxState>,
+    pub os: String,
+    pub arch: String,
+    pub cpus: usize,
+    /// Versions of the interpreters that ran code, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub interpreters: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct GitState {
+    pub commit: String,
+    pub dirty: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SandboxState {
+    /// `userns`, `rootns`, or `none`.
+    pub tier: String,
+    /// False when code ran, or may have run, without isolation.
+    pub enforced: bool,
+    /// What the tier does not give, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvalPlanned {
+    pub eval: EvalInfo,
+    pub cases: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CasesPlanned {
+    pub eval: String,
+    pub cases: Vec<CasePlanned>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CasePlanned {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub samples: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Value>,
+    pub graders: Vec<GraderType>,
+    pub input_hash: String,
+    pub grading_hash: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SampleFinished {
+    pub eval: String,
+    pub case: String,
+    /// From 0.
+    pub sample: u32,
+    /// At least one; the last one is what counts for the case, the first one for pass@k and pass^k.
+    pub attempts: Vec<Attempt>,
+    /// RFC 3339, UTC.
+    pub finished_at: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Absent when the target gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
+    /// What the graders saw, when extraction changed the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extracted: Option<Value>,
+    pub verdict: Verdict,
+    /// Wall time of the target's call, milliseconds; absent when there was none (recorded outputs).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<f64>,
+    /// Wall time of the whole attempt, milliseconds.
+    pub duration_ms: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SampleSkipped {
+    pub eval: String,
+    pub case: String,
+    pub sample: u32,
+    pub cause: Cause,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// RFC 3339, UTC.
+    pub timestamp: String,
+    pub duration_seconds: f64,
+    /// True when a person or a signal ended the run early.
+    pub interrupted: bool,
+}

@@ -1,0 +1,360 @@
+//! Graders with everything that they need: expectations and settings are merged, defaults are filled in.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The graders of a case and how their verdicts become one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grading {
+    /// At least one.
+    pub graders: Vec<Grader>,
+    pub combine: Combine,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Combine {
+    #[default]
+    All,
+    Any,
+    /// Weighted mean of the scores against a threshold in [0, 1].
+    Weighted {
+        pass_threshold: f64,
+    },
+    AtLeast {
+        n: usize,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grader {
+    /// Its name under `graders:`, when it has one.
+    pub name: Option<String>,
+    /// For `combine: weighted`; finite and at least 0.
+    pub weight: f64,
+    /// Turns passed into failed and failed into passed; errored and pending stay what they are.
+    pub negate: bool,
+    /// True when the method was inferred from the expectation.
+    pub inferred: bool,
+    pub kind: GraderKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GraderKind {
+    Code(CodeGrader),
+    /// A model as judge: its settings as written.
+    Model {
+        config: Value,
+        expected: Option<Value>,
+    },
+    /// People: their settings as written.
+    Human {
+        config: Value,
+        expected: Option<Value>,
+    },
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum GraderType {
+    Code,
+    Model,
+    Human,
+}
+
+impl GraderKind {
+    pub fn grader_type(&self) -> GraderType {
+        match self {
+            GraderKind::Code(_) => GraderType::Code,
+            GraderKind::Model { .. } => GraderType::Model,
+            GraderKind::Human { .. } => GraderType::Human,
+        }
+    }
+
+    /// The method of a code grader, else the type's name.
+    pub fn method(&self) -> &'static str {
+        match self {
+            GraderKind::Code(c) => c.method(),
+            GraderKind::Model { .. } => "model",
+            GraderKind::Human { .. } => "human",
+        }
+    }
+}
+
+/// Graders that decide by code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodeGrader {
+    ExactMatch {
+        /// The expected value and its alternatives; one must match. Texts are compared as texts after the steps below;
+        /// when both sides are JSON values that are not texts, by value.
+        any_of: Vec<Value>,
+        case_sensitive: bool,
+        trim_whitespace: bool,
+        normalize_newlines: bool,
+    },
+    Contains {
+        must_include: Vec<String>,
+        must_not_include: Vec<String>,
+        case_sensitive: bool,
+    },
+    Regex {
+        /// One must match (or, with `must_match: false`, none may).
+        patterns: Vec<String>,
+        flags: RegexFlags,
+        must_match: bool,
+        /// Groups whose text goes into the details; a name, or the group's number.
+        capture_groups: Vec<String>,
+    },
+    Numeric {
+        /// The expected value and its alternatives.
+        any_of: Vec<Value>,
+        absolute: Option<f64>,
+        relative: Option<f64>,
+        min: Option<f64>,
+        max: Option<f64>,
+    },
+    Json {
+        /// The value that the output's JSON must equal, if any, and its alternatives.
+        any_of: Vec<Value>,
+        /// A JSON Schema that the output's JSON must match.
+        schema: Option<Value>,
+    },
+    StructuralMatch(Structural),
+    FunctionOutput(FunctionOutput),
+    CodeExecution(CodeExecution),
+    Command(CommandGrader),
+}
+
+impl CodeGrader {
+    pub fn method(&self) -> &'static str {
+        match self {
+            CodeGrader::ExactMatch { .. } => "exact_match",
+            CodeGrader::Contains { .. } => "contains",
+            CodeGrader::Regex { .. } => "regex",
+            CodeGrader::Numeric { .. } => "numeric",
+            CodeGrader::Json { .. } => "json",
+            CodeGrader::StructuralMatch(_) => "structural_match",
+            CodeGrader::FunctionOutput(_) => "function_output",
+            CodeGrader::CodeExecution(_) => "code_execution",
+            CodeGrader::Command(_) => "command",
+        }
+    }
+
+    /// True when the grader runs the candidate's code.
+    pub fn runs_candidate(&self) -> bool {
+        matches!(self, CodeGrader::FunctionOutput(_) | CodeGrader::CodeExecution(_))
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegexFlags {
+    pub ignorecase: bool,
+    pub multiline: bool,
+    pub dotall: bool,
+    pub verbose: bool,
+}
+
+/// Comparison of a JSON output with a known-good one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Structural {
+    /// Texts of the form `{{any_uuid}}` are matchers.
+    pub expected: Value,
+    pub allow_additional_fields: bool,
+    pub allow_field_reordering: bool,
+    /// Paths such as `users.*.id` that are left out; they may be absent.
+    pub ignore_fields: Vec<String>,
+    /// Paths that must exist and may hold anything.
+    pub ignore_values: Vec<String>,
+    /// Paths that must exist.
+    pub require_keys: Vec<String>,
+    /// Allowed deviation of numbers, by path (`""` for all).
+    pub tolerance: BTreeMap<String, Tolerance>,
+}
+
+/// How far a number may be from the expected one; the bounds are inclusive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tolerance {
+    pub absolute: Option<f64>,
+    /// Share of the expected value's magnitude.
+    pub relative: Option<f64>,
+    /// Lowest allowed `actual - expected`.
+    pub min_delta: Option<f64>,
+    /// Highest allowed `actual - expected`.
+    pub max_delta: Option<f64>,
+}
+
+/// Which interpreter runs a candidate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Executor {
+    #[default]
+    Python,
+}
+
+/// Limits of one candidate program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeLimits {
+    pub wall: Duration,
+    pub memory_mb: u64,
+    /// Bytes of stdout and of stderr that are kept, each.
+    pub output_bytes: u64,
+}
+
+impl Default for CodeLimits {
+    fn default() -> Self {
+        CodeLimits { wall: Duration::from_secs(10), memory_mb: 256, output_bytes: 1 << 20 }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FunctionOutput {
+    pub executor: Executor,
+    pub function_name: String,
+    /// At least one.
+    pub cases: Vec<FunctionCase>,
+    pub timeout_per_case: Duration,
+    pub limits: CodeLimits,
+    pub sandbox: bool,
+}
+
+/// One call of the candidate's function. Values are as read from YAML or JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FunctionCase {
+    pub args: Vec<Value>,
+    pub kwargs: BTreeMap<String, Value>,
+    pub expected: Expectation,
+    pub comparator: Comparator,
+    /// For `comparator: approx`.
+    pub tolerance: Option<Tolerance>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expectation {
+    Value(Value),
+    /// The call must raise an exception of this type (or a subclass).
+    Raises(String),
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparator {
+    #[default]
+    Equals,
+    NotEquals,
+    /// Numbers within a tolerance (1e-9 relative unless said), at any depth.
+    Approx,
+    Contains,
+    Regex,
+    /// Lists as multisets.
+    Unordered,
+}
+
+/// A candidate's code run against tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CodeExecution {
+    pub executor: Executor,
+    /// Text before the output's code (HumanEval's prompt), empty if none.
+    pub prefix: String,
+    pub tests: Tests,
+    /// Runs before the tests: imports and set-up code.
+    pub setup: String,
+    /// The function that is tested, if the tests name one.
+    pub entry_point: Option<String>,
+    pub limits: CodeLimits,
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tests {
+    /// Program text that defines `check(candidate)`; the harness calls it with the entry point.
+    Check { code: String },
+    /// Assert statements, in order.
+    Asserts { asserts: Vec<String> },
+    /// A whole program's stdout is compared, given stdin.
+    Stdio { cases: Vec<StdioCase> },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StdioCase {
+    pub stdin: String,
+    pub stdout: String,
+}
+
+/// The author's own program as grader: it reads the output on stdin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandGrader {
+    pub argv: Vec<String>,
+    pub dir: PathBuf,
+    pub env: Vec<String>,
+    pub timeout: Duration,
+    /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is `{"passed": bool, "score": 0..1, "reason": text}`.
+    pub verdict: CommandVerdict,
+    pub expected: Option<Value>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandVerdict {
+    #[default]
+    ExitCode,
+    Json,
+}
+
+/// One step from the target's output to what is graded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extract {
+    Trim,
+    /// A Markdown code fence, optionally of one language.
+    CodeBlock {
+        language: Option<String>,
+        which: Which,
+    },
+    /// The output's JSON: whole, in a fence, or embedded in text.
+    Json {
+        mode: JsonMode,
+    },
+    Regex {
+        pattern: String,
+        flags: RegexFlags,
+        group: String,
+        which: Which,
+    },
+    /// RFC 9535.
+    JsonPath {
+        path: String,
+    },
+    /// The text after the last occurrence of a marker.
+    AfterLast {
+        marker: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Which {
+    First,
+    #[default]
+    Last,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JsonMode {
+    /// Whole, then fenced, then embedded.
+    #[default]
+    Any,
+    Whole,
+    Fenced,
+    Embedded,
+}

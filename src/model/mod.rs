@@ -1,0 +1,17 @@
+//! Plans, outcomes, grades, events and summaries: plain data that the modules hand to each other.
+
+mod event;
+mod grade;
+mod grader;
+mod outcome;
+mod plan;
+mod summary;
+mod target;
+
+pub use event::*;
+pub use grade::*;
+pub use grader::*;
+pub use outcome::*;
+pub use plan::*;
+pub use summary::*;
+pub use target::*;

@@ -1,0 +1,244 @@
+//! What a run will do, resolved: nothing here remembers which file shape it came from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::grader::{Extract, Grading};
+use super::target::Target;
+
+/// A suite, ready to run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub suite: SuiteInfo,
+    /// The name under `targets:` (or the kind, for a lone `target:`); reports show it.
+    pub target_name: String,
+    /// `None` when the suite names no target: `list` and `validate` accept that, `run` does not.
+    pub target: Option<Target>,
+    pub evals: Vec<Arc<Eval>>,
+    pub settings: Settings,
+    pub gate: GateSpec,
+    pub reporting: Reporting,
+    /// Values of the `env:` names that the suite may read, to be redacted from all that is written.
+    pub secrets: Vec<String>,
+}
+
+/// Who the suite is and where it lies.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+pub struct SuiteInfo {
+    pub name: String,
+    pub version: Option<String>,
+    pub description: Option<String>,
+    /// The suite file, as given on the command line.
+    pub path: PathBuf,
+    /// The folder of the suite file: where commands run, and what relative paths of the suite start from. Absolute.
+    pub dir: PathBuf,
+    /// The nearest ancestor with a `.git`, else `dir`. Absolute.
+    pub root: PathBuf,
+}
+
+/// How a plan is run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Samples that may be in flight at once, at least 1. `parallel_execution: false` makes it 1.
+    pub max_workers: usize,
+    /// The k of pass@k and pass^k that are reported, ascending and without repeats; 1 is always among them.
+    pub ks: Vec<u32>,
+    /// Seed of the bootstrap, so that the same journal gives the same interval.
+    pub seed: u64,
+    pub timeout_global: Option<Duration>,
+    /// Further attempts at a sample whose grade failed, when its case does not say.
+    pub retry_failed: u32,
+    /// Stop starting samples after this many failed ones.
+    pub max_fail: Option<usize>,
+    pub allow_unsandboxed: bool,
+}
+
+/// What is written when the run ends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reporting {
+    pub formats: Vec<ReportFormat>,
+    /// Absolute.
+    pub output_dir: PathBuf,
+    pub include_details: bool,
+    pub notify_on_failure: bool,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportFormat {
+    Terminal,
+    Json,
+    Markdown,
+    Html,
+    Junit,
+}
+
+/// Thresholds and what a regression may cost.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GateSpec {
+    pub thresholds: Vec<Threshold>,
+    /// Failed regression evals (not of criticality `critical`) that the gate forgives.
+    pub max_regressions: Option<u32>,
+}
+
+/// One demand on a metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// A metric's canonical name, such as `pass_at_1`, `pass_rate` or `latency_p95_ms`.
+    pub metric: String,
+    pub bound: Bound,
+    pub value: f64,
+    /// What is held against `value`.
+    pub on: Figure,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    Min,
+    Max,
+}
+
+/// The figure of an estimate that a threshold looks at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    #[default]
+    Value,
+    /// The lower end of the 95 % interval: the claim holds even if this run was lucky.
+    CiLower,
+    CiUpper,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum EvalType {
+    Capability,
+    Regression,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Criticality {
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Difficulty {
+    Easy,
+    Medium,
+    Hard,
+}
+
+/// What a reader of a report is told of an eval; it is journalled whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvalInfo {
+    pub id: String,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: EvalType,
+    pub category: Option<String>,
+    pub tags: Vec<String>,
+    /// Finite and at least 0.
+    pub weight: f64,
+    pub difficulty: Option<Difficulty>,
+    pub criticality: Option<Criticality>,
+    /// Share of a case's samples that must pass, in (0, 1].
+    pub pass_rate_threshold: f64,
+    /// Mean score of the cases at which the eval passes even though cases failed, in [0, 1].
+    pub score_threshold: Option<f64>,
+}
+
+/// One capability or regression definition.
+#[derive(Debug, Clone)]
+pub struct Eval {
+    pub info: EvalInfo,
+    /// `false`: its samples run one after the other.
+    pub parallel: bool,
+    pub cases: Vec<Arc<Case>>,
+}
+
+/// One input with its expectation and its graders.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub id: String,
+    pub name: Option<String>,
+    pub input: Input,
+    pub grading: Grading,
+    /// Steps that turn the target's output into what is graded, in order.
+    pub extract: Vec<Extract>,
+    /// Independent samples, at least 1.
+    pub samples: u32,
+    /// Wall time of one target call.
+    pub timeout: Duration,
+    /// Further attempts after a failed grade; `None` asks `Settings::retry_failed`.
+    pub retries: Option<u32>,
+    /// A slower answer fails with cause `threshold`.
+    pub max_latency: Option<Duration>,
+    /// A regression's own execution, which takes the place of the suite's target.
+    pub target: Option<Target>,
+    /// What was expected, for reports; not used to grade.
+    pub expected: Option<Value>,
+    pub tags: Vec<String>,
+    pub difficulty: Option<Difficulty>,
+    /// SHA-256 (hex) over the input and what the target is given: a changed one can't be resumed.
+    pub input_hash: String,
+    /// SHA-256 (hex) over grading and extraction: a changed one asks for `regrade`.
+    pub grading_hash: String,
+    /// Where the case was written, as `file:line:column`.
+    pub origin: String,
+}
+
+/// What the target is given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    Prompt {
+        text: String,
+        context: Option<Value>,
+    },
+    /// A file whose content is the input; `path` is absolute and inside the project.
+    File {
+        path: PathBuf,
+        context: Option<Value>,
+    },
+    ApiCall {
+        method: String,
+        endpoint: String,
+        headers: BTreeMap<String, String>,
+        body: Option<Value>,
+    },
+    Messages {
+        messages: Vec<Message>,
+        context: Option<Value>,
+    },
+    /// A regression's free-form input.
+    Data {
+        value: Value,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Message {
+    pub role: String,
+    pub content: String,
+}

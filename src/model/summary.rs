@@ -1,0 +1,262 @@
+//! What a run amounts to. The JSON report is this, serialised.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::event::Environment;
+use super::grade::{Grade, Usage};
+use super::outcome::{Cause, Outcome};
+use super::plan::{Bound, Criticality, Difficulty, EvalType, Figure};
+
+/// The root of `run-<time>.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportFile {
+    pub eval_report: Summary,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    pub metadata: Metadata,
+    pub summary: Totals,
+    /// Numbers by metric name, `null` when undefined.
+    pub metrics: BTreeMap<String, Option<f64>>,
+    /// The same metrics with their intervals and reasons, by name.
+    pub estimates: BTreeMap<String, Estimate>,
+    pub gate: Gate,
+    pub evals: Vec<EvalResult>,
+    pub failures: Vec<Failure>,
+    pub recommendations: Vec<String>,
+    /// True when only samples that did not pass are listed; the journal has all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Metadata {
+    pub suite_name: String,
+    pub suite_version: Option<String>,
+    pub run_id: String,
+    /// RFC 3339, UTC.
+    pub timestamp: String,
+    pub duration_seconds: f64,
+    pub harness_version: String,
+    pub environment: Environment,
+    /// Filters in words, when the run was not the whole suite.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
+    /// True when the run was ended early.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+/// Counts of evals and of cases, and the same by several groupings.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Totals {
+    pub total_evals: usize,
+    pub passed: usize,
+    pub failed: usize,
+    pub errored: usize,
+    pub skipped: usize,
+    pub pending: usize,
+    /// passed / (passed + failed) over evals; `null` when nothing was graded.
+    pub pass_rate: Option<f64>,
+    /// Sum of weight x score over the sum of weights, over graded evals.
+    pub weighted_score: Option<f64>,
+    pub cases: Counts,
+    pub samples: Counts,
+    /// Samples that passed only on a later attempt.
+    pub flaky: usize,
+    pub by_type: BTreeMap<EvalType, Counts>,
+    pub by_category: BTreeMap<String, Counts>,
+    pub by_tag: BTreeMap<String, Counts>,
+    /// Cases by the type of their graders; a case with two types counts in both.
+    pub by_grader: BTreeMap<String, Counts>,
+    /// Samples by cause.
+    pub by_cause: BTreeMap<String, usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    pub total: usize,
+    pub passed: usize,
+    pub failed: usize,
+    pub errored: usize,
+    pub skipped: usize,
+    pub pending: usize,
+    /// passed / (passed + failed); `null` when nothing was graded.
+    pub pass_rate: Option<f64>,
+}
+
+impl Counts {
+    /// Counts one more and keeps `pass_rate` right.
+    pub fn add(&mut self, outcome: Outcome) {
+        self.total += 1;
+        match outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed => self.failed += 1,
+            Outcome::Errored => self.errored += 1,
+            Outcome::Skipped => self.skipped += 1,
+            Outcome::Pending => self.pending += 1,
+        }
+        let graded = self.passed + self.failed;
+        self.pass_rate = (graded > 0).then(|| self.passed as f64 / graded as f64);
+    }
+}
+
+/// A metric with what is known of its accuracy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
+    /// `null` when undefined.
+    pub value: Option<f64>,
+    /// Lower and upper end of the interval.
+    pub ci: Option<[f64; 2]>,
+    /// Confidence of the interval, 0.95.
+    pub level: f64,
+    /// `wilson`, `bootstrap`, `cluster_bootstrap`, or `none`.
+    pub method: String,
+    /// Cases that entered the estimate.
+    pub n_cases: usize,
+    /// The value if every errored, skipped and pending sample had failed.
+    pub worst: Option<f64>,
+    /// The value if every errored, skipped and pending sample had passed.
+    pub best: Option<f64>,
+    /// Why there is no value.
+    pub undefined: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    Pass,
+    Fail,
+    Incomplete,
+    Pending,
+}
+
+impl Decision {
+    pub fn name(self) -> &'static str {
+        match self {
+            Decision::Pass => "pass",
+            Decision::Fail => "fail",
+            Decision::Incomplete => "incomplete",
+            Decision::Pending => "pending",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gate {
+    pub decision: Decision,
+    /// 0, 1, 3, 4 or 130, as documented.
+    pub exit_code: u8,
+    pub thresholds: Vec<ThresholdResult>,
+    /// Why, in sentences; empty when the gate passed without remarks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThresholdResult {
+    pub metric: String,
+    /// `null` when undefined.
+    pub value: Option<f64>,
+    pub bound: Bound,
+    pub threshold: f64,
+    pub on: Figure,
+    /// `pass`, `fail`, or `incomplete` (the samples that are not graded could decide either way), or `pending`.
+    pub status: Decision,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EvalResult {
+    pub id: String,
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: EvalType,
+    pub category: Option<String>,
+    pub tags: Vec<String>,
+    pub weight: f64,
+    pub difficulty: Option<Difficulty>,
+    pub criticality: Option<Criticality>,
+    pub outcome: Outcome,
+    /// Mean score of the graded cases, in [0, 1].
+    pub score: Option<f64>,
+    pub counts: Counts,
+    pub cases: Vec<CaseResult>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseResult {
+    pub id: String,
+    pub name: Option<String>,
+    pub outcome: Outcome,
+    /// Mean score of the graded samples, in [0, 1].
+    pub score: Option<f64>,
+    /// The commonest cause among samples with the case's outcome.
+    pub cause: Option<Cause>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flaky: bool,
+    /// Samples whose first attempt passed, over samples whose first attempt was graded.
+    pub first_passes: u32,
+    pub first_graded: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<SampleResult>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SampleResult {
+    pub index: u32,
+    pub outcome: Outcome,
+    pub score: Option<f64>,
+    pub cause: Option<Cause>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Text or JSON as the target gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// What was graded, when extraction changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extracted: Option<Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grades: Vec<Grade>,
+    /// How many attempts were made; more than 1 only with retries.
+    pub attempts: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flaky: bool,
+    pub latency_ms: Option<f64>,
+    pub duration_ms: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// A sample's failure as people want to read it; errored ones are listed too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    pub eval_id: String,
+    pub case_id: String,
+    pub name: String,
+    pub outcome: Outcome,
+    pub cause: Option<Cause>,
+    pub reason: String,
+    pub expected: Option<Value>,
+    pub actual: Option<Value>,
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub details: serde_json::Map<String, Value>,
+    /// Samples of the case that ended this way.
+    pub samples: usize,
+}

@@ -1,0 +1,1 @@
+//! Phase gates: steps, triggers and the phase report.

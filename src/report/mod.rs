@@ -1,0 +1,1 @@
+//! A summary rendered as a stream of bytes: terminal, Markdown, JSON, JUnit.

@@ -1,0 +1,1 @@
+//! Human grading of what is pending.

@@ -1,0 +1,1 @@
+//! The scheduler: drives a plan, owns cancellation, writes the journal first and then tells the observers.

@@ -1,0 +1,1 @@
+//! Runs untrusted programs: isolation, limits, and results that the program cannot forge.

@@ -1,0 +1,1 @@
+//! What people write: the source of every JSON Schema under `schemas/`.

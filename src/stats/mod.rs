@@ -1,0 +1,1 @@
+//! Estimators, intervals and resampling; pure functions of counts and scores.

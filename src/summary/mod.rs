@@ -1,0 +1,1 @@
+//! Events to a summary: the only place that counts.

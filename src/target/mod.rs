@@ -1,0 +1,1 @@
+//! Case to output. Knows nothing of graders.
