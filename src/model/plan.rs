@@ -186,8 +186,9 @@ pub struct Case {
     pub grading: Grading,
     /// Steps that turn the target's output into what is graded, in order.
     pub extract: Vec<Extract>,
-    /// Independent samples, at least 1.
-    pub samples: u32,
+    /// Independent samples, at least 1; `None` when nobody said, so that the run decides (what thresholds need, what a
+    /// recording holds, else 1).
+    pub samples: Option<u32>,
     /// Wall time of one target call.
     pub timeout: Duration,
     /// Further attempts after a failed grade; `None` asks `Settings::retry_failed`.
