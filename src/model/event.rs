@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::grade::{Output, Verdict};
-use super::grader::GraderType;
 use super::outcome::Cause;
-use super::plan::{EvalInfo, GateSpec, ReportFormat};
+use super::plan::{EvalInfo, GateSpec};
+use crate::spec::words::{GraderType, ReportFormat};
 
 /// The version of the journal's format; a reader refuses a higher one.
 pub const JOURNAL_VERSION: u32 = 1;

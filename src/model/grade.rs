@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::grader::GraderType;
 use super::outcome::{Cause, Outcome};
+use crate::spec::words::GraderType;
 
 /// What a target returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,6 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::spec::words::{CommandVerdict, Comparator, Executor, GraderType, JsonMode, Which};
+
 /// The graders of a case and how their verdicts become one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grading {
@@ -57,16 +59,6 @@ pub enum GraderKind {
         config: Value,
         expected: Option<Value>,
     },
-}
-
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum GraderType {
-    Code,
-    Model,
-    Human,
 }
 
 impl GraderKind {
@@ -191,14 +183,6 @@ pub struct Tolerance {
     pub max_delta: Option<f64>,
 }
 
-/// Which interpreter runs a candidate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Executor {
-    #[default]
-    Python,
-}
-
 /// Limits of one candidate program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeLimits {
@@ -242,20 +226,6 @@ pub enum Expectation {
     Value(Value),
     /// The call must raise an exception of this type (or a subclass).
     Raises(String),
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Comparator {
-    #[default]
-    Equals,
-    NotEquals,
-    /// Numbers within a tolerance (1e-9 relative unless said), at any depth.
-    Approx,
-    Contains,
-    Regex,
-    /// Lists as multisets.
-    Unordered,
 }
 
 /// A candidate's code run against tests.
@@ -302,14 +272,6 @@ pub struct CommandGrader {
     pub expected: Option<Value>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CommandVerdict {
-    #[default]
-    ExitCode,
-    Json,
-}
-
 /// One step from the target's output to what is graded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -338,23 +300,4 @@ pub enum Extract {
     AfterLast {
         marker: String,
     },
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Which {
-    First,
-    #[default]
-    Last,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum JsonMode {
-    /// Whole, then fenced, then embedded.
-    #[default]
-    Any,
-    Whole,
-    Fenced,
-    Embedded,
 }

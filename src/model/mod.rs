@@ -15,3 +15,5 @@ pub use outcome::*;
 pub use plan::*;
 pub use summary::*;
 pub use target::*;
+
+pub use crate::spec::words::*;

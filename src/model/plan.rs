@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Message, ReportFormat};
+
 use super::grader::{Extract, Grading};
 use super::target::Target;
 
@@ -68,18 +70,6 @@ pub struct Reporting {
     pub notify_on_failure: bool,
 }
 
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportFormat {
-    Terminal,
-    Json,
-    Markdown,
-    Html,
-    Junit,
-}
-
 /// Thresholds and what a regression may cost.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GateSpec {
@@ -97,54 +87,6 @@ pub struct Threshold {
     pub value: f64,
     /// What is held against `value`.
     pub on: Figure,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Bound {
-    Min,
-    Max,
-}
-
-/// The figure of an estimate that a threshold looks at.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Figure {
-    #[default]
-    Value,
-    /// The lower end of the 95 % interval: the claim holds even if this run was lucky.
-    CiLower,
-    CiUpper,
-}
-
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum EvalType {
-    Capability,
-    Regression,
-}
-
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Criticality {
-    Low,
-    Medium,
-    High,
-    Critical,
-}
-
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Difficulty {
-    Easy,
-    Medium,
-    Hard,
 }
 
 /// What a reader of a report is told of an eval; it is journalled whole.
@@ -236,10 +178,4 @@ pub enum Input {
     Data {
         value: Value,
     },
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Message {
-    pub role: String,
-    pub content: String,
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::event::Environment;
 use super::grade::{Grade, Usage};
 use super::outcome::{Cause, Outcome};
-use super::plan::{Bound, Criticality, Difficulty, EvalType, Figure};
+use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure};
 
 /// The root of `run-<time>.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,6 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::spec::words::{OnError, OutputFormat};
+
 /// What produces an output for a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -64,23 +66,4 @@ pub struct CommandTarget {
     pub on_error: OnError,
     /// `json`: stdout must be one JSON value, which becomes the output.
     pub output: OutputFormat,
-}
-
-/// What a non-zero exit code of a command target means.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OnError {
-    /// The sample is errored: `target_failed`.
-    #[default]
-    Error,
-    /// The sample failed: the program's crash is its answer.
-    Fail,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OutputFormat {
-    #[default]
-    Text,
-    Json,
 }

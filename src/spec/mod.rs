@@ -1,1 +1,54 @@
 //! What people write: the source of every JSON Schema under `schemas/`.
+//!
+//! The types here say shapes, not semantics: a file that fits them may still be refused by a lint of `load`. Rules for
+//! these types, because numbers keep their digits (see `serde_json`'s `arbitrary_precision`): no untagged, internally
+//! tagged or flattened deserialisation by derive; [`tagged!`] writes the dispatch by hand. Other spellings of a key are
+//! told to the loader by `x-aliases` and never reach serde.
+
+pub mod words;
+
+mod baseline;
+mod eval;
+mod grader;
+mod grader_unions;
+mod phase;
+mod regression;
+mod schemas;
+mod suite;
+mod target;
+mod thresholds;
+mod unions;
+
+pub use baseline::*;
+pub use eval::*;
+pub use grader::*;
+pub use phase::*;
+pub use regression::*;
+pub use schemas::{SchemaKind, canonical};
+pub use suite::*;
+pub use target::*;
+pub use thresholds::*;
+pub use unions::*;
+
+/// Implements `Deserialize` for an enum whose branch is named by a key beside the branch's own keys.
+///
+/// The enum derives `Serialize` and `JsonSchema` with `#[serde(tag = ...)]`, so that all three agree.
+macro_rules! tagged {
+    ($name:ident by $tag:literal { $($variant:ident = $word:literal),* $(,)? }) => {
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                use serde::de::Error as _;
+                let mut map = serde_json::Map::<String, serde_json::Value>::deserialize(deserializer)?;
+                let word = map.remove($tag).ok_or_else(|| D::Error::missing_field($tag))?;
+                let word = word.as_str().ok_or_else(|| D::Error::custom(concat!("`", $tag, "` must be a text")))?;
+                match word {
+                    $($word => serde_json::from_value(serde_json::Value::Object(map))
+                        .map($name::$variant)
+                        .map_err(D::Error::custom),)*
+                    other => Err(D::Error::unknown_variant(other, &[$($word),*])),
+                }
+            }
+        }
+    };
+}
+pub(crate) use tagged;

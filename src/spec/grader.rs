@@ -1,0 +1,532 @@
+//! `grader:` blocks and `config/graders.yaml`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::words::{CommandVerdict, Comparator, Executor, GraderType, JsonMode, Which};
+use super::{NameOr, OneOrMany, RefOr, tagged};
+
+/// What judges an output.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum GraderSpec {
+    /// Decides by code.
+    Code(CodeGraderSpec),
+    /// A model decides, by a rubric.
+    Model(ModelGraderSpec),
+    /// People decide; the case is pending until they did.
+    Human(HumanGraderSpec),
+}
+
+tagged!(GraderSpec by "type" { Code = "code", Model = "model", Human = "human" });
+
+impl GraderSpec {
+    pub fn grader_type(&self) -> GraderType {
+        match self {
+            GraderSpec::Code(_) => GraderType::Code,
+            GraderSpec::Model(_) => GraderType::Model,
+            GraderSpec::Human(_) => GraderType::Human,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CodeGraderSpec {
+    /// Method and settings; a method that is not written is inferred from `expected.type` and the settings.
+    pub config: CodeConfig,
+    /// Turns the verdict round: what would pass fails, and the reverse.
+    #[serde(default)]
+    pub negate: bool,
+    /// Weight under `combine: weighted`.
+    #[schemars(range(min = 0.0))]
+    pub weight: Option<f64>,
+}
+
+/// Settings of a code grader, by method.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "method", rename_all = "snake_case")]
+#[schemars(extend("x-optional-tag" = true))]
+pub enum CodeConfig {
+    /// The output equals the expected value.
+    ExactMatch(ExactMatchSpec),
+    /// The output holds these texts and none of those.
+    Contains(ContainsSpec),
+    /// The output matches a regular expression (Python's semantics).
+    Regex(RegexSpec),
+    /// The output is a number close to the expected one.
+    Numeric(NumericSpec),
+    /// The output is JSON: valid, equal to a value, or fitting a JSON Schema.
+    Json(JsonSpec),
+    /// The output's structure equals the expected one, with matchers and ignored paths.
+    StructuralMatch(StructuralSpec),
+    /// The output's code defines a function; its results are compared.
+    FunctionOutput(FunctionOutputSpec),
+    /// The output's code is run against tests.
+    CodeExecution(CodeExecutionSpec),
+    /// A program of the author's decides.
+    Command(CommandGraderSpec),
+}
+
+tagged!(CodeConfig by "method" {
+    ExactMatch = "exact_match", Contains = "contains", Regex = "regex", Numeric = "numeric", Json = "json",
+    StructuralMatch = "structural_match", FunctionOutput = "function_output", CodeExecution = "code_execution",
+    Command = "command",
+});
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExactMatchSpec {
+    /// The expected value, when the case has no `expected`.
+    pub value: Option<Value>,
+    /// Default true.
+    pub case_sensitive: Option<bool>,
+    /// Default true.
+    pub trim_whitespace: Option<bool>,
+    /// Default true.
+    pub normalize_newlines: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContainsSpec {
+    #[serde(default)]
+    pub must_include: OneOrMany<String>,
+    #[serde(default)]
+    pub must_not_include: OneOrMany<String>,
+    /// Default true.
+    pub case_sensitive: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RegexFlag {
+    Ignorecase,
+    Multiline,
+    Dotall,
+    Verbose,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RegexSpec {
+    /// The pattern, when `expected.value` does not hold it.
+    pub pattern: Option<String>,
+    #[serde(default)]
+    pub flags: Vec<RegexFlag>,
+    /// `false`: the pattern must not match. Default true.
+    pub must_match: Option<bool>,
+    /// Names (or numbers) of groups whose text the report shows.
+    #[serde(default)]
+    pub capture_groups: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NumericSpec {
+    /// The expected number, when the case has no `expected`.
+    pub value: Option<Value>,
+    pub tolerance: Option<ToleranceSpec>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+}
+
+/// How far a number may be off; a bare number is an absolute tolerance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct ToleranceSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub absolute: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relative: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_delta: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_delta: Option<f64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JsonSpec {
+    /// The JSON that the output must equal, when the case has no `expected`.
+    pub value: Option<Value>,
+    /// A JSON Schema that the output must fit.
+    pub schema: Option<Value>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StructuralSpec {
+    /// The expected structure, when neither the case nor a baseline gives one.
+    pub value: Option<Value>,
+    /// `true` forbids additional fields and reordering of arrays. Default false.
+    #[serde(default)]
+    pub strict: bool,
+    /// Default: not `strict`.
+    pub allow_additional_fields: Option<bool>,
+    /// Default false: arrays keep their order.
+    pub allow_field_reordering: Option<bool>,
+    /// Paths that are left out; they may be absent.
+    #[serde(default)]
+    pub ignore_fields: Vec<String>,
+    /// Paths that must exist and may hold anything.
+    #[serde(default)]
+    pub ignore_values: Vec<String>,
+    /// Paths that must exist.
+    #[serde(default)]
+    pub require_keys: Vec<String>,
+    /// Allowed deviation of numbers, by path.
+    #[serde(default)]
+    pub tolerance: BTreeMap<String, ToleranceSpec>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FunctionOutputSpec {
+    #[serde(default)]
+    pub executor: Executor,
+    pub function_name: String,
+    /// Calls and their results, when `expected.value.test_cases` does not hold them.
+    #[serde(default)]
+    pub test_cases: Vec<FunctionCaseSpec>,
+    /// Seconds for one call. Default 5.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_per_case: Option<f64>,
+    /// Seconds for the whole program. Default 10, or what the calls need.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_seconds: Option<f64>,
+    #[schemars(range(min = 16, max = 1048576))]
+    pub memory_mb: Option<u64>,
+    /// Kilobytes of each stream that are kept. Default 1024.
+    #[schemars(range(min = 1, max = 16384))]
+    pub output_kb: Option<u64>,
+    /// `false` needs `--allow-unsandboxed`. Default true.
+    pub sandbox: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FunctionCaseSpec {
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["input"]))]
+    pub args: Vec<Value>,
+    #[serde(default)]
+    pub kwargs: BTreeMap<String, Value>,
+    /// The value that the call must return.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(extend("x-aliases" = ["output"]))]
+    pub expected: Option<Value>,
+    /// The exception type that the call must raise, instead of `expected`.
+    pub raises: Option<String>,
+    #[serde(default)]
+    pub comparator: Comparator,
+    pub tolerance: Option<ToleranceSpec>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CodeExecutionSpec {
+    #[serde(default)]
+    pub executor: Executor,
+    /// Text before the output's code, such as a benchmark's prompt.
+    pub prefix: Option<String>,
+    /// Program text that defines `check(candidate)`.
+    pub test: Option<String>,
+    /// Assert statements, run in order.
+    #[serde(default)]
+    pub asserts: Vec<String>,
+    /// Whole-program tests: stdin and the expected stdout.
+    #[serde(default)]
+    pub stdio: Vec<StdioCaseSpec>,
+    /// Runs after the candidate's code and before the tests.
+    pub setup: Option<String>,
+    /// The function that `check` is called with.
+    pub entry_point: Option<String>,
+    /// Seconds for the whole program. Default 10.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_seconds: Option<f64>,
+    #[schemars(range(min = 16, max = 1048576))]
+    pub memory_mb: Option<u64>,
+    /// Kilobytes of each stream that are kept. Default 1024.
+    #[schemars(range(min = 1, max = 16384))]
+    pub output_kb: Option<u64>,
+    /// `false` needs `--allow-unsandboxed`. Default true.
+    pub sandbox: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StdioCaseSpec {
+    #[serde(default)]
+    pub stdin: String,
+    pub stdout: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommandGraderSpec {
+    /// Program and arguments. The output comes on stdin.
+    #[schemars(length(min = 1))]
+    pub command: Vec<String>,
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// Default 30.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_seconds: Option<f64>,
+    /// How the program says its verdict.
+    #[serde(default)]
+    pub verdict: CommandVerdict,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelGraderSpec {
+    pub config: ModelGraderConfig,
+    #[serde(default)]
+    pub negate: bool,
+    #[schemars(range(min = 0.0))]
+    pub weight: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelGraderConfig {
+    pub model: String,
+    pub base_url: Option<String>,
+    pub api_key_env: Option<String>,
+    #[schemars(range(min = 0.0))]
+    pub temperature: Option<f64>,
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u64>,
+    /// The criteria, or the name of a rubric.
+    pub rubric: String,
+    /// The prompt, with `{input}`, `{output}`, `{expected}` and `{rubric}`.
+    pub prompt: Option<String>,
+    pub scoring: Option<ScoringSpec>,
+    /// Share of the scale at which the grade passes, in [0, 1].
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pass_threshold: Option<f64>,
+    /// Independent votes of the judge.
+    #[schemars(range(min = 1))]
+    pub votes: Option<u32>,
+    #[serde(default)]
+    pub examples: Vec<JudgeExample>,
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_seconds: Option<f64>,
+    pub retries: Option<u32>,
+}
+
+/// The judge's scale.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScoringSpec {
+    #[serde(rename = "type")]
+    pub kind: ScoringKind,
+    /// Lowest and highest score of a numeric scale.
+    pub range: Option<[f64; 2]>,
+    /// Words of a categorical scale.
+    #[serde(default)]
+    pub categories: Vec<Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScoringKind {
+    Numeric,
+    Categorical,
+    Boolean,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeExample {
+    pub input: Option<Value>,
+    pub output: Value,
+    pub expected: Option<Value>,
+    pub score: Value,
+    pub justification: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HumanGraderSpec {
+    #[serde(default)]
+    pub config: HumanGraderConfig,
+    #[serde(default)]
+    pub negate: bool,
+    #[schemars(range(min = 0.0))]
+    pub weight: Option<f64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HumanGraderConfig {
+    pub interface: Option<HumanInterface>,
+    pub evaluators: Option<Evaluators>,
+    pub rating_scale: Option<RatingScale>,
+    /// Instructions, or the name of a rubric.
+    pub rubric: Option<String>,
+    #[schemars(range(min = 0.001))]
+    pub time_limit_minutes: Option<f64>,
+    /// Hide metadata from the people who grade.
+    pub blind_evaluation: Option<bool>,
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pass_threshold: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HumanInterface {
+    Web,
+    Cli,
+    Api,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluators {
+    #[schemars(range(min = 1))]
+    pub min_required: Option<u32>,
+    #[schemars(range(min = 1))]
+    pub max_allowed: Option<u32>,
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub agreement_threshold: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RatingScale {
+    #[serde(rename = "type")]
+    pub kind: RatingKind,
+    pub description: Option<String>,
+    pub range: Option<[i64; 2]>,
+    /// Words for points of the scale.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    #[serde(default)]
+    pub criteria: Vec<String>,
+    #[serde(default)]
+    pub options: Vec<RatingOption>,
+    pub tie_allowed: Option<bool>,
+    #[schemars(range(min = 1))]
+    pub min_items: Option<u32>,
+    #[schemars(range(min = 1))]
+    pub max_items: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RatingKind {
+    Likert,
+    Binary,
+    Ranking,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RatingOption {
+    pub value: Value,
+    pub label: String,
+    pub description: Option<String>,
+}
+
+/// How several verdicts become one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CombineSpec {
+    Word(CombineWord),
+    AtLeast(usize),
+    Weighted { pass_threshold: f64 },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CombineWord {
+    All,
+    Any,
+    Weighted,
+}
+
+/// One step from the target's output to what is graded: a word (`trim`, `json`, `code`) or an object with one key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExtractSpec {
+    Word(ExtractWord),
+    Step(ExtractStep),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExtractWord {
+    /// White space at both ends.
+    Trim,
+    /// The last fenced code block.
+    Code,
+    /// The output's JSON: whole, fenced or embedded.
+    Json,
+}
+
+/// Exactly one of these keys.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExtractStep {
+    Code(ExtractCode),
+    Json(JsonMode),
+    Regex(ExtractRegex),
+    /// A JSON path (RFC 9535) into the output's JSON.
+    JsonPath(String),
+    /// The text after the last occurrence of this marker.
+    AfterLast(String),
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExtractCode {
+    pub language: Option<String>,
+    #[serde(default)]
+    pub which: Which,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExtractRegex {
+    pub pattern: String,
+    #[serde(default)]
+    pub flags: Vec<RegexFlag>,
+    /// A group's name or number; default the first group, or the whole match when there is none.
+    pub group: Option<String>,
+    #[serde(default)]
+    pub which: Which,
+}
+
+/// `config/graders.yaml`: named graders, the default grader of each type, and named rubrics.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GradersFile {
+    #[serde(default)]
+    pub graders: BTreeMap<String, GraderSpec>,
+    /// By `code`, `model` or `human`: the grader that `--grader-type` uses for cases that have none of that type.
+    #[serde(default)]
+    pub defaults: GraderDefaults,
+    #[serde(default)]
+    pub rubrics: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GraderDefaults {
+    pub code: Option<String>,
+    pub model: Option<String>,
+    pub human: Option<String>,
+}
+
+/// `graders:` of a suite: the file's content, or a reference to it.
+pub type SuiteGraders = RefOr<GradersFile>;
+
+/// A grader of a case: its name, or the grader itself.
+pub type GraderRef = NameOr<GraderSpec>;
+
+/// Keeps an explicit `null` apart from an absent key: `expected: null` is an expectation.
+pub(super) fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}

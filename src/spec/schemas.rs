@@ -1,0 +1,80 @@
+//! The schemas of all kinds of files, generated from the types.
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::Value;
+
+use super::{
+    BaselineFile, EvalShape, GradersFile, PhaseFile, RecordedLine, SuiteFile, ThresholdsFile, TriggerFile,
+};
+
+/// A kind of file that people write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SchemaKind {
+    Suite,
+    Eval,
+    Graders,
+    Thresholds,
+    Baseline,
+    Phase,
+    Trigger,
+    Recorded,
+}
+
+impl SchemaKind {
+    pub const ALL: [SchemaKind; 8] = [
+        SchemaKind::Suite,
+        SchemaKind::Eval,
+        SchemaKind::Graders,
+        SchemaKind::Thresholds,
+        SchemaKind::Baseline,
+        SchemaKind::Phase,
+        SchemaKind::Trigger,
+        SchemaKind::Recorded,
+    ];
+
+    /// The file's name below `schemas/` is `<name>.schema.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            SchemaKind::Suite => "suite",
+            SchemaKind::Eval => "eval",
+            SchemaKind::Graders => "graders",
+            SchemaKind::Thresholds => "thresholds",
+            SchemaKind::Baseline => "baseline",
+            SchemaKind::Phase => "phase",
+            SchemaKind::Trigger => "trigger",
+            SchemaKind::Recorded => "recorded",
+        }
+    }
+}
+
+/// The schema in which every key has one spelling: what files are checked against after their spellings are normalised.
+pub fn canonical(kind: SchemaKind) -> Value {
+    match kind {
+        SchemaKind::Suite => of::<SuiteFile>(),
+        SchemaKind::Eval => of::<EvalShape>(),
+        SchemaKind::Graders => of::<GradersFile>(),
+        SchemaKind::Thresholds => of::<ThresholdsFile>(),
+        SchemaKind::Baseline => of::<BaselineFile>(),
+        SchemaKind::Phase => of::<PhaseFile>(),
+        SchemaKind::Trigger => of::<TriggerFile>(),
+        SchemaKind::Recorded => of::<RecordedLine>(),
+    }
+}
+
+fn of<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>().to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_is_itself_valid() {
+        for kind in SchemaKind::ALL {
+            let schema = canonical(kind);
+            assert!(jsonschema::meta::is_valid(&schema), "{}", kind.name());
+            jsonschema::validator_for(&schema).unwrap_or_else(|e| panic!("{}: {e}", kind.name()));
+        }
+    }
+}

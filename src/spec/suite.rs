@@ -1,0 +1,109 @@
+//! Suites.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::eval::EvalShape;
+use super::grader::SuiteGraders;
+use super::thresholds::{Thresholds, ThresholdsFile};
+use super::words::ReportFormat;
+use super::{OneOrMany, RefOr, TargetSpec};
+
+/// A file with `eval_suite:`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteFile {
+    pub eval_suite: SuiteSpec,
+}
+
+/// Evals, a target, graders, thresholds and reporting.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteSpec {
+    #[schemars(length(min = 1))]
+    pub name: String,
+    pub version: Option<String>,
+    pub description: Option<String>,
+    #[serde(default)]
+    pub config: SuiteConfig,
+    /// References (`$ref: path`, a glob, or `path#eval-id`) and evals written inline.
+    #[schemars(length(min = 1))]
+    pub evals: Vec<RefOr<EvalShape>>,
+    /// The system under test.
+    pub target: Option<TargetSpec>,
+    /// Named targets, chosen with `--target`; without a choice the first by name `default`, or the only one.
+    #[serde(default)]
+    pub targets: BTreeMap<String, TargetSpec>,
+    /// Variables of templates.
+    #[serde(default)]
+    pub vars: BTreeMap<String, Value>,
+    /// Environment variables that templates may read as `env.NAME`.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// Named graders, defaults and rubrics.
+    pub graders: Option<SuiteGraders>,
+    /// Demands on metrics; `$ref` to a file of presets and thresholds.
+    pub thresholds: Option<RefOr<Thresholds>>,
+    /// Presets that `--preset` knows besides the built-in ones.
+    #[serde(default)]
+    pub presets: BTreeMap<String, Thresholds>,
+    /// The set of thresholds that holds unless `--preset` says another.
+    pub preset: Option<String>,
+    /// Failed regression evals that the gate forgives (never critical ones).
+    pub max_regressions: Option<u32>,
+    /// Where baselines are kept, relative to this file. Default `baselines/` in the project root.
+    pub baselines: Option<String>,
+    /// Folders outside the project that `$ref` and file inputs may reach.
+    #[serde(default)]
+    pub allow_paths: Vec<String>,
+    #[serde(default)]
+    pub reporting: ReportingSpec,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteConfig {
+    /// `false`: samples run one after the other. Default true.
+    pub parallel_execution: Option<bool>,
+    /// Samples in flight at once. Default: the number of cores.
+    #[schemars(range(min = 1, max = 4096))]
+    pub max_workers: Option<usize>,
+    /// Seconds for the whole run.
+    #[schemars(range(min = 0.001, max = 31536000.0))]
+    pub timeout_global: Option<f64>,
+    /// Try failed samples again. Default false.
+    pub retry_failed: Option<bool>,
+    /// How often. Default 1 when `retry_failed` is true.
+    #[schemars(range(max = 100))]
+    pub retry_count: Option<u32>,
+    /// Independent samples of each case.
+    #[schemars(range(min = 1, max = 1000000))]
+    pub samples: Option<u32>,
+    /// The k of pass@k and pass^k to report.
+    #[serde(default)]
+    pub k: OneOrMany<u32>,
+    /// Seed of the resampling. Default 0.
+    pub seed: Option<u64>,
+    /// Seconds for one call of the target, where the eval does not say. Default 60.
+    #[schemars(range(min = 0.001, max = 604800.0))]
+    pub timeout_seconds: Option<f64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportingSpec {
+    /// Default `json` and `markdown`.
+    pub format: Option<OneOrMany<ReportFormat>>,
+    /// Relative to this file. Default `results/` in the project root.
+    pub output_dir: Option<String>,
+    /// `false` leaves outputs, grades and samples out of the JSON report. Default true.
+    pub include_details: Option<bool>,
+    /// Ring the terminal's bell when the gate does not pass.
+    pub notify_on_failure: Option<bool>,
+}
+
+/// The file that `thresholds: {$ref: ...}` names.
+pub type ThresholdsRef = ThresholdsFile;
