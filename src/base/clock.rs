@@ -34,7 +34,11 @@ pub fn rfc3339(at: Timestamp) -> String {
 
 /// `(YYYY-MM-DD, YYYYMMDD, HHMMSS)` in UTC.
 pub fn calendar(at: Timestamp) -> (String, String, String) {
-    (at.strftime("%Y-%m-%d").to_string(), at.strftime("%Y%m%d").to_string(), at.strftime("%H%M%S").to_string())
+    (
+        at.strftime("%Y-%m-%d").to_string(),
+        at.strftime("%Y%m%d").to_string(),
+        at.strftime("%H%M%S").to_string(),
+    )
 }
 
 #[cfg(test)]

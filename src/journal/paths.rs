@@ -126,8 +126,7 @@ mod tests {
     fn runs_of_one_second_get_numbers_and_sort_by_them() {
         let dir = tempfile::tempdir().unwrap();
         let at: Timestamp = "2026-03-04T05:06:07Z".parse().unwrap();
-        let ids: Vec<String> =
-            (0..11).map(|_| RunPaths::create(dir.path(), at).unwrap().run_id).collect();
+        let ids: Vec<String> = (0..11).map(|_| RunPaths::create(dir.path(), at).unwrap().run_id).collect();
         assert_eq!(ids[0], "eval-20260304-050607");
         assert_eq!(ids[1], "eval-20260304-050607-2");
         let listed: Vec<String> = list_runs(dir.path()).into_iter().map(|r| r.run_id).collect();
