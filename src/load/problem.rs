@@ -1,0 +1,295 @@
+//! What can be wrong with the files that people write: one [`Problem`] each, collected in [`Problems`].
+//!
+//! Every kind of problem is a [`Code`]; [`Code::ALL`] is the one table from which the documentation is made.
+
+use std::collections::HashSet;
+
+use super::source::{Sources, Span};
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $id:literal $slug:literal $text:literal;)*) => {
+        /// The kind of a problem. Ids and slugs are stable: they stand in documentation and in people's scripts.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $($(#[$doc])* $name),* }
+
+        impl Code {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &[Code] = &[$(Code::$name),*];
+
+            /// `EH` and four digits.
+            pub fn id(self) -> &'static str {
+                match self { $(Code::$name => $id),* }
+            }
+
+            /// A name for people, such as `unknown-key`.
+            pub fn slug(self) -> &'static str {
+                match self { $(Code::$name => $slug),* }
+            }
+
+            /// What the code means and what to do, for the documentation.
+            pub fn explanation(self) -> &'static str {
+                match self { $(Code::$name => $text),* }
+            }
+        }
+    };
+}
+
+codes! {
+    // EH01: reading files and YAML syntax.
+    Unreadable = "EH0101" "unreadable" "A file that is named does not exist, is a folder, or may not be read.";
+    TooLarge = "EH0102" "too-large" "A YAML or JSON file is larger than 64 MiB. Cases in such numbers belong into a dataset, whose rows are streamed.";
+    Encoding = "EH0103" "encoding" "A file is not UTF-8 text. The message names the first byte that is wrong and what the file looks like.";
+    EmptyFile = "EH0104" "empty-file" "A file holds nothing, or only comments.";
+    Syntax = "EH0105" "syntax" "The text is not YAML. The place is where the parser gave up, which may be a line after the mistake.";
+    TabIndentation = "EH0106" "tab-indentation" "YAML indents with spaces; a tab stands where indentation is read.";
+    DuplicateKey = "EH0107" "duplicate-key" "A map has the same key twice. Neither wins silently: remove one.";
+    TooDeep = "EH0108" "too-deep" "Lists and maps are nested more than 128 deep.";
+    ExpansionBomb = "EH0109" "expansion-bomb" "Aliases expand to more than a million values.";
+    UnquotedTemplate = "EH0110" "unquoted-template" "A value begins with `{{`, which YAML reads as a map in a map. Quote the template: \"{{ vars.x }}\".";
+    SeveralDocuments = "EH0111" "several-documents" "A file holds several YAML documents (`---` between them). One file is one document.";
+    UnknownTag = "EH0112" "unknown-tag" "A YAML tag (`!name`) other than the core ones (`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq`, `!!map`), or one that does not fit its value.";
+    ComplexKey = "EH0113" "complex-key" "A key of a map is itself a list or a map. Keys are text.";
+    BadAlias = "EH0114" "bad-alias" "An alias (`*name`) names no anchor, or one that holds the alias itself.";
+    BadMergeKey = "EH0115" "bad-merge-key" "The value of a merge key (`<<`) is neither a map nor a list of maps.";
+
+    // EH02: the shape, checked against the schema.
+    UnknownKey = "EH0201" "unknown-key" "A key that the format does not know at this place; often a typing error, or wrong indentation.";
+    MissingKey = "EH0202" "missing-key" "A key that the format demands is missing.";
+    WrongType = "EH0203" "wrong-type" "A value is of another type than the format demands, such as a text in place of a number.";
+    UnknownValue = "EH0204" "unknown-value" "A value is none of those that the format lists for this key.";
+    OutOfRange = "EH0205" "out-of-range" "A number is smaller or larger than allowed.";
+    WrongLength = "EH0206" "wrong-length" "A text, list or map has fewer or more elements than allowed.";
+    BadFormat = "EH0207" "bad-format" "A text does not have the form that the key demands.";
+    BothSpellings = "EH0208" "both-spellings" "Two spellings of the same key stand in one map. Keep one.";
+    UnknownShape = "EH0209" "unknown-shape" "The document has none of the shapes that are expected of this file.";
+    BadShape = "EH0210" "bad-shape" "A value breaks a rule of the format that no other code names; the message says which.";
+
+    // EH03: references between files and parts.
+    DuplicateId = "EH0301" "duplicate-id" "Two evals of a suite, or two cases of an eval, have the same id.";
+    MissingRef = "EH0302" "missing-ref" "A `$ref` names a file that does not exist.";
+    CircularRef = "EH0303" "circular-ref" "A `$ref` leads back to the file that it stands in.";
+    EscapingRef = "EH0304" "escaping-ref" "A path leads out of the project root.";
+    EmptyGlob = "EH0305" "empty-glob" "A glob matches no file.";
+    BadFragment = "EH0306" "bad-fragment" "The part after `#` of a `$ref` names no eval of that file.";
+    BadPath = "EH0307" "bad-path" "A path is not usable at this place: empty, absolute where it must be relative, or not a file.";
+    BadGlob = "EH0308" "bad-glob" "A glob is not well formed.";
+
+    // EH04: the meaning of what is written.
+    BadRegex = "EH0401" "bad-regex" "A regular expression is not well formed.";
+    BadCaptureGroup = "EH0402" "bad-capture-group" "A capture group is named that the pattern does not have.";
+    BadTemplate = "EH0403" "bad-template" "A template is not well formed, or fails when it is rendered.";
+    UndefinedVariable = "EH0404" "undefined-variable" "A template uses a name that nothing defines.";
+    SecretNotListed = "EH0405" "secret-not-listed" "A template reads an environment variable that the suite does not list under `env:`.";
+    GraderIncomplete = "EH0406" "grader-incomplete" "A grader lacks what its method needs, such as a pattern or an expected value.";
+    GraderConflict = "EH0407" "grader-conflict" "Settings of a grader contradict each other, or two graders stand where one is expected.";
+    CannotInferGrader = "EH0408" "cannot-infer-grader" "A code grader names no method and its case does not tell which is meant.";
+    UnknownGrader = "EH0409" "unknown-grader" "A grader is named that `graders:` does not define.";
+    UnknownRubric = "EH0410" "unknown-rubric" "A rubric is named that `rubrics:` does not define.";
+    BadMatcher = "EH0411" "bad-matcher" "A `{{any_...}}` matcher does not exist or is not well formed.";
+    BadSchema = "EH0412" "bad-schema" "A JSON Schema that a grader is given is not a valid schema.";
+    BadJsonPath = "EH0413" "bad-json-path" "A JSON path is not well formed.";
+    BadCombine = "EH0414" "bad-combine" "`combine` does not fit the graders, such as `at_least: 3` of two.";
+    BadCommand = "EH0415" "bad-command" "A command is empty, or its program cannot be found.";
+    UnknownTarget = "EH0416" "unknown-target" "A target is named that the suite does not define.";
+    NoTarget = "EH0417" "no-target" "The suite has no target, and none was given on the command line.";
+    KAboveSamples = "EH0418" "k-above-samples" "pass@k or pass^k is demanded for a k larger than the number of samples.";
+    UnknownMetric = "EH0419" "unknown-metric" "A threshold names a metric that this suite cannot produce.";
+    UnknownPreset = "EH0420" "unknown-preset" "A preset of thresholds is named that does not exist.";
+    EmptyCases = "EH0421" "empty-cases" "An eval has no cases, or a suite no evals: it would pass without a test.";
+    UnavailableHere = "EH0422" "unavailable-here" "Something is asked for that this machine or this version cannot do.";
+    SuspiciousValue = "EH0423" "suspicious-value" "A value is allowed but hardly meant.";
+
+    // EH05: data.
+    DatasetUnreadable = "EH0501" "dataset-unreadable" "A dataset cannot be read, or is not of the format that is named.";
+    DatasetRow = "EH0502" "dataset-row" "A row of a dataset does not fit; the message names its line.";
+    RecordedOutputs = "EH0503" "recorded-outputs" "A line of a file of recorded outputs does not fit, or fits more than one eval.";
+}
+
+/// Whether a problem stops everything that would follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+impl Severity {
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// Another place that a problem speaks of, such as the first of two equal keys.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Related {
+    pub span: Span,
+    pub note: String,
+}
+
+/// One thing that is wrong: where, what, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Problem {
+    pub code: Code,
+    pub severity: Severity,
+    pub span: Option<Span>,
+    /// The file (as shown to people) of a problem that has no span, because the file could not be read as text.
+    pub path: Option<String>,
+    pub message: String,
+    pub hint: Option<String>,
+    pub related: Vec<Related>,
+}
+
+impl Problem {
+    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Problem {
+        let message = message.into();
+        Problem {
+            code,
+            severity: Severity::Error,
+            span: Some(span),
+            path: None,
+            message,
+            hint: None,
+            related: vec![],
+        }
+    }
+
+    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Problem {
+        Problem { severity: Severity::Warning, ..Problem::error(code, span, message) }
+    }
+
+    /// An error of a whole file, named as messages show it.
+    pub fn of_file(code: Code, path: impl Into<String>, message: impl Into<String>) -> Problem {
+        Problem { span: None, path: Some(path.into()), ..Problem::general(code, message) }
+    }
+
+    /// An error of no file, such as a wrong name on the command line.
+    pub fn general(code: Code, message: impl Into<String>) -> Problem {
+        let message = message.into();
+        Problem {
+            code,
+            severity: Severity::Error,
+            span: None,
+            path: None,
+            message,
+            hint: None,
+            related: vec![],
+        }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Sets the hint if there is one to set.
+    #[must_use]
+    pub fn maybe_hint(mut self, hint: Option<impl Into<String>>) -> Problem {
+        self.hint = hint.map(Into::into).or(self.hint);
+        self
+    }
+
+    #[must_use]
+    pub fn related(mut self, span: Span, note: impl Into<String>) -> Problem {
+        self.related.push(Related { span, note: note.into() });
+        self
+    }
+
+    #[must_use]
+    pub fn as_warning(mut self) -> Problem {
+        self.severity = Severity::Warning;
+        self
+    }
+
+    /// The place for a problem that was made without one, such as a missing file found at a `$ref`.
+    #[must_use]
+    pub fn at(mut self, span: Span) -> Problem {
+        self.span = Some(span);
+        self
+    }
+}
+
+/// Every problem that was found, in the order in which it was found.
+#[derive(Debug, Default, Clone)]
+pub struct Problems {
+    list: Vec<Problem>,
+    seen: HashSet<Problem>,
+}
+
+impl Problems {
+    pub fn new() -> Problems {
+        Problems::default()
+    }
+
+    /// Adds a problem; one that is already there is dropped.
+    pub fn push(&mut self, problem: Problem) {
+        if self.seen.insert(problem.clone()) {
+            self.list.push(problem);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.error_count() > 0
+    }
+
+    pub fn error_count(&self) -> usize {
+        self.list.iter().filter(|p| p.severity == Severity::Error).count()
+    }
+
+    pub fn warning_count(&self) -> usize {
+        self.list.len() - self.error_count()
+    }
+
+    /// In the order in which they were found.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.list.iter()
+    }
+
+    /// By file (in the order in which files were read; what has no place comes first), then by place in the file.
+    pub fn sorted(&self) -> Vec<&Problem> {
+        let mut all: Vec<&Problem> = self.list.iter().collect();
+        all.sort_by(|a, b| (a.span, &a.path, a.severity, a.code).cmp(&(b.span, &b.path, b.severity, b.code)));
+        all
+    }
+}
+
+impl Extend<Problem> for Problems {
+    fn extend<T: IntoIterator<Item = Problem>>(&mut self, problems: T) {
+        problems.into_iter().for_each(|p| self.push(p));
+    }
+}
+
+impl IntoIterator for Problems {
+    type Item = Problem;
+    type IntoIter = std::vec::IntoIter<Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
+    }
+}
+
+/// The known name nearest to a mistyped one, if any is near enough to be meant.
+pub fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let folded = wrong.to_lowercase().replace(['-', ' '], "_");
+    known
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&folded, &name.to_lowercase()), name))
+        .filter(|(distance, name)| *distance <= (name.chars().count().max(folded.chars().count())) / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// `line:column` for a message that names another place of the same file.
+pub fn line_of(sources: &Sources, span: Span) -> usize {
+    sources.position(span).line
+}

@@ -1,0 +1,120 @@
+//! What the loader is asked for, and what it answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::problem::Problems;
+use super::source::Sources;
+use crate::model::{Criticality, Difficulty, GraderType, Plan, ReportFormat};
+
+/// What the plan is for. A suite that is only looked at may lack what a run needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// A missing target or variable is a warning.
+    #[default]
+    Validate,
+    /// As `Validate`: `list` shows what would run.
+    List,
+    /// A missing target or variable is an error.
+    Run,
+}
+
+/// One suite to load. Environment and working folder are handed in.
+#[derive(Debug, Clone, Default)]
+pub struct LoadRequest {
+    /// A suite file, or an eval file, which is then a suite of one.
+    pub suite: PathBuf,
+    pub purpose: Purpose,
+    pub overrides: Overrides,
+    /// The process environment, of which templates see what the suite lists under `env:`.
+    pub env: BTreeMap<String, String>,
+    /// Where relative paths of the command line start. Absolute.
+    pub cwd: PathBuf,
+    /// Samples in flight at once when neither the suite nor the command line says; 0 counts as 1.
+    pub cpus: usize,
+}
+
+/// What the command line says instead of the files.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// A name under `targets:`.
+    pub target: Option<String>,
+    /// Recorded outputs that take the place of every target. Relative to `cwd`.
+    pub outputs: Option<PathBuf>,
+    /// Suite variables, the last of a name counts.
+    pub vars: Vec<(String, String)>,
+    pub samples: Option<u32>,
+    pub jobs: Option<usize>,
+    /// Seconds for one call of the target.
+    pub timeout: Option<f64>,
+    pub max_fail: Option<usize>,
+    /// `METRIC=VALUE`.
+    pub thresholds: Vec<String>,
+    pub preset: Option<String>,
+    /// Relative to `cwd`.
+    pub output_dir: Option<PathBuf>,
+    pub formats: Option<Vec<ReportFormat>>,
+    pub grader_type: Option<GraderType>,
+    pub allow_unsandboxed: bool,
+    pub filters: Filters,
+}
+
+/// Which cases are meant: of one kind any, of different kinds all must fit.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filters {
+    /// `capability`, `regression` or a category's name.
+    pub category: Vec<String>,
+    pub tag: Vec<String>,
+    /// Globs over eval ids.
+    pub eval: Vec<String>,
+    /// Globs over case ids.
+    pub case: Vec<String>,
+    pub difficulty: Vec<Difficulty>,
+    pub criticality: Vec<Criticality>,
+    /// Exactly these (eval, case) pairs: what failed in another run.
+    pub only: Option<BTreeSet<(String, String)>>,
+}
+
+impl Filters {
+    pub fn is_empty(&self) -> bool {
+        *self == Filters::default()
+    }
+}
+
+/// What came of a request.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// `None` when there are errors.
+    pub plan: Option<Plan>,
+    pub problems: Problems,
+    pub sources: Sources,
+    /// Every eval and case that the suite defines, before filters.
+    pub total: Counts,
+    pub selected: Counts,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub evals: usize,
+    pub cases: usize,
+}
+
+/// What files are checked with when no suite says more.
+#[derive(Debug, Clone, Default)]
+pub struct CheckRequest {
+    /// Files, folders (searched for YAML and JSON files) and globs. Relative to `cwd`.
+    pub paths: Vec<PathBuf>,
+    pub vars: Vec<(String, String)>,
+    pub env: BTreeMap<String, String>,
+    /// Absolute.
+    pub cwd: PathBuf,
+}
+
+/// What came of checking files.
+#[derive(Debug, Default)]
+pub struct Checked {
+    pub problems: Problems,
+    pub sources: Sources,
+    /// Files that were read and judged.
+    pub files: usize,
+}
