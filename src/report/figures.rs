@@ -3,7 +3,7 @@
 //! A figure never rounds into a better one: a rate below 1 is not written `1.000`, and one above 0 not `0.000`.
 
 use crate::base::text;
-use crate::model::{Bound, Decision, Estimate, Figure, Outcome, Summary, ThresholdResult};
+use crate::model::{Bound, Counts, Decision, Estimate, Figure, Outcome, Summary, ThresholdResult, Totals};
 
 /// What is written where there is no number.
 pub const NO_VALUE: &str = "n/a";
@@ -237,7 +237,7 @@ pub fn metric_rows(summary: &Summary) -> Vec<MetricRow> {
         MetricRow {
             name: metric_name(metric),
             value: figure_or_none(metric, value),
-            interval: estimate.and_then(|e| e.ci).map(|ends| bracket(metric, ends)).unwrap_or_default(),
+            interval: interval_of(summary, metric),
             range: estimate.filter(|_| ungraded).map(|e| range(metric, e)).unwrap_or_default(),
             cases: estimate
                 .filter(|e| e.n_cases > 0)
@@ -263,6 +263,12 @@ fn range(metric: &str, estimate: &Estimate) -> String {
         (Some(worst), Some(best)) if worst != best => bracket(metric, [worst, best]),
         _ => String::new(),
     }
+}
+
+/// A metric's interval as `[0.710, 0.950]`, or empty.
+pub fn interval_of(summary: &Summary, metric: &str) -> String {
+    let ends = summary.estimates.get(metric).and_then(|estimate| estimate.ci);
+    ends.map(|ends| bracket(metric, ends)).unwrap_or_default()
 }
 
 /// `95 % CI`, from the first estimate that has an interval.
@@ -319,8 +325,21 @@ pub fn decision_label(decision: Decision) -> &'static str {
     }
 }
 
+/// The evals' part of the totals, as counts.
+pub fn eval_counts(totals: &Totals) -> Counts {
+    Counts {
+        total: totals.total_evals,
+        passed: totals.passed,
+        failed: totals.failed,
+        errored: totals.errored,
+        skipped: totals.skipped,
+        pending: totals.pending,
+        pass_rate: totals.pass_rate,
+    }
+}
+
 /// Counts by outcome in words, without those that are zero: `9 passed, 2 failed`.
-pub fn outcome_counts(counts: &crate::model::Counts) -> Vec<(Outcome, String)> {
+pub fn outcome_counts(counts: &Counts) -> Vec<(Outcome, String)> {
     let by_outcome = [counts.passed, counts.failed, counts.errored, counts.skipped, counts.pending];
     Outcome::ALL
         .into_iter()

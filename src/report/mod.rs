@@ -5,14 +5,22 @@
 //! its format.
 
 pub mod figures;
+pub mod terminal;
 
 mod json;
+mod junit;
+mod markdown;
 mod notices;
 mod values;
 
-use std::io;
+#[cfg(test)]
+mod tests;
 
-use crate::model::ReportFormat;
+use std::io::{self, Write};
+
+use crate::model::{ReportFormat, Summary};
+
+pub use terminal::TerminalOptions;
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -26,4 +34,26 @@ pub enum ReportError {
     /// The format exists, but not in this version: worth a warning, not a failed run.
     #[error("{what} come with a later version")]
     NotAvailable { format: ReportFormat, what: &'static str },
+}
+
+/// Writes one report. [`ReportFormat::Terminal`] is written for a pipe: 80 columns, no colour.
+pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
+    match format {
+        ReportFormat::Terminal => Ok(terminal::render(summary, &TerminalOptions::default(), &[], out)?),
+        ReportFormat::Json => json::render(summary, out),
+        ReportFormat::Markdown => markdown::render(summary, out),
+        ReportFormat::Junit => junit::render(summary, out),
+        ReportFormat::Html => Err(ReportError::NotAvailable { format, what: "HTML reports" }),
+    }
+}
+
+/// What follows the dot of a report's file name; `None` for the terminal, which has no file.
+pub fn extension(format: ReportFormat) -> Option<&'static str> {
+    match format {
+        ReportFormat::Terminal => None,
+        ReportFormat::Json => Some("json"),
+        ReportFormat::Markdown => Some("md"),
+        ReportFormat::Html => Some("html"),
+        ReportFormat::Junit => Some("junit.xml"),
+    }
 }
