@@ -1053,3 +1053,36 @@ proptest! {
         prop_assert!(written.chars().all(|c| !c.is_control() || c == '\n'));
     }
 }
+
+#[test]
+fn terminal_tells_more_when_asked() {
+    let mut summary = rich();
+    summary.failures.truncate(1);
+    summary.failures[0].samples = 3;
+    summary.failures[0].details.insert("stderr".to_owned(), json!("Traceback:\n  \x1b[31mValueError\x1b[0m"));
+    let brief = terminal_text(&summary, &TerminalOptions::default());
+    assert!(brief.contains("lists  wrong_answer (3 samples)") && !brief.contains("Traceback"), "{brief}");
+    let verbose = terminal_text(&summary, &TerminalOptions { verbose: true, ..TerminalOptions::default() });
+    assert!(verbose.contains("    stderr\n      Traceback:\n        ValueError\n"), "{verbose}");
+}
+
+#[test]
+fn every_kind_of_remark_is_shown() {
+    let mut summary = green(1);
+    summary.metadata.interrupted = true;
+    summary.metadata.filters = vec!["tag fast".to_owned(), "eval cap-*".to_owned()];
+    summary.truncated = true;
+    let shown = terminal_text(&summary, &TerminalOptions::default());
+    for remark in [
+        "!! INTERRUPTED: the run was ended early; `--resume` continues it",
+        "!  Not the whole suite: tag fast, eval cap-*",
+        "!  Only samples that did not pass are listed; the journal has all",
+    ] {
+        assert!(shown.contains(remark), "{shown}");
+    }
+    // The median of some samples is not that of all.
+    assert!(!shown.contains("12 ms"), "{shown}");
+    assert!(
+        rendered(ReportFormat::Markdown, &summary).contains("> Not the whole suite: tag fast, eval cap-\\*")
+    );
+}
