@@ -227,7 +227,9 @@ fn explain(command: &TreeCommand, error: &io::Error) -> StartError {
             format!("`{argv0}` was not found in PATH; for a file of the suite write `./{argv0}`")
         }
         io::ErrorKind::NotFound if file.is_file() => match shebang(&file) {
-            Some(line) => format!("cannot run `{argv0}`: the interpreter of its first line `{line}` was not found"),
+            Some(line) => {
+                format!("cannot run `{argv0}`: the interpreter of its first line `{line}` was not found")
+            }
             None => format!("cannot run `{argv0}`: its loader or interpreter was not found"),
         },
         io::ErrorKind::NotFound => format!("`{argv0}` does not exist (looked for {})", file.display()),

@@ -70,7 +70,8 @@ async fn a_program_that_ignores_a_large_input_is_no_error() {
 
 #[tokio::test]
 async fn a_flood_is_drained_and_only_its_head_kept() {
-    let mut command = python("import sys; sys.stdout.write('a' * 3000000); sys.stderr.write('b' * 100000 + 'end')", 20_000);
+    let mut command =
+        python("import sys; sys.stdout.write('a' * 3000000); sys.stderr.write('b' * 100000 + 'end')", 20_000);
     command.keep_stdout = 1000;
     command.keep_stderr = 10;
     let out = run(&command).await.unwrap();
