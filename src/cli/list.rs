@@ -14,7 +14,7 @@ use crate::model::{Case, Eval, EvalType, Plan};
 use crate::run::Prepared;
 
 pub fn list(console: &Console, args: &ListArgs) -> Exit {
-    let loaded = suite::load(&args.suite, Purpose::List, Overrides::default())?;
+    let loaded = suite::load(&args.suite, Purpose::List, Overrides::default())?.loaded;
     let total = loaded.total;
     let plan = suite::plan_or_problems(console, loaded)?;
     let page = match args.format {

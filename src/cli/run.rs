@@ -28,12 +28,12 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
         allow_unsandboxed: args.allow_unsandboxed,
         ..Overrides::default()
     };
-    let loaded = suite::load(&args.suite, Purpose::Run, overrides)?;
-    let selection = loaded.selection();
-    let plan = suite::plan_or_problems(console, loaded)?;
+    let selected = suite::load(&args.suite, Purpose::Run, overrides)?;
+    let plan = suite::plan_or_problems(console, selected.loaded)?;
     warn_of_formats(console, &plan);
     let prepared = run::prepare(plan).map_err(failure)?;
-    if selection.is_empty() {
+    if selected.filters.is_empty() {
+        // Of a part of the suite a whole recording always holds more than was asked.
         prepared.warnings.iter().for_each(|warning| console.warn(warning));
     }
     if args.dry_run {
@@ -43,7 +43,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
         .enable_all()
         .build()
         .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
-    let finished = runtime.block_on(drive(console, args, prepared, selection))?;
+    let finished = runtime.block_on(drive(console, args, prepared, selected.filters))?;
     let (finished, reporting) = finished;
     let written = write_reports(console, &finished.paths, &finished.summary, &reporting.formats)?;
     show(console, args, &finished.summary, &written)?;
@@ -148,7 +148,7 @@ pub fn write_report(path: &Path, format: ReportFormat, summary: &Summary) -> Res
     let result = (|| {
         let mut file = BufWriter::new(File::create(&fresh)?);
         report::render(format, summary, &mut file)?;
-        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        file.flush()?;
         std::fs::rename(&fresh, path)?;
         Ok(())
     })();

@@ -40,8 +40,14 @@ pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// A loaded suite, and its filters in words.
+pub struct Selected {
+    pub loaded: Loaded,
+    pub filters: Vec<String>,
+}
+
 /// Loads what the arguments name. `more` are the overrides that only some verbs have.
-pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Loaded, Failure> {
+pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selected, Failure> {
     let suite = suite_path(args.suite.as_deref())?;
     let mut request = LoadRequest {
         suite,
@@ -63,7 +69,12 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Loade
         let dir = report::results_dir(Some(&request.suite), request.overrides.output_dir.as_deref())?;
         request.overrides.filters.only = Some(not_passed(&dir, run)?);
     }
-    Ok(load::load(&request))
+    let mut words = request.overrides.filters.describe();
+    if let Some(run) = &args.filters.failed_in {
+        words.retain(|word| !word.ends_with("named cases"));
+        words.push(format!("not passed in {run}"));
+    }
+    Ok(Selected { loaded: load::load(&request), filters: words })
 }
 
 fn filters(args: &SuiteArgs) -> Filters {
@@ -112,9 +123,5 @@ pub fn plan_or_problems(console: &Console, loaded: Loaded) -> Result<Plan, Failu
 }
 
 pub fn human_options(console: &Console) -> render::HumanOptions {
-    render::HumanOptions {
-        color: console.stderr_color(),
-        unicode: console.unicode(),
-        width: console.stderr_width(),
-    }
+    render::HumanOptions { width: console.stderr_width(), colour: console.stderr_color(), limit: 200 }
 }
