@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use eval_harness::sandbox::{Limits, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict, Tier};
+use eval_harness::sandbox::{
+    Limits, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict, Tier,
+};
 use serde_json::Value;
 
 type Error = Box<dyn std::error::Error>;
@@ -42,8 +44,12 @@ fn human_eval(record: &Value, code: String) -> (String, TestJob) {
 fn mbpp(record: &Value) -> (String, TestJob) {
     let mut setup = texts(record, "test_imports").join("\n");
     setup.push_str(&text(record, "test_setup_code"));
-    let job =
-        TestJob { code: text(record, "code"), setup, tests: texts(record, "test_list"), ..TestJob::default() };
+    let job = TestJob {
+        code: text(record, "code"),
+        setup,
+        tests: texts(record, "test_list"),
+        ..TestJob::default()
+    };
     (record["task_id"].to_string(), job)
 }
 
@@ -107,7 +113,11 @@ async fn main() -> Result<(), Error> {
         ("os._exit(0)", "import os; os._exit(0)\n", "pass"),
         ("raise SystemExit", "raise SystemExit\n", "pass"),
         ("always equal", equal, "return E()"),
-        ("always equal int", "class E(int):\n  def __eq__(s, o): return True\n  __hash__ = int.__hash__\n", "return E()"),
+        (
+            "always equal int",
+            "class E(int):\n  def __eq__(s, o): return True\n  __hash__ = int.__hash__\n",
+            "return E()",
+        ),
     ];
     for (name, before, body) in hostile {
         let jobs = problems
