@@ -86,9 +86,8 @@ impl Pattern {
         };
         match backtracking(&translated.pattern, flags) {
             Ok(regex) => {
-                let names: Vec<Option<String>> =
-                    regex.capture_names().map(|name| name.map(str::to_owned)).collect();
-                no_name_twice(&names)?;
+                no_name_twice(pattern)?;
+                let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
                 Ok(Pattern { engine: Engine::Backtracking(Box::new(regex)), names })
             }
             Err(error) => Err(explain(pattern, &translated, linear, &error)),
@@ -248,13 +247,16 @@ fn explain(
     }
 }
 
-/// Python knows no two groups of one name; the backtracking engine does.
-fn no_name_twice(names: &[Option<String>]) -> Result<(), PatternError> {
+/// Python knows no two groups of one name; the backtracking engine does, and then forgets one.
+fn no_name_twice(source: &str) -> Result<(), PatternError> {
     let mut seen = std::collections::BTreeSet::new();
-    match names.iter().flatten().find(|name| !seen.insert(name.as_str())) {
-        Some(name) => Err(PatternError { message: format!("two groups are named {name}"), offset: None }),
-        None => Ok(()),
+    for (at, mark) in source.match_indices("(?P<") {
+        let name = source[at + mark.len()..].split('>').next().unwrap_or_default();
+        if !source[..at].ends_with('\\') && !seen.insert(name) {
+            return Err(PatternError { message: format!("two groups are named {name}"), offset: Some(at) });
+        }
     }
+    Ok(())
 }
 
 fn needs_backtracking(source: &str) -> bool {

@@ -142,7 +142,7 @@ fn errors_point_into_the_pattern() {
     assert_snapshot!(why("(?=a)("), @"Opening parenthesis without closing parenthesis at Some(5)");
     assert_snapshot!(why(r"(a)\2"), @"Invalid back reference to group 2 at None");
     assert_snapshot!(why(r"(?P=nobody)"), @"Invalid back reference at Some(4)");
-    assert_snapshot!(why(r"(?P<x>a)(?P<x>b)"), @"duplicate capture group name at Some(12)");
-    assert_snapshot!(why(r"(?P<x>a)(?P<x>b)(?=c)"), @"two groups are named x at None");
+    assert_snapshot!(why(r"(?P<x>a)(?P<x>b)"), @"duplicate capture group name at Some(4)");
+    assert_snapshot!(why(r"(?P<x>a)(?P<x>b)(?=c)"), @"two groups are named x at Some(8)");
     assert_snapshot!(why(r"a\Kb"), @"unrecognized escape sequence at Some(1)");
 }
