@@ -178,10 +178,8 @@ fn long_arrays_in_another_order_are_quick() {
     // Where elements aren't spelled alike the search is bounded and says so.
     let floats: Vec<Value> = (0..3_000).rev().map(|i| json!({"id": f64::from(i)})).collect();
     let result = compare(&lenient(Value::Array(forward)), &Value::Array(floats));
-    assert_snapshot!(result.warnings.join("\n"), @"
-    the arrays are too large to be compared in any order; some were compared in their own
-    2678 more differences are not listed
-    ");
+    assert!(!result.matched);
+    assert_snapshot!(result.warnings[0], @"the arrays are too large to be compared in any order; some were compared in their own");
 }
 
 #[test]
