@@ -194,7 +194,7 @@ pub fn truncate_width_with<'a>(text: &'a str, columns: usize, mark: &str) -> Cow
     let mark = prefix_of_width(mark, columns);
     let mut out = prefix_of_width(bounded, columns - width(mark)).to_owned();
     // A joiner at the cut would join the mark.
-    while out.ends_with(|c| matches!(c, '\u{200c}' | '\u{200d}')) {
+    while out.ends_with(['\u{200c}', '\u{200d}']) {
         out.pop();
     }
     out.push_str(mark);

@@ -301,18 +301,28 @@ pub fn threshold_row(threshold: &ThresholdResult) -> ThresholdRow {
         Bound::Max => "<=",
     };
     let unit = Unit::of_metric(&threshold.metric);
-    let mut value = threshold.value.map_or_else(|| NO_VALUE.to_owned(), |v| unit.format(v));
-    let mut limit = unit.format(threshold.threshold);
-    if let Some(measured) = threshold.value.filter(|v| *v != threshold.threshold && v.is_finite()) {
-        let exact = |decimals: usize| {
-            (format!("{measured:.decimals$}"), format!("{:.decimals$}", threshold.threshold))
-        };
-        if value == limit {
-            let (a, b) = (4..=15).map(exact).find(|(a, b)| a != b).unwrap_or_else(|| exact(17));
-            (value, limit) = (a, b);
+    let limit = unit.format(threshold.threshold);
+    let (value, limit) = match threshold.value {
+        None => (NO_VALUE.to_owned(), limit),
+        Some(value) if value != threshold.threshold && unit.format(value) == limit => {
+            told_apart(unit, value, threshold.threshold)
         }
-    }
+        Some(value) => (unit.format(value), limit),
+    };
     ThresholdRow { metric, value, needs: format!("{sign} {limit}"), status: threshold.status }
+}
+
+/// Two different numbers, written with as many decimals as it takes to see that they differ.
+fn told_apart(unit: Unit, a: f64, b: f64) -> (String, String) {
+    let write = |number: f64, decimals: usize| match unit {
+        Unit::Milliseconds => format!("{number:.decimals$} ms"),
+        Unit::Seconds => format!("{number:.decimals$} s"),
+        Unit::Cost => format!("${number:.decimals$}"),
+        Unit::Rate | Unit::Count => format!("{number:.decimals$}"),
+    };
+    let first = if unit == Unit::Rate { 4 } else { 0 };
+    let mut pairs = (first..=17).map(|decimals| (write(a, decimals), write(b, decimals)));
+    pairs.clone().find(|(a, b)| a != b).or(pairs.next_back()).unwrap_or_default()
 }
 
 /// `PASS`, `FAIL`, `INCOMPLETE`, `PENDING`.
@@ -338,15 +348,15 @@ pub fn eval_counts(totals: &Totals) -> Counts {
     }
 }
 
-/// Counts by outcome in words, without those that are zero: `9 passed, 2 failed`.
-pub fn outcome_counts(counts: &Counts) -> Vec<(Outcome, String)> {
-    let by_outcome = [counts.passed, counts.failed, counts.errored, counts.skipped, counts.pending];
-    Outcome::ALL
-        .into_iter()
-        .zip(by_outcome)
-        .filter(|(_, n)| *n > 0)
-        .map(|(outcome, n)| (outcome, format!("{} {outcome}", text::group_digits(n))))
-        .collect()
+/// How many ended so.
+pub fn count_of(counts: &Counts, outcome: Outcome) -> usize {
+    match outcome {
+        Outcome::Passed => counts.passed,
+        Outcome::Failed => counts.failed,
+        Outcome::Errored => counts.errored,
+        Outcome::Skipped => counts.skipped,
+        Outcome::Pending => counts.pending,
+    }
 }
 
 #[cfg(test)]
@@ -429,15 +439,19 @@ mod tests {
 
     #[test]
     fn a_missed_threshold_shows_by_how_little() {
-        let row = threshold_row(&ThresholdResult {
-            metric: "pass_at_1".into(),
-            value: Some(0.8496),
-            bound: Bound::Min,
-            threshold: 0.85,
-            on: Figure::CiLower,
-            status: Decision::Fail,
-        });
-        assert_eq!((row.metric.as_str(), row.value.as_str()), ("pass@1 (lower end)", "0.8496"));
-        assert_eq!(row.needs, ">= 0.8500");
+        let row = |metric: &str, value: f64, bound: Bound, threshold: f64, on: Figure| {
+            let metric = metric.to_owned();
+            let status = Decision::Fail;
+            let row =
+                threshold_row(&ThresholdResult { metric, value: Some(value), bound, threshold, on, status });
+            format!("{}: {} {}", row.metric, row.value, row.needs)
+        };
+        let near = row("pass_at_1", 0.8496, Bound::Min, 0.85, Figure::CiLower);
+        assert_eq!(near, "pass@1 (lower end): 0.8496 >= 0.8500");
+        let nearer = row("pass_rate", 0.849_999_9, Bound::Min, 0.85, Figure::Value);
+        assert_eq!(nearer, "pass rate: 0.8499999 >= 0.8500000");
+        let slow = row("latency_p95_ms", 2000.4, Bound::Max, 2000.0, Figure::Value);
+        assert_eq!(slow, "latency p95: 2000.4 ms <= 2000.0 ms");
+        assert_eq!(row("pass_rate", 0.5, Bound::Min, 0.85, Figure::Value), "pass rate: 0.500 >= 0.850");
     }
 }

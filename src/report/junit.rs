@@ -21,22 +21,29 @@ const LIMITS: Limits = Limits { lines: 60, bytes: 8_000, context: 3 };
 const MAX_MESSAGE: usize = 500;
 
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
-    let suffix = if notices::is_unsandboxed(summary) {
-        format!(" [{}]", notices::NOT_SANDBOXED)
-    } else {
-        String::new()
-    };
+    let unsandboxed = notices::is_unsandboxed(summary);
+    let suffix = if unsandboxed { format!(" [{}]", notices::NOT_SANDBOXED) } else { String::new() };
     let mut report = Report::new(xml(&format!("{}{suffix}", summary.metadata.suite_name)));
     report.timestamp = summary.metadata.timestamp.parse().ok();
     report.time = seconds(summary.metadata.duration_seconds);
     report.add_test_suite(run_suite(summary));
-    let failures: HashMap<(&str, &str), &Failure> =
-        summary.failures.iter().rev().map(|f| ((f.eval_id.as_str(), f.case_id.as_str()), f)).collect();
+    let failures: Failures = summary.failures.iter().rev().map(|failure| (key(failure), failure)).collect();
     for eval in &summary.evals {
-        report.add_test_suite(eval_suite(eval, &failures, summary));
+        let mut suite = eval_suite(eval, &failures);
+        if unsandboxed {
+            not_sandboxed(&mut suite);
+        }
+        report.add_test_suite(suite);
     }
     report.serialize(out)?;
     Ok(())
+}
+
+/// Failures by eval, case and outcome: a case that failed may have errored samples too.
+type Failures<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
+
+fn key(failure: &Failure) -> (&str, &str, Outcome) {
+    (&failure.eval_id, &failure.case_id, failure.outcome)
 }
 
 /// Sanitised, with blanks for tabs, which the XML writer would drop.
@@ -65,7 +72,12 @@ fn run_suite(summary: &Summary) -> TestSuite {
     if let Some(model) = &metadata.environment.model {
         property(&mut suite, "model", model);
     }
-    sandbox_properties(&mut suite, summary);
+    if let Some(sandbox) = &metadata.environment.sandbox {
+        property(&mut suite, "sandbox.tier", &sandbox.tier);
+    }
+    if notices::is_unsandboxed(summary) {
+        not_sandboxed(&mut suite);
+    }
     property(&mut suite, "gate.decision", summary.gate.decision.name());
     property(&mut suite, "gate.exit_code", &summary.gate.exit_code.to_string());
     for (at, reason) in summary.gate.reasons.iter().enumerate() {
@@ -101,16 +113,9 @@ fn run_suite(summary: &Summary) -> TestSuite {
     suite
 }
 
-fn sandbox_properties(suite: &mut TestSuite, summary: &Summary) {
-    if let Some(sandbox) = &summary.metadata.environment.sandbox {
-        property(suite, "sandbox.tier", &sandbox.tier);
-    }
-    if notices::is_unsandboxed(summary) {
-        property(suite, "sandbox.enforced", "false");
-        property(suite, "warning", notices::NOT_SANDBOXED);
-    } else if summary.metadata.environment.sandbox.is_some() {
-        property(suite, "sandbox.enforced", "true");
-    }
+fn not_sandboxed(suite: &mut TestSuite) {
+    property(suite, "sandbox.enforced", "false");
+    property(suite, "warning", notices::NOT_SANDBOXED);
 }
 
 /// The gate as a test case, when it did not pass although no case says so.
@@ -130,7 +135,7 @@ fn unexplained_gate(summary: &Summary) -> Option<TestCase> {
     Some(case)
 }
 
-fn eval_suite(eval: &EvalResult, failures: &HashMap<(&str, &str), &Failure>, summary: &Summary) -> TestSuite {
+fn eval_suite(eval: &EvalResult, failures: &Failures) -> TestSuite {
     let mut suite = TestSuite::new(line(&eval.id));
     property(&mut suite, "eval.name", &eval.name);
     property(&mut suite, "eval.outcome", eval.outcome.name());
@@ -144,10 +149,10 @@ fn eval_suite(eval: &EvalResult, failures: &HashMap<(&str, &str), &Failure>, sum
     if !eval.tags.is_empty() {
         property(&mut suite, "eval.tags", &eval.tags.join(", "));
     }
-    sandbox_properties(&mut suite, summary);
     let mut total = Duration::ZERO;
     for case in &eval.cases {
-        let test = test_case(eval, case, failures.get(&(eval.id.as_str(), case.id.as_str())).copied());
+        let test =
+            test_case(eval, case, failures.get(&(eval.id.as_str(), case.id.as_str(), case.outcome)).copied());
         total = total.saturating_add(test.time.unwrap_or_default());
         suite.add_test_case(test);
     }
@@ -164,7 +169,7 @@ fn test_case(eval: &EvalResult, case: &CaseResult, failure: Option<&Failure>) ->
     };
     status.set_type(case.cause.map_or(case.outcome.name(), |cause| cause.name()));
     status.set_message(line(&message(case, failure)));
-    if let Some(body) = failure.filter(|_| case.outcome != Outcome::Passed).and_then(description) {
+    if let Some(body) = failure.and_then(description) {
         status.set_description(xml(&body));
     }
     let mut test = TestCase::new(line(&case.id), status);

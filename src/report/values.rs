@@ -99,7 +99,9 @@ pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Limits)
         }
     }
     let (mut old, mut new) = (shown(expected), shown(actual));
-    if old.lines().eq(new.lines()) {
+    // Beside a text in quotes another without would seem to lack them.
+    let quotes = expected.is_string() && actual.is_string() && (must_quote(expected) || must_quote(actual));
+    if quotes || old.lines().eq(new.lines()) {
         (old, new) = (unmistakable(expected), unmistakable(actual));
     }
     if !old.contains('\n') && !new.contains('\n') {
@@ -132,14 +134,17 @@ fn shown(value: &Value) -> String {
     match value {
         Value::String(s) => {
             let s = text::truncate_bytes(s, MAX_READ);
-            let one_line = !s.trim_end_matches('\n').contains('\n');
-            if s.trim().is_empty() || one_line && s.trim() != s {
-                return text::quoted(s);
-            }
-            text::sanitize(s).into_owned()
+            if must_quote(value) { text::quoted(s) } else { text::sanitize(s).into_owned() }
         }
         _ => long_form(value),
     }
+}
+
+/// An empty text, or one line with blanks or a line break at an end.
+fn must_quote(value: &Value) -> bool {
+    let Value::String(s) = value else { return false };
+    let one_line = !s.trim_end_matches('\n').contains('\n');
+    s.trim().is_empty() || one_line && s.trim() != s
 }
 
 fn unmistakable(value: &Value) -> String {
@@ -210,6 +215,10 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
             lines.extend(diff.iter_changes(op).map(|change| changed_line(change.tag(), change.value())));
         }
     }
+    // Blank lines at the end say nothing.
+    while lines.last().is_some_and(|line| line.kind == LineKind::Same && line.text.trim().is_empty()) {
+        lines.pop();
+    }
     let mut more = beyond;
     let mut bytes = 0;
     let mut keep = 0;
@@ -273,9 +282,10 @@ mod tests {
     #[test]
     fn values_that_differ_never_look_the_same() {
         assert_eq!(show(json!("1"), json!(1)), "\"1\" +0 | 1 +0");
-        assert_eq!(show(json!("a"), json!("a\r")), "a +0 | \"a\\r\" +0");
+        assert_eq!(show(json!("a"), json!("a\r")), "\"a\" +0 | \"a\\r\" +0");
         assert_eq!(show(json!("a"), json!("\u{1b}[1ma")), "\"a\" +0 | \"\\u{1b}[1ma\" +0");
         assert_eq!(show(json!("a\nb"), json!("a\nb\n")), r#""a\nb" +0 | "a\nb\n" +0"#);
+        assert_eq!(show(json!("42"), json!("42\n")), r#""42" +0 | "42\n" +0"#);
         assert_eq!(show(json!(""), json!("  ")), "\"\" +0 | \"  \" +0");
     }
 

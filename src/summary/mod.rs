@@ -8,6 +8,8 @@ mod failures;
 mod fold;
 mod metrics;
 mod outcomes;
+#[cfg(test)]
+mod tests;
 
 pub use build::Report;
 pub use fold::Fold;

@@ -7,7 +7,7 @@ use crate::base::text;
 /// The longest text in a table cell or list item, in columns.
 const MAX_INLINE: usize = 160;
 
-/// A text for a paragraph, a list item or a table cell; never put it where a line begins.
+/// A text for a paragraph, a list item or a table cell; where it begins a line it begins no block.
 pub fn inline(raw: &str) -> String {
     let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
     escape(&text::truncate_width(&line, MAX_INLINE))
@@ -22,7 +22,21 @@ pub fn sentence(raw: &str) -> String {
 fn escape(line: &str) -> String {
     let mut out = String::with_capacity(line.len() + 16);
     let mut before: Option<char> = None;
+    // A number with a dot or a parenthesis would begin a list.
+    let after_digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let mut rest = line;
+    let mut delimiter = after_digits.chars();
+    let begins_list = after_digits.len() < line.len()
+        && matches!(delimiter.next(), Some('.' | ')'))
+        && matches!(delimiter.next(), None | Some(' '));
+    if begins_list {
+        out.push_str(&line[..line.len() - after_digits.len()]);
+        out.push('\\');
+        out.push_str(&after_digits[..1]);
+        rest = &after_digits[1..];
+    } else if line.starts_with(['#', '-', '+', '=']) {
+        out.push('\\');
+    }
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
         let next = after.chars().next();
@@ -107,6 +121,11 @@ mod tests {
             ("ping @admin a@b.com fixes #12", "ping @<!-- -->admin a@<!-- -->b.com fixes #<!-- -->12"),
             ("`code` *b* _i_ ~s~ $x$", "\\`code\\` \\*b\\* \\_i\\_ \\~s\\~ \\$x\\$"),
             ("one\n# two\u{1b}[2J", "one # two"),
+            ("# two", "\\# two"),
+            ("- [x] done", "\\- \\[x\\] done"),
+            ("12) list 3. no", "12\\) list 3. no"),
+            ("1.5 s", "1.5 s"),
+            ("7.", "7\\."),
         ] {
             assert_eq!(inline(raw), escaped);
         }
@@ -128,6 +147,7 @@ mod tests {
             prop_assert!(!escaped.contains(['|', '\n', '\r']) && !escaped.contains("://"), "{}", escaped);
             prop_assert!(!escaped.replace("<!-- -->", "").contains(['<', '>']));
             // Each backtick has an odd number of backslashes before it, and the end has none left over.
+            prop_assert!(!escaped.starts_with(['#', '-', '+', '=', '>', '~', '*', '<']));
             let mut slashes = 0;
             for c in escaped.chars() {
                 prop_assert!(c != '`' || slashes % 2 == 1);

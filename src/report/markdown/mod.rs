@@ -3,6 +3,7 @@
 mod escape;
 mod failures;
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use crate::base::text;
@@ -148,7 +149,13 @@ fn gate(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
             let row = figures::threshold_row(threshold);
             let status = format!("{} {}", decision_sign(row.status), figures::decision_label(row.status));
             let interval = figures::interval_of(summary, &threshold.metric);
-            vec![inline(&row.metric), row.value, interval, inline(&row.needs), status]
+            vec![
+                inline(&row.metric),
+                row.value,
+                interval,
+                inline(&row.needs.replace(">=", "≥").replace("<=", "≤")),
+                status,
+            ]
         })
         .collect();
     let interval = figures::interval_label(summary);
@@ -266,6 +273,10 @@ fn metrics(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
 
 fn checklist(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     writeln!(out, "## Evals\n")?;
+    let mut failures: HashMap<&str, Vec<&Failure>> = HashMap::new();
+    for failure in &summary.failures {
+        failures.entry(failure.eval_id.as_str()).or_default().push(failure);
+    }
     for kind in [EvalType::Capability, EvalType::Regression] {
         let evals: Vec<&EvalResult> = summary.evals.iter().filter(|eval| eval.kind == kind).collect();
         if evals.is_empty() {
@@ -274,14 +285,15 @@ fn checklist(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
         let passed = evals.iter().filter(|eval| eval.outcome == Outcome::Passed).count();
         writeln!(out, "### {} evals ({passed}/{} passed)\n", type_name(kind), evals.len())?;
         for eval in evals {
-            checklist_item(summary, eval, out)?;
+            let failures = failures.get(eval.id.as_str()).map_or(&[][..], Vec::as_slice);
+            checklist_item(eval, failures, out)?;
         }
         writeln!(out)?;
     }
     Ok(())
 }
 
-fn checklist_item(summary: &Summary, eval: &EvalResult, out: &mut dyn Write) -> Result<(), ReportError> {
+fn checklist_item(eval: &EvalResult, failures: &[&Failure], out: &mut dyn Write) -> Result<(), ReportError> {
     let box_ = if eval.outcome == Outcome::Passed { "x" } else { " " };
     let label = if eval.outcome == Outcome::Passed {
         String::new()
@@ -295,8 +307,6 @@ fn checklist_item(summary: &Summary, eval: &EvalResult, out: &mut dyn Write) -> 
         total => format!(", {} of {}", text::group_digits(eval.counts.passed), text::plural(total, "case")),
     };
     writeln!(out, "- [{box_}] {}{name}{label}{cases}", inline(&eval.id))?;
-    let failures: Vec<&Failure> =
-        summary.failures.iter().filter(|failure| failure.eval_id == eval.id).collect();
     for failure in failures.iter().take(CASES_PER_EVAL) {
         let lone = eval.counts.total <= 1;
         if !lone {

@@ -31,8 +31,7 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
     if summary.failures.len() > shown {
         page.blank()?;
         let more = text::group_digits(summary.failures.len() - shown);
-        let dots = page.ellipsis();
-        page.line(&[span(Tone::Dim, format!("  {dots} and {more} more (see the report)"))])?;
+        page.line(&[span(Tone::Dim, format!("  ... and {more} more (see the report)"))])?;
     }
     Ok(())
 }

@@ -114,10 +114,11 @@ fn header(page: &mut Page, summary: &Summary) -> io::Result<()> {
         facts.push(format!("sandbox {}", text::one_line(&sandbox.tier)));
     }
     let separator = page.pick(" · ", ", ");
-    page.wrapped(&[], Tone::Dim, &facts.join(separator), 3)?;
+    // Indented, so that a text from outside never begins a line and poses as one of ours.
+    page.wrapped(&[plain("  ")], Tone::Dim, &facts.join(separator), 3)?;
 
     for notice in notices::notices(summary) {
-        let (mark, tone) = if notice.loud { ("!! ", Tone::Alarm) } else { ("", Tone::Warn) };
+        let (mark, tone) = if notice.loud { ("!! ", Tone::Alarm) } else { ("!  ", Tone::Warn) };
         page.wrapped(&[span(tone, mark)], tone, &notice.headline, 4)?;
         for note in &notice.notes {
             page.wrapped(&[plain("   "), plain("- ")], Tone::Warn, note, 3)?;
@@ -137,10 +138,18 @@ fn evals(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::R
     let rows: Vec<EvalRow> = shown.iter().map(|eval| EvalRow::new(eval, summary.truncated)).collect();
     let widest =
         |column: fn(&EvalRow) -> &str| rows.iter().map(|row| text::width(column(row))).max().unwrap_or(0);
-    let (cases, score, latency) =
-        (widest(|row| &row.cases), widest(|row| &row.score), widest(|row| &row.latency));
+    let cases = widest(|row| &row.cases).max("cases".len());
+    let score = widest(|row| &row.score).max("score".len());
+    let latency = widest(|row| &row.latency);
+    let latency = if latency > 0 { latency.max("latency".len()) } else { 0 };
     let right = cases + 2 + score + if latency > 0 { latency + 2 } else { 0 };
     let name_width = page.width().saturating_sub(4 + id_width + 2 + right + 2);
+    if !rows.is_empty() {
+        let lead = " ".repeat(4 + id_width + 2 + name_width + 2);
+        let last = if latency > 0 { pad_left("latency", latency) } else { String::new() };
+        let head = format!("{lead}{}  {}  {last}", pad_left("cases", cases), pad_left("score", score));
+        page.line(&[span(Tone::Dim, head)])?;
+    }
     for row in &rows {
         let id = text::truncate_width_with(&row.id, id_width, page.ellipsis()).into_owned();
         let name = text::truncate_width_with(&row.name, name_width, page.ellipsis()).into_owned();
@@ -209,33 +218,45 @@ fn median_latency(eval: &EvalResult) -> Option<f64> {
     }
 }
 
+/// A table of outcomes; those that nothing had are left out.
 fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
     let totals = &summary.summary;
     let evals = figures::eval_counts(totals);
-    page.blank()?;
     let mut rows = vec![("Evals", &evals), ("Cases", &totals.cases)];
     if totals.samples.total != totals.cases.total {
         rows.push(("Samples", &totals.samples));
     }
-    let widest = rows.iter().map(|(_, c)| text::group_digits(c.total).len()).max().unwrap_or(0);
+    let outcomes: Vec<Outcome> = Outcome::ALL
+        .into_iter()
+        .filter(|outcome| {
+            *outcome == Outcome::Passed || rows.iter().any(|(_, c)| figures::count_of(c, *outcome) > 0)
+        })
+        .collect();
+    let widest =
+        rows.iter().map(|(_, c)| text::group_digits(c.total).len()).max().unwrap_or(0).max("errored".len());
+    page.blank()?;
+    let mut head = format!("{}{}  pass rate", pad_right("", 11), pad_left("total", widest));
+    for outcome in &outcomes {
+        head.push_str(&format!("  {}", pad_left(outcome.name(), widest)));
+    }
+    page.line(&[span(Tone::Dim, head)])?;
     for (label, counts) in rows {
         let mut spans = vec![
-            span(Tone::Bold, pad_right(label, 8)),
+            span(Tone::Bold, pad_right(&format!("  {label}"), 11)),
             plain(pad_left(&text::group_digits(counts.total), widest)),
+            plain(format!("  {}", pad_left(&figures::percent_or_none(counts.pass_rate), "pass rate".len()))),
         ];
-        for (at, (outcome, words)) in figures::outcome_counts(counts).into_iter().enumerate() {
-            spans.push(plain(if at == 0 { ": " } else { ", " }));
-            spans.push(span(tone_of(outcome), words));
-        }
-        if let Some(rate) = counts.pass_rate {
-            spans.push(span(Tone::Dim, format!("  ({} of graded)", figures::percent(rate))));
+        for outcome in &outcomes {
+            let n = figures::count_of(counts, *outcome);
+            let tone = if n == 0 { Tone::Dim } else { tone_of(*outcome) };
+            spans.push(span(tone, format!("  {}", pad_left(&text::group_digits(n), widest))));
         }
         page.line(&spans)?;
     }
     if totals.flaky > 0 {
         let flaky =
             format!("{} passed only on a later attempt (flaky)", text::plural(totals.flaky, "sample"));
-        page.line(&[span(Tone::Warn, flaky)])?;
+        page.line(&[span(Tone::Warn, format!("  {flaky}"))])?;
     }
     Ok(())
 }
@@ -247,7 +268,7 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
     }
     let ranged = rows.iter().any(|row| !row.range.is_empty());
     let head = [
-        "Metric".to_owned(),
+        "  Metric".to_owned(),
         "value".to_owned(),
         figures::interval_label(summary),
         "cases".to_owned(),
@@ -255,7 +276,15 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
     ];
     let cells: Vec<[String; 5]> = rows
         .iter()
-        .map(|row| [&row.name, &row.value, &row.interval, &row.cases, &row.range].map(String::clone))
+        .map(|row| {
+            [
+                format!("  {}", row.name),
+                row.value.clone(),
+                row.interval.clone(),
+                row.cases.clone(),
+                row.range.clone(),
+            ]
+        })
         .collect();
     let widths: Vec<usize> = (0..5)
         .map(|at| cells.iter().chain([&head]).map(|row| text::width(&row[at])).max().unwrap_or(0))
@@ -279,7 +308,7 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
             page.line(&lay(cells, Tone::Plain))?;
         } else {
             let first = [
-                plain(pad_right(&row.name, widths[0] + 2)),
+                plain(pad_right(&cells[0], widths[0] + 2)),
                 span(Tone::Warn, pad_left(&row.value, widths[1])),
                 plain("  "),
             ];
@@ -288,7 +317,7 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
     }
     if ranged {
         let note = "[worst, best]: if all that errored, was skipped or is pending had failed, or had passed.";
-        page.wrapped(&[], Tone::Dim, note, 2)?;
+        page.wrapped(&[plain("  ")], Tone::Dim, note, 2)?;
     }
     Ok(())
 }
@@ -307,7 +336,7 @@ fn thresholds(page: &mut Page, summary: &Summary) -> io::Result<()> {
     let needs = widest("needs", |row| &row.needs);
     let lead = format!(
         "{}  {}  {}  ",
-        pad_right("Threshold", metric),
+        pad_right("  Threshold", metric + 2),
         pad_left("value", value),
         pad_right("needs", needs)
     );
@@ -315,7 +344,7 @@ fn thresholds(page: &mut Page, summary: &Summary) -> io::Result<()> {
     page.line(&[span(Tone::Dim, lead), span(Tone::Dim, "status")])?;
     for row in &rows {
         page.line(&[
-            plain(pad_right(&row.metric, metric + 2)),
+            plain(pad_right(&format!("  {}", row.metric), metric + 4)),
             plain(pad_left(&row.value, value)),
             plain(format!("  {}", pad_right(&row.needs, needs + 2))),
             span(tone_of_decision(row.status), row.status.name()),
