@@ -5,14 +5,19 @@
 //! fills variables in, [`schema`] checks the shape; `evals`, `regressions` and `dataset` make cases of it, `suite`
 //! a plan. What goes wrong on the way is a [`problem::Problem`]; [`render`] shows problems to people and machines.
 
+mod infer;
+mod kinds;
 pub mod normalise;
 pub mod problem;
 pub mod render;
+mod refs;
 mod request;
 pub mod scalar;
 pub mod schema;
 mod select;
+mod session;
 pub mod source;
+mod template;
 pub mod tree;
 
 pub use problem::{Code, Problem, Problems, Severity};

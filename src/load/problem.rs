@@ -203,6 +203,12 @@ impl Problem {
         self
     }
 
+    /// A warning where the condition holds.
+    #[must_use]
+    pub fn maybe_warning(self, warn: bool) -> Problem {
+        if warn { self.as_warning() } else { self }
+    }
+
     /// The place for a problem that was made without one, such as a missing file found at a `$ref`.
     #[must_use]
     pub fn at(mut self, span: Span) -> Problem {
