@@ -1,24 +1,283 @@
-//! One spelling for each key: the positioned tree is renamed along the schema's `x-aliases` and `x-tag-aliases`.
+//! One spelling for each key: the positioned tree is renamed along the schema's `x-aliases` and `x-tag-aliases`,
+//! before it is checked, so that errors and everything after them know one name.
+//!
+//! Spellings that lie at different paths (`metadata.retries` for `config.retries`) are not the schema's business.
 
-use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::problem::Problems;
+use serde_json::{Map, Value};
+
+use super::problem::{Code, Problem, Problems};
+use super::schema::{Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values};
 use super::source::Sources;
-use super::tree::Node;
+use super::tree::{Key, Node, NodeValue};
+
+/// Words of a schema that say nothing about its structure, so that a `$ref` beside them is still only a `$ref`.
+const ANNOTATIONS: [&str; 9] = [
+    "$ref",
+    "title",
+    "description",
+    "default",
+    "deprecated",
+    "examples",
+    "x-aliases",
+    "x-keep-null",
+    "x-expected",
+];
 
 /// What the normaliser needs to know of a schema, made once.
 #[derive(Debug)]
-pub struct Shapes {}
+pub struct Shapes {
+    shapes: Vec<Shape>,
+    root: usize,
+}
+
+#[derive(Debug, Default)]
+struct Shape {
+    /// By every spelling.
+    properties: HashMap<String, Property>,
+    additional: Option<usize>,
+    items: Option<usize>,
+    tagged: Option<Union>,
+    /// Other spellings of a plain value, to the canonical one.
+    values: HashMap<String, Arc<str>>,
+    /// Branches that no discriminator tells apart.
+    alternatives: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Property {
+    canonical: Arc<str>,
+    shape: usize,
+    null_is_absent: bool,
+}
+
+#[derive(Debug)]
+struct Union {
+    key: String,
+    /// By every spelling of the tag: the canonical tag and the branch.
+    branches: HashMap<String, (Arc<str>, usize)>,
+}
 
 impl Shapes {
+    /// `canonical` is what schemars makes of our types.
     pub fn new(canonical: &Value) -> Shapes {
-        let _ = canonical;
-        Shapes {}
+        let mut builder = ShapeBuilder { root: canonical, shapes: Vec::new(), by_ref: HashMap::new() };
+        let root = builder.add(canonical);
+        Shapes { shapes: builder.shapes, root }
     }
 
     /// Renames keys and tags to their canonical spelling and drops explicit nulls of optional keys.
-    /// Both spellings at once is an error that names both lines.
+    /// Two spellings of one key at once are an error that names both lines.
     pub fn normalise(&self, sources: &Sources, node: &mut Node, problems: &mut Problems) {
-        let _ = (sources, node, problems);
+        Walk { shapes: &self.shapes, sources, problems }.node(self.root, node);
     }
+}
+
+struct ShapeBuilder<'v> {
+    root: &'v Value,
+    shapes: Vec<Shape>,
+    by_ref: HashMap<String, usize>,
+}
+
+impl ShapeBuilder<'_> {
+    /// The index of a schema's shape. A `$ref` is built once, which also ends recursion.
+    fn add(&mut self, schema: &Value) -> usize {
+        let only_ref = schema
+            .as_object()
+            .filter(|o| o.keys().all(|word| ANNOTATIONS.contains(&word.as_str())))
+            .and_then(|o| o.get("$ref"))
+            .and_then(Value::as_str);
+        if let Some(known) = only_ref.and_then(|r| self.by_ref.get(r)) {
+            return *known;
+        }
+        let at = self.shapes.len();
+        self.shapes.push(Shape::default());
+        if let Some(reference) = only_ref {
+            self.by_ref.insert(reference.to_owned(), at);
+        }
+        let flat = flatten(self.root, schema);
+        let shape = self.shape(&flat);
+        if let Some(place) = self.shapes.get_mut(at) {
+            *place = shape;
+        }
+        at
+    }
+
+    fn shape(&mut self, flat: &Map<String, Value>) -> Shape {
+        let mut shape = Shape { properties: self.properties(flat), ..Shape::default() };
+        shape.additional = flat.get("additionalProperties").filter(|s| s.is_object()).map(|s| self.add(s));
+        shape.items = flat.get("items").filter(|s| s.is_object()).map(|s| self.add(s));
+        let Some(branches) = branches(flat) else { return shape };
+        if let Some(values) = plain_values(self.root, &branches) {
+            for (branch, texts) in branches.iter().zip(values) {
+                let Some(canonical) = texts.first() else { continue };
+                for alias in aliases(branch, "x-tag-aliases") {
+                    shape.values.insert(alias.to_owned(), Arc::from(canonical.as_str()));
+                }
+            }
+        } else if let Some(tagged) = discriminator(self.root, &branches) {
+            shape.tagged = Some(self.union(&branches, tagged));
+        } else {
+            shape.alternatives = branches.iter().map(|branch| self.add(branch)).collect();
+        }
+        shape
+    }
+
+    fn properties(&mut self, flat: &Map<String, Value>) -> HashMap<String, Property> {
+        let mut properties = HashMap::new();
+        for (name, schema) in flat.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let shape = self.add(schema);
+            let null_is_absent = null_is_absent(self.root, flat, name, schema);
+            let canonical: Arc<str> = Arc::from(name.as_str());
+            for spelling in std::iter::once(name.as_str()).chain(aliases(schema, "x-aliases")) {
+                let property = Property { canonical: canonical.clone(), shape, null_is_absent };
+                // A canonical name wins over an alias of the same spelling.
+                if spelling == name || !properties.contains_key(spelling) {
+                    properties.insert(spelling.to_owned(), property);
+                }
+            }
+        }
+        properties
+    }
+
+    fn union(&mut self, branches: &[&Value], tagged: Tagged) -> Union {
+        let mut by_tag = HashMap::new();
+        for (branch, tags) in branches.iter().zip(&tagged.tags) {
+            let shape = self.add(branch);
+            for tag in tags {
+                by_tag.insert(tag.clone(), (Arc::from(tag.as_str()), shape));
+            }
+            let Some(canonical) = tags.first() else { continue };
+            for alias in aliases(branch, "x-tag-aliases") {
+                by_tag.entry(alias.to_owned()).or_insert((Arc::from(canonical.as_str()), shape));
+            }
+        }
+        Union { key: tagged.key, branches: by_tag }
+    }
+}
+
+struct Walk<'w> {
+    shapes: &'w [Shape],
+    sources: &'w Sources,
+    problems: &'w mut Problems,
+}
+
+impl Walk<'_> {
+    fn node(&mut self, shape: usize, node: &mut Node) {
+        let shapes = self.shapes;
+        let Some(shape) = shapes.get(shape) else { return };
+        if let Some(alternative) = self.alternative(shape, node) {
+            self.node(alternative, node);
+        }
+        match &mut node.value {
+            NodeValue::Text(text) => {
+                if let Some(canonical) = shape.values.get(&**text) {
+                    *text = canonical.clone();
+                }
+            }
+            NodeValue::Seq(items) => {
+                if let Some(inner) = shape.items {
+                    items.iter_mut().for_each(|item| self.node(inner, item));
+                }
+            }
+            NodeValue::Map(entries) => {
+                if let Some(union) = &shape.tagged
+                    && let Some(branch) = tag_branch(shapes, union, entries)
+                {
+                    // The branch knows every key of the map, so nothing is left to do here.
+                    return self.node(branch, node);
+                }
+                self.map(shape, entries);
+            }
+            _ => {}
+        }
+    }
+
+    fn map(&mut self, shape: &Shape, entries: &mut Vec<(Key, Node)>) {
+        if shape.properties.is_empty() && shape.additional.is_none() {
+            return;
+        }
+        for at in 0..entries.len() {
+            let Some((key, _)) = entries.get(at) else { break };
+            let Some(property) = shape.properties.get(&*key.name) else { continue };
+            if property.canonical == key.name {
+                continue;
+            }
+            if let Some((other, _)) = entries.iter().find(|(k, _)| k.name == property.canonical) {
+                let problem = self.both_spellings(key, other, &property.canonical);
+                self.problems.push(problem);
+            } else if let Some((key, _)) = entries.get_mut(at) {
+                key.name = property.canonical.clone();
+            }
+        }
+        // A second spelling that was reported above is no unknown key as well.
+        entries.retain(|(key, value)| match shape.properties.get(&*key.name) {
+            Some(property) => property.canonical == key.name && !(property.null_is_absent && value.is_null()),
+            None => true,
+        });
+        for (key, value) in entries {
+            match shape.properties.get(&*key.name) {
+                Some(property) => self.node(property.shape, value),
+                None => shape.additional.into_iter().for_each(|inner| self.node(inner, value)),
+            }
+        }
+    }
+
+    fn both_spellings(&self, key: &Key, other: &Key, canonical: &str) -> Problem {
+        let spelled = |key: &Key| self.sources.slice(key.span).trim_matches(['"', '\'']).to_owned();
+        let (first, second) = if key.span <= other.span { (key, other) } else { (other, key) };
+        let line = |key: &Key| self.sources.position(key.span).line;
+        let message = format!(
+            "`{}` (line {}) and `{}` (line {}) are two spellings of the same key",
+            spelled(first),
+            line(first),
+            spelled(second),
+            line(second)
+        );
+        Problem::error(Code::BothSpellings, second.span, message)
+            .hint(format!("keep one of them, best `{canonical}`"))
+            .related(first.span, "the first spelling")
+    }
+
+    /// The branch of an untagged union that fits a node best: by the kind of value, then by the keys it knows.
+    fn alternative(&self, shape: &Shape, node: &Node) -> Option<usize> {
+        let fit = |at: &usize| -> usize {
+            let Some(shape) = self.shapes.get(*at) else { return 0 };
+            let nested = shape.alternatives.iter().any(|inner| inner != at);
+            let own = match &node.value {
+                NodeValue::Text(text) => usize::from(shape.values.contains_key(&**text)) * 2,
+                NodeValue::Seq(_) => usize::from(shape.items.is_some()) * 2,
+                NodeValue::Map(entries) => {
+                    let known = |k: &str| {
+                        shape.properties.contains_key(k) || shape.tagged.as_ref().is_some_and(|u| u.key == k)
+                    };
+                    let keys = entries.iter().filter(|(k, _)| known(&k.name)).count();
+                    keys * 2 + usize::from(shape.additional.is_some())
+                }
+                _ => 0,
+            };
+            own + usize::from(nested)
+        };
+        // On equal terms the first one, as it is written.
+        shape.alternatives.iter().copied().rev().max_by_key(|at| fit(at)).filter(|at| fit(at) > 0)
+    }
+}
+
+/// The branch that a map's discriminator names; the tag itself is renamed to its canonical spelling.
+fn tag_branch(shapes: &[Shape], union: &Union, entries: &mut [(Key, Node)]) -> Option<usize> {
+    // The discriminator may itself have another spelling: its branches say so.
+    let is_key = |name: &str| {
+        name == union.key
+            || union.branches.values().any(|(_, branch)| {
+                let property = shapes.get(*branch).and_then(|s| s.properties.get(name));
+                property.is_some_and(|p| *p.canonical == *union.key)
+            })
+    };
+    let (_, value) = entries.iter_mut().find(|(key, _)| is_key(&key.name))?;
+    let NodeValue::Text(text) = &mut value.value else { return None };
+    let (canonical, branch) = union.branches.get(&**text)?;
+    *text = canonical.clone();
+    Some(*branch)
 }

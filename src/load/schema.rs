@@ -1,31 +1,52 @@
 //! Checks a positioned tree against a JSON Schema and says what is wrong in plain words.
+//!
+//! `derive` makes the copy of a schema that is compiled and the one that editors read, `explain` turns the
+//! validator's errors into problems, `words` describes schemas.
+
+mod derive;
+mod explain;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 use serde_json::Value;
 
+use super::normalise::Shapes;
 use super::problem::Problems;
 use super::source::Sources;
 use super::tree::Node;
 
+pub(super) use derive::{Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values};
+
 /// A schema of ours that cannot be compiled: a defect of the program, not of a file.
 #[derive(Debug, thiserror::Error)]
-#[error("the schema of {what} does not compile: {reason}")]
+#[error("the schema `{title}` does not compile: {reason}")]
 pub struct SchemaError {
-    pub what: String,
+    pub title: String,
     pub reason: String,
 }
 
 /// A schema, compiled once.
 #[derive(Debug)]
-pub struct Validator {}
+pub struct Validator {
+    derived: Value,
+    compiled: jsonschema::Validator,
+    shapes: Shapes,
+}
 
 impl Validator {
-    /// `canonical` is what schemars makes of our types, with `x-aliases` and `x-tag-aliases`.
+    /// `canonical` is what schemars makes of our types, with our own words (see `derive`).
     ///
     /// # Errors
     /// When the schema does not compile.
-    pub fn new(canonical: Value) -> Result<Validator, SchemaError> {
-        let _ = canonical;
-        Ok(Validator {})
+    pub fn new(canonical: &Value) -> Result<Validator, SchemaError> {
+        let derived = derive::for_errors(canonical);
+        let compiled = jsonschema::validator_for(&derived).map_err(|e| SchemaError {
+            title: canonical.get("title").and_then(Value::as_str).unwrap_or("?").to_owned(),
+            reason: e.to_string(),
+        })?;
+        Ok(Validator { derived, compiled, shapes: Shapes::new(canonical) })
     }
 
     /// Normalises the tree, then checks it: the JSON of a tree that fits, `None` after adding problems.
@@ -34,19 +55,25 @@ impl Validator {
         self.validate(node, problems)
     }
 
-    /// See [`super::normalise::Shapes::normalise`].
+    /// See [`Shapes::normalise`].
     pub fn normalise(&self, sources: &Sources, node: &mut Node, problems: &mut Problems) {
-        let _ = (sources, node, problems);
+        self.shapes.normalise(sources, node, problems);
     }
 
     /// Checks a tree that was normalised: its JSON when it fits, else `None` after adding problems.
     pub fn validate(&self, node: &Node, problems: &mut Problems) -> Option<Value> {
-        let _ = (node, problems);
+        let json = node.to_json();
+        if self.compiled.is_valid(&json) {
+            return Some(json);
+        }
+        let errors: Vec<_> = self.compiled.iter_errors(&json).collect();
+        explain::explain(&self.derived, node, &errors, problems);
         None
     }
 }
 
-/// The schema for editors: aliases are accepted (and marked deprecated), our own `x-` words are gone.
+/// The schema for editors: other spellings are accepted (and marked deprecated), but not two at once, and our own
+/// words are gone.
 pub fn published(canonical: &Value) -> Value {
-    canonical.clone()
+    derive::for_editors(canonical)
 }

@@ -1,13 +1,26 @@
 //! A YAML or JSON document as a tree in which every key and value knows its place.
+//!
+//! JSON is read as the YAML that it is. `build` makes the tree from the parser's events, `syntax` puts the
+//! parser's errors into words; this file holds the tree itself and the ways to find things in it.
+
+mod build;
+mod syntax;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
-use super::problem::Problems;
-use super::source::{FileId, Sources, Span};
+use super::source::Span;
+
+pub use build::{MAX_DEPTH, MAX_EXPANDED, parse};
 
 /// A value and where it stands.
+///
+/// The span of a flow collection goes from bracket to bracket, of a block collection from its first child to the
+/// end of its last one. The span of a value that came through an alias is the alias; its children lie at the anchor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     pub span: Span,
@@ -18,7 +31,10 @@ pub struct Node {
 pub enum NodeValue {
     Null,
     Bool(bool),
+    /// With the digits of the document.
     Number(Number),
+    /// A float that JSON lacks: `nan`, `inf` or `-inf`. In JSON it is `{"$float": "nan"}`.
+    Special(&'static str),
     Text(Arc<str>),
     Seq(Vec<Node>),
     /// Keys are distinct, in the order of the document.
@@ -32,67 +48,127 @@ pub struct Key {
     pub span: Span,
 }
 
-/// Parses one document. What is wrong is added to `problems`; `None` when nothing usable came out.
-pub fn parse(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<Node> {
-    let _ = (sources, file, problems);
-    None
-}
-
 impl Node {
     /// The value of a key; `None` also when this is no map.
     pub fn get(&self, key: &str) -> Option<&Node> {
-        let _ = key;
-        None
+        self.as_map()?.iter().find(|(k, _)| &*k.name == key).map(|(_, v)| v)
     }
 
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
-        let _ = key;
-        None
+        match &mut self.value {
+            NodeValue::Map(entries) => entries.iter_mut().find(|(k, _)| &*k.name == key).map(|(_, v)| v),
+            _ => None,
+        }
     }
 
     /// A key with its place.
     pub fn get_key(&self, key: &str) -> Option<&Key> {
-        let _ = key;
-        None
+        self.as_map()?.iter().find(|(k, _)| &*k.name == key).map(|(k, _)| k)
     }
 
     pub fn as_map(&self) -> Option<&[(Key, Node)]> {
-        None
+        match &self.value {
+            NodeValue::Map(entries) => Some(entries),
+            _ => None,
+        }
     }
 
     pub fn as_seq(&self) -> Option<&[Node]> {
-        None
+        match &self.value {
+            NodeValue::Seq(items) => Some(items),
+            _ => None,
+        }
     }
 
     pub fn as_text(&self) -> Option<&str> {
-        None
+        match &self.value {
+            NodeValue::Text(text) => Some(text),
+            _ => None,
+        }
     }
 
-    /// "a text", "a list", ... for messages.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.value {
+            NodeValue::Bool(b) => Some(b),
+            _ => None,
+        }
+    }
+
+    pub fn is_null(&self) -> bool {
+        matches!(self.value, NodeValue::Null)
+    }
+
+    /// What a message calls this value: "a text", "a list", ...
     pub fn kind(&self) -> &'static str {
-        ""
+        match &self.value {
+            NodeValue::Null => "nothing",
+            NodeValue::Bool(_) => "a boolean",
+            NodeValue::Number(_) | NodeValue::Special(_) => "a number",
+            NodeValue::Text(_) => "a text",
+            NodeValue::Seq(_) => "a list",
+            NodeValue::Map(_) => "a map",
+        }
     }
 
     /// The value without its places.
     pub fn to_json(&self) -> Value {
-        Value::Null
+        match &self.value {
+            NodeValue::Null => Value::Null,
+            NodeValue::Bool(b) => Value::Bool(*b),
+            NodeValue::Number(n) => Value::Number(n.clone()),
+            NodeValue::Special(name) => {
+                Value::Object(Map::from_iter([("$float".to_owned(), Value::String((*name).to_owned()))]))
+            }
+            NodeValue::Text(text) => Value::String(text.to_string()),
+            NodeValue::Seq(items) => Value::Array(items.iter().map(Node::to_json).collect()),
+            NodeValue::Map(entries) => {
+                Value::Object(entries.iter().map(|(k, v)| (k.name.to_string(), v.to_json())).collect())
+            }
+        }
     }
 
     /// The node at a JSON pointer.
     pub fn at_pointer(&self, pointer: &str) -> Option<&Node> {
-        let _ = pointer;
-        None
+        steps(pointer).try_fold(self, |node, step| node.child(&step).map(|(_, child)| child))
     }
 
     /// Where a JSON pointer leads; when it leads nowhere, its deepest ancestor that is there.
     pub fn locate(&self, pointer: &str) -> Span {
-        let _ = pointer;
-        self.span
+        self.walk(pointer).1
     }
 
-    /// The place of the key that a JSON pointer ends in; for an element of a list, of the element.
+    /// The place of the key that a JSON pointer ends in: for an element of a list, of the element; for the root and
+    /// for a pointer that leads nowhere, of the deepest key on the way that is there.
     pub fn key_span(&self, pointer: &str) -> Span {
-        let _ = pointer;
-        self.span
+        self.walk(pointer).0
     }
+
+    /// The spans of the last key (or element) and the last node that a pointer reaches.
+    fn walk(&self, pointer: &str) -> (Span, Span) {
+        let mut node = self;
+        // The whole document would underline everything; its first line says as much.
+        let mut key = self.span.at_start();
+        for step in steps(pointer) {
+            let Some((span, child)) = node.child(&step) else { break };
+            (key, node) = (span, child);
+        }
+        (key, node.span)
+    }
+
+    fn child(&self, step: &str) -> Option<(Span, &Node)> {
+        match &self.value {
+            NodeValue::Map(entries) => {
+                entries.iter().find(|(k, _)| &*k.name == step).map(|(k, v)| (k.span, v))
+            }
+            NodeValue::Seq(items) => {
+                step.parse::<usize>().ok().and_then(|i| items.get(i)).map(|item| (item.span, item))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The unescaped steps of a JSON pointer (RFC 6901). A pointer that does not begin with `/` is the root.
+fn steps(pointer: &str) -> impl Iterator<Item = String> {
+    pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"))
 }

@@ -1,0 +1,335 @@
+//! The validator's errors as problems: one cause, one problem, at the key that is to be changed.
+
+use std::collections::HashSet;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind as Kind;
+use serde_json::{Map, Value};
+
+use crate::load::problem::{Code, Problem, Problems, did_you_mean};
+use crate::load::tree::{Node, NodeValue};
+
+use super::derive::{aliases, branches, flatten};
+use super::words::{describe, listed, quoted, subject};
+
+/// Adds a problem for every cause among these errors.
+pub(super) fn explain(derived: &Value, root: &Node, errors: &[ValidationError<'_>], problems: &mut Problems) {
+    let mut explainer = Explainer { derived, root, found: Vec::new(), meant: HashSet::new() };
+    explainer.errors(errors);
+    if explainer.found.is_empty() {
+        // Nothing is silent: what could not be put into words is still an error.
+        let first = errors.first().map_or_else(String::new, |e| e.masked().to_string());
+        explainer.add("", Code::BadShape, format!("the document does not fit: {first}"), None);
+    }
+    let meant = explainer.meant;
+    let consequence =
+        |missing: &Option<(String, String)>| missing.as_ref().is_some_and(|m| meant.contains(m));
+    problems.extend(explainer.found.into_iter().filter(|(_, m)| !consequence(m)).map(|(problem, _)| problem));
+}
+
+struct Explainer<'e> {
+    derived: &'e Value,
+    root: &'e Node,
+    /// Each problem; for a missing key also its map and name.
+    found: Vec<(Problem, Option<(String, String)>)>,
+    /// Keys (map and name) that an unknown key seems to mean: that they are missing is no problem of its own.
+    meant: HashSet<(String, String)>,
+}
+
+impl Explainer<'_> {
+    fn errors(&mut self, errors: &[ValidationError<'_>]) {
+        // A value of the wrong type breaks other rules as well: only the type is worth telling.
+        let wrong_type: HashSet<&str> =
+            errors.iter().filter(|e| matches!(e.kind(), Kind::Type { .. })).map(path).collect();
+        for error in errors {
+            if matches!(error.kind(), Kind::Type { .. }) || !wrong_type.contains(path(error)) {
+                self.error(error);
+            }
+        }
+    }
+
+    fn error(&mut self, error: &ValidationError<'_>) {
+        let at = path(error);
+        let schema = self.owner(error);
+        let name = subject(at);
+        match error.kind() {
+            Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+                for key in unexpected {
+                    self.unknown_key(at, key, &[&schema]);
+                }
+            }
+            Kind::Required { property } => self.missing(at, property, &schema),
+            Kind::Type { .. } => self.wrong_type(at, &describe(self.derived, &Value::Object(schema))),
+            Kind::Enum { options } => {
+                self.unknown_value(at, options.as_array().map_or(&[], Vec::as_slice), &schema);
+            }
+            Kind::Constant { expected_value } => {
+                self.unknown_value(at, std::slice::from_ref(&**expected_value), &schema);
+            }
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.union(at, &schema, context),
+            Kind::FalseSchema => {
+                self.add(at, Code::UnknownKey, format!("{name} is not allowed here"), None);
+            }
+            Kind::PropertyNames { error } => {
+                let message = format!("a key of {name} is not allowed: {}", error.masked());
+                self.add(at, Code::BadFormat, message, None);
+            }
+            kind => {
+                let node = self.root.at_pointer(at);
+                let (code, message) = bound(kind, &name, node).unwrap_or_else(|| {
+                    (Code::BadShape, format!("{name} does not fit: {}", error.masked_with("the value")))
+                });
+                self.add(at, code, message, expected(&schema));
+            }
+        }
+    }
+
+    /// The schema that an error's keyword stands in.
+    fn owner(&self, error: &ValidationError<'_>) -> Map<String, Value> {
+        let place = error.schema_path().as_str();
+        let owner = place.rsplit_once('/').map_or("", |(owner, _)| owner);
+        self.derived.pointer(owner).and_then(Value::as_object).cloned().unwrap_or_default()
+    }
+
+    fn add(&mut self, at: &str, code: Code, message: String, hint: Option<String>) {
+        let code_wants_key =
+            matches!(self.root.at_pointer(at).map(|n| &n.value), None | Some(NodeValue::Null));
+        let collection =
+            matches!(self.root.at_pointer(at).map(|n| &n.value), Some(NodeValue::Map(_) | NodeValue::Seq(_)));
+        let span = if code_wants_key || collection { self.root.key_span(at) } else { self.root.locate(at) };
+        self.found.push((Problem::error(code, span, message).maybe_hint(hint), None));
+    }
+
+    fn unknown_key(&mut self, at: &str, key: &str, schemas: &[&Map<String, Value>]) {
+        let mut known: Vec<&str> = Vec::new();
+        for (name, property) in schemas.iter().flat_map(|s| properties(s)) {
+            known.push(name);
+            known.extend(aliases(property, "x-aliases"));
+        }
+        let there = self.root.at_pointer(at);
+        let is_free = |name: &&str| there.is_none_or(|node| node.get(name).is_none());
+        let near = did_you_mean(key, known.iter().copied().filter(is_free));
+        let hint = match near {
+            Some(near) => {
+                self.meant.insert((at.to_owned(), canonical(schemas, near).to_owned()));
+                format!("did you mean `{near}`?")
+            }
+            None if known.is_empty() => "no keys are known here".to_owned(),
+            None => {
+                let canonical =
+                    schemas.iter().flat_map(|s| properties(s)).map(|(name, _)| format!("`{name}`"));
+                format!("known here: {}", listed(canonical))
+            }
+        };
+        let span =
+            there.and_then(|node| node.get_key(key)).map_or_else(|| self.root.key_span(at), |k| k.span);
+        let shown = quoted(&Value::String(key.to_owned()));
+        let problem = Problem::error(Code::UnknownKey, span, format!("the key {shown} is not known here"));
+        self.found.push((problem.hint(hint), None));
+    }
+
+    fn missing(&mut self, at: &str, property: &Value, schema: &Map<String, Value>) {
+        let key = property.as_str().unwrap_or_default();
+        let wanted = schema.get("properties").and_then(|p| p.get(key)).map(|s| describe(self.derived, s));
+        let hint = wanted.filter(|w| w != "any value").map(|wanted| format!("add `{key}`: {wanted}"));
+        let message = format!("{} lacks the key `{key}`", subject(at));
+        let span = match self.root.at_pointer(at).map(|n| &n.value) {
+            // An element of a list has no key: its first key shows where it begins.
+            Some(NodeValue::Map(entries)) if self.root.key_span(at) == self.root.locate(at) => {
+                entries.first().map_or_else(|| self.root.key_span(at), |(first, _)| first.span)
+            }
+            _ => self.root.key_span(at),
+        };
+        let problem = Problem::error(Code::MissingKey, span, message).maybe_hint(hint);
+        self.found.push((problem, Some((at.to_owned(), key.to_owned()))));
+    }
+
+    fn wrong_type(&mut self, at: &str, wanted: &str) {
+        let node = self.root.at_pointer(at);
+        let name = subject(at);
+        let (found, hint) = match node.map(|n| (n, &n.value)) {
+            None | Some((_, NodeValue::Null)) => {
+                let message = format!("{name} is empty: expected {wanted}");
+                return self.add(at, Code::WrongType, message, None);
+            }
+            Some((node, NodeValue::Text(text))) => {
+                let plain = crate::load::scalar::plain(text);
+                let hint = match plain {
+                    NodeValue::Number(_) if wanted.contains("number") => Some("remove the quotes".to_owned()),
+                    _ if wanted.contains("true or false") => Some("write `true` or `false`".to_owned()),
+                    _ => None,
+                };
+                (node.kind(), hint)
+            }
+            Some((node, NodeValue::Number(_) | NodeValue::Bool(_))) => {
+                let value = quoted(&node.to_json());
+                let text = wanted.contains("a text");
+                (node.kind(), text.then(|| format!("put quotes around it: \"{}\"", value.trim_matches('`'))))
+            }
+            Some((node, _)) => (node.kind(), None),
+        };
+        self.add(at, Code::WrongType, format!("{name}: expected {wanted}, found {found}"), hint);
+    }
+
+    fn unknown_value(&mut self, at: &str, options: &[Value], schema: &Map<String, Value>) {
+        let Some(text) = self.root.at_pointer(at).and_then(Node::as_text) else {
+            let wanted =
+                expected(schema).unwrap_or_else(|| format!("one of {}", listed(options.iter().map(quoted))));
+            return self.wrong_type(at, &wanted);
+        };
+        let near = did_you_mean(text, options.iter().filter_map(Value::as_str));
+        let shown = quoted(&Value::String(text.to_owned()));
+        let message = match options {
+            [only] => format!("{} must be {}, not {shown}", subject(at), quoted(only)),
+            _ => format!(
+                "{shown} is not a value of {}: it takes {}",
+                subject(at),
+                listed(options.iter().map(quoted))
+            ),
+        };
+        self.add(at, Code::UnknownValue, message, near.map(|near| format!("did you mean `{near}`?")));
+    }
+
+    /// A union that no discriminator tells apart: the branch that was most likely meant.
+    fn union(&mut self, at: &str, schema: &Map<String, Value>, context: &[Vec<ValidationError<'_>>]) {
+        let wanted = describe(self.derived, &Value::Object(schema.clone()));
+        let Some(node) = self.root.at_pointer(at) else { return self.wrong_type(at, &wanted) };
+        let listed_branches = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array);
+        let all = listed_branches.map_or(&[][..], Vec::as_slice);
+        let fitting: Vec<(Map<String, Value>, &Vec<ValidationError<'_>>)> = all
+            .iter()
+            .zip(context)
+            .map(|(branch, errors)| (flatten(self.derived, branch), errors))
+            .filter(|(branch, _)| takes(self.derived, branch, node, 4))
+            .collect();
+        if fitting.is_empty() {
+            return self.wrong_type(at, &wanted);
+        }
+        let schemas: Vec<&Map<String, Value>> = fitting.iter().map(|(branch, _)| branch).collect();
+        if let (Some(entries), true) = (node.as_map(), fitting.len() > 1) {
+            let unknown: Vec<String> = entries
+                .iter()
+                .filter(|(key, _)| !schemas.iter().any(|s| properties(s).any(|(name, _)| *name == *key.name)))
+                .map(|(key, _)| key.name.to_string())
+                .collect();
+            let open = schemas.iter().any(|s| s.get("additionalProperties") != Some(&Value::Bool(false)));
+            if !unknown.is_empty() && !open {
+                return unknown.iter().for_each(|key| self.unknown_key(at, key, &schemas));
+            }
+        }
+        if let (Some(text), true) = (node.as_text(), fitting.len() > 1) {
+            let options: Vec<Value> = schemas.iter().flat_map(|s| fixed(s)).collect();
+            if !options.is_empty()
+                && options.iter().all(|o| o != text)
+                && schemas.iter().all(|s| !fixed(s).is_empty())
+            {
+                return self.unknown_value(at, &options, schema);
+            }
+        }
+        if let Some((_, errors)) = fitting.iter().min_by_key(|(_, errors)| errors.len()) {
+            self.errors(errors);
+        }
+    }
+}
+
+fn path<'a>(error: &'a ValidationError<'_>) -> &'a str {
+    error.instance_path().as_str()
+}
+
+fn properties(schema: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+}
+
+/// The canonical name of a key, which may be another spelling.
+fn canonical<'s>(schemas: &[&'s Map<String, Value>], spelling: &'s str) -> &'s str {
+    let all = || schemas.iter().flat_map(|s| properties(s));
+    if all().any(|(name, _)| name == spelling) {
+        return spelling;
+    }
+    all().find(|(_, p)| aliases(p, "x-aliases").any(|a| a == spelling)).map_or(spelling, |(name, _)| name)
+}
+
+fn expected(schema: &Map<String, Value>) -> Option<String> {
+    schema.get("x-expected").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// The values that a schema lists.
+fn fixed(schema: &Map<String, Value>) -> Vec<Value> {
+    let one = schema.get("const").cloned();
+    one.into_iter()
+        .chain(schema.get("enum").and_then(Value::as_array).into_iter().flatten().cloned())
+        .collect()
+}
+
+/// Whether a (flattened) schema takes values of this node's kind at all.
+fn takes(root: &Value, schema: &Map<String, Value>, node: &Node, depth: usize) -> bool {
+    if let (Some(inner), Some(depth)) = (branches(schema), depth.checked_sub(1)) {
+        return inner.iter().any(|branch| takes(root, &flatten(root, branch), node, depth));
+    }
+    let kinds: &[&str] = match &node.value {
+        NodeValue::Null => &["null"],
+        NodeValue::Bool(_) => &["boolean"],
+        NodeValue::Number(_) => &["number", "integer"],
+        NodeValue::Text(_) => &["string"],
+        NodeValue::Seq(_) => &["array"],
+        NodeValue::Map(_) | NodeValue::Special(_) => &["object"],
+    };
+    match schema.get("type") {
+        Some(Value::String(one)) => kinds.contains(&one.as_str()),
+        Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).any(|t| kinds.contains(&t)),
+        _ => {
+            let values = fixed(schema);
+            values.is_empty()
+                || values.iter().any(|v| v.is_string()) && matches!(node.value, NodeValue::Text(_))
+        }
+    }
+}
+
+/// What to say of a bound that is broken.
+fn bound(kind: &Kind, name: &str, node: Option<&Node>) -> Option<(Code, String)> {
+    let number = || node.map_or_else(String::new, |n| format!(", found {}", quoted(&n.to_json())));
+    let count = |n: u64, what: &str| if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") };
+    let length = match node.map(|n| &n.value) {
+        Some(NodeValue::Text(text)) => text.chars().count(),
+        Some(NodeValue::Seq(items)) => items.len(),
+        Some(NodeValue::Map(entries)) => entries.len(),
+        _ => 0,
+    };
+    let (range, size) = (Code::OutOfRange, Code::WrongLength);
+    Some(match kind {
+        Kind::Minimum { limit } => (range, format!("{name} must be at least {limit}{}", number())),
+        Kind::Maximum { limit } => (range, format!("{name} must be at most {limit}{}", number())),
+        Kind::ExclusiveMinimum { limit } => (range, format!("{name} must be more than {limit}{}", number())),
+        Kind::ExclusiveMaximum { limit } => (range, format!("{name} must be less than {limit}{}", number())),
+        Kind::MultipleOf { multiple_of } => {
+            (range, format!("{name} must be a multiple of {multiple_of}{}", number()))
+        }
+        Kind::MinLength { limit: 1 } | Kind::MinItems { limit: 1 } | Kind::MinProperties { limit: 1 } => {
+            (size, format!("{name} must not be empty"))
+        }
+        Kind::MinLength { limit } => {
+            (size, format!("{name} needs at least {}, and has {length}", count(*limit, "character")))
+        }
+        Kind::MaxLength { limit } => {
+            (size, format!("{name} may have at most {}, and has {length}", count(*limit, "character")))
+        }
+        Kind::MinItems { limit } => {
+            (size, format!("{name} needs at least {}, and has {length}", count(*limit, "element")))
+        }
+        Kind::MaxItems { limit } => {
+            (size, format!("{name} may have at most {}, and has {length}", count(*limit, "element")))
+        }
+        Kind::MinProperties { limit } => {
+            (size, format!("{name} needs at least {}, and has {length}", count(*limit, "key")))
+        }
+        Kind::MaxProperties { limit } => {
+            (size, format!("{name} may have at most {}, and has {length}", count(*limit, "key")))
+        }
+        Kind::UniqueItems => (Code::BadShape, format!("{name} holds the same element twice")),
+        Kind::Pattern { pattern } => {
+            (Code::BadFormat, format!("{name} does not have the form `{pattern}`{}", number()))
+        }
+        Kind::Format { format } => (Code::BadFormat, format!("{name} is not a valid {format}{}", number())),
+        _ => return None,
+    })
+}

@@ -1,0 +1,511 @@
+//! The parser's events to a tree: keys, merges, aliases, tags, and the bounds that keep hostile files small.
+//!
+//! Problems that leave the structure intact (equal keys, unknown tags, ...) are reported and building goes on, so
+//! that one look shows them all; a syntax error ends it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use granit_parser::{Event, Parser, ScalarStyle, Span as EventSpan, StructureStyle, Tag, options};
+
+use crate::load::problem::{Code, Problem, Problems};
+use crate::load::scalar;
+use crate::load::source::{FileId, Sources, Span};
+
+use super::syntax;
+use super::{Key, Node, NodeValue};
+
+/// How deep lists and maps may be nested.
+pub const MAX_DEPTH: usize = 128;
+/// How many values aliases may add to a document.
+pub const MAX_EXPANDED: usize = 1_000_000;
+
+/// Maps with more keys look for equal keys by hash.
+const SMALL_MAP: usize = 16;
+
+/// Parses one document. What is wrong is added to `problems`; `None` when nothing usable came out.
+pub fn parse(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<Node> {
+    let text = sources.text(file);
+    let options = options! {
+        emit_comments: false,
+        emit_unresolved_aliases: true,
+        // YAML's 1,024 characters would refuse long keys that JSON allows.
+        simple_key_max_lookahead: 1 << 16,
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
+    };
+    let mut builder = Builder::new(sources, file, problems);
+    for next in Parser::new_from_str_with_options(text, options) {
+        let going_on = match next {
+            Ok((event, span)) => builder.event(event, span),
+            Err(error) => {
+                builder.syntax_error(&error);
+                return None;
+            }
+        };
+        if !going_on {
+            return None;
+        }
+    }
+    if builder.root.is_none() && !builder.problems.has_errors() {
+        let at = Span::new(file, 0, 0);
+        builder.problems.push(Problem::error(Code::EmptyFile, at, "the file holds nothing but comments"));
+    }
+    builder.root
+}
+
+/// A list or a map that is not finished.
+struct Frame<'s> {
+    content: Content,
+    start: Span,
+    flow: bool,
+    anchor: usize,
+    tag: Option<Tag>,
+    /// The text from `{{` on, when this is a template that was not quoted.
+    template: Option<&'s str>,
+}
+
+enum Content {
+    Seq(Vec<Node>),
+    Map(Box<MapInProgress>),
+}
+
+#[derive(Default)]
+struct MapInProgress {
+    entries: Vec<(Key, Node)>,
+    /// The key whose value comes next.
+    pending: Option<Pending>,
+    /// Names of `entries`, once they are many.
+    names: HashSet<Arc<str>>,
+    /// What merge keys bring, and before which entry it stands.
+    merged: Vec<(Key, Node)>,
+    merge: Option<(Span, usize)>,
+}
+
+enum Pending {
+    Key(Key),
+    Merge,
+    /// A key that was reported as wrong: its value is read and dropped.
+    Dropped,
+}
+
+struct Builder<'s, 'p> {
+    sources: &'s Sources,
+    text: &'s str,
+    file: FileId,
+    problems: &'p mut Problems,
+    stack: Vec<Frame<'s>>,
+    anchors: HashMap<usize, Node>,
+    expanded: usize,
+    root: Option<Node>,
+}
+
+impl<'s, 'p> Builder<'s, 'p> {
+    fn new(sources: &'s Sources, file: FileId, problems: &'p mut Problems) -> Self {
+        let text = sources.text(file);
+        let (stack, anchors) = (Vec::new(), HashMap::new());
+        Builder { sources, text, file, problems, stack, anchors, expanded: 0, root: None }
+    }
+
+    fn span(&self, span: EventSpan) -> Span {
+        let range = span.byte_range().unwrap_or(0..0);
+        Span::new(self.file, range.start, range.end)
+    }
+
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.problems.push(Problem::error(code, span, message));
+    }
+
+    /// Takes one event; false when nothing more is worth reading.
+    fn event(&mut self, event: Event<'_>, at: EventSpan) -> bool {
+        let span = self.span(at);
+        match event {
+            Event::DocumentStart(..) if self.root.is_some() => {
+                let problem =
+                    Problem::error(Code::SeveralDocuments, span, "a second YAML document begins here")
+                        .hint("a file is one document: remove the `---`, or split the file");
+                self.problems.push(problem);
+                return false;
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                if !self.at_key() || tag.is_some() {
+                    let node = self.scalar(&text, style, tag.as_deref(), span);
+                    self.finish(node, anchor);
+                } else {
+                    self.plain_key(&text, style, anchor, span);
+                }
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                return self.open(
+                    Content::Seq(Vec::new()),
+                    style,
+                    anchor,
+                    tag.map(std::borrow::Cow::into_owned),
+                    span,
+                );
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                return self.open(
+                    Content::Map(Box::default()),
+                    style,
+                    anchor,
+                    tag.map(std::borrow::Cow::into_owned),
+                    span,
+                );
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(span),
+            Event::Alias(anchor) => return self.alias(anchor, span),
+            Event::UnresolvedAlias(name) => {
+                let problem =
+                    Problem::error(Code::BadAlias, span, format!("the alias `*{name}` names no anchor"))
+                        .hint(format!("a text that begins with `*` needs quotes: \"*{name}\""));
+                self.problems.push(problem);
+                self.finish(Node { span, value: NodeValue::Null }, 0);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Whether the next node is a key.
+    fn at_key(&self) -> bool {
+        matches!(self.stack.last(), Some(Frame { content: Content::Map(map), .. }) if map.pending.is_none())
+    }
+
+    fn open(
+        &mut self,
+        content: Content,
+        style: StructureStyle,
+        anchor: usize,
+        tag: Option<Tag>,
+        start: Span,
+    ) -> bool {
+        if self.stack.len() >= MAX_DEPTH {
+            self.error(Code::TooDeep, start, too_deep());
+            return false;
+        }
+        let flow = style == StructureStyle::Flow;
+        let is_map = matches!(content, Content::Map(_));
+        let template =
+            if flow && is_map { syntax::template_at(self.text, start.start as usize) } else { None };
+        self.stack.push(Frame { content, start, flow, anchor, tag, template });
+        true
+    }
+
+    fn close(&mut self, end: Span) {
+        let Some(frame) = self.stack.pop() else { return };
+        let (value, last) = match frame.content {
+            Content::Seq(items) => {
+                let last = items.last().map(|n| n.span);
+                (NodeValue::Seq(items), last)
+            }
+            Content::Map(map) => {
+                let last = map.entries.last().map(|(k, v)| k.span.to(v.span));
+                (NodeValue::Map(map.finish()), last)
+            }
+        };
+        let span = match last {
+            _ if frame.flow => frame.start.to(end),
+            // What comes through an alias may lie before its place.
+            Some(last) => frame.start.to(last),
+            None => frame.start,
+        };
+        let mut node = Node { span, value };
+        if let Some(template) = frame.template {
+            node = self.unquoted(template, span);
+        }
+        if let Some(tag) = &frame.tag {
+            let fits = match node.value {
+                NodeValue::Seq(_) => tag.is_yaml_core_schema_tag("seq"),
+                _ => tag.is_yaml_core_schema_tag("map"),
+            };
+            if !fits {
+                self.bad_tag(tag, "", span);
+            }
+        }
+        self.finish(node, frame.anchor);
+    }
+
+    /// A template without quotes: reported once, and kept as the text that was meant.
+    fn unquoted(&mut self, template: &str, span: Span) -> Node {
+        let nested = self.stack.last().is_some_and(|parent| parent.template.is_some());
+        if !nested {
+            let whole = Span::new(self.file, span.start as usize, span.start as usize + template.len());
+            self.problems.push(syntax::unquoted_template(template, whole));
+        }
+        Node { span, value: NodeValue::Text(Arc::from(template)) }
+    }
+
+    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Node {
+        let span = if text.is_empty() && style == ScalarStyle::Plain { self.empty_place(span) } else { span };
+        let plain_text = || NodeValue::Text(Arc::from(text));
+        let value = match tag {
+            None if style == ScalarStyle::Plain => scalar::plain(text),
+            None => plain_text(),
+            Some(tag) => match tagged(tag, text) {
+                Some(value) => value,
+                None => {
+                    self.bad_tag(tag, text, span);
+                    plain_text()
+                }
+            },
+        };
+        Node { span, value }
+    }
+
+    /// Where an empty value stands: right after its key, not at the next token that the parser saw.
+    fn empty_place(&self, span: Span) -> Span {
+        match self.stack.last().map(|f| &f.content) {
+            Some(Content::Map(map)) => match &map.pending {
+                Some(Pending::Key(key)) => Span { start: key.span.end, end: key.span.end, ..key.span },
+                _ => span.at_start(),
+            },
+            _ => span.at_start(),
+        }
+    }
+
+    fn bad_tag(&mut self, tag: &Tag, text: &str, span: Span) {
+        let shown = match tag.core_suffix() {
+            Some(core) => format!("!!{core}"),
+            None if tag.handle().starts_with('!') => format!("{}{}", tag.handle(), tag.suffix()),
+            None => format!("!<{}{}>", tag.handle(), tag.suffix()),
+        };
+        let problem = if tag.core_suffix().is_some() {
+            let what = if text.is_empty() { "this value".to_owned() } else { format!("`{text}`") };
+            Problem::error(Code::UnknownTag, span, format!("the tag `{shown}` does not fit {what}"))
+        } else {
+            Problem::error(Code::UnknownTag, span, format!("the tag `{shown}` is not known here"))
+                .hint("a text that begins with `!` needs quotes")
+        };
+        self.problems.push(problem);
+    }
+
+    fn plain_key(&mut self, text: &str, style: ScalarStyle, anchor: usize, span: Span) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, Node { span, value: NodeValue::Text(Arc::from(text)) });
+        }
+        let pending = if text == "<<" && style == ScalarStyle::Plain {
+            self.merge_key(span)
+        } else {
+            self.key(Key { name: Arc::from(text), span })
+        };
+        if let Some(Frame { content: Content::Map(map), .. }) = self.stack.last_mut() {
+            map.pending = Some(pending);
+        }
+    }
+
+    fn merge_key(&mut self, span: Span) -> Pending {
+        let Some(Frame { content: Content::Map(map), .. }) = self.stack.last_mut() else {
+            return Pending::Dropped;
+        };
+        match map.merge {
+            None => {
+                map.merge = Some((span, map.entries.len()));
+                Pending::Merge
+            }
+            Some((first, _)) => {
+                self.duplicate("<<", first, span);
+                Pending::Dropped
+            }
+        }
+    }
+
+    fn key(&mut self, key: Key) -> Pending {
+        let Some(Frame { content: Content::Map(map), .. }) = self.stack.last_mut() else {
+            return Pending::Dropped;
+        };
+        match map.remember(&key) {
+            None => Pending::Key(key),
+            Some(first) => {
+                self.duplicate(&key.name, first, key.span);
+                Pending::Dropped
+            }
+        }
+    }
+
+    fn duplicate(&mut self, name: &str, first: Span, second: Span) {
+        let line = self.sources.position(first).line;
+        let message = format!("the key `{name}` is there twice: first on line {line}");
+        let problem = Problem::error(Code::DuplicateKey, second, message)
+            .hint("remove one of the two")
+            .related(first, "the first one");
+        self.problems.push(problem);
+    }
+
+    /// Puts a finished node where it belongs.
+    fn finish(&mut self, node: Node, anchor: usize) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        if self.at_key() {
+            let pending = self.node_as_key(node);
+            if let Some(Frame { content: Content::Map(map), .. }) = self.stack.last_mut() {
+                map.pending = Some(pending);
+            }
+            return;
+        }
+        let Some(frame) = self.stack.last_mut() else {
+            self.root = Some(node);
+            return;
+        };
+        match &mut frame.content {
+            Content::Seq(items) => items.push(node),
+            Content::Map(map) => match map.pending.take() {
+                Some(Pending::Key(key)) => map.entries.push((key, node)),
+                Some(Pending::Merge) => {
+                    if let Err(span) = map.merge_in(node) {
+                        self.error(
+                            Code::BadMergeKey,
+                            span,
+                            "a merge key (`<<`) takes a map or a list of maps",
+                        );
+                    }
+                }
+                Some(Pending::Dropped) | None => {}
+            },
+        }
+    }
+
+    /// A key that is not an untagged scalar: an alias, a tagged scalar, or what cannot be a key.
+    fn node_as_key(&mut self, node: Node) -> Pending {
+        let name: Arc<str> = match node.value {
+            NodeValue::Text(text) => text,
+            NodeValue::Null => Arc::from("null"),
+            NodeValue::Bool(b) => Arc::from(if b { "true" } else { "false" }),
+            NodeValue::Number(n) => Arc::from(n.as_str()),
+            NodeValue::Special(name) => Arc::from(name),
+            NodeValue::Seq(_) | NodeValue::Map(_) => {
+                if self.stack.last().is_none_or(|frame| frame.template.is_none()) {
+                    self.error(
+                        Code::ComplexKey,
+                        node.span,
+                        format!("a key must be text, and this is {}", node.kind()),
+                    );
+                }
+                return Pending::Dropped;
+            }
+        };
+        self.key(Key { name, span: node.span })
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span) -> bool {
+        let Some(target) = self.anchors.get(&anchor) else {
+            self.error(Code::BadAlias, span, "this alias stands inside of what it names");
+            self.finish(Node { span, value: NodeValue::Null }, 0);
+            return true;
+        };
+        let (count, depth) = measure(target);
+        self.expanded = self.expanded.saturating_add(count);
+        if self.expanded > MAX_EXPANDED {
+            let message = format!("aliases expand to more than {MAX_EXPANDED} values");
+            self.error(Code::ExpansionBomb, span, message);
+            return false;
+        }
+        if self.stack.len() + depth > MAX_DEPTH {
+            self.error(Code::TooDeep, span, too_deep());
+            return false;
+        }
+        let value = target.value.clone();
+        self.finish(Node { span, value }, 0);
+        true
+    }
+
+    fn syntax_error(&mut self, error: &granit_parser::ScanError) {
+        let at = error.marker().byte_offset().unwrap_or(self.text.len()).min(self.text.len());
+        let open = self.stack.last().map(|frame| frame.start);
+        let problem = syntax::explain(error.kind(), self.sources, self.file, at, open);
+        // A template without quotes often breaks the rest of its line as well.
+        let line = |span: Option<Span>| span.map(|s| self.sources.position(s).line);
+        let told = self
+            .problems
+            .iter()
+            .any(|p| p.code == Code::UnquotedTemplate && line(p.span) == line(problem.span));
+        if !told {
+            self.problems.push(problem);
+        }
+    }
+}
+
+fn too_deep() -> String {
+    format!("lists and maps are nested more than {MAX_DEPTH} deep")
+}
+
+/// How many values a node holds, itself included, and how many levels of lists and maps.
+fn measure(node: &Node) -> (usize, usize) {
+    let inner = |children: &mut dyn Iterator<Item = &Node>| {
+        children.map(measure).fold((1, 1), |(count, depth), (c, d)| (count + c, depth.max(d + 1)))
+    };
+    match &node.value {
+        NodeValue::Seq(items) => inner(&mut items.iter()),
+        NodeValue::Map(entries) => inner(&mut entries.iter().map(|(_, v)| v)),
+        _ => (1, 0),
+    }
+}
+
+/// The value of a scalar with an explicit tag; `None` when the tag is unknown or does not fit.
+fn tagged(tag: &Tag, text: &str) -> Option<NodeValue> {
+    // `! 5`: the non-specific tag makes a text of any scalar.
+    if tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty() {
+        return Some(NodeValue::Text(Arc::from(text)));
+    }
+    let number = || scalar::number(text);
+    match tag.core_suffix()? {
+        "str" => Some(NodeValue::Text(Arc::from(text))),
+        "null" => scalar::is_null(text).then_some(NodeValue::Null),
+        "bool" => scalar::boolean(text).map(NodeValue::Bool),
+        "int" => number().filter(|v| matches!(v, NodeValue::Number(n) if scalar::is_integer(n))),
+        "float" => number().map(|value| match value {
+            NodeValue::Number(n) if scalar::is_integer(&n) => {
+                NodeValue::Number(serde_json::Number::from_string_unchecked(format!("{n}.0")))
+            }
+            other => other,
+        }),
+        _ => None,
+    }
+}
+
+impl MapInProgress {
+    /// Notes a key; the place of an equal one that was there before.
+    fn remember(&mut self, key: &Key) -> Option<Span> {
+        let many = self.entries.len() >= SMALL_MAP;
+        if many && self.names.is_empty() {
+            self.names = self.entries.iter().map(|(k, _)| k.name.clone()).collect();
+        }
+        let there =
+            if many { !self.names.insert(key.name.clone()) } else { self.position(&key.name).is_some() };
+        there.then(|| self.position(&key.name).unwrap_or(key.span))
+    }
+
+    fn position(&self, name: &str) -> Option<Span> {
+        self.entries.iter().find(|(k, _)| &*k.name == name).map(|(k, _)| k.span)
+    }
+
+    /// Takes the value of a merge key; the place of what is no map, if something is not.
+    fn merge_in(&mut self, node: Node) -> Result<(), Span> {
+        match node.value {
+            NodeValue::Map(entries) => {
+                for (key, value) in entries {
+                    if !self.merged.iter().any(|(k, _)| k.name == key.name) {
+                        self.merged.push((key, value));
+                    }
+                }
+                Ok(())
+            }
+            NodeValue::Seq(maps) => maps.into_iter().try_for_each(|map| match map.value {
+                NodeValue::Map(_) => self.merge_in(map),
+                _ => Err(map.span),
+            }),
+            _ => Err(node.span),
+        }
+    }
+
+    /// The entries, with what was merged and is not overridden at the place of the merge key.
+    fn finish(mut self) -> Vec<(Key, Node)> {
+        let Some((_, at)) = self.merge else { return self.entries };
+        let merged = std::mem::take(&mut self.merged);
+        let new: Vec<_> = merged.into_iter().filter(|(k, _)| self.position(&k.name).is_none()).collect();
+        let at = at.min(self.entries.len());
+        self.entries.splice(at..at, new);
+        self.entries
+    }
+}
