@@ -1,1 +1,50 @@
 //! Pure comparers: text, patterns, numbers, values, structures.
+//!
+//! They take values and return verdicts with reasons; they know no grader, no file and no process. JSON numbers are
+//! compared by value here and nowhere else (`==` on `serde_json::Value` compares their spelling).
+
+mod compare;
+mod decimal;
+mod equality;
+mod matcher;
+pub mod numeric;
+pub mod paths;
+pub mod pattern;
+pub mod structural;
+mod tagged;
+pub mod text;
+mod translate;
+mod value;
+
+pub use compare::compare;
+pub use equality::{Equality, equals};
+pub use matcher::{MATCHERS, validate_matcher};
+pub use pattern::{Pattern, PatternError};
+pub use tagged::TaggedError;
+pub use value::{Datum, MAX_DEPTH};
+
+/// The answer of a comparer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    pub matched: bool,
+    /// One short sentence why not; empty when matched.
+    pub reason: String,
+}
+
+impl Comparison {
+    pub fn matched() -> Self {
+        Comparison { matched: true, reason: String::new() }
+    }
+
+    pub fn differs(reason: impl Into<String>) -> Self {
+        Comparison { matched: false, reason: reason.into() }
+    }
+}
+
+/// At most `limit` characters of `text`, with an ellipsis when something was cut.
+pub(crate) fn shortened(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}

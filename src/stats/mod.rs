@@ -1,1 +1,50 @@
 //! Estimators, intervals and resampling; pure functions of counts and scores.
+//!
+//! Nothing here guesses: what data can't answer is [`Undefined`] with its reason, never a number. Randomness comes from a
+//! seed that the caller hands in, through a generator whose stream is fixed, so the same data and seed give the same digits.
+
+mod agreement;
+mod bootstrap;
+mod interval;
+mod pass_rates;
+mod quantile;
+
+pub use agreement::{Agreement, McNemar, cohen_kappa, mcnemar_exact};
+pub use bootstrap::{
+    DEFAULT_RESAMPLES, bootstrap_mean, bootstrap_weighted_mean, cluster_bootstrap_mean,
+    paired_bootstrap_difference,
+};
+pub use interval::{Interval, Method, normal_quantile, wilson};
+pub use pass_rates::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
+pub use quantile::{mean, percentile, weighted_mean};
+
+/// Why a figure has no value. The text completes "undefined: ...".
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Undefined {
+    #[error("k is 0")]
+    ZeroK,
+    #[error("needs {k} samples a case, has {n}")]
+    TooFewSamples { n: u64, k: u64 },
+    #[error("{c} of {n} samples passed, which can't be")]
+    MorePassesThanSamples { n: u64, c: u64 },
+    #[error("no data")]
+    NoData,
+    #[error("an interval needs at least 2 {unit}, has {n}")]
+    TooFewUnits { n: usize, unit: &'static str },
+    #[error("all values are equal, so resampling says nothing of their spread")]
+    NoVariation,
+    #[error("a value or weight is not a finite number")]
+    NotFinite,
+    #[error("a weight is negative, or all weights are 0")]
+    Weights,
+    #[error("the confidence level must lie between 0 and 1")]
+    Level,
+    #[error("resampling needs at least 100 resamples")]
+    TooFewResamples,
+    #[error("a percentile must lie between 0 and 1")]
+    Percentile,
+    #[error("the two sides have {left} and {right} values; pairs are needed")]
+    Unpaired { left: usize, right: usize },
+    #[error("both raters used one and the same label throughout, so chance agreement is complete")]
+    OneLabel,
+}

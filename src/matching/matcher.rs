@@ -1,0 +1,295 @@
+//! The matchers of baselines: `{{any_uuid}}` and its kin.
+
+use serde_json::Value;
+
+use crate::model::RegexFlags;
+
+use super::pattern::Pattern;
+use super::shortened;
+
+/// The names of all matchers.
+pub const MATCHERS: [&str; 8] = [
+    "any_uuid",
+    "any_string",
+    "any_email",
+    "any_iso_datetime",
+    "any_number",
+    "any_bool",
+    "any_url",
+    "any_regex",
+];
+
+/// What stands for a whole value in a baseline.
+#[derive(Debug, Clone)]
+pub(super) enum Matcher {
+    Uuid,
+    /// Any text, the empty one too.
+    String,
+    Email,
+    IsoDatetime,
+    /// A JSON number; not a text that holds one.
+    Number,
+    Bool,
+    Url,
+    /// A text that the pattern matches from its start to its end.
+    Regex(Box<Pattern>),
+}
+
+/// Checks a text of a baseline at load: `None` when it isn't of the form of a matcher, an error with a suggestion when
+/// it is but names none, or holds a pattern that doesn't compile.
+///
+/// Only a text that is nothing but `{{ any_... }}` is a matcher; whitespace inside the braces is free.
+pub fn validate_matcher(text: &str) -> Option<Result<(), String>> {
+    Some(parse(text)?.map(|_| ()))
+}
+
+/// Reads a matcher; see [`validate_matcher`]. The argument of `any_regex` is taken as it stands between its quotes (`'`
+/// or `"`), with only a backslash before such a quote dropped.
+pub(super) fn parse(text: &str) -> Option<Result<Matcher, String>> {
+    let inner = text.strip_prefix("{{")?.strip_suffix("}}")?.trim();
+    let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
+    let (name, argument) = (&inner[..end], inner[end..].trim());
+    if !name.starts_with("any_") {
+        return None;
+    }
+    let plain = match name {
+        "any_uuid" => Matcher::Uuid,
+        "any_string" => Matcher::String,
+        "any_email" => Matcher::Email,
+        "any_iso_datetime" => Matcher::IsoDatetime,
+        "any_number" => Matcher::Number,
+        "any_bool" => Matcher::Bool,
+        "any_url" => Matcher::Url,
+        "any_regex" => return Some(regex(argument)),
+        _ => return Some(Err(unknown(name))),
+    };
+    // `{{any_uuid()}}` can mean nothing else.
+    let bare = argument.is_empty() || argument == "()";
+    Some(if bare { Ok(plain) } else { Err(format!("matcher {name} takes no argument, got {argument}")) })
+}
+
+fn unknown(name: &str) -> String {
+    let near = MATCHERS
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .min()
+        .filter(|(distance, _)| *distance <= 4);
+    let help = match near {
+        Some((_, known)) => format!("did you mean {known}?"),
+        None => format!("the matchers are {}", MATCHERS.join(", ")),
+    };
+    format!("unknown matcher {name}; {help}")
+}
+
+fn regex(argument: &str) -> Result<Matcher, String> {
+    let quoted = argument.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+    let pattern = quoted.and_then(|quoted| {
+        ['"', '\''].into_iter().find_map(|quote| {
+            // One quote alone is no pair.
+            let inner = quoted.strip_prefix(quote)?.strip_suffix(quote)?;
+            Some(inner.replace(&format!("\\{quote}"), &quote.to_string()))
+        })
+    });
+    let Some(pattern) = pattern else {
+        return Err("matcher any_regex needs a quoted pattern: any_regex(\"^[a-z]+$\")".to_owned());
+    };
+    // Compiled alone first: a stray parenthesis must not pair with those around it.
+    let flags = RegexFlags::default();
+    Pattern::compile(&pattern, flags)
+        .and_then(|_| Pattern::compile(&format!(r"\A(?:{pattern})\Z"), flags))
+        .map(|pattern| Matcher::Regex(Box::new(pattern)))
+        .map_err(|error| format!("matcher any_regex: {error}"))
+}
+
+impl Matcher {
+    /// `None` when the value fits, else what was expected, in words.
+    pub(super) fn mismatch(&self, value: &Value) -> Option<String> {
+        let text = value.as_str();
+        let (fits, wanted) = match self {
+            Matcher::Uuid => (text.is_some_and(is_uuid), "a UUID"),
+            Matcher::String => (value.is_string(), "a string"),
+            Matcher::Email => (text.is_some_and(is_email), "an e-mail address"),
+            Matcher::IsoDatetime => (text.is_some_and(is_iso_datetime), "an ISO 8601 date and time"),
+            Matcher::Number => (value.is_number(), "a number"),
+            Matcher::Bool => (value.is_boolean(), "true or false"),
+            Matcher::Url => (text.is_some_and(is_url), "a URL"),
+            Matcher::Regex(pattern) => match text.map(|text| pattern.matches_whole(text)) {
+                Some(Err(error)) => return Some(error.to_string()),
+                found => (matches!(found, Some(Ok(true))), "a text that the whole pattern matches"),
+            },
+        };
+        (!fits).then(|| wanted.to_owned())
+    }
+}
+
+/// Whether a value holds a matcher anywhere inside.
+pub(super) fn holds_matcher(value: &Value) -> bool {
+    match value {
+        Value::String(text) => parse(text).is_some(),
+        Value::Array(items) => items.iter().any(holds_matcher),
+        Value::Object(map) => map.values().any(holds_matcher),
+        _ => false,
+    }
+}
+
+/// 8-4-4-4-12 hexadecimal digits.
+fn is_uuid(text: &str) -> bool {
+    let groups: Vec<&str> = text.split('-').collect();
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+        && groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// One `@` between a local part and a domain of at least two labels; no whitespace. Whether it can be delivered to, only
+/// sending tells.
+fn is_email(text: &str) -> bool {
+    let Some((local, domain)) = text.split_once('@') else { return false };
+    let label = |l: &str| {
+        !l.is_empty()
+            && !l.starts_with('-')
+            && !l.ends_with('-')
+            && l.chars().all(|c| c.is_alphanumeric() || c == '-')
+    };
+    let local_fits = !local.is_empty()
+        && !local.starts_with('.')
+        && !local.ends_with('.')
+        && !local.contains("..")
+        && local.chars().all(|c| c.is_alphanumeric() || "!#$%&'*+/=?^_`{|}~.-".contains(c));
+    local_fits && domain.contains('.') && domain.split('.').all(label)
+}
+
+/// A calendar date and a time of day that exist, joined by `T` (or a space, as RFC 3339 allows), with or without an offset.
+fn is_iso_datetime(text: &str) -> bool {
+    let joined = matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' '));
+    if !joined || text.len() < 16 || text.contains('[') {
+        return false;
+    }
+    text.parse::<jiff::Timestamp>().is_ok() || text.parse::<jiff::civil::DateTime>().is_ok()
+}
+
+/// `scheme://host...` without whitespace.
+fn is_url(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let scheme_fits = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    scheme_fits
+        && !host.is_empty()
+        && !host.starts_with(':')
+        && !text.chars().any(|c| c.is_whitespace() || c.is_control() || "<>\"".contains(c))
+}
+
+/// For messages: the matcher as written.
+pub(super) fn shown(text: &str) -> String {
+    shortened(text, 80)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use serde_json::json;
+
+    use super::*;
+
+    fn fits(matcher: &str, value: Value) -> bool {
+        parse(matcher).unwrap().unwrap().mismatch(&value).is_none()
+    }
+
+    #[test]
+    fn only_a_whole_text_is_a_matcher() {
+        assert_eq!(validate_matcher("{{any_uuid}}"), Some(Ok(())));
+        assert_eq!(validate_matcher("{{ any_number }}"), Some(Ok(())));
+        assert_eq!(validate_matcher("{{any_bool()}}"), Some(Ok(())));
+        for text in [
+            "any_uuid",
+            "x{{any_uuid}}",
+            "{{any_uuid}} ",
+            "{{vars.x}}",
+            "{{anything}}",
+            "{{}}",
+            "{{ }}",
+            "{{",
+        ] {
+            assert_eq!(validate_matcher(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_matcher_is_told() {
+        let why = |text: &str| validate_matcher(text).unwrap().unwrap_err();
+        assert_snapshot!(why("{{any_uid}}"), @"unknown matcher any_uid; did you mean any_uuid?");
+        assert_snapshot!(why("{{any_thing_whatsoever}}"), @"unknown matcher any_thing_whatsoever; the matchers are any_uuid, any_string, any_email, any_iso_datetime, any_number, any_bool, any_url, any_regex");
+        assert_snapshot!(why("{{any_uuid(4)}}"), @"matcher any_uuid takes no argument, got (4)");
+        assert_snapshot!(why("{{any_regex}}"), @r#"matcher any_regex needs a quoted pattern: any_regex("^[a-z]+$")"#);
+        assert_snapshot!(why("{{any_regex(\")}}"), @r#"matcher any_regex needs a quoted pattern: any_regex("^[a-z]+$")"#);
+        assert_snapshot!(why("{{any_regex(\"a)(b\")}}"), @"");
+    }
+
+    #[test]
+    fn matchers_take_what_they_say_and_nothing_else() {
+        for (matcher, yes, no) in [
+            (
+                "{{any_uuid}}",
+                vec![json!("123e4567-e89b-12d3-a456-426614174000")],
+                vec![json!("123e4567e89b12d3a456426614174000"), json!("x"), json!(1), json!(null)],
+            ),
+            ("{{any_string}}", vec![json!(""), json!("x")], vec![json!(1), json!(null), json!([])]),
+            (
+                "{{any_email}}",
+                vec![json!("a.b+c@d.example"), json!("ü@bücher.example")],
+                vec![
+                    json!("a@b"),
+                    json!("a b@c.de"),
+                    json!("@c.de"),
+                    json!("a@b@c.de"),
+                    json!("a@.de"),
+                    json!("a@c.de\n"),
+                ],
+            ),
+            (
+                "{{any_iso_datetime}}",
+                vec![
+                    json!("2024-01-15T10:30:00Z"),
+                    json!("2024-01-15T10:30:00.123+02:00"),
+                    json!("2024-01-15T10:30:00"),
+                    json!("2024-01-15 10:30:00Z"),
+                    json!("2024-01-15T10:30Z"),
+                ],
+                vec![
+                    json!("2024-01-15"),
+                    json!("2024-02-30T10:30:00Z"),
+                    json!("2024-01-15T25:30:00Z"),
+                    json!("yesterday"),
+                    json!(1705314600),
+                ],
+            ),
+            ("{{any_number}}", vec![json!(0), json!(1.5)], vec![json!("1"), json!(true), json!(null)]),
+            ("{{any_bool}}", vec![json!(true), json!(false)], vec![json!(0), json!("true")]),
+            (
+                "{{any_url}}",
+                vec![json!("https://a.example/x?y#z"), json!("http://127.0.0.1:80")],
+                vec![
+                    json!("a.example"),
+                    json!("https://"),
+                    json!("https:// x"),
+                    json!("://x"),
+                    json!("mailto:x@y.de"),
+                ],
+            ),
+            (
+                r#"{{ any_regex("^v\d+(\.\d+)*$") }}"#,
+                vec![json!("v1.2.3")],
+                vec![json!("v1.2.3\n"), json!("v"), json!(1)],
+            ),
+            // Without anchors too the whole text must match.
+            (r"{{any_regex('[a-z]+|\'')}}", vec![json!("abc"), json!("'")], vec![json!("abc1"), json!("")]),
+        ] {
+            for value in yes {
+                assert!(fits(matcher, value.clone()), "{matcher} {value}");
+            }
+            for value in no {
+                assert!(!fits(matcher, value.clone()), "{matcher} {value}");
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Regular expressions with the meaning that Python's `re` gives them.
+//!
+//! The `regex` crate (linear time) runs what it can; patterns with look-around, back-references, possessive quantifiers or
+//! atomic groups go to `fancy-regex` under a backtracking limit. A pattern that runs into the limit is an error: whether it
+//! matches is not known.
+
+use std::ops::Range;
+
+use crate::model::RegexFlags;
+
+use super::translate::{Translated, translate};
+
+/// Steps of backtracking before a search is given up; about a second at worst.
+const BACKTRACK_LIMIT: usize = 2_000_000;
+
+/// A pattern that can't be compiled, or a search that was given up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PatternError {
+    pub message: String,
+    /// Byte offset into the pattern as the author wrote it.
+    pub offset: Option<usize>,
+}
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    engine: Engine,
+    /// Names by group number; group 0 is the whole match.
+    names: Vec<Option<String>>,
+}
+
+#[derive(Debug, Clone)]
+enum Engine {
+    Linear(regex::Regex),
+    Backtracking(Box<fancy_regex::Regex>),
+}
+
+/// One match. Ranges are byte offsets into the text that was searched.
+#[derive(Debug, Clone)]
+pub struct Match<'p, 't> {
+    pub whole: Range<usize>,
+    text: &'t str,
+    groups: Vec<Option<Range<usize>>>,
+    names: &'p [Option<String>],
+}
+
+impl<'t> Match<'_, 't> {
+    /// The text of the whole match.
+    pub fn text(&self) -> &'t str {
+        self.text.get(self.whole.clone()).unwrap_or_default()
+    }
+
+    /// The text of a group by its name or its number (`"0"` is the whole match); `None` when there is no such group or it
+    /// took no part in the match.
+    pub fn group(&self, name_or_number: &str) -> Option<&'t str> {
+        let index = index_of(self.names, name_or_number)?;
+        self.text.get(self.groups.get(index)?.clone()?)
+    }
+}
+
+fn index_of(names: &[Option<String>], name_or_number: &str) -> Option<usize> {
+    names
+        .iter()
+        .position(|name| name.as_deref() == Some(name_or_number))
+        .or_else(|| name_or_number.parse().ok().filter(|index| *index < names.len()))
+}
+
+impl Pattern {
+    pub fn compile(pattern: &str, flags: RegexFlags) -> Result<Pattern, PatternError> {
+        let translated = translate(pattern, flags.verbose);
+        let linear = if translated.possessive {
+            None
+        } else {
+            match linear(&translated.pattern, flags) {
+                Ok(regex) => {
+                    let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
+                    return Ok(Pattern { engine: Engine::Linear(regex), names });
+                }
+                Err(error) => Some(error),
+            }
+        };
+        match backtracking(&translated.pattern, flags) {
+            Ok(regex) => {
+                let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
+                Ok(Pattern { engine: Engine::Backtracking(Box::new(regex)), names })
+            }
+            Err(error) => Err(explain(pattern, &translated, linear, &error)),
+        }
+    }
+
+    /// Names of the named groups, in order.
+    pub fn group_names(&self) -> Vec<&str> {
+        self.names.iter().flatten().map(String::as_str).collect()
+    }
+
+    /// Number of groups, the whole match not counted.
+    pub fn group_count(&self) -> usize {
+        self.names.len().saturating_sub(1)
+    }
+
+    /// Whether a group of this name or number exists (`"0"` is the whole match).
+    pub fn has_group(&self, name_or_number: &str) -> bool {
+        index_of(&self.names, name_or_number).is_some()
+    }
+
+    /// The first match anywhere in `text`, one final newline of which is left out first.
+    pub fn search<'t>(&self, text: &'t str) -> Result<Option<Match<'_, 't>>, PatternError> {
+        self.next_from(without_final_newline(text), 0)
+    }
+
+    /// The leftmost matches in `text` that don't overlap, as `re.finditer` yields them; one final newline is left out.
+    pub fn find_all<'p, 't>(
+        &'p self,
+        text: &'t str,
+    ) -> impl Iterator<Item = Result<Match<'p, 't>, PatternError>> + use<'p, 't> {
+        let text = without_final_newline(text);
+        let mut engine = match &self.engine {
+            Engine::Linear(regex) => Found::Linear(regex.captures_iter(text)),
+            Engine::Backtracking(regex) => Found::Backtracking(regex.captures_iter(text)),
+        };
+        let mut failed = false;
+        std::iter::from_fn(move || {
+            if failed {
+                return None;
+            }
+            let next = match &mut engine {
+                Found::Linear(found) => Ok(self.linear_match(text, found.next()?)),
+                Found::Backtracking(found) => match found.next()? {
+                    Ok(captures) => Ok(self.backtracking_match(text, captures)),
+                    Err(error) => Err(given_up(&error)),
+                },
+            };
+            failed = next.is_err();
+            Some(next)
+        })
+    }
+
+    /// The first match of all of `text`, final newline included.
+    pub(super) fn matches_whole(&self, text: &str) -> Result<bool, PatternError> {
+        Ok(self.next_from(text, 0)?.is_some_and(|found| found.whole == (0..text.len())))
+    }
+
+    fn next_from<'t>(&self, text: &'t str, start: usize) -> Result<Option<Match<'_, 't>>, PatternError> {
+        match &self.engine {
+            Engine::Linear(regex) => {
+                Ok(regex.captures_at(text, start).map(|captures| self.linear_match(text, captures)))
+            }
+            Engine::Backtracking(regex) => match regex.captures_from_pos(text, start) {
+                Ok(captures) => Ok(captures.map(|captures| self.backtracking_match(text, captures))),
+                Err(error) => Err(given_up(&error)),
+            },
+        }
+    }
+
+    fn linear_match<'t>(&self, text: &'t str, captures: regex::Captures<'t>) -> Match<'_, 't> {
+        self.matched(text, (0..self.names.len()).map(|i| captures.get(i).map(|g| g.range())).collect())
+    }
+
+    fn backtracking_match<'t>(
+        &self,
+        text: &'t str,
+        captures: fancy_regex::Captures<'t, str>,
+    ) -> Match<'_, 't> {
+        self.matched(text, (0..self.names.len()).map(|i| captures.get(i).map(|g| g.range())).collect())
+    }
+
+    fn matched<'t>(&self, text: &'t str, groups: Vec<Option<Range<usize>>>) -> Match<'_, 't> {
+        let whole = groups.first().cloned().flatten().unwrap_or(0..0);
+        Match { whole, text, groups, names: &self.names }
+    }
+}
+
+enum Found<'p, 't> {
+    Linear(regex::CaptureMatches<'p, 't>),
+    Backtracking(fancy_regex::CaptureMatches<'p, 't, str>),
+}
+
+/// `$` means the end to authors; in Python it also matches before a final newline.
+fn without_final_newline(text: &str) -> &str {
+    match text.strip_suffix('\n') {
+        Some(rest) => rest.strip_suffix('\r').unwrap_or(rest),
+        None => text,
+    }
+}
+
+fn linear(pattern: &str, flags: RegexFlags) -> Result<regex::Regex, regex::Error> {
+    regex::RegexBuilder::new(pattern)
+        .case_insensitive(flags.ignorecase)
+        .multi_line(flags.multiline)
+        .dot_matches_new_line(flags.dotall)
+        .ignore_whitespace(flags.verbose)
+        .build()
+}
+
+fn backtracking(pattern: &str, flags: RegexFlags) -> Result<fancy_regex::Regex, fancy_regex::Error> {
+    fancy_regex::RegexBuilder::new(pattern)
+        .case_insensitive(flags.ignorecase)
+        .multi_line(flags.multiline)
+        .dot_matches_new_line(flags.dotall)
+        .ignore_whitespace(flags.verbose)
+        .backtrack_limit(BACKTRACK_LIMIT)
+        .build()
+}
+
+fn given_up(error: &fancy_regex::Error) -> PatternError {
+    let message = match error {
+        fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::BacktrackLimitExceeded) => {
+            "the pattern needs too much backtracking on this text, so it is not known whether it matches"
+                .to_owned()
+        }
+        other => format!("the search failed: {other}"),
+    };
+    PatternError { message, offset: None }
+}
+
+/// One short message, with the place in the author's spelling where one is known.
+fn explain(
+    source: &str,
+    translated: &Translated,
+    linear: Option<regex::Error>,
+    error: &fancy_regex::Error,
+) -> PatternError {
+    if let Some(regex::Error::CompiledTooBig(limit)) = linear {
+        return PatternError {
+            message: format!("the pattern is too large (over {limit} bytes)"),
+            offset: None,
+        };
+    }
+    let message = match &linear {
+        Some(regex::Error::Syntax(drawing)) if !needs_backtracking(source) => {
+            drawing.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+        }
+        _ => error.to_string(),
+    };
+    let offset = match (error, &linear) {
+        (_, Some(regex::Error::Syntax(drawing))) if !needs_backtracking(source) => {
+            caret(drawing, &translated.pattern)
+        }
+        (fancy_regex::Error::ParseError(position, _), _) => Some(*position),
+        _ => None,
+    };
+    let offset = offset.map(|offset| translated.origin(offset).min(source.len()));
+    PatternError { message, offset }
+}
+
+fn needs_backtracking(source: &str) -> bool {
+    ["(?=", "(?!", "(?<=", "(?<!", "(?P=", "(?>", "(?("].iter().any(|mark| source.contains(mark))
+        || source.as_bytes().windows(2).any(|w| w[0] == b'\\' && w[1].is_ascii_digit())
+}
+
+/// The byte offset that the drawing of a one-line pattern's syntax error points at.
+fn caret(drawing: &str, pattern: &str) -> Option<usize> {
+    if pattern.contains('\n') {
+        return None;
+    }
+    let line = drawing.lines().find(|line| line.trim_start().starts_with('^'))?;
+    // The drawing is indented by four.
+    let column = line.find('^')?.checked_sub(4)?;
+    Some(pattern.char_indices().nth(column).map_or(pattern.len(), |(at, _)| at))
+}

@@ -1,0 +1,280 @@
+//! A JSON output against a known-good one: matchers, paths that don't count, tolerances, and a list of what differs.
+//!
+//! Rules that aren't obvious:
+//! - In an HTTP baseline (an object with `status` and `body`) a path is looked for in `body`, then in the whole output.
+//! - A path in `ignore_fields` may be absent on either side; one in `ignore_values` must exist in the output. `data.*` on an
+//!   array means its elements, any number of them.
+//! - An array of one element that holds a matcher is a template for every element, and there must be at least one: a
+//!   baseline that was captured with elements must not pass for an output without any.
+//! - `allow_field_reordering` lets arrays come in any order (each element is used once); JSON objects have no order.
+//! - `allow_additional_fields` concerns objects; arrays that aren't templates must have equal length.
+//! - Where several tolerances cover a number the one with the longest path counts.
+
+mod arrays;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
+
+use crate::model::Structural;
+
+use super::decimal::Number;
+use super::matcher::{self, holds_matcher};
+use super::paths::{Place, Shown};
+use super::shortened;
+use rules::Rules;
+
+/// Differences that are listed; the rest is counted in a warning.
+const MAX_DIFFERENCES: usize = 100;
+/// Deepest nesting that is compared.
+const MAX_DEPTH: usize = 200;
+
+/// What a comparison found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StructuralResult {
+    pub matched: bool,
+    pub differences: Vec<Difference>,
+    /// Paths that lead nowhere, and the like.
+    pub warnings: Vec<String>,
+    /// Share of the places that agree, in [0, 1]; 1 exactly when matched.
+    pub score: f64,
+}
+
+/// One place where output and baseline differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// As `body.users[0].email`; `(root)` for the whole.
+    pub path: String,
+    pub kind: DifferenceKind,
+    /// JSON or words, shortened.
+    pub expected: String,
+    /// JSON, shortened; empty when missing.
+    pub actual: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DifferenceKind {
+    Missing,
+    Unexpected,
+    Type,
+    Value,
+    Matcher,
+    Order,
+    Tolerance,
+}
+
+impl DifferenceKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            DifferenceKind::Missing => "missing",
+            DifferenceKind::Unexpected => "unexpected",
+            DifferenceKind::Type => "type",
+            DifferenceKind::Value => "value",
+            DifferenceKind::Matcher => "matcher",
+            DifferenceKind::Order => "order",
+            DifferenceKind::Tolerance => "tolerance",
+        }
+    }
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Difference { path, expected, actual, .. } = self;
+        match self.kind {
+            DifferenceKind::Missing => write!(f, "{path} is missing (expected {expected})"),
+            DifferenceKind::Unexpected => write!(f, "{path} is not expected (got {actual})"),
+            _ => write!(f, "{path}: expected {expected}, got {actual}"),
+        }
+    }
+}
+
+/// Compares an output with a baseline.
+pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
+    let mut rules = Rules::new(structural, actual);
+    let warnings = std::mem::take(&mut rules.warnings);
+    let mut walk = Walk { rules: &rules, place: Vec::new(), found: Found::default() };
+    for (place, expected) in rules.absent(actual) {
+        walk.found.add(&place, DifferenceKind::Missing, expected.to_owned(), String::new());
+    }
+    walk.value(&structural.expected, actual);
+    walk.found.into_result(warnings)
+}
+
+/// What a walk has found so far.
+#[derive(Debug, Default)]
+struct Found {
+    differences: Vec<Difference>,
+    differing: usize,
+    agreeing: usize,
+}
+
+impl Found {
+    fn add(&mut self, place: &[Place], kind: DifferenceKind, expected: String, actual: String) {
+        let path = Shown(place).to_string();
+        // A field that is both required and in the baseline is missing once.
+        let twice = |d: &Difference| d.kind == DifferenceKind::Missing && kind == d.kind && d.path == path;
+        if self.differences.iter().any(twice) {
+            return;
+        }
+        self.differing += 1;
+        if self.differences.len() < MAX_DIFFERENCES {
+            self.differences.push(Difference { path, kind, expected, actual });
+        }
+    }
+
+    fn into_result(self, mut warnings: Vec<String>) -> StructuralResult {
+        if self.differing > self.differences.len() {
+            warnings
+                .push(format!("{} more differences are not listed", self.differing - self.differences.len()));
+        }
+        let places = self.agreeing + self.differing;
+        let score = if self.differing == 0 { 1.0 } else { self.agreeing as f64 / places as f64 };
+        StructuralResult { matched: self.differing == 0, differences: self.differences, warnings, score }
+    }
+}
+
+struct Walk<'a> {
+    rules: &'a Rules<'a>,
+    place: Vec<Place>,
+    found: Found,
+}
+
+impl Walk<'_> {
+    fn value(&mut self, expected: &Value, actual: &Value) {
+        if self.rules.ignores(&self.place) {
+            return;
+        }
+        if self.place.len() > MAX_DEPTH {
+            return self.differs(DifferenceKind::Type, "a value nested less deeply", actual);
+        }
+        match (expected, actual) {
+            (Value::String(text), _) => self.text(text, actual),
+            (Value::Object(wanted), Value::Object(map)) => self.object(wanted, map),
+            (Value::Array(wanted), Value::Array(items)) => self.array(wanted, items),
+            (Value::Number(wanted), Value::Number(number)) => self.number(wanted, number),
+            (Value::Bool(a), Value::Bool(b)) if a == b => self.found.agreeing += 1,
+            (Value::Null, Value::Null) => self.found.agreeing += 1,
+            (Value::Bool(_), Value::Bool(_)) => self.differs(DifferenceKind::Value, &json(expected), actual),
+            _ => {
+                let wanted = format!("{} {}", type_name(expected), json(expected));
+                self.differs(DifferenceKind::Type, wanted.trim_end(), actual);
+            }
+        }
+    }
+
+    fn text(&mut self, wanted: &str, actual: &Value) {
+        match matcher::parse(wanted) {
+            Some(Ok(matcher)) => match matcher.mismatch(actual) {
+                None => self.found.agreeing += 1,
+                Some(why) => {
+                    let wanted = format!("{why} ({})", matcher::shown(wanted));
+                    self.differs(DifferenceKind::Matcher, &wanted, actual);
+                }
+            },
+            Some(Err(why)) => self.differs(DifferenceKind::Matcher, &why, actual),
+            None if actual.as_str() == Some(wanted) => self.found.agreeing += 1,
+            None => {
+                let kind = if actual.is_string() { DifferenceKind::Value } else { DifferenceKind::Type };
+                self.differs(kind, &json(&Value::from(wanted)), actual);
+            }
+        }
+    }
+
+    fn number(&mut self, wanted: &serde_json::Number, number: &serde_json::Number) {
+        let (kind, allowed) = match self.rules.tolerance(&self.place) {
+            Some((tolerance, shown)) => match (Number::from_json(wanted), Number::from_json(number)) {
+                (Some(e), Some(a)) if a.within(&e, tolerance) => return self.found.agreeing += 1,
+                _ => (DifferenceKind::Tolerance, format!(" ({shown})")),
+            },
+            None if same_number(wanted, number) => return self.found.agreeing += 1,
+            None => (DifferenceKind::Value, String::new()),
+        };
+        self.differs(kind, &format!("{wanted}{allowed}"), &Value::Number(number.clone()));
+    }
+
+    fn object(&mut self, wanted: &Map<String, Value>, map: &Map<String, Value>) {
+        // An empty object agrees by being one.
+        self.found.agreeing += usize::from(wanted.is_empty());
+        let headers = self.rules.is_headers(&self.place);
+        // Names of HTTP headers differ in case without meaning anything by it.
+        let same_name = |a: &str, b: &str| a == b || (headers && a.eq_ignore_ascii_case(b));
+        for (key, expected) in wanted {
+            self.place.push(Place::Key(key.clone()));
+            let actual = map
+                .get(key)
+                .or_else(|| map.iter().find(|(name, _)| same_name(name, key)).map(|(_, value)| value));
+            match actual {
+                Some(actual) => self.value(expected, actual),
+                None if self.rules.ignores(&self.place) => {}
+                None => self.found.add(&self.place, DifferenceKind::Missing, json(expected), String::new()),
+            }
+            self.place.pop();
+        }
+        if self.rules.allow_additional_fields() {
+            return;
+        }
+        for (key, actual) in map {
+            if wanted.keys().any(|name| name == key) || wanted.keys().any(|name| same_name(name, key)) {
+                continue;
+            }
+            self.place.push(Place::Key(key.clone()));
+            if !self.rules.ignores(&self.place) && !self.rules.foresees(&self.place) {
+                self.found.add(&self.place, DifferenceKind::Unexpected, String::new(), json(actual));
+            }
+            self.place.pop();
+        }
+    }
+
+    fn array(&mut self, wanted: &[Value], items: &[Value]) {
+        if self.rules.ignores_all_elements(&self.place) {
+            self.found.agreeing += 1;
+            return;
+        }
+        match wanted {
+            [template] if holds_matcher(template) => self.template(template, items),
+            _ => self.elements(wanted, items),
+        }
+    }
+
+    fn template(&mut self, template: &Value, items: &[Value]) {
+        self.place.push(Place::Index(0));
+        if items.is_empty() {
+            self.found.add(&self.place, DifferenceKind::Missing, json(template), String::new());
+        }
+        for (index, item) in items.iter().enumerate() {
+            if let Some(last) = self.place.last_mut() {
+                *last = Place::Index(index);
+            }
+            self.value(template, item);
+        }
+        self.place.pop();
+    }
+
+    fn differs(&mut self, kind: DifferenceKind, expected: &str, actual: &Value) {
+        self.found.add(&self.place, kind, expected.to_owned(), json(actual));
+    }
+}
+
+/// Numbers that are too long to be read are equal only when spelled alike.
+fn same_number(a: &serde_json::Number, b: &serde_json::Number) -> bool {
+    match (Number::from_json(a), Number::from_json(b)) {
+        (Some(a), Some(b)) => a.same(&b),
+        _ => a.to_string() == b.to_string(),
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn json(value: &Value) -> String {
+    shortened(&value.to_string(), 200)
+}

@@ -1,0 +1,305 @@
+//! Seeded percentile bootstrap over cases, or over groups of cases that belong together.
+//!
+//! Source: Efron & Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13. The draws come from ChaCha8, keyed
+//! with the seed's 8 little-endian bytes and 24 zeros, so a seed means the same draws on every machine and in every version.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::Undefined;
+use super::interval::{Interval, Method, wilson_of_share};
+use super::quantile::percentile;
+
+/// Enough for ends that are stable to the second decimal.
+pub const DEFAULT_RESAMPLES: usize = 2_000;
+
+/// Interval of the mean of `values`, one a case; cases are drawn with replacement.
+///
+/// When all values are equal the resamples can't vary and an interval of no width would claim certainty. For values in
+/// [0, 1] Wilson's interval on as many cases stands in (its `method` says so); for others the interval is undefined.
+/// So it is for fewer than 2 values.
+pub fn bootstrap_mean(
+    values: &[f64],
+    resamples: usize,
+    seed: u64,
+    level: f64,
+) -> Result<Interval, Undefined> {
+    let n = check(values.len(), "cases", resamples, level)?;
+    if values.iter().any(|value| !value.is_finite()) {
+        return Err(Undefined::NotFinite);
+    }
+    if let Some(same) = all_equal(values.iter().copied()) {
+        return without_variation(same, f64::from(n), level);
+    }
+    let mut draws = Draws::new(seed);
+    let means = (0..resamples)
+        .map(|_| (0..n).map(|_| values[draws.below(n) as usize]).sum::<f64>() / f64::from(n))
+        .collect();
+    ends(means, level, Method::Bootstrap)
+}
+
+/// Interval of a weighted mean; pairs are (value, weight), drawn with replacement as pairs.
+pub fn bootstrap_weighted_mean(
+    pairs: &[(f64, f64)],
+    resamples: usize,
+    seed: u64,
+    level: f64,
+) -> Result<Interval, Undefined> {
+    check(pairs.len(), "cases", resamples, level)?;
+    let ratios: Vec<(f64, f64)> = pairs.iter().map(|(value, weight)| (value * weight, *weight)).collect();
+    ratio_bootstrap(&ratios, resamples, seed, level, Method::Bootstrap)
+}
+
+/// Interval of the mean over all cases when cases come in clusters (evals) that stand or fall together.
+///
+/// A cluster is (sum of its cases' values, number of its cases). Whole clusters are drawn with replacement and the mean is
+/// the ratio of the drawn sums, so its centre is the plain mean over cases. When every cluster has the same mean the rule
+/// of [`bootstrap_mean`] applies, with clusters for cases. Choose it for 10 clusters and more; with few it is too narrow.
+pub fn cluster_bootstrap_mean(
+    clusters: &[(f64, u64)],
+    resamples: usize,
+    seed: u64,
+    level: f64,
+) -> Result<Interval, Undefined> {
+    let ratios: Vec<(f64, f64)> =
+        clusters.iter().filter(|(_, count)| *count > 0).map(|(sum, count)| (*sum, *count as f64)).collect();
+    check(ratios.len(), "evals", resamples, level)?;
+    ratio_bootstrap(&ratios, resamples, seed, level, Method::ClusterBootstrap)
+}
+
+/// Interval of the mean difference `after - before` of paired values, one pair a case.
+///
+/// Undefined when all differences are equal: an interval of no width would claim certainty.
+pub fn paired_bootstrap_difference(
+    before: &[f64],
+    after: &[f64],
+    resamples: usize,
+    seed: u64,
+    level: f64,
+) -> Result<Interval, Undefined> {
+    if before.len() != after.len() {
+        return Err(Undefined::Unpaired { left: before.len(), right: after.len() });
+    }
+    let differences: Vec<f64> = before.iter().zip(after).map(|(b, a)| a - b).collect();
+    check(differences.len(), "pairs", resamples, level)?;
+    if all_equal(differences.iter().copied()).is_some() {
+        return Err(Undefined::NoVariation);
+    }
+    bootstrap_mean(&differences, resamples, seed, level)
+}
+
+fn ratio_bootstrap(
+    ratios: &[(f64, f64)],
+    resamples: usize,
+    seed: u64,
+    level: f64,
+    method: Method,
+) -> Result<Interval, Undefined> {
+    if ratios.iter().any(|(sum, weight)| !sum.is_finite() || !weight.is_finite()) {
+        return Err(Undefined::NotFinite);
+    }
+    if ratios.iter().any(|(_, weight)| *weight < 0.0) {
+        return Err(Undefined::Weights);
+    }
+    // What weighs nothing moves no resample's ratio; left in, a resample could consist of it alone.
+    let ratios: Vec<(f64, f64)> = ratios.iter().copied().filter(|(_, weight)| *weight > 0.0).collect();
+    if ratios.is_empty() {
+        return Err(Undefined::Weights);
+    }
+    let unit = if method == Method::ClusterBootstrap { "evals" } else { "cases" };
+    let n = check(ratios.len(), unit, resamples, level)?;
+    if all_equal(ratios.iter().map(|(sum, weight)| sum / weight)).is_some() {
+        let total: f64 = ratios.iter().map(|(_, weight)| weight).sum();
+        let mean = ratios.iter().map(|(sum, _)| sum).sum::<f64>() / total;
+        // Kish's effective size: unequal weights tell less than as many equal ones.
+        let size = total * total / ratios.iter().map(|(_, weight)| weight * weight).sum::<f64>();
+        return without_variation(mean, size, level);
+    }
+    let mut draws = Draws::new(seed);
+    let means = (0..resamples)
+        .map(|_| {
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for _ in 0..n {
+                let (s, w) = ratios[draws.below(n) as usize];
+                sum += s;
+                weight += w;
+            }
+            sum / weight
+        })
+        .collect();
+    ends(means, level, method)
+}
+
+fn check(n: usize, unit: &'static str, resamples: usize, level: f64) -> Result<u32, Undefined> {
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Undefined::Level);
+    }
+    if resamples < 100 {
+        return Err(Undefined::TooFewResamples);
+    }
+    match u32::try_from(n) {
+        Ok(n) if n >= 2 => Ok(n),
+        _ => Err(Undefined::TooFewUnits { n, unit }),
+    }
+}
+
+/// The value that all share; equal up to rounding, since equal ratios are computed from different sums.
+fn all_equal(mut values: impl Iterator<Item = f64>) -> Option<f64> {
+    let first = values.next()?;
+    values.all(|value| (value - first).abs() <= 1e-12 * first.abs().max(1e-300)).then_some(first)
+}
+
+fn without_variation(mean: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
+    if (0.0..=1.0).contains(&mean) { wilson_of_share(mean, n, level) } else { Err(Undefined::NoVariation) }
+}
+
+fn ends(mut means: Vec<f64>, level: f64, method: Method) -> Result<Interval, Undefined> {
+    means.sort_by(f64::total_cmp);
+    let tail = (1.0 - level) / 2.0;
+    Ok(Interval { low: percentile(&means, tail)?, high: percentile(&means, 1.0 - tail)?, level, method })
+}
+
+/// Unbiased indices from a fixed stream.
+struct Draws(ChaCha8Rng);
+
+impl Draws {
+    fn new(seed: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        Draws(ChaCha8Rng::from_seed(key))
+    }
+
+    /// Uniform in 0..n, for n > 0: multiply and reject (Lemire, ACM TOMACS 29, 2019).
+    #[inline]
+    fn below(&mut self, n: u32) -> u32 {
+        let mut product = u64::from(self.0.next_u32()) * u64::from(n);
+        if (product as u32) < n {
+            let threshold = n.wrapping_neg() % n;
+            while (product as u32) < threshold {
+                product = u64::from(self.0.next_u32()) * u64::from(n);
+            }
+        }
+        (product >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::interval::wilson;
+    use super::*;
+
+    fn shown(interval: Result<Interval, Undefined>) -> String {
+        interval.map_or_else(
+            |why| why.to_string(),
+            |i| format!("{:.6}..{:.6} {}", i.low, i.high, i.method.name()),
+        )
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_digits_for_ever() {
+        let mut draws = Draws::new(42);
+        let first: Vec<u32> = (0..12).map(|_| draws.below(1000)).collect();
+        insta::assert_compact_debug_snapshot!(first, @"");
+        let values: Vec<f64> = (0..50).map(|i| f64::from(i % 7) / 6.0).collect();
+        insta::assert_snapshot!(shown(bootstrap_mean(&values, 2000, 42, 0.95)), @"");
+        let clusters: Vec<(f64, u64)> = (0..12).map(|i| (f64::from(i % 4), 4)).collect();
+        insta::assert_snapshot!(shown(cluster_bootstrap_mean(&clusters, 2000, 42, 0.95)), @"");
+        let other = bootstrap_mean(&values, 2000, 43, 0.95).unwrap();
+        assert_ne!(Ok(other), bootstrap_mean(&values, 2000, 42, 0.95));
+    }
+
+    #[test]
+    fn never_claims_certainty_from_too_little() {
+        insta::assert_snapshot!(shown(bootstrap_mean(&[0.5], 2000, 1, 0.95)), @"an interval needs at least 2 cases, has 1");
+        insta::assert_snapshot!(shown(cluster_bootstrap_mean(&[(2.0, 3)], 2000, 1, 0.95)), @"an interval needs at least 2 evals, has 1");
+        insta::assert_snapshot!(shown(cluster_bootstrap_mean(&[(2.0, 3), (0.0, 0)], 2000, 1, 0.95)), @"an interval needs at least 2 evals, has 1");
+        let all_passed = bootstrap_mean(&[1.0; 20], 2000, 1, 0.95).unwrap();
+        assert_eq!(all_passed, wilson(20, 20, 0.95).unwrap());
+        let middling = bootstrap_mean(&[0.6; 10], 2000, 1, 0.95).unwrap();
+        assert_eq!(middling, wilson(6, 10, 0.95).unwrap());
+        let clusters = cluster_bootstrap_mean(&[(3.0, 3); 12], 2000, 1, 0.95).unwrap();
+        assert_eq!(clusters, wilson(12, 12, 0.95).unwrap());
+        assert_eq!(bootstrap_mean(&[250.0; 10], 2000, 1, 0.95), Err(Undefined::NoVariation));
+        assert_eq!(bootstrap_mean(&[0.1, f64::NAN], 2000, 1, 0.95), Err(Undefined::NotFinite));
+        assert_eq!(bootstrap_mean(&[0.1, 0.2], 2000, 1, 1.0), Err(Undefined::Level));
+        assert_eq!(bootstrap_mean(&[0.1, 0.2], 99, 1, 0.9), Err(Undefined::TooFewResamples));
+        assert_eq!(
+            paired_bootstrap_difference(&[0.0, 1.0], &[0.0, 1.0], 2000, 1, 0.95),
+            Err(Undefined::NoVariation)
+        );
+        assert_eq!(
+            paired_bootstrap_difference(&[0.0], &[0.0, 1.0], 2000, 1, 0.95),
+            Err(Undefined::Unpaired { left: 1, right: 2 })
+        );
+    }
+
+    #[test]
+    fn has_about_the_width_of_theory() {
+        // 400 fair coin flips: the standard error of the mean is 0.025.
+        let values: Vec<f64> = (0..400).map(|i| f64::from(i % 2)).collect();
+        let interval = bootstrap_mean(&values, 2000, 7, 0.95).unwrap();
+        let width = interval.high - interval.low;
+        assert!((width - 2.0 * 1.96 * 0.025).abs() < 0.01, "{interval:?}");
+        // The same flips in 40 clusters of ten alike: ten times the variance.
+        let clusters: Vec<(f64, u64)> = (0..40).map(|i| (f64::from(i % 2) * 10.0, 10)).collect();
+        let clustered = cluster_bootstrap_mean(&clusters, 2000, 7, 0.95).unwrap();
+        let ratio = (clustered.high - clustered.low) / width;
+        assert!((ratio - 10f64.sqrt()).abs() < 0.4, "{ratio}");
+    }
+
+    #[test]
+    fn draws_are_uniform() {
+        let mut draws = Draws::new(3);
+        let mut seen = [0u32; 7];
+        for _ in 0..70_000 {
+            seen[draws.below(7) as usize] += 1;
+        }
+        // Chi-squared with 6 degrees of freedom: 22.46 is its 99.9th percentile.
+        let chi: f64 = seen.iter().map(|&count| (f64::from(count) - 10_000.0).powi(2) / 10_000.0).sum();
+        assert!(chi < 22.46, "{chi} {seen:?}");
+    }
+
+    #[test]
+    fn weights_of_nothing_are_left_out() {
+        let pairs = [(1.0, 1.0), (0.0, 1.0), (0.5, 0.0), (1.0, 2.0)];
+        let without: Vec<(f64, f64)> = pairs.iter().copied().filter(|pair| pair.1 > 0.0).collect();
+        assert_eq!(
+            bootstrap_weighted_mean(&pairs, 500, 1, 0.95),
+            bootstrap_weighted_mean(&without, 500, 1, 0.95)
+        );
+        assert_eq!(bootstrap_weighted_mean(&[(1.0, 0.0), (0.5, 0.0)], 500, 1, 0.95), Err(Undefined::Weights));
+        assert_eq!(
+            bootstrap_weighted_mean(&[(1.0, -1.0), (0.5, 3.0)], 500, 1, 0.95),
+            Err(Undefined::Weights)
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_interval_holds_the_mean_and_lies_within_the_data(
+            values in prop::collection::vec(0.0f64..=1.0, 2..40), seed: u64,
+        ) {
+            let interval = bootstrap_mean(&values, 400, seed, 0.95).unwrap();
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            prop_assert!(interval.low <= mean + 1e-9 && mean <= interval.high + 1e-9);
+            prop_assert!(0.0 <= interval.low && interval.high <= 1.0);
+            prop_assert!(interval.low < interval.high);
+        }
+
+        /// Clusters of one case each are cases, and equal weights are no weights.
+        #[test]
+        fn the_variants_agree_where_they_mean_the_same(values in prop::collection::vec(0.0f64..=1.0, 2..20), seed: u64) {
+            let plain = bootstrap_mean(&values, 200, seed, 0.9).unwrap();
+            let ones: Vec<(f64, u64)> = values.iter().map(|v| (*v, 1)).collect();
+            let cluster = cluster_bootstrap_mean(&ones, 200, seed, 0.9).unwrap();
+            let pairs: Vec<(f64, f64)> = values.iter().map(|v| (*v, 1.0)).collect();
+            let weighted = bootstrap_weighted_mean(&pairs, 200, seed, 0.9).unwrap();
+            prop_assert_eq!((plain.low, plain.high), (cluster.low, cluster.high));
+            prop_assert_eq!(plain, weighted);
+        }
+    }
+}
