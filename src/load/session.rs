@@ -1,5 +1,6 @@
 //! What is shared while one suite (or one list of files) is loaded: texts, problems, compiled schemas.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -10,7 +11,7 @@ use super::refs::Fence;
 use super::request::Purpose;
 use super::schema::Validator;
 use super::source::{FileId, Sources, Span};
-use super::tree::{self, Node};
+use super::tree::{self, Node, NodeValue};
 use crate::spec::{CaseSpec, SchemaKind, canonical, schema_of};
 
 #[derive(Debug, Default)]
@@ -57,34 +58,49 @@ pub(super) fn validator(kind: SchemaKind) -> Option<&'static Validator> {
     static ALL: [OnceLock<Option<Validator>>; SchemaKind::ALL.len()] =
         [const { OnceLock::new() }; SchemaKind::ALL.len()];
     let at = SchemaKind::ALL.iter().position(|k| *k == kind)?;
-    ALL.get(at)?.get_or_init(|| Validator::new(canonical(kind)).ok()).as_ref()
+    ALL.get(at)?.get_or_init(|| Validator::new(&canonical(kind)).ok()).as_ref()
 }
 
 /// The compiled schema of one case.
 pub(super) fn case_validator() -> Option<&'static Validator> {
     static CASE: OnceLock<Option<Validator>> = OnceLock::new();
-    CASE.get_or_init(|| Validator::new(schema_of::<CaseSpec>()).ok()).as_ref()
+    CASE.get_or_init(|| Validator::new(&schema_of::<CaseSpec>()).ok()).as_ref()
 }
 
 /// Where errors of a file stand, to leave out the parts that are known to be broken.
 #[derive(Debug, Default)]
 pub(super) struct Broken {
-    starts: Vec<u32>,
+    starts: BTreeSet<(FileId, u32)>,
 }
 
 impl Broken {
-    pub fn of(problems: &Problems, file: FileId) -> Broken {
-        let in_file = |p: &Problem| p.severity == Severity::Error && p.span.is_some_and(|s| s.file == file);
-        let mut starts: Vec<u32> =
-            problems.iter().filter(|p| in_file(p)).filter_map(|p| p.span).map(|s| s.start).collect();
-        starts.sort_unstable();
-        Broken { starts }
+    pub fn of(problems: &Problems) -> Broken {
+        let errors = problems.iter().filter(|p| p.severity == Severity::Error);
+        Broken { starts: errors.filter_map(|p| p.span).map(|s| (s.file, s.start)).collect() }
     }
 
-    /// True when an error stands at or below the node.
+    /// True when an error stands at or below the node. What came through an anchor lies elsewhere in the file, so
+    /// every place below is looked at.
     pub fn holds(&self, node: &Node) -> bool {
-        let next = self.starts.partition_point(|start| *start < node.span.start);
-        self.starts.get(next).is_some_and(|start| *start < node.span.end || *start == node.span.start)
+        !self.starts.is_empty() && self.holds_below(node)
+    }
+
+    fn holds_below(&self, node: &Node) -> bool {
+        match &node.value {
+            NodeValue::Seq(items) => self.at(node.span) || items.iter().any(|item| self.holds_below(item)),
+            NodeValue::Map(entries) => {
+                self.at(node.span) || entries.iter().any(|(k, v)| self.at(k.span) || self.holds_below(v))
+            }
+            _ => {
+                let from = (node.span.file, node.span.start);
+                let to = (node.span.file, node.span.end.max(node.span.start));
+                self.starts.range(from..=to).next().is_some()
+            }
+        }
+    }
+
+    fn at(&self, span: Span) -> bool {
+        self.starts.contains(&(span.file, span.start))
     }
 }
 
