@@ -96,7 +96,8 @@ pub(super) fn infer_case(case: &mut Node, problems: &mut Problems) {
         problems.extend(found);
     }
     let Some(method) = hint.filter(|_| !has_graders) else { return };
-    let at = case.get("expected").or_else(|| case.get("expected_output")).map_or(case.span, |e| e.span).at_start();
+    let at =
+        case.get("expected").or_else(|| case.get("expected_output")).map_or(case.span, |e| e.span).at_start();
     let config = map(at, vec![("method", text(at, method))]);
     let grader = map(at, vec![("type", text(at, "code")), ("config", config)]);
     insert(case, "grader", grader);
@@ -197,7 +198,8 @@ fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Proble
     }
     let (method, sure) = choose(config, hint);
     if !sure {
-        let message = "the grader names no `method`, and neither its settings nor `expected.type` tell which is meant";
+        let message =
+            "the grader names no `method`, and neither its settings nor `expected.type` tell which is meant";
         let names: Vec<&str> = methods().iter().map(|m| m.name).collect();
         problems.push(
             Problem::error(Code::CannotInferGrader, span, message)
@@ -278,7 +280,8 @@ fn text(at: Span, value: &str) -> Node {
 }
 
 fn map(at: Span, entries: Vec<(&str, Node)>) -> Node {
-    let entries = entries.into_iter().map(|(name, node)| (Key { name: Arc::from(name), span: at }, node)).collect();
+    let entries =
+        entries.into_iter().map(|(name, node)| (Key { name: Arc::from(name), span: at }, node)).collect();
     Node { span: at, value: NodeValue::Map(entries) }
 }
 

@@ -5,18 +5,25 @@
 //! fills variables in, [`schema`] checks the shape; `evals`, `regressions` and `dataset` make cases of it, `suite`
 //! a plan. What goes wrong on the way is a [`problem::Problem`]; [`render`] shows problems to people and machines.
 
+mod dataset;
+mod evals;
+mod graders;
 mod infer;
+mod inputs;
 mod kinds;
 pub mod normalise;
 pub mod problem;
-pub mod render;
 mod refs;
+mod regressions;
+pub mod render;
 mod request;
 pub mod scalar;
 pub mod schema;
+mod scope;
 mod select;
 mod session;
 pub mod source;
+mod targets;
 mod template;
 pub mod tree;
 

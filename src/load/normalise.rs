@@ -80,8 +80,9 @@ impl Condition {
             keys.extend(option.get("required").map(texts));
         }
         let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let words =
-            properties.filter_map(|(key, s)| s.get("enum").map(|words| (key.clone(), texts(words)))).collect();
+        let words = properties
+            .filter_map(|(key, s)| s.get("enum").map(|words| (key.clone(), texts(words))))
+            .collect();
         Condition { types: schema.get("type").map(texts).unwrap_or_default(), keys, words }
     }
 

@@ -19,7 +19,8 @@ pub(super) struct Fence {
 
 impl Fence {
     pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Fence {
-        let folders = folders.into_iter().map(|f| f.canonicalize().unwrap_or_else(|_| f.to_owned())).collect();
+        let folders =
+            folders.into_iter().map(|f| f.canonicalize().unwrap_or_else(|_| f.to_owned())).collect();
         Fence { folders }
     }
 

@@ -89,7 +89,9 @@ impl<'s> Engine<'s> {
     pub fn new(scope: &'s Scope) -> Engine<'s> {
         let mut globals: BTreeMap<String, Jinja> =
             scope.vars.iter().map(|(name, value)| (name.clone(), to_jinja(value))).collect();
-        let pairs = |map: &BTreeMap<String, Jinja>| Jinja::from_pairs(map.iter().map(|(k, v)| (k.as_str(), v.clone())));
+        let pairs = |map: &BTreeMap<String, Jinja>| {
+            Jinja::from_pairs(map.iter().map(|(k, v)| (k.as_str(), v.clone())))
+        };
         let vars = pairs(&globals);
         let env = Jinja::from_pairs(scope.env.iter().map(|(k, v)| (k.as_str(), Jinja::from(v.as_str()))));
         globals.insert("vars".to_owned(), vars);
@@ -103,8 +105,42 @@ impl<'s> Engine<'s> {
         Jinja::from_pairs(known.chain(extra.iter().map(|(k, v)| (*k, v.clone()))))
     }
 
+    /// What every template may read, by name.
+    pub fn globals(&self) -> impl Iterator<Item = (&str, &Jinja)> {
+        self.globals.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Checks a text that is rendered later: its syntax, and all names but those below `later`.
+    pub fn check(
+        &self,
+        text: &str,
+        span: Span,
+        later: &[&str],
+        sources: &Sources,
+        problems: &mut Problems,
+    ) -> bool {
+        if let Err(error) = self.environment.template_from_named_str("text", text) {
+            let at = error.range().map_or(span, |range| place_in(sources, span, text, range));
+            problems.push(bad_template(&error, at));
+            return false;
+        }
+        let known_later = |name: &str| name.split('.').next().is_some_and(|root| later.contains(&root));
+        let missing: Vec<String> =
+            self.missing_names(text, &[]).into_iter().filter(|name| !known_later(name)).collect();
+        for name in &missing {
+            problems.push(self.undefined(name, text, span, &[], sources));
+        }
+        missing.is_empty()
+    }
+
     /// Renders every text at or below `node` that is a template; what fails stays as it is.
-    pub fn render(&self, node: &mut Node, extra: &[(&str, Jinja)], sources: &Sources, problems: &mut Problems) {
+    pub fn render(
+        &self,
+        node: &mut Node,
+        extra: &[(&str, Jinja)],
+        sources: &Sources,
+        problems: &mut Problems,
+    ) {
         if has_template(node) {
             let context = self.context(extra);
             self.render_in(node, &context, extra, sources, problems);
@@ -120,12 +156,10 @@ impl<'s> Engine<'s> {
         problems: &mut Problems,
     ) {
         match &mut node.value {
-            NodeValue::Text(text) if is_template(text) => {
-                match self.environment.render_str(text, context) {
-                    Ok(rendered) => *text = rendered.into(),
-                    Err(error) => self.explain(&error, text, node.span, extra, sources, problems),
-                }
-            }
+            NodeValue::Text(text) if is_template(text) => match self.environment.render_str(text, context) {
+                Ok(rendered) => *text = rendered.into(),
+                Err(error) => self.explain(&error, text, node.span, extra, sources, problems),
+            },
             NodeValue::Seq(items) => {
                 items.iter_mut().for_each(|item| self.render_in(item, context, extra, sources, problems));
             }
@@ -182,15 +216,18 @@ impl<'s> Engine<'s> {
         extra: &[(&str, Jinja)],
         sources: &Sources,
     ) -> Problem {
-        let at = text.find(name).map_or(span, |start| place_in(sources, span, text, start..start + name.len()));
+        let at =
+            text.find(name).map_or(span, |start| place_in(sources, span, text, start..start + name.len()));
         if let Some(variable) = name.strip_prefix("env.") {
             return self.undefined_env(variable, at);
         }
         let problem = Problem::error(Code::UndefinedVariable, at, format!("nothing defines `{name}`"));
         let hint = self.hint_for(name, extra);
-        let about_suite = matches!(name.split('.').next(), Some(root) if !extra.iter().any(|(n, _)| *n == root));
+        let about_suite =
+            matches!(name.split('.').next(), Some(root) if !extra.iter().any(|(n, _)| *n == root));
         if self.scope.open && about_suite {
-            let hint = hint.unwrap_or_else(|| "a suite that uses this file must define it under `vars:`".to_owned());
+            let hint =
+                hint.unwrap_or_else(|| "a suite that uses this file must define it under `vars:`".to_owned());
             problem.as_warning().hint(hint)
         } else {
             problem.maybe_hint(hint)
@@ -204,7 +241,8 @@ impl<'s> Engine<'s> {
                 .maybe_hint(Some(format!("set `{variable}` before the run")))
                 .maybe_warning(self.scope.open);
         }
-        let message = format!("`env.{variable}` is read, but the suite does not list `{variable}` under `env:`");
+        let message =
+            format!("`env.{variable}` is read, but the suite does not list `{variable}` under `env:`");
         Problem::error(Code::SecretNotListed, at, message)
             .hint(format!("add `env: [{variable}]` to the suite"))
             .maybe_warning(self.scope.open)
@@ -223,10 +261,16 @@ impl<'s> Engine<'s> {
             return Some(format!("did you mean `{full}`?"));
         }
         match (parent, name) {
-            ("" | "vars", _) => Some("define it under `vars:` in the suite, or pass `--var`; \
-                 write `{% raw %}{{ ... }}{% endraw %}` for literal braces".to_owned()),
+            ("" | "vars", _) => Some(
+                "define it under `vars:` in the suite, or pass `--var`; \
+                 write `{% raw %}{{ ... }}{% endraw %}` for literal braces"
+                    .to_owned(),
+            ),
             _ if known.is_empty() => None,
-            _ => Some(format!("known names: {}", known.iter().take(12).cloned().collect::<Vec<_>>().join(", "))),
+            _ => Some(format!(
+                "known names: {}",
+                known.iter().take(12).cloned().collect::<Vec<_>>().join(", ")
+            )),
         }
     }
 }
@@ -271,9 +315,8 @@ pub(super) fn has_template(node: &Node) -> bool {
 }
 
 fn lookup(context: &Jinja, path: &str) -> Option<Jinja> {
-    path.split('.').try_fold(context.clone(), |value, part| {
-        value.get_attr(part).ok().filter(|v| !v.is_undefined())
-    })
+    path.split('.')
+        .try_fold(context.clone(), |value, part| value.get_attr(part).ok().filter(|v| !v.is_undefined()))
 }
 
 fn resolves(context: &Jinja, path: &str) -> bool {
