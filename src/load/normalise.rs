@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::problem::{Code, Problem, Problems};
+use super::scalar::is_integer;
 use super::schema::{Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values};
 use super::source::Sources;
 use super::tree::{Key, Node, NodeValue};
@@ -46,6 +47,8 @@ struct Shape {
     alternatives: Vec<usize>,
     /// `if`, `then` and `else`.
     choice: Option<Choice>,
+    /// Whether numbers here are whole: JSON Schema takes `3.0` for one, serde does not.
+    whole: bool,
 }
 
 /// A schema that says by `if` which of two others holds.
@@ -172,6 +175,13 @@ impl ShapeBuilder<'_> {
             then: flat.get("then").map(|s| self.add(s)),
             otherwise: flat.get("else").map(|s| self.add(s)),
         });
+        shape.whole = match flat.get("type") {
+            Some(Value::String(one)) => one == "integer",
+            Some(Value::Array(many)) => {
+                many.iter().any(|t| t == "integer") && !many.iter().any(|t| t == "number")
+            }
+            _ => false,
+        };
         let Some(branches) = branches(flat) else { return shape };
         if let Some(values) = plain_values(self.root, &branches) {
             for (branch, texts) in branches.iter().zip(values) {
@@ -242,6 +252,11 @@ impl Walk<'_> {
             NodeValue::Text(text) => {
                 if let Some(canonical) = shape.values.get(&**text) {
                     *text = canonical.clone();
+                }
+            }
+            NodeValue::Number(number) if shape.whole && !is_integer(number) => {
+                if let Some(whole) = whole(number) {
+                    *number = whole;
                 }
             }
             NodeValue::Seq(items) => {
@@ -332,6 +347,24 @@ impl Walk<'_> {
     }
 }
 
+/// `3.0` and `1e3` as integers, digit by digit; `None` for what is no integer, or one with a huge exponent.
+fn whole(number: &Number) -> Option<Number> {
+    let text = number.as_str();
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: usize = exponent.trim_start_matches('+').parse().ok().filter(|e| *e <= 30)?;
+    let (sign, unsigned) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let (before, after) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let zeros = "0".repeat(exponent.saturating_sub(after.len()));
+    let (moved, left) = after.split_at_checked(exponent.min(after.len()))?;
+    let digits = format!("{before}{moved}{zeros}");
+    let digits = digits.trim_start_matches('0');
+    match (left.bytes().all(|b| b == b'0'), digits) {
+        (true, "") => Some(Number::from(0)),
+        (true, digits) => format!("{sign}{digits}").parse().ok(),
+        (false, _) => None,
+    }
+}
+
 /// The branch that a map's discriminator names; the tag itself is renamed to its canonical spelling.
 fn tag_branch(shapes: &[Shape], union: &Union, entries: &mut [(Key, Node)]) -> Option<usize> {
     // The discriminator may itself have another spelling: its branches say so.
@@ -347,4 +380,34 @@ fn tag_branch(shapes: &[Shape], union: &Union, entries: &mut [(Key, Node)]) -> O
     let (canonical, branch) = union.branches.get(&**text)?;
     *text = canonical.clone();
     Some(*branch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_that_are_whole_become_integers_exactly() {
+        let table = [
+            ("3.0", Some("3")),
+            ("-3.00", Some("-3")),
+            ("1e3", Some("1000")),
+            ("1.25e2", Some("125")),
+            ("1.2e3", Some("1200")),
+            ("0.0", Some("0")),
+            ("-0.0", Some("0")),
+            ("0.5e1", Some("5")),
+            ("9007199254740993.0", Some("9007199254740993")),
+            ("1.5", None),
+            ("3.00000000000000000001", None),
+            ("1.25e1", None),
+            ("1e-1", None),
+            ("1e-999999999", None),
+            ("1e999999999", None),
+        ];
+        for (text, expected) in table {
+            let number: Number = text.parse().expect("a number");
+            assert_eq!(whole(&number).map(|n| n.to_string()).as_deref(), expected, "of {text}");
+        }
+    }
 }

@@ -51,8 +51,10 @@ impl Validator {
 
     /// Normalises the tree, then checks it: the JSON of a tree that fits, `None` after adding problems.
     pub fn check(&self, sources: &Sources, node: &mut Node, problems: &mut Problems) -> Option<Value> {
+        let before = problems.error_count();
         self.normalise(sources, node, problems);
-        self.validate(node, problems)
+        let clean = problems.error_count() == before;
+        self.validate(node, problems).filter(|_| clean)
     }
 
     /// See [`Shapes::normalise`].

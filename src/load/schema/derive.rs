@@ -49,7 +49,7 @@ fn flatten_into(root: &Value, schema: &Value, flat: &mut Map<String, Value>, dep
     let (Some(object), Some(depth)) = (schema.as_object(), depth.checked_sub(1)) else { return };
     for (word, value) in object {
         match (word.as_str(), flat.get_mut(word)) {
-            ("$ref" | "allOf", _) => {}
+            ("$ref" | "allOf" | "$defs" | "definitions", _) => {}
             ("properties", Some(Value::Object(there))) => {
                 for (name, property) in value.as_object().into_iter().flatten() {
                     there.entry(name.clone()).or_insert_with(|| property.clone());
@@ -165,6 +165,7 @@ fn rewrite(root: &Value, schema: &mut Value) {
             }
         }
     }
+    bound_integer(object);
     if let Some(word) = ["oneOf", "anyOf"].into_iter().find(|w| object.contains_key(*w)) {
         rewrite_union(root, object, word);
     }
@@ -174,8 +175,10 @@ fn rewrite(root: &Value, schema: &mut Value) {
 fn rewrite_union(root: &Value, object: &mut Map<String, Value>, word: &str) {
     let list: Vec<Value> = object.get(word).and_then(Value::as_array).cloned().unwrap_or_default();
     let refs: Vec<&Value> = list.iter().collect();
+    let spellings: Vec<&str> = list.iter().flat_map(|b| aliases(b, "x-tag-aliases")).collect();
     if let Some(values) = plain_values(root, &refs) {
         object.remove(word);
+        object.insert("x-tag-aliases".into(), json!(spellings));
         object.insert("enum".into(), json!(values.concat()));
         object.insert("type".into(), json!("string"));
         return;
@@ -197,7 +200,27 @@ fn rewrite_union(root: &Value, object: &mut Map<String, Value>, word: &str) {
         _ => {}
     }
     if let Value::Object(properties) = object.entry("properties").or_insert_with(|| json!({})) {
-        properties.insert(key, json!({"enum": tags.concat()}));
+        properties.insert(key, json!({"enum": tags.concat(), "x-tag-aliases": spellings}));
+    }
+}
+
+/// The bounds that a Rust integer type has and that schemars tells by `format` only.
+fn bound_integer(object: &mut Map<String, Value>) {
+    let Some(format) = object.get("format").and_then(Value::as_str) else { return };
+    let (min, max) = match format {
+        "uint8" => (json!(0), json!(u8::MAX)),
+        "uint16" => (json!(0), json!(u16::MAX)),
+        "uint32" => (json!(0), json!(u32::MAX)),
+        "uint64" | "uint" => (json!(0), json!(u64::MAX)),
+        "int32" => (json!(i32::MIN), json!(i32::MAX)),
+        "int64" | "int" => (json!(i64::MIN), json!(i64::MAX)),
+        _ => return,
+    };
+    if !object.contains_key("exclusiveMinimum") {
+        object.entry("minimum").or_insert(min);
+    }
+    if !object.contains_key("exclusiveMaximum") {
+        object.entry("maximum").or_insert(max);
     }
 }
 

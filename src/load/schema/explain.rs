@@ -88,7 +88,7 @@ impl Explainer<'_> {
     fn owner(&self, error: &ValidationError<'_>) -> Map<String, Value> {
         let place = error.schema_path().as_str();
         let owner = place.rsplit_once('/').map_or("", |(owner, _)| owner);
-        self.derived.pointer(owner).and_then(Value::as_object).cloned().unwrap_or_default()
+        self.derived.pointer(owner).map(|schema| flatten(self.derived, schema)).unwrap_or_default()
     }
 
     fn add(&mut self, at: &str, code: Code, message: String, hint: Option<String>) {
@@ -159,14 +159,12 @@ impl Explainer<'_> {
                     _ if wanted.contains("true or false") => Some("write `true` or `false`".to_owned()),
                     _ => None,
                 };
-                (node.kind(), hint)
+                (found(node), hint)
             }
             Some((node, NodeValue::Number(_) | NodeValue::Bool(_))) => {
-                let value = quoted(&node.to_json());
-                let text = wanted.contains("a text");
-                (node.kind(), text.then(|| format!("put quotes around it: \"{}\"", value.trim_matches('`'))))
+                (found(node), wanted.contains("a text").then(|| "put quotes around it".to_owned()))
             }
-            Some((node, _)) => (node.kind(), None),
+            Some((node, _)) => (found(node), None),
         };
         self.add(at, Code::WrongType, format!("{name}: expected {wanted}, found {found}"), hint);
     }
@@ -177,7 +175,8 @@ impl Explainer<'_> {
                 expected(schema).unwrap_or_else(|| format!("one of {}", listed(options.iter().map(quoted))));
             return self.wrong_type(at, &wanted);
         };
-        let near = did_you_mean(text, options.iter().filter_map(Value::as_str));
+        let other_spellings = schema.get("x-tag-aliases").and_then(Value::as_array).into_iter().flatten();
+        let near = did_you_mean(text, options.iter().chain(other_spellings).filter_map(Value::as_str));
         let shown = quoted(&Value::String(text.to_owned()));
         let message = match options {
             [only] => format!("{} must be {}, not {shown}", subject(at), quoted(only)),
@@ -259,6 +258,18 @@ fn fixed(schema: &Map<String, Value>) -> Vec<Value> {
     one.into_iter()
         .chain(schema.get("enum").and_then(Value::as_array).into_iter().flatten().cloned())
         .collect()
+}
+
+/// What a value is, with the value where it is short enough to help.
+fn found(node: &Node) -> String {
+    match &node.value {
+        NodeValue::Text(_) | NodeValue::Number(_) => {
+            format!("{} {}", node.kind().replacen("a ", "the ", 1), quoted(&node.to_json()))
+        }
+        NodeValue::Bool(b) => format!("`{b}`"),
+        NodeValue::Special(name) => format!("`{name}`, which is not finite"),
+        _ => node.kind().to_owned(),
+    }
 }
 
 /// Whether a (flattened) schema takes values of this node's kind at all.

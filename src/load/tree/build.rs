@@ -3,7 +3,7 @@
 //! Problems that leave the structure intact (equal keys, unknown tags, ...) are reported and building goes on, so
 //! that one look shows them all; a syntax error ends it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as EventSpan, StructureStyle, Tag, options};
@@ -12,16 +12,14 @@ use crate::load::problem::{Code, Problem, Problems};
 use crate::load::scalar;
 use crate::load::source::{FileId, Sources, Span};
 
-use super::syntax;
+use super::map::{MapInProgress, Pending};
 use super::{Key, Node, NodeValue};
+use super::{syntax, tag};
 
 /// How deep lists and maps may be nested.
 pub const MAX_DEPTH: usize = 128;
 /// How many values aliases may add to a document.
 pub const MAX_EXPANDED: usize = 1_000_000;
-
-/// Maps with more keys look for equal keys by hash.
-const SMALL_MAP: usize = 16;
 
 /// Parses one document. What is wrong is added to `problems`; `None` when nothing usable came out.
 pub fn parse(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<Node> {
@@ -47,11 +45,12 @@ pub fn parse(sources: &Sources, file: FileId, problems: &mut Problems) -> Option
             return None;
         }
     }
-    if builder.root.is_none() && !builder.problems.has_errors() {
+    let nothing = builder.root.as_ref().is_none_or(|root| root.is_null() && root.span.range().is_empty());
+    if nothing && !builder.failed {
         let at = Span::new(file, 0, 0);
         builder.problems.push(Problem::error(Code::EmptyFile, at, "the file holds nothing but comments"));
     }
-    builder.root
+    builder.root.filter(|_| !nothing)
 }
 
 /// A list or a map that is not finished.
@@ -70,25 +69,6 @@ enum Content {
     Map(Box<MapInProgress>),
 }
 
-#[derive(Default)]
-struct MapInProgress {
-    entries: Vec<(Key, Node)>,
-    /// The key whose value comes next.
-    pending: Option<Pending>,
-    /// Names of `entries`, once they are many.
-    names: HashSet<Arc<str>>,
-    /// What merge keys bring, and before which entry it stands.
-    merged: Vec<(Key, Node)>,
-    merge: Option<(Span, usize)>,
-}
-
-enum Pending {
-    Key(Key),
-    Merge,
-    /// A key that was reported as wrong: its value is read and dropped.
-    Dropped,
-}
-
 struct Builder<'s, 'p> {
     sources: &'s Sources,
     text: &'s str,
@@ -98,13 +78,15 @@ struct Builder<'s, 'p> {
     anchors: HashMap<usize, Node>,
     expanded: usize,
     root: Option<Node>,
+    /// Whether this file has problems already.
+    failed: bool,
 }
 
 impl<'s, 'p> Builder<'s, 'p> {
     fn new(sources: &'s Sources, file: FileId, problems: &'p mut Problems) -> Self {
         let text = sources.text(file);
         let (stack, anchors) = (Vec::new(), HashMap::new());
-        Builder { sources, text, file, problems, stack, anchors, expanded: 0, root: None }
+        Builder { sources, text, file, problems, stack, anchors, expanded: 0, root: None, failed: false }
     }
 
     fn span(&self, span: EventSpan) -> Span {
@@ -112,24 +94,30 @@ impl<'s, 'p> Builder<'s, 'p> {
         Span::new(self.file, range.start, range.end)
     }
 
+    fn report(&mut self, problem: Problem) {
+        self.failed = true;
+        self.problems.push(problem);
+    }
+
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.problems.push(Problem::error(code, span, message));
+        self.report(Problem::error(code, span, message));
     }
 
     /// Takes one event; false when nothing more is worth reading.
     fn event(&mut self, event: Event<'_>, at: EventSpan) -> bool {
         let span = self.span(at);
+        let tag_span = at.tag_span().map_or(span, |tag| self.span(tag));
         match event {
             Event::DocumentStart(..) if self.root.is_some() => {
                 let problem =
                     Problem::error(Code::SeveralDocuments, span, "a second YAML document begins here")
                         .hint("a file is one document: remove the `---`, or split the file");
-                self.problems.push(problem);
+                self.report(problem);
                 return false;
             }
             Event::Scalar(text, style, anchor, tag) => {
                 if !self.at_key() || tag.is_some() {
-                    let node = self.scalar(&text, style, tag.as_deref(), span);
+                    let node = self.scalar(&text, style, tag.as_deref().map(|tag| (tag, tag_span)), span);
                     self.finish(node, anchor);
                 } else {
                     self.plain_key(&text, style, anchor, span);
@@ -159,7 +147,7 @@ impl<'s, 'p> Builder<'s, 'p> {
                 let problem =
                     Problem::error(Code::BadAlias, span, format!("the alias `*{name}` names no anchor"))
                         .hint(format!("a text that begins with `*` needs quotes: \"*{name}\""));
-                self.problems.push(problem);
+                self.report(problem);
                 self.finish(Node { span, value: NodeValue::Null }, 0);
             }
             _ => {}
@@ -228,24 +216,26 @@ impl<'s, 'p> Builder<'s, 'p> {
 
     /// A template without quotes: reported once, and kept as the text that was meant.
     fn unquoted(&mut self, template: &str, span: Span) -> Node {
+        // The closed map tells where the template ends better than the line does.
+        let template = self.text.get(span.range()).filter(|t| t.ends_with("}}")).unwrap_or(template);
         let nested = self.stack.last().is_some_and(|parent| parent.template.is_some());
         if !nested {
             let whole = Span::new(self.file, span.start as usize, span.start as usize + template.len());
-            self.problems.push(syntax::unquoted_template(template, whole));
+            self.report(syntax::unquoted_template(template, whole));
         }
         Node { span, value: NodeValue::Text(Arc::from(template)) }
     }
 
-    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Node {
+    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<(&Tag, Span)>, span: Span) -> Node {
         let span = if text.is_empty() && style == ScalarStyle::Plain { self.empty_place(span) } else { span };
         let plain_text = || NodeValue::Text(Arc::from(text));
         let value = match tag {
             None if style == ScalarStyle::Plain => scalar::plain(text),
             None => plain_text(),
-            Some(tag) => match tagged(tag, text) {
+            Some((found, at)) => match tag::tagged(found, text) {
                 Some(value) => value,
                 None => {
-                    self.bad_tag(tag, text, span);
+                    self.bad_tag(found, text, at);
                     plain_text()
                 }
             },
@@ -265,19 +255,7 @@ impl<'s, 'p> Builder<'s, 'p> {
     }
 
     fn bad_tag(&mut self, tag: &Tag, text: &str, span: Span) {
-        let shown = match tag.core_suffix() {
-            Some(core) => format!("!!{core}"),
-            None if tag.handle().starts_with('!') => format!("{}{}", tag.handle(), tag.suffix()),
-            None => format!("!<{}{}>", tag.handle(), tag.suffix()),
-        };
-        let problem = if tag.core_suffix().is_some() {
-            let what = if text.is_empty() { "this value".to_owned() } else { format!("`{text}`") };
-            Problem::error(Code::UnknownTag, span, format!("the tag `{shown}` does not fit {what}"))
-        } else {
-            Problem::error(Code::UnknownTag, span, format!("the tag `{shown}` is not known here"))
-                .hint("a text that begins with `!` needs quotes")
-        };
-        self.problems.push(problem);
+        self.report(tag::problem(tag, text, span));
     }
 
     fn plain_key(&mut self, text: &str, style: ScalarStyle, anchor: usize, span: Span) {
@@ -329,7 +307,7 @@ impl<'s, 'p> Builder<'s, 'p> {
         let problem = Problem::error(Code::DuplicateKey, second, message)
             .hint("remove one of the two")
             .related(first, "the first one");
-        self.problems.push(problem);
+        self.report(problem);
     }
 
     /// Puts a finished node where it belongs.
@@ -421,7 +399,7 @@ impl<'s, 'p> Builder<'s, 'p> {
             .iter()
             .any(|p| p.code == Code::UnquotedTemplate && line(p.span) == line(problem.span));
         if !told {
-            self.problems.push(problem);
+            self.report(problem);
         }
     }
 }
@@ -439,73 +417,5 @@ fn measure(node: &Node) -> (usize, usize) {
         NodeValue::Seq(items) => inner(&mut items.iter()),
         NodeValue::Map(entries) => inner(&mut entries.iter().map(|(_, v)| v)),
         _ => (1, 0),
-    }
-}
-
-/// The value of a scalar with an explicit tag; `None` when the tag is unknown or does not fit.
-fn tagged(tag: &Tag, text: &str) -> Option<NodeValue> {
-    // `! 5`: the non-specific tag makes a text of any scalar.
-    if tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty() {
-        return Some(NodeValue::Text(Arc::from(text)));
-    }
-    let number = || scalar::number(text);
-    match tag.core_suffix()? {
-        "str" => Some(NodeValue::Text(Arc::from(text))),
-        "null" => scalar::is_null(text).then_some(NodeValue::Null),
-        "bool" => scalar::boolean(text).map(NodeValue::Bool),
-        "int" => number().filter(|v| matches!(v, NodeValue::Number(n) if scalar::is_integer(n))),
-        "float" => number().map(|value| match value {
-            NodeValue::Number(n) if scalar::is_integer(&n) => {
-                NodeValue::Number(serde_json::Number::from_string_unchecked(format!("{n}.0")))
-            }
-            other => other,
-        }),
-        _ => None,
-    }
-}
-
-impl MapInProgress {
-    /// Notes a key; the place of an equal one that was there before.
-    fn remember(&mut self, key: &Key) -> Option<Span> {
-        let many = self.entries.len() >= SMALL_MAP;
-        if many && self.names.is_empty() {
-            self.names = self.entries.iter().map(|(k, _)| k.name.clone()).collect();
-        }
-        let there =
-            if many { !self.names.insert(key.name.clone()) } else { self.position(&key.name).is_some() };
-        there.then(|| self.position(&key.name).unwrap_or(key.span))
-    }
-
-    fn position(&self, name: &str) -> Option<Span> {
-        self.entries.iter().find(|(k, _)| &*k.name == name).map(|(k, _)| k.span)
-    }
-
-    /// Takes the value of a merge key; the place of what is no map, if something is not.
-    fn merge_in(&mut self, node: Node) -> Result<(), Span> {
-        match node.value {
-            NodeValue::Map(entries) => {
-                for (key, value) in entries {
-                    if !self.merged.iter().any(|(k, _)| k.name == key.name) {
-                        self.merged.push((key, value));
-                    }
-                }
-                Ok(())
-            }
-            NodeValue::Seq(maps) => maps.into_iter().try_for_each(|map| match map.value {
-                NodeValue::Map(_) => self.merge_in(map),
-                _ => Err(map.span),
-            }),
-            _ => Err(node.span),
-        }
-    }
-
-    /// The entries, with what was merged and is not overridden at the place of the merge key.
-    fn finish(mut self) -> Vec<(Key, Node)> {
-        let Some((_, at)) = self.merge else { return self.entries };
-        let merged = std::mem::take(&mut self.merged);
-        let new: Vec<_> = merged.into_iter().filter(|(k, _)| self.position(&k.name).is_none()).collect();
-        let at = at.min(self.entries.len());
-        self.entries.splice(at..at, new);
-        self.entries
     }
 }

@@ -38,6 +38,8 @@ pub(super) fn explain(
     }
     // An end of file is shown at the last character, not on a line that is not there.
     let at = if at >= text.len() { text.trim_end().len() } else { at };
+    // The parser stands behind the tab that it complains of.
+    let at = if is_tab(kind) && text.get(..at).is_some_and(|t| t.ends_with('\t')) { at - 1 } else { at };
     let width = text.get(at..).and_then(|rest| rest.chars().next()).filter(|c| *c != '\n' && *c != '\r');
     let span = Span::new(file, at, at + width.map_or(0, char::len_utf8));
     let (code, message, hint) = words(kind, text, at);
@@ -67,6 +69,23 @@ fn template_on_line(sources: &Sources, file: FileId, at: usize) -> Option<(usize
     })
 }
 
+fn is_tab(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabAtBlockScalarStart
+            | ErrorKind::TabInPlainScalar
+    )
+}
+
+/// Whether the `:` at this byte ends the first key of its line.
+fn first_colon_of_line(text: &str, at: usize) -> bool {
+    let line = text.get(..at).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
+    !line.contains([':', '"', '\''])
+}
+
 fn at_end(kind: &ErrorKind) -> bool {
     matches!(
         kind,
@@ -88,11 +107,7 @@ fn words(kind: &ErrorKind, text: &str, at: usize) -> Words {
             let message = format!("lists and maps are nested more than {} deep", super::MAX_DEPTH);
             (Code::TooDeep, message, None)
         }
-        ErrorKind::TabNotAllowed
-        | ErrorKind::TabInBlockIndentation
-        | ErrorKind::TabInIndentation
-        | ErrorKind::TabAtBlockScalarStart
-        | ErrorKind::TabInPlainScalar => (
+        kind if is_tab(kind) => (
             Code::TabIndentation,
             "a tab stands where YAML reads indentation".to_owned(),
             Some("indent with spaces".to_owned()),
@@ -122,6 +137,10 @@ fn words(kind: &ErrorKind, text: &str, at: usize) -> Words {
         }
         ErrorKind::ExpectedFlowSequenceSeparator => syntax("expected `,` or `]` in this list", ""),
         ErrorKind::ExpectedFlowMappingSeparator => syntax("expected `,` or `}` in this map", ""),
+        ErrorKind::MappingValueNotAllowed if first_colon_of_line(text, at) => syntax(
+            "a key is not allowed here",
+            "the line above lacks its `:`, or the indentation of this line is wrong",
+        ),
         ErrorKind::MappingValueNotAllowed => {
             syntax("a `:` is not allowed here", "a text that holds `: ` needs quotes")
         }
@@ -135,12 +154,31 @@ fn words(kind: &ErrorKind, text: &str, at: usize) -> Words {
         ErrorKind::UnexpectedCharacter { character } if character.is_control() => {
             syntax(&format!("the control character {} is not allowed", character.escape_unicode()), "")
         }
+        ErrorKind::UnexpectedCharacter { character: '%' }
+            if text.get(..at).is_some_and(|t| t.ends_with('{')) =>
+        {
+            (
+                Code::UnquotedTemplate,
+                "a value that begins with `{%` needs quotes: YAML reads it as a map".to_owned(),
+                Some("put quotes around the template".to_owned()),
+            )
+        }
         ErrorKind::UnexpectedCharacter { character } => {
             syntax(&format!("a value cannot begin with `{character}`"), "put quotes around it")
         }
-        other => {
-            let _ = (text, at);
-            syntax(&other.to_string(), "")
+        ErrorKind::InvalidQuotedScalarIndent if at >= text.trim_end().len() => {
+            syntax("a quoted text is not closed", "add the closing quote")
         }
+        ErrorKind::InvalidQuotedScalarIndent => syntax(
+            "this line belongs to a quoted text, but is not indented",
+            "close the quote above, or indent the line",
+        ),
+        ErrorKind::InvalidColonPlacement => {
+            syntax("a `:` is not allowed here", "is a `[` or `{` above not closed?")
+        }
+        ErrorKind::BlockSequenceEntryNotAllowed => {
+            syntax("a list cannot begin on the line of its key", "put `- ...` on the next line")
+        }
+        other => syntax(&other.to_string(), ""),
     }
 }
