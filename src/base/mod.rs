@@ -1,1 +1,5 @@
-//! Text, redaction, time and seeds: what every module may use, and what knows no module.
+//! Text, redaction, time: what every module may use, and what knows no module.
+
+pub mod clock;
+pub mod redact;
+pub mod text;

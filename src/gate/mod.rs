@@ -1,1 +1,10 @@
-//! Thresholds held against a summary: the decision and the exit code.
+//! Thresholds held against a run: the decision and the exit code.
+//!
+//! A gate is decided three times: from the run as graded, and as if every sample without a grade had failed or had passed.
+//! Only when the two extremes agree is there a decision.
+
+mod decide;
+mod exit;
+
+pub use decide::{decide, unanswerable};
+pub use exit::ExitCode;

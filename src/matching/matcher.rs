@@ -46,12 +46,7 @@ pub fn validate_matcher(text: &str) -> Option<Result<(), String>> {
 /// Reads a matcher; see [`validate_matcher`]. The argument of `any_regex` is taken as it stands between its quotes (`'`
 /// or `"`), with only a backslash before such a quote dropped.
 pub(super) fn parse(text: &str) -> Option<Result<Matcher, String>> {
-    let inner = text.strip_prefix("{{")?.strip_suffix("}}")?.trim();
-    let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
-    let (name, argument) = (&inner[..end], inner[end..].trim());
-    if !name.starts_with("any_") {
-        return None;
-    }
+    let (name, argument) = form(text)?;
     let plain = match name {
         "any_uuid" => Matcher::Uuid,
         "any_string" => Matcher::String,
@@ -66,6 +61,17 @@ pub(super) fn parse(text: &str) -> Option<Result<Matcher, String>> {
     // `{{any_uuid()}}` can mean nothing else.
     let bare = argument.is_empty() || argument == "()";
     Some(if bare { Ok(plain) } else { Err(format!("matcher {name} takes no argument, got {argument}")) })
+}
+
+/// The name and the argument of what has the form of a matcher.
+fn form(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix("{{")?.strip_suffix("}}")?.trim();
+    let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
+    inner.starts_with("any_").then(|| (&inner[..end], inner[end..].trim()))
+}
+
+pub(super) fn has_the_form(text: &str) -> bool {
+    form(text).is_some()
 }
 
 fn unknown(name: &str) -> String {
@@ -125,7 +131,7 @@ impl Matcher {
 /// Whether a value holds a matcher anywhere inside.
 pub(super) fn holds_matcher(value: &Value) -> bool {
     match value {
-        Value::String(text) => parse(text).is_some(),
+        Value::String(text) => has_the_form(text),
         Value::Array(items) => items.iter().any(holds_matcher),
         Value::Object(map) => map.values().any(holds_matcher),
         _ => false,

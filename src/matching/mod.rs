@@ -10,11 +10,15 @@ mod matcher;
 pub mod numeric;
 pub mod paths;
 pub mod pattern;
+#[cfg(test)]
+mod pattern_tests;
 pub mod structural;
 mod tagged;
 pub mod text;
 mod translate;
 mod value;
+#[cfg(test)]
+mod value_tests;
 
 pub use compare::compare;
 pub use equality::{Equality, equals};

@@ -92,18 +92,38 @@ impl std::fmt::Display for Difference {
 /// Compares an output with a baseline.
 pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
     let mut rules = Rules::new(structural, actual);
-    let warnings = std::mem::take(&mut rules.warnings);
+    let mut warnings = std::mem::take(&mut rules.warnings);
     let mut walk = Walk { rules: &rules, place: Vec::new(), found: Found::default() };
     for (place, expected) in rules.absent(actual) {
         walk.found.add(&place, DifferenceKind::Missing, expected.to_owned(), String::new());
     }
     walk.value(&structural.expected, actual);
-    walk.found.into_result(warnings)
+    let found = walk.found;
+    if rules.gave_up() {
+        warnings.push(
+            "the arrays are too large to be compared in any order; some were compared in their own"
+                .to_owned(),
+        );
+    }
+    found.into_result(warnings)
+}
+
+/// What a walk is for. But for the record only whether anything differs is asked: nothing is listed and the first
+/// difference ends the walk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Record,
+    /// One look at an array in its own order.
+    Check,
+    /// One of many tries to find an order; their sum is bounded.
+    Trial,
 }
 
 /// What a walk has found so far.
 #[derive(Debug, Default)]
 struct Found {
+    mode: Mode,
     differences: Vec<Difference>,
     differing: usize,
     agreeing: usize,
@@ -111,15 +131,34 @@ struct Found {
 
 impl Found {
     fn add(&mut self, place: &[Place], kind: DifferenceKind, expected: String, actual: String) {
+        if self.mode != Mode::Record {
+            self.differing += 1;
+            return;
+        }
         let path = Shown(place).to_string();
-        // A field that is both required and in the baseline is missing once.
-        let twice = |d: &Difference| d.kind == DifferenceKind::Missing && kind == d.kind && d.path == path;
-        if self.differences.iter().any(twice) {
+        if self.lists_missing(&path, kind) {
             return;
         }
         self.differing += 1;
         if self.differences.len() < MAX_DIFFERENCES {
             self.differences.push(Difference { path, kind, expected, actual });
+        }
+    }
+
+    /// A field that is both required and in the baseline is missing once.
+    fn lists_missing(&self, path: &str, kind: DifferenceKind) -> bool {
+        kind == DifferenceKind::Missing && self.differences.iter().any(|d| d.kind == kind && d.path == path)
+    }
+
+    fn join(&mut self, other: Found) {
+        self.differing += other.differing;
+        self.agreeing += other.agreeing;
+        for difference in other.differences {
+            if self.lists_missing(&difference.path, difference.kind) {
+                self.differing -= 1;
+            } else if self.differences.len() < MAX_DIFFERENCES {
+                self.differences.push(difference);
+            }
         }
     }
 
@@ -142,6 +181,14 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn value(&mut self, expected: &Value, actual: &Value) {
+        let mode = self.found.mode;
+        if mode != Mode::Record && self.found.differing > 0 {
+            return;
+        }
+        if mode == Mode::Trial && !self.rules.may_try(1) {
+            self.found.differing += 1;
+            return;
+        }
         if self.rules.ignores(&self.place) {
             return;
         }
@@ -164,7 +211,7 @@ impl Walk<'_> {
     }
 
     fn text(&mut self, wanted: &str, actual: &Value) {
-        match matcher::parse(wanted) {
+        match self.rules.matcher(wanted).as_deref() {
             Some(Ok(matcher)) => match matcher.mismatch(actual) {
                 None => self.found.agreeing += 1,
                 Some(why) => {
@@ -172,7 +219,7 @@ impl Walk<'_> {
                     self.differs(DifferenceKind::Matcher, &wanted, actual);
                 }
             },
-            Some(Err(why)) => self.differs(DifferenceKind::Matcher, &why, actual),
+            Some(Err(why)) => self.differs(DifferenceKind::Matcher, why, actual),
             None if actual.as_str() == Some(wanted) => self.found.agreeing += 1,
             None => {
                 let kind = if actual.is_string() { DifferenceKind::Value } else { DifferenceKind::Type };

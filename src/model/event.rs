@@ -107,8 +107,6 @@ pub struct CasePlanned {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub samples: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected: Option<Value>,
     pub graders: Vec<GraderType>,
     pub input_hash: String,
     pub grading_hash: String,

@@ -3,6 +3,7 @@
 mod event;
 mod grade;
 mod grader;
+mod metric;
 mod outcome;
 mod plan;
 mod summary;
@@ -11,6 +12,7 @@ mod target;
 pub use event::*;
 pub use grade::*;
 pub use grader::*;
+pub use metric::*;
 pub use outcome::*;
 pub use plan::*;
 pub use summary::*;

@@ -260,3 +260,32 @@ pub struct Failure {
     /// Samples of the case that ended this way.
     pub samples: usize,
 }
+
+/// What a gate decides from: the run as graded, and the two extremes that the samples without a grade leave open.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tallies {
+    pub actual: Tally,
+    /// As if every sample without a grade had failed.
+    pub worst: Tally,
+    /// As if every sample without a grade had passed.
+    pub best: Tally,
+    /// Samples without a grade, by why.
+    pub errored: usize,
+    pub skipped: usize,
+    pub pending: usize,
+}
+
+/// Outcomes and metrics under one reading of the samples.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tally {
+    pub evals: Vec<EvalTally>,
+    pub metrics: BTreeMap<String, Estimate>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct EvalTally {
+    pub id: String,
+    pub kind: EvalType,
+    pub criticality: Option<Criticality>,
+    pub outcome: Outcome,
+}

@@ -69,6 +69,16 @@ pub enum GraderType {
     Human,
 }
 
+impl GraderType {
+    pub fn name(self) -> &'static str {
+        match self {
+            GraderType::Code => "code",
+            GraderType::Model => "model",
+            GraderType::Human => "human",
+        }
+    }
+}
+
 /// Which interpreter runs a candidate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

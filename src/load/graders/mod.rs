@@ -11,8 +11,8 @@ mod tests;
 use serde_json::Value;
 
 use super::infer::was_inferred;
-use super::problem::{Code, Problem, did_you_mean};
-use super::scope::Desk;
+use super::problem::{Code, Problem, Problems, did_you_mean};
+use super::scope::{Desk, GraderShelf, SuiteScope};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{Combine, Grader, GraderKind, GraderType, Grading, RegexFlags};
@@ -261,6 +261,25 @@ fn kinds_of(
             let config = judged::human(desk, &grader.config, node)?;
             Some(vec![GraderKind::Human { config, expected: reference(expected, baseline) }])
         }
+    }
+}
+
+/// Checks named graders without a case: what they lack may come from an expectation, all else is judged.
+pub(super) fn check_named(
+    sources: &super::source::Sources,
+    problems: &mut Problems,
+    scope: &SuiteScope,
+    dir: &std::path::Path,
+    shelf: GraderShelf,
+) {
+    let mut suite = scope.clone();
+    suite.shelf.rubrics = shelf.rubrics.clone();
+    suite.shelf.open = false;
+    for named in shelf.graders.values() {
+        let mut found = Problems::new();
+        let mut desk = Desk { sources, problems: &mut found, suite: &suite, dir };
+        kinds_of(&mut desk, &named.spec, &named.node, None, None);
+        problems.extend(found.into_iter().filter(|p| p.code != Code::GraderIncomplete));
     }
 }
 

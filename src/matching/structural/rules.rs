@@ -1,9 +1,18 @@
 //! The paths of a structural comparison, resolved against baseline and output.
 
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use serde_json::Value;
 
-use crate::matching::paths::{PathPattern, Place, Shown, Step};
+use crate::matching::matcher::{self, Matcher};
+use crate::matching::paths::{PathPattern, Place, Step};
 use crate::model::{Structural, Tolerance};
+
+/// Values that are looked at in search of an order before the search is given up; nested arrays in any order would
+/// otherwise take time without bound.
+const MAX_TRIALS: usize = 2_000_000;
 
 pub(super) struct Rules<'a> {
     structural: &'a Structural,
@@ -13,6 +22,10 @@ pub(super) struct Rules<'a> {
     values: Vec<PathPattern>,
     required: Vec<PathPattern>,
     tolerances: Vec<(PathPattern, Tolerance, String)>,
+    /// Matchers by their text: a template's are asked once for every element.
+    matchers: RefCell<HashMap<String, Rc<Result<Matcher, String>>>>,
+    /// Values that may still be looked at in search of an order.
+    trials_left: Cell<usize>,
     pub warnings: Vec<String>,
 }
 
@@ -26,6 +39,8 @@ impl<'a> Rules<'a> {
             values: Vec::new(),
             required: Vec::new(),
             tolerances: Vec::new(),
+            matchers: RefCell::default(),
+            trials_left: Cell::new(MAX_TRIALS),
             warnings: Vec::new(),
         };
         for path in &structural.ignore_fields {
@@ -88,6 +103,31 @@ impl<'a> Rules<'a> {
         self.structural.allow_field_reordering
     }
 
+    /// The matcher that a baseline's text is, if it is one.
+    pub fn matcher(&self, text: &str) -> Option<Rc<Result<Matcher, String>>> {
+        if !matcher::has_the_form(text) {
+            return None;
+        }
+        let mut known = self.matchers.borrow_mut();
+        if let Some(matcher) = known.get(text) {
+            return Some(Rc::clone(matcher));
+        }
+        let parsed = Rc::new(matcher::parse(text)?);
+        known.insert(text.to_owned(), Rc::clone(&parsed));
+        Some(parsed)
+    }
+
+    /// Takes what a trial costs; false when nothing is left.
+    pub fn may_try(&self, cost: usize) -> bool {
+        let left = self.trials_left.get();
+        self.trials_left.set(left.saturating_sub(cost));
+        left > 0
+    }
+
+    pub fn gave_up(&self) -> bool {
+        self.trials_left.get() == 0
+    }
+
     pub fn ignores(&self, place: &[Place]) -> bool {
         self.ignored.iter().any(|pattern| pattern.names(place))
     }
@@ -145,9 +185,4 @@ fn shown(tolerance: &Tolerance) -> String {
     ];
     let told: Vec<String> = parts.into_iter().flatten().collect();
     if told.is_empty() { "no tolerance".to_owned() } else { told.join(", ") }
-}
-
-#[allow(dead_code)]
-fn _unused(place: &[Place]) -> String {
-    Shown(place).to_string()
 }

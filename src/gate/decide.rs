@@ -1,0 +1,337 @@
+//! The decision, as a pure function of tallies.
+
+use super::ExitCode;
+use crate::model::{
+    Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Metric, Outcome,
+    Tallies, Tally, Threshold, ThresholdResult,
+};
+
+/// Decides. `interrupted` sets the exit code, not the decision.
+pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool) -> Gate {
+    let undecided =
+        if tallies.errored + tallies.skipped > 0 { Decision::Incomplete } else { Decision::Pending };
+    let thresholds: Vec<ThresholdResult> =
+        spec.thresholds.iter().map(|threshold| hold(threshold, tallies, undecided)).collect();
+    let worst = holds(spec, &tallies.worst);
+    let best = holds(spec, &tallies.best);
+    let decision = match (worst, best) {
+        (Some(true), Some(true)) => Decision::Pass,
+        (_, Some(false)) => Decision::Fail,
+        _ => undecided,
+    };
+    let reasons = reasons(spec, tallies, &thresholds, decision);
+    Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), thresholds, reasons }
+}
+
+/// Whether the gate passes under one reading; `None` when a metric that it needs has no value there.
+fn holds(spec: &GateSpec, tally: &Tally) -> Option<bool> {
+    if tally.evals.is_empty() || !evals_allow(spec, tally) {
+        return Some(false);
+    }
+    let mut all = Some(true);
+    for threshold in &spec.thresholds {
+        match meets(threshold, tally) {
+            Some(true) => {}
+            Some(false) => return Some(false),
+            None => all = None,
+        }
+    }
+    all
+}
+
+/// The part of the gate that is about evals: without thresholds every eval must pass, with them only regressions count;
+/// `max_regressions` forgives regressions that are not critical.
+fn evals_allow(spec: &GateSpec, tally: &Tally) -> bool {
+    let bad = |eval: &&EvalTally| eval.outcome != Outcome::Passed;
+    let failed = |kind: EvalType| tally.evals.iter().filter(move |eval| eval.kind == kind).filter(bad);
+    let critical = failed(EvalType::Regression).any(|eval| eval.criticality == Some(Criticality::Critical));
+    let regressions = failed(EvalType::Regression).count();
+    let capabilities_allow = !spec.thresholds.is_empty() || failed(EvalType::Capability).next().is_none();
+    !critical && regressions <= spec.max_regressions.unwrap_or(0) as usize && capabilities_allow
+}
+
+fn figure(threshold: &Threshold, estimate: &Estimate) -> Option<f64> {
+    match threshold.on {
+        Figure::Value => estimate.value,
+        Figure::CiLower => estimate.ci.map(|ci| ci[0]),
+        Figure::CiUpper => estimate.ci.map(|ci| ci[1]),
+    }
+}
+
+fn meets(threshold: &Threshold, tally: &Tally) -> Option<bool> {
+    let value = figure(threshold, tally.metrics.get(&threshold.metric)?)?;
+    Some(within(value, threshold))
+}
+
+/// Inclusive. A share that was computed as 0.7 must not miss 0.7 by the last bit.
+fn within(value: f64, threshold: &Threshold) -> bool {
+    let slack = 1e-9 * threshold.value.abs().max(1.0);
+    match threshold.bound {
+        Bound::Min => value >= threshold.value - slack,
+        Bound::Max => value <= threshold.value + slack,
+    }
+}
+
+fn hold(threshold: &Threshold, tallies: &Tallies, undecided: Decision) -> ThresholdResult {
+    let status = match (meets(threshold, &tallies.worst), meets(threshold, &tallies.best)) {
+        (Some(true), Some(true)) => Decision::Pass,
+        (Some(false), Some(false)) => Decision::Fail,
+        _ => undecided,
+    };
+    ThresholdResult {
+        metric: threshold.metric.clone(),
+        value: tallies.actual.metrics.get(&threshold.metric).and_then(|estimate| figure(threshold, estimate)),
+        bound: threshold.bound,
+        threshold: threshold.value,
+        on: threshold.on,
+        status,
+    }
+}
+
+fn reasons(
+    spec: &GateSpec,
+    tallies: &Tallies,
+    thresholds: &[ThresholdResult],
+    decision: Decision,
+) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let evals = &tallies.actual.evals;
+    if evals.is_empty() {
+        reasons.push("no eval was run".to_owned());
+    }
+    for result in thresholds.iter().filter(|result| result.status != Decision::Pass) {
+        reasons.push(threshold_reason(result, tallies));
+    }
+    let failed = |kind: EvalType| {
+        evals.iter().filter(|eval| eval.kind == kind && eval.outcome == Outcome::Failed).collect::<Vec<_>>()
+    };
+    let capabilities = failed(EvalType::Capability);
+    if spec.thresholds.is_empty() && !capabilities.is_empty() {
+        reasons.push(format!("{} failed", named(&capabilities, "eval")));
+    }
+    let regressions = failed(EvalType::Regression);
+    let (critical, other): (Vec<&EvalTally>, Vec<&EvalTally>) =
+        regressions.into_iter().partition(|eval| eval.criticality == Some(Criticality::Critical));
+    if !critical.is_empty() {
+        reasons
+            .push(format!("{} failed, which no threshold forgives", named(&critical, "critical regression")));
+    }
+    let allowed = spec.max_regressions.unwrap_or(0) as usize;
+    if !other.is_empty() && other.len() + critical.len() > allowed {
+        reasons.push(format!("{} failed ({allowed} allowed)", named(&other, "regression")));
+    }
+    if matches!(decision, Decision::Incomplete | Decision::Pending) {
+        reasons.push(open_reason(tallies));
+    }
+    reasons
+}
+
+fn threshold_reason(result: &ThresholdResult, tallies: &Tallies) -> String {
+    let sign = match result.bound {
+        Bound::Min => "at least",
+        Bound::Max => "at most",
+    };
+    let of = match result.on {
+        Figure::Value => "",
+        Figure::CiLower => "the lower end of the interval of ",
+        Figure::CiUpper => "the upper end of the interval of ",
+    };
+    let name = &result.metric;
+    match (result.value, result.status) {
+        (Some(value), Decision::Fail) => {
+            format!("{of}{name} is {}, {sign} {} was asked", number(value), number(result.threshold))
+        }
+        (Some(value), _) => format!(
+            "{of}{name} is {} over what was graded; whether it is {sign} {} depends on the rest",
+            number(value),
+            number(result.threshold)
+        ),
+        (None, _) => {
+            let reason = tallies.actual.metrics.get(name).and_then(|estimate| estimate.undefined.clone());
+            format!(
+                "{of}{name} is undefined: {}",
+                reason.unwrap_or_else(|| "it has no value here".to_owned())
+            )
+        }
+    }
+}
+
+fn open_reason(tallies: &Tallies) -> String {
+    let parts: Vec<String> =
+        [(tallies.errored, "errored"), (tallies.skipped, "skipped"), (tallies.pending, "pending")]
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, word)| format!("{n} {word}"))
+            .collect();
+    if parts.is_empty() {
+        "a metric that the gate needs has no value".to_owned()
+    } else {
+        format!("samples without a grade leave it open: {}", parts.join(", "))
+    }
+}
+
+/// `1 eval (a)`, `3 evals (a, b, c)`, `9 evals (a, b, c, ...)`.
+fn named(evals: &[&EvalTally], noun: &str) -> String {
+    let mut ids: Vec<&str> = evals.iter().take(3).map(|eval| eval.id.as_str()).collect();
+    if evals.len() > 3 {
+        ids.push("...");
+    }
+    format!("{} {noun}{} ({})", evals.len(), if evals.len() == 1 { "" } else { "s" }, ids.join(", "))
+}
+
+/// Up to 4 decimals, without trailing zeros.
+fn number(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Thresholds that the planned samples can't answer: a definition error before anything runs.
+///
+/// `fewest` is the smallest number of samples that any case has.
+pub fn unanswerable(spec: &GateSpec, fewest: u32) -> Vec<String> {
+    spec.thresholds
+        .iter()
+        .filter_map(|threshold| {
+            let k = threshold.metric.parse::<Metric>().ok()?.k()?;
+            (k > fewest).then(|| {
+                format!(
+                    "the threshold on {} needs {k} samples of every case, but a case has {fewest}; set `samples: {k}` or lower k",
+                    threshold.metric
+                )
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn estimate(value: Option<f64>, ci: Option<[f64; 2]>) -> Estimate {
+        Estimate {
+            value,
+            ci,
+            level: 0.95,
+            method: "wilson".into(),
+            n_cases: 10,
+            worst: None,
+            best: None,
+            undefined: value.is_none().then(|| "no data".to_owned()),
+        }
+    }
+
+    fn tally(evals: &[(EvalType, Option<Criticality>, Outcome)], pass_at_1: Option<f64>) -> Tally {
+        let evals = evals
+            .iter()
+            .enumerate()
+            .map(|(n, (kind, criticality, outcome))| EvalTally {
+                id: format!("e{n}"),
+                kind: *kind,
+                criticality: *criticality,
+                outcome: *outcome,
+            })
+            .collect();
+        let ci = pass_at_1.map(|value| [value - 0.1, value + 0.1]);
+        Tally { evals, metrics: BTreeMap::from([("pass_at_1".to_owned(), estimate(pass_at_1, ci))]) }
+    }
+
+    fn settled(tally: Tally) -> Tallies {
+        Tallies {
+            actual: tally.clone(),
+            worst: tally.clone(),
+            best: tally,
+            errored: 0,
+            skipped: 0,
+            pending: 0,
+        }
+    }
+
+    fn at_least(value: f64, on: Figure) -> GateSpec {
+        let threshold = Threshold { metric: "pass_at_1".into(), bound: Bound::Min, value, on };
+        GateSpec { thresholds: vec![threshold], max_regressions: None }
+    }
+
+    const CAP: EvalType = EvalType::Capability;
+    const REG: EvalType = EvalType::Regression;
+
+    #[test]
+    fn without_thresholds_every_eval_must_pass() {
+        let spec = GateSpec::default();
+        let good = settled(tally(&[(CAP, None, Outcome::Passed), (REG, None, Outcome::Passed)], None));
+        assert_eq!(decide(&spec, &good, false).exit_code, 0);
+        let bad = settled(tally(&[(CAP, None, Outcome::Passed), (CAP, None, Outcome::Failed)], None));
+        let gate = decide(&spec, &bad, false);
+        assert_eq!((gate.decision, gate.exit_code), (Decision::Fail, 1));
+        assert_eq!(gate.reasons, ["1 eval (e1) failed"]);
+    }
+
+    #[test]
+    fn a_run_of_nothing_never_passes() {
+        assert_eq!(decide(&GateSpec::default(), &settled(tally(&[], None)), false).decision, Decision::Fail);
+    }
+
+    #[test]
+    fn with_thresholds_failed_capabilities_are_listed_but_decide_nothing() {
+        let run = settled(tally(&[(CAP, None, Outcome::Failed), (CAP, None, Outcome::Passed)], Some(0.9)));
+        assert_eq!(decide(&at_least(0.9, Figure::Value), &run, false).decision, Decision::Pass);
+        let gate = decide(&at_least(0.95, Figure::Value), &run, false);
+        assert_eq!(gate.decision, Decision::Fail);
+        assert_eq!(gate.reasons, ["pass_at_1 is 0.9, at least 0.95 was asked"]);
+        assert_eq!(decide(&at_least(0.85, Figure::CiLower), &run, false).decision, Decision::Fail);
+    }
+
+    #[test]
+    fn a_critical_regression_fails_whatever_is_allowed() {
+        let other = settled(tally(&[(REG, Some(Criticality::High), Outcome::Failed)], Some(1.0)));
+        let critical = settled(tally(&[(REG, Some(Criticality::Critical), Outcome::Failed)], Some(1.0)));
+        let mut spec = at_least(0.5, Figure::Value);
+        assert_eq!(decide(&spec, &other, false).decision, Decision::Fail);
+        spec.max_regressions = Some(1);
+        assert_eq!(decide(&spec, &other, false).decision, Decision::Pass);
+        let gate = decide(&spec, &critical, false);
+        assert_eq!(gate.decision, Decision::Fail);
+        assert_eq!(gate.reasons, ["1 critical regression (e0) failed, which no threshold forgives"]);
+    }
+
+    #[test]
+    fn errors_leave_the_gate_open_only_when_they_could_decide() {
+        let open = |worst: f64, best: f64, errored, pending| Tallies {
+            actual: tally(&[(CAP, None, Outcome::Errored)], Some(best)),
+            worst: tally(&[(CAP, None, Outcome::Failed)], Some(worst)),
+            best: tally(&[(CAP, None, Outcome::Passed)], Some(best)),
+            errored,
+            skipped: 0,
+            pending,
+        };
+        let spec = at_least(0.7, Figure::Value);
+        assert_eq!(decide(&spec, &open(0.8, 0.9, 1, 0), false).decision, Decision::Pass);
+        assert_eq!(decide(&spec, &open(0.5, 0.6, 1, 0), false).decision, Decision::Fail);
+        assert_eq!(decide(&spec, &open(0.5, 0.9, 1, 0), false).exit_code, 3);
+        assert_eq!(decide(&spec, &open(0.5, 0.9, 0, 2), false).exit_code, 4);
+        assert_eq!(decide(&spec, &open(0.5, 0.9, 1, 2), false).exit_code, 3);
+        assert_eq!(decide(&spec, &open(0.8, 0.9, 1, 0), true).exit_code, 130);
+    }
+
+    #[test]
+    fn an_undefined_metric_never_passes() {
+        let run = settled(tally(&[(CAP, None, Outcome::Passed)], None));
+        let gate = decide(&at_least(0.0, Figure::Value), &run, false);
+        assert_ne!(gate.decision, Decision::Pass);
+        assert_eq!(gate.reasons[0], "pass_at_1 is undefined: no data");
+    }
+
+    #[test]
+    fn a_k_above_the_samples_is_a_definition_error() {
+        let mut spec = at_least(0.5, Figure::Value);
+        spec.thresholds[0].metric = "pass_hat_3".into();
+        assert_eq!(unanswerable(&spec, 3), Vec::<String>::new());
+        assert_eq!(
+            unanswerable(&spec, 2),
+            [
+                "the threshold on pass_hat_3 needs 3 samples of every case, but a case has 2; set `samples: 3` or lower k"
+            ]
+        );
+    }
+}

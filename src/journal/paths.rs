@@ -1,0 +1,146 @@
+//! Where runs lie: `<output dir>/<YYYY-MM-DD>/run-<HHMMSS>.*`.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::JournalError;
+use crate::base::clock::calendar;
+
+const JOURNAL: &str = ".journal.jsonl";
+
+/// The files of one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunPaths {
+    /// `eval-<YYYYMMDD>-<HHMMSS>`, with `-2`, `-3`, ... for further runs in the same second.
+    pub run_id: String,
+    /// The day's folder.
+    pub dir: PathBuf,
+    /// `run-<HHMMSS>` (with the same suffix), the stem of all files of the run.
+    pub stem: String,
+}
+
+impl RunPaths {
+    /// Takes the first free name of this second by creating the (empty) journal, and points `latest` at the day.
+    pub fn create(output_dir: &Path, at: Timestamp) -> Result<RunPaths, JournalError> {
+        let (day, date, time) = calendar(at);
+        let dir = output_dir.join(&day);
+        let fail = |path: &Path, source| JournalError::Create { path: path.to_owned(), source };
+        std::fs::create_dir_all(&dir).map_err(|e| fail(&dir, e))?;
+        for n in 1..10_000 {
+            let suffix = if n == 1 { String::new() } else { format!("-{n}") };
+            let paths = RunPaths {
+                run_id: format!("eval-{date}-{time}{suffix}"),
+                dir: dir.clone(),
+                stem: format!("run-{time}{suffix}"),
+            };
+            match OpenOptions::new().write(true).create_new(true).open(paths.journal()) {
+                Ok(_) => {
+                    point_latest(output_dir, &day);
+                    return Ok(paths);
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(fail(&paths.journal(), e)),
+            }
+        }
+        Err(fail(&dir, std::io::Error::other("too many runs in one second")))
+    }
+
+    /// The paths of the run whose journal this is.
+    pub fn of_journal(journal: &Path) -> Option<RunPaths> {
+        let stem = journal.file_name()?.to_str()?.strip_suffix(JOURNAL)?.to_owned();
+        let dir = journal.parent()?.to_owned();
+        let day = dir.file_name()?.to_str()?;
+        let run_id = format!("eval-{}-{}", day.replace('-', ""), stem.strip_prefix("run-")?);
+        Some(RunPaths { run_id, dir, stem })
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.dir.join(format!("{}{JOURNAL}", self.stem))
+    }
+
+    /// The file of a report with this extension (`json`, `junit.xml`, ...).
+    pub fn report(&self, extension: &str) -> PathBuf {
+        self.dir.join(format!("{}.{extension}", self.stem))
+    }
+}
+
+/// Makes `latest` a link to the day's folder. Best effort: a file system without links has no `latest`.
+fn point_latest(output_dir: &Path, day: &str) {
+    let link = output_dir.join("latest");
+    let fresh = output_dir.join(format!(".latest-{}", std::process::id()));
+    let _ = std::fs::remove_file(&fresh);
+    #[cfg(unix)]
+    if std::os::unix::fs::symlink(day, &fresh).is_ok() && std::fs::rename(&fresh, &link).is_err() {
+        let _ = std::fs::remove_file(&fresh);
+    }
+}
+
+/// All runs below an output folder, oldest first.
+pub fn list_runs(output_dir: &Path) -> Vec<RunPaths> {
+    let mut runs = Vec::new();
+    for day in std::fs::read_dir(output_dir).into_iter().flatten().flatten() {
+        let is_day = day.file_name().to_str().is_some_and(|n| n.len() == 10 && n.as_bytes()[4] == b'-');
+        if !is_day {
+            continue;
+        }
+        for file in std::fs::read_dir(day.path()).into_iter().flatten().flatten() {
+            runs.extend(RunPaths::of_journal(&file.path()));
+        }
+    }
+    runs.sort_by_key(sort_key);
+    runs
+}
+
+/// Day, time, then the number within the second (so that `-10` comes after `-9`).
+fn sort_key(run: &RunPaths) -> (PathBuf, String, u32) {
+    let rest = run.stem.strip_prefix("run-").unwrap_or(&run.stem);
+    let (time, n) = rest.split_once('-').unwrap_or((rest, "1"));
+    (run.dir.clone(), time.to_owned(), n.parse().unwrap_or(0))
+}
+
+/// Finds a run by id, by `latest`, or by the path of its journal.
+pub fn find_run(output_dir: &Path, run: &str) -> Result<RunPaths, JournalError> {
+    if run.ends_with(JOURNAL) && Path::new(run).is_file() {
+        if let Some(paths) = RunPaths::of_journal(Path::new(run)) {
+            return Ok(paths);
+        }
+    }
+    let runs = list_runs(output_dir);
+    let found = if run == "latest" { runs.last() } else { runs.iter().find(|paths| paths.run_id == run) };
+    found.cloned().ok_or_else(|| {
+        let hint = match runs.last() {
+            Some(last) if run != "latest" => format!("; the latest is {}", last.run_id),
+            _ => String::new(),
+        };
+        JournalError::NoRun { run: run.to_owned(), dir: output_dir.to_owned(), hint }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_one_second_get_numbers_and_sort_by_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let at: Timestamp = "2026-03-04T05:06:07Z".parse().unwrap();
+        let ids: Vec<String> = (0..11).map(|_| RunPaths::create(dir.path(), at).unwrap().run_id).collect();
+        assert_eq!(ids[0], "eval-20260304-050607");
+        assert_eq!(ids[1], "eval-20260304-050607-2");
+        let listed: Vec<String> = list_runs(dir.path()).into_iter().map(|r| r.run_id).collect();
+        assert_eq!(listed, ids);
+        assert_eq!(find_run(dir.path(), "latest").unwrap().run_id, "eval-20260304-050607-11");
+        assert_eq!(std::fs::read_link(dir.path().join("latest")).unwrap(), Path::new("2026-03-04"));
+    }
+
+    #[test]
+    fn a_run_that_is_not_there_is_named_with_the_latest() {
+        let dir = tempfile::tempdir().unwrap();
+        RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
+        let error = find_run(dir.path(), "eval-1").unwrap_err().to_string();
+        assert!(error.starts_with("no run `eval-1` below "), "{error}");
+        assert!(error.ends_with("; the latest is eval-20260304-050607"), "{error}");
+    }
+}

@@ -1,0 +1,200 @@
+//! When a case and an eval pass.
+
+use crate::model::Outcome;
+
+/// How the samples without a grade are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// As what they are: unknown.
+    Graded,
+    /// As failures with score 0.
+    Worst,
+    /// As passes with score 1.
+    Best,
+}
+
+/// The samples of a case, counted by final outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct SampleCounts {
+    pub passed: u32,
+    pub failed: u32,
+    pub errored: u32,
+    pub skipped: u32,
+    pub pending: u32,
+    /// Sum of the scores of graded samples.
+    pub score_sum: f64,
+}
+
+impl SampleCounts {
+    pub fn add(&mut self, outcome: Outcome, score: Option<f64>) {
+        match outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed => self.failed += 1,
+            Outcome::Errored => self.errored += 1,
+            Outcome::Skipped => self.skipped += 1,
+            Outcome::Pending => self.pending += 1,
+        }
+        if outcome.is_graded() {
+            self.score_sum += score.unwrap_or(if outcome == Outcome::Passed { 1.0 } else { 0.0 });
+        }
+    }
+
+    pub fn ungraded(&self) -> u32 {
+        self.errored + self.skipped + self.pending
+    }
+
+    pub fn total(&self) -> u32 {
+        self.passed + self.failed + self.ungraded()
+    }
+
+    /// The same case with its unknown samples read one way.
+    pub fn read(&self, reading: Reading) -> SampleCounts {
+        match reading {
+            Reading::Graded => *self,
+            Reading::Worst => SampleCounts {
+                passed: self.passed,
+                failed: self.failed + self.ungraded(),
+                score_sum: self.score_sum,
+                ..SampleCounts::default()
+            },
+            Reading::Best => SampleCounts {
+                passed: self.passed + self.ungraded(),
+                failed: self.failed,
+                score_sum: self.score_sum + f64::from(self.ungraded()),
+                ..SampleCounts::default()
+            },
+        }
+    }
+
+    /// Mean score of graded samples.
+    pub fn score(&self) -> Option<f64> {
+        let graded = self.passed + self.failed;
+        (graded > 0).then(|| self.score_sum / f64::from(graded))
+    }
+
+    /// Passed when the share of samples that passed reaches `threshold` whatever the unknown ones were; failed when it can't
+    /// be reached; else the name of what is missing.
+    pub fn outcome(&self, threshold: f64) -> Outcome {
+        let needed = threshold * f64::from(self.total()) - 1e-9;
+        if self.total() == 0 {
+            Outcome::Skipped
+        } else if f64::from(self.passed) >= needed {
+            Outcome::Passed
+        } else if f64::from(self.passed + self.ungraded()) < needed {
+            Outcome::Failed
+        } else {
+            undecided(self.errored > 0, self.skipped > 0)
+        }
+    }
+}
+
+/// What an outcome that is still open is called: an error outweighs a skip, a skip a missing human grade.
+fn undecided(errored: bool, skipped: bool) -> Outcome {
+    match (errored, skipped) {
+        (true, _) => Outcome::Errored,
+        (false, true) => Outcome::Skipped,
+        (false, false) => Outcome::Pending,
+    }
+}
+
+/// The outcome of an eval from its cases, and its score (mean over cases that have one).
+pub(super) fn eval_outcome(
+    cases: &[SampleCounts],
+    pass_rate_threshold: f64,
+    score_threshold: Option<f64>,
+) -> (Outcome, Option<f64>) {
+    let outcomes: Vec<Outcome> = cases.iter().map(|case| case.outcome(pass_rate_threshold)).collect();
+    let has = |outcome: Outcome| outcomes.contains(&outcome);
+    let score = mean(cases.iter().filter_map(SampleCounts::score));
+    let all_passed = !cases.is_empty() && outcomes.iter().all(|outcome| *outcome == Outcome::Passed);
+    let outcome = if all_passed {
+        Outcome::Passed
+    } else {
+        let reached = score_threshold.map(|threshold| {
+            let at =
+                |reading| mean(cases.iter().filter_map(|case| case.read(reading).score())).unwrap_or(0.0);
+            (at(Reading::Worst) >= threshold - 1e-9, at(Reading::Best) >= threshold - 1e-9)
+        });
+        match (reached, has(Outcome::Failed)) {
+            (Some((true, _)), _) => Outcome::Passed,
+            (None | Some((_, false)), true) => Outcome::Failed,
+            _ => undecided(
+                has(Outcome::Errored) || cases.iter().any(|case| case.errored > 0),
+                has(Outcome::Skipped) || cases.iter().any(|case| case.skipped > 0),
+            ),
+        }
+    };
+    (outcome, score)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, n) = values.fold((0.0, 0u32), |(sum, n), value| (sum + value, n + 1));
+    (n > 0).then(|| sum / f64::from(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn counts(passed: u32, failed: u32, errored: u32, skipped: u32, pending: u32) -> SampleCounts {
+        let score_sum = f64::from(passed);
+        SampleCounts { passed, failed, errored, skipped, pending, score_sum }
+    }
+
+    #[test]
+    fn an_error_leaves_a_case_open_only_when_it_could_decide() {
+        assert_eq!(counts(3, 0, 0, 0, 0).outcome(1.0), Outcome::Passed);
+        assert_eq!(counts(2, 0, 1, 0, 0).outcome(1.0), Outcome::Errored);
+        assert_eq!(counts(2, 1, 1, 0, 0).outcome(1.0), Outcome::Failed);
+        assert_eq!(counts(2, 0, 1, 0, 0).outcome(0.66), Outcome::Passed);
+        assert_eq!(counts(0, 0, 0, 2, 1).outcome(1.0), Outcome::Skipped);
+        assert_eq!(counts(0, 0, 0, 0, 1).outcome(1.0), Outcome::Pending);
+    }
+
+    #[test]
+    fn a_third_of_three_is_a_third() {
+        assert_eq!(counts(1, 2, 0, 0, 0).outcome(1.0 / 3.0), Outcome::Passed);
+        assert_eq!(counts(7, 3, 0, 0, 0).outcome(0.7), Outcome::Passed);
+    }
+
+    #[test]
+    fn a_score_threshold_forgives_failed_cases_but_not_unknown_ones() {
+        let (good, bad, lost) = (counts(1, 0, 0, 0, 0), counts(0, 1, 0, 0, 0), counts(0, 0, 1, 0, 0));
+        assert_eq!(eval_outcome(&[good, good, good, bad], 1.0, Some(0.75)).0, Outcome::Passed);
+        assert_eq!(eval_outcome(&[good, good, bad, bad], 1.0, Some(0.75)).0, Outcome::Failed);
+        assert_eq!(eval_outcome(&[good, good, bad, lost], 1.0, Some(0.75)).0, Outcome::Errored);
+        assert_eq!(eval_outcome(&[good, bad, lost], 1.0, None).0, Outcome::Failed);
+        assert_eq!(eval_outcome(&[], 1.0, None).0, Outcome::Pending);
+    }
+
+    proptest! {
+        /// A decided outcome is the one under both extremes; an open one differs between them.
+        #[test]
+        fn decided_means_that_both_extremes_agree(
+            cases in prop::collection::vec((0u32..4, 0u32..4, 0u32..3, 0u32..3, 0u32..3), 1..6),
+            threshold in prop::sample::select(vec![0.25, 1.0 / 3.0, 0.5, 0.75, 1.0]),
+            score in prop::option::of(prop::sample::select(vec![0.25, 0.5, 0.9])),
+        ) {
+            let cases: Vec<SampleCounts> = cases.into_iter()
+                .map(|(p, f, e, s, w)| counts(p, f, e, s, w))
+                .filter(|c| c.total() > 0)
+                .collect();
+            prop_assume!(!cases.is_empty());
+            let (outcome, _) = eval_outcome(&cases, threshold, score);
+            let under = |reading| {
+                let read: Vec<SampleCounts> = cases.iter().map(|case| case.read(reading)).collect();
+                eval_outcome(&read, threshold, score).0
+            };
+            let (worst, best) = (under(Reading::Worst), under(Reading::Best));
+            prop_assert!(worst.is_graded() && best.is_graded());
+            if outcome.is_graded() {
+                prop_assert_eq!(outcome, worst);
+                prop_assert_eq!(outcome, best);
+            } else {
+                prop_assert_eq!((worst, best), (Outcome::Failed, Outcome::Passed));
+            }
+        }
+    }
+}

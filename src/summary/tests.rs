@@ -1,0 +1,319 @@
+//! Figures of whole runs, against a count by hand.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::*;
+
+/// A run to be: evals of cases of samples, each sample the outcomes of its attempts.
+type Run = Vec<Vec<Vec<Vec<Outcome>>>>;
+
+fn eval_info(id: &str, kind: EvalType) -> EvalInfo {
+    EvalInfo {
+        id: id.into(),
+        name: format!("Eval {id}"),
+        description: None,
+        kind,
+        category: Some("cat".into()),
+        tags: vec!["t".into(), "t".into()],
+        weight: 1.0,
+        difficulty: None,
+        criticality: None,
+        pass_rate_threshold: 1.0,
+        score_threshold: None,
+    }
+}
+
+fn started(ks: &[u32]) -> Event {
+    Event::RunStarted(Box::new(RunStarted {
+        journal_version: JOURNAL_VERSION,
+        run_id: "eval-20260304-050607".into(),
+        timestamp: "2026-03-04T05:06:07.000Z".into(),
+        harness_version: "0.1.0".into(),
+        suite_name: "Suite".into(),
+        suite_version: None,
+        suite_description: None,
+        suite_path: "s.yaml".into(),
+        environment: Environment::default(),
+        gate: GateSpec::default(),
+        ks: ks.to_vec(),
+        seed: 7,
+        formats: vec![],
+        include_details: true,
+        filters: vec![],
+    }))
+}
+
+fn finished() -> Event {
+    Event::RunFinished(RunFinished {
+        timestamp: "2026-03-04T05:06:09.000Z".into(),
+        duration_seconds: 2.0,
+        interrupted: false,
+    })
+}
+
+fn attempt(outcome: Outcome) -> Attempt {
+    let cause = match outcome {
+        Outcome::Failed => Some(Cause::WrongAnswer),
+        Outcome::Errored => Some(Cause::TargetFailed),
+        _ => None,
+    };
+    let score = match outcome {
+        Outcome::Passed => Some(1.0),
+        Outcome::Failed => Some(0.0),
+        _ => None,
+    };
+    Attempt {
+        output: Some(Output::text("out")),
+        extracted: None,
+        verdict: Verdict { outcome, score, cause, reason: String::new(), grades: vec![] },
+        latency_ms: Some(10.0),
+        duration_ms: 11.0,
+    }
+}
+
+/// Plan events, then one event a sample.
+fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
+    let mut plan = vec![started(ks)];
+    let mut samples = Vec::new();
+    for (e, cases) in run.iter().enumerate() {
+        let id = format!("e{e}");
+        plan.push(Event::EvalPlanned(EvalPlanned {
+            eval: eval_info(&id, EvalType::Capability),
+            cases: cases.len(),
+        }));
+        let planned = cases.iter().enumerate().map(|(c, case)| CasePlanned {
+            id: format!("c{c}"),
+            name: None,
+            samples: case.len() as u32,
+            graders: vec![GraderType::Code],
+            input_hash: String::new(),
+            grading_hash: String::new(),
+        });
+        plan.push(Event::CasesPlanned(CasesPlanned { eval: id.clone(), cases: planned.collect() }));
+        for (c, case) in cases.iter().enumerate() {
+            for (s, attempts) in case.iter().enumerate() {
+                let case_id = format!("c{c}");
+                samples.push(if attempts == &[Outcome::Skipped] {
+                    Event::SampleSkipped(SampleSkipped {
+                        eval: id.clone(),
+                        case: case_id,
+                        sample: s as u32,
+                        cause: Cause::MaxFail,
+                    })
+                } else {
+                    Event::SampleFinished(Box::new(SampleFinished {
+                        eval: id.clone(),
+                        case: case_id,
+                        sample: s as u32,
+                        attempts: attempts.iter().copied().map(attempt).collect(),
+                        finished_at: "2026-03-04T05:06:08.000Z".into(),
+                    }))
+                });
+            }
+        }
+    }
+    (plan, samples)
+}
+
+fn report(plan: &[Event], samples: &[Event]) -> Report {
+    let mut fold = Fold::new();
+    for event in plan.iter().chain(samples).chain([&finished()]) {
+        fold.push(event).unwrap();
+    }
+    fold.finish().unwrap()
+}
+
+fn summary(run: &Run, ks: &[u32]) -> Summary {
+    let (plan, samples) = events(run, ks);
+    report(&plan, &samples).with_gate(no_gate())
+}
+
+fn no_gate() -> Gate {
+    Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] }
+}
+
+const P: Outcome = Outcome::Passed;
+const F: Outcome = Outcome::Failed;
+const E: Outcome = Outcome::Errored;
+const S: Outcome = Outcome::Skipped;
+const H: Outcome = Outcome::Pending;
+
+fn once(outcomes: &[Outcome]) -> Vec<Vec<Outcome>> {
+    outcomes.iter().map(|outcome| vec![*outcome]).collect()
+}
+
+#[test]
+fn a_retry_passes_the_case_but_not_pass_at_1() {
+    let run = vec![vec![vec![vec![F, P]], once(&[P])]];
+    let summary = summary(&run, &[1]);
+    assert_eq!(summary.evals[0].outcome, P);
+    assert_eq!(summary.metrics["case_pass_rate"], Some(1.0));
+    assert_eq!(summary.metrics["pass_at_1"], Some(0.5));
+    assert_eq!(summary.summary.flaky, 1);
+    assert!(summary.evals[0].cases[0].flaky);
+    assert_eq!(summary.evals[0].cases[0].samples[0].attempts, 2);
+    assert_eq!(summary.evals[0].cases[0].samples[0].duration_ms, 22.0);
+}
+
+#[test]
+fn errors_are_neither_passes_nor_failures_and_widen_the_range() {
+    let run = vec![vec![once(&[P]), once(&[F]), once(&[E]), once(&[H])]];
+    let summary = summary(&run, &[1]);
+    let estimate = &summary.estimates["pass_at_1"];
+    assert_eq!((estimate.value, estimate.worst, estimate.best), (Some(0.5), Some(0.25), Some(0.75)));
+    assert_eq!(estimate.n_cases, 2);
+    assert_eq!(estimate.method, "wilson");
+    let cases = summary.summary.cases;
+    assert_eq!((cases.passed, cases.failed, cases.errored, cases.pending), (1, 1, 1, 1));
+    assert_eq!(cases.pass_rate, Some(0.5));
+    assert_eq!(summary.summary.by_cause["target_failed"], 1);
+}
+
+#[test]
+fn nothing_graded_is_undefined_and_not_zero() {
+    let summary = summary(&vec![vec![once(&[E]), once(&[S])]], &[1]);
+    assert_eq!(summary.metrics["pass_at_1"], None);
+    assert_eq!(summary.estimates["pass_at_1"].undefined.as_deref(), Some("no case has 1 graded sample"));
+    assert_eq!(summary.summary.pass_rate, None);
+    assert_eq!(summary.summary.weighted_score, None);
+    assert_eq!((summary.summary.errored, summary.evals[0].score), (1, None));
+}
+
+#[test]
+fn k_above_the_samples_of_any_case_is_undefined() {
+    let summary = summary(&vec![vec![once(&[P, P, P]), once(&[P, P])]], &[1, 3]);
+    assert_eq!(summary.metrics["pass_at_3"], None);
+    assert_eq!(summary.metrics["pass_hat_3"], None);
+    let reason = summary.estimates["pass_at_3"].undefined.as_deref();
+    assert_eq!(reason, Some("needs 3 samples a case, has 2"));
+    assert_eq!(summary.metrics["pass_at_1"], Some(1.0));
+}
+
+#[test]
+fn averages_are_over_cases_and_never_pooled() {
+    // 1 of 1 and 1 of 4: the mean of the rates is 0.625; pooled it would be 2 of 5.
+    let summary = summary(&vec![vec![once(&[P]), once(&[P, F, F, F])]], &[1]);
+    assert_eq!(summary.metrics["pass_at_1"], Some(0.625));
+}
+
+#[test]
+fn a_journal_that_breaks_off_leaves_the_rest_skipped() {
+    let (plan, samples) = events(&vec![vec![once(&[P]), once(&[P])]], &[1]);
+    let mut fold = Fold::new();
+    for event in plan.iter().chain(&samples[..1]) {
+        fold.push(event).unwrap();
+    }
+    let report = fold.finish().unwrap();
+    assert!(report.interrupted);
+    assert_eq!(report.tallies.skipped, 1);
+    let summary = report.with_gate(no_gate());
+    assert_eq!(summary.evals[0].outcome, S);
+    assert_eq!(summary.summary.by_cause["interrupted"], 1);
+}
+
+#[test]
+fn events_that_contradict_the_plan_are_refused() {
+    let (plan, samples) = events(&vec![vec![once(&[P])]], &[1]);
+    let mut fold = Fold::new();
+    assert_eq!(fold.push(&samples[0]), Err(SummaryError::UnknownEval("e0".into())));
+    plan.iter().for_each(|event| fold.push(event).unwrap());
+    let Event::SampleFinished(mut wrong) = samples[0].clone() else { unreachable!() };
+    wrong.sample = 1;
+    let error = fold.push(&Event::SampleFinished(wrong)).unwrap_err();
+    assert_eq!(error.to_string(), "the journal has sample 1 of case `c0` of eval `e0`, but 1 were planned");
+    assert_eq!(Fold::new().finish().err(), Some(SummaryError::NotStarted));
+}
+
+#[test]
+fn include_details_false_keeps_figures_and_drops_what_was_said() {
+    let (mut plan, samples) = events(&vec![vec![once(&[P]), once(&[F])]], &[1]);
+    let Event::RunStarted(first) = &mut plan[0] else { unreachable!() };
+    first.include_details = false;
+    let summary = report(&plan, &samples).with_gate(no_gate());
+    assert!(summary.evals[0].cases.iter().all(|case| case.samples.is_empty()));
+    assert_eq!(summary.failures.len(), 1);
+    assert_eq!(summary.failures[0].actual, None);
+    assert_eq!(summary.metrics["pass_at_1"], Some(0.5));
+}
+
+fn a_run() -> impl Strategy<Value = Run> {
+    let outcome = prop::sample::select(vec![P, P, F, F, E, S, H]);
+    let attempts = outcome.prop_flat_map(|outcome| {
+        let retried = outcome == F || outcome == P;
+        (Just(outcome), 0usize..if retried { 3 } else { 1 }).prop_map(|(outcome, before)| {
+            let mut attempts = vec![F; before];
+            attempts.push(outcome);
+            attempts
+        })
+    });
+    let case = prop::collection::vec(attempts, 1..5);
+    prop::collection::vec(prop::collection::vec(case, 1..4), 1..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// The order in which samples finish changes nothing, to the byte.
+    #[test]
+    fn order_does_not_matter(run in a_run(), seed in any::<u64>()) {
+        let (plan, samples) = events(&run, &[1, 2]);
+        let mut shuffled = samples.clone();
+        let mut state = seed;
+        for i in (1..shuffled.len()).rev() {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            shuffled.swap(i, (state >> 33) as usize % (i + 1));
+        }
+        let text = |samples: &[Event]| {
+            serde_json::to_string(&report(&plan, samples).with_gate(no_gate())).unwrap()
+        };
+        prop_assert_eq!(text(&samples), text(&shuffled));
+    }
+
+    /// pass@1 and pass^2 against their definitions, over cases with enough graded first attempts.
+    #[test]
+    fn pass_rates_follow_their_definitions(run in a_run()) {
+        let summary = summary(&run, &[1, 2]);
+        let firsts: Vec<(usize, usize, usize)> = run.iter().flatten().map(|case| {
+            let first: Vec<Outcome> = case.iter().map(|attempts| attempts[0]).collect();
+            let passed = first.iter().filter(|o| **o == P).count();
+            let graded = first.iter().filter(|o| o.is_graded()).count();
+            (first.len(), graded, passed)
+        }).collect();
+        let mean = |values: Vec<f64>| {
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let pass_1 = mean(firsts.iter().filter(|c| c.1 >= 1).map(|c| c.2 as f64 / c.1 as f64).collect());
+        let close = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => (a - b).abs() < 1e-12,
+            (a, b) => a == b,
+        };
+        prop_assert!(close(summary.metrics["pass_at_1"], pass_1));
+        let enough = firsts.iter().all(|case| case.0 >= 2);
+        let squares = firsts.iter().filter(|c| c.1 >= 2).map(|c| (c.2 as f64 / c.1 as f64).powi(2)).collect();
+        let hat_2 = if enough { mean(squares) } else { None };
+        prop_assert!(close(summary.metrics["pass_hat_2"], hat_2));
+    }
+
+    /// Every total adds up, and the value lies between worst and best.
+    #[test]
+    fn totals_add_up(run in a_run()) {
+        let summary = summary(&run, &[1]);
+        let totals = &summary.summary;
+        let samples: usize = run.iter().flatten().map(Vec::len).sum();
+        prop_assert_eq!(totals.samples.total, samples);
+        prop_assert_eq!(totals.cases.total, run.iter().map(Vec::len).sum::<usize>());
+        let evals = totals.passed + totals.failed + totals.errored + totals.skipped + totals.pending;
+        prop_assert_eq!(evals, run.len());
+        prop_assert_eq!(totals.by_type[&EvalType::Capability].total, run.len());
+        prop_assert_eq!(totals.by_tag["t"].total, run.len());
+        for name in ["pass_rate", "case_pass_rate"] {
+            let estimate = &summary.estimates[name];
+            let (worst, best) = (estimate.worst.unwrap(), estimate.best.unwrap());
+            prop_assert!(worst <= best);
+            if let Some(value) = estimate.value {
+                prop_assert!(worst <= value && value <= best, "{name}: {worst} {value} {best}");
+            }
+        }
+    }
+}
