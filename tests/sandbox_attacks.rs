@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use eval_harness::sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, Raised, RunFailure, Sandbox, SandboxConfig, SandboxError, Script,
-    TestJob, TestMode, TestVerdict, Tier, signal_name,
+    Call, CallOutcome, Ending, FunctionJob, Limits, Raised, RunFailure, Sandbox, SandboxConfig, SandboxError,
+    Script, TestJob, TestMode, TestVerdict, Tier, signal_name,
 };
 use serde_json::{Value, json};
 
@@ -242,7 +242,9 @@ fn userns_holds_for_an_ordinary_user() {
     std::fs::copy(env!("CARGO_BIN_EXE_eval-harness"), &cell).unwrap();
     let copies = folder.path().join("attacks");
     std::fs::create_dir(&copies).unwrap();
-    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sandbox/attacks")).unwrap() {
+    for entry in
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sandbox/attacks")).unwrap()
+    {
         let entry = entry.unwrap();
         let copy = copies.join(entry.file_name());
         std::fs::copy(entry.path(), &copy).unwrap();
@@ -258,7 +260,8 @@ fn userns_holds_for_an_ordinary_user() {
         .gid(NOBODY)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     println!("{said}");
     assert!(output.status.success(), "{said}");
     assert!(said.contains("1 passed"), "{said}");
