@@ -32,7 +32,7 @@ pub struct TargetFailure {
     /// One sentence for people.
     pub reason: String,
     /// What the target said before it failed.
-    pub output: Option<Output>,
+    pub output: Option<Box<Output>>,
     /// True when asking again may help.
     pub retryable: bool,
 }
