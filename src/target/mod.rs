@@ -4,6 +4,7 @@
 
 mod command;
 mod input;
+mod line;
 mod recorded;
 
 use std::collections::HashMap;
