@@ -76,16 +76,16 @@ def error_from(e):
     # An exception of the same standard type, so that tests which expect one find it.
     e = e if type(e) is dict else {}
     message = text(e.get('message'))
+    err = None
     for name in (e['mro'] if type(e.get('mro')) is list else []):
         t = getattr(builtins, name, None) if type(name) is str else None
         if isinstance(t, type) and issubclass(t, Exception):
-            break
-    else:
-        t = Exception
-    try:
-        err = t(message)
-    except TypeError:
-        err = Exception(message)
+            try:
+                err = t(message)
+                break
+            except TypeError:
+                pass       # UnicodeDecodeError wants more; its base, ValueError, does not
+    err = err or Exception(message)
     err._remote = {'type': text(e.get('type')), 'message': message, 'traceback': text(e.get('traceback')),
         'mro': [text(n) for n in e['mro']][:8] if type(e.get('mro')) is list else []}
     if type(e.get('code')) is int:
