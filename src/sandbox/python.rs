@@ -156,7 +156,8 @@ fn ask(name: &OsStr) -> Result<About, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|e| e.to_string())?;
-    let sources = [[VALUES, CANDIDATE].concat(), [VALUES, ANALYSIS, JUDGE].concat(), IN_PROCESS.to_owned()];
+    let sources =
+        [[VALUES, CANDIDATE].concat(), [VALUES, ANALYSIS, JUDGE].concat(), [VALUES, IN_PROCESS].concat()];
     let sources = Value::from(sources.to_vec());
     if let Some(mut stdin) = child.stdin.take() {
         // A python that ends without reading says why on stderr.
