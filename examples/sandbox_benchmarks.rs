@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use eval_harness::sandbox::{Limits, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict, Tier};
+use eval_harness::sandbox::{
+    Limits, Sandbox, SandboxConfig, Script, TestJob, TestMode, TestReport, TestVerdict, Tier,
+};
 use serde_json::Value;
 
 type Error = Box<dyn std::error::Error>;
@@ -42,8 +44,12 @@ fn human_eval(record: &Value, code: String) -> (String, TestJob) {
 fn mbpp(record: &Value) -> (String, TestJob) {
     let mut setup = texts(record, "test_imports").join("\n");
     setup.push_str(&text(record, "test_setup_code"));
-    let job =
-        TestJob { code: text(record, "code"), setup, tests: texts(record, "test_list"), ..TestJob::default() };
+    let job = TestJob {
+        code: text(record, "code"),
+        setup,
+        tests: texts(record, "test_list"),
+        ..TestJob::default()
+    };
     (record["task_id"].to_string(), job)
 }
 
@@ -85,6 +91,29 @@ async fn run(name: &str, sandbox: &Sandbox, jobs: Vec<(String, TestJob)>, expect
     }
 }
 
+/// The median of 60 starts, in milliseconds: the bare interpreter with the same program, and the sandbox.
+async fn overhead(sandbox: &Sandbox) -> Result<(), Error> {
+    let python = sandbox.python()?.path.clone();
+    let program = "print(sum(range(10)))";
+    let (mut plain, mut inside, mut isolated) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..60 {
+        let start = Instant::now();
+        std::process::Command::new(&python).args(["-c", program]).output()?;
+        plain.push(start.elapsed());
+        let start = Instant::now();
+        std::process::Command::new(&python).args(["-I", "-S", "-c", program]).output()?;
+        isolated.push(start.elapsed());
+        let start = Instant::now();
+        sandbox.run_script(Script { code: program.to_owned(), ..Script::default() }).await?;
+        inside.push(start.elapsed());
+    }
+    for (name, mut times) in [("plain", plain), ("plain -I -S", isolated), ("sandbox", inside)] {
+        times.sort();
+        println!("start of an interpreter, {name}: {:.1} ms", times[30].as_secs_f64() * 1e3);
+    }
+    Ok(())
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -96,6 +125,7 @@ async fn main() -> Result<(), Error> {
     }
     let sandbox = Sandbox::open(config).await?;
     println!("{:?} {:?}", sandbox.state(), sandbox.python()?);
+    overhead(&sandbox).await?;
     let problems = lines(data.join("humaneval/HumanEval.jsonl"))?;
     let canonical =
         problems.iter().map(|r| human_eval(r, text(r, "prompt") + &text(r, "canonical_solution"))).collect();
@@ -107,7 +137,11 @@ async fn main() -> Result<(), Error> {
         ("os._exit(0)", "import os; os._exit(0)\n", "pass"),
         ("raise SystemExit", "raise SystemExit\n", "pass"),
         ("always equal", equal, "return E()"),
-        ("always equal int", "class E(int):\n  def __eq__(s, o): return True\n  __hash__ = int.__hash__\n", "return E()"),
+        (
+            "always equal int",
+            "class E(int):\n  def __eq__(s, o): return True\n  __hash__ = int.__hash__\n",
+            "return E()",
+        ),
     ];
     for (name, before, body) in hostile {
         let jobs = problems

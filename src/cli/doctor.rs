@@ -7,7 +7,7 @@ use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::gate::ExitCode;
 use crate::run::harness_version;
-use crate::sandbox::{Isolation, Sandbox, SandboxConfig};
+use crate::sandbox::{Sandbox, SandboxConfig, SandboxError};
 
 pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -25,6 +25,14 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
     Ok(if findings.sandbox.is_ok() { ExitCode::Pass } else { ExitCode::Fail })
 }
 
+/// The error, and what a user can do about it.
+fn reason(error: &SandboxError) -> String {
+    match error {
+        SandboxError::Unavailable { remedy, .. } => format!("{error}\n{remedy}"),
+        other => other.to_string(),
+    }
+}
+
 struct Findings {
     /// Tier and notes, or why there is none.
     sandbox: Result<(String, Vec<String>), String>,
@@ -34,17 +42,17 @@ struct Findings {
 }
 
 async fn examine(helper: std::path::PathBuf) -> Findings {
-    let config = SandboxConfig::new(Isolation::Required, helper, 1);
+    let config = SandboxConfig { workers: 1, ..SandboxConfig::new(helper) };
     let (sandbox, python) = match Sandbox::open(config).await {
         Ok(sandbox) => {
             let state = sandbox.state();
-            let python = match sandbox.python().await {
+            let python = match sandbox.python() {
                 Ok(python) => Ok((python.path.display().to_string(), python.version.clone())),
                 Err(error) => Err(error.to_string()),
             };
             (Ok((state.tier.name().to_owned(), state.notes.clone())), python)
         }
-        Err(error) => (Err(error.to_string()), Err("not looked for without a sandbox".to_owned())),
+        Err(error) => (Err(reason(&error)), Err("not looked for without a sandbox".to_owned())),
     };
     let git = std::process::Command::new("git").arg("--version").output().ok();
     let git = git.and_then(|output| String::from_utf8(output.stdout).ok()).map(|text| text.trim().to_owned());

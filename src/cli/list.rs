@@ -10,7 +10,7 @@ use super::{Exit, suite};
 use crate::base::text::{one_line, plural, truncate_width, width};
 use crate::gate::ExitCode;
 use crate::load::{Overrides, Purpose};
-use crate::model::{Case, Eval, EvalType, Plan};
+use crate::model::{Bound, Case, Eval, EvalType, Plan};
 use crate::run::Prepared;
 
 pub fn list(console: &Console, args: &ListArgs) -> Exit {
@@ -51,7 +51,11 @@ pub fn dry_run(console: &Console, prepared: &Prepared) -> Exit {
     let _ = writeln!(page, "cost       none that is known: no model is asked");
     let _ = writeln!(page, "results    {}", plan.reporting.output_dir.display());
     for threshold in &plan.gate.thresholds {
-        let _ = writeln!(page, "threshold  {} {:?} {}", threshold.metric, threshold.bound, threshold.value);
+        let sign = match threshold.bound {
+            Bound::Min => "at least",
+            Bound::Max => "at most",
+        };
+        let _ = writeln!(page, "threshold  {} {sign} {}", threshold.metric, threshold.value);
     }
     page.push_str("dry run: nothing was run\n");
     console.result(page.as_bytes())?;

@@ -7,7 +7,7 @@ mod doctor;
 mod list;
 mod new;
 mod progress;
-pub mod reference;
+mod reference;
 mod report;
 mod run;
 mod scaffold;

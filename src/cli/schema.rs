@@ -1,14 +1,17 @@
 //! `eval-harness schema`: what is generated from the types, written or checked.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use serde_json::Value;
 
 use super::args::SchemaArgs;
 use super::console::Console;
-use super::{Exit, Failure};
+use super::{Exit, Failure, reference};
 use crate::gate::ExitCode;
-use crate::load::published_schema;
+use crate::load::{Code, published_schema};
 use crate::model::ReportFile;
-use crate::spec::SchemaKind;
+use crate::spec::{SchemaKind, canonical};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
     let mut different = Vec::new();
@@ -41,17 +44,23 @@ pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
 
 /// Every generated file, relative to the project.
 fn generated() -> Vec<(PathBuf, String)> {
-    let mut schemas: Vec<(&'static str, serde_json::Value)> =
-        SchemaKind::ALL.iter().map(|kind| (kind.name(), published_schema(*kind))).collect();
-    schemas.push(("report", report_schema()));
-    schemas
-        .into_iter()
+    let canonical_schemas: BTreeMap<&str, Value> =
+        SchemaKind::ALL.iter().map(|kind| (kind.name(), canonical(*kind))).collect();
+    let codes: Vec<reference::CodeRow> =
+        Code::ALL.iter().map(|code| (code.id(), code.slug(), code.explanation())).collect();
+    let mut files: Vec<(PathBuf, String)> = SchemaKind::ALL
+        .iter()
+        .map(|kind| (kind.name(), published_schema(*kind)))
+        .chain([("report", report_schema())])
         .map(|(name, schema)| (PathBuf::from(format!("schemas/{name}.schema.json")), format!("{schema:#}\n")))
-        .collect()
+        .collect();
+    files.push((PathBuf::from("docs/formats.md"), reference::formats_markdown(&canonical_schemas)));
+    files.push((PathBuf::from("docs/validation-codes.md"), reference::codes_markdown(&codes)));
+    files
 }
 
 /// The schema of `run-<time>.json`.
-fn report_schema() -> serde_json::Value {
+fn report_schema() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
     settings.into_generator().into_root_schema_for::<ReportFile>().to_value()
 }

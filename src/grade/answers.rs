@@ -32,13 +32,8 @@ pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Pattern
             (regex(sources, *flags, *must_match, capture_groups, value, patterns), None)
         }
         CodeGrader::Numeric { any_of, absolute, relative, min, max } => {
-            let rule = numeric::Rule {
-                any_of,
-                absolute: *absolute,
-                relative: *relative,
-                min: *min,
-                max: *max,
-            };
+            let rule =
+                numeric::Rule { any_of, absolute: *absolute, relative: *relative, min: *min, max: *max };
             let compared = match value {
                 OutputValue::Json(value) => numeric::compare_json(value, &rule),
                 OutputValue::Text(text) | OutputValue::Program(text) => numeric::compare_text(text, &rule),
@@ -58,7 +53,11 @@ pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Pattern
 enum Judged {
     Passed,
     PassedWith(Map<String, Value>),
-    Failed { reason: String, score: f64, details: Map<String, Value> },
+    Failed {
+        reason: String,
+        score: f64,
+        details: Map<String, Value>,
+    },
     /// The grader can't be applied: the author's fault.
     Broken(String),
 }
@@ -146,21 +145,30 @@ fn exact_one(
 }
 
 fn among(alternatives: usize, reason: String) -> String {
-    if alternatives > 1 { format!("none of {alternatives} alternatives matches; the first: {reason}") } else { reason }
+    if alternatives > 1 {
+        format!("none of {alternatives} alternatives matches; the first: {reason}")
+    } else {
+        reason
+    }
 }
 
 /// Equality of two JSON values, by value.
 fn equal(expected: &Value, actual: &Value) -> Result<matching::Comparison, String> {
-    let wanted = Datum::from_json(expected).map_err(|why| format!("the expected value can't be compared: {why}"))?;
+    let wanted =
+        Datum::from_json(expected).map_err(|why| format!("the expected value can't be compared: {why}"))?;
     let Ok(got) = Datum::from_json(actual) else {
-        return Ok(matching::Comparison::differs("the output is nested too deeply, or holds a number beyond all bounds"));
+        return Ok(matching::Comparison::differs(
+            "the output is nested too deeply, or holds a number beyond all bounds",
+        ));
     };
     if matching::equals(&got, &wanted, Equality::Yaml) {
         return Ok(matching::Comparison::matched());
     }
     let differences = structural::compare(&as_it_stands(expected), actual).differences;
     let reason = match differences.as_slice() {
-        [] => format!("expected {}, got {}", in_reason(&expected.to_string()), in_reason(&actual.to_string())),
+        [] => {
+            format!("expected {}, got {}", in_reason(&expected.to_string()), in_reason(&actual.to_string()))
+        }
         [one] => one.to_string(),
         [first, rest @ ..] => format!("{first}; and {} more", differences_word(rest.len())),
     };
@@ -203,7 +211,10 @@ fn regex(
         };
         let Some(hit) = hit else { continue };
         if !must_match {
-            return Judged::failed(format!("`{source}` matches {:?}, which nothing may match", in_reason(hit.text())));
+            return Judged::failed(format!(
+                "`{source}` matches {:?}, which nothing may match",
+                in_reason(hit.text())
+            ));
         }
         let mut details = Map::new();
         for group in groups {
@@ -236,7 +247,11 @@ fn json_value(any_of: &[Value], schema: Option<&Value>, value: &OutputValue, pat
             .take(LISTED)
             .map(|error| {
                 let place = error.instance_path().to_string();
-                format!("{}: {}", if place.is_empty() { "(root)" } else { &place }, in_reason(&error.to_string()))
+                format!(
+                    "{}: {}",
+                    if place.is_empty() { "(root)" } else { &place },
+                    in_reason(&error.to_string())
+                )
             })
             .collect();
         if let Some(first) = errors.first() {

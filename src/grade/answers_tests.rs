@@ -6,7 +6,7 @@ fn told(grader: &CodeGrader, value: OutputValue) -> String {
     assert_eq!(g.score.is_none(), g.outcome == Outcome::Errored);
     assert_eq!(g.outcome == Outcome::Passed, g.score == Some(1.0));
     let details = if g.details.is_empty() { String::new() } else { format!(" {}", Value::Object(g.details)) };
-    format!("{} {} {}{details}", g.outcome, g.cause.map_or("-", Cause::name), g.reason)
+    format!("{} {} {}{details}", g.outcome, g.cause.map_or("-", Cause::name), g.reason).trim_end().to_owned()
 }
 
 fn text_of(text: &str) -> OutputValue {
@@ -39,7 +39,21 @@ fn exact_match_compares_texts_as_texts_and_json_by_value() {
         told(&exact_of(&[json!("t")]), OutputValue::Json(json!("t"))),
         told(&exact_of(&[]), text_of("")),
     ];
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    passed -
+    failed wrong_answer at line 1, column 1: expected "Paris", got "paris" (only case differs)
+    passed -
+    failed wrong_answer none of 2 alternatives matches; the first: at line 1, column 1: expected "x", got "z"
+    passed -
+    failed wrong_answer at line 1, column 3: goes on with ".0" where the end is expected
+    passed -
+    passed -
+    failed wrong_answer a[1]: expected 2, got 3; and 1 difference more
+    failed wrong_answer (root): expected boolean true, got 1
+    passed -
+    passed -
+    errored harness exact_match has no expected value
+    "##);
 }
 
 #[test]
@@ -50,7 +64,10 @@ fn contains_names_what_is_missing_and_what_must_not_be() {
         case_sensitive: false,
     };
     let lines = [told(&grader, text_of("ALPHA beta")), told(&grader, text_of("alpha SECRET"))];
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    passed -
+    failed wrong_answer missing "Beta"; contains "secret", which it must not {"forbidden":["secret"],"missing":["Beta"]}
+    "##);
 }
 
 #[test]
@@ -73,7 +90,18 @@ fn regex_scores_follow_the_verdict() {
         told(&regex(&["^done$"], true, &[]), text_of("done\n")),
         told(&regex(&[r"^(?=(a+))\1b"], true, &[]), text_of("aab")),
     ];
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    passed -  {"groups":{"2":"05","y":"2024"}}
+    passed -
+    failed wrong_answer `a` does not match
+    failed wrong_answer none of 2 patterns matches
+    passed -
+    failed wrong_answer `TODO` matches "TODO", which nothing may match
+    errored harness the pattern `(` does not compile: unclosed group
+    errored harness regex has no pattern
+    passed -
+    passed -
+    "##);
 }
 
 #[test]
@@ -103,12 +131,18 @@ fn numbers_within_tolerance() {
         told(&grader(vec![json!(30)], None), OutputValue::Json(json!(30))),
         told(&grader(vec![json!("x")], None), text_of("1")),
     ];
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    passed -
+    failed wrong_answer the output is more than a number: "it is 3.14" (`extract` can take the 3.14 out of it)
+    failed wrong_answer expected at most 10, got 30
+    errored harness the expected value is no number: no number in "x"
+    "##);
 }
 
 #[test]
 fn json_values_and_schemas() {
-    let grader = |any_of: &[Value], schema: Option<Value>| CodeGrader::Json { any_of: any_of.to_vec(), schema };
+    let grader =
+        |any_of: &[Value], schema: Option<Value>| CodeGrader::Json { any_of: any_of.to_vec(), schema };
     let schema = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}, "n": {"maximum": 3}}});
     let lines = [
         told(&grader(&[], None), text_of("{\"a\": 1}")),
@@ -120,16 +154,30 @@ fn json_values_and_schemas() {
         told(&grader(&[], Some(schema)), text_of("{\"id\": \"x\", \"n\": 5}")),
         told(&grader(&[], Some(json!({"type": "nonsense"}))), text_of("1")),
     ];
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    passed -
+    failed wrong_answer the output is not JSON: expected value at line 1 column 7
+    passed -
+    failed wrong_answer a: expected number 1, got true; and 2 differences more
+    failed wrong_answer none of 2 alternatives matches; the first: (root): expected 1, got 3
+    passed -
+    failed wrong_answer does not match the schema: /id: "x" is not of type "integer"; and 1 more {"schema_errors":["/id: \"x\" is not of type \"integer\"","/n: 5 is greater than the maximum of 3"]}
+    errored harness the JSON Schema is not one: "nonsense" is not valid under any of the schemas listed in the 'anyOf' keyword
+    "##);
 }
 
 #[test]
 fn structures_name_the_paths_that_differ() {
-    let rule = CodeGrader::StructuralMatch(as_it_stands(&json!({"id": "{{any_uuid}}", "n": 1, "list": [1, 2]})));
+    let rule =
+        CodeGrader::StructuralMatch(as_it_stands(&json!({"id": "{{any_uuid}}", "n": 1, "list": [1, 2]})));
     let lines = [
         told(&rule, text_of(r#"{"id": "123e4567-e89b-42d3-a456-426614174000", "n": 1.0, "list": [1, 2]}"#)),
         told(&rule, text_of(r#"{"id": "x", "n": 2, "list": [1, 2]}"#)),
         told(&rule, text_of("no")),
     ];
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    passed -
+    failed wrong_answer id: expected a UUID ({{any_uuid}}), got "x"; and 1 difference more {"difference_count":2,"differences":[{"actual":"\"x\"","expected":"a UUID ({{any_uuid}})","kind":"matcher","path":"id"},{"actual":"2","expected":"1","kind":"value","path":"n"}]}
+    failed wrong_answer the output is not JSON: expected ident at line 1 column 2
+    "##);
 }

@@ -75,7 +75,8 @@ fn assemble(code: &str, wanted: Wanted) -> String {
     if wanted.prefix.trim().is_empty() {
         return code.to_owned();
     }
-    let continues = code.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with([' ', '\t']));
+    let continues =
+        code.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with([' ', '\t']));
     match wanted.entry_point {
         Some(name) if !continues && defines(code, name) => {
             let mut program = head(wanted.prefix, name);
@@ -173,9 +174,13 @@ mod tests {
     #[test]
     fn a_whole_function_follows_the_prompts_imports_and_helpers() {
         let head = "from typing import List\n\n\ndef helper(x):\n    return x\n\n\n";
-        let answer = "Sure!\n```python\ndef solve(n):\n    return n\n```\nUsage:\n```python\nprint(solve(1))\n```\n";
+        let answer =
+            "Sure!\n```python\ndef solve(n):\n    return n\n```\nUsage:\n```python\nprint(solve(1))\n```\n";
         assert_eq!(candidate(&text(answer), wanted()), Ok(format!("{head}def solve(n):\n    return n\n")));
-        assert_eq!(candidate(&text("def solve(n):\n    return n"), wanted()), Ok(format!("{head}def solve(n):\n    return n")));
+        assert_eq!(
+            candidate(&text("def solve(n):\n    return n"), wanted()),
+            Ok(format!("{head}def solve(n):\n    return n"))
+        );
         let elsewhere = Wanted { prefix: "import re\nfrom a import (\n  b,\n)\nx = 1\n", ..wanted() };
         assert_eq!(
             candidate(&text("def solve(n): pass"), elsewhere),

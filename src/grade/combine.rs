@@ -21,7 +21,8 @@ pub(super) type Graded<'a> = (f64, Option<&'a Grade>);
 
 /// Decides by what is known.
 pub(super) fn decide(combine: Combine, grades: &[Graded]) -> Decision {
-    let count = |outcome: Outcome| grades.iter().filter(|(_, g)| g.is_some_and(|g| g.outcome == outcome)).count();
+    let count =
+        |outcome: Outcome| grades.iter().filter(|(_, g)| g.is_some_and(|g| g.outcome == outcome)).count();
     let (passed, failed) = (count(Outcome::Passed), count(Outcome::Failed));
     let open = grades.len() - passed - failed;
     let at_least = |n: usize| {
@@ -71,8 +72,11 @@ fn known_score(grade: &Grade) -> Option<f64> {
 ///
 /// Scores: the lowest for `all`, the highest for `any`, the weighted mean otherwise, in which what is not known counts 0.
 pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grade>>) -> Verdict {
-    let paired: Vec<Graded> =
-        grades.iter().enumerate().map(|(i, g)| (weights.get(i).copied().unwrap_or(1.0), g.as_ref())).collect();
+    let paired: Vec<Graded> = grades
+        .iter()
+        .enumerate()
+        .map(|(i, g)| (weights.get(i).copied().unwrap_or(1.0), g.as_ref()))
+        .collect();
     let decision = decide(combine, &paired);
     let known = || grades.iter().flatten().filter_map(known_score);
     let score = match combine {
@@ -181,6 +185,8 @@ mod tests {
         let v = combine(how, weights, grades.iter().cloned().map(Some).collect());
         let score = v.score.map_or("-".into(), |s| s.to_string());
         format!("{} {score} {} {}", v.outcome, v.cause.map_or("-", Cause::name), v.reason)
+            .trim_end()
+            .to_owned()
     }
 
     #[test]
@@ -204,7 +210,22 @@ mod tests {
             told(weighted, &[6.0, 4.0], &[passed(), failed("a")]),
             told(weighted, &[0.0, 0.0], &[passed(), failed("a")]),
         ];
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @r##"
+        passed 1 -
+        failed 0 wrong_answer no
+        failed 0 wrong_answer contains: no
+        errored - judge_unreachable model: no judge
+        pending - - human: waits for a person
+        passed 1 -
+        failed 0 wrong_answer none of 2 graders passed; contains: a
+        pending - - human: waits for a person
+        failed 0.3333333333333333 wrong_answer 1 of 3 graders passed, 2 needed; contains: a
+        passed 0.6666666666666666 -
+        passed 0.7 -
+        passed 0.7 -
+        failed 0.6 threshold the weighted score 0.6 is below 0.7; contains: a
+        errored - harness the graders have no weight that could decide
+        "##);
     }
 
     #[test]

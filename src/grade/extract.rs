@@ -29,7 +29,9 @@ pub(super) fn extract(
 /// An output as text: JSON texts as what they say, other JSON as it is written.
 pub(super) fn as_text(value: &OutputValue) -> String {
     match value {
-        OutputValue::Text(text) | OutputValue::Program(text) | OutputValue::Json(Value::String(text)) => text.clone(),
+        OutputValue::Text(text) | OutputValue::Program(text) | OutputValue::Json(Value::String(text)) => {
+            text.clone()
+        }
         OutputValue::Json(value) => value.to_string(),
     }
 }
@@ -38,7 +40,9 @@ pub(super) fn as_text(value: &OutputValue) -> String {
 pub(super) fn as_json(value: &OutputValue) -> Result<Value, serde_json::Error> {
     match value {
         OutputValue::Json(value) => Ok(value.clone()),
-        OutputValue::Text(text) | OutputValue::Program(text) => serde_json::from_str(text.trim_start_matches('\u{feff}')),
+        OutputValue::Text(text) | OutputValue::Program(text) => {
+            serde_json::from_str(text.trim_start_matches('\u{feff}'))
+        }
     }
 }
 
@@ -81,7 +85,8 @@ fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<Output
             let text = as_text(&value);
             let mut found = None;
             for hit in compiled.find_all(&text) {
-                let hit = hit.map_err(|error| Nothing::Broken(format!("the pattern `{pattern}` gave up: {error}")))?;
+                let hit = hit
+                    .map_err(|error| Nothing::Broken(format!("the pattern `{pattern}` gave up: {error}")))?;
                 if let Some(text) = hit.group(group) {
                     found = Some(text.to_owned());
                     if *which == Which::First {
@@ -144,7 +149,8 @@ fn embedded(text: &str) -> Option<Value> {
 
 /// A path that can name one place only gives its value; any other gives the array of what it names, also of one.
 fn json_path(path: &str, value: &OutputValue) -> Result<OutputValue, Nothing> {
-    let compiled = JsonPath::parse(path).map_err(|error| Nothing::Broken(format!("the path `{path}`: {error}")))?;
+    let compiled =
+        JsonPath::parse(path).map_err(|error| Nothing::Broken(format!("the path `{path}`: {error}")))?;
     let document = as_json(value).map_err(|error| Nothing::Absent {
         what: format!("no JSON for the path `{path}` ({error})"),
         code: false,
@@ -192,7 +198,9 @@ mod tests {
             Ok(OutputValue::Text(text)) => format!("text {text:?}"),
             Ok(OutputValue::Json(value)) => format!("json {value}"),
             Ok(OutputValue::Program(text)) => format!("program {text:?}"),
-            Err(Nothing::Absent { what, code }) => format!("absent{} {what}", if code { " (code)" } else { "" }),
+            Err(Nothing::Absent { what, code }) => {
+                format!("absent{} {what}", if code { " (code)" } else { "" })
+            }
             Err(Nothing::Broken(why)) => format!("broken {why}"),
         }
     }
@@ -218,10 +226,16 @@ mod tests {
         assert_eq!(json(JsonMode::Whole, "x {}"), "absent something other than one JSON value");
         assert_eq!(json(JsonMode::Fenced, "```json\n[1]\n```\n```json\nbad\n```"), "json [1]");
         assert_eq!(json(JsonMode::Fenced, "[1]"), "absent no JSON in a code block");
-        assert_eq!(json(JsonMode::Embedded, "so {x} {\"a\": [1, {\"b\": 2}]} then [3] and {\"open\": "), "json [3]");
+        assert_eq!(
+            json(JsonMode::Embedded, "so {x} {\"a\": [1, {\"b\": 2}]} then [3] and {\"open\": "),
+            "json [3]"
+        );
         assert_eq!(json(JsonMode::Embedded, "the answer is 42"), "absent no JSON object or array");
         assert_eq!(json(JsonMode::Any, "42"), "json 42");
-        assert_eq!(json(JsonMode::Any, "I think {\"a\": 265252859812191058636308480000000}."), "json {\"a\":265252859812191058636308480000000}");
+        assert_eq!(
+            json(JsonMode::Any, "I think {\"a\": 265252859812191058636308480000000}."),
+            "json {\"a\":265252859812191058636308480000000}"
+        );
         assert_eq!(json(JsonMode::Any, "no"), "absent no JSON");
     }
 
@@ -266,9 +280,15 @@ mod tests {
         let value = OutputValue::Text("#### 1\nso #### 42 \n".into());
         assert_eq!(extract(&steps, &value, &Patterns::default()), Ok(OutputValue::Text("42".into())));
         let program = OutputValue::Program(" x ".into());
-        assert_eq!(extract(&[Extract::Trim], &program, &Patterns::default()), Ok(OutputValue::Program("x".into())));
+        assert_eq!(
+            extract(&[Extract::Trim], &program, &Patterns::default()),
+            Ok(OutputValue::Program("x".into()))
+        );
         let value = OutputValue::Json(json!({"a": 1}));
-        assert_eq!(extract(&[Extract::Json { mode: JsonMode::Any }], &value, &Patterns::default()), Ok(value));
+        assert_eq!(
+            extract(&[Extract::Json { mode: JsonMode::Any }], &value, &Patterns::default()),
+            Ok(value)
+        );
         assert_eq!(run(Extract::AfterLast { marker: "@@".into() }, "x"), "absent no `@@`");
     }
 }

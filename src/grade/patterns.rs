@@ -26,7 +26,8 @@ impl Patterns {
         let bits = [ignorecase, multiline, dotall, verbose].map(|flag| if flag { '1' } else { '0' });
         let key = format!("{}{pattern}", bits.iter().collect::<String>());
         kept(&self.patterns, key, || {
-            Pattern::compile(pattern, flags).map_err(|error| format!("the pattern `{pattern}` does not compile: {error}"))
+            Pattern::compile(pattern, flags)
+                .map_err(|error| format!("the pattern `{pattern}` does not compile: {error}"))
         })
     }
 

@@ -70,7 +70,10 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
     let code = match ended.end {
         TreeEnd::Exited(code) => code,
         TreeEnd::Signaled(signal) => {
-            return errored(Cause::Harness, format!("the grader {name} was ended by {}{said}", signal_name(signal)));
+            return errored(
+                Cause::Harness,
+                format!("the grader {name} was ended by {}{said}", signal_name(signal)),
+            );
         }
         TreeEnd::TimedOut => {
             let limit = grader.timeout.as_secs_f64();
@@ -82,7 +85,8 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
         (CommandVerdict::ExitCode, 1) if !stderr.starts_with(TRACEBACK) => {
             let stdout = printable(&ended.stdout);
             let why = [stdout, stderr].into_iter().find(|text| !text.is_empty());
-            let why = why.map_or_else(|| format!("the grader {name} exited with code 1"), |text| in_reason(&text));
+            let why =
+                why.map_or_else(|| format!("the grader {name} exited with code 1"), |text| in_reason(&text));
             Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why)
         }
         (CommandVerdict::Json, 0) => match parse(&ended.stdout) {
@@ -95,10 +99,13 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
 
 /// `{"passed": bool, "score": 0..1, "reason": text}`; other keys go into the details.
 fn parse(stdout: &[u8]) -> Result<Grade, String> {
-    let mut verdict: Map<String, Value> = serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
+    let mut verdict: Map<String, Value> =
+        serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
     let passed = match verdict.remove("passed") {
         Some(Value::Bool(passed)) => passed,
-        Some(other) => return Err(format!("`passed` must be true or false, not {}", in_reason(&other.to_string()))),
+        Some(other) => {
+            return Err(format!("`passed` must be true or false, not {}", in_reason(&other.to_string())));
+        }
         None => return Err("`passed` is missing".to_owned()),
     };
     let score = match verdict.remove("score") {
@@ -106,7 +113,10 @@ fn parse(stdout: &[u8]) -> Result<Grade, String> {
         Some(value) => match value.as_f64().filter(|score| (0.0..=1.0).contains(score)) {
             Some(score) => Some(score),
             None => {
-                return Err(format!("`score` must be a number from 0 to 1, not {}", in_reason(&value.to_string())));
+                return Err(format!(
+                    "`score` must be a number from 0 to 1, not {}",
+                    in_reason(&value.to_string())
+                ));
             }
         },
     };
@@ -118,7 +128,8 @@ fn parse(stdout: &[u8]) -> Result<Grade, String> {
     let mut grade = if passed {
         Grade { reason, ..Grade::passed(GraderType::Code, METHOD) }
     } else {
-        let reason = if reason.is_empty() { "the grader says so and gives no reason".to_owned() } else { reason };
+        let reason =
+            if reason.is_empty() { "the grader says so and gives no reason".to_owned() } else { reason };
         Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, reason)
     };
     if let Some(score) = score {
@@ -158,7 +169,13 @@ mod tests {
         };
         let g = read_verdict(&grader(verdict, 1500), &ended);
         let score = g.score.map_or("-".into(), |s| s.to_string());
-        format!("{} {score} {} {} {}", g.outcome, g.cause.map_or("-", Cause::name), g.reason, json!(g.details))
+        format!(
+            "{} {score} {} {} {}",
+            g.outcome,
+            g.cause.map_or("-", Cause::name),
+            g.reason,
+            json!(g.details)
+        )
     }
 
     #[test]
@@ -182,6 +199,24 @@ mod tests {
             told(Json, Exited(0), "passed", ""),
             told(Json, Exited(1), r#"{"passed": true}"#, ""),
         ];
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @r##"
+        passed 1 -  {}
+        failed 0 wrong_answer too long {}
+        failed 0 wrong_answer the grader ./grade exited with code 1 {}
+        errored - harness the grader ./grade exited with code 1: Traceback (most recent call last):
+          File ...
+        KeyError: 'x' {}
+        errored - harness the grader ./grade exited with code 2: usage {}
+        errored - harness the grader ./grade was ended by SIGSEGV {}
+        errored - harness the grader ./grade did not end within 1.5 s {}
+        passed 1 -  {}
+        failed 0.25 wrong_answer half {"seen":[1]}
+        failed 0 wrong_answer the grader says so and gives no reason {}
+        errored - harness the grader ./grade gave no verdict: `passed` must be true or false, not "yes" {}
+        errored - harness the grader ./grade gave no verdict: `score` must be a number from 0 to 1, not 5 {}
+        errored - harness the grader ./grade gave no verdict: `passed` is missing {}
+        errored - harness the grader ./grade gave no verdict: expected value at line 1 column 1 {}
+        errored - harness the grader ./grade exited with code 1 {}
+        "##);
     }
 }

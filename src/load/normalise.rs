@@ -45,8 +45,66 @@ struct Shape {
     values: HashMap<String, Arc<str>>,
     /// Branches that no discriminator tells apart.
     alternatives: Vec<usize>,
+    /// `if`, `then` and `else`.
+    choice: Option<Choice>,
     /// Whether numbers here are whole: JSON Schema takes `3.0` for one, serde does not.
     whole: bool,
+}
+
+/// A schema that says by `if` which of two others holds.
+#[derive(Debug)]
+struct Choice {
+    condition: Condition,
+    then: Option<usize>,
+    otherwise: Option<usize>,
+}
+
+/// The conditions that our schemas use: a type, keys that must be there, and words that a key must have.
+#[derive(Debug)]
+struct Condition {
+    types: Vec<String>,
+    /// One of these groups of keys must be there; no group is no demand.
+    keys: Vec<Vec<String>>,
+    words: Vec<(String, Vec<String>)>,
+}
+
+impl Condition {
+    fn new(schema: &Value) -> Condition {
+        let texts = |value: &Value| -> Vec<String> {
+            match value {
+                Value::String(one) => vec![one.clone()],
+                Value::Array(many) => many.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+                _ => Vec::new(),
+            }
+        };
+        let mut keys = Vec::new();
+        keys.extend(schema.get("required").map(texts));
+        for option in schema.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
+            keys.extend(option.get("required").map(texts));
+        }
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let words = properties
+            .filter_map(|(key, s)| s.get("enum").map(|words| (key.clone(), texts(words))))
+            .collect();
+        Condition { types: schema.get("type").map(texts).unwrap_or_default(), keys, words }
+    }
+
+    fn holds(&self, node: &Node) -> bool {
+        let kind = match &node.value {
+            NodeValue::Null => "null",
+            NodeValue::Bool(_) => "boolean",
+            NodeValue::Number(_) | NodeValue::Special(_) => "number",
+            NodeValue::Text(_) => "string",
+            NodeValue::Seq(_) => "array",
+            NodeValue::Map(_) => "object",
+        };
+        let has_all = |group: &Vec<String>| group.iter().all(|key| node.get(key).is_some());
+        (self.types.is_empty() || self.types.iter().any(|t| t == kind))
+            && (self.keys.is_empty() || self.keys.iter().any(has_all))
+            && self.words.iter().all(|(key, words)| {
+                node.get(key).is_none_or(|n| n.as_text().is_some_and(|t| words.iter().any(|w| w == t)))
+            })
+    }
 }
 
 #[derive(Debug)]
@@ -112,6 +170,11 @@ impl ShapeBuilder<'_> {
         let mut shape = Shape { properties: self.properties(flat), ..Shape::default() };
         shape.additional = flat.get("additionalProperties").filter(|s| s.is_object()).map(|s| self.add(s));
         shape.items = flat.get("items").filter(|s| s.is_object()).map(|s| self.add(s));
+        shape.choice = flat.get("if").map(|condition| Choice {
+            condition: Condition::new(condition),
+            then: flat.get("then").map(|s| self.add(s)),
+            otherwise: flat.get("else").map(|s| self.add(s)),
+        });
         shape.whole = match flat.get("type") {
             Some(Value::String(one)) => one == "integer",
             Some(Value::Array(many)) => {
@@ -178,6 +241,10 @@ impl Walk<'_> {
     fn node(&mut self, shape: usize, node: &mut Node) {
         let shapes = self.shapes;
         let Some(shape) = shapes.get(shape) else { return };
+        if let Some(choice) = &shape.choice {
+            let branch = if choice.condition.holds(node) { choice.then } else { choice.otherwise };
+            branch.into_iter().for_each(|branch| self.node(branch, node));
+        }
         if let Some(alternative) = self.alternative(shape, node) {
             self.node(alternative, node);
         }

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::source::{Sources, Span};
+use super::source::Span;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $id:literal $slug:literal $text:literal;)*) => {
@@ -203,6 +203,12 @@ impl Problem {
         self
     }
 
+    /// A warning where the condition holds.
+    #[must_use]
+    pub fn maybe_warning(self, warn: bool) -> Problem {
+        if warn { self.as_warning() } else { self }
+    }
+
     /// The place for a problem that was made without one, such as a missing file found at a `$ref`.
     #[must_use]
     pub fn at(mut self, span: Span) -> Problem {
@@ -289,7 +295,50 @@ pub fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -
         .map(|(_, name)| name)
 }
 
-/// `line:column` for a message that names another place of the same file.
-pub fn line_of(sources: &Sources, span: Span) -> usize {
-    sources.position(span).line
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::source::Sources;
+
+    #[test]
+    fn ids_and_slugs_are_unique_and_well_formed() {
+        let ids: HashSet<_> = Code::ALL.iter().map(|c| c.id()).collect();
+        let slugs: HashSet<_> = Code::ALL.iter().map(|c| c.slug()).collect();
+        assert_eq!((ids.len(), slugs.len()), (Code::ALL.len(), Code::ALL.len()));
+        for code in Code::ALL {
+            assert!(code.id().len() == 6 && code.id().starts_with("EH"), "{}", code.id());
+            assert!(code.slug().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", code.slug());
+            assert!(code.explanation().ends_with(['.', '"']), "{}", code.explanation());
+        }
+    }
+
+    #[test]
+    fn sorted_by_place_and_each_told_once() {
+        let mut sources = Sources::new();
+        let (a, b) = (sources.add("a", "x"), sources.add("b", "x"));
+        let mut problems = Problems::new();
+        let at = |file, start| Problem::error(Code::Syntax, Span::new(file, start, start + 1), "m");
+        problems.extend([at(b, 0), at(a, 5), at(a, 1), at(a, 5)]);
+        problems.push(Problem::general(Code::NoTarget, "g").as_warning());
+        assert_eq!((problems.len(), problems.error_count(), problems.warning_count()), (4, 3, 1));
+        let order: Vec<_> = problems.sorted().iter().map(|p| p.span.map(|s| (s.file, s.start))).collect();
+        assert_eq!(order, [None, Some((a, 1)), Some((a, 5)), Some((b, 0))]);
+    }
+
+    #[test]
+    fn only_near_names_are_suggested() {
+        let known = ["exact_match", "regex", "contains", "id"];
+        let table = [
+            ("exact_mach", Some("exact_match")),
+            ("exact-match", Some("exact_match")),
+            ("ExactMatch", Some("exact_match")),
+            ("regxe", Some("regex")),
+            ("ie", None),
+            ("banana", None),
+            ("", None),
+        ];
+        for (wrong, expected) in table {
+            assert_eq!(did_you_mean(wrong, known), expected, "of {wrong:?}");
+        }
+    }
 }

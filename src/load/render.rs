@@ -317,43 +317,144 @@ mod tests {
     }
 
     #[test]
-    fn explore() {
+    fn people_see_the_line_and_a_caret() {
         let text = "name: x\ngraders:\n  - method: exact_mach\n";
-        let (p, s) = problems_in(
-            text,
-            &[(
-                29,
-                39,
-                Code::UnknownValue,
-                "`exact_mach` is not a value of `method`",
-                Some("did you mean `exact_match`?"),
-            )],
-        );
-        println!("{}", human(&p, &s, HumanOptions::default()));
-        println!("{}", json(&p, &s));
-        println!("{}", github(&p, &s));
+        let hint = Some("did you mean `exact_match`?");
+        let row = (29, 39, Code::UnknownValue, "`exact_mach` is not a value of `method`", hint);
+        let (problems, sources) = problems_in(text, &[row]);
+        assert_snapshot!(human(&problems, &sources, HumanOptions::default()), @"
+        EH0204 unknown-value
+
+          × `exact_mach` is not a value of `method`
+           ╭─[evals/a.yaml:3:13]
+         2 │ graders:
+         3 │   - method: exact_mach
+           ·             ──────────
+           ╰────
+          help: did you mean `exact_match`?
+
+        1 error
+        ");
+        let coloured = human(&problems, &sources, HumanOptions { colour: true, ..HumanOptions::default() });
+        assert!(coloured.contains("\u{1b}["));
+    }
+
+    #[test]
+    fn a_long_line_is_shown_around_the_caret() {
         let long = format!("a: 1\nb: {} here {}\n", "x".repeat(500), "y".repeat(500));
-        let (mut p, s) = problems_in(
-            &long,
-            &[
-                (509, 513, Code::Syntax, "wrong", None),
-                (9, 12, Code::Syntax, "w\u{1b}[31mrong", None),
-                (8, 1018, Code::TooDeep, "all", None),
-            ],
-        );
-        p.push(Problem::of_file(Code::Unreadable, "x\u{1b}.yaml", "cannot read it"));
-        println!("{}", human(&p, &s, HumanOptions { width: 80, ..HumanOptions::default() }));
-        let (p, s) = problems_in(
-            "a: 1\n\u{1b}[2J\tb: é\n",
-            &[
-                (13, 14, Code::Syntax, "wrong", None),
-                (5, 19, Code::Syntax, "wrong", None),
-                (18, 19, Code::Syntax, "wrong", None),
-            ],
-        );
-        println!("{}", human(&p, &s, HumanOptions::default()));
-        let _ = |x: &str| {
-            assert_snapshot!(x, @"");
-        };
+        let rows = [(509, 513, Code::Syntax, "wrong", None), (8, 1014, Code::TooDeep, "all of it", None)];
+        let (problems, sources) = problems_in(&long, &rows);
+        let shown = human(&problems, &sources, HumanOptions::default());
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        assert_snapshot!(shown, @"
+        EH0108 too-deep
+
+          × all of it
+           ╭─[evals/a.yaml:2:4]
+         1 │ a: 1
+         2 │ b: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+           ·    ─────────────────────────────────────────────────────────────────
+           ╰────
+
+        EH0105 syntax
+
+          × wrong
+           ╭─[evals/a.yaml:2:505]
+         1 │ a: 1
+         2 │ …xxxxxxxxxxxxxxxxxxxxx here yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
+           ·                        ────
+           ╰────
+
+        2 errors
+        ");
+    }
+
+    #[test]
+    fn files_do_not_steer_the_terminal() {
+        let text = "a: 1\n\u{1b}[2J\tb: é\u{202e}\n";
+        let row = (13, 15, Code::Syntax, "w\u{1b}]0;rong\u{7}", Some("h\rint"));
+        let (mut problems, mut sources) = problems_in(text, &[row]);
+        problems.push(Problem::of_file(Code::Unreadable, "x\u{1b}.yaml", "cannot read it").as_warning());
+        let evil = sources.add("\u{1b}c.yaml", "a\n");
+        let end = Problem::error(Code::Syntax, Span::new(evil, 1, 1), "at the end");
+        problems.push(end.related(Span::new(evil, 0, 0), "other"));
+        let shown = human(&problems, &sources, HumanOptions::default());
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']));
+        assert_snapshot!(shown, @r#"
+        EH0101 unreadable
+
+          ⚠ x\u{1b}.yaml: cannot read it
+
+        EH0105 syntax
+
+          × w\u{1b}]0;rong\u{7}
+           ╭─[evals/a.yaml:2:9]
+         1 │ a: 1
+         2 │ \u{1b}[2J b: é\u{202e}
+           ·              ─
+           ╰────
+          help: hint
+
+        EH0105 syntax
+
+          × at the end
+           ╭─[\u{1b}c.yaml:1:2]
+         1 │ a
+           ·  ▲
+           ╰────
+          help: other: \u{1b}c.yaml:1:1
+
+        2 errors, 1 warning
+        "#);
+    }
+
+    #[test]
+    fn the_rest_is_counted() {
+        let rows: Vec<_> = (0..3).map(|i| (i, i, Code::Syntax, "wrong", None)).collect();
+        let (problems, sources) = problems_in("abc\n", &rows);
+        let shown = human(&problems, &sources, HumanOptions { limit: 1, ..HumanOptions::default() });
+        assert!(shown.ends_with("\n... and 2 more\n3 errors\n"), "{shown}");
+        assert_eq!(human(&Problems::new(), &sources, HumanOptions::default()), "");
+    }
+
+    #[test]
+    fn machines_get_json_and_annotations() {
+        let row = (5, 7, Code::UnknownKey, "100% wrong,\nreally: so", Some("fix it"));
+        let (mut problems, sources) = problems_in("abc\nd\u{e9}f\n", &[row]);
+        problems.push(Problem::of_file(Code::EmptyFile, "b,c:d.yaml", "nothing").as_warning());
+        assert_snapshot!(json(&problems, &sources), @r#"
+        [
+          {
+            "code": "EH0104",
+            "column": null,
+            "end_column": null,
+            "end_line": null,
+            "file": "b,c:d.yaml",
+            "hint": null,
+            "line": null,
+            "message": "nothing",
+            "related": [],
+            "severity": "warning",
+            "slug": "empty-file"
+          },
+          {
+            "code": "EH0201",
+            "column": 2,
+            "end_column": 3,
+            "end_line": 2,
+            "file": "evals/a.yaml",
+            "hint": "fix it",
+            "line": 2,
+            "message": "100% wrong,\nreally: so",
+            "related": [],
+            "severity": "error",
+            "slug": "unknown-key"
+          }
+        ]
+        "#);
+        assert_snapshot!(github(&problems, &sources), @"
+        ::warning file=b%2Cc%3Ad.yaml,title=EH0104 empty-file::nothing
+        ::error file=evals/a.yaml,line=2,col=2,endColumn=3,title=EH0201 unknown-key::100%25 wrong,%0Areally: so%0Ahelp: fix it
+        ");
     }
 }

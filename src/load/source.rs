@@ -229,3 +229,78 @@ fn decode(mut bytes: Vec<u8>, display: &str) -> Result<String, Problem> {
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> String {
+        let problem = decode(bytes.to_vec(), "a.yaml").expect_err("refused");
+        format!("{} {}", problem.code.slug(), problem.message)
+    }
+
+    #[test]
+    fn positions_count_lines_and_characters_from_one() {
+        let mut sources = Sources::new();
+        let file = sources.add("a.yaml", "ab\r\né😀x\n\nz");
+        let at = |offset: usize| {
+            let p = sources.position(Span::new(file, offset, offset));
+            (p.line, p.column)
+        };
+        assert_eq!(
+            [at(0), at(2), at(4), at(6), at(10), at(11)],
+            [(1, 1), (1, 3), (2, 1), (2, 2), (2, 3), (2, 4)]
+        );
+        // Inside of a character counts as at the character; past the end as at the end.
+        assert_eq!([at(8), at(12), at(13), at(14), at(99)], [(2, 2), (3, 1), (4, 1), (4, 2), (4, 2)]);
+        assert_eq!(sources.line_range(file, 2), Some(4..11));
+        assert_eq!(sources.line_range(file, 3), Some(12..12));
+        assert_eq!(sources.line_range(file, 1), Some(0..2));
+        assert_eq!(sources.line_range(file, 5), None);
+        assert_eq!(sources.place(Span::new(file, 10, 11)), "a.yaml:2:3");
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_named() {
+        let table: [(&[u8], &str); 5] = [
+            (b"a: 1\nb: \xff\n", "byte 8 (line 2) is 0xFF, so it looks like Latin-1 or a binary file"),
+            (b"\xff\xfea\0", "byte 0 (line 1) begins a UTF-16 (little endian) byte order mark"),
+            (b"\xfe\xff\0a", "byte 0 (line 1) begins a UTF-16 (big endian) byte order mark"),
+            (b"a\n\0", "byte 2 (line 2) is NUL, so it looks like a binary file or UTF-16"),
+            (b"a: \xc3", "byte 3 (line 1) is 0xC3, so it looks like Latin-1 or a binary file"),
+        ];
+        for (bytes, reason) in table {
+            assert_eq!(refused(bytes), format!("encoding `a.yaml` is not UTF-8 text: {reason}"));
+        }
+        assert_eq!(refused(b""), "empty-file `a.yaml` is empty");
+        assert_eq!(refused(b"\xef\xbb\xbf \n"), "empty-file `a.yaml` is empty");
+        assert_eq!(decode(b"\xef\xbb\xbfa: 1\n".to_vec(), "a").ok().as_deref(), Some("a: 1\n"));
+    }
+
+    #[test]
+    fn files_that_cannot_be_read() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut sources = Sources::new();
+        let mut refused = |path: &Path| {
+            let problem = sources.read(path, "x.yaml").expect_err("refused");
+            format!("{} {} | {}", problem.code.slug(), problem.message, problem.hint.unwrap_or_default())
+        };
+        assert_eq!(
+            refused(&dir.path().join("none")),
+            "unreadable cannot read `x.yaml`: there is no such file | "
+        );
+        assert_eq!(refused(dir.path()), "unreadable cannot read `x.yaml`: it is a folder, not a file | ");
+        let large = dir.path().join("large.yaml");
+        File::create(&large).and_then(|f| f.set_len(100 << 20)).expect("a sparse file");
+        assert_eq!(
+            refused(&large),
+            "too-large `x.yaml` is too large: 100 MiB, at most 64 MiB | put the cases into a dataset \
+             (`dataset: {path: rows.jsonl}`): its rows are streamed"
+        );
+        let good = dir.path().join("good.yaml");
+        std::fs::write(&good, "a: 1\n").expect("written");
+        let first = sources.read(&good, "good.yaml").expect("read");
+        assert_eq!(sources.read(&good, "good.yaml"), Ok(first));
+        assert_eq!((sources.text(first), sources.display(first)), ("a: 1\n", "good.yaml"));
+    }
+}

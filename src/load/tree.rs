@@ -1,10 +1,12 @@
 //! A YAML or JSON document as a tree in which every key and value knows its place.
 //!
-//! JSON is read as the YAML that it is. `build` makes the tree from the parser's events, `syntax` puts the
-//! parser's errors into words; this file holds the tree itself and the ways to find things in it.
+//! JSON is read as the YAML that it is. `build` makes the tree from the parser's events (with `map` and `tag`),
+//! `syntax` puts the parser's errors into words; this file holds the tree itself and the ways to find things in it.
 
 mod build;
+mod map;
 mod syntax;
+mod tag;
 
 #[cfg(test)]
 mod tests;

@@ -132,6 +132,7 @@ fn start(config: &CellConfig, fds: Vec<OwnedFd>, serial: u64) -> io::Result<libc
         return Ok(pid);
     }
     sys::die_with_parent();
+    close_all_but(&fds);
     let code = match mind(config, &fds, serial) {
         Ok(()) => 0,
         Err(e) => {
@@ -140,6 +141,22 @@ fn start(config: &CellConfig, fds: Vec<OwnedFd>, serial: u64) -> io::Result<libc
         }
     };
     sys::exit_now(code)
+}
+
+/// Closes what a forked minder has of others: the control socket, and the descriptors of the other process of its job,
+/// whose end would otherwise never be seen.
+fn close_all_but(fds: &[OwnedFd]) {
+    let mut kept: Vec<u32> = fds.iter().filter_map(|fd| u32::try_from(fd.as_raw_fd()).ok()).collect();
+    kept.sort_unstable();
+    let mut from = 3;
+    for fd in kept.into_iter().chain([libc::c_uint::MAX]) {
+        if from < fd {
+            // SAFETY: integer arguments only; the owners of these descriptors are never used again in this process,
+            // which ends without destructors.
+            unsafe { libc::syscall(libc::SYS_close_range, from, fd - 1, 0) };
+        }
+        from = fd.saturating_add(1);
+    }
 }
 
 /// Writes a line to the status pipe; nobody is left to tell when that fails.

@@ -187,7 +187,8 @@ pub struct StructuralSpec {
 pub struct FunctionOutputSpec {
     #[serde(default)]
     pub executor: Executor,
-    pub function_name: String,
+    /// The function to call, when `expected.value.function_name` does not say.
+    pub function_name: Option<String>,
     /// Calls and their results, when `expected.value.test_cases` does not hold them.
     #[serde(default)]
     pub test_cases: Vec<FunctionCaseSpec>,

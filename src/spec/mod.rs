@@ -24,7 +24,7 @@ pub use eval::*;
 pub use grader::*;
 pub use phase::*;
 pub use regression::*;
-pub use schemas::{SchemaKind, canonical};
+pub use schemas::{SchemaKind, canonical, schema_of};
 pub use suite::*;
 pub use target::*;
 pub use thresholds::*;

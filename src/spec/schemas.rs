@@ -50,18 +50,19 @@ impl SchemaKind {
 /// The schema in which every key has one spelling: what files are checked against after their spellings are normalised.
 pub fn canonical(kind: SchemaKind) -> Value {
     match kind {
-        SchemaKind::Suite => of::<SuiteFile>(),
-        SchemaKind::Eval => of::<EvalShape>(),
-        SchemaKind::Graders => of::<GradersFile>(),
-        SchemaKind::Thresholds => of::<ThresholdsFile>(),
-        SchemaKind::Baseline => of::<BaselineFile>(),
-        SchemaKind::Phase => of::<PhaseFile>(),
-        SchemaKind::Trigger => of::<TriggerFile>(),
-        SchemaKind::Recorded => of::<RecordedLine>(),
+        SchemaKind::Suite => schema_of::<SuiteFile>(),
+        SchemaKind::Eval => schema_of::<EvalShape>(),
+        SchemaKind::Graders => schema_of::<GradersFile>(),
+        SchemaKind::Thresholds => schema_of::<ThresholdsFile>(),
+        SchemaKind::Baseline => schema_of::<BaselineFile>(),
+        SchemaKind::Phase => schema_of::<PhaseFile>(),
+        SchemaKind::Trigger => schema_of::<TriggerFile>(),
+        SchemaKind::Recorded => schema_of::<RecordedLine>(),
     }
 }
 
-fn of<T: JsonSchema>() -> Value {
+/// The schema of a part of a file, in the same dialect.
+pub fn schema_of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>().to_value()
 }
 

@@ -6,10 +6,12 @@ use super::derive::{branches, flatten};
 
 /// How many options a message lists.
 const MAX_LISTED: usize = 12;
+/// How many levels of unions and lists a description follows.
+const TOP: usize = 3;
 
 /// What a schema takes: "a text", "a list of numbers", "a text or a map".
 pub(super) fn describe(root: &Value, schema: &Value) -> String {
-    describe_flat(root, &flatten(root, schema), 3)
+    describe_flat(root, &flatten(root, schema), TOP)
 }
 
 fn describe_flat(root: &Value, flat: &Map<String, Value>, depth: usize) -> String {
@@ -39,6 +41,11 @@ fn describe_flat(root: &Value, flat: &Map<String, Value>, depth: usize) -> Strin
     };
     let named = types.iter().filter(|t| types.len() == 1 || **t != "null").map(|t| match *t {
         "array" => list(root, flat, depth),
+        "object" if depth < TOP => match flat.get("required").and_then(Value::as_array).map(Vec::as_slice) {
+            // Inside of a union, the key that a branch demands is what tells it from the others.
+            Some([only]) => format!("a map with {}", quoted(only)),
+            _ => "a map".to_owned(),
+        },
         other => type_words(other).to_owned(),
     });
     named.collect::<Vec<_>>().join(" or ")
@@ -53,6 +60,7 @@ fn list(root: &Value, flat: &Map<String, Value>, depth: usize) -> String {
         "a number" => "a list of numbers".to_owned(),
         "a whole number" => "a list of whole numbers".to_owned(),
         "a map" => "a list of maps".to_owned(),
+        one if one.starts_with("a map with ") => "a list of maps".to_owned(),
         one if one.starts_with("one of ") => format!("a list, each element {one}"),
         _ => "a list".to_owned(),
     }

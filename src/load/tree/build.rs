@@ -3,8 +3,7 @@
 //! Problems that leave the structure intact (equal keys, unknown tags, ...) are reported and building goes on, so
 //! that one look shows them all; a syntax error ends it.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as EventSpan, StructureStyle, Tag, options};
@@ -13,16 +12,14 @@ use crate::load::problem::{Code, Problem, Problems};
 use crate::load::scalar;
 use crate::load::source::{FileId, Sources, Span};
 
-use super::syntax;
+use super::map::{MapInProgress, Pending};
 use super::{Key, Node, NodeValue};
+use super::{syntax, tag};
 
 /// How deep lists and maps may be nested.
 pub const MAX_DEPTH: usize = 128;
 /// How many values aliases may add to a document.
 pub const MAX_EXPANDED: usize = 1_000_000;
-
-/// Maps with more keys look for equal keys by hash.
-const SMALL_MAP: usize = 16;
 
 /// Parses one document. What is wrong is added to `problems`; `None` when nothing usable came out.
 pub fn parse(sources: &Sources, file: FileId, problems: &mut Problems) -> Option<Node> {
@@ -70,26 +67,6 @@ struct Frame<'s> {
 enum Content {
     Seq(Vec<Node>),
     Map(Box<MapInProgress>),
-}
-
-#[derive(Default)]
-struct MapInProgress {
-    entries: Vec<(Key, Node)>,
-    /// The key whose value comes next.
-    pending: Option<Pending>,
-    /// Where the keys of `entries` stand, once they are many.
-    names: HashMap<Arc<str>, Span>,
-    /// What merge keys bring, and before which entry it stands.
-    merged: Vec<(Key, Node)>,
-    merged_names: HashSet<Arc<str>>,
-    merge: Option<(Span, usize)>,
-}
-
-enum Pending {
-    Key(Key),
-    Merge,
-    /// A key that was reported as wrong: its value is read and dropped.
-    Dropped,
 }
 
 struct Builder<'s, 'p> {
@@ -255,10 +232,10 @@ impl<'s, 'p> Builder<'s, 'p> {
         let value = match tag {
             None if style == ScalarStyle::Plain => scalar::plain(text),
             None => plain_text(),
-            Some((tag, at)) => match tagged(tag, text) {
+            Some((found, at)) => match tag::tagged(found, text) {
                 Some(value) => value,
                 None => {
-                    self.bad_tag(tag, text, at);
+                    self.bad_tag(found, text, at);
                     plain_text()
                 }
             },
@@ -278,19 +255,7 @@ impl<'s, 'p> Builder<'s, 'p> {
     }
 
     fn bad_tag(&mut self, tag: &Tag, text: &str, span: Span) {
-        let shown = match tag.core_suffix() {
-            Some(core) => format!("!!{core}"),
-            None if tag.handle().starts_with('!') => format!("{}{}", tag.handle(), tag.suffix()),
-            None => format!("!<{}{}>", tag.handle(), tag.suffix()),
-        };
-        let problem = if tag.core_suffix().is_some() {
-            let what = if text.is_empty() { "this value".to_owned() } else { format!("`{text}`") };
-            Problem::error(Code::UnknownTag, span, format!("the tag `{shown}` does not fit {what}"))
-        } else {
-            Problem::error(Code::UnknownTag, span, format!("the tag `{shown}` is not known here"))
-                .hint("a text that begins with `!` needs quotes")
-        };
-        self.report(problem);
+        self.report(tag::problem(tag, text, span));
     }
 
     fn plain_key(&mut self, text: &str, style: ScalarStyle, anchor: usize, span: Span) {
@@ -452,76 +417,5 @@ fn measure(node: &Node) -> (usize, usize) {
         NodeValue::Seq(items) => inner(&mut items.iter()),
         NodeValue::Map(entries) => inner(&mut entries.iter().map(|(_, v)| v)),
         _ => (1, 0),
-    }
-}
-
-/// The value of a scalar with an explicit tag; `None` when the tag is unknown or does not fit.
-fn tagged(tag: &Tag, text: &str) -> Option<NodeValue> {
-    // `! 5`: the non-specific tag makes a text of any scalar.
-    if tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty() {
-        return Some(NodeValue::Text(Arc::from(text)));
-    }
-    let number = || scalar::number(text);
-    match tag.core_suffix()? {
-        "str" => Some(NodeValue::Text(Arc::from(text))),
-        "null" => scalar::is_null(text).then_some(NodeValue::Null),
-        "bool" => scalar::boolean(text).map(NodeValue::Bool),
-        "int" => number().filter(|v| matches!(v, NodeValue::Number(n) if scalar::is_integer(n))),
-        "float" => number().map(|value| match value {
-            NodeValue::Number(n) if scalar::is_integer(&n) => {
-                NodeValue::Number(serde_json::Number::from_string_unchecked(format!("{n}.0")))
-            }
-            other => other,
-        }),
-        _ => None,
-    }
-}
-
-impl MapInProgress {
-    /// Notes a key; the place of an equal one that was there before.
-    fn remember(&mut self, key: &Key) -> Option<Span> {
-        if self.entries.len() < SMALL_MAP {
-            return self.entries.iter().find(|(k, _)| k.name == key.name).map(|(k, _)| k.span);
-        }
-        if self.names.is_empty() {
-            self.names = self.entries.iter().map(|(k, _)| (k.name.clone(), k.span)).collect();
-        }
-        match self.names.entry(key.name.clone()) {
-            Entry::Occupied(there) => Some(*there.get()),
-            Entry::Vacant(free) => {
-                free.insert(key.span);
-                None
-            }
-        }
-    }
-
-    /// Takes the value of a merge key; the place of what is no map, if something is not.
-    fn merge_in(&mut self, node: Node) -> Result<(), Span> {
-        match node.value {
-            NodeValue::Map(entries) => {
-                for (key, value) in entries {
-                    if self.merged_names.insert(key.name.clone()) {
-                        self.merged.push((key, value));
-                    }
-                }
-                Ok(())
-            }
-            NodeValue::Seq(maps) => maps.into_iter().try_for_each(|map| match map.value {
-                NodeValue::Map(_) => self.merge_in(map),
-                _ => Err(map.span),
-            }),
-            _ => Err(node.span),
-        }
-    }
-
-    /// The entries, with what was merged and is not overridden at the place of the merge key.
-    fn finish(mut self) -> Vec<(Key, Node)> {
-        let Some((_, at)) = self.merge else { return self.entries };
-        let merged = std::mem::take(&mut self.merged);
-        let own: HashSet<Arc<str>> = self.entries.iter().map(|(k, _)| k.name.clone()).collect();
-        let new: Vec<_> = merged.into_iter().filter(|(k, _)| !own.contains(&k.name)).collect();
-        let at = at.min(self.entries.len());
-        self.entries.splice(at..at, new);
-        self.entries
     }
 }

@@ -3,11 +3,16 @@
 # Apart: candidate functions are called with plain data and give plain data back. Together: the tests construct the
 # candidate's classes, look at attributes of what it returned, or hand it functions and objects of their own.
 import builtins as _b
+from collections import Counter, OrderedDict, deque
 
 _AST = 0x400          # PyCF_ONLY_AST
 _PLAIN = set()
-for _t in (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, range, bytearray):
+for _t in (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, range, bytearray,
+        Counter, OrderedDict, deque):
     _PLAIN.update(dir(_t))
+
+_MODULES = {'sys', 'math', 're', 'collections', 'itertools', 'functools', 'operator', 'random', 'string', 'datetime', 'heapq',
+    'bisect', 'statistics', 'cmath', 'decimal', 'fractions', 'copy', 'json', 'os', 'time'}
 
 def _children(node):
     for field in node._fields:
@@ -31,6 +36,8 @@ class Analysis:
         self.candidate = []      # names taken from the candidate, in order
         self.aliases = set()     # names of the tests that stand for the candidate's function (check's parameter)
         self.tainted = set()     # names that may hold what the candidate returned
+        self.modules = []        # standard modules that the tests use without importing them
+        self.shadowed = set()    # builtin names that stand for functions of the candidate
         self.why = ''
         self.star = False
 
@@ -65,7 +72,9 @@ class Analysis:
             self.bind(c)
 
     def is_candidate(self, name):
-        return name in self.aliases or (name not in self.bound and not hasattr(_b, name)) or (name == self.entry and name not in self.bound)
+        if name in self.aliases or name in self.shadowed:
+            return True
+        return name not in self.bound and (not hasattr(_b, name) or name == self.entry)
 
     # -- does this expression hold what the candidate returned?
     def from_candidate(self, node):
@@ -134,6 +143,11 @@ class Analysis:
 
     def visit_attribute(self, node):
         base = node.value
+        if _kind(base) == 'Name' and base.id in _MODULES and self.is_candidate(base.id) and base.id not in self.aliases:
+            # In one program this would be the candidate's import; it is the same module.
+            if base.id not in self.modules:
+                self.modules.append(base.id)
+            return
         if _kind(base) == 'Name' and self.is_candidate(base.id):
             self.use(base.id)
             self.blame('looks at an attribute of %s of the candidate' % base.id)
@@ -175,11 +189,20 @@ class Analysis:
             for n in self.everything(c):
                 yield n
 
-def analyse(setup, tests, entry, check):
-    # -> (names taken from the candidate, why the tests need its interpreter or '')
-    trees = [compile(setup, 'setup.py', 'exec', _AST, True)]
-    trees += [compile(t, 'tests.py', 'exec', _AST, True) for t in tests]
+def _tested(node, found):
+    # Names called at the outermost place of an assertion: `f` in `assert f(x) == y` and in `assert not f(x)`.
+    if _kind(node) == 'Assert':
+        test = node.test
+        while _kind(test) in ('Compare', 'UnaryOp'):
+            test = test.left if _kind(test) == 'Compare' else test.operand
+        if _kind(test) == 'Call' and _kind(test.func) == 'Name':
+            found.add(test.func.id)
+    for c in _children(node):
+        _tested(c, found)
+
+def _look(trees, entry, check, shadowed):
     a = Analysis(entry, check)
+    a.shadowed = shadowed
     for t in trees:
         a.bind(t)
     while any([a.taint(t) for t in trees]):
@@ -190,4 +213,17 @@ def analyse(setup, tests, entry, check):
         a.blame('imports every name of a module')
     if check and entry:
         a.use(entry)
-    return a.candidate, a.why
+    return a
+
+def analyse(setup, tests, entry, check):
+    # -> (names taken from the candidate, standard modules to provide, why the tests need its interpreter or '')
+    trees = [compile(setup, 'setup.py', 'exec', _AST, True)]
+    trees += [compile(t, 'tests.py', 'exec', _AST, True) for t in tests]
+    a = _look(trees, entry, check, set())
+    if not a.candidate:
+        # Tests that take nothing test a function which bears the name of a builtin.
+        found = set()
+        for t in trees:
+            _tested(t, found)
+        a = _look(trees, entry, check, found - a.bound)
+    return a.candidate, a.modules, a.why

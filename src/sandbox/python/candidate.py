@@ -121,7 +121,11 @@ def main():
     g, lines = load(request)
     tell({'ready': True})
     for line in incoming:
-        tell(answer(g, lines, _loads(line)))
+        q = _loads(line)
+        if 'leave' in q:
+            tell({'i': q['i'], 'left': True})
+            break
+        tell(answer(g, lines, q))
     finish()
 
 main()

@@ -183,7 +183,7 @@ def conclude(e, index, file, source):
 def run(request):
     setup, tests, check = request['setup'], request['tests'], request['check']
     try:
-        names, why = analyse(setup, tests, request['entry'], check)
+        names, modules, why = analyse(setup, tests, request['entry'], check)
     except BaseException as e:
         out('test_error', e=error_of(e), index=0, line=getattr(e, 'lineno', 0) or 0, source='')
     if why and request['mode'] is None or request['mode'] == 'choose':
@@ -195,6 +195,8 @@ def run(request):
     if r.get('ready') is not True:
         out('protocol')
     g = {'__name__': 'tests', '__builtins__': builtins}
+    for name in modules:
+        g[name] = __import__(name)
     for name in names:
         g[name] = proxy(name)
     index, file, source = 0, 'setup.py', setup
@@ -209,7 +211,25 @@ def run(request):
         conclude(e, index, file, source)
     if used_opaque is not None:
         out('opaque', kind=used_opaque, index=index, line=0, source='')
+    part()
     out('passed')
+
+def part():
+    # Takes leave of the candidate: whatever comes before the answer to that was not asked for.
+    b = json.dumps({'i': calls + 1, 'leave': True}).encode() + b'\n'
+    try:
+        os.write(CHANNEL, b)
+    except OSError:
+        return
+    b = incoming.readline(LONGEST + 2)
+    if not b:
+        return         # it ended after its last answer, which is no matter any more
+    try:
+        r = json.loads(b)
+    except (ValueError, RecursionError, MemoryError):
+        r = None
+    if r != {'i': calls + 1, 'left': True}:
+        out('protocol')
 
 request = json.loads(REQUEST)
 TOKEN = request.pop('token')

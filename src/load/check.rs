@@ -1,0 +1,164 @@
+//! Files checked alone, each by what it is.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::kinds::{detect, known_keys};
+use super::problem::{Code, Problem};
+use super::refs::{self, Fence, lexical, project_root};
+use super::request::{CheckRequest, Checked, LoadRequest, Overrides, Purpose};
+use super::scope::SuiteScope;
+use super::session::{Session, validator};
+use super::suite::{self, eval_document, graders_file, shelf};
+use super::template::Scope;
+use super::thresholds::read_set;
+use super::tree::Node;
+use crate::spec::{SchemaKind, ThresholdsFile, TriggerFile};
+
+/// Folders whose files are nobody's evals.
+const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "results"];
+
+/// See [`super::check_files`].
+pub(super) fn check_files(request: &CheckRequest) -> Checked {
+    let mut session = Session { cwd: request.cwd.clone(), purpose: Purpose::Validate, ..Session::default() };
+    let mut files = BTreeSet::new();
+    for path in &request.paths {
+        collect(request, path, &mut files, &mut session);
+    }
+    let mut checked = Checked::default();
+    for (file, named) in &files {
+        checked.files += 1;
+        one_file(request, file, *named, &mut session);
+    }
+    checked.problems = session.problems;
+    checked.sources = session.sources;
+    checked
+}
+
+/// The files that a path of the command line means; `true` for those that it names itself.
+fn collect(
+    request: &CheckRequest,
+    path: &Path,
+    files: &mut BTreeSet<(PathBuf, bool)>,
+    session: &mut Session,
+) {
+    let full = lexical(&request.cwd.join(path));
+    let text = path.to_string_lossy();
+    if full.is_dir() {
+        let before = files.len();
+        walk(&full, files);
+        if files.len() == before {
+            let message = format!("`{text}` holds no YAML or JSON file");
+            session.problems.push(Problem::general(Code::EmptyGlob, message));
+        }
+    } else if full.exists() || !refs::is_glob(&text) {
+        files.insert((full, true));
+    } else {
+        let nowhere = session.sources.add(text.clone().into_owned(), "");
+        let at = super::source::Span::new(nowhere, 0, 0);
+        match refs::expand(&request.cwd, &text, &Fence::default(), at) {
+            Ok(found) => files.extend(found.into_iter().map(|f| (f, true))),
+            Err(problem) => {
+                session.problems.push(Problem { span: None, path: Some(text.into_owned()), ..problem })
+            }
+        }
+    }
+}
+
+fn walk(dir: &Path, files: &mut BTreeSet<(PathBuf, bool)>) {
+    let Ok(entries) = dir.read_dir() else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            if !SKIPPED_FOLDERS.iter().any(|s| name == *s) {
+                walk(&path, files);
+            }
+        } else if path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json") {
+            files.insert((path, false));
+        }
+    }
+}
+
+/// Judges one file. A file that a folder brought in and that is none of ours is passed over.
+fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Session) {
+    let Some(mut node) = session.parse(file, None) else { return };
+    let dir = file.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
+    let root = project_root(&dir);
+    session.fence = Fence::new([root.as_path(), dir.as_path()]);
+    let scope = lone_scope(request, session, &dir, &root);
+    match detect(&node) {
+        Some(SchemaKind::Suite) => check_suite(request, file, session),
+        Some(SchemaKind::Eval) => drop(eval_document(session, node, &scope, &dir)),
+        Some(SchemaKind::Graders) => {
+            let Session { sources, problems, .. } = session;
+            if let Some(graders) = graders_file(&mut node, sources, problems, &scope.templates) {
+                let shelf = shelf(graders, &node, problems);
+                super::graders::check_named(sources, problems, &scope, &dir, shelf);
+            }
+        }
+        Some(SchemaKind::Thresholds) => check_thresholds(&mut node, session),
+        Some(kind) => check_shape(kind, &mut node, session),
+        None if named => {
+            let hint = format!("it begins with one of {}", known_keys().collect::<Vec<_>>().join(", "));
+            let message = "this file is none that eval-harness knows";
+            let at = node.span.at_start();
+            session.problems.push(Problem::error(Code::UnknownShape, at, message).hint(hint));
+        }
+        None => {}
+    }
+}
+
+/// What a file may use that is checked without its suite: anything, so that only warnings come of it.
+fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path) -> SuiteScope {
+    let vars = request.vars.iter().map(|(name, text)| (name.clone(), serde_json::Value::from(text.as_str())));
+    let mut scope = SuiteScope {
+        templates: Scope { vars: vars.collect(), open: true, ..Scope::default() },
+        dir: dir.to_owned(),
+        baselines: root.join("baselines"),
+        fence: session.fence.clone(),
+        search_path: request.env.get("PATH").cloned(),
+        lenient: true,
+        ..SuiteScope::default()
+    };
+    scope.shelf.open = true;
+    scope
+}
+
+/// A suite is checked with everything that it refers to, in the same texts as the other files.
+fn check_suite(request: &CheckRequest, file: &Path, session: &mut Session) {
+    let load = LoadRequest {
+        suite: file.to_owned(),
+        purpose: Purpose::Validate,
+        overrides: Overrides { vars: request.vars.clone(), ..Overrides::default() },
+        env: request.env.clone(),
+        cwd: request.cwd.clone(),
+        cpus: 1,
+    };
+    suite::load_into(&load, session);
+}
+
+fn check_thresholds(node: &mut Node, session: &mut Session) {
+    let Session { sources, problems, .. } = session;
+    let json = validator(SchemaKind::Thresholds).and_then(|v| v.check(sources, node, problems));
+    let Some(file) = json.and_then(|json| serde_json::from_value::<ThresholdsFile>(json).ok()) else {
+        return;
+    };
+    read_set(&(file.thresholds, node.get("thresholds").cloned()), problems);
+    for (name, set) in file.presets {
+        let at = node.at_pointer("/presets").and_then(|n| n.get(&name)).cloned();
+        read_set(&(set, at), problems);
+    }
+}
+
+/// Kinds that only have a shape, and the thresholds of triggers.
+fn check_shape(kind: SchemaKind, node: &mut Node, session: &mut Session) {
+    let Session { sources, problems, .. } = session;
+    let Some(json) = validator(kind).and_then(|v| v.check(sources, node, problems)) else { return };
+    if kind == SchemaKind::Trigger
+        && let Ok(file) = serde_json::from_value::<TriggerFile>(json)
+    {
+        let at = node.at_pointer("/eval_trigger/thresholds").cloned();
+        read_set(&(file.eval_trigger.thresholds, at), problems);
+    }
+}

@@ -1,0 +1,232 @@
+//! HumanEval and MBPP as their authors publish them.
+//!
+//! HumanEval: `prompt + completion`, then `test`, then `check(entry_point)` (`context` is read for `prompt`). MBPP: the
+//! solution, then set-up code and imports, then each assert; the sanitized set says `prompt` for `text` and brings
+//! `test_imports`.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value, json};
+
+use super::Intake;
+use super::records::{self, Layout};
+use crate::load::evals::Header;
+use crate::load::inputs::{grading_hash, input_hash};
+use crate::load::problem::{Code, Problem};
+use crate::load::scope::{DEFAULT_TIMEOUT, Desk, seconds};
+use crate::load::template::{self, Engine, to_jinja};
+use crate::load::tree::Node;
+use crate::model::{
+    Case, CodeExecution, CodeGrader, CodeLimits, Combine, Executor, Grader, GraderKind, Grading, Input, Tests,
+};
+use crate::spec::BenchmarkDataset;
+
+/// One record as a program to test.
+struct Task {
+    id: String,
+    name: Option<String>,
+    /// What a model is asked by default.
+    prompt: String,
+    context: Value,
+    prefix: String,
+    tests: Tests,
+    setup: String,
+    entry_point: Option<String>,
+}
+
+#[allow(clippy::too_many_arguments)] // the settings of one load, used once
+pub(super) fn load(
+    desk: &mut Desk,
+    node: &Node,
+    file: &Path,
+    layout: Layout,
+    spec: &BenchmarkDataset,
+    mbpp: bool,
+    header: &Header,
+    intake: &mut Intake,
+) {
+    let prompt_at = node.locate("/prompt");
+    let engine = Engine::new(&desk.suite.templates);
+    let mut environment = template::environment(false);
+    for (name, value) in engine.globals() {
+        environment.add_global(name.to_owned(), value.clone());
+    }
+    let mut prompt = None;
+    if let Some(text) = spec.prompt.as_deref() {
+        if !engine.check(text, prompt_at, &["row"], desk.sources, desk.problems) {
+            intake.rows += 1;
+            return;
+        }
+        match environment.template_from_named_str("prompt", text) {
+            Ok(template) => prompt = Some(template),
+            Err(error) => return desk.push(template::bad_template(&error, prompt_at)),
+        }
+    }
+    let read = records::each(file, layout, &mut |line, record| {
+        if spec.limit.is_some_and(|limit| intake.rows >= limit) {
+            return false;
+        }
+        intake.rows += 1;
+        let task = record.and_then(|row| {
+            let mut task = if mbpp { mbpp_task(&row) } else { humaneval_task(&row) }?;
+            if let Some(template) = &prompt {
+                let context = minijinja::Value::from_pairs([("row", to_jinja(&Value::Object(row)))]);
+                task.prompt = template.render(context).map_err(|e| format!("the prompt's template: {e}"))?;
+            }
+            Ok(task)
+        });
+        match task {
+            Err(reason) => intake.refuse(desk, line, None, &reason, None),
+            Ok(task) => {
+                if intake.claim(desk, &task.id, line) {
+                    let case = case(desk, task, spec, header, intake.origin(line));
+                    intake.add(case);
+                }
+            }
+        }
+        true
+    });
+    if let Err(error) = read {
+        let message = format!("`{}` {error}", intake.file);
+        desk.push(Problem::error(Code::DatasetUnreadable, intake.at, message));
+        intake.rows += 1;
+    }
+}
+
+fn case(desk: &Desk, task: Task, spec: &BenchmarkDataset, header: &Header, origin: String) -> Case {
+    let usual = CodeLimits::default();
+    let limits = CodeLimits {
+        wall: spec.timeout_seconds.map_or(usual.wall, seconds),
+        memory_mb: spec.memory_mb.unwrap_or(usual.memory_mb),
+        ..usual
+    };
+    let grader = CodeGrader::CodeExecution(CodeExecution {
+        executor: Executor::Python,
+        prefix: task.prefix,
+        tests: task.tests,
+        setup: task.setup,
+        entry_point: task.entry_point,
+        limits,
+        sandbox: true,
+    });
+    let kind = GraderKind::Code(grader);
+    let grader = Grader { name: None, weight: 1.0, negate: false, inferred: false, kind };
+    let grading = Grading { graders: vec![grader], combine: Combine::All };
+    let input = Input::Prompt { text: task.prompt, context: Some(task.context) };
+    Case {
+        id: task.id,
+        name: task.name,
+        input_hash: input_hash(&input, desk.suite.target.as_ref()),
+        grading_hash: grading_hash(&grading, &header.extract, header.max_latency_ms),
+        input,
+        grading,
+        extract: header.extract.clone(),
+        samples: desk.suite.samples.or(header.samples).or(desk.suite.suite_samples),
+        timeout: desk
+            .suite
+            .timeout
+            .or(header.timeout)
+            .or(desk.suite.suite_timeout)
+            .unwrap_or(DEFAULT_TIMEOUT),
+        retries: header.retries,
+        max_latency: header.max_latency_ms.map(|ms| seconds(ms / 1000.0)),
+        target: None,
+        expected: None,
+        tags: Vec::new(),
+        difficulty: None,
+        origin,
+    }
+}
+
+fn text<'r>(row: &'r Map<String, Value>, keys: &[&str]) -> Result<&'r str, String> {
+    let found = keys.iter().find_map(|key| row.get(*key).map(|value| (key, value)));
+    match found {
+        Some((_, Value::String(text))) => Ok(text),
+        Some((key, _)) => Err(format!("`{key}` is not a text")),
+        None => Err(format!("the record has no `{}`", keys.first().unwrap_or(&"?"))),
+    }
+}
+
+fn texts(row: &Map<String, Value>, key: &str) -> Result<Vec<String>, String> {
+    let Some(value) = row.get(key) else { return Ok(Vec::new()) };
+    let items = value.as_array().ok_or_else(|| format!("`{key}` is not a list"))?;
+    items
+        .iter()
+        .map(|item| {
+            item.as_str().map(str::to_owned).ok_or_else(|| format!("`{key}` holds what is not a text"))
+        })
+        .collect()
+}
+
+fn id(row: &Map<String, Value>) -> Result<String, String> {
+    match row.get("task_id") {
+        Some(Value::String(id)) if !id.is_empty() => Ok(id.clone()),
+        Some(Value::Number(n)) => Ok(n.to_string()),
+        Some(_) => Err("`task_id` is neither a text nor a number".to_owned()),
+        None => Err("the record has no `task_id`".to_owned()),
+    }
+}
+
+fn humaneval_task(row: &Map<String, Value>) -> Result<Task, String> {
+    let id = id(row)?;
+    let prompt = text(row, &["prompt", "context"])?;
+    let test = text(row, &["test"])?;
+    let entry_point = text(row, &["entry_point"])?;
+    if !defines_check(test) {
+        return Err("`test` does not define `check`, so nothing would be tested".to_owned());
+    }
+    let end = if prompt.ends_with('\n') { "" } else { "\n" };
+    Ok(Task {
+        context: json!({ "task_id": id, "prompt": prompt, "entry_point": entry_point }),
+        id,
+        name: Some(entry_point.to_owned()),
+        prompt: format!(
+            "Complete this Python function. Answer with the whole function in one fenced code block.\n\n\
+             ```python\n{prompt}{end}```\n"
+        ),
+        prefix: prompt.to_owned(),
+        tests: Tests::Check { code: test.to_owned() },
+        setup: String::new(),
+        entry_point: Some(entry_point.to_owned()),
+    })
+}
+
+fn mbpp_task(row: &Map<String, Value>) -> Result<Task, String> {
+    let id = id(row)?;
+    let problem = text(row, &["text", "prompt"])?;
+    let asserts = texts(row, "test_list")?;
+    if asserts.is_empty() {
+        return Err("`test_list` is empty, so nothing would be tested".to_owned());
+    }
+    let mut setup = match row.get("test_setup_code") {
+        Some(_) => text(row, &["test_setup_code"])?.to_owned(),
+        None => String::new(),
+    };
+    for import in texts(row, "test_imports")? {
+        if !setup.is_empty() && !setup.ends_with('\n') {
+            setup.push('\n');
+        }
+        setup.push_str(&import);
+    }
+    Ok(Task {
+        context: json!({ "task_id": id, "prompt": problem }),
+        id,
+        name: None,
+        prompt: format!(
+            "{}\n\nThe code must pass these tests:\n\n```python\n{}\n```\n\nAnswer with the code in one fenced code block.\n",
+            problem.trim_end(),
+            asserts.join("\n")
+        ),
+        prefix: String::new(),
+        tests: Tests::Asserts { asserts },
+        setup,
+        entry_point: None,
+    })
+}
+
+fn defines_check(test: &str) -> bool {
+    static CHECK: OnceLock<Option<regex::Regex>> = OnceLock::new();
+    let check = CHECK.get_or_init(|| regex::Regex::new(r"(?m)^(async\s+)?def\s+check\s*\(|^check\s*=").ok());
+    check.as_ref().is_none_or(|check| check.is_match(test))
+}

@@ -1,0 +1,345 @@
+//! Graders with everything that they need: names are looked up, expectations merged in, defaults filled in, and what
+//! cannot work is refused.
+
+mod code;
+mod execution;
+mod judged;
+mod structural;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use super::infer::was_inferred;
+use super::problem::{Code, Problem, Problems, did_you_mean};
+use super::scope::{Desk, GraderShelf, SuiteScope};
+use super::source::Span;
+use super::tree::Node;
+use crate::model::{Combine, Grader, GraderKind, GraderType, Grading, RegexFlags};
+use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr, RegexFlag};
+
+pub(super) use judged::without_nulls;
+pub(super) use structural::{check_matchers, from_comparison, merged};
+
+/// What a case expects, with its place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expected<'a> {
+    pub spec: &'a ExpectedSpec,
+    pub span: Span,
+}
+
+impl Expected<'_> {
+    /// The word after `expected.type`.
+    pub fn kind(&self) -> &'static str {
+        match self.spec {
+            ExpectedSpec::Exact(_) => "exact",
+            ExpectedSpec::Contains(_) => "contains",
+            ExpectedSpec::Pattern(_) => "pattern",
+            ExpectedSpec::Semantic(_) => "semantic",
+            ExpectedSpec::Functional(_) => "functional",
+            ExpectedSpec::Numeric(_) => "numeric",
+            ExpectedSpec::Json(_) => "json",
+            ExpectedSpec::Structural(_) => "structural",
+        }
+    }
+
+    /// The value and its alternatives, of kinds that have any; for reports the first stands for all.
+    pub fn values(&self) -> Vec<Value> {
+        let with = |value: &Value, alternatives: &[Value]| {
+            std::iter::once(value).chain(alternatives).cloned().collect::<Vec<_>>()
+        };
+        match self.spec {
+            ExpectedSpec::Exact(e) => with(&e.value, &e.alternatives),
+            ExpectedSpec::Semantic(e) => with(&e.value, &e.alternatives),
+            ExpectedSpec::Numeric(e) => e.value.iter().chain(&e.alternatives).cloned().collect(),
+            ExpectedSpec::Json(e) => e.value.iter().chain(&e.alternatives).cloned().collect(),
+            ExpectedSpec::Structural(e) => vec![e.value.clone()],
+            ExpectedSpec::Pattern(e) => {
+                std::iter::once(&e.value).chain(&e.alternatives).map(|p| Value::from(p.as_str())).collect()
+            }
+            ExpectedSpec::Contains(e) => serde_json::to_value(&e.value).into_iter().collect(),
+            ExpectedSpec::Functional(e) => serde_json::to_value(&e.value).into_iter().collect(),
+        }
+    }
+}
+
+/// The graders that a case (or a file, for its cases) names, with the nodes that they were read from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Written {
+    pub graders: Vec<(GraderRef, Node)>,
+    pub combine: Option<(CombineSpec, Span)>,
+}
+
+impl Written {
+    /// From `grader`, `graders` and `combine` of a node; both of the first two at once are an error.
+    pub fn of(
+        desk: &mut Desk,
+        node: &Node,
+        grader: Option<GraderRef>,
+        graders: Vec<GraderRef>,
+        combine: Option<CombineSpec>,
+    ) -> Written {
+        if let (Some(_), Some(key)) = (&grader, node.get_key("graders").filter(|_| !graders.is_empty())) {
+            let at = node.key_span("/grader");
+            let problem =
+                Problem::error(Code::GraderConflict, key.span, "`grader` and `graders` stand side by side");
+            desk.push(problem.hint("put all of them under `graders:`").related(at, "the other one"));
+        }
+        let mut written: Vec<(GraderRef, Node)> = Vec::new();
+        written.extend(grader.and_then(|g| Some((g, node.get("grader")?.clone()))));
+        let nodes = node.get("graders").and_then(Node::as_seq).unwrap_or(&[]);
+        written.extend(graders.into_iter().zip(nodes.iter().cloned()));
+        let combine = combine.map(|c| (c, node.key_span("/combine")));
+        Written { graders: written, combine }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.graders.is_empty()
+    }
+}
+
+/// The graders of one case, resolved; `None` after saying what is wrong. `at` is where a case without graders is told.
+pub(super) fn resolve(
+    desk: &mut Desk,
+    written: &Written,
+    expected: Option<Expected>,
+    baseline: Option<&Value>,
+    at: Span,
+) -> Option<Grading> {
+    let mut specs = look_up(desk, written)?;
+    let overridden = override_type(desk, &mut specs, at)?;
+    if specs.is_empty() {
+        desk.push(nothing_to_grade_with(expected, at));
+        return None;
+    }
+    let mut graders = Vec::new();
+    let mut combine = Combine::All;
+    let lone = specs.len() == 1;
+    let mut whole = true;
+    for Found { name, spec, node } in &specs {
+        let (negate, weight) = match spec {
+            GraderSpec::Code(c) => (c.negate, c.weight),
+            GraderSpec::Model(m) => (m.negate, m.weight),
+            GraderSpec::Human(h) => (h.negate, h.weight),
+        };
+        let Some(kinds) = kinds_of(desk, spec, node, expected, baseline) else {
+            whole = false;
+            continue;
+        };
+        if kinds.len() > 1 {
+            if !lone {
+                let message = "`alternatives` of `contains` need their grader to be the only one of the case";
+                desk.push(Problem::error(Code::GraderConflict, node.span, message));
+                whole = false;
+            }
+            combine = if negate { Combine::All } else { Combine::Any };
+        }
+        graders.extend(kinds.into_iter().map(|kind| Grader {
+            name: name.clone(),
+            weight: weight.unwrap_or(1.0),
+            negate,
+            inferred: was_inferred(node),
+            kind,
+        }));
+    }
+    if !whole || graders.is_empty() {
+        return None;
+    }
+    let combine = match &written.combine {
+        Some((spec, span)) if !overridden => combined(desk, spec, *span, &graders)?,
+        _ => combine,
+    };
+    Some(Grading { graders, combine })
+}
+
+struct Found {
+    name: Option<String>,
+    spec: GraderSpec,
+    node: Node,
+}
+
+fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
+    let mut found = Vec::new();
+    let mut whole = true;
+    for (grader, node) in &written.graders {
+        match grader {
+            NameOr::Inline(spec) => found.push(Found { name: None, spec: spec.clone(), node: node.clone() }),
+            NameOr::Name(name) => match desk.suite.shelf.graders.get(name) {
+                Some(named) => found.push(Found {
+                    name: Some(name.clone()),
+                    spec: named.spec.clone(),
+                    node: named.node.clone(),
+                }),
+                None => {
+                    unknown_grader(desk, name, node.span);
+                    whole = false;
+                }
+            },
+        }
+    }
+    whole.then_some(found)
+}
+
+fn unknown_grader(desk: &mut Desk, name: &str, at: Span) {
+    let near = did_you_mean(name, desk.suite.shelf.graders.keys().map(String::as_str));
+    let hint = near.map_or_else(
+        || "define it under `graders:` in the suite".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    );
+    let open = desk.suite.shelf.open;
+    let message = format!("no grader is named `{name}`");
+    desk.push(Problem::error(Code::UnknownGrader, at, message).hint(hint).maybe_warning(open));
+}
+
+/// Applies `--grader-type`: keeps the graders of that type, or takes the suite's default of that type.
+fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bool> {
+    let Some(wanted) = desk.suite.grader_type else { return Some(false) };
+    let before = specs.len();
+    let has = specs.iter().any(|f| f.spec.grader_type() == wanted);
+    if has {
+        specs.retain(|f| f.spec.grader_type() == wanted);
+        return Some(before != specs.len());
+    }
+    let word = type_word(wanted);
+    let shelf = &desk.suite.shelf;
+    let Some(name) = shelf.defaults.get(&wanted) else {
+        let message = format!(
+            "`--grader-type {word}`: this case has no {word} grader, and the suite no default for it"
+        );
+        let hint = format!("name one under `graders: {{defaults: {{{word}: NAME}}}}`");
+        desk.push(Problem::error(Code::UnknownGrader, at, message).hint(hint));
+        return None;
+    };
+    // An unknown default was reported where it is written.
+    let named = shelf.graders.get(name)?;
+    *specs = vec![Found { name: Some(name.clone()), spec: named.spec.clone(), node: named.node.clone() }];
+    Some(true)
+}
+
+pub(super) fn type_word(grader_type: GraderType) -> &'static str {
+    match grader_type {
+        GraderType::Code => "code",
+        GraderType::Model => "model",
+        GraderType::Human => "human",
+    }
+}
+
+fn nothing_to_grade_with(expected: Option<Expected>, at: Span) -> Problem {
+    match expected {
+        Some(expected) => {
+            let message = format!(
+                "no grader is given, and code cannot judge an expectation of type `{}`",
+                expected.kind()
+            );
+            Problem::error(Code::CannotInferGrader, expected.span, message)
+                .hint("add `grader: {type: model, config: {model: ..., rubric: ...}}`")
+        }
+        None => Problem::error(Code::GraderIncomplete, at, "the case has neither `expected` nor `grader`")
+            .hint("say what a good output is under `expected:`, or how to judge it under `grader:`"),
+    }
+}
+
+/// One grader; several when `contains` has alternatives, any of which is as good.
+fn kinds_of(
+    desk: &mut Desk,
+    spec: &GraderSpec,
+    node: &Node,
+    expected: Option<Expected>,
+    baseline: Option<&Value>,
+) -> Option<Vec<GraderKind>> {
+    match spec {
+        GraderSpec::Code(grader) => {
+            let config = node.get("config").unwrap_or(node);
+            let graders = code::resolve(desk, &grader.config, config, expected, baseline)?;
+            Some(graders.into_iter().map(GraderKind::Code).collect())
+        }
+        GraderSpec::Model(grader) => {
+            let config = judged::model(desk, &grader.config, node)?;
+            Some(vec![GraderKind::Model { config, expected: reference(expected, baseline) }])
+        }
+        GraderSpec::Human(grader) => {
+            let config = judged::human(desk, &grader.config, node)?;
+            Some(vec![GraderKind::Human { config, expected: reference(expected, baseline) }])
+        }
+    }
+}
+
+/// Checks named graders without a case: what they lack may come from an expectation, all else is judged.
+pub(super) fn check_named(
+    sources: &super::source::Sources,
+    problems: &mut Problems,
+    scope: &SuiteScope,
+    dir: &std::path::Path,
+    shelf: GraderShelf,
+) {
+    let mut suite = scope.clone();
+    suite.shelf.rubrics = shelf.rubrics.clone();
+    suite.shelf.open = false;
+    for named in shelf.graders.values() {
+        let mut found = Problems::new();
+        let mut desk = Desk { sources, problems: &mut found, suite: &suite, dir };
+        kinds_of(&mut desk, &named.spec, &named.node, None, None);
+        problems.extend(found.into_iter().filter(|p| p.code != Code::GraderIncomplete));
+    }
+}
+
+/// What a judge is shown as the expectation: the expectation as written, else the baseline.
+fn reference(expected: Option<Expected>, baseline: Option<&Value>) -> Option<Value> {
+    match expected {
+        Some(expected) => {
+            let values = expected.values();
+            if values.len() > 1 { Some(Value::Array(values)) } else { values.into_iter().next() }
+        }
+        None => baseline.cloned(),
+    }
+}
+
+fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -> Option<Combine> {
+    if graders.len() == 1 {
+        let message = "`combine` has nothing to combine: there is only one grader";
+        desk.push(Problem::warning(Code::BadCombine, at, message));
+    }
+    let total: f64 = graders.iter().map(|g| g.weight).sum();
+    match spec {
+        CombineSpec::Word(CombineWord::All) => Some(Combine::All),
+        CombineSpec::Word(CombineWord::Any) => Some(Combine::Any),
+        CombineSpec::Word(CombineWord::Weighted) => {
+            let message = "`combine: weighted` needs the score at which it passes";
+            desk.push(
+                Problem::error(Code::BadCombine, at, message)
+                    .hint("write `combine: {weighted: {pass_threshold: 0.7}}`"),
+            );
+            None
+        }
+        CombineSpec::AtLeast(n) if *n == 0 || *n > graders.len() => {
+            let message = format!("`at_least: {n}` does not fit {} grader(s)", graders.len());
+            desk.push(Problem::error(Code::BadCombine, at, message));
+            None
+        }
+        CombineSpec::AtLeast(n) => Some(Combine::AtLeast { n: *n }),
+        CombineSpec::Weighted { pass_threshold } if *pass_threshold <= 0.0 => {
+            desk.push(
+                Problem::error(Code::BadCombine, at, "`pass_threshold: 0` passes whatever the graders say")
+                    .hint("a threshold above 0"),
+            );
+            None
+        }
+        CombineSpec::Weighted { .. } if total <= 0.0 => {
+            desk.push(Problem::error(Code::BadCombine, at, "the weights of all graders are 0"));
+            None
+        }
+        CombineSpec::Weighted { pass_threshold } => {
+            Some(Combine::Weighted { pass_threshold: *pass_threshold })
+        }
+    }
+}
+
+/// Regular-expression flags as the matchers want them.
+pub(super) fn regex_flags(flags: &[RegexFlag]) -> RegexFlags {
+    RegexFlags {
+        ignorecase: flags.contains(&RegexFlag::Ignorecase),
+        multiline: flags.contains(&RegexFlag::Multiline),
+        dotall: flags.contains(&RegexFlag::Dotall),
+        verbose: flags.contains(&RegexFlag::Verbose),
+    }
+}

@@ -1,0 +1,292 @@
+//! Completes graders before the schema check: a code grader without a method, a case without a grader.
+//!
+//! Works on the positioned tree with either spelling of a key. What is put in has an empty span, which is how
+//! [`was_inferred`] knows it later.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::kinds::{Part, parts};
+use super::problem::{Code, Problem, Problems};
+use super::source::Span;
+use super::template::is_template;
+use super::tree::{Key, Node, NodeValue};
+use crate::spec::{
+    CodeExecutionSpec, CommandGraderSpec, ContainsSpec, ExactMatchSpec, FunctionOutputSpec, JsonSpec,
+    NumericSpec, RegexSpec, StructuralSpec, schema_of,
+};
+
+/// A method and the keys that its settings may have.
+struct Method {
+    name: &'static str,
+    keys: BTreeSet<String>,
+}
+
+/// Keys that only one method has, so that they decide.
+const SURE: [(&str, &str); 7] = [
+    ("pattern", "regex"),
+    ("must_match", "regex"),
+    ("test", "code_execution"),
+    ("asserts", "code_execution"),
+    ("stdio", "code_execution"),
+    ("command", "command"),
+    ("function_name", "function_output"),
+];
+
+fn methods() -> &'static [Method] {
+    static METHODS: OnceLock<Vec<Method>> = OnceLock::new();
+    METHODS.get_or_init(|| {
+        vec![
+            method::<ExactMatchSpec>("exact_match"),
+            method::<ContainsSpec>("contains"),
+            method::<RegexSpec>("regex"),
+            method::<NumericSpec>("numeric"),
+            method::<JsonSpec>("json"),
+            method::<StructuralSpec>("structural_match"),
+            method::<FunctionOutputSpec>("function_output"),
+            method::<CodeExecutionSpec>("code_execution"),
+            method::<CommandGraderSpec>("command"),
+        ]
+    })
+}
+
+fn method<T: JsonSchema>(name: &'static str) -> Method {
+    let schema = schema_of::<T>();
+    let mut keys = BTreeSet::new();
+    for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+        keys.insert(key.clone());
+        let aliases = property["x-aliases"].as_array().into_iter().flatten();
+        keys.extend(aliases.filter_map(Value::as_str).map(str::to_owned));
+    }
+    Method { name, keys }
+}
+
+/// Completes the graders of every part of an eval document (or of an inline eval).
+pub(super) fn infer_evals(node: &mut Node, problems: &mut Problems) {
+    for part in parts(node) {
+        match part {
+            Part::Capability(definition) => infer_case(definition, problems),
+            Part::Regression(regression) | Part::Document(regression) => {
+                infer_regression(regression, problems);
+            }
+            Part::File(file) => infer_file(file, problems),
+        }
+    }
+}
+
+/// Completes the named graders of a graders document, whose cases are not known.
+pub(super) fn infer_named(graders: &mut Node, problems: &mut Problems) {
+    let Some(Node { value: NodeValue::Map(entries), .. }) = graders.get_mut("graders") else { return };
+    for (_, grader) in entries {
+        complete(grader, None, problems);
+    }
+}
+
+/// Completes the grader of one case; without one, puts in what its expectation means.
+pub(super) fn infer_case(case: &mut Node, problems: &mut Problems) {
+    let expected = expected_type(case);
+    let hint = expected.as_deref().and_then(method_of_expectation);
+    let templated = expected.as_deref().is_some_and(is_template);
+    let mut found = Problems::new();
+    let has_graders = each_grader(case, |grader| complete(grader, hint, &mut found));
+    if !templated {
+        problems.extend(found);
+    }
+    let Some(method) = hint.filter(|_| !has_graders) else { return };
+    let at =
+        case.get("expected").or_else(|| case.get("expected_output")).map_or(case.span, |e| e.span).at_start();
+    let config = map(at, vec![("method", text(at, method))]);
+    let grader = map(at, vec![("type", text(at, "code")), ("config", config)]);
+    insert(case, "grader", grader);
+}
+
+fn infer_file(file: &mut Node, problems: &mut Problems) {
+    let shared = take_open_graders(file, problems);
+    let has_default = file.get("grader").is_some() || file.get("graders").is_some();
+    let mut cases: Vec<&mut Node> = Vec::new();
+    if let NodeValue::Map(entries) = &mut file.value {
+        for (key, value) in entries {
+            if &*key.name == "dataset" {
+                cases.extend(value.get_mut("case"));
+            } else if let ("test_cases", NodeValue::Seq(items)) = (&*key.name, &mut value.value) {
+                cases.extend(items.iter_mut());
+            }
+        }
+    }
+    for case in cases {
+        let own = case.get("grader").is_some() || case.get("graders").is_some();
+        if case.as_map().is_none() || (has_default && !own) {
+            continue;
+        }
+        if let Some((key, grader)) = shared.as_ref().filter(|_| !own) {
+            insert(case, key, grader.clone());
+        }
+        infer_case(case, problems);
+    }
+}
+
+/// Takes a file's default grader out when its method depends on the case, so that each case gets its own copy.
+fn take_open_graders(file: &mut Node, problems: &mut Problems) -> Option<(&'static str, Node)> {
+    for key in ["grader", "graders"] {
+        let Some(node) = file.get(key) else { continue };
+        let open = match &node.value {
+            NodeValue::Seq(items) => items.iter().any(is_open),
+            _ => is_open(node),
+        };
+        if open && let NodeValue::Map(entries) = &mut file.value {
+            let at = entries.iter().position(|(k, _)| &*k.name == key)?;
+            return Some((key, entries.remove(at).1));
+        }
+    }
+    each_grader(file, |grader| complete(grader, None, problems));
+    None
+}
+
+/// A code grader whose settings alone do not say its method.
+fn is_open(grader: &Node) -> bool {
+    let config = grader.get("config");
+    is_code(grader)
+        && config.is_none_or(|c| c.as_map().is_some() && c.get("method").is_none())
+        && sure_method(config).is_none()
+}
+
+fn infer_regression(node: &mut Node, problems: &mut Problems) {
+    let holder = ["current", "test_case"].iter().find_map(|key| node.get(key));
+    let comparison = node.get("comparison").or_else(|| holder.and_then(|c| c.get("comparison")));
+    let kind = comparison.and_then(|c| c.get("type")).and_then(Node::as_text);
+    let hint = match kind {
+        Some("exact") => "exact_match",
+        _ => "structural_match",
+    };
+    each_grader(node, |grader| complete(grader, Some(hint), problems));
+}
+
+/// Calls `f` for the grader or graders of a case; true when there is any.
+fn each_grader(case: &mut Node, mut f: impl FnMut(&mut Node)) -> bool {
+    let mut any = false;
+    if let Some(grader) = case.get_mut("grader") {
+        any = true;
+        f(grader);
+    }
+    if let Some(Node { value: NodeValue::Seq(items), .. }) = case.get_mut("graders") {
+        any |= !items.is_empty();
+        items.iter_mut().for_each(f);
+    }
+    any
+}
+
+fn is_code(grader: &Node) -> bool {
+    grader.get("type").and_then(Node::as_text) == Some("code")
+}
+
+/// Gives a code grader its `config.method` when it has none.
+fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Problems) {
+    if !is_code(grader) {
+        return;
+    }
+    let at = grader.span.at_start();
+    if grader.get("config").is_none() {
+        insert(grader, "config", map(at, Vec::new()));
+    }
+    let span = grader.span;
+    let Some(config) = grader.get_mut("config") else { return };
+    if config.as_map().is_none() || config.get("method").is_some() {
+        return;
+    }
+    let (method, sure) = choose(config, hint);
+    if !sure {
+        let message =
+            "the grader names no `method`, and neither its settings nor `expected.type` tell which is meant";
+        let names: Vec<&str> = methods().iter().map(|m| m.name).collect();
+        problems.push(
+            Problem::error(Code::CannotInferGrader, span, message)
+                .hint(format!("add `method:` under `config:`, one of {}", names.join(", "))),
+        );
+    }
+    let at = config.span.at_start();
+    insert(config, "method", text(at, method));
+}
+
+/// The method that the settings and the expectation mean, and whether that is sure.
+fn choose(config: &Node, hint: Option<&'static str>) -> (&'static str, bool) {
+    if let Some(sure) = sure_method(Some(config)) {
+        return (sure, true);
+    }
+    let keys: Vec<&str> = config.as_map().unwrap_or(&[]).iter().map(|(k, _)| &*k.name).collect();
+    let fitting: Vec<&'static str> = methods()
+        .iter()
+        .filter(|m| m.name != "command")
+        .filter(|m| keys.iter().all(|key| m.keys.contains(*key)))
+        .map(|m| m.name)
+        .collect();
+    match (hint, fitting.as_slice()) {
+        (Some(hint), fits) if fits.contains(&hint) || fits.is_empty() => (hint, true),
+        (_, [only]) => (only, true),
+        (_, [first, ..]) => (first, false),
+        (_, []) => (nearest(&keys), false),
+    }
+}
+
+fn sure_method(config: Option<&Node>) -> Option<&'static str> {
+    let config = config?;
+    SURE.iter().find(|(key, _)| config.get(key).is_some()).map(|(_, method)| *method)
+}
+
+/// The method that knows most of the keys, so that the schema's errors speak of the likeliest one.
+fn nearest(keys: &[&str]) -> &'static str {
+    methods()
+        .iter()
+        .rev()
+        .max_by_key(|m| keys.iter().filter(|key| m.keys.contains(**key)).count())
+        .map_or("exact_match", |m| m.name)
+}
+
+/// The word after `expected.type`; a bare text is an exact expectation.
+fn expected_type(case: &Node) -> Option<String> {
+    let expected = case.get("expected").or_else(|| case.get("expected_output"))?;
+    match &expected.value {
+        NodeValue::Text(_) => Some("exact".to_owned()),
+        _ => expected.get("type").and_then(Node::as_text).map(str::to_owned),
+    }
+}
+
+/// The method that grades an expectation; a judge's has none.
+pub(super) fn method_of_expectation(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "exact" => "exact_match",
+        "contains" => "contains",
+        "pattern" => "regex",
+        "numeric" => "numeric",
+        "json" => "json",
+        "structural" => "structural_match",
+        "functional" => "function_output",
+        _ => return None,
+    })
+}
+
+/// True when the method of this grader was put in here.
+pub(super) fn was_inferred(grader: &Node) -> bool {
+    grader
+        .get("config")
+        .and_then(|config| config.get_key("method"))
+        .is_some_and(|key| key.span.start == key.span.end)
+}
+
+fn text(at: Span, value: &str) -> Node {
+    Node { span: at, value: NodeValue::Text(value.into()) }
+}
+
+fn map(at: Span, entries: Vec<(&str, Node)>) -> Node {
+    let entries =
+        entries.into_iter().map(|(name, node)| (Key { name: Arc::from(name), span: at }, node)).collect();
+    Node { span: at, value: NodeValue::Map(entries) }
+}
+
+fn insert(node: &mut Node, name: &str, value: Node) {
+    if let NodeValue::Map(entries) = &mut node.value {
+        entries.push((Key { name: Arc::from(name), span: value.span.at_start() }, value));
+    }
+}

@@ -1,0 +1,158 @@
+//! What a target is given, and the steps from its output to what is graded.
+
+use std::io::Read;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::graders::regex_flags;
+use super::problem::{Code, Problem};
+use super::refs::existing_file;
+use super::scope::Desk;
+use super::tree::Node;
+use crate::matching::Pattern;
+use crate::model::{Extract, Grading, Input, JsonMode, Target, Which};
+use crate::spec::{
+    ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr, RegressionInput,
+};
+
+/// A case's input; paths are checked.
+pub(super) fn input(desk: &mut Desk, spec: InputRef, node: &Node) -> Option<Input> {
+    match spec {
+        NameOr::Name(text) => prompt(desk, text, None, node),
+        NameOr::Inline(InputSpec::Prompt(p)) => prompt(desk, p.content, p.context, node),
+        NameOr::Inline(InputSpec::File(f)) => {
+            let at = node.locate("/content");
+            match existing_file(desk.dir, &f.content, &desk.suite.fence, at) {
+                Ok(path) => Some(Input::File { path, context: f.context }),
+                Err(problem) => {
+                    desk.push(problem);
+                    None
+                }
+            }
+        }
+        NameOr::Inline(InputSpec::ApiCall(call)) => Some(api_call(call)),
+        NameOr::Inline(InputSpec::Messages(m)) => {
+            Some(Input::Messages { messages: m.messages, context: m.context })
+        }
+    }
+}
+
+fn prompt(desk: &mut Desk, text: String, context: Option<Value>, node: &Node) -> Option<Input> {
+    if text.trim().is_empty() {
+        let at = node.locate("/content");
+        desk.push(Problem::warning(Code::SuspiciousValue, at, "the prompt is empty"));
+    }
+    Some(Input::Prompt { text, context })
+}
+
+fn api_call(call: ApiCallInput) -> Input {
+    Input::ApiCall {
+        method: call.method.unwrap_or_else(|| "GET".to_owned()).to_uppercase(),
+        endpoint: call.endpoint,
+        headers: call.headers,
+        body: call.body,
+    }
+}
+
+/// A regression's input: typed, a request, a text, or any data.
+pub(super) fn regression_input(desk: &mut Desk, written: &RegressionInput, node: &Node) -> Option<Input> {
+    let value = &written.0;
+    let words = ["prompt", "file", "api_call", "messages"];
+    if value.get("type").and_then(Value::as_str).is_some_and(|t| words.contains(&t)) {
+        let spec: InputSpec = serde_json::from_value(value.clone()).ok()?;
+        return input(desk, NameOr::Inline(spec), node);
+    }
+    if value.get("method").is_some() {
+        let call: ApiCallInput = serde_json::from_value(value.clone()).ok()?;
+        return Some(api_call(call));
+    }
+    match value {
+        Value::String(text) => prompt(desk, text.clone(), None, node),
+        other => Some(Input::Data { value: other.clone() }),
+    }
+}
+
+/// Extraction steps; `node` is the list (or the one step) that they were read from.
+pub(super) fn extract(desk: &mut Desk, steps: &[ExtractSpec], node: Option<&Node>) -> Option<Vec<Extract>> {
+    let mut whole = true;
+    let mut out = Vec::new();
+    for (i, step) in steps.iter().enumerate() {
+        let at = node.map(|n| if n.as_seq().is_some() { n.locate(&format!("/{i}")) } else { n.span });
+        match one_step(step) {
+            Ok(step) => out.push(step),
+            Err((code, message)) => {
+                whole = false;
+                desk.push(match at {
+                    Some(at) => Problem::error(code, at, message),
+                    None => Problem::general(code, message),
+                });
+            }
+        }
+    }
+    whole.then_some(out)
+}
+
+fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
+    Ok(match step {
+        ExtractSpec::Word(ExtractWord::Trim) => Extract::Trim,
+        ExtractSpec::Word(ExtractWord::Code) => Extract::CodeBlock { language: None, which: Which::Last },
+        ExtractSpec::Word(ExtractWord::Json) => Extract::Json { mode: JsonMode::Any },
+        ExtractSpec::Step(ExtractStep::Code(c)) => {
+            Extract::CodeBlock { language: c.language.clone(), which: c.which }
+        }
+        ExtractSpec::Step(ExtractStep::Json(mode)) => Extract::Json { mode: *mode },
+        ExtractSpec::Step(ExtractStep::JsonPath(path)) => {
+            serde_json_path::JsonPath::parse(path)
+                .map_err(|e| (Code::BadJsonPath, format!("`{path}` is not a JSON path (RFC 9535): {e}")))?;
+            Extract::JsonPath { path: path.clone() }
+        }
+        ExtractSpec::Step(ExtractStep::AfterLast(marker)) => Extract::AfterLast { marker: marker.clone() },
+        ExtractSpec::Step(ExtractStep::Regex(r)) => {
+            let flags = regex_flags(&r.flags);
+            let pattern = Pattern::compile(&r.pattern, flags)
+                .map_err(|e| (Code::BadRegex, format!("not a regular expression: {e}")))?;
+            let usual = if pattern.group_count() > 0 { "1" } else { "0" };
+            let group = r.group.clone().unwrap_or_else(|| usual.to_owned());
+            if !pattern.has_group(&group) {
+                return Err((Code::BadCaptureGroup, format!("the pattern has no group `{group}`")));
+            }
+            Extract::Regex { pattern: r.pattern.clone(), flags, group, which: r.which }
+        }
+    })
+}
+
+/// SHA-256 over what the target is given: the input, the content of an input file, and the target itself.
+pub(super) fn input_hash(input: &Input, target: Option<&Target>) -> String {
+    let content = match input {
+        Input::File { path, .. } => file_hash(path),
+        _ => None,
+    };
+    hash(&json!({ "input": input, "content": content, "target": target }))
+}
+
+/// SHA-256 over grading and extraction.
+pub(super) fn grading_hash(grading: &Grading, extract: &[Extract], max_latency_ms: Option<f64>) -> String {
+    hash(&json!({ "grading": grading, "extract": extract, "max_latency_ms": max_latency_ms }))
+}
+
+/// Objects of `serde_json` are sorted by key, so equal values have equal texts.
+fn hash(value: &Value) -> String {
+    hex(&Sha256::digest(value.to_string().as_bytes()))
+}
+
+fn file_hash(path: &std::path::Path) -> Option<String> {
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer).ok()? {
+            0 => return Some(hex(&digest.finalize())),
+            n => digest.update(buffer.get(..n)?),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

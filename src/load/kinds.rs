@@ -1,0 +1,108 @@
+//! What a file is, told from its keys; and the places in it where definitions and cases stand.
+
+use super::tree::{Node, NodeValue};
+use crate::spec::{EvalShape, SchemaKind, ShapeName};
+
+/// Top-level keys by which files that are not evals are known, the surest first.
+const SIGNS: [(&str, SchemaKind); 12] = [
+    ("eval_suite", SchemaKind::Suite),
+    ("eval_trigger", SchemaKind::Trigger),
+    ("phase", SchemaKind::Phase),
+    ("phases", SchemaKind::Phase),
+    ("eval_id", SchemaKind::Baseline),
+    ("graders", SchemaKind::Graders),
+    ("rubrics", SchemaKind::Graders),
+    ("defaults", SchemaKind::Graders),
+    ("presets", SchemaKind::Thresholds),
+    ("thresholds", SchemaKind::Thresholds),
+    ("completion", SchemaKind::Recorded),
+    ("solution", SchemaKind::Recorded),
+];
+
+/// Keys that only evals have at their top; they win over [`SIGNS`], since an eval file may hold `graders:` too.
+const EVAL_SIGNS: [&str; 9] = [
+    "capability_eval",
+    "regression_eval",
+    "metadata",
+    "test_cases",
+    "dataset",
+    "baseline",
+    "test_case",
+    "current",
+    "input",
+];
+
+/// The kind of a document; `None` when it has none of the known shapes.
+pub(super) fn detect(node: &Node) -> Option<SchemaKind> {
+    match &node.value {
+        NodeValue::Seq(_) => Some(SchemaKind::Eval),
+        NodeValue::Map(_) if node.get("eval_suite").is_some() => Some(SchemaKind::Suite),
+        NodeValue::Map(_) if EVAL_SIGNS.iter().any(|key| node.get(key).is_some()) => Some(SchemaKind::Eval),
+        NodeValue::Map(_) => SIGNS
+            .iter()
+            .find(|(key, _)| node.get(key).is_some())
+            .map(|(_, kind)| *kind)
+            .or_else(|| node.get("id").map(|_| SchemaKind::Eval)),
+        _ => None,
+    }
+}
+
+/// The keys that [`detect`] looks for, for a hint.
+pub(super) fn known_keys() -> impl Iterator<Item = &'static str> {
+    SIGNS.iter().map(|(key, _)| *key).take(10).chain(EVAL_SIGNS)
+}
+
+/// A part of an eval document that becomes one eval.
+#[derive(Debug)]
+pub(super) enum Part<'a> {
+    Capability(&'a mut Node),
+    Regression(&'a mut Node),
+    File(&'a mut Node),
+    Document(&'a mut Node),
+}
+
+/// The parts of an eval document (or of an inline eval of a suite), in order.
+pub(super) fn parts(node: &mut Node) -> Vec<Part<'_>> {
+    let is_list = node.as_seq().is_some();
+    if !is_list && node.as_map().is_none() {
+        return Vec::new();
+    }
+    match EvalShape::name_of(is_list, |key| node.get(key).is_some()) {
+        ShapeName::List => match &mut node.value {
+            NodeValue::Seq(items) => items.iter_mut().filter_map(definition).collect(),
+            _ => Vec::new(),
+        },
+        ShapeName::Single => definition(node).into_iter().collect(),
+        ShapeName::Capability => under(node, "capability_eval").into_iter().map(Part::Capability).collect(),
+        ShapeName::Regression => under(node, "regression_eval").into_iter().map(Part::Regression).collect(),
+        ShapeName::File => vec![Part::File(node)],
+        ShapeName::Document => vec![Part::Document(node)],
+    }
+}
+
+fn definition(node: &mut Node) -> Option<Part<'_>> {
+    node.as_map()?;
+    let regression = ["baseline", "current", "test_case", "comparison"].iter().any(|k| node.get(k).is_some());
+    Some(if regression { Part::Regression(node) } else { Part::Capability(node) })
+}
+
+/// One definition or a list of them under a key.
+fn under<'a>(node: &'a mut Node, key: &str) -> Vec<&'a mut Node> {
+    match node.get_mut(key) {
+        Some(Node { value: NodeValue::Seq(items), .. }) => {
+            items.iter_mut().filter(|item| item.as_map().is_some()).collect()
+        }
+        Some(one) if one.as_map().is_some() => vec![one],
+        _ => Vec::new(),
+    }
+}
+
+/// The evals that stand inline in a suite's document.
+pub(super) fn inline_evals(suite: &mut Node) -> Vec<&mut Node> {
+    match suite.get_mut("eval_suite").and_then(|s| s.get_mut("evals")) {
+        Some(Node { value: NodeValue::Seq(items), .. }) => {
+            items.iter_mut().filter(|item| item.get("$ref").is_none()).collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,199 @@
+//! `$ref`s and other paths that files name: resolving, globs, and the fence around the project.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::problem::{Code, Problem, did_you_mean};
+use super::source::Span;
+
+/// Files that one glob may look at.
+const MAX_WALK: usize = 200_000;
+
+/// The folders that files may name paths in, with symbolic links resolved.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fence {
+    folders: Vec<PathBuf>,
+}
+
+impl Fence {
+    pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Fence {
+        let folders =
+            folders.into_iter().map(|f| f.canonicalize().unwrap_or_else(|_| f.to_owned())).collect();
+        Fence { folders }
+    }
+
+    fn holds(&self, real: &Path) -> bool {
+        self.folders.is_empty() || self.folders.iter().any(|f| real.starts_with(f))
+    }
+}
+
+/// A `$ref` taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reference {
+    /// Files in a fixed order; more than one only of a glob.
+    pub files: Vec<PathBuf>,
+    /// The eval id after `#`.
+    pub fragment: Option<String>,
+    pub is_glob: bool,
+}
+
+/// `path`, `glob` or `path#id`, relative to `dir`.
+pub(super) fn resolve(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result<Reference, Problem> {
+    if text.trim().is_empty() {
+        return Err(Problem::error(Code::BadPath, at, "the path is empty"));
+    }
+    let (path, fragment) = split_fragment(dir, text);
+    if is_glob(path) && !dir.join(path).is_file() {
+        let files = expand(dir, path, fence, at)?;
+        return Ok(Reference { files, fragment, is_glob: true });
+    }
+    let file = existing_file(dir, path, fence, at)?;
+    Ok(Reference { files: vec![file], fragment, is_glob: false })
+}
+
+/// A file that must exist inside the fence: its absolute path, without `.` and `..`.
+pub(super) fn existing_file(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result<PathBuf, Problem> {
+    if text.trim().is_empty() || text.contains('\0') {
+        return Err(Problem::error(Code::BadPath, at, "the path is empty or holds a NUL"));
+    }
+    let path = lexical(&dir.join(text));
+    let Ok(real) = path.canonicalize() else {
+        // Of a path that is not there only the words tell whether it would lie outside.
+        return Err(if fence.holds(&path) || nearest_real(&path).is_some_and(|r| fence.holds(&r)) {
+            missing(&path, text, at)
+        } else {
+            escaping(text, at)
+        });
+    };
+    if !fence.holds(&real) {
+        return Err(escaping(text, at));
+    }
+    if real.is_dir() {
+        let message = format!("`{text}` is a folder, not a file");
+        let hint = format!("name the files in it: `{}/*.yaml`", text.trim_end_matches('/'));
+        return Err(Problem::error(Code::BadPath, at, message).hint(hint));
+    }
+    Ok(path)
+}
+
+/// The real path of the deepest ancestor that exists.
+fn nearest_real(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(|a| a.canonicalize().ok())
+}
+
+fn missing(path: &Path, text: &str, at: Span) -> Problem {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let siblings: Vec<String> = path
+        .parent()
+        .and_then(|dir| dir.read_dir().ok())
+        .map(|entries| entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    let near = did_you_mean(&name, siblings.iter().map(String::as_str));
+    let hint = near.map(|near| {
+        let folder = text.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        format!("did you mean `{folder}{near}`?")
+    });
+    Problem::error(Code::MissingRef, at, format!("there is no file `{text}`"))
+        .maybe_hint(hint.or_else(|| Some("paths are relative to the file that names them".to_owned())))
+}
+
+fn escaping(text: &str, at: Span) -> Problem {
+    Problem::error(Code::EscapingRef, at, format!("`{text}` leads out of the project"))
+        .hint("list the folder under `allow_paths:` in the suite if that is meant")
+}
+
+/// Cuts `path#id`; a `#` that belongs to an existing file's name stays.
+fn split_fragment<'a>(dir: &Path, text: &'a str) -> (&'a str, Option<String>) {
+    if !text.contains('#') || dir.join(text).is_file() {
+        return (text, None);
+    }
+    let cuts = || text.match_indices('#').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    let cut = cuts().find(|(path, _)| dir.join(path).is_file()).or_else(|| cuts().next());
+    cut.map_or((text, None), |(path, id)| (path, Some(id.to_owned())))
+}
+
+pub(super) fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+/// A glob in which `*` stays within one folder and `**` crosses folders.
+pub(super) fn path_glob(pattern: &str) -> Result<GlobMatcher, String> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
+    glob.map(|g| g.compile_matcher()).map_err(|e| e.kind().to_string())
+}
+
+/// The files that a glob matches, sorted.
+pub(super) fn expand(dir: &Path, pattern: &str, fence: &Fence, at: Span) -> Result<Vec<PathBuf>, Problem> {
+    let mut base = dir.to_path_buf();
+    let mut rest: Vec<&str> = pattern.split('/').collect();
+    if pattern.starts_with('/') {
+        base = PathBuf::from("/");
+    }
+    while rest.len() > 1 && rest.first().is_some_and(|part| !is_glob(part)) {
+        base.push(rest.remove(0));
+    }
+    let base = lexical(&base);
+    let matcher = path_glob(&rest.join("/")).map_err(|reason| {
+        Problem::error(Code::BadGlob, at, format!("`{pattern}` is not a glob: {reason}"))
+    })?;
+    if nearest_real(&base).is_some_and(|real| !fence.holds(&real)) {
+        return Err(escaping(pattern, at));
+    }
+    let mut found = BTreeSet::new();
+    let mut looked = 0;
+    walk(&base, &base, &matcher, &mut found, &mut looked);
+    if looked >= MAX_WALK {
+        let message = format!("`{pattern}` searches more than {MAX_WALK} files");
+        return Err(Problem::error(Code::BadGlob, at, message).hint("begin the glob with a narrower folder"));
+    }
+    let inside: Vec<PathBuf> =
+        found.into_iter().filter(|f| f.canonicalize().is_ok_and(|real| fence.holds(&real))).collect();
+    if inside.is_empty() {
+        return Err(Problem::error(Code::EmptyGlob, at, format!("`{pattern}` matches no file"))
+            .hint("paths are relative to the file that names them; `**` crosses folders"));
+    }
+    Ok(inside)
+}
+
+fn walk(base: &Path, dir: &Path, matcher: &GlobMatcher, found: &mut BTreeSet<PathBuf>, looked: &mut usize) {
+    let Ok(entries) = dir.read_dir() else { return };
+    for entry in entries.flatten() {
+        *looked += 1;
+        if *looked >= MAX_WALK {
+            return;
+        }
+        let path = entry.path();
+        // A linked folder could lead in circles; `file_type` does not follow links.
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            if entry.file_name() != ".git" {
+                walk(base, &path, matcher, found, looked);
+            }
+        } else if path.strip_prefix(base).is_ok_and(|p| matcher.is_match(p)) && path.is_file() {
+            found.insert(path);
+        }
+    }
+}
+
+/// A path without `.` and `..`, by its words alone.
+pub(super) fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !out.pop() {
+                    out.push("..");
+                }
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The nearest ancestor of a folder (itself included) with a `.git`, else the folder.
+pub(super) fn project_root(dir: &Path) -> PathBuf {
+    dir.ancestors().find(|a| a.join(".git").exists()).unwrap_or(dir).to_path_buf()
+}

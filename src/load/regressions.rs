@@ -1,0 +1,187 @@
+//! Regressions: the baseline, how it is compared, and the grader that this makes.
+
+use serde_json::Value;
+
+use super::graders::{self, Written, check_matchers, from_comparison};
+use super::problem::{Code, Problem};
+use super::refs::lexical;
+use super::scope::Desk;
+use super::source::Span;
+use super::tree::Node;
+use crate::model::{CodeGrader, Combine, Grader, GraderKind, Grading, Structural};
+use crate::spec::{
+    BaselineFile, BaselineSpec, CodeConfig, ComparisonSpec, ComparisonType, CurrentSpec, GraderSpec, NameOr,
+};
+
+/// The known-good output: written beside the eval, else in the suite's folder of baselines.
+pub(super) fn baseline(
+    desk: &mut Desk,
+    id: &str,
+    written: Option<&BaselineSpec>,
+    node: &Node,
+) -> Option<Value> {
+    if let Some(output) = written.and_then(|b| b.output.clone()) {
+        if let Some(node) = node.at_pointer("/baseline/output") {
+            check_matchers(desk, node);
+        }
+        return Some(output);
+    }
+    let path = lexical(&desk.suite.baselines.join(format!("{}.json", file_name(id))));
+    let text = std::fs::read_to_string(&path).ok()?;
+    match serde_json::from_str::<BaselineFile>(&text) {
+        Ok(file) if file.eval_id == id => Some(file.output),
+        Ok(file) => {
+            let message = format!("{} is the baseline of `{}`, not of `{id}`", path.display(), file.eval_id);
+            desk.push(Problem::error(Code::BadShape, node.locate("/id"), message));
+            None
+        }
+        Err(error) => {
+            let message = format!("the baseline {} cannot be read: {error}", path.display());
+            desk.push(Problem::error(Code::BadShape, node.locate("/id"), message));
+            None
+        }
+    }
+}
+
+/// An id as a file name: what is not a plain character is written as `%` and two hexadecimal digits.
+pub(super) fn file_name(id: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    let mut name = String::new();
+    for (i, byte) in id.bytes().enumerate() {
+        if plain(byte) && !(i == 0 && byte == b'.') {
+            name.push(char::from(byte));
+        } else {
+            name.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    name
+}
+
+/// The comparison, which may stand in the definition or under `current:`; both is an error.
+pub(super) fn comparison<'a>(
+    desk: &mut Desk,
+    own: Option<&'a ComparisonSpec>,
+    current: &'a CurrentSpec,
+    node: &Node,
+) -> Option<(&'a ComparisonSpec, Span)> {
+    match (own, current.comparison.as_ref()) {
+        (Some(own), Some(_)) => {
+            let at = node.key_span("/current/comparison");
+            desk.push(
+                Problem::error(Code::BothSpellings, at, "`comparison` is given twice")
+                    .related(node.key_span("/comparison"), "the other one"),
+            );
+            Some((own, node.locate("/comparison")))
+        }
+        (Some(own), None) => Some((own, node.locate("/comparison"))),
+        (None, Some(inner)) => Some((inner, node.locate("/current/comparison"))),
+        (None, None) => None,
+    }
+}
+
+/// The grading of a regression from its comparison and its graders.
+pub(super) fn grading(
+    desk: &mut Desk,
+    mut written: Written,
+    comparison: Option<(&ComparisonSpec, Span)>,
+    baseline: Option<&Value>,
+    at: Span,
+) -> Option<Grading> {
+    let needs_baseline = written.is_empty() || comparison.is_some();
+    let Some(known) = baseline else {
+        if needs_baseline {
+            let message = "there is no baseline to compare with";
+            let hint = "write `baseline: {output: ...}`, or capture one";
+            desk.push_lenient(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
+            return desk.suite.lenient.then(without_baseline);
+        }
+        return graders::resolve(desk, &written, None, None, at);
+    };
+    let Some((comparison, comparison_at)) = comparison else {
+        if written.is_empty() && desk.suite.grader_type.is_none() {
+            let usual = ComparisonSpec {
+                kind: ComparisonType::Structural,
+                tolerance: None,
+                ignore_fields: Vec::new(),
+                ignore_values: Vec::new(),
+                require_keys: Vec::new(),
+                options: None,
+            };
+            return from_comparison(desk, &usual, known, at).map(|g| alone(g, true));
+        }
+        return graders::resolve(desk, &written, None, baseline, at);
+    };
+    if written.is_empty() {
+        if desk.suite.grader_type.is_some_and(|t| t != crate::model::GraderType::Code) {
+            return graders::resolve(desk, &written, None, baseline, at);
+        }
+        if comparison.kind == ComparisonType::Semantic {
+            return Some(judged(comparison, known));
+        }
+        return from_comparison(desk, comparison, known, comparison_at).map(|g| alone(g, true));
+    }
+    merge(desk, &mut written, comparison, comparison_at)?;
+    graders::resolve(desk, &written, None, baseline, at)
+}
+
+/// Puts a comparison's settings into the graders beside it, which must mean the same.
+fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at: Span) -> Option<()> {
+    for (grader, node) in &mut written.graders {
+        let NameOr::Inline(spec) = grader else { continue };
+        match (comparison.kind, spec) {
+            (ComparisonType::Structural | ComparisonType::Exact, GraderSpec::Code(code)) => {
+                match &mut code.config {
+                    CodeConfig::StructuralMatch(s) => *s = graders::merged(comparison, s),
+                    CodeConfig::ExactMatch(_) if comparison.kind == ComparisonType::Exact => {}
+                    _ => return conflict(desk, at, node.span),
+                }
+            }
+            (ComparisonType::Numeric, GraderSpec::Code(code)) => match &mut code.config {
+                CodeConfig::StructuralMatch(s) => *s = graders::merged(comparison, s),
+                CodeConfig::Numeric(_) => {}
+                _ => return conflict(desk, at, node.span),
+            },
+            (ComparisonType::Semantic, GraderSpec::Code(_)) => return conflict(desk, at, node.span),
+            (_, GraderSpec::Model(_) | GraderSpec::Human(_)) => {}
+        }
+    }
+    Some(())
+}
+
+fn conflict(desk: &mut Desk, at: Span, other: Span) -> Option<()> {
+    let message = "`comparison` and `grader` say two different ways to compare";
+    desk.push(
+        Problem::error(Code::GraderConflict, at, message)
+            .hint("keep one of them")
+            .related(other, "the grader"),
+    );
+    None
+}
+
+fn alone(grader: CodeGrader, inferred: bool) -> Grading {
+    let kind = GraderKind::Code(grader);
+    let grader = Grader { name: None, weight: 1.0, negate: false, inferred, kind };
+    Grading { graders: vec![grader], combine: Combine::All }
+}
+
+fn judged(comparison: &ComparisonSpec, baseline: &Value) -> Grading {
+    let config = serde_json::json!({ "comparison": graders::without_nulls(
+        serde_json::to_value(comparison).unwrap_or_default()) });
+    let kind = GraderKind::Model { config, expected: Some(baseline.clone()) };
+    let grader = Grader { name: None, weight: 1.0, negate: false, inferred: true, kind };
+    Grading { graders: vec![grader], combine: Combine::All }
+}
+
+/// What `list` shows of a regression without a baseline; a run never gets here. No output equals it.
+fn without_baseline() -> Grading {
+    let never = Structural {
+        expected: serde_json::json!({ "no baseline": true }),
+        allow_additional_fields: false,
+        allow_field_reordering: false,
+        ignore_fields: Vec::new(),
+        ignore_values: Vec::new(),
+        require_keys: Vec::new(),
+        tolerance: std::collections::BTreeMap::new(),
+    };
+    alone(CodeGrader::StructuralMatch(never), true)
+}

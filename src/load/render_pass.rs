@@ -1,0 +1,138 @@
+//! Which texts of an eval are templates: what is given to targets and judges, and what is expected of them.
+//!
+//! Not the known-good outputs of regressions, nor structures (there `{{any_uuid}}` is a matcher), nor test code and the
+//! values of function calls, in which braces are data; nor the `case:` of a dataset, which each row fills.
+
+use minijinja::Value as Jinja;
+
+use super::kinds::{Part, parts};
+use super::problem::Problems;
+use super::source::Sources;
+use super::template::{Engine, has_template, is_template, to_jinja};
+use super::tree::{Node, NodeValue};
+
+/// What a command may name that is only known when it runs.
+const AT_RUN: &str = "input_file";
+const AT_RUN_PLACEHOLDER: &str = "{{ input_file }}";
+/// Names that a skill's command line is filled with when it runs.
+const OF_SKILLS: [&str; 4] = ["skill_name", "parameters", "prompt", "input_file"];
+
+pub(super) struct RenderPass<'a> {
+    pub engine: &'a Engine<'a>,
+    pub sources: &'a Sources,
+    pub problems: &'a mut Problems,
+}
+
+impl RenderPass<'_> {
+    /// Every part of an eval document.
+    pub fn evals(&mut self, document: &mut Node) {
+        for part in parts(document) {
+            match part {
+                Part::Capability(case) => self.case(case),
+                Part::Regression(node) | Part::Document(node) => self.regression(node),
+                Part::File(node) => {
+                    self.graders(node);
+                    if let Some(Node { value: NodeValue::Seq(cases), .. }) = node.get_mut("test_cases") {
+                        cases.iter_mut().for_each(|case| self.case(case));
+                    }
+                }
+            }
+        }
+    }
+
+    fn text(&mut self, node: &mut Node, extra: &[(&str, Jinja)]) {
+        self.engine.render(node, extra, self.sources, self.problems);
+    }
+
+    fn case(&mut self, case: &mut Node) {
+        if let Some(input) = case.get_mut("input") {
+            self.input(input);
+        }
+        if let Some(expected) = case.get_mut("expected") {
+            let kind = expected.get("type").and_then(Node::as_text);
+            if !matches!(kind, Some("structural" | "functional")) {
+                self.text(expected, &[]);
+            }
+        }
+        self.graders(case);
+    }
+
+    /// The context is filled first, the rest may read it.
+    fn input(&mut self, input: &mut Node) {
+        if !has_template(input) {
+            return;
+        }
+        if input.as_map().is_none() {
+            return self.text(input, &[]);
+        }
+        let mut extra = Vec::new();
+        if let Some(context) = input.get_mut("context") {
+            self.text(context, &[]);
+            extra.push(("context", to_jinja(&context.to_json())));
+        }
+        if let NodeValue::Map(entries) = &mut input.value {
+            for (_, value) in entries.iter_mut().filter(|(key, _)| &*key.name != "context") {
+                self.text(value, &extra);
+            }
+        }
+    }
+
+    fn regression(&mut self, node: &mut Node) {
+        if let Some(current) = node.get_mut("current") {
+            if let Some(input) = current.get_mut("input") {
+                self.input(input);
+            }
+            if let Some(execution) = current.get_mut("execution") {
+                self.target(execution);
+            }
+        }
+        self.graders(node);
+    }
+
+    /// Judges' addresses and the commands of the author's own graders.
+    fn graders(&mut self, case: &mut Node) {
+        if let Some(grader) = case.get_mut("grader") {
+            self.grader(grader);
+        }
+        if let Some(Node { value: NodeValue::Seq(items), .. }) = case.get_mut("graders") {
+            items.iter_mut().for_each(|grader| self.grader(grader));
+        }
+    }
+
+    pub fn grader(&mut self, grader: &mut Node) {
+        let Some(config) = grader.get_mut("config") else { return };
+        for key in ["base_url", "model"] {
+            if let Some(node) = config.get_mut(key) {
+                self.text(node, &[]);
+            }
+        }
+        if let Some(command) = config.get_mut("command") {
+            self.text(command, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]);
+        }
+    }
+
+    /// A target: all of its texts, except what is only known when it runs.
+    pub fn target(&mut self, target: &mut Node) {
+        let skill = target.get("type").and_then(Node::as_text) == Some("skill");
+        let NodeValue::Map(entries) = &mut target.value else { return };
+        for (key, value) in entries {
+            match &*key.name {
+                "command" if skill => self.skill_command(value),
+                "command" => self.text(value, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]),
+                _ => self.text(value, &[]),
+            }
+        }
+    }
+
+    fn skill_command(&mut self, command: &mut Node) {
+        let NodeValue::Seq(parts) = &mut command.value else { return };
+        for part in parts {
+            let Some(text) = part.as_text().filter(|t| is_template(t)).map(str::to_owned) else { continue };
+            if OF_SKILLS.iter().any(|name| text.contains(name)) {
+                self.engine.check(&text, part.span, &OF_SKILLS, self.sources, self.problems);
+            } else {
+                self.text(part, &[]);
+            }
+        }
+    }
+}

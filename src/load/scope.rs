@@ -1,0 +1,86 @@
+//! What a suite gives to its evals: named graders, defaults, folders, and what the command line overrides.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::problem::{Problem, Problems};
+use super::refs::Fence;
+use super::source::{Sources, Span};
+use super::template::Scope;
+use super::tree::Node;
+use crate::model::{GraderType, Target};
+use crate::spec::GraderSpec;
+
+/// Seconds for one call of a target when nobody says.
+pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A grader under `graders:`, with its place.
+#[derive(Debug, Clone)]
+pub(super) struct NamedGrader {
+    pub spec: GraderSpec,
+    pub node: Node,
+}
+
+/// Named graders, the default of each type, and rubrics.
+#[derive(Debug, Clone, Default)]
+pub(super) struct GraderShelf {
+    pub graders: BTreeMap<String, NamedGrader>,
+    pub defaults: BTreeMap<GraderType, String>,
+    pub rubrics: BTreeMap<String, String>,
+    /// True when a suite may still define more.
+    pub open: bool,
+}
+
+/// The suite as its evals see it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SuiteScope {
+    pub templates: Scope,
+    pub shelf: GraderShelf,
+    /// Where commands run. Absolute.
+    pub dir: PathBuf,
+    pub baselines: PathBuf,
+    pub fence: Fence,
+    /// The command line's, which wins over everything.
+    pub timeout: Option<Duration>,
+    pub suite_timeout: Option<Duration>,
+    pub samples: Option<u32>,
+    pub suite_samples: Option<u32>,
+    pub grader_type: Option<GraderType>,
+    pub allow_unsandboxed: bool,
+    /// Where programs are looked for.
+    pub search_path: Option<String>,
+    /// True when a lack that a run would mind only warns.
+    pub lenient: bool,
+    /// The suite's target, which is part of what an input's hash covers.
+    pub target: Option<Target>,
+}
+
+/// The texts, the problems and the suite, as everything that judges a part of a file needs them.
+pub(super) struct Desk<'a> {
+    pub sources: &'a Sources,
+    pub problems: &'a mut Problems,
+    pub suite: &'a SuiteScope,
+    /// The folder of the file that is being read.
+    pub dir: &'a Path,
+}
+
+impl Desk<'_> {
+    pub fn push(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// An error for a run, a warning when files are only looked at.
+    pub fn push_lenient(&mut self, problem: Problem) {
+        self.problems.push(problem.maybe_warning(self.suite.lenient));
+    }
+
+    pub fn place(&self, span: Span) -> String {
+        self.sources.place(span)
+    }
+}
+
+/// Seconds that passed the schema's range as a duration; nonsense is a day.
+pub(super) fn seconds(value: f64) -> Duration {
+    Duration::try_from_secs_f64(value).unwrap_or(Duration::from_secs(86_400))
+}

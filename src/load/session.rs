@@ -1,0 +1,119 @@
+//! What is shared while one suite (or one list of files) is loaded: texts, problems, compiled schemas.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use serde::de::DeserializeOwned;
+
+use super::problem::{Code, Problem, Problems, Severity};
+use super::refs::Fence;
+use super::request::Purpose;
+use super::schema::Validator;
+use super::source::{FileId, Sources, Span};
+use super::tree::{self, Node, NodeValue};
+use crate::spec::{CaseSpec, SchemaKind, canonical, schema_of};
+
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub sources: Sources,
+    pub problems: Problems,
+    pub purpose: Purpose,
+    pub cwd: PathBuf,
+    pub fence: Fence,
+}
+
+impl Session {
+    /// Reads and parses a file; what is wrong is noted, at `at` when the file was named by another.
+    pub fn parse(&mut self, path: &Path, at: Option<Span>) -> Option<Node> {
+        let display = self.display(path);
+        let file = match self.sources.read(path, display) {
+            Ok(file) => file,
+            Err(problem) => {
+                let problem = match at {
+                    Some(span) => problem.at(span),
+                    None => problem,
+                };
+                self.problems.push(problem);
+                return None;
+            }
+        };
+        tree::parse(&self.sources, file, &mut self.problems)
+    }
+
+    /// A path as messages show it: relative to where the user stands, when it lies there.
+    pub fn display(&self, path: &Path) -> String {
+        let shown = path.strip_prefix(&self.cwd).ok().filter(|p| !p.as_os_str().is_empty()).unwrap_or(path);
+        shown.display().to_string()
+    }
+
+    /// True when a lack of a target or a variable only warns.
+    pub fn lenient(&self) -> bool {
+        self.purpose != Purpose::Run
+    }
+}
+
+/// The compiled schema of a kind; `None` only by a defect of the program, which a test excludes.
+pub(super) fn validator(kind: SchemaKind) -> Option<&'static Validator> {
+    static ALL: [OnceLock<Option<Validator>>; SchemaKind::ALL.len()] =
+        [const { OnceLock::new() }; SchemaKind::ALL.len()];
+    let at = SchemaKind::ALL.iter().position(|k| *k == kind)?;
+    ALL.get(at)?.get_or_init(|| Validator::new(&canonical(kind)).ok()).as_ref()
+}
+
+/// The compiled schema of one case.
+pub(super) fn case_validator() -> Option<&'static Validator> {
+    static CASE: OnceLock<Option<Validator>> = OnceLock::new();
+    CASE.get_or_init(|| Validator::new(&schema_of::<CaseSpec>()).ok()).as_ref()
+}
+
+/// Where errors of a file stand, to leave out the parts that are known to be broken.
+#[derive(Debug, Default)]
+pub(super) struct Broken {
+    starts: BTreeSet<(FileId, u32)>,
+}
+
+impl Broken {
+    pub fn of(problems: &Problems) -> Broken {
+        let errors = problems.iter().filter(|p| p.severity == Severity::Error);
+        Broken { starts: errors.filter_map(|p| p.span).map(|s| (s.file, s.start)).collect() }
+    }
+
+    /// True when an error stands at or below the node. What came through an anchor lies elsewhere in the file, so
+    /// every place below is looked at.
+    pub fn holds(&self, node: &Node) -> bool {
+        !self.starts.is_empty() && self.holds_below(node)
+    }
+
+    fn holds_below(&self, node: &Node) -> bool {
+        match &node.value {
+            NodeValue::Seq(items) => self.at(node.span) || items.iter().any(|item| self.holds_below(item)),
+            NodeValue::Map(entries) => {
+                self.at(node.span) || entries.iter().any(|(k, v)| self.at(k.span) || self.holds_below(v))
+            }
+            _ => {
+                let from = (node.span.file, node.span.start);
+                let to = (node.span.file, node.span.end.max(node.span.start));
+                self.starts.range(from..=to).next().is_some()
+            }
+        }
+    }
+
+    fn at(&self, span: Span) -> bool {
+        self.starts.contains(&(span.file, span.start))
+    }
+}
+
+/// A part of a file as one of our types; `None` when it is broken, which is then in `problems`.
+pub(super) fn read<T: DeserializeOwned>(node: &Node, broken: &Broken, problems: &mut Problems) -> Option<T> {
+    if broken.holds(node) {
+        return None;
+    }
+    match serde_json::from_value(node.to_json()) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            problems.push(Problem::error(Code::BadShape, node.span, error.to_string()));
+            None
+        }
+    }
+}

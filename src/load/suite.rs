@@ -1,0 +1,776 @@
+//! A suite to a plan: its files are read, each once, its evals gathered, its settings resolved against the command line.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::evals::{Built, build};
+use super::infer::{infer_evals, infer_named};
+use super::kinds::{detect, inline_evals, known_keys};
+use super::problem::{Code, Problem, Problems, Severity};
+use super::refs::{self, Fence, lexical, project_root};
+use super::render_pass::RenderPass;
+use super::request::{Counts, LoadRequest, Loaded};
+use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope, seconds};
+use super::select::select;
+use super::session::{Broken, Session, read, validator};
+use super::source::Span;
+use super::targets::{self, Targets};
+use super::template::{Engine, Scope};
+use super::thresholds::{self, Demand, WrittenSet};
+use super::tree::{Node, NodeValue};
+use crate::model::{Eval, GateSpec, GraderType, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target};
+use crate::spec::{GradersFile, RefOr, SchemaKind, SuiteSpec, TargetSpec, ThresholdsFile};
+
+/// Values of environment variables shorter than this would redact ordinary words.
+const SHORTEST_SECRET: usize = 6;
+
+/// See [`super::load`].
+pub(super) fn load(request: &LoadRequest) -> Loaded {
+    let mut session = Session { purpose: request.purpose, cwd: request.cwd.clone(), ..Session::default() };
+    let (plan, total, selected) = load_into(request, &mut session);
+    let plan = plan.filter(|_| !session.problems.has_errors());
+    let Session { problems, sources, .. } = session;
+    Loaded { plan, problems, sources, total, selected }
+}
+
+/// Loads a suite among other files: into their texts and problems.
+pub(super) fn load_into(request: &LoadRequest, session: &mut Session) -> (Option<Plan>, Counts, Counts) {
+    let path = lexical(&request.cwd.join(&request.suite));
+    let dir = path.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
+    let root = project_root(&dir);
+    session.fence = Fence::new([root.as_path(), dir.as_path()]);
+    Loader { request, path, dir, root, session, files: HashMap::new() }.run()
+}
+
+struct Loader<'a> {
+    request: &'a LoadRequest,
+    path: PathBuf,
+    dir: PathBuf,
+    root: PathBuf,
+    session: &'a mut Session,
+    /// Eval files that were read, by path.
+    files: HashMap<PathBuf, Vec<Built>>,
+}
+
+/// What a suite's document says, apart from its evals.
+struct Head {
+    spec: Option<SuiteSpec>,
+    node: Node,
+    evals: Vec<Node>,
+}
+
+/// An eval and the `$ref` that brought it in.
+struct Gathered {
+    built: Built,
+    by: Span,
+}
+
+impl Loader<'_> {
+    fn run(&mut self) -> (Option<Plan>, Counts, Counts) {
+        let nothing = (None, Counts::default(), Counts::default());
+        let path = self.path.clone();
+        let Some(mut node) = self.session.parse(&path, None) else { return nothing };
+        match detect(&node) {
+            Some(SchemaKind::Suite) => {
+                let head = self.suite_head(&mut node);
+                self.finish(head)
+            }
+            Some(SchemaKind::Eval) => self.eval_as_suite(node),
+            other => {
+                let message = match other {
+                    Some(kind) => format!("this is a file of kind `{}`, not a suite", kind.name()),
+                    None => "this is neither a suite nor an eval".to_owned(),
+                };
+                let hint =
+                    format!("a suite begins with `eval_suite:`; known keys are {}", join(known_keys()));
+                self.session
+                    .problems
+                    .push(Problem::error(Code::UnknownShape, node.span.at_start(), message).hint(hint));
+                nothing
+            }
+        }
+    }
+
+    /// Prepares and checks the suite's document; its evals are kept apart.
+    fn suite_head(&mut self, node: &mut Node) -> Head {
+        let Session { sources, problems, .. } = &mut *self.session;
+        for eval in inline_evals(node) {
+            infer_evals(eval, problems);
+        }
+        if let Some(graders) = node.get_mut("eval_suite").and_then(|s| s.get_mut("graders")) {
+            infer_named(graders, problems);
+        }
+        let validator = validator(SchemaKind::Suite);
+        if let Some(validator) = validator {
+            validator.normalise(sources, node, problems);
+        }
+        let scope = self.templates(node);
+        let Session { sources, problems, .. } = &mut *self.session;
+        {
+            let engine = Engine::new(&scope);
+            let mut pass = RenderPass { engine: &engine, sources, problems };
+            for eval in inline_evals(node) {
+                pass.evals(eval);
+            }
+            if let Some(suite) = node.get_mut("eval_suite") {
+                if let Some(target) = suite.get_mut("target") {
+                    pass.target(target);
+                }
+                if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
+                    entries.iter_mut().for_each(|(_, target)| pass.target(target));
+                }
+                render_named(&mut pass, suite.get_mut("graders"));
+            }
+        }
+        if let Some(validator) = validator {
+            validator.validate(node, problems);
+        }
+        let broken = Broken::of(problems);
+        let mut head = node.get("eval_suite").cloned().unwrap_or_else(|| node.clone());
+        let mut evals = Vec::new();
+        if let NodeValue::Map(entries) = &mut head.value {
+            for (key, value) in entries.iter_mut().filter(|(key, _)| &*key.name == "evals") {
+                let empty = NodeValue::Seq(Vec::new());
+                if let NodeValue::Seq(items) = std::mem::replace(&mut value.value, empty) {
+                    evals = items;
+                }
+                // The span must not reach over the evals, whose faults are their own.
+                value.span = key.span.at_start();
+            }
+        }
+        Head { spec: read(&head, &broken, problems), node: head, evals }
+    }
+
+    /// The variables of the suite and the command line, and the environment that the suite lists.
+    fn templates(&mut self, node: &Node) -> Scope {
+        let suite = node.get("eval_suite");
+        let entries = suite.and_then(|s| s.get("vars")).and_then(Node::as_map).unwrap_or(&[]);
+        let mut vars: BTreeMap<String, Value> =
+            entries.iter().map(|(key, value)| (key.name.to_string(), value.to_json())).collect();
+        for (name, text) in &self.request.overrides.vars {
+            let value = like(vars.get(name), text);
+            vars.insert(name.clone(), value);
+        }
+        let listed = suite.and_then(|s| s.get("env")).and_then(Node::as_seq).unwrap_or(&[]);
+        let env_listed: BTreeSet<String> =
+            listed.iter().filter_map(Node::as_text).map(str::to_owned).collect();
+        let env = env_listed
+            .iter()
+            .filter_map(|name| self.request.env.get(name).map(|value| (name.clone(), value.clone())))
+            .collect();
+        Scope { vars, env, env_listed, open: false }
+    }
+
+    /// An eval file given in place of a suite.
+    fn eval_as_suite(&mut self, node: Node) -> (Option<Plan>, Counts, Counts) {
+        let mut scope = self.base_scope(None);
+        scope.templates = self.templates(&node);
+        let lenient = self.session.lenient();
+        scope.templates.open = lenient;
+        scope.shelf.open = lenient;
+        let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+        let at = node.span.at_start();
+        let (target_name, target) = {
+            let Session { sources, problems, .. } = &mut *self.session;
+            let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
+            let choice = choice(self.request);
+            targets::choose(&mut desk, &Targets::new(), choice, at).unwrap_or_default()
+        };
+        scope.target = target.clone();
+        let built = self.eval_document(node, &scope, &self.dir.clone());
+        let gathered = built.into_iter().map(|built| Gathered { built, by: at }).collect();
+        let evals = self.unique(gathered);
+        let name = match evals.as_slice() {
+            [only] => only.info.name.clone(),
+            _ => name,
+        };
+        let sources = thresholds::Sources {
+            chosen: self.request.overrides.preset.as_deref(),
+            overrides: &self.request.overrides.thresholds,
+            ..thresholds::Sources::default()
+        };
+        let demands = thresholds::resolve(&sources, &mut self.session.problems);
+        let parts = Parts {
+            info: (name, None, None),
+            config: crate::spec::SuiteConfig::default(),
+            reporting: crate::spec::ReportingSpec::default(),
+            max_regressions: None,
+            demands,
+            evals,
+            target_name,
+            target,
+            scope,
+        };
+        self.plan(parts)
+    }
+
+    fn base_scope(&self, spec: Option<&SuiteSpec>) -> SuiteScope {
+        let overrides = &self.request.overrides;
+        let config = spec.map(|s| s.config.clone()).unwrap_or_default();
+        let baselines = match spec.and_then(|s| s.baselines.as_ref()) {
+            Some(folder) => lexical(&self.dir.join(folder)),
+            None => self.root.join("baselines"),
+        };
+        SuiteScope {
+            dir: self.dir.clone(),
+            baselines,
+            fence: self.session.fence.clone(),
+            timeout: overrides.timeout.map(seconds),
+            suite_timeout: config.timeout_seconds.map(seconds),
+            samples: overrides.samples,
+            suite_samples: config.samples,
+            grader_type: overrides.grader_type,
+            allow_unsandboxed: overrides.allow_unsandboxed,
+            search_path: self.request.env.get("PATH").cloned(),
+            lenient: self.session.lenient(),
+            ..SuiteScope::default()
+        }
+    }
+
+    fn finish(&mut self, head: Head) -> (Option<Plan>, Counts, Counts) {
+        let Head { spec, node, evals } = head;
+        if let Some(folders) = spec.as_ref().map(|s| &s.allow_paths) {
+            let allowed: Vec<PathBuf> = folders.iter().map(|f| lexical(&self.dir.join(f))).collect();
+            let all = [self.root.as_path(), self.dir.as_path()].into_iter();
+            self.session.fence = Fence::new(all.chain(allowed.iter().map(PathBuf::as_path)));
+        }
+        let mut scope = self.base_scope(spec.as_ref());
+        let wrapped = wrap(&node);
+        scope.templates = self.templates(&wrapped);
+        scope.shelf = self.graders(spec.as_ref(), &node, &scope);
+        // What a broken head would have defined is not held against its evals.
+        scope.templates.open |= spec.is_none();
+        scope.shelf.open |= spec.is_none();
+        let demands = self.demands(spec.as_ref(), &node);
+        let (target_name, target) = self.target(spec.as_ref(), &node, &scope);
+        scope.target = target.clone();
+        let gathered = self.gather(evals, &scope);
+        let evals = self.unique(gathered);
+        let Some(spec) = spec else {
+            let counts = count(&evals);
+            return (None, counts, counts);
+        };
+        let parts = Parts {
+            info: (spec.name, spec.version, spec.description),
+            config: spec.config,
+            reporting: spec.reporting,
+            max_regressions: spec.max_regressions,
+            demands,
+            evals,
+            target_name,
+            target,
+            scope,
+        };
+        self.check_ks(&parts, &node);
+        self.plan(parts)
+    }
+
+    fn target(
+        &mut self,
+        spec: Option<&SuiteSpec>,
+        node: &Node,
+        scope: &SuiteScope,
+    ) -> (String, Option<Target>) {
+        let Some(spec) = spec else { return (String::new(), None) };
+        let mut all = Targets::new();
+        for (name, target) in &spec.targets {
+            let at = node.get("targets").and_then(|n| n.get(name)).unwrap_or(node);
+            all.insert(name.clone(), (target.clone(), at.clone()));
+        }
+        let Session { sources, problems, .. } = &mut *self.session;
+        let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
+        if let (Some(target), Some(at)) = (&spec.target, node.get("target")) {
+            let name = if all.is_empty() { kind_word(target) } else { "default" };
+            if let Some((_, other)) = all.insert(name.to_owned(), (target.clone(), at.clone())) {
+                desk.push(
+                    Problem::error(
+                        Code::BothSpellings,
+                        node.key_span("/target"),
+                        "`target` and `targets.default` stand side by side",
+                    )
+                    .related(other.span, "the other one"),
+                );
+            }
+        }
+        // Every target is checked, also those that this run does not use.
+        let overridden = self.request.overrides.outputs.is_some();
+        if !overridden && desk.suite.lenient {
+            for (target, at) in all.values() {
+                targets::resolve(&mut desk, target, at, &self.dir);
+            }
+        }
+        let at = node.key_span("/name");
+        targets::choose(&mut desk, &all, choice(self.request), at).unwrap_or_default()
+    }
+
+    /// The named graders: written in the suite, or in the file that it refers to.
+    fn graders(&mut self, spec: Option<&SuiteSpec>, node: &Node, scope: &SuiteScope) -> GraderShelf {
+        let (file, node) = match spec.and_then(|s| s.graders.as_ref()) {
+            None => return GraderShelf::default(),
+            Some(RefOr::Inline(file)) => {
+                (file.clone(), node.get("graders").cloned().unwrap_or_else(|| node.clone()))
+            }
+            Some(RefOr::Ref(path)) => {
+                let at = node.locate("/graders/$ref");
+                let Some(mut document) = self.document(path, at, SchemaKind::Graders) else {
+                    return GraderShelf { open: true, ..GraderShelf::default() };
+                };
+                let Session { sources, problems, .. } = &mut *self.session;
+                let Some(file) = graders_file(&mut document, sources, problems, &scope.templates) else {
+                    return GraderShelf { open: true, ..GraderShelf::default() };
+                };
+                (file, document)
+            }
+        };
+        shelf(file, &node, &mut self.session.problems)
+    }
+
+    /// Reads and parses the one file of a `$ref` that must be of a kind.
+    fn document(&mut self, path: &str, at: Span, kind: SchemaKind) -> Option<Node> {
+        let file = match refs::existing_file(&self.dir, path, &self.session.fence, at) {
+            Ok(file) => file,
+            Err(problem) => {
+                self.session.problems.push(problem);
+                return None;
+            }
+        };
+        if file == self.path {
+            self.session.problems.push(circular(path, at));
+            return None;
+        }
+        let node = self.session.parse(&file, Some(at))?;
+        match detect(&node) {
+            Some(found) if found != kind => {
+                let message =
+                    format!("`{path}` is a file of kind `{}`, not of kind `{}`", found.name(), kind.name());
+                self.session.problems.push(Problem::error(Code::UnknownShape, at, message));
+                None
+            }
+            _ => Some(node),
+        }
+    }
+
+    fn demands(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> Vec<Demand> {
+        let Some(spec) = spec else { return Vec::new() };
+        let mut presets: BTreeMap<String, WrittenSet> = BTreeMap::new();
+        let mut own: WrittenSet = (BTreeMap::new(), None);
+        match &spec.thresholds {
+            Some(RefOr::Inline(set)) => own = (set.clone(), node.get("thresholds").cloned()),
+            Some(RefOr::Ref(path)) => {
+                let at = node.locate("/thresholds/$ref");
+                if let Some(mut document) = self.document(path, at, SchemaKind::Thresholds)
+                    && let Some(file) = self.thresholds_file(&mut document)
+                {
+                    own = (file.thresholds, document.get("thresholds").cloned());
+                    presets.extend(sets(file.presets, document.get("presets")));
+                }
+            }
+            None => {}
+        }
+        presets.extend(sets(spec.presets.clone(), node.get("presets")));
+        let sources = thresholds::Sources {
+            own,
+            presets,
+            preset: spec.preset.clone().map(|name| (name, node.locate("/preset"))),
+            chosen: self.request.overrides.preset.as_deref(),
+            overrides: &self.request.overrides.thresholds,
+            ks: &spec.config.k.0,
+        };
+        thresholds::resolve(&sources, &mut self.session.problems)
+    }
+
+    fn thresholds_file(&mut self, document: &mut Node) -> Option<ThresholdsFile> {
+        let Session { sources, problems, .. } = &mut *self.session;
+        let json = validator(SchemaKind::Thresholds)?.check(sources, document, problems)?;
+        serde_json::from_value(json).ok()
+    }
+
+    fn gather(&mut self, evals: Vec<Node>, scope: &SuiteScope) -> Vec<Gathered> {
+        let mut gathered = Vec::new();
+        let broken = Broken::of(&self.session.problems);
+        for mut node in evals {
+            let by = node.span;
+            let reference = node.get("$ref").and_then(Node::as_text).map(str::to_owned);
+            match reference {
+                Some(reference) => {
+                    let at = node.locate("/$ref");
+                    let built = self.referenced(&reference, at, scope);
+                    gathered.extend(built.into_iter().map(|built| Gathered { built, by: at }));
+                }
+                None if node.get("$ref").is_some() => {}
+                None => {
+                    let Session { sources, problems, .. } = &mut *self.session;
+                    let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
+                    let built = build(&mut desk, &mut node, &broken);
+                    gathered.extend(built.into_iter().map(|built| Gathered { built, by }));
+                }
+            }
+        }
+        gathered
+    }
+
+    fn referenced(&mut self, text: &str, at: Span, scope: &SuiteScope) -> Vec<Built> {
+        let reference = match refs::resolve(&self.dir, text, &self.session.fence, at) {
+            Ok(reference) => reference,
+            Err(problem) => {
+                self.session.problems.push(problem);
+                return Vec::new();
+            }
+        };
+        let mut found = Vec::new();
+        let mut evals_seen = false;
+        for file in &reference.files {
+            if *file == self.path {
+                if !reference.is_glob {
+                    self.session.problems.push(circular(text, at));
+                }
+                continue;
+            }
+            if let Some(built) = self.eval_file(file, at, reference.is_glob, scope) {
+                evals_seen = true;
+                found.extend(built);
+            }
+        }
+        if reference.is_glob && !evals_seen {
+            let message = format!("`{text}` matches no file with evals");
+            self.session.problems.push(Problem::error(Code::EmptyGlob, at, message));
+        }
+        let Some(id) = &reference.fragment else { return found };
+        let picked: Vec<Built> = found.iter().filter(|b| b.eval.info.id == *id).cloned().collect();
+        // A file with faults may have lost the eval on the way.
+        let faulty = self.session.problems.iter().any(|p| {
+            p.severity == Severity::Error
+                && p.span.is_some_and(|s| found.is_empty() || found.iter().any(|b| b.at.file == s.file))
+        });
+        if picked.is_empty() && !faulty {
+            let ids: Vec<&str> = found.iter().map(|b| b.eval.info.id.as_str()).collect();
+            let hint = match super::problem::did_you_mean(id, ids.iter().copied()) {
+                Some(near) => format!("did you mean `#{near}`?"),
+                None => format!("the file's evals are {}", ids.join(", ")),
+            };
+            let message = format!("the file has no eval `{id}`");
+            self.session.problems.push(Problem::error(Code::BadFragment, at, message).hint(hint));
+        }
+        picked
+    }
+
+    /// The evals of a file, which is read once. `None` for a file of another kind that a glob matched.
+    fn eval_file(&mut self, file: &Path, at: Span, by_glob: bool, scope: &SuiteScope) -> Option<Vec<Built>> {
+        if let Some(known) = self.files.get(file) {
+            return Some(known.clone());
+        }
+        let Some(node) = self.session.parse(file, Some(at)) else {
+            self.files.insert(file.to_owned(), Vec::new());
+            return Some(Vec::new());
+        };
+        match detect(&node) {
+            Some(SchemaKind::Eval) | None => {}
+            Some(_) if by_glob => return None,
+            Some(other) => {
+                let message = format!(
+                    "`{}` is a file of kind `{}`, not of evals",
+                    self.session.display(file),
+                    other.name()
+                );
+                self.session.problems.push(Problem::error(Code::UnknownShape, at, message));
+                return Some(Vec::new());
+            }
+        }
+        let dir = file.parent().map_or_else(|| self.dir.clone(), Path::to_path_buf);
+        let built = self.eval_document(node, scope, &dir);
+        self.files.insert(file.to_owned(), built.clone());
+        Some(built)
+    }
+
+    fn eval_document(&mut self, node: Node, scope: &SuiteScope, dir: &Path) -> Vec<Built> {
+        eval_document(self.session, node, scope, dir)
+    }
+
+    /// Refuses ids that are taken, and evals that two references bring in.
+    fn unique(&mut self, gathered: Vec<Gathered>) -> Vec<Arc<Eval>> {
+        let mut taken: HashMap<String, (Span, Span)> = HashMap::new();
+        let mut evals = Vec::new();
+        for Gathered { built: Built { eval, at }, by } in gathered {
+            let id = &eval.info.id;
+            match taken.get(id) {
+                Some((first, first_by)) if *first == at => {
+                    let message = format!("the eval `{id}` is brought in twice");
+                    self.session.problems.push(
+                        Problem::error(Code::DuplicateId, by, message)
+                            .hint("take it out of one of the references")
+                            .related(*first_by, "the first reference"),
+                    );
+                }
+                Some((first, _)) => {
+                    let message = format!("two evals have the id `{id}`");
+                    let hint = format!("the first one is at {}", self.session.sources.place(*first));
+                    self.session.problems.push(
+                        Problem::error(Code::DuplicateId, at, message)
+                            .hint(hint)
+                            .related(*first, "the first one"),
+                    );
+                }
+                None => {
+                    taken.insert(id.clone(), (at, by));
+                    evals.push(eval);
+                }
+            }
+        }
+        evals
+    }
+
+    /// `config.k` above the suite's own `config.samples` is an error, above those of some eval a warning.
+    fn check_ks(&mut self, parts: &Parts, node: &Node) {
+        let Some(k) = parts.config.k.0.iter().copied().max() else { return };
+        let at = node.locate("/config/k");
+        if let Some(n) = parts.scope.samples.or(parts.config.samples).filter(|n| *n < k) {
+            let message = format!("pass@{k} needs {k} samples, but `samples` is {n}");
+            self.session.problems.push(
+                Problem::error(Code::KAboveSamples, at, message)
+                    .hint(format!("raise `samples` to {k}, or lower `k`")),
+            );
+        } else if let Some(eval) =
+            parts.evals.iter().find(|e| e.cases.iter().any(|c| c.samples.is_some_and(|n| n < k)))
+        {
+            let message = format!("pass@{k} has no value: `{}` has fewer than {k} samples", eval.info.id);
+            self.session.problems.push(Problem::warning(Code::KAboveSamples, at, message));
+        }
+    }
+
+    fn plan(&mut self, parts: Parts) -> (Option<Plan>, Counts, Counts) {
+        let overrides = &self.request.overrides;
+        let problems = &mut self.session.problems;
+        if parts.evals.is_empty() && !problems.has_errors() {
+            let message = "the suite has no evals, so it would pass without a test";
+            problems.push(Problem::general(Code::EmptyCases, message));
+        }
+        let weightless = !parts.evals.is_empty() && parts.evals.iter().all(|e| e.info.weight == 0.0);
+        if weightless {
+            let message = "the weights of all evals are 0, so `weighted_score` has no value";
+            problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
+        }
+        thresholds::check_producible(&parts.demands, &parts.evals, parts.target.as_ref(), problems);
+        let total = count(&parts.evals);
+        let errors_before_filters = problems.has_errors();
+        let evals = if errors_before_filters {
+            parts.evals
+        } else {
+            select(parts.evals, &overrides.filters, problems)
+        };
+        let selected = count(&evals);
+        let config = &parts.config;
+        let parallel = config.parallel_execution.unwrap_or(true);
+        let max_workers = overrides.jobs.unwrap_or(if parallel {
+            config.max_workers.unwrap_or(self.request.cpus)
+        } else {
+            1
+        });
+        let retries = match config.retry_failed {
+            Some(true) => config.retry_count.unwrap_or(1),
+            _ => 0,
+        };
+        if config.retry_count.is_some() && config.retry_failed != Some(true) {
+            let message = "`retry_count` counts only with `retry_failed: true`";
+            problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
+        }
+        let (name, version, description) = parts.info;
+        let secrets =
+            parts.scope.templates.env.values().filter(|v| v.chars().count() >= SHORTEST_SECRET).cloned();
+        let plan = Plan {
+            suite: SuiteInfo {
+                name,
+                version,
+                description,
+                path: self.request.suite.clone(),
+                dir: self.dir.clone(),
+                root: self.root.clone(),
+            },
+            target_name: parts.target_name,
+            target: parts.target,
+            evals,
+            settings: Settings {
+                max_workers: max_workers.max(1),
+                ks: thresholds::ks(&config.k.0, &parts.demands),
+                seed: config.seed.unwrap_or(0),
+                timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
+                retry_failed: retries,
+                max_fail: overrides.max_fail,
+                allow_unsandboxed: overrides.allow_unsandboxed,
+            },
+            gate: GateSpec {
+                thresholds: parts.demands.into_iter().map(|d| d.threshold).collect(),
+                max_regressions: parts.max_regressions,
+            },
+            reporting: Reporting {
+                formats: formats(overrides.formats.as_ref(), &parts.reporting),
+                output_dir: match (&overrides.output_dir, &parts.reporting.output_dir) {
+                    (Some(dir), _) => lexical(&self.request.cwd.join(dir)),
+                    (None, Some(dir)) => lexical(&self.dir.join(dir)),
+                    (None, None) => self.root.join("results"),
+                },
+                include_details: parts.reporting.include_details.unwrap_or(true),
+                notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
+            },
+            secrets: secrets.collect(),
+        };
+        (Some(plan), total, selected)
+    }
+}
+
+/// Everything of a plan but what the command line still changes.
+struct Parts {
+    info: (String, Option<String>, Option<String>),
+    config: crate::spec::SuiteConfig,
+    reporting: crate::spec::ReportingSpec,
+    max_regressions: Option<u32>,
+    demands: Vec<Demand>,
+    evals: Vec<Arc<Eval>>,
+    target_name: String,
+    target: Option<Target>,
+    scope: SuiteScope,
+}
+
+/// An eval document from its tree to its evals; also for files that are checked alone.
+pub(super) fn eval_document(
+    session: &mut Session,
+    mut node: Node,
+    scope: &SuiteScope,
+    dir: &Path,
+) -> Vec<Built> {
+    let Session { sources, problems, .. } = session;
+    infer_evals(&mut node, problems);
+    let Some(validator) = validator(SchemaKind::Eval) else { return Vec::new() };
+    validator.normalise(sources, &mut node, problems);
+    let engine = Engine::new(&scope.templates);
+    RenderPass { engine: &engine, sources, problems }.evals(&mut node);
+    validator.validate(&node, problems);
+    let broken = Broken::of(problems);
+    build(&mut Desk { sources, problems, suite: scope, dir }, &mut node, &broken)
+}
+
+/// A graders document: completed, checked, read.
+pub(super) fn graders_file(
+    document: &mut Node,
+    sources: &super::source::Sources,
+    problems: &mut Problems,
+    scope: &Scope,
+) -> Option<GradersFile> {
+    infer_named(document, problems);
+    let validator = validator(SchemaKind::Graders)?;
+    validator.normalise(sources, document, problems);
+    let engine = Engine::new(scope);
+    render_named(&mut RenderPass { engine: &engine, sources, problems }, Some(document));
+    let json = validator.validate(document, problems)?;
+    serde_json::from_value(json).ok()
+}
+
+fn render_named(pass: &mut RenderPass, graders: Option<&mut Node>) {
+    if let Some(Node { value: NodeValue::Map(entries), .. }) = graders.and_then(|g| g.get_mut("graders")) {
+        entries.iter_mut().for_each(|(_, grader)| pass.grader(grader));
+    }
+}
+
+/// Named graders and their defaults; a default must name a grader of its type.
+pub(super) fn shelf(file: GradersFile, node: &Node, problems: &mut Problems) -> GraderShelf {
+    let mut shelf = GraderShelf { rubrics: file.rubrics, ..GraderShelf::default() };
+    for (name, spec) in file.graders {
+        let at = node.get("graders").and_then(|g| g.get(&name)).unwrap_or(node).clone();
+        shelf.graders.insert(name, NamedGrader { spec, node: at });
+    }
+    let defaults = [
+        (GraderType::Code, "code", file.defaults.code),
+        (GraderType::Model, "model", file.defaults.model),
+        (GraderType::Human, "human", file.defaults.human),
+    ];
+    for (kind, word, name) in defaults {
+        let Some(name) = name else { continue };
+        let at = node.locate(&format!("/defaults/{word}"));
+        match shelf.graders.get(&name) {
+            None => {
+                let near = super::problem::did_you_mean(&name, shelf.graders.keys().map(String::as_str));
+                let hint = near.map(|near| format!("did you mean `{near}`?"));
+                let message = format!("no grader is named `{name}`");
+                problems.push(Problem::error(Code::UnknownGrader, at, message).maybe_hint(hint));
+            }
+            Some(named) if named.spec.grader_type() != kind => {
+                let message = format!("`{name}` is no grader of type `{word}`");
+                problems.push(Problem::error(Code::GraderConflict, at, message));
+            }
+            Some(_) => drop(shelf.defaults.insert(kind, name)),
+        }
+    }
+    shelf
+}
+
+fn sets(
+    presets: BTreeMap<String, crate::spec::Thresholds>,
+    node: Option<&Node>,
+) -> impl Iterator<Item = (String, WrittenSet)> {
+    presets.into_iter().map(move |(name, set)| {
+        let at = node.and_then(|n| n.get(&name)).cloned();
+        (name, (set, at))
+    })
+}
+
+fn choice(request: &LoadRequest) -> targets::Choice<'_> {
+    targets::Choice {
+        name: request.overrides.target.as_deref(),
+        outputs: request.overrides.outputs.as_ref().map(|path| lexical(&request.cwd.join(path))),
+    }
+}
+
+fn kind_word(target: &TargetSpec) -> &'static str {
+    match target {
+        TargetSpec::Recorded(_) => "recorded",
+        TargetSpec::Command(_) => "command",
+        TargetSpec::Echo(_) => "echo",
+        TargetSpec::Model(_) => "model",
+        TargetSpec::Http(_) => "http",
+        TargetSpec::Skill(_) => "skill",
+    }
+}
+
+fn circular(text: &str, at: Span) -> Problem {
+    Problem::error(Code::CircularRef, at, format!("`{text}` leads back to the file that it stands in"))
+}
+
+/// The suite's node under its key again, for what reads whole documents.
+fn wrap(node: &Node) -> Node {
+    let key = super::tree::Key { name: "eval_suite".into(), span: node.span.at_start() };
+    Node { span: node.span, value: NodeValue::Map(vec![(key, node.clone())]) }
+}
+
+/// A command-line text as a value of the kind that the suite gave the variable, when it reads as one.
+fn like(present: Option<&Value>, text: &str) -> Value {
+    let parsed = serde_json::from_str::<Value>(text).ok();
+    match (present, parsed) {
+        (Some(Value::Number(_)), Some(number @ Value::Number(_))) => number,
+        (Some(Value::Bool(_)), Some(truth @ Value::Bool(_))) => truth,
+        (Some(Value::Array(_)), Some(list @ Value::Array(_))) => list,
+        (Some(Value::Object(_)), Some(map @ Value::Object(_))) => map,
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+fn formats(given: Option<&Vec<ReportFormat>>, spec: &crate::spec::ReportingSpec) -> Vec<ReportFormat> {
+    let mut formats = match (given, &spec.format) {
+        (Some(given), _) => given.clone(),
+        (None, Some(written)) => written.0.clone(),
+        (None, None) => vec![ReportFormat::Json, ReportFormat::Markdown],
+    };
+    let mut seen = BTreeSet::new();
+    formats.retain(|format| seen.insert(*format));
+    formats
+}
+
+fn count(evals: &[Arc<Eval>]) -> Counts {
+    Counts { evals: evals.len(), cases: evals.iter().map(|e| e.cases.len()).sum() }
+}
+
+fn join<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,173 @@
+//! Targets: paths made absolute, programs looked for, the one target of a run chosen.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::graders::without_nulls;
+use super::problem::{Code, Problem, did_you_mean};
+use super::refs::lexical;
+use super::scope::{Desk, seconds};
+use super::source::Span;
+use super::tree::Node;
+use crate::model::{CommandTarget, Target};
+use crate::spec::TargetSpec;
+
+/// A target with everything in place; `dir` is the folder of the file that says it.
+pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Path) -> Option<Target> {
+    Some(match spec {
+        TargetSpec::Recorded(r) => {
+            let path = lexical(&dir.join(&r.path));
+            recorded(desk, &path, &r.path, node.locate("/path"))?;
+            Target::Recorded { path }
+        }
+        TargetSpec::Command(c) => {
+            check_program(desk, &c.command, node.locate("/command"))?;
+            Target::Command(CommandTarget {
+                argv: c.command.clone(),
+                dir: desk.suite.dir.clone(),
+                env: c.env.clone(),
+                timeout: if desk.suite.timeout.is_some() { None } else { c.timeout_seconds.map(seconds) },
+                on_error: c.on_error,
+                output: c.output,
+            })
+        }
+        TargetSpec::Echo(_) => Target::Echo,
+        TargetSpec::Model(m) => {
+            if m.model.trim().is_empty() {
+                let at = node.locate("/model");
+                desk.push(Problem::error(Code::BadFormat, at, "the model has no name"));
+                return None;
+            }
+            Target::Model { model: m.model.clone(), config: settings(m) }
+        }
+        TargetSpec::Http(h) => {
+            let at = node.locate("/base_url");
+            let known = ["http://", "https://"].iter().any(|s| h.base_url.starts_with(s));
+            if !known && !super::template::is_template(&h.base_url) {
+                desk.push(
+                    Problem::error(Code::BadFormat, at, format!("`{}` is not an HTTP address", h.base_url))
+                        .hint("it begins with `http://` or `https://`"),
+                );
+                return None;
+            }
+            Target::Http { base_url: h.base_url.clone(), config: settings(h) }
+        }
+        TargetSpec::Skill(s) => Target::Skill {
+            skill: s.skill_name.clone(),
+            command: s.command.clone(),
+            parameters: s.parameters.clone(),
+            config: settings(s),
+        },
+    })
+}
+
+fn settings<T: serde::Serialize>(spec: &T) -> serde_json::Value {
+    without_nulls(serde_json::to_value(spec).unwrap_or_default())
+}
+
+/// A recording that a run needs must be there; while files are only looked at, its lack warns.
+fn recorded(desk: &mut Desk, path: &Path, written: &str, at: Span) -> Option<()> {
+    if path.is_file() {
+        return Some(());
+    }
+    let message = format!("there is no file `{written}` of recorded outputs");
+    desk.push_lenient(
+        Problem::error(Code::MissingRef, at, message).hint("the path is relative to the file that names it"),
+    );
+    desk.suite.lenient.then_some(())
+}
+
+/// Refuses a command without a program; one that is not there is an error for a run.
+pub(super) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Option<()> {
+    let Some(program) = argv.first().filter(|p| !p.trim().is_empty()) else {
+        desk.push(Problem::error(Code::BadCommand, at, "the command has no program"));
+        return None;
+    };
+    if argv.iter().any(|part| part.contains('\0')) {
+        desk.push(Problem::error(Code::BadCommand, at, "the command holds a NUL"));
+        return None;
+    }
+    let found = if program.contains('/') {
+        desk.suite.dir.join(program).is_file()
+    } else {
+        let path = desk.suite.search_path.as_deref().unwrap_or("/usr/local/bin:/usr/bin:/bin");
+        path.split(':').any(|dir| Path::new(dir).join(program).is_file())
+    };
+    if !found && !super::template::is_template(program) {
+        let hint = if program.contains('/') {
+            "a path with a slash is relative to the suite's folder"
+        } else {
+            "install it, or give its path"
+        };
+        let message = format!("the program `{program}` cannot be found");
+        desk.push_lenient(Problem::error(Code::BadCommand, at, message).hint(hint));
+        return desk.suite.lenient.then_some(());
+    }
+    Some(())
+}
+
+/// The targets that a suite defines, by name, with their nodes.
+pub(super) type Targets = BTreeMap<String, (TargetSpec, Node)>;
+
+/// What the command line says of the target.
+pub(super) struct Choice<'a> {
+    pub name: Option<&'a str>,
+    /// Absolute.
+    pub outputs: Option<PathBuf>,
+}
+
+/// The name and the target of a run: `--outputs`, else `--target`, else `default`, else the only one.
+pub(super) fn choose(
+    desk: &mut Desk,
+    targets: &Targets,
+    choice: Choice,
+    suite_at: Span,
+) -> Option<(String, Option<Target>)> {
+    if let Some(path) = choice.outputs {
+        if !path.is_file() {
+            let message = format!("`--outputs`: there is no file `{}`", path.display());
+            desk.push(Problem::general(Code::MissingRef, message));
+            return None;
+        }
+        return Some(("recorded".to_owned(), Some(Target::Recorded { path })));
+    }
+    let picked = match choice.name {
+        Some(name) => match targets.get_key_value(name) {
+            Some(found) => Some(found),
+            None => {
+                let known: Vec<&str> = targets.keys().map(String::as_str).collect();
+                let hint = match (did_you_mean(name, known.iter().copied()), known.as_slice()) {
+                    (Some(near), _) => format!("did you mean `{near}`?"),
+                    (None, []) => "the suite defines no targets".to_owned(),
+                    (None, known) => format!("the suite's targets are {}", known.join(", ")),
+                };
+                let message = format!("`--target`: the suite has no target `{name}`");
+                desk.push(Problem::general(Code::UnknownTarget, message).hint(hint));
+                return None;
+            }
+        },
+        None => targets.get_key_value("default").or_else(|| match targets.len() {
+            1 => targets.first_key_value(),
+            _ => None,
+        }),
+    };
+    let Some((name, (spec, node))) = picked else {
+        let names: Vec<&str> = targets.keys().map(String::as_str).collect();
+        let problem = if targets.is_empty() {
+            Problem::error(Code::NoTarget, suite_at, "the suite has no target")
+                .hint("add `target:`, or run with `--outputs FILE`")
+        } else {
+            Problem::error(
+                Code::NoTarget,
+                suite_at,
+                "the suite has several targets and none is called `default`",
+            )
+            .hint(format!("choose one with `--target`: {}", names.join(", ")))
+        };
+        desk.push_lenient(problem);
+        return desk.suite.lenient.then(|| (String::new(), None));
+    };
+    let dir = desk.suite.dir.clone();
+    let target = resolve(desk, spec, node, &dir);
+    Some((name.clone(), target))
+}
