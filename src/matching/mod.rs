@@ -8,7 +8,7 @@ mod decimal;
 mod equality;
 mod matcher;
 pub mod numeric;
-mod paths;
+pub mod paths;
 pub mod pattern;
 #[cfg(test)]
 mod pattern_tests;

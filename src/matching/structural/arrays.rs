@@ -134,11 +134,7 @@ impl Walk<'_> {
             known.entry(element).or_insert_with(|| (0..items.len()).filter(fits).collect()).clone()
         };
         for start in 0..wanted.len() {
-<<<<<<< HEAD
             if pairs.partner_of[start].is_none() && !self.rules.gave_up() {
-=======
-            if pairs.partner_of[start].is_none() {
->>>>>>> plan
                 pairs.augment(start, &mut fitting);
             }
         }
