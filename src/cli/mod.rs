@@ -1,1 +1,109 @@
 //! Arguments, one file per verb, exit codes: the only module that prints or exits.
+
+mod args;
+mod completions;
+mod console;
+mod doctor;
+mod list;
+mod new;
+mod progress;
+mod reference;
+mod report;
+mod run;
+mod scaffold;
+mod schema;
+mod signals;
+mod suite;
+mod validate;
+
+use std::process;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use self::args::{Cli, Command};
+use self::console::Console;
+use crate::gate::ExitCode;
+use crate::sandbox;
+
+/// What a verb ended with.
+type Exit = Result<ExitCode, Failure>;
+
+/// A failure with the exit code that it means. The message goes to stderr.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: ExitCode,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// The command line, a definition or a setting is wrong; nothing ran.
+    fn wrong(message: impl std::fmt::Display) -> Self {
+        Failure { code: ExitCode::Wrong, message: message.to_string(), hint: None }
+    }
+
+    /// Something broke while it ran, so that nothing is decided.
+    fn incomplete(message: impl std::fmt::Display) -> Self {
+        Failure { code: ExitCode::Incomplete, message: message.to_string(), hint: None }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// A failed write to a pipe that nobody reads any more is no failure; others are.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        let code = if error.kind() == std::io::ErrorKind::BrokenPipe {
+            ExitCode::Pass
+        } else {
+            ExitCode::Incomplete
+        };
+        Failure { code, message: format!("cannot write: {error}"), hint: None }
+    }
+}
+
+/// Runs the command line of this process.
+pub fn main() -> process::ExitCode {
+    // A cell of the sandbox is this program again; it must not do anything before it is shut in.
+    if std::env::args_os().nth(1).is_some_and(|arg| arg == sandbox::CELL_ARGUMENT) {
+        sandbox::cell_main();
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody reads on: that is not an error.
+            let _ = error.print();
+            let shown = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return exit(if shown { ExitCode::Pass } else { ExitCode::Wrong });
+        }
+    };
+    let console = Console::new(cli.color);
+    let result = match cli.command {
+        Command::Init(args) => new::init(&console, &args),
+        Command::New(args) => new::new(&console, &args),
+        Command::Validate(args) => validate::validate(&console, &args),
+        Command::List(args) => list::list(&console, &args),
+        Command::Run(args) => run::run(&console, &args),
+        Command::Report(args) => report::report(&console, &args),
+        Command::Schema(args) => schema::schema(&console, &args),
+        Command::Doctor(args) => doctor::doctor(&console, &args),
+        Command::Completions(args) => completions::completions(&console, &args),
+    };
+    match result {
+        Ok(code) => exit(code),
+        Err(failure) => {
+            if failure.code != ExitCode::Pass {
+                console.error(&failure.message, failure.hint.as_deref());
+            }
+            exit(failure.code)
+        }
+    }
+}
+
+fn exit(code: ExitCode) -> process::ExitCode {
+    process::ExitCode::from(code.code())
+}

@@ -1,1 +1,310 @@
-//! Output to grade. Knows nothing of targets.
+//! From a target's output to a verdict: extraction, graders, and how their grades become one.
+//!
+//! Nothing here knows where the output came from. What only looks at the output lies in `answers`; what runs the
+//! candidate's code in `functions` and `execution`, by way of the sandbox; what runs the author's program in `program`.
+
+mod answers;
+mod candidate;
+mod combine;
+mod endings;
+mod execution;
+mod extract;
+mod fences;
+mod functions;
+mod patterns;
+mod program;
+mod show;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use crate::model::{
+    Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Outcome, Output, OutputValue,
+    Plan, SandboxState, Trust, Verdict,
+};
+use crate::sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, Tier};
+
+use combine::{Decision, combine, decide, negate};
+use extract::{Nothing, extract};
+use patterns::Patterns;
+
+/// What graders need to know of the run.
+#[derive(Debug, Clone)]
+pub struct GradersConfig {
+    /// The user accepts that untrusted code runs without isolation.
+    pub allow_unsandboxed: bool,
+    /// The executable that serves as the sandbox's helper (see `sandbox::cell_main`).
+    pub helper: PathBuf,
+    /// Programs that may run at once, at least 1.
+    pub workers: usize,
+}
+
+/// Grading as the plan asks for it is not possible here; nothing has run (exit code 2).
+#[derive(Debug, thiserror::Error)]
+pub enum GradeError {
+    #[error("case `{case}` of eval `{eval}` says `sandbox: false`, which needs --allow-unsandboxed")]
+    UnsandboxedNotAllowed { eval: String, case: String },
+    #[error("untrusted code can't be run: {error}")]
+    Sandbox {
+        error: SandboxError,
+        /// What to do about it.
+        remedy: String,
+    },
+}
+
+/// What an output was graded as.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Graded {
+    /// What the graders saw, when extraction changed the output.
+    pub extracted: Option<Value>,
+    pub verdict: Verdict,
+}
+
+/// The graders of one run: the sandbox, opened when first needed, and compiled patterns and schemas.
+pub struct Graders {
+    config: GradersConfig,
+    patterns: Patterns,
+    sandbox: OnceCell<Result<Sandbox, SandboxError>>,
+    unsandboxed: OnceCell<Result<Sandbox, SandboxError>>,
+}
+
+impl Graders {
+    pub fn new(config: GradersConfig) -> Graders {
+        Graders {
+            config,
+            patterns: Patterns::default(),
+            sandbox: OnceCell::new(),
+            unsandboxed: OnceCell::new(),
+        }
+    }
+
+    /// Opens the sandbox when a case of the plan runs a candidate's code; `None` when none does.
+    ///
+    /// Fails when no isolation is possible and the user did not allow to go without.
+    pub async fn prepare(&self, plan: &Plan) -> Result<Option<SandboxState>, GradeError> {
+        let (mut isolated, mut open) = (false, false);
+        for eval in &plan.evals {
+            for case in &eval.cases {
+                for grader in &case.grading.graders {
+                    match wants_sandbox(grader) {
+                        None => {}
+                        Some(true) => isolated = true,
+                        Some(false) if !self.config.allow_unsandboxed => {
+                            let (eval, case) = (eval.info.id.clone(), case.id.clone());
+                            return Err(GradeError::UnsandboxedNotAllowed { eval, case });
+                        }
+                        Some(false) => open = true,
+                    }
+                }
+            }
+        }
+        let mut state = None;
+        if isolated {
+            let report = self.sandbox(true).await.map_err(refused)?.state().clone();
+            state = Some(SandboxState {
+                tier: report.tier.name().to_owned(),
+                enforced: report.enforced,
+                notes: report.notes,
+            });
+        }
+        if open {
+            self.sandbox(false).await.map_err(refused)?;
+            let state = state.get_or_insert_with(|| SandboxState {
+                tier: Tier::None.name().to_owned(),
+                enforced: false,
+                notes: Vec::new(),
+            });
+            state.enforced = false;
+            state.notes.push("graders that say `sandbox: false` ran code without isolation".to_owned());
+        }
+        Ok(state)
+    }
+
+    /// Versions of the interpreters that are ready to run code, by name.
+    pub fn interpreters(&self) -> BTreeMap<String, String> {
+        let opened = [self.sandbox.get(), self.unsandboxed.get()];
+        let python = opened.into_iter().flatten().flatten().find_map(|sandbox| sandbox.python().ok());
+        python.map(|python| ("python".to_owned(), python.version.clone())).into_iter().collect()
+    }
+
+    /// Grades one output of a case.
+    pub async fn grade(&self, case: &Case, output: &Output) -> Graded {
+        if output.truncated {
+            // Whatever the graders would say of the beginning, the rest could belie it.
+            let reason = "the output is longer than is kept, so that it can't be judged whole";
+            return Graded { extracted: None, verdict: Verdict::without_grades(Cause::OutputLimit, reason) };
+        }
+        let value = match extract(&case.extract, &output.value, &self.patterns) {
+            Ok(value) => value,
+            Err(nothing) => return Graded { extracted: None, verdict: not_extracted(case, nothing) },
+        };
+        let verdict = self.verdict(case, &value).await;
+        Graded { extracted: changed(&output.value, &value), verdict }
+    }
+
+    /// Grades in the order written, those that cost nothing first; with `all` and `any` the others are left out once the
+    /// verdict stands.
+    async fn verdict(&self, case: &Case, value: &OutputValue) -> Verdict {
+        let grading = &case.grading;
+        let weights: Vec<f64> = grading.graders.iter().map(|grader| grader.weight).collect();
+        let mut grades: Vec<Option<Grade>> = vec![None; grading.graders.len()];
+        for cheap in [true, false] {
+            for (index, grader) in grading.graders.iter().enumerate() {
+                if costs_nothing(grader) != cheap {
+                    continue;
+                }
+                if !cheap && self.stands(grading.combine, &weights, &grades) {
+                    break;
+                }
+                let grade = self.one(grader, case, value).await;
+                if let Some(place) = grades.get_mut(index) {
+                    *place = Some(grade);
+                }
+            }
+        }
+        combine(grading.combine, &weights, grades)
+    }
+
+    fn stands(&self, how: Combine, weights: &[f64], grades: &[Option<Grade>]) -> bool {
+        let known: Vec<(f64, Option<&Grade>)> =
+            weights.iter().zip(grades).map(|(weight, grade)| (*weight, grade.as_ref())).collect();
+        matches!(how, Combine::All | Combine::Any) && decide(how, &known) != Decision::Open
+    }
+
+    async fn one(&self, grader: &Grader, case: &Case, value: &OutputValue) -> Grade {
+        let grade = match &grader.kind {
+            GraderKind::Code(code) => self.code(code, case, value).await,
+            GraderKind::Model { .. } => Grade::errored(
+                GraderType::Model,
+                "model",
+                Cause::JudgeUnreachable,
+                "model graders are not available in this version: no judge was asked",
+            ),
+            GraderKind::Human { .. } => {
+                Grade::pending(GraderType::Human, "human", "waits for a person's grade")
+            }
+        };
+        let grade = Grade { grader: grader.name.clone(), ..grade };
+        if grader.negate { negate(grade) } else { grade }
+    }
+
+    async fn code(&self, code: &CodeGrader, case: &Case, value: &OutputValue) -> Grade {
+        if let Some(grade) = answers::grade(code, value, &self.patterns) {
+            return grade;
+        }
+        let isolated = match code {
+            CodeGrader::Command(command) => return program::grade(command, case, value).await,
+            CodeGrader::FunctionOutput(function) => function.sandbox,
+            CodeGrader::CodeExecution(execution) => execution.sandbox,
+            _ => true,
+        };
+        if !isolated && !self.config.allow_unsandboxed {
+            let why = "`sandbox: false` needs --allow-unsandboxed";
+            return Grade::errored(GraderType::Code, code.method(), Cause::SandboxUnavailable, why);
+        }
+        let sandbox = match self.sandbox(isolated).await {
+            Ok(sandbox) => sandbox,
+            Err(error) => return endings::not_run(code.method(), &error),
+        };
+        let mut grade = match code {
+            CodeGrader::FunctionOutput(function) => functions::grade(function, value, sandbox).await,
+            CodeGrader::CodeExecution(execution) => execution::grade(execution, value, sandbox).await,
+            other => Grade::errored(GraderType::Code, other.method(), Cause::Harness, "no such grader"),
+        };
+        if !sandbox.state().enforced {
+            grade.trust = Trust::Unsandboxed;
+        }
+        grade
+    }
+
+    async fn sandbox(&self, isolated: bool) -> Result<&Sandbox, SandboxError> {
+        let config = SandboxConfig {
+            isolation: if self.config.allow_unsandboxed { Isolation::AllowNone } else { Isolation::Required },
+            workers: self.config.workers.max(1),
+            ..SandboxConfig::new(self.config.helper.clone())
+        };
+        let opened = if isolated {
+            self.sandbox.get_or_init(|| Sandbox::open(config)).await
+        } else {
+            self.unsandboxed.get_or_init(|| Sandbox::unsandboxed(config)).await
+        };
+        opened.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// A verdict under a latency limit: an answer that came too late fails, whatever the graders say of it. Errored and
+/// pending stay what they are.
+pub fn apply_latency(verdict: Verdict, latency: Option<Duration>, limit: Option<Duration>) -> Verdict {
+    let (Some(latency), Some(limit)) = (latency, limit) else { return verdict };
+    if latency <= limit || verdict.outcome != Outcome::Passed {
+        return verdict;
+    }
+    let ms = |time: Duration| (time.as_secs_f64() * 1e3).round();
+    Verdict {
+        outcome: Outcome::Failed,
+        score: Some(0.0),
+        cause: Some(Cause::Threshold),
+        reason: format!(
+            "the answer took {} ms, {} ms are allowed",
+            ms(latency).max(ms(limit) + 1.0),
+            ms(limit)
+        ),
+        grades: verdict.grades,
+    }
+}
+
+/// Whether a grader runs the candidate's code, and if so whether in the sandbox.
+fn wants_sandbox(grader: &Grader) -> Option<bool> {
+    match &grader.kind {
+        GraderKind::Code(CodeGrader::FunctionOutput(function)) => Some(function.sandbox),
+        GraderKind::Code(CodeGrader::CodeExecution(execution)) => Some(execution.sandbox),
+        _ => None,
+    }
+}
+
+fn costs_nothing(grader: &Grader) -> bool {
+    match &grader.kind {
+        GraderKind::Code(code) => !code.runs_candidate() && !matches!(code, CodeGrader::Command(_)),
+        GraderKind::Model { .. } => false,
+        GraderKind::Human { .. } => true,
+    }
+}
+
+fn refused(error: SandboxError) -> GradeError {
+    let remedy = match &error {
+        SandboxError::Unavailable { remedy, .. } => remedy.clone(),
+        SandboxError::InterpreterMissing(_) => "install python3, or put it in PATH".to_owned(),
+        _ => "run `eval-harness doctor`".to_owned(),
+    };
+    GradeError::Sandbox { error, remedy }
+}
+
+fn not_extracted(case: &Case, nothing: Nothing) -> Verdict {
+    match nothing {
+        Nothing::Broken(why) => Verdict::without_grades(Cause::Harness, format!("extract: {why}")),
+        Nothing::Absent { what, code } => {
+            let runs = case
+                .grading
+                .graders
+                .iter()
+                .any(|grader| matches!(&grader.kind, GraderKind::Code(code) if code.runs_candidate()));
+            let cause = if code && runs { Cause::NoCode } else { Cause::WrongAnswer };
+            Verdict::without_grades(cause, format!("extract: {what} in the output"))
+        }
+    }
+}
+
+/// What the graders saw, if it differs from what the target said. Compared by spelling: nothing is graded by it.
+fn changed(before: &OutputValue, after: &OutputValue) -> Option<Value> {
+    (before != after).then(|| match after {
+        OutputValue::Text(text) | OutputValue::Program(text) => Value::String(text.clone()),
+        OutputValue::Json(value) => value.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -228,7 +228,7 @@ mod tests {
         assert_snapshot!(why("{{any_uuid(4)}}"), @"matcher any_uuid takes no argument, got (4)");
         assert_snapshot!(why("{{any_regex}}"), @r#"matcher any_regex needs a quoted pattern: any_regex("^[a-z]+$")"#);
         assert_snapshot!(why("{{any_regex(\")}}"), @r#"matcher any_regex needs a quoted pattern: any_regex("^[a-z]+$")"#);
-        assert_snapshot!(why("{{any_regex(\"a)(b\")}}"), @"");
+        assert_snapshot!(why("{{any_regex(\"a)(b\")}}"), @"matcher any_regex: unopened group");
     }
 
     #[test]

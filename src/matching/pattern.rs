@@ -77,11 +77,16 @@ impl Pattern {
                     let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
                     return Ok(Pattern { engine: Engine::Linear(regex), names });
                 }
+                // What only the other engine takes is none of Python's syntax unless it is one of these.
+                Err(error) if !needs_backtracking(pattern) => {
+                    return Err(plain_error(pattern, &translated, &error));
+                }
                 Err(error) => Some(error),
             }
         };
         match backtracking(&translated.pattern, flags) {
             Ok(regex) => {
+                no_name_twice(pattern)?;
                 let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
                 Ok(Pattern { engine: Engine::Backtracking(Box::new(regex)), names })
             }
@@ -214,34 +219,44 @@ fn given_up(error: &fancy_regex::Error) -> PatternError {
     PatternError { message, offset: None }
 }
 
-/// One short message, with the place in the author's spelling where one is known.
+/// An error of `regex` as one short message, with the place in the author's spelling where one is known.
+fn plain_error(source: &str, translated: &Translated, error: &regex::Error) -> PatternError {
+    match error {
+        // The span hides behind a drawing.
+        regex::Error::Syntax(drawing) => PatternError {
+            message: drawing.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+            offset: caret(drawing, &translated.pattern).map(|at| translated.origin(at).min(source.len())),
+        },
+        other => PatternError { message: other.to_string(), offset: None },
+    }
+}
+
 fn explain(
     source: &str,
     translated: &Translated,
     linear: Option<regex::Error>,
     error: &fancy_regex::Error,
 ) -> PatternError {
-    if let Some(regex::Error::CompiledTooBig(limit)) = linear {
-        return PatternError {
-            message: format!("the pattern is too large (over {limit} bytes)"),
-            offset: None,
-        };
+    match (linear, error) {
+        (Some(too_big @ regex::Error::CompiledTooBig(_)), _) => plain_error(source, translated, &too_big),
+        (_, fancy_regex::Error::ParseError(at, why)) => {
+            PatternError { message: why.to_string(), offset: Some(translated.origin(*at).min(source.len())) }
+        }
+        (_, fancy_regex::Error::CompileError(why)) => PatternError { message: why.to_string(), offset: None },
+        (_, other) => PatternError { message: other.to_string(), offset: None },
     }
-    let message = match &linear {
-        Some(regex::Error::Syntax(drawing)) if !needs_backtracking(source) => {
-            drawing.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// Python knows no two groups of one name; the backtracking engine does, and then forgets one.
+fn no_name_twice(source: &str) -> Result<(), PatternError> {
+    let mut seen = std::collections::BTreeSet::new();
+    for (at, mark) in source.match_indices("(?P<") {
+        let name = source[at + mark.len()..].split('>').next().unwrap_or_default();
+        if !source[..at].ends_with('\\') && !seen.insert(name) {
+            return Err(PatternError { message: format!("two groups are named {name}"), offset: Some(at) });
         }
-        _ => error.to_string(),
-    };
-    let offset = match (error, &linear) {
-        (_, Some(regex::Error::Syntax(drawing))) if !needs_backtracking(source) => {
-            caret(drawing, &translated.pattern)
-        }
-        (fancy_regex::Error::ParseError(position, _), _) => Some(*position),
-        _ => None,
-    };
-    let offset = offset.map(|offset| translated.origin(offset).min(source.len()));
-    PatternError { message, offset }
+    }
+    Ok(())
 }
 
 fn needs_backtracking(source: &str) -> bool {

@@ -135,12 +135,14 @@ fn errors_point_into_the_pattern() {
         let error = Pattern::compile(pattern, RegexFlags::default()).unwrap_err();
         format!("{error} at {:?}", error.offset)
     };
-    assert_snapshot!(why("ab(c"), @"");
-    assert_snapshot!(why(r"{}a{x}\q"), @"");
-    assert_snapshot!(why("*a"), @"");
-    assert_snapshot!(why("[a"), @"");
-    assert_snapshot!(why("(?=a)("), @"");
-    assert_snapshot!(why(r"(a)\2"), @"");
-    assert_snapshot!(why(r"(?P=nobody)"), @"");
-    assert_snapshot!(why(r"(?P<x>a)(?P<x>b)"), @"");
+    assert_snapshot!(why("ab(c"), @"unclosed group at Some(2)");
+    assert_snapshot!(why(r"{}a{x}\q"), @"unrecognized escape sequence at Some(6)");
+    assert_snapshot!(why("*a"), @"repetition operator missing expression at Some(0)");
+    assert_snapshot!(why("[a"), @"unclosed character class at Some(0)");
+    assert_snapshot!(why("(?=a)("), @"Opening parenthesis without closing parenthesis at Some(5)");
+    assert_snapshot!(why(r"(a)\2"), @"Invalid back reference to group 2 at None");
+    assert_snapshot!(why(r"(?P=nobody)"), @"Invalid back reference at Some(4)");
+    assert_snapshot!(why(r"(?P<x>a)(?P<x>b)"), @"duplicate capture group name at Some(4)");
+    assert_snapshot!(why(r"(?P<x>a)(?P<x>b)(?=c)"), @"two groups are named x at Some(8)");
+    assert_snapshot!(why(r"a\Kb"), @"unrecognized escape sequence at Some(1)");
 }

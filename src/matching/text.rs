@@ -234,7 +234,7 @@ mod tests {
         assert_snapshot!(why("", "x"), @r#"the output is empty, expected "x""#);
         assert_snapshot!(why("x", ""), @r#"expected nothing, got "x""#);
         assert_snapshot!(why("ab", "abc"), @r#"at line 1, column 3: ends where "c" is expected"#);
-        assert_snapshot!(why("abc\nd", "abc"), @r#"at line 1, column 4: goes on with "\n" where the end is expected"#);
+        assert_snapshot!(why("abc\nd", "abc"), @r#"at line 1, column 4: goes on with "\nd" where the end is expected"#);
     }
 
     #[test]

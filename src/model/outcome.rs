@@ -92,7 +92,7 @@ causes! {
     /// A command target ended with a non-zero exit code.
     TargetFailed = "target_failed" in Errored,
     TargetTimeout = "target_timeout" in Errored,
-    /// No recorded output for this sample, or nothing that `extract` could find.
+    /// No recorded output for this sample. (An output in which `extract` finds nothing has failed.)
     MissingOutput = "missing_output" in Errored,
     JudgeUnreachable = "judge_unreachable" in Errored,
     JudgeUnparseable = "judge_unparseable" in Errored,

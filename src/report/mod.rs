@@ -1,1 +1,59 @@
 //! A summary rendered as a stream of bytes: terminal, Markdown, JSON, JUnit.
+//!
+//! Renderers are pure. They write to what they are given, open no file and ask nothing of the environment; the same
+//! summary gives the same bytes. What models, targets and data sets said is hostile here: each renderer escapes it for
+//! its format.
+
+pub mod figures;
+pub mod terminal;
+
+mod json;
+mod junit;
+mod markdown;
+mod notices;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+
+use crate::model::{ReportFormat, Summary};
+
+pub use terminal::TerminalOptions;
+
+/// Why a report could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    #[error("cannot write the report: {0}")]
+    Io(#[from] io::Error),
+    #[error("cannot write the report as JSON: {0}")]
+    Json(serde_json::Error),
+    #[error("cannot write the report as JUnit XML: {0}")]
+    Junit(#[from] quick_junit::SerializeError),
+    /// The format exists, but not in this version: worth a warning, not a failed run.
+    #[error("{what} come with a later version")]
+    NotAvailable { format: ReportFormat, what: &'static str },
+}
+
+/// Writes one report. [`ReportFormat::Terminal`] is written for a pipe: 80 columns, no colour.
+pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
+    match format {
+        ReportFormat::Terminal => Ok(terminal::render(summary, &TerminalOptions::default(), &[], out)?),
+        ReportFormat::Json => json::render(summary, out),
+        ReportFormat::Markdown => markdown::render(summary, out),
+        ReportFormat::Junit => junit::render(summary, out),
+        ReportFormat::Html => Err(ReportError::NotAvailable { format, what: "HTML reports" }),
+    }
+}
+
+/// What follows the dot of a report's file name; `None` for the terminal, which has no file.
+pub fn extension(format: ReportFormat) -> Option<&'static str> {
+    match format {
+        ReportFormat::Terminal => None,
+        ReportFormat::Json => Some("json"),
+        ReportFormat::Markdown => Some("md"),
+        ReportFormat::Html => Some("html"),
+        ReportFormat::Junit => Some("junit.xml"),
+    }
+}

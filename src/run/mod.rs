@@ -1,1 +1,80 @@
 //! The scheduler: drives a plan, owns cancellation, writes the journal first and then tells the observers.
+//!
+//! One task (the dispatcher) owns everything that is written or shown; each sample runs in a task of its own and hands its
+//! result back. An event is appended to the journal before the fold or any observer hears of it, so that what was shown
+//! survives a `kill -9`, and every report is a fold over the same events.
+
+mod cancel;
+mod dispatch;
+mod environment;
+mod prepare;
+mod queue;
+mod sample;
+
+pub use cancel::{Cancel, Level};
+pub use dispatch::{Finished, Observer, RunRequest, run};
+pub use environment::{git_state, harness_version};
+pub use prepare::{Prepared, prepare};
+
+use std::path::Path;
+
+use crate::gate::decide;
+use crate::grade::GradeError;
+use crate::journal::{self, JournalError};
+use crate::model::{Event, Summary};
+use crate::summary::{Fold, SummaryError};
+use crate::target::TargetError;
+
+/// Why a run could not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A target can't be opened; nothing ran.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A grader can't do its work here (no isolation, say); nothing ran.
+    #[error(transparent)]
+    Grade(#[from] GradeError),
+    /// Thresholds that the planned samples can't answer; nothing ran.
+    #[error("{}", .0.join("\n"))]
+    Unanswerable(Vec<String>),
+    /// The journal could not be written, so the run was stopped.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("the journal contradicts itself: {0}")]
+    Summary(#[from] SummaryError),
+}
+
+impl RunError {
+    /// True when nothing ran and a definition or setting is at fault (exit code 2).
+    pub fn is_definition(&self) -> bool {
+        matches!(self, RunError::Target(_) | RunError::Grade(_) | RunError::Unanswerable(_))
+    }
+}
+
+/// The summary of a finished fold, gate included: the one way from events to figures.
+pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
+    let report = fold.finish()?;
+    let gate = decide(report.gate_spec(), &report.tallies, report.interrupted);
+    Ok(report.with_gate(gate))
+}
+
+/// What a journal says, folded again.
+pub struct Reread {
+    pub summary: Summary,
+    pub started: crate::model::RunStarted,
+}
+
+/// Reads a run back from its journal.
+pub fn reread(journal: &Path) -> Result<Reread, RunError> {
+    let mut fold = Fold::new();
+    let mut started = None;
+    for event in journal::read(journal)? {
+        let event = event?;
+        if let Event::RunStarted(first) = &event {
+            started.get_or_insert_with(|| (**first).clone());
+        }
+        fold.push(&event)?;
+    }
+    let summary = conclude(&fold)?;
+    Ok(Reread { summary, started: started.ok_or(SummaryError::NotStarted)? })
+}

@@ -1,1 +1,74 @@
 //! Runs untrusted programs: isolation, limits, and results that the program cannot forge.
+//!
+//! A [`Sandbox`] has workers; each has a *cell*, a process in namespaces of its own with a read-only root, built once. Every
+//! job runs in a fresh pid namespace and a fresh private folder inside a cell, so that it sees no other process and
+//! leaves nothing behind. Three kinds of jobs stand on that:
+//!
+//! - [`Sandbox::run_program`] and [`Sandbox::run_script`]: stdin in, streams and ending out;
+//! - [`Sandbox::call_functions`]: arguments in, values out, one call at a time by our clock. What is expected is compared
+//!   by the caller and never enters the candidate's process;
+//! - [`Sandbox::run_tests`]: tests written in Python. A *judge* process runs the tests and never loads the candidate's
+//!   code; it reaches the candidate, in a second process, by plain data only.
+//!
+//! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before it is believed, and
+//! `exit 0` is never taken for success.
+
+pub mod process_tree;
+
+mod error;
+mod types;
+
+/// The hidden first argument that makes this program a cell.
+pub const CELL_ARGUMENT: &str = "__cell";
+
+pub use error::SandboxError;
+pub use types::*;
+
+#[cfg(target_os = "linux")]
+mod capture;
+#[cfg(target_os = "linux")]
+mod cell;
+#[cfg(target_os = "linux")]
+mod channel;
+#[cfg(target_os = "linux")]
+mod detect;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod filter;
+#[cfg(target_os = "linux")]
+mod functions;
+#[cfg(target_os = "linux")]
+mod host;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod messages;
+#[cfg(target_os = "linux")]
+mod namespaces;
+#[cfg(target_os = "linux")]
+mod open;
+#[cfg(target_os = "linux")]
+mod pool;
+#[cfg(target_os = "linux")]
+mod programs;
+#[cfg(target_os = "linux")]
+mod protocol;
+#[cfg(target_os = "linux")]
+mod python;
+#[cfg(target_os = "linux")]
+mod running;
+#[cfg(target_os = "linux")]
+mod syscalls;
+#[cfg(target_os = "linux")]
+mod testing;
+
+#[cfg(target_os = "linux")]
+pub use cell::cell_main;
+#[cfg(target_os = "linux")]
+pub use open::Sandbox;
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Sandbox, cell_main};

@@ -1,1 +1,181 @@
-//! Case to output. Knows nothing of graders.
+//! Asks targets for outputs: a case goes in, an output or the reason why there is none comes out.
+//!
+//! Nothing here judges an output. Models, HTTP services and skills have their place in [`Targets::ask`] and no code yet.
+
+mod command;
+mod input;
+mod recorded;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::model::{Case, Cause, Output, OutputValue, Plan, Target};
+
+pub use recorded::{Problem, RecordingProblems};
+use recorded::{Recorded, Recording};
+
+/// What asking a target came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub result: Result<Output, TargetFailure>,
+    /// Wall time of the call; `None` when there was none (recorded outputs).
+    pub latency: Option<Duration>,
+}
+
+/// Why there is no output to judge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TargetFailure {
+    /// A cause of `errored`; or, with `on_error: fail`, `exception` or `crashed`, which are causes of `failed`.
+    pub cause: Cause,
+    /// One sentence for people.
+    pub reason: String,
+    /// What the target said before it failed.
+    pub output: Option<Output>,
+    /// True when asking again may help.
+    pub retryable: bool,
+}
+
+impl TargetFailure {
+    fn new(cause: Cause, reason: impl Into<String>) -> Self {
+        TargetFailure { cause, reason: reason.into(), output: None, retryable: false }
+    }
+
+    fn retryable(mut self) -> Self {
+        self.retryable = true;
+        self
+    }
+}
+
+/// A plan's targets can't be opened; nothing has run (exit code 2).
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    #[error("the suite names no target; add `target:` to it, or give --target or --outputs")]
+    NoTarget,
+    #[error("cannot read the recorded outputs {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{0}")]
+    Recording(#[from] RecordingProblems),
+}
+
+/// The targets of one run, opened once.
+#[derive(Debug)]
+pub struct Targets {
+    target: Option<Target>,
+    recordings: HashMap<PathBuf, Arc<Recording>>,
+    warnings: Vec<String>,
+}
+
+impl Targets {
+    /// Reads and checks every recording that the plan uses. Lines of cases that the plan doesn't hold are warnings, so
+    /// a plan should be opened before it is filtered.
+    ///
+    /// Fails when a case has no target and when a recording can't be read or understood; all problems of a recording at
+    /// once, each with its line.
+    pub fn open(plan: &Plan) -> Result<Targets, TargetError> {
+        let mut asked: HashMap<&Path, recorded::Asked> = HashMap::new();
+        for eval in &plan.evals {
+            for case in &eval.cases {
+                match case.target.as_ref().or(plan.target.as_ref()) {
+                    None => return Err(TargetError::NoTarget),
+                    Some(Target::Recorded { path }) => {
+                        asked.entry(path.as_path()).or_default().add(&eval.info.id, &case.id);
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        if let Some(Target::Recorded { path }) = &plan.target {
+            // Also a recording that no case asks is checked: the author named it.
+            asked.entry(path.as_path()).or_default();
+        }
+        let mut paths: Vec<&Path> = asked.keys().copied().collect();
+        paths.sort();
+        let mut targets =
+            Targets { target: plan.target.clone(), recordings: HashMap::new(), warnings: Vec::new() };
+        for path in paths {
+            let Some(asked) = asked.get(path) else { continue };
+            let bytes = std::fs::read(path)
+                .map_err(|source| TargetError::Unreadable { path: path.to_owned(), source })?;
+            let (recording, warnings) = Recording::read(path, bytes, asked)?;
+            targets.warnings.extend(warnings);
+            targets.recordings.insert(path.to_owned(), Arc::new(recording));
+        }
+        Ok(targets)
+    }
+
+    /// What people should know before the run, one sentence each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// How many samples of a case its recording holds (at least 0); `None` when its target is no recording.
+    pub fn recorded_samples(&self, eval_id: &str, case: &Case) -> Option<u32> {
+        match self.target_of(case)? {
+            Target::Recorded { path } => Some(self.recordings.get(path)?.samples(eval_id, &case.id)),
+            _ => None,
+        }
+    }
+
+    /// Asks the case's target for one output. Dropping the future ends what it started.
+    pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32) -> Answer {
+        let started = Instant::now();
+        let result = match self.target_of(case) {
+            None => Err(TargetFailure::new(Cause::TargetUnreachable, "the suite names no target")),
+            Some(Target::Recorded { path }) => {
+                return Answer { result: self.recorded(path, eval_id, case, sample), latency: None };
+            }
+            Some(Target::Echo) => input::echo(&case.input).await,
+            Some(Target::Command(target)) => return command::ask(target, case).await,
+            // The places of `llm/` and of the HTTP and skill targets.
+            Some(Target::Model { model, .. }) => Err(not_available("model", model)),
+            Some(Target::Http { base_url, .. }) => Err(not_available("http", base_url)),
+            Some(Target::Skill { skill, .. }) => {
+                Err(not_available("skill", skill.as_deref().unwrap_or("a skill")))
+            }
+        };
+        Answer { result, latency: Some(started.elapsed()) }
+    }
+
+    fn target_of<'a>(&'a self, case: &'a Case) -> Option<&'a Target> {
+        case.target.as_ref().or(self.target.as_ref())
+    }
+
+    fn recorded(
+        &self,
+        path: &Path,
+        eval_id: &str,
+        case: &Case,
+        sample: u32,
+    ) -> Result<Output, TargetFailure> {
+        let missing = |reason: String| Err(TargetFailure::new(Cause::MissingOutput, reason));
+        let Some(recording) = self.recordings.get(path) else {
+            return missing(format!("the recording {} was not opened", path.display()));
+        };
+        match recording.find(eval_id, &case.id, sample) {
+            Ok(Recorded { value: None, place, .. }) => {
+                missing(format!("{}:{place} records no output (null)", recording.name()))
+            }
+            Ok(Recorded { value: Some(value), usage, model, .. }) => {
+                let value = OutputValue::clone(value);
+                Ok(Output { value, truncated: false, usage: *usage, model: model.clone() })
+            }
+            Err(0) => missing(format!("{} holds no output of this case", recording.name())),
+            Err(held) => missing(format!(
+                "{} holds {held} of this case's samples, and not sample {sample} (counted from 0)",
+                recording.name()
+            )),
+        }
+    }
+}
+
+fn not_available(kind: &str, name: &str) -> TargetFailure {
+    TargetFailure::new(
+        Cause::TargetUnreachable,
+        format!("{kind} targets are not available in this version: {name} was not asked"),
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -134,7 +134,7 @@ impl Walk<'_> {
             known.entry(element).or_insert_with(|| (0..items.len()).filter(fits).collect()).clone()
         };
         for start in 0..wanted.len() {
-            if pairs.partner_of[start].is_none() {
+            if pairs.partner_of[start].is_none() && !self.rules.gave_up() {
                 pairs.augment(start, &mut fitting);
             }
         }

@@ -12,7 +12,7 @@ use crate::model::{Structural, Tolerance};
 
 /// Values that are looked at in search of an order before the search is given up; nested arrays in any order would
 /// otherwise take time without bound.
-const MAX_TRIALS: usize = 2_000_000;
+const MAX_TRIALS: usize = 1_000_000;
 
 pub(super) struct Rules<'a> {
     structural: &'a Structural,

@@ -1,0 +1,338 @@
+//! The command line as typed: one definition of each flag gives parsing, help and completions.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::model::{Criticality, Difficulty, GraderType, ReportFormat};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    the gate passed
+  1    the gate failed: an eval failed, a threshold was missed, a regression was found
+  2    the command line, a definition or a setting is wrong; nothing ran
+  3    incomplete: something errored, so the gate is undecided
+  4    pending: human grades are still missing
+  130  interrupted; the journal is whole";
+
+/// Author evals of AI output as YAML, run them, and let the result gate your work.
+#[derive(Debug, Parser)]
+#[command(name = "eval-harness", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Scaffold a suite that works offline.
+    Init(InitArgs),
+    /// Write a new eval file.
+    New(NewArgs),
+    /// Check files and tell every problem of all of them.
+    Validate(ValidateArgs),
+    /// Show what would run.
+    List(ListArgs),
+    /// Run a suite and decide its gate.
+    Run(Box<RunArgs>),
+    /// Render a run again from its journal.
+    Report(ReportArgs),
+    /// Write (or check) the JSON Schemas and the reference that is made from them.
+    Schema(SchemaArgs),
+    /// Tell what this machine can do: sandbox tier, interpreters.
+    Doctor(DoctorArgs),
+    /// Print a completion script.
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness init                 scaffold ./evals
+  eval-harness init ../service      scaffold ../service/evals")]
+pub struct InitArgs {
+    /// The project's folder.
+    #[arg(default_value = ".")]
+    pub dir: PathBuf,
+    /// Write over files that are there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness new capability cap-summary-001
+  eval-harness new regression reg-users-001 --output evals/regression/users.yaml")]
+pub struct NewArgs {
+    #[arg(value_enum)]
+    pub kind: NewKind,
+    /// The eval's id.
+    pub id: String,
+    /// The file to write. Default: `evals/<kind>/<id>.yaml`.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write over a file that is there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NewKind {
+    Capability,
+    Regression,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProblemFormat {
+    Human,
+    Json,
+    Github,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness validate                              the default suite and all that it names
+  eval-harness validate --suite evals/eval-suite.yaml
+  eval-harness validate evals/**/*.yaml              files on their own, of any kind
+  eval-harness validate --format json                for editors and scripts
+
+Under GitHub Actions problems are also shown as annotations.")]
+pub struct ValidateArgs {
+    /// The suite whose files are checked together.
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    pub suite: Option<PathBuf>,
+    /// Files, folders or globs that are checked each on its own.
+    pub files: Vec<PathBuf>,
+    /// A suite variable.
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub vars: Vec<(String, String)>,
+    #[arg(long, value_enum, default_value_t = ProblemFormat::Human)]
+    pub format: ProblemFormat,
+    /// Treat warnings as errors.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Which suite, and which of its cases.
+#[derive(Debug, Args)]
+pub struct SuiteArgs {
+    /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
+    #[arg(long, value_name = "FILE")]
+    pub suite: Option<PathBuf>,
+    /// A suite variable.
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub vars: Vec<(String, String)>,
+    /// The target to use, by its name under `targets:`.
+    #[arg(long, value_name = "NAME")]
+    pub target: Option<String>,
+    /// Recorded outputs, in place of any target.
+    #[arg(long, value_name = "FILE")]
+    pub outputs: Option<PathBuf>,
+    /// Samples of each case.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub samples: Option<u32>,
+    /// Grade with this type of grader instead.
+    #[arg(long, value_name = "TYPE", value_parser = word::<GraderType>)]
+    pub grader_type: Option<GraderType>,
+    #[command(flatten)]
+    pub filters: FilterArgs,
+}
+
+/// The same kind repeated means or, different kinds mean and.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Filters")]
+pub struct FilterArgs {
+    /// `capability`, `regression`, or a category.
+    #[arg(long, value_name = "NAME")]
+    pub category: Vec<String>,
+    #[arg(long, value_name = "TAG")]
+    pub tag: Vec<String>,
+    /// Eval ids; `*` and `?` are wildcards.
+    #[arg(long, value_name = "GLOB")]
+    pub eval: Vec<String>,
+    /// Case ids; `*` and `?` are wildcards.
+    #[arg(long, value_name = "GLOB")]
+    pub case: Vec<String>,
+    #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>)]
+    pub difficulty: Vec<Difficulty>,
+    #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>)]
+    pub criticality: Vec<Criticality>,
+    /// The cases that did not pass in an earlier run (`latest` or a run id).
+    #[arg(long, value_name = "RUN")]
+    pub failed_in: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    Human,
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness list
+  eval-harness list --suite evals/eval-suite.yaml --tag critical --verbose")]
+pub struct ListArgs {
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// Every case, with its graders and what was inferred.
+    #[arg(long, short)]
+    pub verbose: bool,
+    #[arg(long, value_enum, default_value_t = ListFormat::Human)]
+    pub format: ListFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProgressMode {
+    /// A bar on a terminal, else plain lines.
+    Auto,
+    Bar,
+    Plain,
+    None,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness run --suite evals/eval-suite.yaml
+  eval-harness run --category regression --tag critical
+  eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
+  eval-harness run --dry-run
+  eval-harness run --events | jq .sample_finished.case")]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// Samples in flight at once.
+    #[arg(long, short, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Seconds for one call of the target.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<f64>,
+    /// Start nothing more after this many failed samples.
+    #[arg(long, value_name = "N")]
+    pub max_fail: Option<usize>,
+    /// Run model-written code without isolation when there is none; every report then says so.
+    #[arg(long)]
+    pub allow_unsandboxed: bool,
+    /// A demand on a metric, such as `pass@1=0.9`.
+    #[arg(long = "threshold", value_name = "METRIC=VALUE")]
+    pub thresholds: Vec<String>,
+    /// A set of thresholds: development, staging, production, critical, or one of the suite's.
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Where results go.
+    #[arg(long, value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+    /// Reports to write: json, markdown, junit. Repeat it, or separate with commas.
+    #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
+    pub format: Vec<ReportFormat>,
+    /// Show the plan and how many calls it makes; run nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
+    pub progress: ProgressMode,
+    /// Every event as one JSON line on stdout, in place of the summary.
+    #[arg(long)]
+    pub events: bool,
+    /// Show every case, not only those that did not pass.
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Show only the gate.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness report                                the latest run, for people
+  eval-harness report --run eval-20260304-101500 --format markdown
+  eval-harness report --run latest --format junit --output junit.xml")]
+pub struct ReportArgs {
+    /// `latest`, a run id, or the path of a journal.
+    #[arg(long, default_value = "latest")]
+    pub run: String,
+    /// terminal, json, markdown or junit.
+    #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
+    pub format: ReportFormat,
+    /// The file to write, in place of stdout.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The suite whose results folder is searched.
+    #[arg(long, value_name = "FILE", conflicts_with = "output_dir")]
+    pub suite: Option<PathBuf>,
+    /// The results folder. Default: `results/` in the project root.
+    #[arg(long, value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+    /// Show every case.
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Write nothing; fail when a file differs from what would be written.
+    #[arg(long)]
+    pub check: bool,
+    /// The project's folder, with `schemas/` and `docs/`.
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[arg(long, value_enum, default_value_t = ListFormat::Human)]
+    pub format: ListFormat,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `KEY=VALUE`, with a key that is not empty.
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write KEY=VALUE".to_owned()),
+    }
+}
+
+/// A word of one of the closed lists that files use, too.
+fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_wrong_word_is_answered_with_the_right_ones() {
+        let error = Cli::try_parse_from(["eval-harness", "run", "--format", "jsn"]).unwrap_err().to_string();
+        assert!(error.contains("expected one of `terminal`, `json`, `markdown`, `html`, `junit`"), "{error}");
+        let error = Cli::try_parse_from(["eval-harness", "run", "--var", "novalue"]).unwrap_err().to_string();
+        assert!(error.contains("write KEY=VALUE"), "{error}");
+    }
+}

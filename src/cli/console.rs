@@ -1,0 +1,106 @@
+//! stdout for results, stderr for everything else.
+
+use std::io::{self, IsTerminal, Write};
+
+use console::Term;
+
+use super::args::Color;
+use crate::base::text::sanitize;
+use crate::report::TerminalOptions;
+
+/// The two streams and what is known of them.
+pub struct Console {
+    color: Color,
+    /// `NO_COLOR` was set to something.
+    no_color: bool,
+    unicode: bool,
+}
+
+impl Console {
+    pub fn new(color: Color) -> Self {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+            .unwrap_or_default();
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        // Without any locale a modern terminal is likelier than an old one; with `C` the user asked for ASCII.
+        let unicode = !dumb && locale != "C" && locale != "POSIX";
+        Console { color, no_color: set("NO_COLOR") || dumb, unicode }
+    }
+
+    fn colored(&self, terminal: bool) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && !self.no_color,
+        }
+    }
+
+    pub fn stderr_is_terminal(&self) -> bool {
+        io::stderr().is_terminal()
+    }
+
+    pub fn stderr_color(&self) -> bool {
+        self.colored(self.stderr_is_terminal())
+    }
+
+    /// Columns of stderr, 80 in a pipe.
+    pub fn stderr_width(&self) -> usize {
+        width(&Term::stderr())
+    }
+
+    pub fn unicode(&self) -> bool {
+        self.unicode
+    }
+
+    pub fn terminal_options(&self, verbose: bool) -> TerminalOptions {
+        let terminal = io::stdout().is_terminal();
+        TerminalOptions {
+            width: width(&Term::stdout()),
+            color: self.colored(terminal),
+            verbose,
+            unicode: self.unicode,
+        }
+    }
+
+    /// Writes a whole result to stdout.
+    pub fn result(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()
+    }
+
+    pub fn error(&self, message: &str, hint: Option<&str>) {
+        self.say("error", "\x1b[1;31m", message);
+        if let Some(hint) = hint {
+            self.say("hint", "\x1b[36m", hint);
+        }
+    }
+
+    pub fn warn(&self, message: &str) {
+        self.say("warning", "\x1b[1;33m", message);
+    }
+
+    pub fn note(&self, message: &str) {
+        self.log(&sanitize(message));
+    }
+
+    fn say(&self, word: &str, style: &str, message: &str) {
+        let message = sanitize(message);
+        if self.stderr_color() {
+            self.log(&format!("{style}{word}:\x1b[0m {message}"));
+        } else {
+            self.log(&format!("{word}: {message}"));
+        }
+    }
+
+    /// A line on stderr. That nobody reads it is no failure.
+    fn log(&self, line: &str) {
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+}
+
+fn width(term: &Term) -> usize {
+    term.size_checked().map_or(80, |(_, columns)| usize::from(columns).clamp(40, 160))
+}

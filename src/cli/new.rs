@@ -1,0 +1,59 @@
+//! `eval-harness init` and `eval-harness new`.
+
+use std::path::{Path, PathBuf};
+
+use super::args::{InitArgs, NewArgs, NewKind};
+use super::console::Console;
+use super::{Exit, Failure, scaffold};
+use crate::base::text::escape_path_component;
+use crate::gate::ExitCode;
+
+pub fn init(console: &Console, args: &InitArgs) -> Exit {
+    let files = scaffold::init_files();
+    let taken: Vec<String> = files
+        .iter()
+        .map(|(path, _)| args.dir.join(path))
+        .filter(|path| path.exists())
+        .map(|path| path.display().to_string())
+        .collect();
+    if !taken.is_empty() && !args.force {
+        return Err(Failure::wrong(format!("already there: {}", taken.join(", ")))
+            .hint("nothing was written; --force writes over them"));
+    }
+    for (path, text) in files {
+        write(&args.dir.join(&path), &text)?;
+        console.note(&format!("wrote {}", args.dir.join(&path).display()));
+    }
+    let suite = args.dir.join("evals/eval-suite.yaml");
+    console.result(format!("run it: eval-harness run --suite {}\n", suite.display()).as_bytes())?;
+    Ok(ExitCode::Pass)
+}
+
+pub fn new(console: &Console, args: &NewArgs) -> Exit {
+    let folder = match args.kind {
+        NewKind::Capability => "capability",
+        NewKind::Regression => "regression",
+    };
+    if args.id.trim().is_empty() {
+        return Err(Failure::wrong("an id can't be empty"));
+    }
+    let default =
+        || PathBuf::from("evals").join(folder).join(format!("{}.yaml", escape_path_component(&args.id)));
+    let path = args.output.clone().unwrap_or_else(default);
+    if path.exists() && !args.force {
+        return Err(Failure::wrong(format!("already there: {}", path.display()))
+            .hint("nothing was written; --force writes over it"));
+    }
+    write(&path, &scaffold::new_eval(folder, &args.id, &path))?;
+    let advice = format!("wrote {path}\ncheck it: eval-harness validate {path}\n", path = path.display());
+    console.result(advice.as_bytes())?;
+    Ok(ExitCode::Pass)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let fail = |error| Failure::wrong(format!("cannot write {}: {error}", path.display()));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(fail)?;
+    }
+    std::fs::write(path, text).map_err(fail)
+}

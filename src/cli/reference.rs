@@ -1,0 +1,411 @@
+//! The generated pages of `docs/`: the reference of formats from the schemas, and the table of validation codes.
+//!
+//! Pure: schemas and codes in, Markdown out. `eval-harness schema` writes the pages and `--check` compares them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+const NOTE: &str = "<!-- Written by `eval-harness schema`. Change the types in src/, not this page. -->\n\n";
+
+/// One validation code: id, slug, explanation.
+pub type CodeRow = (&'static str, &'static str, &'static str);
+
+/// Titles of the kinds of files, by schema name, in the order of the page.
+const KINDS: [(&str, &str, &str); 8] = [
+    ("suite", "Suites", "What `run --suite` takes. `eval_suite:` is its only key."),
+    (
+        "eval",
+        "Eval files",
+        "An eval file has one of these shapes, told apart by their keys; a suite may also hold any of them inline.\n\n\
+         | Shape | What it is |\n| --- | --- |\n\
+         | a list | several [CapabilityDefinition](#capabilitydefinition) or \
+         [RegressionDefinition](#regressiondefinition), each an eval with one case |\n\
+         | `capability_eval:` | one capability definition, or a list of them |\n\
+         | `regression_eval:` | one regression definition, or a list of them |\n\
+         | `id:` at the top | one definition; a regression when it has a `baseline`, `current` or `comparison` |\n\
+         | `metadata:` with `test_cases:` or `dataset:` | an [EvalFile](#evalfile): one eval of many cases |\n\
+         | `metadata:` with `baseline:` and `test_case:` | a [RegressionDocument](#regressiondocument) |",
+    ),
+    ("graders", "Graders files", "What `graders: {$ref: ...}` of a suite names."),
+    ("thresholds", "Thresholds files", "What `thresholds: {$ref: ...}` of a suite names."),
+    (
+        "recorded",
+        "Recorded outputs",
+        "JSON lines: what a `recorded` target and `--outputs` read. One object a line.",
+    ),
+    ("baseline", "Baseline files", "JSON files in the suite's `baselines` folder."),
+    (
+        "phase",
+        "Phase plans",
+        "Evals as a step of an implementation plan. They are checked; a later version runs them.",
+    ),
+    ("trigger", "Triggers", "When a suite is to be run. They are checked; a later version runs them."),
+];
+
+/// `docs/formats.md`: every key of every kind of file. Schemas come by name, with other spellings as `x-aliases`.
+pub fn formats_markdown(schemas: &BTreeMap<&str, Value>) -> String {
+    let mut page = Page { out: format!("{NOTE}# Formats\n\n{INTRODUCTION}"), types: Types::default() };
+    for (name, title, text) in KINDS {
+        let Some(schema) = schemas.get(name) else { continue };
+        page.types.add(schema);
+        let _ = write!(page.out, "\n## {title}\n\nSchema: `schemas/{name}.schema.json`. {text}\n");
+        page.body(schema, None);
+    }
+    page.out.push_str("\n## Types\n\nWhat the tables above and below refer to, in alphabetical order.\n");
+    let types: Vec<(String, Value)> = page.types.listed();
+    for (name, schema) in types {
+        let _ = write!(page.out, "\n### {name}\n");
+        if let Some(text) = describe(&schema) {
+            let _ = write!(page.out, "\n{text}\n");
+        }
+        page.body(&schema, None);
+    }
+    page.out
+}
+
+const INTRODUCTION: &str = "\
+Files are YAML or JSON, told apart by their content. In the tables, keys in **bold** are required. A key that is not listed is
+an error, with a suggestion when it looks like a listed one. The rules of YAML as it is read here stand in [yaml.md](yaml.md),
+what each grader does in [graders.md](graders.md). Editors check and complete these files when their first line names a
+schema, as those that `init` and `new` write do:
+
+```yaml
+# yaml-language-server: $schema=../schemas/suite.schema.json
+```
+";
+
+/// `docs/validation-codes.md`: every code that `validate` may show.
+pub fn codes_markdown(codes: &[CodeRow]) -> String {
+    let mut page = format!("{NOTE}# Validation codes\n\n{CODES}");
+    let mut group = "";
+    for (id, slug, explanation) in codes {
+        let own = id.get(..4).unwrap_or(id);
+        if own != group {
+            group = own;
+            let title = GROUPS.iter().find(|(prefix, _)| *prefix == own).map_or(own, |(_, title)| *title);
+            let _ = write!(page, "\n## {title}\n\n| Code | Name | Meaning |\n| --- | --- | --- |\n");
+        }
+        let _ = writeln!(page, "| {id} | `{slug}` | {} |", cell(explanation));
+    }
+    page
+}
+
+const CODES: &str = "\
+`eval-harness validate` (and `run`, before anything runs) tells every problem of every file in one go. Each has a code, which
+stays the same from version to version, and a name. Errors end in exit code 2; some problems are only warnings.
+";
+
+const GROUPS: [(&str, &str); 5] = [
+    ("EH01", "Reading files"),
+    ("EH02", "Shape"),
+    ("EH03", "References"),
+    ("EH04", "Meaning"),
+    ("EH05", "Data"),
+];
+
+/// The named types of all schemas.
+#[derive(Default)]
+struct Types(BTreeMap<String, Value>);
+
+impl Types {
+    fn add(&mut self, schema: &Value) {
+        for (name, definition) in schema.get("$defs").and_then(Value::as_object).into_iter().flatten() {
+            self.0.insert(name.clone(), definition.clone());
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The types that get a section: not mere lists of words, which stand where they are used.
+    fn listed(&self) -> Vec<(String, Value)> {
+        let sections = self.0.iter().filter(|(name, schema)| words(schema).is_none() && *name != "Eval");
+        let mut listed: Vec<_> = sections.map(|(name, schema)| (self.title(name), schema.clone())).collect();
+        listed.sort_by_key(|(title, _)| title.to_lowercase());
+        listed
+    }
+
+    /// A type's name for people: without the `Spec` of our types' names, where that is no other type's name.
+    fn title(&self, name: &str) -> String {
+        match name.strip_suffix("Spec") {
+            Some(short) if !short.is_empty() && !self.0.contains_key(short) => short.to_owned(),
+            _ => name.to_owned(),
+        }
+    }
+}
+
+struct Page {
+    out: String,
+    types: Types,
+}
+
+impl Page {
+    /// Tables of a schema: its own keys, those of its branches, and of whatever object it holds unnamed.
+    fn body(&mut self, schema: &Value, tag: Option<&str>) {
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            self.table(schema, properties, tag);
+        }
+        let branches: Vec<&Value> =
+            schema.get("oneOf").and_then(Value::as_array).into_iter().flatten().collect();
+        for branch in branches.iter().filter(|branch| branch.get("properties").is_some()) {
+            self.branch(branch);
+        }
+        let described: Vec<&&Value> =
+            branches.iter().filter(|branch| branch.get("const").is_some()).collect();
+        if !described.is_empty() {
+            self.out.push('\n');
+        }
+        for branch in described {
+            let _ = writeln!(
+                self.out,
+                "- {}: {}",
+                words(branch).unwrap_or_default(),
+                describe(branch).unwrap_or_default()
+            );
+        }
+        if let Some(condition) = schema.get("if") {
+            self.either(condition, schema);
+        }
+    }
+
+    fn branch(&mut self, branch: &Value) {
+        let Some(properties) = branch.get("properties").and_then(Value::as_object) else { return };
+        let tag = properties.iter().find(|(_, value)| value.get("const").is_some());
+        if let Some((key, value)) = tag {
+            let word = value.get("const").and_then(Value::as_str).unwrap_or_default();
+            let _ = write!(self.out, "\n#### `{key}: {word}`\n");
+        }
+        if let Some(text) = describe(branch) {
+            let _ = write!(self.out, "\n{text}\n");
+        }
+        self.table(branch, properties, tag.map(|(key, _)| key.as_str()));
+    }
+
+    /// A value that may be written in two ways: a sentence, unless the description says it, and the keys of an object.
+    fn either(&mut self, condition: &Value, schema: &Value) {
+        if describe(schema).is_none() && !is_eval(schema) {
+            let _ = write!(self.out, "\n{}.\n", self.conditional(condition, schema));
+        }
+        for branch in ["then", "else"] {
+            let inline = schema.get(branch).filter(|b| b.get("properties").is_some());
+            if let Some(inline) = inline.filter(|_| !is_eval(schema)) {
+                self.body(inline, None);
+            }
+        }
+    }
+
+    fn table(&mut self, owner: &Value, properties: &Map<String, Value>, tag: Option<&str>) {
+        if properties.keys().all(|key| Some(key.as_str()) == tag) {
+            return;
+        }
+        let required: Vec<&str> = owner
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        self.out.push_str("\n| Key | Value | Meaning |\n| --- | --- | --- |\n");
+        let (first, rest): (Vec<_>, Vec<_>) = properties
+            .iter()
+            .filter(|(key, _)| Some(key.as_str()) != tag)
+            .partition(|(key, _)| required.contains(&key.as_str()));
+        for (key, value) in first.iter().chain(&rest) {
+            let bold = if required.contains(&key.as_str()) { "**" } else { "" };
+            let line =
+                format!("| {bold}`{key}`{bold} | {} | {} |", cell(&self.shape(value)), cell(&meaning(value)));
+            let _ = writeln!(self.out, "{line}");
+        }
+    }
+
+    /// What may stand as a value, in words.
+    fn shape(&self, schema: &Value) -> String {
+        if let Some(name) =
+            schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next())
+        {
+            return match self.types.get(name).and_then(words) {
+                Some(words) => words,
+                None if name == "Eval" => "[eval](#eval-files)".to_owned(),
+                None => {
+                    let title = self.types.title(name);
+                    format!("[{title}](#{})", title.to_lowercase())
+                }
+            };
+        }
+        if let Some(words) = words(schema) {
+            return words;
+        }
+        if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
+            let shapes: Vec<String> = options
+                .iter()
+                .filter(|option| option.get("type") != Some(&Value::from("null")))
+                .map(|option| self.shape(option))
+                .collect();
+            return shapes.join(" or ");
+        }
+        if let Some(condition) = schema.get("if") {
+            return self.conditional(condition, schema);
+        }
+        self.plain(schema)
+    }
+
+    fn conditional(&self, condition: &Value, schema: &Value) -> String {
+        let other = schema.get("else").map_or_else(|| "any value".to_owned(), |s| self.shape(s));
+        if is_reference(condition) {
+            return format!("`$ref`, or {other}");
+        }
+        let kind = condition.get("type").and_then(Value::as_str);
+        match (kind, schema.get("then")) {
+            (Some("array"), Some(then)) if then.get("items") == schema.get("else") => {
+                format!("{other}, or a list of them")
+            }
+            (Some(kind), None) => format!("{} or {other}", type_word(kind)),
+            (_, Some(then)) if then.get("$ref").is_some() || words(then).is_some() => {
+                format!("{} or {other}", self.shape(then))
+            }
+            (Some(kind), _) => format!("{} or {other}", type_word(kind)),
+            (None, _) => other,
+        }
+    }
+
+    fn plain(&self, schema: &Value) -> String {
+        let kinds: Vec<&str> = match schema.get("type") {
+            Some(Value::String(kind)) => vec![kind],
+            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+            _ => return "any value".to_owned(),
+        };
+        let shapes: Vec<String> = kinds
+            .iter()
+            .filter(|kind| **kind != "null")
+            .map(|kind| match (*kind, schema.get("items"), schema.get("additionalProperties")) {
+                ("array", Some(items), _) => format!("list of {}", self.shape(items)),
+                ("object", _, Some(values @ Value::Object(_))) => format!("map of {}", self.shape(values)),
+                ("integer" | "number", ..) => format!("{}{}", type_word(kind), range(schema)),
+                _ => type_word(kind).to_owned(),
+            })
+            .collect();
+        shapes.join(" or ")
+    }
+}
+
+/// A list of words that a value is one of, when the schema is nothing else.
+fn words(schema: &Value) -> Option<String> {
+    let quoted = |value: &Value| value.as_str().map(|word| format!("`{word}`"));
+    if let Some(word) = schema.get("const") {
+        return quoted(word);
+    }
+    if let Some(list) = schema.get("enum").and_then(Value::as_array) {
+        return list.iter().map(quoted).collect::<Option<Vec<_>>>().map(|words| words.join(", "));
+    }
+    let branches = schema.get("oneOf")?.as_array()?;
+    branches.iter().map(words).collect::<Option<Vec<_>>>().map(|words| words.join(", "))
+}
+
+fn is_reference(condition: &Value) -> bool {
+    condition
+        .get("required")
+        .and_then(Value::as_array)
+        .is_some_and(|keys| keys.contains(&Value::from("$ref")))
+}
+
+/// The eval's own chain of shapes, which the page tells in a table of its own.
+fn is_eval(schema: &Value) -> bool {
+    schema.get("title").and_then(Value::as_str) == Some("Eval")
+}
+
+fn type_word(kind: &str) -> &'static str {
+    match kind {
+        "string" => "text",
+        "integer" => "integer",
+        "number" => "number",
+        "boolean" => "`true` or `false`",
+        "array" => "list",
+        "object" => "map",
+        _ => "nothing",
+    }
+}
+
+fn range(schema: &Value) -> String {
+    let bound = |key: &str| schema.get(key).and_then(Value::as_f64).map(|n| n.to_string());
+    match (bound("minimum"), bound("maximum")) {
+        (Some(low), Some(high)) => format!(", {low} to {high}"),
+        (Some(low), None) if low != "0" || schema.get("format").is_none_or(|f| f == "double") => {
+            format!(", at least {low}")
+        }
+        (None, Some(high)) => format!(", at most {high}"),
+        _ => String::new(),
+    }
+}
+
+fn describe(schema: &Value) -> Option<String> {
+    schema.get("description").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// The description, the default that it does not name, and other spellings.
+fn meaning(schema: &Value) -> String {
+    let mut parts: Vec<String> = describe(schema).into_iter().collect();
+    let told = parts.first().is_some_and(|text| text.contains("Default"));
+    match schema.get("default") {
+        Some(Value::String(word)) if !told => parts.push(format!("Default `{word}`.")),
+        Some(Value::Bool(flag)) if !told => parts.push(format!("Default {flag}.")),
+        _ => {}
+    }
+    let aliases: Vec<String> = schema
+        .get("x-aliases")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|alias| alias.as_str().map(|alias| format!("`{alias}`")))
+        .collect();
+    if !aliases.is_empty() {
+        parts.push(format!("Also written {}.", aliases.join(", ")));
+    }
+    parts.join(" ")
+}
+
+/// Text for a cell of a table.
+fn cell(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_types_and_words_become_tables() {
+        let suite = json!({
+            "title": "SuiteFile",
+            "properties": {
+                "name": { "type": "string", "description": "Its name | title." },
+                "size": { "type": ["integer", "null"], "minimum": 1, "maximum": 9 },
+                "level": { "$ref": "#/$defs/Level", "default": "low", "x-aliases": ["grade"] },
+                "input": { "anyOf": [{ "if": { "type": "string" }, "else": { "$ref": "#/$defs/InputSpec" } }, { "type": "null" }] },
+            },
+            "required": ["name"],
+            "$defs": {
+                "Level": { "enum": ["low", "high"] },
+                "InputSpec": { "description": "What is given.", "oneOf": [
+                    { "description": "A text.", "properties": {
+                        "type": { "const": "prompt" },
+                        "content": { "type": "array", "items": { "type": "string" } },
+                    }, "required": ["type", "content"] },
+                ] },
+            },
+        });
+        let page = formats_markdown(&BTreeMap::from([("suite", suite)]));
+        insta::assert_snapshot!(page.split_once("\n## Suites").unwrap().1, @r"");
+    }
+
+    #[test]
+    fn codes_stand_in_groups() {
+        let page =
+            codes_markdown(&[("EH0101", "unreadable", "Not there."), ("EH0201", "unknown-key", "A | B.")]);
+        insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r"");
+    }
+}

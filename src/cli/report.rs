@@ -1,0 +1,58 @@
+//! `eval-harness report`.
+
+use std::path::{Path, PathBuf};
+
+use super::args::ReportArgs;
+use super::console::Console;
+use super::run::{exit_code, write_report};
+use super::{Exit, Failure, suite};
+use crate::journal;
+use crate::load::{LoadRequest, Purpose};
+use crate::model::ReportFormat;
+use crate::report::{self, terminal};
+use crate::{load, run};
+
+pub fn report(console: &Console, args: &ReportArgs) -> Exit {
+    let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
+    let paths = journal::find_run(&dir, &args.run).map_err(Failure::wrong)?;
+    let summary = run::reread(&paths.journal()).map_err(Failure::wrong)?.summary;
+    if let Some(file) = &args.output {
+        write_report(file, args.format, &summary).map_err(Failure::wrong)?;
+        return Ok(exit_code(&summary));
+    }
+    let mut page = Vec::new();
+    if args.format == ReportFormat::Terminal {
+        terminal::render(&summary, &console.terminal_options(args.verbose), &[], &mut page)?;
+    } else {
+        report::render(args.format, &summary, &mut page).map_err(Failure::wrong)?;
+    }
+    console.result(&page)?;
+    Ok(exit_code(&summary))
+}
+
+/// The folder of results: as given, as the suite says, or `results/` in the project root.
+pub fn results_dir(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(dir) = output_dir {
+        return Ok(dir.to_owned());
+    }
+    let cwd = suite::cwd()?;
+    let suite = match suite {
+        Some(suite) => Some(suite.to_owned()),
+        None => suite::suite_path(None).ok(),
+    };
+    if let Some(suite) = suite {
+        let request = LoadRequest {
+            suite,
+            purpose: Purpose::List,
+            env: suite::environment(),
+            cwd: cwd.clone(),
+            cpus: suite::cpus(),
+            ..LoadRequest::default()
+        };
+        if let Some(plan) = load::load(&request).plan {
+            return Ok(plan.reporting.output_dir);
+        }
+    }
+    let root = cwd.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&cwd);
+    Ok(root.join("results"))
+}

@@ -1,0 +1,176 @@
+//! `eval-harness run`.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::args::{ProgressMode, RunArgs};
+use super::console::Console;
+use super::progress::Progress;
+use super::{Exit, Failure, list, signals, suite};
+use crate::base::clock::SystemClock;
+use crate::gate::ExitCode;
+use crate::journal::RunPaths;
+use crate::load::{Overrides, Purpose};
+use crate::model::{Event, Plan, ReportFormat, Summary};
+use crate::report::{self, ReportError, terminal};
+use crate::run::{self, Cancel, Observer, Prepared, RunError, RunRequest};
+
+pub fn run(console: &Console, args: &RunArgs) -> Exit {
+    let overrides = Overrides {
+        jobs: args.jobs,
+        timeout: args.timeout,
+        max_fail: args.max_fail,
+        thresholds: args.thresholds.clone(),
+        preset: args.preset.clone(),
+        output_dir: args.output_dir.clone(),
+        formats: (!args.format.is_empty()).then(|| args.format.clone()),
+        allow_unsandboxed: args.allow_unsandboxed,
+        ..Overrides::default()
+    };
+    let selected = suite::load(&args.suite, Purpose::Run, overrides)?;
+    let plan = suite::plan_or_problems(console, selected.loaded)?;
+    warn_of_formats(console, &plan);
+    let prepared = run::prepare(plan).map_err(failure)?;
+    if selected.filters.is_empty() {
+        // Of a part of the suite a whole recording always holds more than was asked.
+        prepared.warnings.iter().for_each(|warning| console.warn(warning));
+    }
+    if args.dry_run {
+        return list::dry_run(console, &prepared);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
+    let finished = runtime.block_on(drive(console, args, prepared, selected.filters))?;
+    let (finished, reporting) = finished;
+    let written = write_reports(console, &finished.paths, &finished.summary, &reporting.formats)?;
+    show(console, args, &finished.summary, &written)?;
+    let code = exit_code(&finished.summary);
+    if reporting.notify && code != ExitCode::Pass && console.stderr_is_terminal() {
+        let _ = write!(io::stderr(), "\x07");
+    }
+    Ok(code)
+}
+
+struct AfterRun {
+    formats: Vec<ReportFormat>,
+    notify: bool,
+}
+
+async fn drive(
+    console: &Console,
+    args: &RunArgs,
+    prepared: Prepared,
+    filters: Vec<String>,
+) -> Result<(run::Finished, AfterRun), Failure> {
+    let cancel = Cancel::default();
+    signals::listen(cancel.clone(), |line| {
+        let _ = writeln!(io::stderr(), "\r{line}");
+    })
+    .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
+    let after = AfterRun {
+        formats: prepared.plan.reporting.formats.clone(),
+        notify: prepared.plan.reporting.notify_on_failure,
+    };
+    let mode = if args.quiet { ProgressMode::None } else { args.progress };
+    let mut progress = Progress::new(mode, console);
+    let mut events = EventLines;
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
+    if args.events {
+        observers.push(&mut events);
+    }
+    let helper = std::env::current_exe()
+        .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
+    let git = run::git_state(&prepared.plan.suite.dir);
+    let request = RunRequest { prepared, helper, clock: &SystemClock, git, filters, cancel, observers };
+    let finished = run::run(request).await;
+    progress.finish();
+    finished.map(|finished| (finished, after)).map_err(failure)
+}
+
+/// The events as they were recorded, one JSON object a line.
+struct EventLines;
+
+impl Observer for EventLines {
+    fn event(&mut self, event: &Event) {
+        if let Ok(line) = serde_json::to_string(event) {
+            // A reader that went away does not end the run.
+            let _ = writeln!(io::stdout().lock(), "{line}");
+        }
+    }
+}
+
+fn failure(error: RunError) -> Failure {
+    if error.is_definition() { Failure::wrong(error) } else { Failure::incomplete(error) }
+}
+
+/// The code that the gate decided on.
+pub fn exit_code(summary: &Summary) -> ExitCode {
+    ExitCode::of(summary.gate.decision, summary.metadata.interrupted)
+}
+
+fn warn_of_formats(console: &Console, plan: &Plan) {
+    if plan.reporting.formats.contains(&ReportFormat::Html) {
+        console.warn("HTML reports come with a later version; the other formats are written");
+    }
+}
+
+/// Writes each report beside the journal: first under another name, then renamed, so that nobody sees half a report.
+fn write_reports(
+    console: &Console,
+    paths: &RunPaths,
+    summary: &Summary,
+    formats: &[ReportFormat],
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut written = Vec::new();
+    for format in formats {
+        let Some(extension) = report::extension(*format).filter(|_| *format != ReportFormat::Html) else {
+            continue;
+        };
+        let path = paths.report(extension);
+        match write_report(&path, *format, summary) {
+            Ok(()) => written.push(path),
+            Err(error) => {
+                console.note(&format!("the journal is whole: {}", paths.journal().display()));
+                return Err(Failure::incomplete(format!("{}: {error}", path.display())));
+            }
+        }
+    }
+    Ok(written)
+}
+
+pub fn write_report(path: &Path, format: ReportFormat, summary: &Summary) -> Result<(), ReportError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let fresh = path.with_file_name(name);
+    let result = (|| {
+        let mut file = BufWriter::new(File::create(&fresh)?);
+        report::render(format, summary, &mut file)?;
+        file.flush()?;
+        std::fs::rename(&fresh, path)?;
+        Ok(())
+    })();
+    if result.is_err() {
+        let _ = std::fs::remove_file(&fresh);
+    }
+    result
+}
+
+fn show(console: &Console, args: &RunArgs, summary: &Summary, written: &[PathBuf]) -> Result<(), Failure> {
+    if args.events {
+        return Ok(());
+    }
+    if args.quiet {
+        let reasons: String = summary.gate.reasons.iter().map(|reason| format!("  {reason}\n")).collect();
+        let text = format!("{}\n{reasons}", summary.gate.decision.name());
+        return Ok(console.result(crate::base::text::sanitize(&text).as_bytes())?);
+    }
+    let cwd = suite::cwd()?;
+    let paths: Vec<String> =
+        written.iter().map(|path| path.strip_prefix(&cwd).unwrap_or(path).display().to_string()).collect();
+    let mut page = Vec::new();
+    terminal::render(summary, &console.terminal_options(args.verbose), &paths, &mut page)?;
+    Ok(console.result(&page)?)
+}

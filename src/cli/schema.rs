@@ -1,0 +1,66 @@
+//! `eval-harness schema`: what is generated from the types, written or checked.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::args::SchemaArgs;
+use super::console::Console;
+use super::{Exit, Failure, reference};
+use crate::gate::ExitCode;
+use crate::load::{Code, published_schema};
+use crate::model::ReportFile;
+use crate::spec::{SchemaKind, canonical};
+
+pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
+    let mut different = Vec::new();
+    for (path, text) in generated() {
+        let path = args.dir.join(path);
+        let present = std::fs::read_to_string(&path).ok();
+        if present.as_deref() == Some(text.as_str()) {
+            continue;
+        }
+        if !args.check {
+            let write = |path: &PathBuf| {
+                std::fs::create_dir_all(path.parent().unwrap_or(&args.dir))?;
+                std::fs::write(path, &text)
+            };
+            write(&path).map_err(|error| Failure::wrong(format!("{}: {error}", path.display())))?;
+            console.note(&format!("wrote {}", path.display()));
+        }
+        different.push(path);
+    }
+    if args.check && !different.is_empty() {
+        let names: Vec<String> = different.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure {
+            code: ExitCode::Fail,
+            message: format!("not what the types say: {}", names.join(", ")),
+            hint: Some("run `eval-harness schema` and commit what it writes".to_owned()),
+        });
+    }
+    Ok(ExitCode::Pass)
+}
+
+/// Every generated file, relative to the project.
+fn generated() -> Vec<(PathBuf, String)> {
+    let canonical_schemas: BTreeMap<&str, Value> =
+        SchemaKind::ALL.iter().map(|kind| (kind.name(), canonical(*kind))).collect();
+    let codes: Vec<reference::CodeRow> =
+        Code::ALL.iter().map(|code| (code.id(), code.slug(), code.explanation())).collect();
+    let mut files: Vec<(PathBuf, String)> = SchemaKind::ALL
+        .iter()
+        .map(|kind| (kind.name(), published_schema(*kind)))
+        .chain([("report", report_schema())])
+        .map(|(name, schema)| (PathBuf::from(format!("schemas/{name}.schema.json")), format!("{schema:#}\n")))
+        .collect();
+    files.push((PathBuf::from("docs/formats.md"), reference::formats_markdown(&canonical_schemas)));
+    files.push((PathBuf::from("docs/validation-codes.md"), reference::codes_markdown(&codes)));
+    files
+}
+
+/// The schema of `run-<time>.json`.
+fn report_schema() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<ReportFile>().to_value()
+}

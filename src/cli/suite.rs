@@ -1,0 +1,127 @@
+//! From arguments to a loaded suite: what all verbs on suites share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::args::SuiteArgs;
+use super::console::Console;
+use super::{Failure, report};
+use crate::load::{self, Filters, LoadRequest, Loaded, Overrides, Purpose, render};
+use crate::model::{Outcome, Plan};
+use crate::run;
+
+/// Looked for in this order when `--suite` is not given.
+const DEFAULT_SUITES: [&str; 4] =
+    ["evals/eval-suite.yaml", "eval-suite.yaml", "evals/eval-suite.yml", "eval-suite.yml"];
+
+pub fn suite_path(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(path) = given {
+        return Ok(path.to_owned());
+    }
+    let found = DEFAULT_SUITES.iter().map(PathBuf::from).find(|path| path.is_file());
+    found.ok_or_else(|| {
+        Failure::wrong("there is no evals/eval-suite.yaml and no eval-suite.yaml here")
+            .hint("name the suite with --suite, or write one with `eval-harness init`")
+    })
+}
+
+pub fn cwd() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| Failure::wrong(format!("no current folder: {error}")))
+}
+
+/// The process environment; names or values that are no UTF-8 can't be asked for.
+pub fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+pub fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// A loaded suite, and its filters in words.
+pub struct Selected {
+    pub loaded: Loaded,
+    pub filters: Vec<String>,
+}
+
+/// Loads what the arguments name. `more` are the overrides that only some verbs have.
+pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selected, Failure> {
+    let suite = suite_path(args.suite.as_deref())?;
+    let mut request = LoadRequest {
+        suite,
+        purpose,
+        overrides: Overrides {
+            target: args.target.clone(),
+            outputs: args.outputs.clone(),
+            vars: args.vars.clone(),
+            samples: args.samples,
+            grader_type: args.grader_type,
+            filters: filters(args),
+            ..more
+        },
+        env: environment(),
+        cwd: cwd()?,
+        cpus: cpus(),
+    };
+    if let Some(run) = &args.filters.failed_in {
+        let dir = report::results_dir(Some(&request.suite), request.overrides.output_dir.as_deref())?;
+        request.overrides.filters.only = Some(not_passed(&dir, run)?);
+    }
+    let mut words = request.overrides.filters.describe();
+    if let Some(run) = &args.filters.failed_in {
+        words.retain(|word| !word.ends_with("named cases"));
+        words.push(format!("not passed in {run}"));
+    }
+    Ok(Selected { loaded: load::load(&request), filters: words })
+}
+
+fn filters(args: &SuiteArgs) -> Filters {
+    let filters = &args.filters;
+    Filters {
+        category: filters.category.clone(),
+        tag: filters.tag.clone(),
+        eval: filters.eval.clone(),
+        case: filters.case.clone(),
+        difficulty: filters.difficulty.clone(),
+        criticality: filters.criticality.clone(),
+        only: None,
+    }
+}
+
+/// The cases of an earlier run that did not pass.
+fn not_passed(results: &Path, run: &str) -> Result<BTreeSet<(String, String)>, Failure> {
+    let paths = crate::journal::find_run(results, run).map_err(Failure::wrong)?;
+    let summary = run::reread(&paths.journal()).map_err(Failure::wrong)?.summary;
+    let cases: BTreeSet<(String, String)> = summary
+        .evals
+        .iter()
+        .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
+        .filter(|(_, case)| case.outcome != Outcome::Passed)
+        .map(|(eval, case)| (eval.id.clone(), case.id.clone()))
+        .collect();
+    if cases.is_empty() {
+        return Err(Failure::wrong(format!("every case of {} passed, so nothing is selected", paths.run_id)));
+    }
+    Ok(cases)
+}
+
+/// The plan, or every problem on stderr and exit code 2. Warnings are shown either way.
+pub fn plan_or_problems(console: &Console, loaded: Loaded) -> Result<Plan, Failure> {
+    if !loaded.problems.is_empty() {
+        console.note(render::human(&loaded.problems, &loaded.sources, human_options(console)).trim_end());
+    }
+    let errors = loaded.problems.error_count();
+    match loaded.plan {
+        Some(plan) if errors == 0 => Ok(plan),
+        _ => Err(Failure::wrong(format!(
+            "{} in the suite; nothing ran",
+            crate::base::text::plural(errors.max(1), "problem")
+        ))),
+    }
+}
+
+pub fn human_options(console: &Console) -> render::HumanOptions {
+    render::HumanOptions { width: console.stderr_width(), colour: console.stderr_color(), limit: 200 }
+}

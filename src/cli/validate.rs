@@ -1,0 +1,65 @@
+//! `eval-harness validate`.
+
+use super::args::{ProblemFormat, ValidateArgs};
+use super::console::Console;
+use super::{Exit, suite};
+use crate::base::text::plural;
+use crate::gate::ExitCode;
+use crate::load::{self, CheckRequest, LoadRequest, Overrides, Problems, Purpose, Sources, render};
+
+pub fn validate(console: &Console, args: &ValidateArgs) -> Exit {
+    let (problems, sources, what) = if args.files.is_empty() {
+        let request = LoadRequest {
+            suite: suite::suite_path(args.suite.as_deref())?,
+            purpose: Purpose::Validate,
+            overrides: Overrides { vars: args.vars.clone(), ..Overrides::default() },
+            env: suite::environment(),
+            cwd: suite::cwd()?,
+            cpus: suite::cpus(),
+        };
+        let loaded = load::load(&request);
+        let what =
+            format!("{} with {}", plural(loaded.total.evals, "eval"), plural(loaded.total.cases, "case"));
+        (loaded.problems, loaded.sources, what)
+    } else {
+        let checked = load::check_files(&CheckRequest {
+            paths: args.files.clone(),
+            vars: args.vars.clone(),
+            env: suite::environment(),
+            cwd: suite::cwd()?,
+        });
+        (checked.problems, checked.sources, plural(checked.files, "file"))
+    };
+    show(console, args, &problems, &sources, &what)?;
+    let bad = problems.has_errors() || (args.strict && !problems.is_empty());
+    Ok(if bad { ExitCode::Wrong } else { ExitCode::Pass })
+}
+
+fn show(
+    console: &Console,
+    args: &ValidateArgs,
+    problems: &Problems,
+    sources: &Sources,
+    what: &str,
+) -> std::io::Result<()> {
+    match args.format {
+        ProblemFormat::Json => return console.result(render::json(problems, sources).as_bytes()),
+        ProblemFormat::Github => return console.result(render::github(problems, sources).as_bytes()),
+        ProblemFormat::Human => {}
+    }
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+        console.result(render::github(problems, sources).as_bytes())?;
+    }
+    if !problems.is_empty() {
+        console.note(render::human(problems, sources, suite::human_options(console)).trim_end());
+    }
+    let verdict = match (problems.error_count(), problems.warning_count()) {
+        (0, 0) => format!("{what}: valid\n"),
+        (0, warnings) => format!("{what}: valid, {}\n", plural(warnings, "warning")),
+        (errors, 0) => format!("{what}: {}\n", plural(errors, "error")),
+        (errors, warnings) => {
+            format!("{what}: {}, {}\n", plural(errors, "error"), plural(warnings, "warning"))
+        }
+    };
+    console.result(verdict.as_bytes())
+}

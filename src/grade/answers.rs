@@ -1,0 +1,310 @@
+//! Graders that look at an output and run nothing.
+
+use serde_json::{Map, Value, json};
+
+use crate::matching::{self, Datum, Equality, numeric, structural, text};
+use crate::model::{Cause, CodeGrader, Grade, GraderType, OutputValue, RegexFlags, Structural};
+
+use super::extract::{as_json, as_text};
+use super::patterns::Patterns;
+use super::show::{compared, in_reason};
+
+/// Differences that a grade lists.
+const LISTED: usize = 20;
+
+/// Grades by one of the methods that need no process; `None` for the others.
+pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Patterns) -> Option<Grade> {
+    let method = grader.method();
+    let (judged, expected) = match grader {
+        CodeGrader::ExactMatch { any_of, case_sensitive, trim_whitespace, normalize_newlines } => {
+            let options = text::TextOptions {
+                trim_whitespace: *trim_whitespace,
+                normalize_newlines: *normalize_newlines,
+                case_sensitive: *case_sensitive,
+            };
+            (exact(any_of, value, options), one_of(any_of))
+        }
+        CodeGrader::Contains { must_include, must_not_include, case_sensitive } => {
+            let parts = text::contains(&as_text(value), must_include, must_not_include, *case_sensitive);
+            (if parts.matched() { Judged::Passed } else { lacking(&parts) }, None)
+        }
+        CodeGrader::Regex { patterns: sources, flags, must_match, capture_groups } => {
+            (regex(sources, *flags, *must_match, capture_groups, value, patterns), None)
+        }
+        CodeGrader::Numeric { any_of, absolute, relative, min, max } => {
+            let rule =
+                numeric::Rule { any_of, absolute: *absolute, relative: *relative, min: *min, max: *max };
+            let compared = match value {
+                OutputValue::Json(value) => numeric::compare_json(value, &rule),
+                OutputValue::Text(text) | OutputValue::Program(text) => numeric::compare_text(text, &rule),
+            };
+            (Judged::of(compared), one_of(any_of))
+        }
+        CodeGrader::Json { any_of, schema } => {
+            (json_value(any_of, schema.as_ref(), value, patterns), one_of(any_of))
+        }
+        CodeGrader::StructuralMatch(rule) => (structure(rule, value), Some(rule.expected.clone())),
+        CodeGrader::FunctionOutput(_) | CodeGrader::CodeExecution(_) | CodeGrader::Command(_) => return None,
+    };
+    Some(compared(judged.into_grade(method), expected, value))
+}
+
+/// The answer of one method.
+enum Judged {
+    Passed,
+    PassedWith(Map<String, Value>),
+    Failed {
+        reason: String,
+        score: f64,
+        details: Map<String, Value>,
+    },
+    /// The grader can't be applied: the author's fault.
+    Broken(String),
+}
+
+impl Judged {
+    fn failed(reason: impl Into<String>) -> Judged {
+        Judged::Failed { reason: reason.into(), score: 0.0, details: Map::new() }
+    }
+
+    fn of(result: Result<matching::Comparison, String>) -> Judged {
+        match result {
+            Ok(comparison) if comparison.matched => Judged::Passed,
+            Ok(comparison) => Judged::failed(comparison.reason),
+            Err(why) => Judged::Broken(why),
+        }
+    }
+
+    fn into_grade(self, method: &str) -> Grade {
+        match self {
+            Judged::Passed => Grade::passed(GraderType::Code, method),
+            Judged::PassedWith(details) => Grade { details, ..Grade::passed(GraderType::Code, method) },
+            Judged::Failed { reason, score, details } => Grade {
+                details,
+                ..Grade::failed(GraderType::Code, method, Cause::WrongAnswer, reason).with_score(score)
+            },
+            Judged::Broken(why) => Grade::errored(GraderType::Code, method, Cause::Harness, why),
+        }
+    }
+}
+
+/// The reason and the lists of a text's missing and forbidden parts.
+fn lacking(parts: &text::Parts) -> Judged {
+    let mut details = Map::new();
+    for (key, list) in [("missing", &parts.missing), ("forbidden", &parts.forbidden)] {
+        if !list.is_empty() {
+            let listed: Vec<String> = list.iter().take(LISTED).map(|t| in_reason(t)).collect();
+            details.insert(key.to_owned(), json!(listed));
+        }
+    }
+    Judged::Failed { reason: parts.reason(), score: 0.0, details }
+}
+
+/// What was expected, for the grade: the value itself when there is one, else all alternatives.
+fn one_of(any_of: &[Value]) -> Option<Value> {
+    match any_of {
+        [] => None,
+        [one] => Some(one.clone()),
+        all => Some(json!({ "any_of": all })),
+    }
+}
+
+fn exact(any_of: &[Value], value: &OutputValue, options: text::TextOptions) -> Judged {
+    if any_of.is_empty() {
+        return Judged::Broken("exact_match has no expected value".to_owned());
+    }
+    let mut first = None;
+    for expected in any_of {
+        let comparison = match exact_one(expected, value, options) {
+            Ok(comparison) if comparison.matched => return Judged::Passed,
+            Ok(comparison) => comparison,
+            Err(why) => return Judged::Broken(why),
+        };
+        first.get_or_insert(comparison.reason);
+    }
+    Judged::failed(among(any_of.len(), first.unwrap_or_default()))
+}
+
+fn exact_one(
+    expected: &Value,
+    value: &OutputValue,
+    options: text::TextOptions,
+) -> Result<matching::Comparison, String> {
+    let by_value = match (expected, value) {
+        (Value::String(_), _) | (_, OutputValue::Json(Value::String(_))) => None,
+        (_, OutputValue::Json(actual)) => Some(actual.clone()),
+        // A text that is to equal an object or array is read as JSON: no two programs space them alike.
+        (Value::Object(_) | Value::Array(_), _) => as_json(value).ok(),
+        _ => None,
+    };
+    match (by_value, expected) {
+        (Some(actual), _) => equal(expected, &actual),
+        (None, Value::String(expected)) => Ok(text::exact(&as_text(value), expected, options)),
+        (None, expected) => Ok(text::exact(&as_text(value), &expected.to_string(), options)),
+    }
+}
+
+fn among(alternatives: usize, reason: String) -> String {
+    if alternatives > 1 {
+        format!("none of {alternatives} alternatives matches; the first: {reason}")
+    } else {
+        reason
+    }
+}
+
+/// Equality of two JSON values, by value.
+fn equal(expected: &Value, actual: &Value) -> Result<matching::Comparison, String> {
+    let wanted =
+        Datum::from_json(expected).map_err(|why| format!("the expected value can't be compared: {why}"))?;
+    let Ok(got) = Datum::from_json(actual) else {
+        return Ok(matching::Comparison::differs(
+            "the output is nested too deeply, or holds a number beyond all bounds",
+        ));
+    };
+    if matching::equals(&got, &wanted, Equality::Yaml) {
+        return Ok(matching::Comparison::matched());
+    }
+    let differences = structural::compare(&as_it_stands(expected), actual).differences;
+    let reason = match differences.as_slice() {
+        [] => {
+            format!("expected {}, got {}", in_reason(&expected.to_string()), in_reason(&actual.to_string()))
+        }
+        [one] => one.to_string(),
+        [first, rest @ ..] => format!("{first}; and {} more", differences_word(rest.len())),
+    };
+    Ok(matching::Comparison::differs(reason))
+}
+
+fn differences_word(n: usize) -> String {
+    if n == 1 { "1 difference".to_owned() } else { format!("{n} differences") }
+}
+
+fn as_it_stands(expected: &Value) -> Structural {
+    Structural {
+        expected: expected.clone(),
+        allow_additional_fields: false,
+        allow_field_reordering: false,
+        ignore_fields: Vec::new(),
+        ignore_values: Vec::new(),
+        require_keys: Vec::new(),
+        tolerance: Default::default(),
+    }
+}
+
+fn regex(
+    sources: &[String],
+    flags: RegexFlags,
+    must_match: bool,
+    groups: &[String],
+    value: &OutputValue,
+    patterns: &Patterns,
+) -> Judged {
+    let output = as_text(value);
+    for source in sources {
+        let pattern = match patterns.get(source, flags) {
+            Ok(pattern) => pattern,
+            Err(why) => return Judged::Broken(why),
+        };
+        let hit = match pattern.search(&output) {
+            Ok(hit) => hit,
+            Err(error) => return Judged::Broken(format!("the pattern `{source}` gave up: {error}")),
+        };
+        let Some(hit) = hit else { continue };
+        if !must_match {
+            return Judged::failed(format!(
+                "`{source}` matches {:?}, which nothing may match",
+                in_reason(hit.text())
+            ));
+        }
+        let mut details = Map::new();
+        for group in groups {
+            let text = hit.group(group).map_or(Value::Null, |text| Value::String(in_reason(text)));
+            details.insert(group.clone(), text);
+        }
+        let captured = Map::from_iter([("groups".to_owned(), Value::Object(details))]);
+        return if groups.is_empty() { Judged::Passed } else { Judged::PassedWith(captured) };
+    }
+    match (sources, must_match) {
+        ([], _) => Judged::Broken("regex has no pattern".to_owned()),
+        (_, false) => Judged::Passed,
+        ([one], true) => Judged::failed(format!("`{one}` does not match")),
+        (all, true) => Judged::failed(format!("none of {} patterns matches", all.len())),
+    }
+}
+
+fn json_value(any_of: &[Value], schema: Option<&Value>, value: &OutputValue, patterns: &Patterns) -> Judged {
+    let actual = match as_json(value) {
+        Ok(actual) => actual,
+        Err(error) => return Judged::failed(format!("the output is not JSON: {error}")),
+    };
+    if let Some(schema) = schema {
+        let validator = match patterns.schema(schema) {
+            Ok(validator) => validator,
+            Err(why) => return Judged::Broken(why),
+        };
+        let errors: Vec<String> = validator
+            .iter_errors(&actual)
+            .take(LISTED)
+            .map(|error| {
+                let place = error.instance_path().to_string();
+                format!(
+                    "{}: {}",
+                    if place.is_empty() { "(root)" } else { &place },
+                    in_reason(&error.to_string())
+                )
+            })
+            .collect();
+        if let Some(first) = errors.first() {
+            let more = match errors.len() {
+                1 => String::new(),
+                LISTED => format!("; and at least {} more", LISTED - 1),
+                n => format!("; and {} more", n - 1),
+            };
+            let reason = format!("does not match the schema: {first}{more}");
+            let details = Map::from_iter([("schema_errors".to_owned(), json!(errors))]);
+            return Judged::Failed { reason, score: 0.0, details };
+        }
+    }
+    let mut first = None;
+    for expected in any_of {
+        match equal(expected, &actual) {
+            Ok(comparison) if comparison.matched => return Judged::Passed,
+            Ok(comparison) => first.get_or_insert(comparison.reason),
+            Err(why) => return Judged::Broken(why),
+        };
+    }
+    first.map_or(Judged::Passed, |reason| Judged::failed(among(any_of.len(), reason)))
+}
+
+fn structure(rule: &Structural, value: &OutputValue) -> Judged {
+    let actual = match as_json(value) {
+        Ok(actual) => actual,
+        Err(error) => return Judged::failed(format!("the output is not JSON: {error}")),
+    };
+    let result = structural::compare(rule, &actual);
+    let mut details = Map::new();
+    if !result.warnings.is_empty() {
+        details.insert("warnings".to_owned(), json!(result.warnings.iter().take(LISTED).collect::<Vec<_>>()));
+    }
+    if result.matched {
+        return if details.is_empty() { Judged::Passed } else { Judged::PassedWith(details) };
+    }
+    let listed: Vec<Value> = result
+        .differences
+        .iter()
+        .take(LISTED)
+        .map(|d| json!({"path": d.path, "kind": d.kind.name(), "expected": d.expected, "actual": d.actual}))
+        .collect();
+    details.insert("differences".to_owned(), Value::Array(listed));
+    details.insert("difference_count".to_owned(), json!(result.differences.len()));
+    let reason = match result.differences.as_slice() {
+        [] => "the output differs from the baseline".to_owned(),
+        [one] => one.to_string(),
+        [first, rest @ ..] => format!("{first}; and {} more", differences_word(rest.len())),
+    };
+    Judged::Failed { reason, score: result.score.min(1.0 - f64::EPSILON), details }
+}
+
+#[cfg(test)]
+#[path = "answers_tests.rs"]
+mod tests;

@@ -1,0 +1,233 @@
+//! From an output to the program that is run.
+//!
+//! - A `solution` is a whole program and taken as it is.
+//! - An answer with fenced blocks gives one block: Python's before those without a language, and among them the last one
+//!   that defines what the tests ask for.
+//! - A text that defines the entry point itself follows what the prompt has before that function (its imports and
+//!   helpers); any other text continues the prompt, its indentation untouched.
+
+use crate::model::OutputValue;
+
+use super::extract::as_text;
+use super::fences::{Fence, fences};
+
+/// What the program is for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wanted<'a> {
+    /// Text before the output's code, empty if none.
+    pub prefix: &'a str,
+    pub entry_point: Option<&'a str>,
+    /// The tests' text: a block that defines a name which they use is the one that is meant.
+    pub tests: &'a str,
+}
+
+/// The program's text, or why there is none, as a sentence.
+pub(super) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, String> {
+    if let OutputValue::Json(json) = value
+        && !json.is_string()
+    {
+        return Err("the output is JSON, not code".to_owned());
+    }
+    let text = as_text(value);
+    if text.trim().is_empty() {
+        return Err("the output is empty".to_owned());
+    }
+    if matches!(value, OutputValue::Program(_)) {
+        return Ok(text);
+    }
+    let code = code_of(&text, wanted)?;
+    if code.trim().is_empty() {
+        return Err("the output's code block is empty".to_owned());
+    }
+    Ok(assemble(&code, wanted))
+}
+
+fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
+    let blocks = fences(text);
+    let Some(first) = blocks.first() else { return Ok(text.to_owned()) };
+    // A completion that runs on into a lone fence: the fence closes what the prompt had opened.
+    let before = text.get(..first.start).unwrap_or_default();
+    if blocks.len() == 1 && !first.closed && first.language.is_empty() && !before.trim().is_empty() {
+        return Ok(before.to_owned());
+    }
+    let usable: Vec<&Fence> =
+        blocks.iter().filter(|b| b.language.is_empty() || b.language == "python").collect();
+    if usable.is_empty() {
+        return Err(format!("the output's code is {}, not Python", first.language));
+    }
+    let defines_wanted = |block: &&&Fence| match wanted.entry_point {
+        Some(name) => defines(&block.content, name),
+        None => defined_names(&block.content).any(|name| has_word(wanted.tests, name)),
+    };
+    let tagged = |block: &&&Fence| block.language == "python";
+    let chosen = usable
+        .iter()
+        .rev()
+        .filter(tagged)
+        .find(defines_wanted)
+        .or_else(|| usable.iter().rev().find(defines_wanted))
+        .or_else(|| usable.iter().find(|b| tagged(b) && !b.content.trim().is_empty()))
+        .or_else(|| usable.iter().find(|b| !b.content.trim().is_empty()));
+    Ok(chosen.map(|block| block.content.clone()).unwrap_or_default())
+}
+
+fn assemble(code: &str, wanted: Wanted) -> String {
+    if wanted.prefix.trim().is_empty() {
+        return code.to_owned();
+    }
+    let continues =
+        code.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with([' ', '\t']));
+    match wanted.entry_point {
+        Some(name) if !continues && defines(code, name) => {
+            let mut program = head(wanted.prefix, name);
+            if !program.is_empty() && !program.ends_with('\n') {
+                program.push('\n');
+            }
+            program + code
+        }
+        _ => format!("{}{code}", wanted.prefix),
+    }
+}
+
+/// What a prompt has before the function that it asks for; only its imports when it does not begin that function.
+fn head(prefix: &str, entry_point: &str) -> String {
+    let mut head = String::new();
+    for line in prefix.split_inclusive('\n') {
+        if defined_name(line) == Some(entry_point) {
+            return head;
+        }
+        head.push_str(line);
+    }
+    let mut imports = String::new();
+    let mut open = false;
+    for line in prefix.split_inclusive('\n') {
+        if open || line.starts_with("import ") || line.starts_with("from ") {
+            imports.push_str(line);
+            let ends_open = line.trim_end().ends_with(['(', ',', '\\']);
+            open = ends_open && !line.contains(')');
+        }
+    }
+    imports
+}
+
+/// Whether a program defines a name at its top level.
+fn defines(code: &str, name: &str) -> bool {
+    defined_names(code).any(|defined| defined == name)
+}
+
+fn defined_names(code: &str) -> impl Iterator<Item = &str> {
+    code.lines().filter_map(defined_name)
+}
+
+fn defined_name(line: &str) -> Option<&str> {
+    let rest = line
+        .strip_prefix("async ")
+        .map(str::trim_start)
+        .unwrap_or(line)
+        .strip_prefix("def ")
+        .or_else(|| line.strip_prefix("class "));
+    if let Some(rest) = rest {
+        return word(rest.trim_start());
+    }
+    let name = word(line)?;
+    let after = line.get(name.len()..)?.trim_start();
+    (after.starts_with('=') && !after.starts_with("==")).then_some(name)
+}
+
+fn word(text: &str) -> Option<&str> {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
+    text.get(..end).filter(|name| !name.is_empty())
+}
+
+fn has_word(text: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).and_then(|t| t.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|t| t.chars().next());
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const PROMPT: &str = "from typing import List\n\n\ndef helper(x):\n    return x\n\n\ndef solve(n: int) -> int:\n    \"\"\"Doc\"\"\"\n";
+
+    fn wanted() -> Wanted<'static> {
+        Wanted { prefix: PROMPT, entry_point: Some("solve"), tests: "" }
+    }
+
+    fn text(text: &str) -> OutputValue {
+        OutputValue::Text(text.into())
+    }
+
+    #[test]
+    fn a_completion_continues_the_prompt_untouched() {
+        assert_eq!(candidate(&text("    return n\n"), wanted()), Ok(format!("{PROMPT}    return n\n")));
+        let redefining = "    return 1\n\ndef solve(n):\n    return 2\n";
+        assert_eq!(candidate(&text(redefining), wanted()), Ok(format!("{PROMPT}{redefining}")));
+    }
+
+    #[test]
+    fn a_whole_function_follows_the_prompts_imports_and_helpers() {
+        let head = "from typing import List\n\n\ndef helper(x):\n    return x\n\n\n";
+        let answer =
+            "Sure!\n```python\ndef solve(n):\n    return n\n```\nUsage:\n```python\nprint(solve(1))\n```\n";
+        assert_eq!(candidate(&text(answer), wanted()), Ok(format!("{head}def solve(n):\n    return n\n")));
+        assert_eq!(
+            candidate(&text("def solve(n):\n    return n"), wanted()),
+            Ok(format!("{head}def solve(n):\n    return n"))
+        );
+        let elsewhere = Wanted { prefix: "import re\nfrom a import (\n  b,\n)\nx = 1\n", ..wanted() };
+        assert_eq!(
+            candidate(&text("def solve(n): pass"), elsewhere),
+            Ok("import re\nfrom a import (\n  b,\n)\ndef solve(n): pass".into())
+        );
+    }
+
+    #[test]
+    fn a_solution_is_a_whole_program() {
+        let program = OutputValue::Program("print('```')\n```\n".into());
+        assert_eq!(candidate(&program, wanted()), Ok("print('```')\n```\n".into()));
+    }
+
+    #[test]
+    fn the_block_that_the_tests_are_about_is_taken() {
+        let answer = "```\npip install x\n```\n```python\ndef area(r):\n    return r\n```\n```python\nassert area(1) == 1\n```";
+        let wanted = Wanted { tests: "assert area(2) == 2", ..Wanted::default() };
+        assert_eq!(candidate(&text(answer), wanted), Ok("def area(r):\n    return r\n".into()));
+        let tagged_first = "```\ndef area(r): return 1\n```\n```py\ndef area(r): return 2\n```";
+        assert_eq!(candidate(&text(tagged_first), wanted), Ok("def area(r): return 2\n".into()));
+        assert_eq!(candidate(&text("```\nfoo()\n```"), wanted), Ok("foo()\n".into()));
+    }
+
+    #[test]
+    fn a_lone_fence_after_code_closes_it() {
+        assert_eq!(
+            candidate(&text("    return n\n```\nThis returns n."), wanted()),
+            Ok(format!("{PROMPT}    return n\n"))
+        );
+    }
+
+    #[test]
+    fn nothing_to_run_is_told() {
+        let no = |value: OutputValue| candidate(&value, wanted()).unwrap_err();
+        assert_eq!(no(text(" \n\t")), "the output is empty");
+        assert_eq!(no(OutputValue::Program(String::new())), "the output is empty");
+        assert_eq!(no(text("```python\n\n```")), "the output's code block is empty");
+        assert_eq!(no(text("```rust\nfn main() {}\n```")), "the output's code is rust, not Python");
+        assert_eq!(no(OutputValue::Json(json!({"a": 1}))), "the output is JSON, not code");
+    }
+
+    #[test]
+    fn names_are_whole_words() {
+        assert!(!defines("def solver(n): pass\n  def solve(): pass", "solve"));
+        assert!(defines("async def solve(n): pass", "solve"));
+        assert!(defines("solve = lambda n: n", "solve"));
+        assert!(!defines("solve == 1", "solve"));
+        assert!(!has_word("resolve(1)", "solve") && has_word("x=solve(1)", "solve"));
+    }
+}

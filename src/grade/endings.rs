@@ -1,0 +1,79 @@
+//! How a candidate ended, as a cause and a sentence.
+
+use std::time::Duration;
+
+use crate::model::{Cause, CodeLimits, Grade, GraderType};
+use crate::sandbox::{Ending, Limits, Raised, RunFailure, SandboxError, signal_name};
+
+use super::show::in_reason;
+
+/// A cause with its sentence.
+pub(super) type Said = (Cause, String);
+
+pub(super) fn limits(limits: &CodeLimits) -> Limits {
+    Limits {
+        wall: limits.wall,
+        memory_mb: limits.memory_mb,
+        output_bytes: limits.output_bytes,
+        ..Limits::default()
+    }
+}
+
+/// `wall` is the limit that a time-out is told with.
+pub(super) fn failure(failure: &RunFailure, wall: Duration, memory_mb: u64) -> Said {
+    match failure {
+        RunFailure::SyntaxError { message, line } => {
+            let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+            (Cause::SyntaxError, format!("the code does not parse: {}{line}", in_reason(message)))
+        }
+        RunFailure::LoadRaised(raised) => {
+            (Cause::Exception, format!("the code raised {} when it was loaded", exception(raised)))
+        }
+        RunFailure::Exited { code: Some(code) } => {
+            (Cause::Exited, format!("the program ended with exit code {code} before its tests did"))
+        }
+        RunFailure::Exited { code: None } => {
+            (Cause::Exited, "the program ended before its tests did".to_owned())
+        }
+        RunFailure::Ended(ending) => ending_of(ending, wall, memory_mb),
+        RunFailure::Forged { evidence } => {
+            (Cause::Forged, format!("the program tampered with the verdict: {}", in_reason(evidence)))
+        }
+    }
+}
+
+pub(super) fn ending_of(ending: &Ending, wall: Duration, memory_mb: u64) -> Said {
+    match ending {
+        Ending::Exited(code) => (Cause::Exited, format!("the program ended with exit code {code}")),
+        Ending::Signaled(signal) => {
+            (Cause::Crashed, format!("the program was ended by {}", signal_name(*signal)))
+        }
+        Ending::TimedOut => {
+            (Cause::Timeout, format!("the program did not end within {} s", wall.as_secs_f64()))
+        }
+        Ending::MemoryLimit => {
+            (Cause::MemoryLimit, format!("the program used more than {memory_mb} MB of memory"))
+        }
+        Ending::OutputLimit => (Cause::OutputLimit, "the program wrote more than it may".to_owned()),
+        Ending::Violation(what) => (
+            Cause::SandboxViolation,
+            format!("the sandbox forbids what the program tried: {}", in_reason(what)),
+        ),
+    }
+}
+
+/// `ValueError: bad value`, or the type alone.
+pub(super) fn exception(raised: &Raised) -> String {
+    let message = in_reason(&raised.message);
+    if message.is_empty() { raised.type_name.clone() } else { format!("{}: {message}", raised.type_name) }
+}
+
+/// Nothing about the candidate: it could not be run.
+pub(super) fn not_run(method: &str, error: &SandboxError) -> Grade {
+    let cause = match error {
+        SandboxError::InterpreterMissing(_) | SandboxError::CannotStart { .. } => Cause::ExecutorMissing,
+        SandboxError::Unavailable { .. } | SandboxError::Lost(_) => Cause::SandboxUnavailable,
+        SandboxError::BadRequest(_) => Cause::Harness,
+    };
+    Grade::errored(GraderType::Code, method, cause, error.to_string())
+}

@@ -1,0 +1,81 @@
+use std::time::Duration;
+
+use super::*;
+use crate::model::{CodeLimits, Executor};
+use crate::sandbox::{Raised, RunFailure, Streams};
+
+fn grader(tests: Tests) -> CodeExecution {
+    CodeExecution {
+        executor: Executor::Python,
+        prefix: String::new(),
+        tests,
+        setup: String::new(),
+        entry_point: Some("f".into()),
+        limits: CodeLimits::default(),
+        sandbox: true,
+    }
+}
+
+fn told(grader: &CodeExecution, verdict: TestVerdict, calls: u64) -> String {
+    let report = TestReport {
+        verdict,
+        mode: TestMode::Split,
+        mode_reason: String::new(),
+        calls,
+        streams: Streams::default(),
+        wall: Duration::ZERO,
+        cpu: Duration::ZERO,
+    };
+    let g = judge(grader, &report);
+    format!("{} {} {}", g.outcome, g.cause.map_or("-", Cause::name), g.reason).trim_end().to_owned()
+}
+
+#[test]
+fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
+    let asserts =
+        grader(Tests::Asserts { asserts: vec!["assert f(1) == 1".into(), "assert f(2) == 2".into()] });
+    let check = grader(Tests::Check { code: "def check(candidate): pass".into() });
+    let raised = || Raised { type_name: "TypeError".into(), message: "no len()".into(), ..Raised::default() };
+    let lines = [
+        told(&asserts, TestVerdict::Passed, 2),
+        told(&check, TestVerdict::Passed, 0),
+        told(
+            &asserts,
+            TestVerdict::AssertionFailed {
+                index: 1,
+                line: 1,
+                source: "assert f(2) == 2".into(),
+                message: String::new(),
+            },
+            2,
+        ),
+        told(
+            &check,
+            TestVerdict::AssertionFailed {
+                index: 0,
+                line: 7,
+                source: "assert candidate(1)".into(),
+                message: "one".into(),
+            },
+            2,
+        ),
+        told(&asserts, TestVerdict::CandidateRaised(raised()), 1),
+        told(&asserts, TestVerdict::TestRaised(raised()), 1),
+        told(&asserts, TestVerdict::TestError(raised()), 0),
+        told(&asserts, TestVerdict::Opaque { type_name: "Liar".into() }, 1),
+        told(&asserts, TestVerdict::Failed(RunFailure::Exited { code: Some(0) }), 0),
+        told(&asserts, TestVerdict::Failed(RunFailure::Ended(Ending::TimedOut)), 0),
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    passed -
+    errored harness the tests passed without calling the candidate: they prove nothing
+    failed wrong_answer test 2 of 2 does not hold: assert f(2) == 2
+    failed wrong_answer line 7 of the tests does not hold: assert candidate(1) (one)
+    failed exception the code raised TypeError: no len()
+    failed wrong_answer what the code returned made the test raise TypeError: no len()
+    errored harness the test itself is broken: TypeError: no len()
+    failed wrong_answer the code returned a Liar object, which proves nothing
+    failed exited the program ended with exit code 0 before its tests did
+    failed timeout the program did not end within 10 s
+    "##);
+}

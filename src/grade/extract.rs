@@ -1,0 +1,294 @@
+//! From a target's output to what is graded, in the steps that the author named.
+
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+use crate::model::{Extract, JsonMode, OutputValue, Which};
+
+use super::fences::{fences, of_language};
+use super::patterns::Patterns;
+
+/// Why a step gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Nothing {
+    /// The output has no such thing: it fails. `code` when code was asked for.
+    Absent { what: String, code: bool },
+    /// The step itself is broken: nobody's answer is judged by it.
+    Broken(String),
+}
+
+/// Runs the steps, each on what the one before it gave.
+pub(super) fn extract(
+    steps: &[Extract],
+    value: &OutputValue,
+    patterns: &Patterns,
+) -> Result<OutputValue, Nothing> {
+    steps.iter().try_fold(value.clone(), |value, step| one(step, value, patterns))
+}
+
+/// An output as text: JSON texts as what they say, other JSON as it is written.
+pub(super) fn as_text(value: &OutputValue) -> String {
+    match value {
+        OutputValue::Text(text) | OutputValue::Program(text) | OutputValue::Json(Value::String(text)) => {
+            text.clone()
+        }
+        OutputValue::Json(value) => value.to_string(),
+    }
+}
+
+/// An output as JSON: a text must be one JSON value and nothing else.
+pub(super) fn as_json(value: &OutputValue) -> Result<Value, serde_json::Error> {
+    match value {
+        OutputValue::Json(value) => Ok(value.clone()),
+        OutputValue::Text(text) | OutputValue::Program(text) => {
+            serde_json::from_str(text.trim_start_matches('\u{feff}'))
+        }
+    }
+}
+
+fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<OutputValue, Nothing> {
+    // Whether the text is a whole program stays true of what is cut from it.
+    let text_like = |text: String| match &value {
+        OutputValue::Program(_) => OutputValue::Program(text),
+        _ => OutputValue::Text(text),
+    };
+    match step {
+        Extract::Trim => Ok(text_like(as_text(&value).trim().to_owned())),
+        Extract::CodeBlock { language, which } => {
+            let blocks = fences(&as_text(&value));
+            let blocks = of_language(&blocks, language.as_deref());
+            match pick(&blocks, *which) {
+                Some(block) => Ok(text_like(block.content.clone())),
+                None => {
+                    let of = language.as_ref().map(|l| format!(" of {l}")).unwrap_or_default();
+                    Err(Nothing::Absent { what: format!("no code block{of}"), code: true })
+                }
+            }
+        }
+        Extract::Json { mode } => {
+            let found = match &value {
+                OutputValue::Json(value) if !value.is_string() => Some(value.clone()),
+                _ => json(&as_text(&value), *mode),
+            };
+            found.map(OutputValue::Json).ok_or_else(|| {
+                let what = match mode {
+                    JsonMode::Any => "no JSON",
+                    JsonMode::Whole => "something other than one JSON value",
+                    JsonMode::Fenced => "no JSON in a code block",
+                    JsonMode::Embedded => "no JSON object or array",
+                };
+                Nothing::Absent { what: what.to_owned(), code: false }
+            })
+        }
+        Extract::Regex { pattern, flags, group, which } => {
+            let compiled = patterns.get(pattern, *flags).map_err(Nothing::Broken)?;
+            let text = as_text(&value);
+            let mut found = None;
+            for hit in compiled.find_all(&text) {
+                let hit = hit
+                    .map_err(|error| Nothing::Broken(format!("the pattern `{pattern}` gave up: {error}")))?;
+                if let Some(text) = hit.group(group) {
+                    found = Some(text.to_owned());
+                    if *which == Which::First {
+                        break;
+                    }
+                }
+            }
+            found
+                .map(text_like)
+                .ok_or_else(|| Nothing::Absent { what: format!("no match of `{pattern}`"), code: false })
+        }
+        Extract::JsonPath { path } => json_path(path, &value),
+        Extract::AfterLast { marker } => match as_text(&value).rsplit_once(marker.as_str()) {
+            Some((_, after)) => Ok(text_like(after.to_owned())),
+            None => Err(Nothing::Absent { what: format!("no `{marker}`"), code: false }),
+        },
+    }
+}
+
+fn pick<T: Copy>(all: &[T], which: Which) -> Option<T> {
+    match which {
+        Which::First => all.first().copied(),
+        Which::Last => all.last().copied(),
+    }
+}
+
+fn json(text: &str, mode: JsonMode) -> Option<Value> {
+    let whole = || serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
+    let fenced = || {
+        let blocks = fences(text);
+        let blocks = of_language(&blocks, Some("json"));
+        blocks.iter().rev().find_map(|block| serde_json::from_str(&block.content).ok())
+    };
+    match mode {
+        JsonMode::Any => whole().or_else(fenced).or_else(|| embedded(text)),
+        JsonMode::Whole => whole(),
+        JsonMode::Fenced => fenced(),
+        JsonMode::Embedded => embedded(text),
+    }
+}
+
+/// The last object or array that stands complete in a text. Bare numbers and words of a sentence are no JSON.
+fn embedded(text: &str) -> Option<Value> {
+    let mut found = None;
+    let mut rest = text;
+    while let Some(start) = rest.find(['{', '[']) {
+        let here = rest.get(start..).unwrap_or_default();
+        let mut stream = serde_json::Deserializer::from_str(here).into_iter::<Value>();
+        let used = match stream.next() {
+            Some(Ok(value)) => {
+                found = Some(value);
+                stream.byte_offset().max(1)
+            }
+            _ => 1,
+        };
+        rest = here.get(used..).unwrap_or_default();
+    }
+    found
+}
+
+/// A path that can name one place only gives its value; any other gives the array of what it names, also of one.
+fn json_path(path: &str, value: &OutputValue) -> Result<OutputValue, Nothing> {
+    let compiled =
+        JsonPath::parse(path).map_err(|error| Nothing::Broken(format!("the path `{path}`: {error}")))?;
+    let document = as_json(value).map_err(|error| Nothing::Absent {
+        what: format!("no JSON for the path `{path}` ({error})"),
+        code: false,
+    })?;
+    let found = compiled.query(&document).all();
+    let value = match found.as_slice() {
+        [] => return Err(Nothing::Absent { what: format!("nothing at `{path}`"), code: false }),
+        [one] if names_one_place(path) => (*one).clone(),
+        all => Value::Array(all.iter().map(|value| (*value).clone()).collect()),
+    };
+    Ok(match value {
+        Value::String(text) => OutputValue::Text(text),
+        value => OutputValue::Json(value),
+    })
+}
+
+fn names_one_place(path: &str) -> bool {
+    let mut quote = None;
+    let mut escaped = false;
+    let mut before = ' ';
+    for c in path.chars() {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if c == '\\' => escaped = true,
+            Some(q) if c == q => quote = None,
+            Some(_) => {}
+            None if matches!(c, '\'' | '"') => quote = Some(c),
+            None if matches!(c, '*' | '?' | ':' | ',') || (c == '.' && before == '.') => return false,
+            None => {}
+        }
+        before = c;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::RegexFlags;
+
+    fn run(step: Extract, text: &str) -> String {
+        match extract(&[step], &OutputValue::Text(text.into()), &Patterns::default()) {
+            Ok(OutputValue::Text(text)) => format!("text {text:?}"),
+            Ok(OutputValue::Json(value)) => format!("json {value}"),
+            Ok(OutputValue::Program(text)) => format!("program {text:?}"),
+            Err(Nothing::Absent { what, code }) => {
+                format!("absent{} {what}", if code { " (code)" } else { "" })
+            }
+            Err(Nothing::Broken(why)) => format!("broken {why}"),
+        }
+    }
+
+    fn block(language: Option<&str>, which: Which) -> Extract {
+        Extract::CodeBlock { language: language.map(str::to_owned), which }
+    }
+
+    #[test]
+    fn code_blocks_by_language_and_place() {
+        let text = "a\n```py\none\n```\nb\n```python\ntwo\n```\n```bash\nls\n```";
+        assert_eq!(run(block(Some("python"), Which::First), text), r#"text "one\n""#);
+        assert_eq!(run(block(Some("python3"), Which::Last), text), r#"text "two\n""#);
+        assert_eq!(run(block(None, Which::Last), text), r#"text "ls\n""#);
+        assert_eq!(run(block(Some("rust"), Which::Last), text), "absent (code) no code block of rust");
+        assert_eq!(run(block(None, Which::Last), "none"), "absent (code) no code block");
+    }
+
+    #[test]
+    fn json_whole_fenced_and_embedded() {
+        let json = |mode, text: &str| run(Extract::Json { mode }, text);
+        assert_eq!(json(JsonMode::Whole, " {\"a\": 1.0} "), "json {\"a\":1.0}");
+        assert_eq!(json(JsonMode::Whole, "x {}"), "absent something other than one JSON value");
+        assert_eq!(json(JsonMode::Fenced, "```json\n[1]\n```\n```json\nbad\n```"), "json [1]");
+        assert_eq!(json(JsonMode::Fenced, "[1]"), "absent no JSON in a code block");
+        assert_eq!(
+            json(JsonMode::Embedded, "so {x} {\"a\": [1, {\"b\": 2}]} then [3] and {\"open\": "),
+            "json [3]"
+        );
+        assert_eq!(json(JsonMode::Embedded, "the answer is 42"), "absent no JSON object or array");
+        assert_eq!(json(JsonMode::Any, "42"), "json 42");
+        assert_eq!(
+            json(JsonMode::Any, "I think {\"a\": 265252859812191058636308480000000}."),
+            "json {\"a\":265252859812191058636308480000000}"
+        );
+        assert_eq!(json(JsonMode::Any, "no"), "absent no JSON");
+    }
+
+    #[test]
+    fn brackets_without_end_take_no_time() {
+        assert_eq!(embedded(&"[".repeat(200_000)), None);
+        assert_eq!(embedded(&"{\"a\":".repeat(50_000)), None);
+    }
+
+    #[test]
+    fn regex_groups() {
+        let regex = |pattern: &str, group: &str, which| Extract::Regex {
+            pattern: pattern.into(),
+            flags: RegexFlags::default(),
+            group: group.into(),
+            which,
+        };
+        let text = "answer: 1\nanswer: 2\n";
+        assert_eq!(run(regex(r"answer: (\d)", "1", Which::First), text), "text \"1\"");
+        assert_eq!(run(regex(r"answer: (?P<n>\d)", "n", Which::Last), text), "text \"2\"");
+        assert_eq!(run(regex("nope", "0", Which::Last), text), "absent no match of `nope`");
+        assert_eq!(run(regex("a|(b)", "1", Which::Last), "a"), "absent no match of `a|(b)`");
+        assert!(run(regex("(", "0", Which::Last), text).starts_with("broken the pattern `(`"));
+    }
+
+    #[test]
+    fn json_paths_give_a_value_or_all_values() {
+        let path = |path: &str, text: &str| run(Extract::JsonPath { path: path.into() }, text);
+        let doc = r#"{"a": {"b": "x"}, "list": [{"n": 1}], "k,*": 5}"#;
+        assert_eq!(path("$.a.b", doc), "text \"x\"");
+        assert_eq!(path("$.list[*].n", doc), "json [1]");
+        assert_eq!(path("$.list[0].n", doc), "json 1");
+        assert_eq!(path("$['k,*']", doc), "json 5");
+        assert_eq!(path("$.none", doc), "absent nothing at `$.none`");
+        assert!(path("$.a", "text").starts_with("absent no JSON for the path `$.a`"));
+        assert!(path("$[", doc).starts_with("broken the path `$[`"));
+    }
+
+    #[test]
+    fn steps_follow_each_other_and_a_program_stays_one() {
+        let steps = [Extract::AfterLast { marker: "####".into() }, Extract::Trim];
+        let value = OutputValue::Text("#### 1\nso #### 42 \n".into());
+        assert_eq!(extract(&steps, &value, &Patterns::default()), Ok(OutputValue::Text("42".into())));
+        let program = OutputValue::Program(" x ".into());
+        assert_eq!(
+            extract(&[Extract::Trim], &program, &Patterns::default()),
+            Ok(OutputValue::Program("x".into()))
+        );
+        let value = OutputValue::Json(json!({"a": 1}));
+        assert_eq!(
+            extract(&[Extract::Json { mode: JsonMode::Any }], &value, &Patterns::default()),
+            Ok(value)
+        );
+        assert_eq!(run(Extract::AfterLast { marker: "@@".into() }, "x"), "absent no `@@`");
+    }
+}

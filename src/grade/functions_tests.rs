@@ -1,0 +1,152 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::*;
+use crate::model::{CodeLimits, Comparator, Executor};
+use crate::sandbox::{CallReport, Ending, RunFailure, Streams};
+
+fn case(args: Value, expected: Expectation) -> FunctionCase {
+    FunctionCase {
+        args: args.as_array().cloned().unwrap_or_default(),
+        kwargs: BTreeMap::new(),
+        expected,
+        comparator: Comparator::Equals,
+        tolerance: None,
+    }
+}
+
+fn value(expected: Value) -> Expectation {
+    Expectation::Value(expected)
+}
+
+fn grader(cases: Vec<FunctionCase>) -> FunctionOutput {
+    FunctionOutput {
+        executor: Executor::Python,
+        function_name: "solve".into(),
+        cases,
+        timeout_per_case: Duration::from_secs(2),
+        limits: CodeLimits::default(),
+        sandbox: true,
+    }
+}
+
+fn report(outcomes: Vec<CallOutcome>, load_failure: Option<RunFailure>) -> FunctionReport {
+    FunctionReport {
+        load_failure,
+        calls: outcomes.into_iter().map(|outcome| CallReport { outcome, wall: Duration::ZERO }).collect(),
+        streams: Streams::default(),
+        wall: Duration::ZERO,
+        cpu: Duration::ZERO,
+        processes: 1,
+    }
+}
+
+fn raised(type_name: &str, mro: &[&str], message: &str) -> CallOutcome {
+    CallOutcome::Raised(Raised {
+        type_name: type_name.into(),
+        mro: mro.iter().map(|n| (*n).to_owned()).collect(),
+        message: message.into(),
+        traceback: String::new(),
+    })
+}
+
+fn told(expected: Expectation, outcome: CallOutcome) -> String {
+    let grader = grader(vec![case(json!([1, "a"]), expected)]);
+    let calls: Vec<Prepared> = grader.cases.iter().map(|c| Prepared::of(&grader, c).unwrap()).collect();
+    let load = match &outcome {
+        CallOutcome::Failed(f @ RunFailure::SyntaxError { .. }) => Some(f.clone()),
+        _ => None,
+    };
+    let g = judge(&grader, &calls, &report(vec![outcome], load));
+    let actual = g.actual.map(|v| format!(" actual={v}")).unwrap_or_default();
+    format!("{} {:?} {} {}{actual}", g.outcome, g.score, g.cause.map_or("-", Cause::name), g.reason)
+        .trim_end()
+        .to_owned()
+}
+
+#[test]
+fn every_end_of_a_call_has_its_cause_and_sentence() {
+    let failed = CallOutcome::Failed;
+    let lines = [
+        told(value(json!(3)), CallOutcome::Value(json!(3.0))),
+        told(value(json!([1, 2])), CallOutcome::Value(json!({"$tuple": [1, 2]}))),
+        told(value(json!(3)), CallOutcome::Value(json!(4))),
+        told(value(json!(1)), CallOutcome::Value(json!(true))),
+        told(value(json!(3)), CallOutcome::Value(json!({"$opaque": "Liar", "truth": true}))),
+        told(value(json!(3)), CallOutcome::Value(json!({"$nonsense": 1}))),
+        told(
+            value(json!(3)),
+            raised("ZeroDivisionError", &["ZeroDivisionError", "ArithmeticError"], "division by zero"),
+        ),
+        told(
+            Expectation::Raises("ArithmeticError".into()),
+            raised("ZeroDivisionError", &["ZeroDivisionError", "ArithmeticError"], "x"),
+        ),
+        told(
+            Expectation::Raises("ValueError".into()),
+            raised("KeyError", &["KeyError", "LookupError"], "'k'"),
+        ),
+        told(Expectation::Raises("ValueError".into()), CallOutcome::Value(json!(null))),
+        told(value(json!(3)), failed(RunFailure::Ended(Ending::TimedOut))),
+        told(value(json!(3)), failed(RunFailure::Ended(Ending::MemoryLimit))),
+        told(value(json!(3)), failed(RunFailure::Ended(Ending::OutputLimit))),
+        told(value(json!(3)), failed(RunFailure::Ended(Ending::Signaled(11)))),
+        told(value(json!(3)), failed(RunFailure::Ended(Ending::Violation("ptrace".into())))),
+        told(value(json!(3)), failed(RunFailure::Exited { code: Some(0) })),
+        told(value(json!(3)), failed(RunFailure::Forged { evidence: "two answers".into() })),
+        told(
+            value(json!(3)),
+            failed(RunFailure::SyntaxError { message: "invalid syntax".into(), line: Some(2) }),
+        ),
+        told(value(json!(3)), CallOutcome::NotRun),
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    passed Some(1.0) -
+    passed Some(1.0) -
+    failed Some(0.0) wrong_answer solve(1, 'a') returned 4, expected 3 actual=4
+    failed Some(0.0) wrong_answer solve(1, 'a') returned True, expected 1 actual=true
+    failed Some(0.0) wrong_answer solve(1, 'a') returned <Liar object>, expected 3 actual="<Liar object>"
+    failed Some(0.0) wrong_answer solve(1, 'a') returned what can't be read: unknown tag "$nonsense"
+    failed Some(0.0) exception solve(1, 'a') raised ZeroDivisionError: division by zero, expected 3
+    passed Some(1.0) -
+    failed Some(0.0) exception solve(1, 'a') raised KeyError: 'k', expected it to raise ValueError
+    failed Some(0.0) wrong_answer solve(1, 'a') returned None, expected it to raise ValueError actual=null
+    failed Some(0.0) timeout solve(1, 'a'): the program did not end within 2 s
+    failed Some(0.0) memory_limit solve(1, 'a'): the program used more than 256 MB of memory
+    failed Some(0.0) output_limit solve(1, 'a'): the program wrote more than it may
+    failed Some(0.0) crashed solve(1, 'a'): the program was ended by SIGSEGV
+    failed Some(0.0) sandbox_violation solve(1, 'a'): the sandbox forbids what the program tried: ptrace
+    failed Some(0.0) exited solve(1, 'a'): the program ended with exit code 0 before its tests did
+    failed Some(0.0) forged solve(1, 'a'): the program tampered with the verdict: two answers
+    failed Some(0.0) syntax_error the code does not parse: invalid syntax (line 2)
+    failed Some(0.0) timeout solve(1, 'a') was not run: the calls before it took too long
+    "##);
+}
+
+#[test]
+fn the_score_is_the_share_of_calls_and_the_first_failure_speaks() {
+    let grader = grader(vec![
+        case(json!([1]), value(json!(1))),
+        case(json!([2]), value(json!(2))),
+        case(json!([3]), value(json!(3))),
+        case(json!([4]), value(json!(4))),
+    ]);
+    let calls: Vec<Prepared> = grader.cases.iter().map(|c| Prepared::of(&grader, c).unwrap()).collect();
+    let outcomes = vec![CallOutcome::Value(json!(1)), CallOutcome::Value(json!(0)), raised("E", &[], "")];
+    let g = judge(&grader, &calls, &report(outcomes, None));
+    assert_eq!((g.score, g.cause), (Some(0.25), Some(Cause::WrongAnswer)));
+    assert_eq!(g.reason, "solve(2) returned 0, expected 2 (3 of 4 calls failed)");
+    insta::assert_snapshot!(Value::Object(g.details), @r##"
+    {"calls":[{"actual":1,"args":[1],"expected":1,"passed":true},{"actual":0,"args":[2],"expected":2,"passed":false},{"args":[3],"error":"E","expected":3,"passed":false},{"args":[4],"error":"solve(4) was not run: the calls before it took too long","expected":4,"passed":false}],"passed":1,"total":4}
+    "##);
+}
+
+#[test]
+fn an_expectation_that_cannot_be_used_is_the_authors_fault() {
+    let mut bad = case(json!([1]), value(json!("(")));
+    bad.comparator = Comparator::Regex;
+    let grader = grader(vec![bad]);
+    let calls: Vec<Prepared> = grader.cases.iter().map(|c| Prepared::of(&grader, c).unwrap()).collect();
+    let g = judge(&grader, &calls, &report(vec![CallOutcome::Value(json!("x"))], None));
+    assert_eq!(g.cause, Some(Cause::Harness));
+}

@@ -1,0 +1,222 @@
+//! The author's own program as grader.
+//!
+//! The output comes on stdin: text as it is, other JSON as JSON. `EVAL_CASE` holds the case's id and `EVAL_EXPECTED` what is
+//! expected (a text as it is, other values as JSON; absent when there is none or when it is too long for the environment).
+
+use std::ffi::OsString;
+
+use serde_json::{Map, Value};
+
+use crate::model::{Case, Cause, CommandGrader, CommandVerdict, Grade, GraderType, OutputValue};
+use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
+
+use super::extract::as_text;
+use super::show::{bounded, compared, in_reason};
+
+const METHOD: &str = "command";
+
+/// Bytes kept of the program's stdout.
+const KEEP_STDOUT: usize = 64 << 10;
+
+const KEEP_STDERR: usize = 4 << 10;
+
+/// One variable may hold 128 KiB on Linux.
+const LONGEST_VARIABLE: usize = 100 << 10;
+
+/// How a Python program that died of an exception says so; it exits with 1, which would read as "failed".
+const TRACEBACK: &str = "Traceback (most recent call last):";
+
+pub(super) async fn grade(grader: &CommandGrader, case: &Case, value: &OutputValue) -> Grade {
+    let command = TreeCommand {
+        argv: grader.argv.clone(),
+        dir: grader.dir.clone(),
+        env: environment(grader, case),
+        stdin: as_text(value).into_bytes(),
+        timeout: grader.timeout,
+        keep_stdout: KEEP_STDOUT,
+        keep_stderr: KEEP_STDERR,
+    };
+    let grade = match process_tree::run(&command).await {
+        Err(error) => errored(Cause::ExecutorMissing, error.reason),
+        Ok(ended) => read_verdict(grader, &ended),
+    };
+    compared(grade, grader.expected.clone(), value)
+}
+
+fn errored(cause: Cause, reason: impl Into<String>) -> Grade {
+    Grade::errored(GraderType::Code, METHOD, cause, reason)
+}
+
+fn environment(grader: &CommandGrader, case: &Case) -> Vec<(String, OsString)> {
+    let names = std::iter::once("PATH").chain(grader.env.iter().map(String::as_str).filter(|n| *n != "PATH"));
+    let mut env: Vec<(String, OsString)> =
+        names.filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect();
+    let expected = grader.expected.as_ref().map(|value| match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    });
+    for (name, value) in [("EVAL_CASE", Some(case.id.clone())), ("EVAL_EXPECTED", expected)] {
+        if let Some(value) = value.filter(|v| v.len() <= LONGEST_VARIABLE && !v.contains('\0')) {
+            env.push((name.to_owned(), value.into()));
+        }
+    }
+    env
+}
+
+fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
+    let name = grader.argv.first().map(String::as_str).unwrap_or_default();
+    let stderr = printable(&ended.stderr_tail);
+    let said = if stderr.is_empty() { String::new() } else { format!(": {}", in_reason(&stderr)) };
+    let code = match ended.end {
+        TreeEnd::Exited(code) => code,
+        TreeEnd::Signaled(signal) => {
+            return errored(
+                Cause::Harness,
+                format!("the grader {name} was ended by {}{said}", signal_name(signal)),
+            );
+        }
+        TreeEnd::TimedOut => {
+            let limit = grader.timeout.as_secs_f64();
+            return errored(Cause::Harness, format!("the grader {name} did not end within {limit} s"));
+        }
+    };
+    match (grader.verdict, code) {
+        (CommandVerdict::ExitCode, 0) => Grade::passed(GraderType::Code, METHOD),
+        (CommandVerdict::ExitCode, 1) if !stderr.starts_with(TRACEBACK) => {
+            let stdout = printable(&ended.stdout);
+            let why = [stdout, stderr].into_iter().find(|text| !text.is_empty());
+            let why =
+                why.map_or_else(|| format!("the grader {name} exited with code 1"), |text| in_reason(&text));
+            Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why)
+        }
+        (CommandVerdict::Json, 0) => match parse(&ended.stdout) {
+            Ok(grade) => grade,
+            Err(why) => errored(Cause::Harness, format!("the grader {name} gave no verdict: {why}")),
+        },
+        (_, code) => errored(Cause::Harness, format!("the grader {name} exited with code {code}{said}")),
+    }
+}
+
+/// `{"passed": bool, "score": 0..1, "reason": text}`; other keys go into the details.
+fn parse(stdout: &[u8]) -> Result<Grade, String> {
+    let mut verdict: Map<String, Value> =
+        serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
+    let passed = match verdict.remove("passed") {
+        Some(Value::Bool(passed)) => passed,
+        Some(other) => {
+            return Err(format!("`passed` must be true or false, not {}", in_reason(&other.to_string())));
+        }
+        None => return Err("`passed` is missing".to_owned()),
+    };
+    let score = match verdict.remove("score") {
+        None | Some(Value::Null) => None,
+        Some(value) => match value.as_f64().filter(|score| (0.0..=1.0).contains(score)) {
+            Some(score) => Some(score),
+            None => {
+                return Err(format!(
+                    "`score` must be a number from 0 to 1, not {}",
+                    in_reason(&value.to_string())
+                ));
+            }
+        },
+    };
+    let reason = match verdict.remove("reason") {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => in_reason(&printable(text.as_bytes())),
+        Some(_) => return Err("`reason` must be a text".to_owned()),
+    };
+    let mut grade = if passed {
+        Grade { reason, ..Grade::passed(GraderType::Code, METHOD) }
+    } else {
+        let reason =
+            if reason.is_empty() { "the grader says so and gives no reason".to_owned() } else { reason };
+        Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, reason)
+    };
+    if let Some(score) = score {
+        grade.score = Some(score);
+    }
+    for (key, value) in verdict.into_iter().take(20) {
+        grade.details.insert(in_reason(&key), bounded(&value));
+    }
+    Ok(grade)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use std::time::Duration;
+
+    fn grader(verdict: CommandVerdict, timeout_ms: u64) -> CommandGrader {
+        CommandGrader {
+            argv: vec!["./grade".into()],
+            dir: "/".into(),
+            env: vec![],
+            timeout: Duration::from_millis(timeout_ms),
+            verdict,
+            expected: None,
+        }
+    }
+
+    fn told(verdict: CommandVerdict, end: TreeEnd, stdout: &str, stderr: &str) -> String {
+        let ended = TreeOutput {
+            end,
+            stdout: stdout.into(),
+            stdout_truncated: false,
+            stderr_tail: stderr.into(),
+            elapsed: Duration::ZERO,
+        };
+        let g = read_verdict(&grader(verdict, 1500), &ended);
+        let score = g.score.map_or("-".into(), |s| s.to_string());
+        format!(
+            "{} {score} {} {} {}",
+            g.outcome,
+            g.cause.map_or("-", Cause::name),
+            g.reason,
+            json!(g.details)
+        )
+    }
+
+    #[test]
+    fn every_ending_is_read() {
+        use CommandVerdict::{ExitCode, Json};
+        use TreeEnd::{Exited, Signaled, TimedOut};
+        let lines = [
+            told(ExitCode, Exited(0), "", ""),
+            told(ExitCode, Exited(1), "too long\n", "noise"),
+            told(ExitCode, Exited(1), "", ""),
+            told(ExitCode, Exited(1), "", "Traceback (most recent call last):\n  File ...\nKeyError: 'x'"),
+            told(ExitCode, Exited(2), "", "usage"),
+            told(ExitCode, Signaled(11), "", ""),
+            told(ExitCode, TimedOut, "", ""),
+            told(Json, Exited(0), r#"{"passed": true}"#, ""),
+            told(Json, Exited(0), r#"{"passed": false, "score": 0.25, "reason": "half", "seen": [1]}"#, ""),
+            told(Json, Exited(0), r#"{"passed": false}"#, ""),
+            told(Json, Exited(0), r#"{"passed": "yes"}"#, ""),
+            told(Json, Exited(0), r#"{"passed": true, "score": 5}"#, ""),
+            told(Json, Exited(0), r#"{"score": 1}"#, ""),
+            told(Json, Exited(0), "passed", ""),
+            told(Json, Exited(1), r#"{"passed": true}"#, ""),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r##"
+        passed 1 -  {}
+        failed 0 wrong_answer too long {}
+        failed 0 wrong_answer the grader ./grade exited with code 1 {}
+        errored - harness the grader ./grade exited with code 1: Traceback (most recent call last):
+          File ...
+        KeyError: 'x' {}
+        errored - harness the grader ./grade exited with code 2: usage {}
+        errored - harness the grader ./grade was ended by SIGSEGV {}
+        errored - harness the grader ./grade did not end within 1.5 s {}
+        passed 1 -  {}
+        failed 0.25 wrong_answer half {"seen":[1]}
+        failed 0 wrong_answer the grader says so and gives no reason {}
+        errored - harness the grader ./grade gave no verdict: `passed` must be true or false, not "yes" {}
+        errored - harness the grader ./grade gave no verdict: `score` must be a number from 0 to 1, not 5 {}
+        errored - harness the grader ./grade gave no verdict: `passed` is missing {}
+        errored - harness the grader ./grade gave no verdict: expected value at line 1 column 1 {}
+        errored - harness the grader ./grade exited with code 1 {}
+        "##);
+    }
+}

@@ -1,0 +1,50 @@
+//! Values cut to what a report can hold.
+
+use serde_json::Value;
+
+use crate::base::text::{ELLIPSIS, truncate_bytes};
+use crate::model::{Grade, OutputValue};
+
+/// Bytes of an expected or actual value in a grade.
+const KEPT: usize = 4 << 10;
+
+/// Bytes of a text inside a reason.
+const IN_REASON: usize = 300;
+
+/// The value, or the beginning of its JSON as a text when it is long.
+pub(super) fn bounded(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(cut(text, KEPT)),
+        value => {
+            let json = value.to_string();
+            if json.len() <= KEPT { value.clone() } else { Value::String(cut(&json, KEPT)) }
+        }
+    }
+}
+
+pub(super) fn bounded_text(text: &str) -> Value {
+    Value::String(cut(text, KEPT))
+}
+
+pub(super) fn bounded_output(value: &OutputValue) -> Value {
+    match value {
+        OutputValue::Text(text) | OutputValue::Program(text) => bounded_text(text),
+        OutputValue::Json(value) => bounded(value),
+    }
+}
+
+/// A text for the middle of a sentence.
+pub(super) fn in_reason(text: &str) -> String {
+    cut(text.trim(), IN_REASON)
+}
+
+fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit { text.to_owned() } else { format!("{}{ELLIPSIS}", truncate_bytes(text, limit)) }
+}
+
+/// Fills in what was compared, unless the grade says it already.
+pub(super) fn compared(mut grade: Grade, expected: Option<Value>, actual: &OutputValue) -> Grade {
+    grade.expected = grade.expected.or(expected.map(|value| bounded(&value)));
+    grade.actual = grade.actual.or_else(|| Some(bounded_output(actual)));
+    grade
+}

@@ -1,0 +1,133 @@
+use serde_json::json;
+
+use super::*;
+use crate::model::*;
+
+fn graders() -> Graders {
+    Graders::new(GradersConfig { allow_unsandboxed: false, helper: "/no/helper".into(), workers: 1 })
+}
+
+fn exact(text: &str) -> Grader {
+    grader(GraderKind::Code(CodeGrader::ExactMatch {
+        any_of: vec![json!(text)],
+        case_sensitive: true,
+        trim_whitespace: true,
+        normalize_newlines: true,
+    }))
+}
+
+fn grader(kind: GraderKind) -> Grader {
+    Grader { name: None, weight: 1.0, negate: false, inferred: false, kind }
+}
+
+fn function(sandbox: bool) -> Grader {
+    grader(GraderKind::Code(CodeGrader::FunctionOutput(FunctionOutput {
+        executor: Executor::Python,
+        function_name: "f".into(),
+        cases: vec![],
+        timeout_per_case: Duration::from_secs(1),
+        limits: CodeLimits::default(),
+        sandbox,
+    })))
+}
+
+fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
+    Case {
+        id: "c".into(),
+        name: None,
+        input: Input::Prompt { text: String::new(), context: None },
+        grading: Grading { graders, combine },
+        extract,
+        samples: None,
+        timeout: Duration::from_secs(1),
+        retries: None,
+        max_latency: None,
+        target: None,
+        expected: None,
+        tags: vec![],
+        difficulty: None,
+        input_hash: String::new(),
+        grading_hash: String::new(),
+        origin: String::new(),
+    }
+}
+
+async fn told(case: &Case, output: Output) -> String {
+    let graded = graders().grade(case, &output).await;
+    let v = graded.verdict;
+    let score = v.score.map_or("-".into(), |s| s.to_string());
+    let extracted = graded.extracted.map(|e| format!(" extracted={e}")).unwrap_or_default();
+    let methods: Vec<&str> = v.grades.iter().map(|g| g.method.as_str()).collect();
+    format!(
+        "{} {score} {} [{}] {}{extracted}",
+        v.outcome,
+        v.cause.map_or("-", Cause::name),
+        methods.join(","),
+        v.reason
+    )
+    .trim_end()
+    .to_owned()
+}
+
+#[tokio::test]
+async fn outputs_become_verdicts() {
+    let human = || grader(GraderKind::Human { config: json!({}), expected: None });
+    let model = || grader(GraderKind::Model { config: json!({}), expected: None });
+    let negated = Grader { negate: true, ..exact("a") };
+    let json_step = vec![Extract::Json { mode: JsonMode::Any }];
+    let block = vec![Extract::CodeBlock { language: Some("python".into()), which: Which::Last }];
+    let path = vec![Extract::JsonPath { path: "$[".into() }];
+    let cut = Output { truncated: true, ..Output::text("a") };
+    let lines = [
+        told(&case(vec![exact("a")], Combine::All, vec![]), Output::text("a")).await,
+        told(&case(vec![exact("a")], Combine::All, vec![Extract::Trim]), Output::text(" a ")).await,
+        told(&case(vec![exact("a")], Combine::All, vec![]), cut).await,
+        told(&case(vec![negated], Combine::All, vec![]), Output::text("b")).await,
+        told(&case(vec![exact("a"), human()], Combine::All, vec![]), Output::text("a")).await,
+        told(&case(vec![human(), exact("a")], Combine::All, vec![]), Output::text("b")).await,
+        told(&case(vec![model(), exact("a")], Combine::Any, vec![]), Output::text("a")).await,
+        told(&case(vec![model(), exact("a")], Combine::All, vec![]), Output::text("a")).await,
+        told(&case(vec![function(true), exact("a")], Combine::All, vec![]), Output::text("b")).await,
+        told(&case(vec![function(false)], Combine::All, vec![]), Output::text("b")).await,
+        told(&case(vec![exact("a")], Combine::All, json_step), Output::text("no")).await,
+        told(&case(vec![function(true)], Combine::All, block.clone()), Output::text("no")).await,
+        told(&case(vec![exact("a")], Combine::All, block), Output::text("no")).await,
+        told(&case(vec![exact("a")], Combine::All, path), Output::text("{}")).await,
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    passed 1 - [exact_match]
+    passed 1 - [exact_match]  extracted="a"
+    failed 0 output_limit [] the output is longer than is kept, so that it can't be judged whole
+    passed 1 - [exact_match] negated: at line 1, column 1: expected "a", got "b"
+    pending - - [exact_match,human] human: waits for a person's grade
+    failed 0 wrong_answer [human,exact_match] exact_match: at line 1, column 1: expected "a", got "b"
+    passed 1 - [exact_match]
+    errored - judge_unreachable [model,exact_match] model: model graders are not available in this version: no judge was asked
+    failed 0 wrong_answer [exact_match] exact_match: at line 1, column 1: expected "a", got "b"
+    errored - sandbox_unavailable [function_output] `sandbox: false` needs --allow-unsandboxed
+    failed 0 wrong_answer [] extract: no JSON in the output
+    failed 0 no_code [] extract: no code block of python in the output
+    failed 0 wrong_answer [] extract: no code block of python in the output
+    errored - harness [] extract: the path `$[`: at position 1, parser error
+    "##);
+}
+
+#[test]
+fn a_late_answer_fails_and_nothing_else_changes() {
+    let verdict = |outcome, cause: Option<Cause>| Verdict {
+        outcome,
+        score: (outcome == Outcome::Passed).then_some(1.0),
+        cause,
+        reason: "r".into(),
+        grades: vec![],
+    };
+    let ms = |n| Some(Duration::from_millis(n));
+    let late = apply_latency(verdict(Outcome::Passed, None), ms(1500), ms(1000));
+    assert_eq!((late.outcome, late.cause, late.score), (Outcome::Failed, Some(Cause::Threshold), Some(0.0)));
+    assert_eq!(late.reason, "the answer took 1500 ms, 1000 ms are allowed");
+    let errored = verdict(Outcome::Errored, Some(Cause::Harness));
+    assert_eq!(apply_latency(errored.clone(), ms(1500), ms(1000)), errored);
+    let passed = verdict(Outcome::Passed, None);
+    assert_eq!(apply_latency(passed.clone(), ms(1000), ms(1000)), passed);
+    assert_eq!(apply_latency(passed.clone(), None, ms(1000)), passed);
+}

@@ -1,0 +1,246 @@
+//! The JUnit report, for CI servers: a suite per eval, a test case per case, and one suite for the run with its metrics.
+//!
+//! Servers look at test cases only. A gate that no case explains (a missed threshold) is therefore a test case of the
+//! run's suite, so that such a run is not shown as passed.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite, XmlString};
+
+use crate::base::text;
+use crate::model::{CaseResult, Decision, EvalResult, Failure, Outcome, Summary};
+use crate::report::ReportError;
+use crate::report::values::{self, Comparison, Limits, LineKind};
+use crate::report::{figures, notices};
+
+const LIMITS: Limits = Limits { lines: 60, bytes: 8_000, context: 3 };
+/// Columns of a `message`.
+const MAX_MESSAGE: usize = 500;
+
+pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
+    let unsandboxed = notices::is_unsandboxed(summary);
+    let suffix = if unsandboxed { format!(" [{}]", notices::NOT_SANDBOXED) } else { String::new() };
+    let mut report = Report::new(xml(&format!("{}{suffix}", summary.metadata.suite_name)));
+    report.timestamp = summary.metadata.timestamp.parse().ok();
+    report.time = seconds(summary.metadata.duration_seconds);
+    report.add_test_suite(run_suite(summary));
+    let failures: Failures = summary.failures.iter().rev().map(|failure| (key(failure), failure)).collect();
+    for eval in &summary.evals {
+        let mut suite = eval_suite(eval, &failures);
+        if unsandboxed {
+            not_sandboxed(&mut suite);
+        }
+        report.add_test_suite(suite);
+    }
+    report.serialize(out)?;
+    Ok(())
+}
+
+/// Failures by eval, case and outcome: a case that failed may have errored samples too.
+type Failures<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
+
+fn key(failure: &Failure) -> (&str, &str, Outcome) {
+    (&failure.eval_id, &failure.case_id, failure.outcome)
+}
+
+/// Sanitised, with blanks for tabs, which the XML writer would drop.
+fn xml(raw: &str) -> XmlString {
+    XmlString::new(text::sanitize(raw).replace('\t', "    "))
+}
+
+fn line(raw: &str) -> XmlString {
+    XmlString::new(text::truncate_width(&text::one_line(raw), MAX_MESSAGE))
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn property(suite: &mut TestSuite, name: &str, value: &str) {
+    suite.add_property(Property::new(line(name), line(value)));
+}
+
+/// What is true of the whole run.
+fn run_suite(summary: &Summary) -> TestSuite {
+    let metadata = &summary.metadata;
+    let mut suite = TestSuite::new(line(&format!("{} (run)", metadata.suite_name)));
+    property(&mut suite, "run_id", &metadata.run_id);
+    property(&mut suite, "target", &metadata.environment.target);
+    if let Some(model) = &metadata.environment.model {
+        property(&mut suite, "model", model);
+    }
+    if let Some(sandbox) = &metadata.environment.sandbox {
+        property(&mut suite, "sandbox.tier", &sandbox.tier);
+    }
+    if notices::is_unsandboxed(summary) {
+        not_sandboxed(&mut suite);
+    }
+    property(&mut suite, "gate.decision", summary.gate.decision.name());
+    property(&mut suite, "gate.exit_code", &summary.gate.exit_code.to_string());
+    for (at, reason) in summary.gate.reasons.iter().enumerate() {
+        property(&mut suite, &format!("gate.reason.{}", at + 1), reason);
+    }
+    for threshold in &summary.gate.thresholds {
+        let row = figures::threshold_row(threshold);
+        let words = format!("{} ({} {})", row.status.name(), row.value, row.needs);
+        property(&mut suite, &format!("threshold.{}", threshold.metric), &words);
+    }
+    for metric in figures::metrics_in_order(summary) {
+        let value = summary.metrics.get(metric).copied().flatten();
+        property(
+            &mut suite,
+            &format!("metric.{metric}"),
+            &value.map_or_else(|| "null".to_owned(), |v| v.to_string()),
+        );
+    }
+    if let Some(case) = unexplained_gate(summary) {
+        suite.add_test_case(case);
+    }
+    let notices = notices::notices(summary);
+    if !notices.is_empty() {
+        let mut lines = String::new();
+        for notice in notices {
+            let _ = writeln!(lines, "{}", text::one_line(&notice.headline));
+            for note in notice.notes {
+                let _ = writeln!(lines, "- {}", text::one_line(&note));
+            }
+        }
+        suite.set_system_err(xml(&lines));
+    }
+    suite
+}
+
+fn not_sandboxed(suite: &mut TestSuite) {
+    property(suite, "sandbox.enforced", "false");
+    property(suite, "warning", notices::NOT_SANDBOXED);
+}
+
+/// The gate as a test case, when it did not pass although no case says so.
+fn unexplained_gate(summary: &Summary) -> Option<TestCase> {
+    let cases = &summary.summary.cases;
+    let mut status = match summary.gate.decision {
+        Decision::Fail if cases.failed == 0 => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Decision::Incomplete if cases.errored == 0 => TestCaseStatus::non_success(NonSuccessKind::Error),
+        Decision::Pending if cases.pending == 0 => TestCaseStatus::skipped(),
+        _ => return None,
+    };
+    status.set_type(format!("gate_{}", summary.gate.decision.name()));
+    let reasons = summary.gate.reasons.join("; ");
+    status.set_message(line(&format!("gate {}: {reasons}", summary.gate.decision.name())));
+    let mut case = TestCase::new("gate", status);
+    case.set_classname("gate");
+    Some(case)
+}
+
+fn eval_suite(eval: &EvalResult, failures: &Failures) -> TestSuite {
+    let mut suite = TestSuite::new(line(&eval.id));
+    property(&mut suite, "eval.name", &eval.name);
+    property(&mut suite, "eval.outcome", eval.outcome.name());
+    property(&mut suite, "eval.weight", &eval.weight.to_string());
+    if let Some(score) = eval.score {
+        property(&mut suite, "eval.score", &score.to_string());
+    }
+    if let Some(category) = &eval.category {
+        property(&mut suite, "eval.category", category);
+    }
+    if !eval.tags.is_empty() {
+        property(&mut suite, "eval.tags", &eval.tags.join(", "));
+    }
+    let mut total = Duration::ZERO;
+    for case in &eval.cases {
+        let test =
+            test_case(eval, case, failures.get(&(eval.id.as_str(), case.id.as_str(), case.outcome)).copied());
+        total = total.saturating_add(test.time.unwrap_or_default());
+        suite.add_test_case(test);
+    }
+    suite.set_time(total);
+    suite
+}
+
+fn test_case(eval: &EvalResult, case: &CaseResult, failure: Option<&Failure>) -> TestCase {
+    let mut status = match case.outcome {
+        Outcome::Passed => TestCaseStatus::success(),
+        Outcome::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Outcome::Errored => TestCaseStatus::non_success(NonSuccessKind::Error),
+        Outcome::Skipped | Outcome::Pending => TestCaseStatus::skipped(),
+    };
+    status.set_type(case.cause.map_or(case.outcome.name(), |cause| cause.name()));
+    status.set_message(line(&message(case, failure)));
+    if let Some(body) = failure.and_then(description) {
+        status.set_description(xml(&body));
+    }
+    let mut test = TestCase::new(line(&case.id), status);
+    test.set_classname(line(&eval.id));
+    if !case.samples.is_empty() {
+        test.time = seconds(case.samples.iter().map(|sample| sample.duration_ms).sum::<f64>() / 1000.0);
+    }
+    let mut add = |name: &str, value: &str| {
+        test.add_property(Property::new(line(name), line(value)));
+    };
+    if let Some(name) = &case.name {
+        add("case.name", name);
+    }
+    if let Some(score) = case.score {
+        add("case.score", &score.to_string());
+    }
+    if case.flaky {
+        add("case.flaky", "true");
+    }
+    test
+}
+
+fn message(case: &CaseResult, failure: Option<&Failure>) -> String {
+    if let Some(reason) =
+        failure.map(|failure| failure.reason.as_str()).filter(|reason| !reason.trim().is_empty())
+    {
+        return reason.to_owned();
+    }
+    let of_sample = case
+        .samples
+        .iter()
+        .find(|sample| sample.outcome == case.outcome)
+        .map(|sample| sample.reason.as_str());
+    match of_sample.filter(|reason| !reason.trim().is_empty()) {
+        Some(reason) => reason.to_owned(),
+        None if case.outcome == Outcome::Pending => "pending: waits for a human grade".to_owned(),
+        None => match case.cause {
+            Some(cause) => format!("{}: {cause}", case.outcome),
+            None => case.outcome.name().to_owned(),
+        },
+    }
+}
+
+/// Both sides, or their difference.
+fn description(failure: &Failure) -> Option<String> {
+    let mut body = String::new();
+    match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
+        Comparison::Nothing => return None,
+        Comparison::Sides { expected, actual } => {
+            for (label, side) in [("expected", expected), ("actual", actual)] {
+                let Some(side) = side else { continue };
+                let _ = writeln!(body, "{label}:\n{}", side.text);
+                left_out(&mut body, side.more);
+            }
+        }
+        Comparison::Diff { lines, more } => {
+            let _ = writeln!(body, "--- expected\n+++ actual");
+            for line in lines {
+                let _ = match line.kind {
+                    LineKind::Gap => writeln!(body, "@@ {} @@", line.text),
+                    kind => writeln!(body, "{}{}", kind.sign(), line.text),
+                };
+            }
+            left_out(&mut body, more);
+        }
+    }
+    Some(body)
+}
+
+fn left_out(body: &mut String, more: usize) {
+    if more > 0 {
+        let _ = writeln!(body, "... {}", text::plural(more, "more line"));
+    }
+}

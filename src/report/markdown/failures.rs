@@ -1,0 +1,94 @@
+//! What did not pass, in the Markdown report: cause, reason, and both sides in fences.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use crate::base::text;
+use crate::model::{Failure, Outcome, Summary};
+use crate::report::ReportError;
+use crate::report::markdown::escape::{fence, inline, sentence};
+use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
+
+/// A report that is too long is not shown by those who host it.
+const SHOWN: usize = 100;
+const LIMITS: Limits = Limits { lines: 40, bytes: 3_000, context: 3 };
+
+pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
+    if summary.failures.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "## Not passed\n")?;
+    for failure in summary.failures.iter().take(SHOWN) {
+        one(failure, out)?;
+    }
+    if summary.failures.len() > SHOWN {
+        let more = text::group_digits(summary.failures.len() - SHOWN);
+        writeln!(out, "... and {more} more (see the JSON report)\n")?;
+    }
+    Ok(())
+}
+
+fn one(failure: &Failure, out: &mut dyn Write) -> Result<(), ReportError> {
+    let sign = if failure.outcome == Outcome::Errored { "⚠️" } else { "❌" };
+    let place = if failure.case_id == failure.eval_id {
+        inline(&failure.eval_id)
+    } else {
+        format!("{} › {}", inline(&failure.eval_id), inline(&failure.case_id))
+    };
+    writeln!(out, "### {sign} {place}\n")?;
+    if !failure.name.trim().is_empty() && failure.name != failure.eval_id && failure.name != failure.case_id {
+        writeln!(out, "- Name: {}", inline(&failure.name))?;
+    }
+    writeln!(out, "- Outcome: {}", failure.outcome)?;
+    if let Some(cause) = failure.cause {
+        writeln!(out, "- Cause: `{cause}`")?;
+    }
+    if failure.samples > 1 {
+        writeln!(out, "- Samples: {}", text::group_digits(failure.samples))?;
+    }
+    if !failure.reason.trim().is_empty() {
+        writeln!(out, "- Reason: {}", sentence(&failure.reason))?;
+    }
+    writeln!(out)?;
+    match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
+        Comparison::Nothing => {}
+        Comparison::Sides { expected, actual } => {
+            side("Expected", expected, out)?;
+            side("Actual", actual, out)?;
+        }
+        Comparison::Diff { lines, more } => {
+            let mut body = String::new();
+            for line in lines {
+                let _ = match line.kind {
+                    LineKind::Gap => writeln!(body, "@@ {} @@", line.text),
+                    kind => writeln!(body, "{}{}", kind.sign(), line.text),
+                };
+            }
+            writeln!(out, "Difference (`-` expected, `+` actual):\n\n{}", fence("diff", &body))?;
+            left_out(more, out)?;
+        }
+    }
+    if !failure.details.is_empty() {
+        let pretty = serde_json::to_string_pretty(&failure.details).map_err(ReportError::Json)?;
+        let clean = text::sanitize(text::truncate_bytes(&pretty, LIMITS.bytes)).into_owned();
+        let cut = if pretty.len() > LIMITS.bytes { text::ELLIPSIS } else { "" };
+        let block = fence("json", &format!("{clean}{cut}"));
+        writeln!(out, "<details><summary>Details</summary>\n\n{block}\n</details>\n")?;
+    }
+    Ok(())
+}
+
+fn side(label: &str, side: Option<Excerpt>, out: &mut dyn Write) -> Result<(), ReportError> {
+    if let Some(side) = side {
+        writeln!(out, "{label}:\n\n{}", fence("text", &side.text))?;
+        left_out(side.more, out)?;
+    }
+    Ok(())
+}
+
+fn left_out(more: usize, out: &mut dyn Write) -> Result<(), ReportError> {
+    if more > 0 {
+        writeln!(out, "... {}\n", text::plural(more, "more line"))?;
+    }
+    Ok(())
+}

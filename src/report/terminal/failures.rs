@@ -1,0 +1,151 @@
+//! What did not pass, on a terminal: cause, reason, and where expected and actual part.
+
+use std::io;
+
+use serde_json::Value;
+
+use crate::base::text;
+use crate::model::{Failure, Outcome, Summary};
+use crate::report::terminal::page::{Page, Span, Tone, pad_right, plain, span};
+use crate::report::terminal::{TerminalOptions, glyph};
+use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
+
+/// Failures that are shown unless all are asked for.
+const SHOWN: usize = 20;
+const BRIEF: Limits = Limits { lines: 10, bytes: 4_000, context: 1 };
+const VERBOSE: Limits = Limits { lines: 60, bytes: 20_000, context: 3 };
+const INDENT: &str = "    ";
+
+pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::Result<()> {
+    if summary.failures.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.line(&[span(Tone::Bold, "Not passed")])?;
+    let shown = if options.verbose { summary.failures.len() } else { SHOWN };
+    for failure in summary.failures.iter().take(shown) {
+        page.blank()?;
+        headline(page, failure)?;
+        body(page, failure, options)?;
+    }
+    if summary.failures.len() > shown {
+        page.blank()?;
+        let more = text::group_digits(summary.failures.len() - shown);
+        page.line(&[span(Tone::Dim, format!("  ... and {more} more (see the report)"))])?;
+    }
+    Ok(())
+}
+
+fn headline(page: &mut Page, failure: &Failure) -> io::Result<()> {
+    let tone = if failure.outcome == Outcome::Errored { Tone::Warn } else { Tone::Bad };
+    let mut place = text::one_line(&failure.eval_id);
+    if failure.case_id != failure.eval_id {
+        place = format!("{place} {} {}", page.pick("›", ">"), text::one_line(&failure.case_id));
+    }
+    let cause = failure.cause.map_or(failure.outcome.name(), |cause| cause.name());
+    let times = if failure.samples > 1 {
+        format!(" ({})", text::plural(failure.samples, "sample"))
+    } else {
+        String::new()
+    };
+    // The cause must stay in sight however long the ids are.
+    let room = page.width().saturating_sub(text::width(cause) + text::width(&times) + 6);
+    let place = text::truncate_width_with(&place, room, page.ellipsis()).into_owned();
+    page.line(&[
+        span(tone, format!("  {} ", glyph(failure.outcome, page))),
+        span(Tone::Bold, place),
+        plain("  "),
+        span(tone, cause),
+        span(Tone::Dim, times),
+    ])
+}
+
+fn body(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Result<()> {
+    let name = text::one_line(&failure.name);
+    if !name.is_empty() && name != failure.eval_id && name != failure.case_id {
+        page.line(&[plain(INDENT), span(Tone::Dim, name)])?;
+    }
+    if !failure.reason.trim().is_empty() {
+        let lines = if options.verbose { 20 } else { 4 };
+        page.wrapped(&[plain(INDENT)], Tone::Plain, &failure.reason, lines)?;
+    }
+    let limits = if options.verbose { VERBOSE } else { BRIEF };
+    match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), limits) {
+        Comparison::Nothing => {}
+        Comparison::Sides { expected, actual } => {
+            side(page, "expected", Tone::Good, expected)?;
+            side(page, "actual", Tone::Bad, actual)?;
+        }
+        Comparison::Diff { lines, more } => {
+            page.line(&[
+                plain(INDENT),
+                span(Tone::Good, "- expected"),
+                plain("  "),
+                span(Tone::Bad, "+ actual"),
+            ])?;
+            for line in lines {
+                let (sign, tone) = match line.kind {
+                    LineKind::Same => (" ", Tone::Plain),
+                    LineKind::Missing => ("-", Tone::Good),
+                    LineKind::Extra => ("+", Tone::Bad),
+                    LineKind::Gap => (page.pick("⋯", ":"), Tone::Dim),
+                };
+                page.line(&[plain(INDENT), span(tone, format!("{sign} {}", line.text))])?;
+            }
+            left_out(page, more)?;
+        }
+    }
+    if options.verbose {
+        for (key, value) in &failure.details {
+            detail(page, key, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn side(page: &mut Page, label: &str, tone: Tone, side: Option<Excerpt>) -> io::Result<()> {
+    let Some(side) = side else { return Ok(()) };
+    let first: [Span; 2] = [plain(INDENT), span(Tone::Dim, pad_right(label, 10))];
+    if side.text.contains('\n') {
+        page.line(&first)?;
+        for line in side.text.lines() {
+            page.line(&[plain(INDENT), span(tone, format!("  {line}"))])?;
+        }
+    } else if side.text.trim() == side.text && !side.text.contains("  ") {
+        page.wrapped(&first, tone, &side.text, 4)?;
+    } else {
+        // Words must not be moved where blanks count.
+        page.line(&[first[0].clone(), first[1].clone(), span(tone, side.text)])?;
+    }
+    left_out(page, side.more)
+}
+
+fn left_out(page: &mut Page, more: usize) -> io::Result<()> {
+    if more == 0 {
+        return Ok(());
+    }
+    let dots = page.ellipsis();
+    page.line(&[plain(INDENT), span(Tone::Dim, format!("  {dots} {}", text::plural(more, "more line")))])
+}
+
+fn detail(page: &mut Page, key: &str, value: &Value) -> io::Result<()> {
+    let label = format!("{} ", text::one_line(key));
+    match values::compare(None, Some(value), VERBOSE) {
+        Comparison::Sides { actual: Some(excerpt), .. } if excerpt.text.contains('\n') => {
+            page.line(&[plain(INDENT), span(Tone::Dim, label)])?;
+            for line in excerpt.text.lines() {
+                page.line(&[plain(INDENT), plain(format!("  {line}"))])?;
+            }
+            left_out(page, excerpt.more)
+        }
+        _ => {
+            let room = page.width().saturating_mul(4);
+            page.wrapped(
+                &[plain(INDENT), span(Tone::Dim, label)],
+                Tone::Plain,
+                &values::inline(value, room),
+                4,
+            )
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! What people see at the end of a run: evals, what did not pass, counts, metrics, thresholds, and last the gate and
+//! where to look.
+
+mod failures;
+mod page;
+
+use std::io::{self, Write};
+
+use crate::base::text;
+use crate::model::{Decision, EvalResult, Outcome, Summary};
+use crate::report::figures;
+use crate::report::notices;
+
+use page::{Page, Span, Tone, pad_left, pad_right, plain, span};
+
+/// With more evals than this, those that passed are only counted.
+const MANY_EVALS: usize = 30;
+const MAX_ID: usize = 30;
+
+/// How a terminal wants its text; the caller asks the environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalOptions {
+    /// Columns; no line is longer, save the paths of reports.
+    pub width: usize,
+    pub color: bool,
+    /// Every eval, every failure and more of each.
+    pub verbose: bool,
+    /// False where only ASCII can be shown; texts from outside are not changed by it.
+    pub unicode: bool,
+}
+
+impl Default for TerminalOptions {
+    /// 80 columns, no colour, Unicode.
+    fn default() -> Self {
+        TerminalOptions { width: 80, color: false, verbose: false, unicode: true }
+    }
+}
+
+/// Writes the end of a run. `reports` are the paths of what was written, in the order to show them.
+pub fn render(
+    summary: &Summary,
+    options: &TerminalOptions,
+    reports: &[String],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page::new(out, options);
+    header(&mut page, summary)?;
+    evals(&mut page, summary, options)?;
+    failures::section(&mut page, summary, options)?;
+    counts(&mut page, summary)?;
+    metrics(&mut page, summary)?;
+    thresholds(&mut page, summary)?;
+    recommendations(&mut page, summary)?;
+    gate(&mut page, summary)?;
+    for (at, path) in reports.iter().enumerate() {
+        page.uncut(if at == 0 { "reports  " } else { "         " }, path)?;
+    }
+    Ok(())
+}
+
+/// The sign of an outcome.
+fn glyph(outcome: Outcome, page: &Page) -> &'static str {
+    match outcome {
+        Outcome::Passed => page.pick("✓", "+"),
+        Outcome::Failed => page.pick("✗", "x"),
+        Outcome::Errored => "!",
+        Outcome::Skipped => page.pick("–", "-"),
+        Outcome::Pending => "?",
+    }
+}
+
+fn tone_of(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Passed => Tone::Good,
+        Outcome::Failed => Tone::Bad,
+        Outcome::Errored => Tone::Warn,
+        Outcome::Skipped => Tone::Dim,
+        Outcome::Pending => Tone::Wait,
+    }
+}
+
+fn tone_of_decision(decision: Decision) -> Tone {
+    match decision {
+        Decision::Pass => Tone::Good,
+        Decision::Fail => Tone::Bad,
+        Decision::Incomplete => Tone::Warn,
+        Decision::Pending => Tone::Wait,
+    }
+}
+
+fn header(page: &mut Page, summary: &Summary) -> io::Result<()> {
+    let metadata = &summary.metadata;
+    let environment = &metadata.environment;
+    let mut title = vec![span(Tone::Bold, text::one_line(&metadata.suite_name))];
+    if let Some(version) = &metadata.suite_version {
+        title.push(span(Tone::Dim, format!(" {}", text::one_line(version))));
+    }
+    page.line(&title)?;
+
+    let mut facts = Vec::new();
+    if !environment.target.is_empty() {
+        let kind = text::one_line(&environment.target_type);
+        let target = text::one_line(&environment.target);
+        facts.push(if kind.is_empty() || kind == target {
+            format!("target {target}")
+        } else {
+            format!("target {target} ({kind})")
+        });
+    }
+    facts.extend(environment.model.as_deref().map(|model| format!("model {}", text::one_line(model))));
+    facts.push(format!("run {}", text::one_line(&metadata.run_id)));
+    facts.push(figures::duration_seconds(metadata.duration_seconds));
+    if let Some(sandbox) = environment.sandbox.as_ref().filter(|sandbox| sandbox.enforced) {
+        facts.push(format!("sandbox {}", text::one_line(&sandbox.tier)));
+    }
+    let separator = page.pick(" · ", ", ");
+    // Indented, so that a text from outside never begins a line and poses as one of ours.
+    page.wrapped(&[plain("  ")], Tone::Dim, &facts.join(separator), 3)?;
+
+    for notice in notices::notices(summary) {
+        let (mark, tone) = if notice.loud { ("!! ", Tone::Alarm) } else { ("!  ", Tone::Warn) };
+        page.wrapped(&[span(tone, mark)], tone, &notice.headline, 4)?;
+        for note in &notice.notes {
+            page.wrapped(&[plain("   "), plain("- ")], Tone::Warn, note, 3)?;
+        }
+    }
+    Ok(())
+}
+
+fn evals(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::Result<()> {
+    let many = summary.evals.len() > MANY_EVALS && !options.verbose;
+    let shown: Vec<&EvalResult> =
+        summary.evals.iter().filter(|eval| !many || eval.outcome != Outcome::Passed).collect();
+    let passed = summary.evals.len() - shown.len();
+    page.blank()?;
+    let id_width =
+        shown.iter().map(|eval| text::width(&text::one_line(&eval.id))).max().unwrap_or(0).min(MAX_ID);
+    let rows: Vec<EvalRow> = shown.iter().map(|eval| EvalRow::new(eval, summary.truncated)).collect();
+    let widest =
+        |column: fn(&EvalRow) -> &str| rows.iter().map(|row| text::width(column(row))).max().unwrap_or(0);
+    let cases = widest(|row| &row.cases).max("cases".len());
+    let score = widest(|row| &row.score).max("score".len());
+    let latency = widest(|row| &row.latency);
+    let latency = if latency > 0 { latency.max("latency".len()) } else { 0 };
+    let right = cases + 2 + score + if latency > 0 { latency + 2 } else { 0 };
+    let name_width = page.width().saturating_sub(4 + id_width + 2 + right + 2);
+    if !rows.is_empty() {
+        let lead = " ".repeat(4 + id_width + 2 + name_width + 2);
+        let last = if latency > 0 { pad_left("latency", latency) } else { String::new() };
+        let head = format!("{lead}{}  {}  {last}", pad_left("cases", cases), pad_left("score", score));
+        page.line(&[span(Tone::Dim, head)])?;
+    }
+    for row in &rows {
+        let id = text::truncate_width_with(&row.id, id_width, page.ellipsis()).into_owned();
+        let name = text::truncate_width_with(&row.name, name_width, page.ellipsis()).into_owned();
+        page.line(&[
+            span(tone_of(row.outcome), format!("  {} ", glyph(row.outcome, page))),
+            span(
+                if row.outcome == Outcome::Passed { Tone::Plain } else { Tone::Bold },
+                pad_right(&id, id_width + 2),
+            ),
+            plain(pad_right(&name, name_width + 2)),
+            span(tone_of(row.outcome), pad_left(&row.cases, cases)),
+            plain(format!("  {}", pad_left(&row.score, score))),
+            span(Tone::Dim, format!("  {}", pad_left(&row.latency, latency))),
+        ])?;
+    }
+    if many {
+        let lead = if shown.is_empty() { "All" } else { "and" };
+        page.line(&[
+            span(Tone::Good, format!("  {} ", glyph(Outcome::Passed, page))),
+            plain(format!("{lead} {} passed", text::plural(passed, "eval"))),
+        ])?;
+    }
+    Ok(())
+}
+
+/// An eval's line before it is laid out.
+struct EvalRow {
+    outcome: Outcome,
+    id: String,
+    name: String,
+    cases: String,
+    score: String,
+    latency: String,
+}
+
+impl EvalRow {
+    fn new(eval: &EvalResult, truncated: bool) -> Self {
+        let (id, name) = (text::one_line(&eval.id), text::one_line(&eval.name));
+        EvalRow {
+            outcome: eval.outcome,
+            name: if name == id { String::new() } else { name },
+            id,
+            cases: format!(
+                "{}/{}",
+                text::group_digits(eval.counts.passed),
+                text::group_digits(eval.counts.total)
+            ),
+            score: eval.score.map_or_else(|| "-".to_owned(), figures::rate),
+            latency: median_latency(eval)
+                .filter(|_| !truncated)
+                .map(figures::duration_ms)
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// The median latency of an eval's samples, in milliseconds.
+fn median_latency(eval: &EvalResult) -> Option<f64> {
+    let samples = eval.cases.iter().flat_map(|case| &case.samples);
+    let mut all: Vec<f64> = samples.filter_map(|sample| sample.latency_ms).collect();
+    all.sort_by(f64::total_cmp);
+    let middle = all.len() / 2;
+    match all.len() % 2 {
+        0 if middle > 0 => Some((all.get(middle - 1)? + all.get(middle)?) / 2.0),
+        _ => all.get(middle).copied(),
+    }
+}
+
+/// A table of outcomes; those that nothing had are left out.
+fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
+    let totals = &summary.summary;
+    let evals = figures::eval_counts(totals);
+    let mut rows = vec![("Evals", &evals), ("Cases", &totals.cases)];
+    if totals.samples.total != totals.cases.total {
+        rows.push(("Samples", &totals.samples));
+    }
+    let outcomes: Vec<Outcome> = Outcome::ALL
+        .into_iter()
+        .filter(|outcome| {
+            *outcome == Outcome::Passed || rows.iter().any(|(_, c)| figures::count_of(c, *outcome) > 0)
+        })
+        .collect();
+    let widest =
+        rows.iter().map(|(_, c)| text::group_digits(c.total).len()).max().unwrap_or(0).max("errored".len());
+    page.blank()?;
+    let mut head = format!("{}{}  pass rate", pad_right("", 11), pad_left("total", widest));
+    for outcome in &outcomes {
+        head.push_str(&format!("  {}", pad_left(outcome.name(), widest)));
+    }
+    page.line(&[span(Tone::Dim, head)])?;
+    for (label, counts) in rows {
+        let mut spans = vec![
+            span(Tone::Bold, pad_right(&format!("  {label}"), 11)),
+            plain(pad_left(&text::group_digits(counts.total), widest)),
+            plain(format!("  {}", pad_left(&figures::percent_or_none(counts.pass_rate), "pass rate".len()))),
+        ];
+        for outcome in &outcomes {
+            let n = figures::count_of(counts, *outcome);
+            let tone = if n == 0 { Tone::Dim } else { tone_of(*outcome) };
+            spans.push(span(tone, format!("  {}", pad_left(&text::group_digits(n), widest))));
+        }
+        page.line(&spans)?;
+    }
+    if totals.flaky > 0 {
+        let flaky =
+            format!("{} passed only on a later attempt (flaky)", text::plural(totals.flaky, "sample"));
+        page.line(&[span(Tone::Warn, format!("  {flaky}"))])?;
+    }
+    Ok(())
+}
+
+fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
+    let rows = figures::metric_rows(summary);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let ranged = rows.iter().any(|row| !row.range.is_empty());
+    let head = [
+        "  Metric".to_owned(),
+        "value".to_owned(),
+        figures::interval_label(summary),
+        "cases".to_owned(),
+        if ranged { "[worst, best]".to_owned() } else { String::new() },
+    ];
+    let cells: Vec<[String; 5]> = rows
+        .iter()
+        .map(|row| {
+            [
+                format!("  {}", row.name),
+                row.value.clone(),
+                row.interval.clone(),
+                row.cases.clone(),
+                row.range.clone(),
+            ]
+        })
+        .collect();
+    let widths: Vec<usize> = (0..5)
+        .map(|at| cells.iter().chain([&head]).map(|row| text::width(&row[at])).max().unwrap_or(0))
+        .collect();
+    let lay = |row: &[String; 5], tone: Tone| {
+        let padded: Vec<Span> = row
+            .iter()
+            .enumerate()
+            .map(|(at, cell)| {
+                let text =
+                    if at == 1 || at == 3 { pad_left(cell, widths[at]) } else { pad_right(cell, widths[at]) };
+                span(tone, format!("{text}  "))
+            })
+            .collect();
+        padded
+    };
+    page.blank()?;
+    page.line(&lay(&head, Tone::Dim))?;
+    for (row, cells) in rows.iter().zip(&cells) {
+        if row.undefined.is_empty() {
+            page.line(&lay(cells, Tone::Plain))?;
+        } else {
+            let first = [
+                plain(pad_right(&cells[0], widths[0] + 2)),
+                span(Tone::Warn, pad_left(&row.value, widths[1])),
+                plain("  "),
+            ];
+            page.wrapped(&first, Tone::Dim, &row.undefined, 2)?;
+        }
+    }
+    if ranged {
+        let note = "[worst, best]: if all that errored, was skipped or is pending had failed, or had passed.";
+        page.wrapped(&[plain("  ")], Tone::Dim, note, 2)?;
+    }
+    Ok(())
+}
+
+fn thresholds(page: &mut Page, summary: &Summary) -> io::Result<()> {
+    let rows: Vec<figures::ThresholdRow> =
+        summary.gate.thresholds.iter().map(figures::threshold_row).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let widest = |head: &str, column: fn(&figures::ThresholdRow) -> &str| {
+        rows.iter().map(|row| text::width(column(row))).max().unwrap_or(0).max(head.len())
+    };
+    let metric = widest("Threshold", |row| &row.metric);
+    let value = widest("value", |row| &row.value);
+    let needs = widest("needs", |row| &row.needs);
+    let lead = format!(
+        "{}  {}  {}  ",
+        pad_right("  Threshold", metric + 2),
+        pad_left("value", value),
+        pad_right("needs", needs)
+    );
+    page.blank()?;
+    page.line(&[span(Tone::Dim, lead), span(Tone::Dim, "status")])?;
+    for row in &rows {
+        page.line(&[
+            plain(pad_right(&format!("  {}", row.metric), metric + 4)),
+            plain(pad_left(&row.value, value)),
+            plain(format!("  {}", pad_right(&row.needs, needs + 2))),
+            span(tone_of_decision(row.status), row.status.name()),
+        ])?;
+    }
+    Ok(())
+}
+
+fn recommendations(page: &mut Page, summary: &Summary) -> io::Result<()> {
+    if summary.recommendations.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    page.line(&[span(Tone::Bold, "Next")])?;
+    for advice in &summary.recommendations {
+        page.wrapped(&[plain("  - ")], Tone::Plain, advice, 3)?;
+    }
+    Ok(())
+}
+
+fn gate(page: &mut Page, summary: &Summary) -> io::Result<()> {
+    let gate = &summary.gate;
+    let tone = tone_of_decision(gate.decision);
+    let label = format!("GATE {}", figures::decision_label(gate.decision));
+    page.blank()?;
+    if notices::is_unsandboxed(summary) {
+        page.line(&[span(Tone::Alarm, format!("!! {}", notices::NOT_SANDBOXED))])?;
+    }
+    match gate.reasons.as_slice() {
+        [] => page.line(&[span(tone, label)]),
+        [reason] => page.wrapped(&[span(tone, format!("{label}: "))], Tone::Plain, reason, 6),
+        reasons => {
+            page.line(&[span(tone, format!("{label}: {}", text::plural(reasons.len(), "reason")))])?;
+            for reason in reasons {
+                page.wrapped(&[plain("  - ")], Tone::Plain, reason, 4)?;
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Lines of a terminal: bounded in width, clean of control sequences, coloured when asked.
+//!
+//! Everything that reaches the terminal goes through [`Page::line`], so nothing hostile can slip past it.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use crate::base::text;
+use crate::report::terminal::TerminalOptions;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Bad,
+    Warn,
+    Wait,
+    /// White on red.
+    Alarm,
+}
+
+impl Tone {
+    /// Select-graphic-rendition parameters (ECMA-48 8.3.117).
+    fn sgr(self) -> Option<&'static str> {
+        match self {
+            Tone::Plain => None,
+            Tone::Bold => Some("1"),
+            Tone::Dim => Some("2"),
+            Tone::Good => Some("32"),
+            Tone::Bad => Some("31"),
+            Tone::Warn => Some("33"),
+            Tone::Wait => Some("36"),
+            Tone::Alarm => Some("1;97;41"),
+        }
+    }
+}
+
+/// A piece of a line.
+#[derive(Debug, Clone)]
+pub struct Span<'a> {
+    tone: Tone,
+    text: Cow<'a, str>,
+}
+
+pub fn span<'a>(tone: Tone, text: impl Into<Cow<'a, str>>) -> Span<'a> {
+    Span { tone, text: text.into() }
+}
+
+pub fn plain<'a>(text: impl Into<Cow<'a, str>>) -> Span<'a> {
+    span(Tone::Plain, text)
+}
+
+pub struct Page<'a> {
+    out: &'a mut dyn Write,
+    options: &'a TerminalOptions,
+}
+
+impl<'a> Page<'a> {
+    pub fn new(out: &'a mut dyn Write, options: &'a TerminalOptions) -> Self {
+        Page { out, options }
+    }
+
+    pub fn width(&self) -> usize {
+        self.options.width
+    }
+
+    pub fn ellipsis(&self) -> &'static str {
+        if self.options.unicode { text::ELLIPSIS } else { "..." }
+    }
+
+    /// `fancy` where the terminal shows Unicode, else `simple`.
+    pub fn pick<T>(&self, fancy: T, simple: T) -> T {
+        if self.options.unicode { fancy } else { simple }
+    }
+
+    pub fn blank(&mut self) -> io::Result<()> {
+        self.out.write_all(b"\n")
+    }
+
+    /// One line, cut at the width, without blanks at its end.
+    pub fn line(&mut self, spans: &[Span]) -> io::Result<()> {
+        let spans: Vec<(Tone, String)> = spans.iter().map(|span| (span.tone, clean(&span.text))).collect();
+        let end = spans.iter().rposition(|(_, text)| !text.trim_end().is_empty()).map_or(0, |at| at + 1);
+        let whole: usize = spans[..end].iter().map(|(_, text)| text::width(text)).sum();
+        let mut room = self.options.width;
+        let cut = whole > room;
+        for (at, (tone, text)) in spans[..end].iter().enumerate() {
+            let text = if at + 1 == end { text.trim_end() } else { text.as_str() };
+            let shown = match cut {
+                // The line is too long: the span that meets the edge ends it, with the mark.
+                true if text::width(text) + text::width(self.ellipsis()) > room => {
+                    let marked = format!("{text}{}", " ".repeat(room + 1));
+                    text::truncate_width_with(&marked, room, self.ellipsis()).into_owned()
+                }
+                _ => text.to_owned(),
+            };
+            room = room.saturating_sub(text::width(&shown));
+            let ended = shown != *text;
+            match tone.sgr().filter(|_| self.options.color && !shown.is_empty()) {
+                Some(sgr) => write!(self.out, "\x1b[{sgr}m{shown}\x1b[0m")?,
+                None => self.out.write_all(shown.as_bytes())?,
+            }
+            if ended {
+                break;
+            }
+        }
+        self.out.write_all(b"\n")
+    }
+
+    /// A text in words over at most `max_lines` lines, the first after `first`, the others indented as far as it.
+    pub fn wrapped(&mut self, first: &[Span], tone: Tone, text: &str, max_lines: usize) -> io::Result<()> {
+        let indent: usize = first.iter().map(|span| text::width(&clean(&span.text))).sum();
+        let room = self.options.width.saturating_sub(indent).max(8);
+        let lines = wrap(&text::one_line(text), room, max_lines, self.ellipsis());
+        let margin = " ".repeat(indent);
+        for (at, line) in lines.iter().enumerate() {
+            let mut spans = if at == 0 { first.to_vec() } else { vec![plain(margin.as_str())] };
+            spans.push(span(tone, line.as_str()));
+            self.line(&spans)?;
+        }
+        Ok(())
+    }
+
+    /// A line that is never cut, for paths that people copy.
+    pub fn uncut(&mut self, label: &str, path: &str) -> io::Result<()> {
+        writeln!(self.out, "{}{}", clean(label), clean(path))
+    }
+}
+
+/// Safe to print as part of a line: a tab is four blanks, a line break one.
+fn clean(text: &str) -> String {
+    text::sanitize(text).replace('\t', "    ").replace('\n', " ")
+}
+
+/// Breaks a text between words; a word that is longer than a line is broken within.
+fn wrap(text: &str, room: usize, max_lines: usize, ellipsis: &str) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    // What won't be shown need not be laid out.
+    let bounded = text::truncate_bytes(text, room.saturating_mul(max_lines + 1).saturating_mul(4));
+    for word in bounded.split(' ') {
+        let mut word = word;
+        loop {
+            let used = lines.last().map_or(0, |line| text::width(line));
+            let lead = usize::from(used > 0);
+            if used + lead + text::width(word) <= room {
+                if let Some(line) = lines.last_mut() {
+                    line.push_str(&" ".repeat(lead));
+                    line.push_str(word);
+                }
+                break;
+            }
+            if used > 0 {
+                lines.push(String::new());
+                continue;
+            }
+            let head = text::prefix_of_width(word, room);
+            if head.is_empty() {
+                break;
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push_str(head);
+            }
+            word = &word[head.len()..];
+            lines.push(String::new());
+        }
+        if lines.len() > max_lines {
+            break;
+        }
+    }
+    if lines.len() > max_lines || bounded.len() < text.len() {
+        lines.truncate(max_lines);
+        if let Some(last) = lines.last_mut() {
+            let cut = text::truncate_width_with(last, room - text::width(ellipsis), "");
+            *last = format!("{}{ellipsis}", cut.trim_end());
+        }
+    }
+    lines
+}
+
+/// `text` with blanks up to a number of columns, behind it or before it.
+pub fn pad_right(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(text::width(text))))
+}
+
+pub fn pad_left(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(text::width(text))))
+}

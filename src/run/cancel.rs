@@ -1,0 +1,48 @@
+//! Ending a run early, in two steps.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// How far a run is to be ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Run,
+    /// Start nothing more and let what runs finish.
+    Finish,
+    /// Stop what runs, too.
+    Stop,
+}
+
+/// A switch that anyone may turn further and the run listens to.
+#[derive(Debug, Clone)]
+pub struct Cancel {
+    sender: Arc<watch::Sender<Level>>,
+}
+
+impl Default for Cancel {
+    fn default() -> Self {
+        Cancel { sender: Arc::new(watch::Sender::new(Level::Run)) }
+    }
+}
+
+impl Cancel {
+    pub fn level(&self) -> Level {
+        *self.sender.borrow()
+    }
+
+    /// One step further: run, finish, stop. Returns the new level.
+    pub fn escalate(&self) -> Level {
+        self.sender.send_modify(|level| {
+            *level = if *level == Level::Run { Level::Finish } else { Level::Stop };
+        });
+        self.level()
+    }
+
+    /// Waits until the level is at least this.
+    pub async fn reached(&self, level: Level) {
+        let mut receiver = self.sender.subscribe();
+        // The sender lives as long as self, so this can't fail before the level is reached.
+        let _ = receiver.wait_for(|now| *now >= level).await;
+    }
+}

@@ -1,0 +1,47 @@
+//! Where a run takes place.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::model::{Environment, GitState, Plan, Target};
+
+/// This program's version.
+pub fn harness_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Commit and cleanliness of the checkout that holds `dir`; `None` outside of one or without git.
+pub fn git_state(dir: &Path) -> Option<GitState> {
+    let git = |args: &[&str]| {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(dir)
+            .args(args)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output();
+        output.ok().filter(|output| output.status.success()).map(|output| output.stdout)
+    };
+    let commit = String::from_utf8(git(&["rev-parse", "HEAD"])?).ok()?.trim().to_owned();
+    let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(GitState { commit, dirty: !changes.is_empty() })
+}
+
+/// What is known before graders are prepared.
+pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
+    let model = match &plan.target {
+        Some(Target::Model { model, .. }) => Some(model.clone()),
+        _ => None,
+    };
+    Environment {
+        target: plan.target_name.clone(),
+        target_type: plan.target.as_ref().map_or("none", Target::kind).to_owned(),
+        model,
+        git,
+        sandbox: None,
+        os: std::env::consts::OS.to_owned(),
+        arch: std::env::consts::ARCH.to_owned(),
+        cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        interpreters: Default::default(),
+    }
+}

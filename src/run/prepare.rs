@@ -1,0 +1,58 @@
+//! From a plan to what will run: targets opened, samples counted, thresholds answerable.
+
+use std::sync::Arc;
+
+use super::RunError;
+use crate::gate::unanswerable;
+use crate::model::{Metric, Plan};
+use crate::target::Targets;
+
+/// A plan whose targets are open and whose cases all know their number of samples.
+pub struct Prepared {
+    pub plan: Plan,
+    pub targets: Arc<Targets>,
+    /// Sentences for people, before the run.
+    pub warnings: Vec<String>,
+}
+
+impl Prepared {
+    /// Samples of a case; [`prepare`] has settled them all.
+    pub fn samples(case: &crate::model::Case) -> u32 {
+        case.samples.unwrap_or(1)
+    }
+
+    pub fn total_samples(&self) -> usize {
+        self.plan.evals.iter().flat_map(|eval| &eval.cases).map(|case| Prepared::samples(case) as usize).sum()
+    }
+}
+
+/// Opens the targets and settles how many samples each case has: what its author said, else what a recording holds, else
+/// the largest k that a threshold or the list of k names.
+pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
+    let targets = Targets::open(&plan)?;
+    let asked = plan.settings.ks.iter().copied().chain(
+        plan.gate.thresholds.iter().filter_map(|t| t.metric.parse::<Metric>().ok().and_then(Metric::k)),
+    );
+    let largest_k = asked.max().unwrap_or(1).max(1);
+    let mut fewest = u32::MAX;
+    for eval in &mut plan.evals {
+        let unsettled = eval.cases.iter().any(|case| case.samples.is_none());
+        if unsettled {
+            let mut settled = (**eval).clone();
+            for case in &mut settled.cases {
+                if case.samples.is_none() {
+                    let recorded = targets.recorded_samples(&settled.info.id, case).map(|n| n.max(1));
+                    Arc::make_mut(case).samples = Some(recorded.unwrap_or(largest_k));
+                }
+            }
+            *eval = Arc::new(settled);
+        }
+        fewest = eval.cases.iter().map(|case| Prepared::samples(case)).fold(fewest, u32::min);
+    }
+    let problems = unanswerable(&plan.gate, fewest);
+    if !problems.is_empty() {
+        return Err(RunError::Unanswerable(problems));
+    }
+    let warnings = targets.warnings().to_vec();
+    Ok(Prepared { plan, targets: Arc::new(targets), warnings })
+}

@@ -1,0 +1,73 @@
+//! One sample: ask, grade, and again when the suite asks for retries.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::queue::Work;
+use crate::grade::{Graders, apply_latency};
+use crate::model::{Attempt, Outcome, Verdict};
+use crate::target::{Answer, Targets};
+
+/// Further tries of a call that did not get through.
+const INFRASTRUCTURE_RETRIES: u32 = 4;
+
+/// What all samples of a run share.
+#[derive(Clone)]
+pub(super) struct Bench {
+    pub targets: Arc<Targets>,
+    pub graders: Arc<Graders>,
+    /// Further attempts after a failed grade, where the case does not say.
+    pub retry_failed: u32,
+}
+
+/// Runs a sample to its end: at least one attempt.
+pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
+    // A recording says the same thing again.
+    let recorded = bench.targets.recorded_samples(&work.eval.info.id, &work.case).is_some();
+    let retries = if recorded { 0 } else { work.case.retries.unwrap_or(bench.retry_failed) };
+    let mut attempts = Vec::with_capacity(1);
+    loop {
+        let attempt = run_attempt(bench, work).await;
+        let failed = attempt.verdict.outcome == Outcome::Failed;
+        attempts.push(attempt);
+        if !failed || attempts.len() > retries as usize {
+            return attempts;
+        }
+    }
+}
+
+async fn run_attempt(bench: &Bench, work: &Work) -> Attempt {
+    let started = Instant::now();
+    let answer = ask(bench, work).await;
+    let latency_ms = answer.latency.map(milliseconds);
+    let (output, extracted, verdict) = match answer.result {
+        Ok(output) => {
+            let graded = bench.graders.grade(&work.case, &output).await;
+            let verdict = apply_latency(graded.verdict, answer.latency, work.case.max_latency);
+            (Some(output), graded.extracted, verdict)
+        }
+        Err(failure) => (failure.output, None, Verdict::without_grades(failure.cause, failure.reason)),
+    };
+    Attempt { output, extracted, verdict, latency_ms, duration_ms: milliseconds(started.elapsed()) }
+}
+
+/// Asks the target, again after a growing pause when the call did not get through and another try may help.
+async fn ask(bench: &Bench, work: &Work) -> Answer {
+    let mut pause = Duration::from_millis(250);
+    for _ in 0..INFRASTRUCTURE_RETRIES {
+        let answer = bench.targets.ask(&work.eval.info.id, &work.case, work.sample).await;
+        match &answer.result {
+            Err(failure) if failure.retryable => {
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            _ => return answer,
+        }
+    }
+    bench.targets.ask(&work.eval.info.id, &work.case, work.sample).await
+}
+
+/// To the microsecond, so that reports don't carry noise.
+pub(super) fn milliseconds(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1000.0
+}

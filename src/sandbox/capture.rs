@@ -1,0 +1,161 @@
+//! Reading what a process writes, without ever holding more of it than is kept.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use super::channel::{read_some, set_nonblocking};
+
+/// Bytes of one stream after which a job is killed.
+pub(super) const KILL_AT: u64 = 16 << 20;
+
+/// The kept beginning of a stream.
+pub(super) struct Capture {
+    fd: Option<OwnedFd>,
+    pub kept: Vec<u8>,
+    keep: usize,
+    total: u64,
+}
+
+impl Capture {
+    pub fn new(fd: OwnedFd, keep: u64) -> io::Result<Self> {
+        set_nonblocking(fd.as_fd())?;
+        Ok(Capture { fd: Some(fd), kept: Vec::new(), keep: keep as usize, total: 0 })
+    }
+
+    /// For poll: -1 once the stream ended.
+    pub fn raw_fd(&self) -> RawFd {
+        self.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd())
+    }
+
+    pub fn truncated(&self) -> bool {
+        self.total > self.kept.len() as u64
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.total > KILL_AT
+    }
+
+    /// Reads what is there now, at most a few buffers so that other streams get their turn. False: nothing was there.
+    pub fn pump(&mut self) -> bool {
+        let mut buffer = [0u8; 1 << 16];
+        for round in 0..4 {
+            let Some(fd) = &self.fd else { return round > 0 };
+            match read_some(fd.as_fd(), &mut buffer) {
+                Ok(Some(0)) | Err(_) => self.fd = None,
+                Ok(None) => return round > 0,
+                Ok(Some(n)) => {
+                    self.total += n as u64;
+                    let room = self.keep.saturating_sub(self.kept.len());
+                    self.kept.extend(buffer.iter().take(n.min(room)));
+                }
+            }
+        }
+        true
+    }
+
+    /// After the writers ended: reads the rest, which the size of a pipe bounds.
+    pub fn drain(&mut self) {
+        while !self.is_over() && self.fd.is_some() && self.pump() {}
+        self.fd = None;
+    }
+}
+
+/// Lines from a channel that is not trusted.
+pub(super) struct Lines {
+    fd: Option<OwnedFd>,
+    buffer: Vec<u8>,
+    /// Where to go on looking for a newline.
+    searched: usize,
+}
+
+/// The longest line that is accepted.
+pub(super) const LONGEST_LINE: usize = 8 << 20;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Without its newline.
+    Whole(Vec<u8>),
+    /// Nothing complete yet.
+    Waiting,
+    /// The end; true when it cut a line off.
+    End(bool),
+    TooLong,
+}
+
+impl Lines {
+    pub fn new(fd: OwnedFd) -> io::Result<Self> {
+        set_nonblocking(fd.as_fd())?;
+        Ok(Lines { fd: Some(fd), buffer: Vec::new(), searched: 0 })
+    }
+
+    pub fn raw_fd(&self) -> RawFd {
+        self.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd())
+    }
+
+    /// The next line, reading only when none is complete.
+    pub fn next(&mut self) -> Line {
+        let mut chunk = [0u8; 1 << 16];
+        loop {
+            let unseen = self.buffer.get(self.searched..).unwrap_or_default();
+            if let Some(at) = unseen.iter().position(|b| *b == b'\n') {
+                let rest = self.buffer.split_off(self.searched + at + 1);
+                let mut line = std::mem::replace(&mut self.buffer, rest);
+                line.pop();
+                self.searched = 0;
+                return Line::Whole(line);
+            }
+            self.searched = self.buffer.len();
+            if self.buffer.len() > LONGEST_LINE {
+                return Line::TooLong;
+            }
+            let Some(fd) = &self.fd else { return Line::End(!self.buffer.is_empty()) };
+            match read_some(fd.as_fd(), &mut chunk) {
+                Ok(None) => return Line::Waiting,
+                Ok(Some(0)) | Err(_) => self.fd = None,
+                Ok(Some(n)) => self.buffer.extend(chunk.iter().take(n)),
+            }
+        }
+    }
+
+    /// Tells the other side that nothing more comes, and stops listening.
+    pub fn close(&mut self) {
+        self.fd = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::super::channel::pipe;
+    use super::*;
+
+    #[test]
+    fn lines_come_whole_and_a_cut_off_one_is_told() {
+        let (read, write) = pipe().unwrap();
+        let mut write = std::fs::File::from(write);
+        let mut lines = Lines::new(read).unwrap();
+        assert_eq!(lines.next(), Line::Waiting);
+        write.write_all(b"a\n\nhalf").unwrap();
+        assert_eq!(lines.next(), Line::Whole(b"a".to_vec()));
+        assert_eq!(lines.next(), Line::Whole(Vec::new()));
+        assert_eq!(lines.next(), Line::Waiting);
+        write.write_all(b" done\nx").unwrap();
+        assert_eq!(lines.next(), Line::Whole(b"half done".to_vec()));
+        drop(write);
+        assert_eq!(lines.next(), Line::End(true));
+    }
+
+    #[test]
+    fn a_capture_keeps_the_beginning_and_counts_the_rest() {
+        let (read, write) = pipe().unwrap();
+        let mut write = std::fs::File::from(write);
+        let mut capture = Capture::new(read, 5).unwrap();
+        assert!(!capture.pump());
+        write.write_all(b"hello world").unwrap();
+        drop(write);
+        capture.drain();
+        assert_eq!((capture.kept.as_slice(), capture.truncated()), (&b"hello"[..], true));
+        assert_eq!(capture.raw_fd(), -1);
+    }
+}

@@ -1,0 +1,106 @@
+//! Which tier works here: found out by building a real cell and running one job in it.
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use super::channel::pipe;
+use super::error::SandboxError;
+use super::host::{Cell, CellSettings, Launch};
+use super::launch::{process_limits, spec};
+use super::running::Running;
+use super::types::{Ending, Isolation, Limits, SandboxConfig, SandboxReport, Tier};
+
+/// The first tier that works, and what is to be said about it.
+pub(super) fn detect(
+    config: &SandboxConfig,
+    interpreter_binds: &[String],
+) -> Result<(CellSettings, SandboxReport), SandboxError> {
+    let mut reasons = Vec::new();
+    for tier in &config.tiers {
+        match try_tier(config, *tier, interpreter_binds) {
+            Ok((settings, notes)) => {
+                let mut all: Vec<String> =
+                    reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
+                all.extend((!notes.is_empty()).then_some(notes));
+                let enforced = *tier != Tier::None;
+                return Ok((settings, SandboxReport { tier: *tier, enforced, notes: all }));
+            }
+            Err(reason) => reasons.push((*tier, reason)),
+        }
+    }
+    if config.isolation == Isolation::AllowNone {
+        match try_tier(config, Tier::None, interpreter_binds) {
+            Ok((settings, _)) => {
+                let notes = reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
+                return Ok((settings, SandboxReport { tier: Tier::None, enforced: false, notes }));
+            }
+            Err(reason) => reasons.push((Tier::None, reason)),
+        }
+    }
+    let remedy = remedy(&reasons);
+    Err(SandboxError::Unavailable { reasons, remedy })
+}
+
+/// The settings of the tier and its notes, or why it does not work.
+fn try_tier(
+    config: &SandboxConfig,
+    tier: Tier,
+    interpreter_binds: &[String],
+) -> Result<(CellSettings, String), String> {
+    if tier != Tier::None && !cfg!(target_arch = "x86_64") {
+        return Err("only x86_64 is supported".to_owned());
+    }
+    let settings = CellSettings::new(config, tier, interpreter_binds);
+    let mut cell = Cell::open(&settings).map_err(|e| e.to_string())?;
+    let notes = cell.notes.clone();
+    let limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
+    let trial = Launch {
+        spec: spec(Vec::new(), &[], Vec::new(), process_limits(&limits)),
+        contents: Vec::new(),
+        stdin: Vec::new(),
+        extra: Vec::new(),
+    };
+    let (keep, cancel) = pipe().map_err(|e| e.to_string())?;
+    let ended = Running::start(&mut cell, keep.as_fd(), vec![trial], &limits)
+        .and_then(Running::finish)
+        .map_err(|e| e.to_string())?;
+    drop(cancel);
+    match ended.into_iter().next().map(|e| e.ending) {
+        Some(Ok(Ending::Exited(0))) => Ok((settings, notes)),
+        Some(Ok(other)) => Err(format!("a trial job {other}")),
+        Some(Err(reason)) => Err(reason),
+        None => Err("a trial job did not end".to_owned()),
+    }
+}
+
+/// What helps against the reasons, as far as we can tell.
+fn remedy(reasons: &[(Tier, String)]) -> String {
+    let userns = reasons.iter().find(|(tier, _)| *tier == Tier::Userns).map_or("", |(_, reason)| reason);
+    let setting = |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default();
+    let hint = if !cfg!(target_arch = "x86_64") {
+        "run on an x86_64 machine"
+    } else if userns.contains("unshare") && userns.contains("No space left") {
+        "user namespaces are switched off: `sysctl user.max_user_namespaces=10000`"
+    } else if setting("kernel/apparmor_restrict_unprivileged_userns").trim() == "1" {
+        "AppArmor restricts user namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or a profile that allows them for this program"
+    } else if setting("kernel/unprivileged_userns_clone").trim() == "0" {
+        "user namespaces are for root only: `sysctl kernel.unprivileged_userns_clone=1`"
+    } else if userns.contains("unshare") {
+        "in a container, allow user namespaces (for Docker: `--security-opt seccomp=unconfined`) or give it CAP_SYS_ADMIN"
+    } else {
+        "allow user namespaces, or run with CAP_SYS_ADMIN"
+    };
+    format!("{hint}; or accept that code runs without isolation with --allow-unsandboxed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_fits_the_reason() {
+        let reasons = vec![(Tier::Userns, "unshare: No space left on device (os error 28)".to_owned())];
+        assert!(remedy(&reasons).contains("max_user_namespaces"), "{}", remedy(&reasons));
+        assert!(remedy(&[]).ends_with("--allow-unsandboxed"));
+    }
+}

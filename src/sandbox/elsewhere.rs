@@ -1,0 +1,55 @@
+//! Where no tier exists: everything says so.
+
+use super::error::SandboxError;
+use super::types::*;
+
+/// Never made on this system: [`Sandbox::open`] always fails.
+#[derive(Clone)]
+pub struct Sandbox {
+    never: std::convert::Infallible,
+}
+
+/// There are no cells on this system.
+pub fn cell_main() -> ! {
+    std::process::exit(97)
+}
+
+impl Sandbox {
+    pub async fn open(_: SandboxConfig) -> Result<Sandbox, SandboxError> {
+        let reason = (Tier::Userns, "it needs Linux".to_owned());
+        let remedy = "run on x86_64 Linux, for example in a container or a virtual machine".to_owned();
+        Err(SandboxError::Unavailable { reasons: vec![reason], remedy })
+    }
+
+    pub async fn unsandboxed(config: SandboxConfig) -> Result<Sandbox, SandboxError> {
+        Sandbox::open(config).await
+    }
+
+    pub fn state(&self) -> &SandboxReport {
+        match self.never {}
+    }
+
+    pub fn python(&self) -> Result<&Interpreter, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn run_program(&self, _: Program) -> Result<ProgramResult, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn run_script(&self, _: Script) -> Result<ProgramResult, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn call_functions(&self, _: FunctionJob) -> Result<FunctionReport, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn run_tests(&self, _: TestJob) -> Result<TestReport, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn test_mode(&self, _: TestJob) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
+        match self.never {}
+    }
+}

@@ -1,0 +1,180 @@
+//! The harness' end of a cell.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::channel::{message_pair, pipe, poll, poll_entry, receive, sealed_file, send};
+use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, encode_spec};
+use super::{Tier, types::SandboxConfig};
+
+/// Building a cell takes milliseconds; a machine that needs longer than this is not going to run tests either.
+const BUILD_TIMEOUT_MS: i32 = 30_000;
+/// The size of a job's private folder.
+const TMP_MB: u64 = 64;
+const TMP_INODES: u64 = 4096;
+
+/// Host paths that every cell shows.
+const STANDARD_BINDS: [&str; 14] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/lib32",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// What all cells of a sandbox have in common.
+#[derive(Debug, Clone)]
+pub(super) struct CellSettings {
+    pub helper: PathBuf,
+    pub tier: Tier,
+    pub binds: Vec<String>,
+}
+
+impl CellSettings {
+    pub fn new(config: &SandboxConfig, tier: Tier, interpreter_binds: &[String]) -> Self {
+        let mut binds: Vec<String> = STANDARD_BINDS.iter().map(|s| (*s).to_owned()).collect();
+        let readable = config.readable.iter().filter_map(|p| p.to_str().map(str::to_owned));
+        binds.extend(interpreter_binds.iter().cloned().chain(readable));
+        CellSettings { helper: config.helper.clone(), tier, binds }
+    }
+}
+
+/// A process to start in a cell.
+pub(super) struct Launch {
+    pub spec: ProcessSpec,
+    /// Contents of `spec.files`.
+    pub contents: Vec<Vec<u8>>,
+    pub stdin: Vec<u8>,
+    /// Becomes descriptors 3, 4, ...
+    pub extra: Vec<OwnedFd>,
+}
+
+/// Our ends of a started process' pipes.
+pub(super) struct Ends {
+    pub stdout: OwnedFd,
+    pub stderr: OwnedFd,
+    pub status: OwnedFd,
+}
+
+/// A running cell. Dropping it ends the cell and everything in it.
+pub(super) struct Cell {
+    child: Child,
+    pub(super) socket: OwnedFd,
+    /// What is missing in it, in words; usually empty.
+    pub notes: String,
+    /// Set when its state is not known any more; it must not get another job.
+    pub broken: bool,
+    scratch: Option<PathBuf>,
+}
+
+impl Cell {
+    /// Starts the helper and waits until its namespaces stand. Call it from a thread that lives as long as the cell shall:
+    /// the kernel ends the cell with the thread.
+    pub fn open(settings: &CellSettings) -> io::Result<Cell> {
+        let (ours, theirs) = message_pair()?;
+        let child = Command::new(&settings.helper)
+            .arg("__cell")
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Out of the terminal's foreground group: Ctrl-C is ours to handle.
+            .process_group(0)
+            .spawn()
+            .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
+        let scratch = (settings.tier == Tier::None).then(new_scratch).transpose()?;
+        let mut cell = Cell { child, socket: ours, notes: String::new(), broken: false, scratch };
+        let config = CellConfig {
+            tier: settings.tier,
+            binds: settings.binds.clone(),
+            tmp_mb: TMP_MB,
+            tmp_inodes: TMP_INODES,
+            scratch: cell.scratch.as_deref().and_then(Path::to_str).unwrap_or_default().to_owned(),
+        };
+        let file = sealed_file(&serde_json::to_vec(&config)?)?;
+        send(cell.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
+        cell.notes = cell.await_answer()?;
+        Ok(cell)
+    }
+
+    fn await_answer(&self) -> io::Result<String> {
+        let mut entry = [poll_entry(self.socket.as_raw_fd(), libc::POLLIN)];
+        poll(&mut entry, BUILD_TIMEOUT_MS)?;
+        if entry[0].revents == 0 {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the cell did not get ready"));
+        }
+        let mut buffer = [0u8; 1024];
+        let (length, _) = receive(self.socket.as_fd(), &mut buffer)?;
+        let text = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned();
+        match (text.strip_prefix('O'), text.strip_prefix('E')) {
+            (Some(notes), _) => Ok(notes.to_owned()),
+            (_, Some(reason)) => Err(io::Error::other(reason.to_owned())),
+            _ => Err(io::Error::other("the helper ended before its cell was ready")),
+        }
+    }
+
+    /// Asks for the processes of one job.
+    pub fn request(&self, launches: Vec<Launch>) -> io::Result<Vec<Ends>> {
+        let mut counts = Vec::new();
+        let mut theirs: Vec<OwnedFd> = Vec::new();
+        let mut ours = Vec::new();
+        for launch in launches {
+            let contents: Vec<&[u8]> = launch.contents.iter().map(Vec::as_slice).collect();
+            let (out_read, out_write) = pipe()?;
+            let (err_read, err_write) = pipe()?;
+            let (status_read, status_write) = pipe()?;
+            let stdin = if launch.stdin.is_empty() {
+                OwnedFd::from(std::fs::File::open("/dev/null")?)
+            } else {
+                sealed_file(&launch.stdin)?
+            };
+            counts.push((FIXED_FDS + launch.extra.len()) as u8);
+            let spec = sealed_file(&encode_spec(&launch.spec, &contents)?)?;
+            theirs.extend([spec, stdin, out_write, err_write, status_write]);
+            theirs.extend(launch.extra);
+            ours.push(Ends { stdout: out_read, stderr: err_read, status: status_read });
+        }
+        let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
+        send(self.socket.as_fd(), &counts, &raw)?;
+        Ok(ours)
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(scratch) = &self.scratch {
+            let _ = std::fs::remove_dir_all(scratch);
+        }
+    }
+}
+
+/// A new folder that only we may enter.
+fn new_scratch() -> io::Result<PathBuf> {
+    use std::os::unix::fs::DirBuilderExt;
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let name = format!("eval-harness-{}-{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => return Ok(path),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! From what is asked for to a process specification: environment, limits, files.
+
+use std::path::{Component, Path};
+
+use super::error::SandboxError;
+use super::protocol::{ProcessLimits, ProcessSpec};
+use super::types::Limits;
+
+/// All that a program sees unless more is asked for. `/tmp` stands for the private folder.
+const ENVIRONMENT: [(&str, &str); 9] = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("LANG", "C.UTF-8"),
+    ("LC_ALL", "C.UTF-8"),
+    ("HOME", "/tmp"),
+    ("TMPDIR", "/tmp"),
+    ("TZ", "UTC"),
+    ("PYTHONHASHSEED", "0"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+    // A thread per core would use up the limit of processes on a large machine.
+    ("OPENBLAS_NUM_THREADS", "1"),
+];
+
+pub(super) fn process_limits(limits: &Limits) -> ProcessLimits {
+    ProcessLimits {
+        // Wall time is what counts; this ends what several threads burn meanwhile.
+        cpu_seconds: limits.wall.as_secs().saturating_add(2),
+        data_bytes: limits.memory_mb.saturating_mul(1 << 20),
+        file_bytes: limits.file_mb.saturating_mul(1 << 20),
+        processes: limits.processes,
+        open_files: limits.open_files,
+    }
+}
+
+pub(super) fn spec(
+    argv: Vec<String>,
+    env: &[(String, String)],
+    files: Vec<(String, usize)>,
+    limits: ProcessLimits,
+) -> ProcessSpec {
+    let added = |name: &str| env.iter().any(|(n, _)| n == name);
+    let mut all: Vec<(String, String)> = ENVIRONMENT
+        .iter()
+        .filter(|(name, _)| !added(name))
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    all.extend(env.iter().cloned());
+    ProcessSpec { argv, env: all, files, limits }
+}
+
+/// Refuses files that would lie outside the working folder.
+pub(super) fn check_files(files: &[(String, Vec<u8>)]) -> Result<(), SandboxError> {
+    for (path, _) in files {
+        let inside = Path::new(path).components().all(|c| matches!(c, Component::Normal(_)));
+        if path.is_empty() || !inside || path.contains('\0') {
+            let message = format!("the file {path:?} does not lie in the working folder");
+            return Err(SandboxError::BadRequest(message));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_outside_the_working_folder_are_refused() {
+        let file = |p: &str| [(p.to_owned(), Vec::new())];
+        for good in ["a", "a/b.txt", "a/..b"] {
+            assert_eq!(check_files(&file(good)), Ok(()));
+        }
+        for bad in ["", "/etc/passwd", "../a", "a/../../b", "./a", "a\0b"] {
+            assert!(matches!(check_files(&file(bad)), Err(SandboxError::BadRequest(_))), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_replaces_the_default_environment() {
+        let limits = process_limits(&Limits::default());
+        let spec = spec(Vec::new(), &[("TZ".into(), "Asia/Tokyo".into())], Vec::new(), limits);
+        let zones: Vec<_> = spec.env.iter().filter(|(n, _)| n == "TZ").map(|(_, v)| v.as_str()).collect();
+        assert_eq!(zones, ["Asia/Tokyo"]);
+        assert!(spec.env.iter().any(|(n, v)| n == "PYTHONHASHSEED" && v == "0"));
+    }
+}

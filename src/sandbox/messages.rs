@@ -1,0 +1,110 @@
+//! What the Python runners say, read without trust: everything may be missing, of the wrong kind, or a lie.
+
+use serde_json::{Map, Value};
+
+use super::running::Ended;
+use super::types::{Ending, Raised, RunFailure};
+
+/// A line that is one JSON object; `None` for anything else.
+pub(super) fn object(line: &[u8]) -> Option<Map<String, Value>> {
+    match serde_json::from_slice(line) {
+        Ok(Value::Object(map)) => Some(map),
+        _ => None,
+    }
+}
+
+pub(super) fn text(map: &Map<String, Value>, key: &str) -> String {
+    map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+pub(super) fn number(map: &Map<String, Value>, key: &str) -> Option<u64> {
+    map.get(key).and_then(Value::as_u64)
+}
+
+/// An exception as the runners tell it.
+pub(super) fn raised(error: Option<&Value>) -> Raised {
+    let empty = Map::new();
+    let map = error.and_then(Value::as_object).unwrap_or(&empty);
+    let mro = map.get("mro").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    Raised {
+        type_name: text(map, "type"),
+        mro: mro.iter().filter_map(Value::as_str).take(8).map(str::to_owned).collect(),
+        message: text(map, "message"),
+        traceback: text(map, "traceback"),
+    }
+}
+
+impl Raised {
+    /// Whether the exception is of this type or one derived from it.
+    pub fn is(&self, name: &str) -> bool {
+        self.type_name == name || self.mro.iter().any(|n| n == name)
+    }
+}
+
+/// Exceptions that are something else: the end of the program, or a limit.
+pub(super) fn disguised(raised: &Raised, error: Option<&Value>) -> Option<RunFailure> {
+    if raised.is("SystemExit") {
+        let code = error.and_then(|e| e.get("code")).and_then(Value::as_i64);
+        return Some(RunFailure::Exited { code: code.and_then(|c| i32::try_from(c).ok()) });
+    }
+    raised.is("MemoryError").then_some(RunFailure::Ended(Ending::MemoryLimit))
+}
+
+/// Why a program could not be loaded. `phase`: `compile` or `run`.
+pub(super) fn load_failure(phase: &str, error: Option<&Value>, line: Option<u64>) -> RunFailure {
+    let raised = raised(error);
+    if let Some(failure) = disguised(&raised, error) {
+        return failure;
+    }
+    // A NUL byte in the source is a ValueError, nesting too deep a RecursionError: of the compiler all the same.
+    if phase == "compile" {
+        let message = if raised.is("SyntaxError") {
+            raised.message
+        } else {
+            format!("{}: {}", raised.type_name, raised.message)
+        };
+        return RunFailure::SyntaxError { message, line };
+    }
+    RunFailure::LoadRaised(raised)
+}
+
+/// How a process that stopped answering ended.
+pub(super) fn silent_end(ended: &Ended) -> RunFailure {
+    match &ended.ending {
+        Ok(Ending::Exited(code)) => RunFailure::Exited { code: Some(*code) },
+        // We ended it after it had closed its channel.
+        Ok(Ending::Signaled(_)) if !ended.by_itself => RunFailure::Exited { code: None },
+        Ok(ending) => RunFailure::Ended(ending.clone()),
+        Err(reason) => RunFailure::Forged { evidence: format!("the interpreter did not start: {reason}") },
+    }
+}
+
+pub(super) fn forged(evidence: &str) -> RunFailure {
+    RunFailure::Forged { evidence: evidence.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn exceptions_that_are_something_else_are_recognised_by_their_bases() {
+        let exit =
+            json!({"type": "Quit", "mro": ["Quit", "SystemExit", "BaseException"], "message": "", "code": 3});
+        assert_eq!(load_failure("run", Some(&exit), None), RunFailure::Exited { code: Some(3) });
+        let memory = json!({"type": "MemoryError", "mro": ["MemoryError"], "message": ""});
+        assert_eq!(load_failure("compile", Some(&memory), None), RunFailure::Ended(Ending::MemoryLimit));
+    }
+
+    #[test]
+    fn nonsense_is_read_as_an_exception_without_a_name() {
+        for value in [json!(null), json!([1]), json!({"type": 1, "mro": "x", "message": {}})] {
+            assert_eq!(raised(Some(&value)), Raised::default());
+        }
+        assert_eq!(object(b"[1]"), None);
+        assert_eq!(object("[".repeat(10_000).as_bytes()), None);
+        assert_eq!(object(b"{\"a\": NaN}"), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! Builds, once per cell, the namespaces and the read-only root that its jobs see.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::channel::{pipe, read_some};
+use super::protocol::CellConfig;
+use super::{Tier, syscalls as sys};
+
+/// The user and group that jobs see themselves as, in the userns tier.
+pub(super) const INNER_ID: u32 = 1000;
+/// `nobody`, whom INNER_ID stands for when the harness runs as root: mapped to the host's root, files that only root may
+/// read would stay readable and RLIMIT_NPROC would be switched off.
+const NOBODY: u32 = 65534;
+/// In the rootns tier RLIMIT_NPROC counts processes by user over the whole machine, so each cell has a user of its own,
+/// from a range that no account uses.
+const FIRST_ROOTNS_ID: u32 = 0x7000_0000;
+/// Where the new root is put together, in a mount namespace that nobody else sees.
+const STAGE: &str = "/tmp";
+
+const NAMESPACES: libc::c_int =
+    libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
+
+/// A host path that goes into the new root.
+enum Source {
+    Tree { tree: OwnedFd, is_dir: bool },
+    Link(std::path::PathBuf),
+}
+
+/// Everything before the pid namespace: afterwards the caller is an unprivileged user with capabilities over its own
+/// namespaces only, and the root stands ready under [`STAGE`].
+pub(super) fn build(config: &CellConfig) -> io::Result<()> {
+    // SAFETY: geteuid and getegid can't fail and take nothing.
+    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    match config.tier {
+        Tier::Userns if uid == 0 => enter_user_namespace_as_root()?,
+        Tier::Userns => enter_user_namespace(uid, gid)?,
+        _ => sys::step("unshare", sys::unshare(NAMESPACES))?,
+    }
+    sys::mount("none", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")?;
+    let sources = clone_sources(&config.binds)?;
+    if uid == 0 {
+        let id = if config.tier == Tier::Userns {
+            INNER_ID
+        } else {
+            FIRST_ROOTNS_ID + std::process::id() % 1_000_000
+        };
+        become_user(id)?;
+    }
+    sys::mount("tmpfs", STAGE, "tmpfs", libc::MS_NOSUID | libc::MS_NODEV, "size=1m,mode=755")?;
+    for (path, source) in sources {
+        place(&path, source)?;
+    }
+    furnish()
+}
+
+/// Descriptors of the source trees, taken while the caller still has its own rights: an interpreter below a private home
+/// can be reached now and not later.
+fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
+    let mut sources = Vec::new();
+    for path in binds {
+        let Ok(meta) = fs::symlink_metadata(path) else { continue };
+        if meta.file_type().is_symlink() {
+            sources.push((path.clone(), Source::Link(fs::read_link(path)?)));
+            continue;
+        }
+        let tree = sys::clone_tree(path)?;
+        let device = if path.starts_with("/dev/") { sys::ATTR_NOEXEC } else { sys::ATTR_NODEV };
+        let attributes = sys::ATTR_RDONLY | sys::ATTR_NOSUID | device;
+        sys::set_mount_attributes(tree.as_raw_fd(), "", attributes, true)?;
+        sources.push((path.clone(), Source::Tree { tree, is_dir: meta.is_dir() }));
+    }
+    Ok(sources)
+}
+
+fn place(path: &str, source: Source) -> io::Result<()> {
+    let target = format!("{STAGE}{path}");
+    if let Some(parent) = Path::new(&target).parent() {
+        sys::step(&format!("create {}", parent.display()), fs::create_dir_all(parent))?;
+    }
+    match source {
+        // A link may already stand inside a tree that was placed before.
+        Source::Link(to) => match std::os::unix::fs::symlink(to, &target) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => sys::step(&target, Err(e)),
+            _ => Ok(()),
+        },
+        Source::Tree { tree, is_dir } => {
+            // Below a tree that was placed before, the place exists and can't be written.
+            if !Path::new(&target).exists() {
+                let made = if is_dir { fs::create_dir_all(&target) } else { fs::write(&target, "") };
+                sys::step(&format!("create {target}"), made)?;
+            }
+            sys::attach_tree(&tree, &target)
+        }
+    }
+}
+
+/// The small files and links that programs expect.
+fn furnish() -> io::Result<()> {
+    for dir in ["tmp", "proc", ".p/proc", "etc", "dev"] {
+        fs::create_dir_all(format!("{STAGE}/{dir}"))?;
+    }
+    let links = [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+        ("shm", "/tmp"),
+    ];
+    for (name, target) in links {
+        std::os::unix::fs::symlink(target, format!("{STAGE}/dev/{name}"))?;
+    }
+    let files = [
+        ("passwd", "sandbox:x:1000:1000::/tmp:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
+        ("group", "sandbox:x:1000:\nnogroup:x:65534:\n"),
+        ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+        ("hosts", "127.0.0.1 localhost sandbox\n"),
+    ];
+    for (name, text) in files {
+        fs::write(format!("{STAGE}/etc/{name}"), text)?;
+    }
+    let host = "sandbox";
+    // SAFETY: the pointer and the length are those of a live string.
+    unsafe { libc::sethostname(host.as_ptr().cast(), host.len()) };
+    Ok(())
+}
+
+/// Inside the pid namespace, as its first process: makes the stage the root. `Ok(false)`: jobs will have no `/proc`.
+pub(super) fn enter_root() -> io::Result<bool> {
+    std::env::set_current_dir(STAGE)?;
+    // The kernel lets a user namespace mount a proc only where one is already fully visible. This one stands behind a
+    // folder that nobody may enter.
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    let proc_works = sys::mount("proc", "./.p/proc", "proc", flags, "").is_ok();
+    sys::pivot_here()?;
+    fs::set_permissions("/.p", fs::Permissions::from_mode(0))?;
+    let attributes = sys::ATTR_RDONLY | sys::ATTR_NOSUID | sys::ATTR_NODEV;
+    sys::set_mount_attributes(libc::AT_FDCWD, "/", attributes, false)?;
+    Ok(proc_works)
+}
+
+fn enter_user_namespace(uid: u32, gid: u32) -> io::Result<()> {
+    sys::step("unshare", sys::unshare(NAMESPACES | libc::CLONE_NEWUSER))?;
+    sys::step("setgroups", fs::write("/proc/self/setgroups", "deny"))?;
+    sys::step("uid_map", fs::write("/proc/self/uid_map", format!("{INNER_ID} {uid} 1\n")))?;
+    sys::step("gid_map", fs::write("/proc/self/gid_map", format!("{INNER_ID} {gid} 1\n")))
+}
+
+/// Root maps INNER_ID to `nobody`, which only a process that stays in the outer user namespace may write.
+fn enter_user_namespace_as_root() -> io::Result<()> {
+    let (go_read, go_write) = pipe()?;
+    let (done_read, done_write) = pipe()?;
+    let me = std::process::id();
+    let writer = sys::fork()?;
+    if writer == 0 {
+        sys::die_with_parent();
+        drop(go_write);
+        let mut byte = [0u8; 1];
+        // The end without a byte means that unshare failed.
+        if let Ok(Some(1)) = read_some(go_read.as_fd(), &mut byte) {
+            let map = format!("{INNER_ID} {NOBODY} 1\n");
+            let written = fs::write(format!("/proc/{me}/gid_map"), &map)
+                .and_then(|()| fs::write(format!("/proc/{me}/uid_map"), &map));
+            if written.is_ok() {
+                let _ = write_byte(&done_write);
+            }
+        }
+        sys::exit_now(0);
+    }
+    drop(done_write);
+    drop(go_read);
+    let unshared = sys::unshare(NAMESPACES | libc::CLONE_NEWUSER);
+    let told = unshared.is_ok().then(|| write_byte(&go_write));
+    drop(go_write);
+    let mut byte = [0u8; 1];
+    let mapped = read_some(done_read.as_fd(), &mut byte);
+    sys::reap()?;
+    sys::step("unshare", unshared)?;
+    match (told, mapped) {
+        (Some(Ok(())), Ok(Some(1))) => Ok(()),
+        _ => Err(io::Error::new(io::ErrorKind::PermissionDenied, "uid_map: writing it was refused")),
+    }
+}
+
+fn write_byte(fd: &OwnedFd) -> io::Result<()> {
+    // SAFETY: one live byte.
+    sys::check(unsafe { libc::write(fd.as_raw_fd(), [1u8].as_ptr().cast(), 1) } as libc::c_long).map(drop)
+}
+
+/// Changes from root to `id` and keeps the capabilities.
+fn become_user(id: u32) -> io::Result<()> {
+    // SAFETY: integer arguments, and for setgroups an empty list.
+    unsafe {
+        libc::prctl(libc::PR_SET_KEEPCAPS, 1, 0, 0, 0);
+        libc::setgroups(0, std::ptr::null());
+        sys::step("setresgid", sys::check(libc::setresgid(id, id, id) as libc::c_long))?;
+        sys::step("setresuid", sys::check(libc::setresuid(id, id, id) as libc::c_long))?;
+    }
+    // The change cleared the effective ones and the wish to end with the parent.
+    sys::set_capabilities(sys::permitted_capabilities())?;
+    sys::die_with_parent();
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! The handle that the rest of the program has.
+
+use std::sync::Arc;
+
+use super::detect::detect;
+use super::error::SandboxError;
+use super::pool::Pool;
+use super::python::Python;
+use super::types::*;
+use super::{functions, programs, testing};
+
+/// Runs untrusted code. Cheap to clone; the workers end with the last clone.
+///
+/// All methods may be called at the same time from many tasks; as many jobs run at once as there are workers. Dropping a
+/// future kills its job.
+#[derive(Clone)]
+pub struct Sandbox {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    pool: Pool,
+    report: SandboxReport,
+    python: Result<Arc<Python>, String>,
+}
+
+impl Sandbox {
+    /// Finds the first tier that works by building a cell and running a job in it.
+    ///
+    /// Errors: [`SandboxError::Unavailable`] when none does. A missing Python is no error here, see [`Sandbox::python`].
+    pub async fn open(config: SandboxConfig) -> Result<Sandbox, SandboxError> {
+        tokio::task::spawn_blocking(move || Sandbox::open_now(&config)).await.map_err(SandboxError::lost)?
+    }
+
+    /// A sandbox in name only (tier `none`), for graders that say `sandbox: false` when the user allowed it.
+    pub async fn unsandboxed(config: SandboxConfig) -> Result<Sandbox, SandboxError> {
+        Sandbox::open(SandboxConfig { tiers: vec![Tier::None], ..config }).await
+    }
+
+    fn open_now(config: &SandboxConfig) -> Result<Sandbox, SandboxError> {
+        let python = Python::find(config.python.as_deref()).map(Arc::new);
+        let binds = python.as_ref().map_or(&[][..], |p| p.binds.as_slice());
+        let (settings, report) = detect(config, binds)?;
+        let pool = Pool::start(settings, config.workers)?;
+        Ok(Sandbox { inner: Arc::new(Inner { pool, report, python }) })
+    }
+
+    /// Which tier is at work.
+    pub fn state(&self) -> &SandboxReport {
+        &self.inner.report
+    }
+
+    /// The Python that runs candidates, or [`SandboxError::InterpreterMissing`].
+    pub fn python(&self) -> Result<&Interpreter, SandboxError> {
+        match &self.inner.python {
+            Ok(python) => Ok(&python.interpreter),
+            Err(reason) => Err(SandboxError::InterpreterMissing(reason.clone())),
+        }
+    }
+
+    fn shared_python(&self) -> Result<Arc<Python>, SandboxError> {
+        self.inner.python.clone().map_err(SandboxError::InterpreterMissing)
+    }
+
+    /// Runs a program as it is. A program that is missing in the sandbox is [`SandboxError::CannotStart`].
+    pub async fn run_program(&self, program: Program) -> Result<ProgramResult, SandboxError> {
+        self.inner.pool.run(move |worker, cancel| programs::run_program(worker, cancel, program)).await
+    }
+
+    /// Runs a Python program for the sake of what it prints. A program that runs into the memory limit of the kernel and
+    /// dies of its MemoryError ends with [`Ending::MemoryLimit`].
+    pub async fn run_script(&self, script: Script) -> Result<ProgramResult, SandboxError> {
+        let python = self.shared_python()?;
+        self.inner.pool.run(move |worker, cancel| programs::run_script(worker, cancel, &python, script)).await
+    }
+
+    /// Calls a Python function with each of the job's arguments and returns what it returned.
+    pub async fn call_functions(&self, job: FunctionJob) -> Result<FunctionReport, SandboxError> {
+        let python = self.shared_python()?;
+        self.inner
+            .pool
+            .run(move |worker, cancel| functions::call_functions(worker, cancel, &python, &job))
+            .await
+    }
+
+    /// Runs Python tests against a candidate.
+    pub async fn run_tests(&self, job: TestJob) -> Result<TestReport, SandboxError> {
+        let python = self.shared_python()?;
+        self.inner.pool.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &job)).await
+    }
+
+    /// Which mode the tests of a job get, found out without the candidate's code, which is not looked at.
+    pub async fn test_mode(&self, job: TestJob) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
+        let python = self.shared_python()?;
+        self.inner.pool.run(move |worker, cancel| testing::choose_mode(worker, cancel, &python, &job)).await
+    }
+}

@@ -1,0 +1,80 @@
+//! Programs that are run as they are: stdin in, stdout and exit code out.
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use super::error::SandboxError;
+use super::host::Launch;
+use super::launch::{check_files, process_limits, spec};
+use super::pool::Worker;
+use super::python::Python;
+use super::running::{Ended, Running};
+use super::types::{Ending, Limits, Program, ProgramResult, Script};
+
+/// Where a program without a slash in its name is looked for; the same folders stand in every cell.
+const SEARCH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+
+pub(super) fn run_program(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    program: Program,
+) -> Result<ProgramResult, SandboxError> {
+    check_files(&program.files)?;
+    let mut argv = program.argv;
+    let name = argv.first_mut().ok_or_else(|| SandboxError::BadRequest("no program is named".to_owned()))?;
+    let shown = name.clone();
+    if !name.contains('/') {
+        let found = SEARCH.iter().map(|dir| format!("{dir}/{name}")).find(|p| Path::new(p).exists());
+        let reason = || format!("it is not in {}", SEARCH.join(":"));
+        *name =
+            found.ok_or_else(|| SandboxError::CannotStart { program: shown.clone(), reason: reason() })?;
+    }
+    let files = program.files.iter().map(|(path, content)| (path.clone(), content.len())).collect();
+    let launch = Launch {
+        spec: spec(argv, &program.env, files, process_limits(&program.limits)),
+        contents: program.files.into_iter().map(|(_, content)| content).collect(),
+        stdin: program.stdin,
+        extra: Vec::new(),
+    };
+    run(worker, cancel, launch, &shown, &program.limits)
+}
+
+pub(super) fn run_script(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    python: &Python,
+    script: Script,
+) -> Result<ProgramResult, SandboxError> {
+    let launch = python.script(&script.code, script.stdin, &script.limits);
+    let mut result = run(worker, cancel, launch, "python", &script.limits)?;
+    // The kernel's limit reaches a Python program as an exception that it may even survive.
+    if result.ending == Ending::Exited(1) && ends_with_memory_error(&result.streams.stderr) {
+        result.ending = Ending::MemoryLimit;
+    }
+    Ok(result)
+}
+
+fn run(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    launch: Launch,
+    program: &str,
+    limits: &Limits,
+) -> Result<ProgramResult, SandboxError> {
+    let running = Running::start(worker.cell()?, cancel, vec![launch], limits)?;
+    let started = running.started;
+    let ended = only(running.finish()?)?;
+    let ending =
+        ended.ending.map_err(|reason| SandboxError::CannotStart { program: program.to_owned(), reason })?;
+    Ok(ProgramResult { ending, streams: ended.streams, wall: started.elapsed(), cpu: ended.cpu })
+}
+
+/// The one process of a job that has one.
+pub(super) fn only(ended: Vec<Ended>) -> Result<Ended, SandboxError> {
+    ended.into_iter().next().ok_or_else(|| SandboxError::lost("a job without a process"))
+}
+
+fn ends_with_memory_error(stderr: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(stderr);
+    text.trim_end().lines().last().is_some_and(|l| l == "MemoryError" || l.starts_with("MemoryError:"))
+}

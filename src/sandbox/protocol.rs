@@ -1,0 +1,108 @@
+//! What the harness and a cell say to each other.
+//!
+//! Messages on the control socket are short; what can be long (a cell's settings, a process with its files) travels in
+//! a sealed memory file beside the message, and a process' file is opened only by the child that becomes that process.
+//!
+//! - harness -> cell, first message: a descriptor with [`CellConfig`] as JSON; the answer is `O<notes>` or `E<reason>`.
+//! - harness -> cell, per job: one byte per process, its count of descriptors: specification, stdin, stdout, stderr,
+//!   status, and whatever the program gets as 3, 4, ...
+//! - cell -> harness: `S` with one pidfd per process, then for each that ended `X<index> <status> <cpu us> <max rss KiB>`.
+//! - status pipe: `S<wait status>` of the program itself, or `F<reason>` when it could not be started.
+
+use serde::{Deserialize, Serialize};
+
+use super::Tier;
+
+/// Descriptors of a process before the extra ones: specification, stdin, stdout, stderr, status.
+pub(super) const FIXED_FDS: usize = 5;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CellConfig {
+    pub tier: Tier,
+    /// Host paths that jobs see, read-only, at the same place.
+    pub binds: Vec<String>,
+    pub tmp_mb: u64,
+    pub tmp_inodes: u64,
+    /// The folder below which jobs of tier `none` get theirs.
+    pub scratch: String,
+}
+
+/// The limits that the kernel keeps for each process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ProcessLimits {
+    pub cpu_seconds: u64,
+    pub data_bytes: u64,
+    pub file_bytes: u64,
+    pub processes: u64,
+    pub open_files: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ProcessSpec {
+    /// Empty: nothing is executed, the process ends with 0 once every protection is in place.
+    pub argv: Vec<String>,
+    pub env: Vec<(String, String)>,
+    /// (path below the working folder, length of its content)
+    pub files: Vec<(String, usize)>,
+    pub limits: ProcessLimits,
+}
+
+/// A specification as it travels: the length of the JSON in decimal, a newline, the JSON, the files' contents.
+pub(super) fn encode_spec(spec: &ProcessSpec, contents: &[&[u8]]) -> serde_json::Result<Vec<u8>> {
+    let json = serde_json::to_vec(spec)?;
+    let mut bytes = format!("{}\n", json.len()).into_bytes();
+    bytes.extend(json);
+    for content in contents {
+        bytes.extend_from_slice(content);
+    }
+    Ok(bytes)
+}
+
+/// A file of a job: its path below the working folder and its content.
+pub(super) type File<'a> = (String, &'a [u8]);
+
+/// The reverse of [`encode_spec`]; `None` when the bytes are no specification.
+pub(super) fn decode_spec(bytes: &[u8]) -> Option<(ProcessSpec, Vec<File<'_>>)> {
+    let newline = bytes.iter().position(|b| *b == b'\n')?;
+    let length: usize = std::str::from_utf8(bytes.get(..newline)?).ok()?.parse().ok()?;
+    let rest = bytes.get(newline + 1..)?;
+    let spec: ProcessSpec = serde_json::from_slice(rest.get(..length)?).ok()?;
+    let mut contents = rest.get(length..)?;
+    let mut files = Vec::new();
+    for (path, length) in &spec.files {
+        files.push((path.clone(), contents.get(..*length)?));
+        contents = contents.get(*length..)?;
+    }
+    Some((spec, files))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_specification_survives_the_way() {
+        let limits = ProcessLimits {
+            cpu_seconds: 1,
+            data_bytes: u64::MAX,
+            file_bytes: 3,
+            processes: 4,
+            open_files: 5,
+        };
+        let spec = ProcessSpec {
+            argv: vec!["/bin/echo".into(), "a\nb".into()],
+            env: vec![("K".into(), "ü".into())],
+            files: vec![("a".into(), 3), ("b/c".into(), 0), ("d".into(), 2)],
+            limits,
+        };
+        let bytes = encode_spec(&spec, &[b"\0\n\xff", b"", b"xy"]).unwrap();
+        let (back, files) = decode_spec(&bytes).unwrap();
+        assert_eq!(back.argv, spec.argv);
+        assert_eq!(back.limits.data_bytes, u64::MAX);
+        let want: Vec<File<'_>> = vec![("a".into(), b"\0\n\xff"), ("b/c".into(), b""), ("d".into(), b"xy")];
+        assert_eq!(files, want);
+        assert!(decode_spec(&bytes[..bytes.len() - 1]).is_none(), "a cut-off file");
+        assert!(decode_spec(b"9999\n{}").is_none());
+        assert!(decode_spec(b"").is_none());
+    }
+}

@@ -1,0 +1,202 @@
+//! The Python interpreter: found once, asked for its real place, and started with our runners.
+//!
+//! What is called `python3` may be a shim that takes 0.1 s to find the interpreter. So the interpreter is asked where it
+//! really is, and is started from there ever after, without `site` (whose `.pth` files can cost more than a test does)
+//! and with the folders of installed packages at the end of its path. The runners are compiled once, by the same interpreter.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::channel::sealed_file;
+use super::error::SandboxError;
+use super::host::Launch;
+use super::launch::{process_limits, spec};
+use super::types::{Interpreter, Limits};
+
+const VALUES: &str = include_str!("python/values.py");
+const CANDIDATE: &str = include_str!("python/candidate.py");
+const ANALYSIS: &str = include_str!("python/analysis.py");
+const JUDGE: &str = include_str!("python/judge.py");
+const IN_PROCESS: &str = include_str!("python/in_process.py");
+const ABOUT: &str = include_str!("python/about.py");
+
+/// Runs a compiled runner: its length, its code and its request come through descriptor 3.
+const START_RUNNER: &str = "import marshal\nf=open(3,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
+                            p=f.read()\nf.close()\nexec(c,{'__name__':'runner','REQUEST':p})";
+/// Runs `main.py` as the main program; the arguments are folders of packages.
+const START_SCRIPT: &str = "import sys\nsys.path[0]='/tmp'\nsys.path+=sys.argv[1:]\nsys.argv[:]=['main.py']\n\
+                            __file__='main.py'\nexec(compile(open('main.py','rb').read(),'main.py','exec'))";
+/// The flags of every start: no user site, no site, no bytecode files. Not `-I`, which would ignore PYTHONHASHSEED.
+const FLAGS: [&str; 3] = ["-s", "-S", "-B"];
+
+/// Which runner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Runner {
+    Candidate,
+    Judge,
+    InProcess,
+}
+
+/// A usable interpreter.
+#[derive(Debug, Clone)]
+pub(super) struct Python {
+    pub interpreter: Interpreter,
+    /// Host folders it needs.
+    pub binds: Vec<String>,
+    /// Folders of installed packages.
+    site: Vec<String>,
+    candidate: Vec<u8>,
+    judge: Vec<u8>,
+    in_process: Vec<u8>,
+}
+
+/// What `about.py` prints.
+#[derive(Deserialize)]
+struct About {
+    executable: String,
+    version: String,
+    prefixes: Vec<String>,
+    site: Vec<String>,
+    runners: Vec<String>,
+}
+
+impl Python {
+    /// Finds the interpreter; the error says in words why there is none.
+    pub fn find(wanted: Option<&Path>) -> Result<Python, String> {
+        let names: Vec<&OsStr> = match wanted {
+            Some(path) => vec![path.as_os_str()],
+            None => vec![OsStr::new("python3"), OsStr::new("python")],
+        };
+        let mut reasons = Vec::new();
+        for name in names {
+            match ask(name).and_then(Python::from_about) {
+                Ok(python) => return Ok(python),
+                Err(reason) => reasons.push(format!("{}: {reason}", name.to_string_lossy())),
+            }
+        }
+        Err(reasons.join("; "))
+    }
+
+    fn from_about(about: About) -> Result<Python, String> {
+        let [candidate, judge, in_process] =
+            about.runners.try_into().map_err(|_| "it did not compile the runners".to_owned())?;
+        let unhex = |text: &str| unhex(text).ok_or_else(|| "it compiled the runners to nonsense".to_owned());
+        Ok(Python {
+            interpreter: Interpreter { path: PathBuf::from(about.executable), version: about.version },
+            binds: binds(&about.prefixes, &about.site),
+            site: about.site,
+            candidate: unhex(&candidate)?,
+            judge: unhex(&judge)?,
+            in_process: unhex(&in_process)?,
+        })
+    }
+
+    fn argv(&self, program: &str, arguments: &[String]) -> Vec<String> {
+        let mut argv = vec![self.interpreter.path.to_string_lossy().into_owned()];
+        argv.extend(FLAGS.iter().map(|f| (*f).to_owned()));
+        argv.extend(["-c".to_owned(), program.to_owned()]);
+        argv.extend_from_slice(arguments);
+        argv
+    }
+
+    /// Folders of installed packages, for the runners' requests.
+    pub fn site(&self) -> Value {
+        Value::from(self.site.clone())
+    }
+
+    /// A runner with its request; `extra` become descriptors 4, 5, ...
+    pub fn runner(
+        &self,
+        runner: Runner,
+        request: &Value,
+        extra: Vec<OwnedFd>,
+        limits: &Limits,
+    ) -> Result<Launch, SandboxError> {
+        let code = match runner {
+            Runner::Candidate => &self.candidate,
+            Runner::Judge => &self.judge,
+            Runner::InProcess => &self.in_process,
+        };
+        let mut input = format!("{}\n", code.len()).into_bytes();
+        input.extend_from_slice(code);
+        input.extend(serde_json::to_vec(request).map_err(SandboxError::lost)?);
+        let mut descriptors = vec![sealed_file(&input).map_err(SandboxError::lost)?];
+        descriptors.extend(extra);
+        Ok(Launch {
+            spec: spec(self.argv(START_RUNNER, &[]), &[], Vec::new(), process_limits(limits)),
+            contents: Vec::new(),
+            stdin: Vec::new(),
+            extra: descriptors,
+        })
+    }
+
+    /// A program with its own stdin and stdout.
+    pub fn script(&self, code: &str, stdin: Vec<u8>, limits: &Limits) -> Launch {
+        let files = vec![("main.py".to_owned(), code.len())];
+        Launch {
+            spec: spec(self.argv(START_SCRIPT, &self.site), &[], files, process_limits(limits)),
+            contents: vec![code.as_bytes().to_vec()],
+            stdin,
+            extra: Vec::new(),
+        }
+    }
+}
+
+fn ask(name: &OsStr) -> Result<About, String> {
+    let mut child = Command::new(name)
+        .args(["-I", "-c", ABOUT])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    let sources = [[VALUES, CANDIDATE].concat(), [VALUES, ANALYSIS, JUDGE].concat(), IN_PROCESS.to_owned()];
+    let sources = Value::from(sources.to_vec());
+    if let Some(mut stdin) = child.stdin.take() {
+        // A python that ends without reading says why on stderr.
+        let _ = stdin.write_all(sources.to_string().as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|e| e.to_string())?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(text.lines().last().unwrap_or("it failed without a word").trim().to_owned());
+    }
+    serde_json::from_slice(&output.stdout).map_err(|e| format!("it answered strangely: {e}"))
+}
+
+/// The folders to show: only where executables and libraries lie, not all of a prefix, which may be a home folder.
+fn binds(prefixes: &[String], site: &[String]) -> Vec<String> {
+    let parts = prefixes.iter().flat_map(|prefix| {
+        ["bin", "lib", "lib64"].map(|part| format!("{}/{part}", prefix.trim_end_matches('/')))
+    });
+    let mut binds: Vec<String> = Vec::new();
+    for path in parts.chain(site.iter().cloned()) {
+        let path =
+            std::fs::canonicalize(&path).ok().and_then(|p| p.to_str().map(str::to_owned)).unwrap_or(path);
+        let shown = ["/usr", "/bin", "/lib", "/lib64", "/lib32"]
+            .into_iter()
+            .chain(binds.iter().map(String::as_str))
+            .any(|b| Path::new(&path).starts_with(b));
+        if !shown && Path::new(&path).is_dir() {
+            binds.push(path);
+        }
+    }
+    binds
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    if text.len() % 2 != 0 {
+        return None;
+    }
+    let digit = |b: &u8| (*b as char).to_digit(16);
+    text.as_bytes()
+        .chunks_exact(2)
+        .map(|pair| Some((digit(pair.first()?)? << 4 | digit(pair.get(1)?)?) as u8))
+        .collect()
+}

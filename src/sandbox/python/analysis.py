@@ -1,0 +1,229 @@
+# Decides, from the tests alone, whether they can run apart from the candidate, and which names they take from it.
+#
+# Apart: candidate functions are called with plain data and give plain data back. Together: the tests construct the
+# candidate's classes, look at attributes of what it returned, or hand it functions and objects of their own.
+import builtins as _b
+from collections import Counter, OrderedDict, deque
+
+_AST = 0x400          # PyCF_ONLY_AST
+_PLAIN = set()
+for _t in (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, range, bytearray,
+        Counter, OrderedDict, deque):
+    _PLAIN.update(dir(_t))
+
+_MODULES = {'sys', 'math', 're', 'collections', 'itertools', 'functools', 'operator', 'random', 'string', 'datetime', 'heapq',
+    'bisect', 'statistics', 'cmath', 'decimal', 'fractions', 'copy', 'json', 'os', 'time'}
+
+def _children(node):
+    for field in node._fields:
+        v = getattr(node, field, None)
+        if isinstance(v, list):
+            for x in v:
+                if hasattr(x, '_fields'):
+                    yield x
+        elif hasattr(v, '_fields'):
+            yield v
+
+def _kind(node):
+    return type(node).__name__
+
+class Analysis:
+    def __init__(self, entry, check):
+        self.entry, self.check = entry, check
+        self.bound = set()       # names that the tests define themselves, in any scope
+        self.own = set()         # ... by def, class or lambda
+        self.imported = set()
+        self.candidate = []      # names taken from the candidate, in order
+        self.aliases = set()     # names of the tests that stand for the candidate's function (check's parameter)
+        self.tainted = set()     # names that may hold what the candidate returned
+        self.modules = []        # standard modules that the tests use without importing them
+        self.shadowed = set()    # builtin names that stand for functions of the candidate
+        self.why = ''
+        self.star = False
+
+    def blame(self, why):
+        if not self.why:
+            self.why = why
+
+    # -- names
+    def bind(self, node):
+        k = _kind(node)
+        if k == 'Name' and _kind(node.ctx) != 'Load':
+            self.bound.add(node.id)
+        elif k in ('FunctionDef', 'AsyncFunctionDef', 'ClassDef'):
+            self.bound.add(node.name)
+            self.own.add(node.name)
+            if k != 'ClassDef' and node.name == self.check:
+                first = (node.args.posonlyargs if hasattr(node.args, 'posonlyargs') else []) + node.args.args
+                if first:
+                    self.aliases.add(first[0].arg)
+        elif k == 'arg':
+            self.bound.add(node.arg)
+        elif k in ('Import', 'ImportFrom'):
+            for a in node.names:
+                if a.name == '*':
+                    self.star = True
+                name = (a.asname or a.name).split('.')[0]
+                self.bound.add(name)
+                self.imported.add(name)
+        elif k == 'ExceptHandler' and node.name:
+            self.bound.add(node.name)
+        for c in _children(node):
+            self.bind(c)
+
+    def is_candidate(self, name):
+        if name in self.aliases or name in self.shadowed:
+            return True
+        return name not in self.bound and (not hasattr(_b, name) or name == self.entry)
+
+    # -- does this expression hold what the candidate returned?
+    def from_candidate(self, node):
+        k = _kind(node)
+        if k == 'Call' and _kind(node.func) == 'Name' and self.is_candidate(node.func.id):
+            return True
+        if k == 'Name':
+            return node.id in self.tainted
+        if k in ('Lambda', 'FunctionDef', 'AsyncFunctionDef'):
+            return False
+        if k == 'Compare':
+            return False
+        return any(self.from_candidate(c) for c in _children(node))
+
+    def taint(self, node):
+        # One pass; called until nothing is added.
+        k, before = _kind(node), len(self.tainted)
+        pairs = []
+        if k == 'Assign':
+            pairs = [(t, node.value) for t in node.targets]
+        elif k in ('AugAssign', 'AnnAssign', 'NamedExpr') and node.value is not None:
+            pairs = [(node.target, node.value)]
+        elif k in ('For', 'AsyncFor', 'comprehension'):
+            pairs = [(node.target, node.iter)]
+        elif k == 'withitem' and node.optional_vars is not None:
+            pairs = [(node.optional_vars, node.context_expr)]
+        for target, value in pairs:
+            if self.from_candidate(value):
+                self.names_of(target)
+        grown = len(self.tainted) != before
+        for c in _children(node):
+            grown = self.taint(c) or grown
+        return grown
+
+    def names_of(self, target):
+        if _kind(target) == 'Name':
+            self.tainted.add(target.id)
+        for c in _children(target):
+            self.names_of(c)
+
+    # -- uses
+    def use(self, name):
+        if name not in self.aliases and name not in self.candidate:
+            self.candidate.append(name)
+
+    def visit(self, node, role=''):
+        k = _kind(node)
+        if k == 'Name':
+            if _kind(node.ctx) == 'Load' and self.is_candidate(node.id):
+                self.use(node.id)
+                if role not in ('called', 'argument'):
+                    self.blame('uses %s of the candidate other than by calling it' % node.id)
+            return
+        if k == 'Attribute':
+            self.visit_attribute(node)
+            return
+        if k == 'Call':
+            self.visit_call(node)
+            return
+        if k == 'ClassDef':
+            for base in node.bases:
+                if _kind(base) == 'Name' and self.is_candidate(base.id):
+                    self.blame('derives a class from %s of the candidate' % base.id)
+        for c in _children(node):
+            self.visit(c, '')
+
+    def visit_attribute(self, node):
+        base = node.value
+        if _kind(base) == 'Name' and base.id in _MODULES and self.is_candidate(base.id) and base.id not in self.aliases:
+            # In one program this would be the candidate's import; it is the same module.
+            if base.id not in self.modules:
+                self.modules.append(base.id)
+            return
+        if _kind(base) == 'Name' and self.is_candidate(base.id):
+            self.use(base.id)
+            self.blame('looks at an attribute of %s of the candidate' % base.id)
+        elif (node.attr not in _PLAIN or _kind(node.ctx) != 'Load') and self.from_candidate(base):
+            self.blame('looks at the attribute %s of what the candidate returned' % node.attr)
+        if _kind(base) != 'Name' or not self.is_candidate(base.id):
+            self.visit(base, '')
+
+    def visit_call(self, node):
+        f = node.func
+        to_candidate = _kind(f) == 'Name' and self.is_candidate(f.id)
+        if _kind(f) == 'Call' and self.from_candidate(f) or _kind(f) == 'Name' and f.id in self.tainted and not to_candidate:
+            self.blame('calls what the candidate returned')
+        self.visit(f, 'called')
+        about_types = _kind(f) == 'Name' and f.id in ('isinstance', 'issubclass', 'type')
+        for a in node.args + [kw.value for kw in node.keywords]:
+            if _kind(a) == 'Name' and self.is_candidate(a.id) and about_types:
+                self.blame('needs %s of the candidate as a class' % a.id)
+            if to_candidate:
+                self.hand_over(f.id, a)
+            self.visit(a, 'argument')
+
+    def hand_over(self, f, a):
+        # What a test gives to the candidate must be plain data.
+        for n in self.everything(a):
+            k = _kind(n)
+            if k == 'Lambda':
+                self.blame('hands %s a function of its own' % f)
+            elif k == 'Name' and n.id in self.own:
+                self.blame('hands %s the object %s of its own' % (f, n.id))
+            elif k == 'Call' and _kind(n.func) == 'Name' and n.func.id in self.own and n.func.id[:1].isupper():
+                self.blame('hands %s an object of its own class %s' % (f, n.func.id))
+            elif k == 'Call' and _kind(n.func) == 'Name' and self.is_candidate(n.func.id) and n.func.id[:1].isupper():
+                self.blame('hands %s what %s of the candidate made' % (f, n.func.id))
+
+    def everything(self, node):
+        yield node
+        for c in _children(node):
+            for n in self.everything(c):
+                yield n
+
+def _tested(node, found):
+    # Names called at the outermost place of an assertion: `f` in `assert f(x) == y` and in `assert not f(x)`.
+    if _kind(node) == 'Assert':
+        test = node.test
+        while _kind(test) in ('Compare', 'UnaryOp'):
+            test = test.left if _kind(test) == 'Compare' else test.operand
+        if _kind(test) == 'Call' and _kind(test.func) == 'Name':
+            found.add(test.func.id)
+    for c in _children(node):
+        _tested(c, found)
+
+def _look(trees, entry, check, shadowed):
+    a = Analysis(entry, check)
+    a.shadowed = shadowed
+    for t in trees:
+        a.bind(t)
+    while any([a.taint(t) for t in trees]):
+        pass
+    for t in trees:
+        a.visit(t)
+    if a.star:
+        a.blame('imports every name of a module')
+    if check and entry:
+        a.use(entry)
+    return a
+
+def analyse(setup, tests, entry, check):
+    # -> (names taken from the candidate, standard modules to provide, why the tests need its interpreter or '')
+    trees = [compile(setup, 'setup.py', 'exec', _AST, True)]
+    trees += [compile(t, 'tests.py', 'exec', _AST, True) for t in tests]
+    a = _look(trees, entry, check, set())
+    if not a.candidate:
+        # Tests that take nothing test a function which bears the name of a builtin.
+        found = set()
+        for t in trees:
+            _tested(t, found)
+        a = _look(trees, entry, check, found - a.bound)
+    return a.candidate, a.modules, a.why

@@ -1,0 +1,191 @@
+# Values <-> tagged JSON (the format is documented at `Call` in types.rs). Shared by the candidate's runner and the judge.
+# `opaque(x)`, which says what to do with a value that can't cross, is defined by the runner that this is put in front of.
+import json, sys, builtins
+from collections import Counter, OrderedDict, defaultdict, deque
+
+DEEPEST = 110          # nested JSON levels: the harness' parser refuses 128
+MOST_ITEMS = 100000    # of a generator, which may have no end
+
+def _generator():
+    yield 0
+_ITERATORS = tuple(type(x) for x in (_generator(), map(abs, ()), filter(None, ()), zip(), enumerate(()), reversed([]),
+    iter(()), iter([]), iter(''), iter({}), iter(set()), iter(range(0)), iter({}.values()), iter({}.items()), iter(range(1 << 65))))
+_VIEWS = {type({}.keys()): '$dict_keys', type({}.values()): '$dict_values', type({}.items()): '$dict_items'}
+_MAPPINGS = {Counter: '$counter', OrderedDict: '$odict', defaultdict: '$defaultdict'}
+
+def _text(x):
+    try:
+        x.encode()
+        return x
+    except UnicodeEncodeError:
+        return {'$wtf8': x.encode('utf-8', 'surrogatepass').hex()}
+
+def _pairs(items, d):
+    return [[enc(k, d + 3), enc(v, d + 3)] for k, v in items]
+
+def enc(x, d=0):
+    t = type(x)
+    if x is None or t is bool:
+        return x
+    if t is int:
+        return x if -(1 << 53) < x < (1 << 53) else {'$int': hex(x)}
+    if t is str:
+        return _text(x)
+    if t is float:
+        return x if x - x == 0 else {'$float': 'nan' if x != x else ('inf' if x > 0 else '-inf')}
+    if d > DEEPEST:
+        return opaque(x)
+    if t is list:
+        return [enc(v, d + 1) for v in x]
+    if t is tuple:
+        return {'$tuple': [enc(v, d + 2) for v in x]}
+    if t is dict:
+        if all(type(k) is str and k[:1] != '$' and k.isascii() for k in x):
+            return {k: enc(v, d + 1) for k, v in x.items()}
+        return {'$dict': _pairs(x.items(), d)}
+    if t is set:
+        return {'$set': [enc(v, d + 2) for v in x]}
+    if t is frozenset:
+        return {'$frozenset': [enc(v, d + 2) for v in x]}
+    return _enc_rare(x, t, d)
+
+def _enc_rare(x, t, d):
+    if t in _MAPPINGS:
+        return {_MAPPINGS[t]: _pairs(dict.items(x), d)}
+    if t is deque:
+        return {'$deque': [[enc(v, d + 3) for v in x], x.maxlen]}
+    if t is bytes:
+        return {'$bytes': x.hex()}
+    if t is bytearray:
+        return {'$bytearray': x.hex()}
+    if t is complex:
+        return {'$complex': [enc(x.real), enc(x.imag)]}
+    if t is range:
+        return {'$range': [enc(x.start), enc(x.stop), enc(x.step)]}
+    if t in _VIEWS:
+        return {_VIEWS[t]: [enc(v, d + 2) for v in x]}
+    if t in _ITERATORS:
+        items = []
+        for v in x:
+            if len(items) == MOST_ITEMS:
+                return opaque(x)
+            items.append(enc(v, d + 2))
+        return {'$iter': items}
+    if x is Ellipsis:
+        return {'$ellipsis': True}
+    if t is type and getattr(builtins, x.__name__, None) is x:
+        return {'$type': x.__name__}
+    return _enc_foreign(x, t, d)
+
+def _enc_foreign(x, t, d):
+    # Exact types of modules that are only looked at when somebody has imported them.
+    loaded = sys.modules.get
+    decimal, fractions, numpy = loaded('decimal'), loaded('fractions'), loaded('numpy')
+    if decimal is not None and t is getattr(decimal, 'Decimal', None):
+        return {'$decimal': str(x)}
+    if fractions is not None and t is getattr(fractions, 'Fraction', None):
+        return {'$fraction': [enc(x.numerator), enc(x.denominator)]}
+    if numpy is not None and t.__module__ == 'numpy' and isinstance(x, getattr(numpy, 'generic', ())):
+        return enc(x.item(), d + 1)
+    # A subclass that compares as its base does is its base's value. One with an `__eq__` of its own is not a value.
+    for base, plain in ((tuple, tuple.__iter__), (str, None), (int, int.__int__), (float, float.__float__), (list, list.__iter__), (dict, dict.items)):
+        if base in t.__mro__[1:]:
+            if t.__eq__ is not base.__eq__ or t.__ne__ is not base.__ne__:
+                break
+            if base is tuple:
+                return {'$tuple': [enc(v, d + 2) for v in plain(x)]}
+            if base is list:
+                return [enc(v, d + 1) for v in plain(x)]
+            if base is dict:
+                return {'$dict': _pairs(plain(x), d)}
+            return enc(str.__str__(x) if plain is None else plain(x), d)
+    return opaque(x)
+
+def dec(x):
+    t = type(x)
+    if t is list:
+        return [dec(v) for v in x]
+    if t is not dict:
+        return x
+    if len(x) <= 2:
+        for k in x:
+            if k[:1] == '$':
+                return _DECODERS[k](x[k], x)
+    return {k: dec(v) for k, v in x.items()}
+
+def _dict(pairs):
+    return {dec(k): dec(v) for k, v in pairs}
+
+def _counter(pairs):
+    c = Counter()
+    dict.update(c, _dict(pairs))
+    return c
+
+def _defaultdict(pairs):
+    return defaultdict(None, _dict(pairs))
+
+def _decimal(text):
+    from decimal import Decimal
+    return Decimal(text)
+
+def _fraction(n, d):
+    from fractions import Fraction
+    return Fraction(n, d)
+
+def _plain_type(name):
+    t = getattr(builtins, name)
+    if type(t) is not type:
+        raise ValueError(name)
+    return t
+
+_DECODERS = {
+    '$int': lambda v, _: int(v, 16),
+    '$float': lambda v, _: float(v),
+    '$wtf8': lambda v, _: bytes.fromhex(v).decode('utf-8', 'surrogatepass'),
+    '$tuple': lambda v, _: tuple([dec(w) for w in v]),
+    '$dict': lambda v, _: _dict(v),
+    '$set': lambda v, _: {dec(w) for w in v},
+    '$frozenset': lambda v, _: frozenset([dec(w) for w in v]),
+    '$counter': lambda v, _: _counter(v),
+    '$odict': lambda v, _: OrderedDict([(dec(a), dec(b)) for a, b in v]),
+    '$defaultdict': lambda v, _: _defaultdict(v),
+    '$deque': lambda v, _: deque([dec(w) for w in v[0]], v[1]),
+    '$bytes': lambda v, _: bytes.fromhex(v),
+    '$bytearray': lambda v, _: bytearray.fromhex(v),
+    '$complex': lambda v, _: complex(dec(v[0]), dec(v[1])),
+    '$range': lambda v, _: range(*[dec(w) for w in v]),
+    '$iter': lambda v, _: iter([dec(w) for w in v]),
+    '$dict_keys': lambda v, _: dict.fromkeys([dec(w) for w in v]).keys(),
+    '$dict_values': lambda v, _: dict(enumerate([dec(w) for w in v])).values(),
+    '$dict_items': lambda v, _: dict([dec(w) for w in v]).items(),
+    '$ellipsis': lambda v, _: Ellipsis,
+    '$type': lambda v, _: _plain_type(v),
+    '$decimal': lambda v, _: _decimal(v),
+    '$fraction': lambda v, _: _fraction(dec(v[0]), dec(v[1])),
+}
+
+def error_of(e, mark=None):
+    # What is told of an exception. `mark`: only frames of this file are shown, with their lines.
+    t = type(e)
+    r = {'type': str(t.__name__), 'mro': [str(c.__name__) for c in t.__mro__][:8]}
+    try:
+        r['message'] = str(e)[:2000]
+        json.dumps(r['message']).encode()
+        r['message'].encode()
+    except BaseException:
+        r['message'] = '?'
+    if isinstance(e, SyntaxError) and type(e.lineno) is int:
+        r['line'] = e.lineno
+    if isinstance(e, SystemExit):
+        r['code'] = e.code if type(e.code) is int else (0 if e.code is None else 1)
+    if mark is not None:
+        name, lines = mark
+        shown, tb = [], e.__traceback__
+        while tb is not None:
+            f = tb.tb_frame.f_code
+            if f.co_filename == name:
+                text = lines[tb.tb_lineno - 1].strip() if 0 < tb.tb_lineno <= len(lines) else ''
+                shown.append('line %d, in %s\n    %s' % (tb.tb_lineno, f.co_name, text[:200]))
+            tb = tb.tb_next
+        r['traceback'] = '\n'.join(shown[-8:]).encode('utf-8', 'replace').decode()
+    return r

@@ -1,0 +1,345 @@
+//! A job while it runs: one loop that listens to everything at once and keeps the limits.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
+
+use super::capture::{Capture, Line, Lines};
+use super::channel::{poll, poll_entry, receive, write_some};
+use super::error::SandboxError;
+use super::host::{Cell, Launch};
+use super::memory::{Measure, held_kib};
+use super::syscalls::kill_by_pidfd;
+use super::types::{Ending, Limits, Streams};
+
+/// How often the memory of the tree is looked at.
+const LOOK_AT_MEMORY: Duration = Duration::from_millis(25);
+/// What an interpreter may hold beyond the limit of its data: the limit itself is kept by the kernel.
+const MEMORY_SLACK_MB: u64 = 64;
+/// How long a cell may take to start or to end processes before it is given up.
+const CELL_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why we ended a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stop {
+    TimedOut,
+    Memory,
+    Output,
+    /// We have what we wanted, or nobody wants it any more.
+    NotNeeded,
+}
+
+/// What was heard on a job's channel.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    Line(Vec<u8>),
+    /// It closed, or its process ended; true when the last line was cut off.
+    End(bool),
+    TooLong,
+    /// `until` passed.
+    Late,
+    /// A limit was hit and the job was killed.
+    Stopped,
+}
+
+/// What the cell says of an ended process.
+#[derive(Clone, Copy)]
+struct Reaped {
+    cpu: Duration,
+}
+
+struct Process {
+    stdout: Capture,
+    stderr: Capture,
+    status: Lines,
+    reaped: Option<Reaped>,
+}
+
+/// A process of a finished job.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// `Err`: it could not be started, in words.
+    pub ending: Result<Ending, String>,
+    /// The true wait status was told, so nobody but itself ended it.
+    pub by_itself: bool,
+    pub streams: Streams,
+    pub cpu: Duration,
+}
+
+pub(super) struct Running<'c> {
+    cell: &'c mut Cell,
+    cancel: BorrowedFd<'c>,
+    processes: Vec<Process>,
+    pidfds: Vec<OwnedFd>,
+    limits: Limits,
+    /// When the processes ran.
+    pub started: Instant,
+    deadline: Instant,
+    stop: Option<(Stop, Instant)>,
+    next_look: Instant,
+    finished: bool,
+}
+
+impl<'c> Running<'c> {
+    /// Starts the processes of a job. `cancel` becomes readable (closed) when nobody wants the result any more.
+    pub fn start(
+        cell: &'c mut Cell,
+        cancel: BorrowedFd<'c>,
+        launches: Vec<Launch>,
+        limits: &Limits,
+    ) -> Result<Running<'c>, SandboxError> {
+        // Whatever goes wrong from here on leaves the cell in a state that we don't know.
+        cell.broken = true;
+        let ends = cell.request(launches).map_err(SandboxError::lost)?;
+        let mut processes = Vec::new();
+        for end in ends {
+            processes.push(Process {
+                stdout: Capture::new(end.stdout, limits.output_bytes).map_err(SandboxError::lost)?,
+                stderr: Capture::new(end.stderr, limits.output_bytes).map_err(SandboxError::lost)?,
+                status: Lines::new(end.status).map_err(SandboxError::lost)?,
+                reaped: None,
+            });
+        }
+        let now = Instant::now();
+        let mut running = Running {
+            cell,
+            cancel,
+            processes,
+            pidfds: Vec::new(),
+            limits: limits.clone(),
+            started: now,
+            deadline: now + CELL_PATIENCE,
+            stop: None,
+            next_look: now,
+            finished: false,
+        };
+        while running.pidfds.is_empty() {
+            if Instant::now() > running.deadline {
+                return Err(SandboxError::lost("the cell did not start the job"));
+            }
+            running.step(running.deadline, None)?;
+        }
+        running.started = Instant::now();
+        running.deadline = running.started + limits.wall;
+        running.next_look = running.started + LOOK_AT_MEMORY;
+        Ok(running)
+    }
+
+    /// The next line of a channel, at most until `until` and never beyond the job's own time.
+    pub fn hear(&mut self, lines: &mut Lines, until: Instant) -> Result<Heard, SandboxError> {
+        loop {
+            let all_ended = self.all_ended();
+            match lines.next() {
+                Line::Whole(line) => return Ok(Heard::Line(line)),
+                Line::TooLong => return Ok(Heard::TooLong),
+                Line::End(cut) => return Ok(Heard::End(cut)),
+                // Nobody is left to say more, although an unrelated process may still hold the descriptor.
+                Line::Waiting if all_ended => return Ok(Heard::End(false)),
+                Line::Waiting => {}
+            }
+            if self.stop.is_some() {
+                return Ok(Heard::Stopped);
+            }
+            if Instant::now() >= until {
+                return Ok(Heard::Late);
+            }
+            self.step(until, Some((lines.raw_fd(), libc::POLLIN)))?;
+        }
+    }
+
+    /// Writes to a job's channel. False: the other side is gone, `until` passed or the job was killed.
+    pub fn say(&mut self, channel: &OwnedFd, bytes: &[u8], until: Instant) -> Result<bool, SandboxError> {
+        let mut written = 0;
+        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+            match write_some(channel.as_fd(), rest) {
+                Ok(Some(n)) => written += n,
+                Ok(None) if self.stop.is_some() || self.all_ended() || Instant::now() >= until => {
+                    return Ok(false);
+                }
+                Ok(None) => self.step(until, Some((channel.as_raw_fd(), libc::POLLOUT)))?,
+                Err(_) => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Waits until the processes ended by themselves, at most `grace` and never beyond the job's own time.
+    pub fn let_end(&mut self, grace: Duration) -> Result<(), SandboxError> {
+        let until = Instant::now() + grace;
+        while !self.all_ended() && self.stop.is_none() && Instant::now() < until {
+            self.step(until, None)?;
+        }
+        Ok(())
+    }
+
+    fn all_ended(&self) -> bool {
+        self.processes.iter().all(|p| p.reaped.is_some())
+    }
+
+    /// Waits for the end, which the limits bring about.
+    pub fn finish(mut self) -> Result<Vec<Ended>, SandboxError> {
+        while !self.all_ended() {
+            if self.stop.is_some_and(|(_, at)| at.elapsed() > CELL_PATIENCE) {
+                return Err(SandboxError::lost("a killed job did not end"));
+            }
+            self.step(self.deadline, None)?;
+        }
+        self.finished = true;
+        self.cell.broken = false;
+        let stop = self.stop.map(|(stop, _)| stop);
+        let limits = self.limits.clone();
+        Ok(self.processes.drain(..).map(|p| conclude(p, stop, &limits)).collect())
+    }
+
+    /// Ends the job now; how it ends is of no interest.
+    pub fn end(mut self) -> Result<Vec<Ended>, SandboxError> {
+        self.kill(Stop::NotNeeded);
+        self.finish()
+    }
+
+    /// Ends the job because it took too long.
+    pub fn end_late(mut self) -> Result<Vec<Ended>, SandboxError> {
+        self.kill(Stop::TimedOut);
+        self.finish()
+    }
+
+    fn kill(&mut self, why: Stop) {
+        if self.stop.is_none() {
+            self.stop = Some((why, Instant::now()));
+        }
+        self.pidfds.iter().for_each(kill_by_pidfd);
+    }
+
+    /// Waits once, at most until `until`, and deals with what happened.
+    fn step(&mut self, until: Instant, channel: Option<(RawFd, libc::c_short)>) -> Result<(), SandboxError> {
+        let now = Instant::now();
+        let running = !self.pidfds.is_empty() && self.stop.is_none();
+        if running && now >= self.deadline {
+            self.kill(Stop::TimedOut);
+        } else if running && now >= self.next_look {
+            self.next_look = now + LOOK_AT_MEMORY;
+            self.look_at_memory();
+        }
+        let mut wake = until.min(self.deadline).saturating_duration_since(now);
+        if !self.pidfds.is_empty() {
+            wake = wake.min(LOOK_AT_MEMORY);
+        }
+        if self.stop.is_some() {
+            wake = LOOK_AT_MEMORY;
+        }
+        let mut entries = vec![
+            poll_entry(self.cell.socket.as_raw_fd(), libc::POLLIN),
+            poll_entry(if self.stop.is_none() { self.cancel.as_raw_fd() } else { -1 }, libc::POLLIN),
+            channel.map_or(poll_entry(-1, 0), |(fd, events)| poll_entry(fd, events)),
+        ];
+        for process in &self.processes {
+            entries.push(poll_entry(process.stdout.raw_fd(), libc::POLLIN));
+            entries.push(poll_entry(process.stderr.raw_fd(), libc::POLLIN));
+        }
+        let wake_ms = i32::try_from(wake.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
+        poll(&mut entries, wake_ms).map_err(SandboxError::lost)?;
+        let happened = |i: usize| entries.get(i).is_some_and(|e| e.revents != 0);
+        let mut over = false;
+        for (i, process) in self.processes.iter_mut().enumerate() {
+            for (k, capture) in [&mut process.stdout, &mut process.stderr].into_iter().enumerate() {
+                if happened(3 + 2 * i + k) {
+                    capture.pump();
+                    over |= capture.is_over();
+                }
+            }
+        }
+        if over {
+            self.kill(Stop::Output);
+        }
+        if happened(1) {
+            self.kill(Stop::NotNeeded);
+        }
+        if happened(0) {
+            self.listen_to_cell()?;
+        }
+        Ok(())
+    }
+
+    fn look_at_memory(&mut self) {
+        let most_kib = (self.limits.memory_mb + MEMORY_SLACK_MB) << 10;
+        let exceeds = |measure| held_kib(&self.pidfds, measure) > most_kib;
+        if exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
+            self.kill(Stop::Memory);
+        }
+    }
+
+    fn listen_to_cell(&mut self) -> Result<(), SandboxError> {
+        let mut buffer = [0u8; 128];
+        let (length, fds) = receive(self.cell.socket.as_fd(), &mut buffer).map_err(SandboxError::lost)?;
+        let text = std::str::from_utf8(buffer.get(..length).unwrap_or_default()).unwrap_or_default();
+        if text.starts_with('S') && fds.len() == self.processes.len() {
+            self.pidfds = fds;
+            if self.stop.is_some() {
+                self.pidfds.iter().for_each(kill_by_pidfd);
+            }
+            return Ok(());
+        }
+        let mut numbers = text.strip_prefix('X').unwrap_or_default().split(' ').map(str::parse::<i64>);
+        let (Some(Ok(index)), Some(Ok(_)), Some(Ok(cpu_us))) =
+            (numbers.next(), numbers.next(), numbers.next())
+        else {
+            return Err(SandboxError::lost("the cell ended"));
+        };
+        if let Some(process) = usize::try_from(index).ok().and_then(|i| self.processes.get_mut(i)) {
+            process.reaped = Some(Reaped { cpu: Duration::from_micros(cpu_us.try_into().unwrap_or(0)) });
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            // The cell stays marked as broken, so its owner drops it; until then nothing of the job may go on.
+            self.pidfds.iter().for_each(kill_by_pidfd);
+        }
+    }
+}
+
+/// What is known of a process once everything that belongs to it ended.
+fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits) -> Ended {
+    process.stdout.drain();
+    process.stderr.drain();
+    let over = process.stdout.is_over() || process.stderr.is_over();
+    // A failure to start is told twice: by the child why, then by the minder that it ended.
+    let told = match process.status.next() {
+        Line::Whole(line) => Some(String::from_utf8_lossy(&line).into_owned()),
+        _ => None,
+    };
+    let cpu = process.reaped.map_or(Duration::ZERO, |r| r.cpu);
+    let status = told.as_deref().and_then(|t| t.strip_prefix('S')).and_then(|t| t.parse::<i32>().ok());
+    let failure = told.as_deref().and_then(|t| t.strip_prefix('F'));
+    let ending = match (failure, status, stop) {
+        (Some(reason), _, _) => Err(reason.to_owned()),
+        (_, _, Some(Stop::Output)) if over => Ok(Ending::OutputLimit),
+        (_, Some(status), _) => Ok(from_status(status, cpu, limits)),
+        (_, None, Some(Stop::TimedOut)) => Ok(Ending::TimedOut),
+        (_, None, Some(Stop::Memory)) => Ok(Ending::MemoryLimit),
+        (_, None, Some(Stop::Output)) => Ok(Ending::OutputLimit),
+        (_, None, Some(Stop::NotNeeded) | None) => Ok(Ending::Signaled(libc::SIGKILL)),
+    };
+    let streams = Streams {
+        stdout_truncated: process.stdout.truncated(),
+        stderr_truncated: process.stderr.truncated(),
+        stdout: process.stdout.kept,
+        stderr: process.stderr.kept,
+    };
+    Ended { ending, by_itself: status.is_some(), streams, cpu }
+}
+
+fn from_status(status: i32, cpu: Duration, limits: &Limits) -> Ending {
+    if !libc::WIFSIGNALED(status) {
+        return Ending::Exited(libc::WEXITSTATUS(status));
+    }
+    match libc::WTERMSIG(status) {
+        libc::SIGSYS => Ending::Violation("a system call that is forbidden here".to_owned()),
+        libc::SIGXCPU => Ending::TimedOut,
+        // The hard limit of CPU time.
+        libc::SIGKILL if cpu >= limits.wall => Ending::TimedOut,
+        signal => Ending::Signaled(signal),
+    }
+}

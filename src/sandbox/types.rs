@@ -1,0 +1,380 @@
+//! What is asked of the sandbox and what it answers: plain data.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A way of isolating programs, strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// User, mount, pid, network, IPC and UTS namespaces, a root of its own, seccomp. Needs no privilege.
+    Userns,
+    /// The same without a user namespace. Needs CAP_SYS_ADMIN.
+    Rootns,
+    /// Limits and a clean environment only: the program can read the caller's files and reach the network.
+    None,
+}
+
+impl Tier {
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::Userns => "userns",
+            Tier::Rootns => "rootns",
+            Tier::None => "none",
+        }
+    }
+}
+
+impl std::fmt::Display for Tier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a program may use. The defaults are those of the product: 10 s, 256 MB, 1 MiB of each stream kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Wall time of a program, from its start.
+    pub wall: Duration,
+    /// Private memory, in MiB, of each process (by the kernel) and of the whole tree (by a watchdog, a little later).
+    pub memory_mb: u64,
+    /// Bytes kept of each stream; the rest is thrown away. At 16 MiB the job is killed.
+    pub output_bytes: u64,
+    /// Processes and threads.
+    pub processes: u64,
+    pub open_files: u64,
+    /// Size of one file, in MiB. Everything in the private folder together may take 64 MiB in 4,096 files.
+    pub file_mb: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            wall: Duration::from_secs(10),
+            memory_mb: 256,
+            output_bytes: 1 << 20,
+            processes: 32,
+            open_files: 128,
+            file_mb: 16,
+        }
+    }
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    Exited(i32),
+    /// By a signal that we did not send, for example SIGSEGV (11).
+    Signaled(i32),
+    TimedOut,
+    MemoryLimit,
+    OutputLimit,
+    /// It tried what the sandbox forbids; in words.
+    Violation(String),
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Ending::Exited(code) => write!(f, "exited with {code}"),
+            Ending::Signaled(signal) => write!(f, "ended by {}", signal_name(*signal)),
+            Ending::TimedOut => f.write_str("out of time"),
+            Ending::MemoryLimit => f.write_str("out of memory"),
+            Ending::OutputLimit => f.write_str("too much output"),
+            Ending::Violation(what) => write!(f, "sandbox violation: {what}"),
+        }
+    }
+}
+
+/// `SIGSEGV` for 11; numbers without a common name as `SIG<number>`.
+pub fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        31 => "SIGSYS",
+        other => return format!("SIG{other}"),
+    };
+    name.to_owned()
+}
+
+/// What a program wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Streams {
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    /// More was written than is kept.
+    pub stdout_truncated: bool,
+    pub stderr_truncated: bool,
+}
+
+/// A program to run as it is.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    /// The program, looked up in PATH (`/usr/local/bin:/usr/bin:/bin`) when it holds no slash, and its arguments.
+    pub argv: Vec<String>,
+    /// Empty: the program reads the end at once.
+    pub stdin: Vec<u8>,
+    /// Added to the clean environment.
+    pub env: Vec<(String, String)>,
+    /// Files in the working folder: relative path, content.
+    pub files: Vec<(String, Vec<u8>)>,
+    pub limits: Limits,
+}
+
+/// A Python program for tests by stdin and stdout.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    pub code: String,
+    pub stdin: Vec<u8>,
+    pub limits: Limits,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramResult {
+    pub ending: Ending,
+    pub streams: Streams,
+    pub wall: Duration,
+    /// User and system time of the whole tree.
+    pub cpu: Duration,
+}
+
+/// One call of a function. Arguments and results are *tagged JSON*: plain JSON where that says exactly what the value
+/// is, and an object with one `$` key where it doesn't: `{"$int": "0x..."}` beyond 2^53, `{"$float": "nan|inf|-inf"}`,
+/// `{"$tuple": [...]}`, `{"$set": [...]}`, `{"$frozenset": [...]}`, `{"$dict": [[key, value], ...]}` for keys that are not plain
+/// text, `{"$counter"|"$odict": [[key, value], ...]}`, `{"$defaultdict": [[key, value], ...]}`, `{"$deque": [[...], maxlen]}`,
+/// `{"$bytes": hex}`, `{"$bytearray": hex}`, `{"$complex": [re, im]}`, `{"$range": [start, stop, step]}`, `{"$wtf8": hex}` for text with
+/// lone surrogates, `{"$decimal": text}`, `{"$fraction": [n, d]}`, `{"$ellipsis": true}`, `{"$type": builtin}`, `{"$iter": [...]}` for a
+/// generator or iterator, `{"$dict_keys"|"$dict_values"|"$dict_items": [...]}`, and in results `{"$opaque": type name, "truth": bool?}` for anything else.
+#[derive(Debug, Clone, Default)]
+pub struct Call {
+    pub args: Vec<Value>,
+    pub kwargs: Vec<(String, Value)>,
+}
+
+/// A function to call with each of `calls`, in order. What is expected stays with the caller.
+#[derive(Debug, Clone, Default)]
+pub struct FunctionJob {
+    pub code: String,
+    /// A name, or a dotted path from one (`Solution.solve` is called on the class as it is).
+    pub entry_point: String,
+    pub calls: Vec<Call>,
+    /// Time of each call, by our clock; `None`: only `limits.wall` counts.
+    pub per_call: Option<Duration>,
+    /// `wall` bounds each process; a call that is stuck or ends its process is followed by a new process for the calls
+    /// that remain. All of them together get at most three times `wall`.
+    pub limits: Limits,
+}
+
+/// An exception of the candidate.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    pub type_name: String,
+    /// Names of the type and its bases, from the type up.
+    pub mro: Vec<String>,
+    pub message: String,
+    /// The last frames, as text.
+    #[serde(default)]
+    pub traceback: String,
+}
+
+/// Why nothing, or nothing more, could be had from the candidate. Every one is the candidate's fault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RunFailure {
+    SyntaxError {
+        message: String,
+        line: Option<u64>,
+    },
+    /// The program raised before its functions could be called.
+    LoadRaised(Raised),
+    /// The program ended before its tests did; `None`: not by an ordinary exit code.
+    Exited {
+        code: Option<i32>,
+    },
+    Ended(Ending),
+    /// Tampering with the channel of results, in words.
+    Forged {
+        evidence: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallOutcome {
+    /// Tagged JSON.
+    Value(Value),
+    Raised(Raised),
+    Failed(RunFailure),
+    /// The time or the number of processes for the whole job was used up.
+    NotRun,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallReport {
+    pub outcome: CallOutcome,
+    /// From the request to the answer, by our clock.
+    pub wall: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionReport {
+    /// Set when the program never came to its first call; then every call says the same.
+    pub load_failure: Option<RunFailure>,
+    /// One per call, in order.
+    pub calls: Vec<CallReport>,
+    /// Of the first process.
+    pub streams: Streams,
+    pub wall: Duration,
+    pub cpu: Duration,
+    /// How many processes it took.
+    pub processes: u32,
+}
+
+/// Where tests run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestMode {
+    /// In a process that never loads the candidate's code and calls it through plain data.
+    Split,
+    /// In the candidate's interpreter: a determined program can forge the verdict.
+    InProcess,
+}
+
+/// Which mode a test gets and why, by the test alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModeChoice {
+    pub mode: TestMode,
+    /// Names that the tests take from the candidate.
+    pub names: Vec<String>,
+    /// Why the tests need the candidate's interpreter; empty for `Split`.
+    pub why: String,
+}
+
+/// Tests written in Python, against one candidate.
+#[derive(Debug, Clone, Default)]
+pub struct TestJob {
+    pub code: String,
+    /// Runs after the candidate's code and before the tests. Its import statements are run on the candidate's side too, as in
+    /// one program they would be.
+    pub setup: String,
+    /// Run one after the other; the verdict names the one that failed by its index.
+    pub tests: Vec<String>,
+    /// The function handed to `check`, and the one that a job is about.
+    pub entry_point: Option<String>,
+    /// After the tests were run, call this function of theirs with the entry point (HumanEval's `check`).
+    pub check: Option<String>,
+    /// `None`: decided from the tests.
+    pub mode: Option<TestMode>,
+    pub limits: Limits,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TestVerdict {
+    Passed,
+    /// An assertion of the tests does not hold.
+    AssertionFailed {
+        /// Which of `tests`.
+        index: usize,
+        /// The line in it, from 1, and its text.
+        line: u64,
+        source: String,
+        message: String,
+    },
+    CandidateRaised(Raised),
+    /// The tests raised while they looked at what the candidate returned.
+    TestRaised(Raised),
+    /// The test itself is broken: not the candidate's fault.
+    TestError(Raised),
+    /// The test used a value that can't cross between processes.
+    Opaque {
+        type_name: String,
+    },
+    /// In split mode a test wanted to hand the candidate what can't cross. Run it in process.
+    NeedsInProcess {
+        why: String,
+    },
+    Failed(RunFailure),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestReport {
+    pub verdict: TestVerdict,
+    pub mode: TestMode,
+    /// Why the mode is `InProcess`; else empty.
+    pub mode_reason: String,
+    /// Calls of the candidate that were answered (0 in process, where nobody counts).
+    pub calls: u64,
+    /// What the candidate wrote.
+    pub streams: Streams,
+    pub wall: Duration,
+    pub cpu: Duration,
+}
+
+/// What [`super::Sandbox::state`] says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxReport {
+    pub tier: Tier,
+    /// False exactly for tier `none`.
+    pub enforced: bool,
+    /// Reasons why better tiers do not work, and what is missing in this one.
+    pub notes: Vec<String>,
+}
+
+/// Whether running without isolation is acceptable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    Required,
+    /// Tier `none` when nothing else works; the state then says so.
+    AllowNone,
+}
+
+#[derive(Debug, Clone)]
+pub struct SandboxConfig {
+    pub isolation: Isolation,
+    /// The executable that calls [`super::cell_main`] when its first argument is `__cell`.
+    pub helper: PathBuf,
+    /// Cells, hence jobs at the same time.
+    pub workers: usize,
+    /// Tiers to try, in order.
+    pub tiers: Vec<Tier>,
+    /// The Python to use; `None`: `python3` or `python` of PATH.
+    pub python: Option<PathBuf>,
+    /// More host folders that jobs may read.
+    pub readable: Vec<PathBuf>,
+}
+
+impl SandboxConfig {
+    pub fn new(helper: PathBuf) -> Self {
+        SandboxConfig {
+            isolation: Isolation::Required,
+            helper,
+            workers: 1,
+            tiers: vec![Tier::Userns, Tier::Rootns],
+            python: None,
+            readable: Vec::new(),
+        }
+    }
+}
+
+/// The Python that runs candidates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interpreter {
+    /// The real executable, not a shim or a link.
+    pub path: PathBuf,
+    /// As `3.11.7`.
+    pub version: String,
+}

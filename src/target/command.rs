@@ -1,0 +1,223 @@
+//! Command targets: the prompt on stdin, the answer on stdout.
+//!
+//! stdin is the prompt's text (or the file's content); an input that is no text (messages, an API call, data) comes as
+//! JSON, the same that `{{ input_file }}` names a file of. No shell is involved.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue};
+use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, signal_name};
+
+use super::input::{Rendered, render};
+use super::{Answer, TargetFailure};
+
+/// Bytes of stdout that are kept as the output.
+const KEEP_STDOUT: usize = 1 << 20;
+
+/// Bytes of stderr that may show up in a reason.
+const KEEP_STDERR: usize = 4 << 10;
+
+/// Runs the command once.
+pub(super) async fn ask(target: &CommandTarget, case: &Case) -> Answer {
+    let prepared = match prepare(target, case).await {
+        Ok(prepared) => prepared,
+        Err(failure) => return Answer { result: Err(failure), latency: None },
+    };
+    match process_tree::run(&prepared.command).await {
+        Err(error) => {
+            Answer { result: Err(TargetFailure::new(Cause::TargetUnreachable, error.reason)), latency: None }
+        }
+        Ok(ended) => {
+            let latency = Some(ended.elapsed);
+            Answer { result: judge_ending(target, prepared.command.timeout.as_secs_f64(), ended), latency }
+        }
+    }
+}
+
+struct Prepared {
+    command: TreeCommand,
+    /// Holds `input.json` until the call is over.
+    _folder: Option<PrivateFolder>,
+}
+
+async fn prepare(target: &CommandTarget, case: &Case) -> Result<Prepared, TargetFailure> {
+    let rendered = render(&case.input).await?;
+    let mut argv = target.argv.clone();
+    let mut folder = None;
+    if argv.iter().any(|word| fill(word, "").is_some()) {
+        let made = PrivateFolder::with_input(&rendered).map_err(|error| {
+            TargetFailure::new(Cause::Harness, format!("cannot write input.json: {error}")).retryable()
+        })?;
+        let path = made.input_file();
+        for word in &mut argv {
+            if let Some(filled) = fill(word, &path) {
+                *word = filled;
+            }
+        }
+        folder = Some(made);
+    }
+    let names = std::iter::once("PATH").chain(target.env.iter().map(String::as_str).filter(|n| *n != "PATH"));
+    let command = TreeCommand {
+        argv,
+        dir: target.dir.clone(),
+        env: names.filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect(),
+        stdin: rendered.into_text().into_bytes(),
+        timeout: target.timeout.unwrap_or(case.timeout),
+        keep_stdout: KEEP_STDOUT,
+        keep_stderr: KEEP_STDERR,
+    };
+    Ok(Prepared { command, _folder: folder })
+}
+
+fn judge_ending(
+    target: &CommandTarget,
+    limit_seconds: f64,
+    ended: TreeOutput,
+) -> Result<Output, TargetFailure> {
+    let name = target.argv.first().map(String::as_str).unwrap_or_default();
+    match ended.end {
+        TreeEnd::Exited(0) => return read_output(target, name, &ended),
+        TreeEnd::TimedOut => {
+            let reason =
+                format!("{name} did not end within {limit_seconds} s; it was ended with all it had started");
+            return Err(with_partial(TargetFailure::new(Cause::TargetTimeout, reason).retryable(), &ended));
+        }
+        TreeEnd::Exited(_) | TreeEnd::Signaled(_) => {}
+    }
+    let (mut reason, crashed) = match ended.end {
+        TreeEnd::Signaled(signal) => (format!("{name} was ended by {}", signal_name(signal)), true),
+        TreeEnd::Exited(code) => (format!("{name} exited with code {code}"), false),
+        TreeEnd::TimedOut => (String::new(), false),
+    };
+    let stderr = process_tree::printable(&ended.stderr_tail);
+    if stderr.is_empty() {
+        reason.push_str(", and said nothing on stderr");
+    } else {
+        let _ = write!(reason, ": {stderr}");
+    }
+    let failure = match (target.on_error, crashed) {
+        (OnError::Error, _) => TargetFailure::new(Cause::TargetFailed, reason).retryable(),
+        (OnError::Fail, true) => TargetFailure::new(Cause::Crashed, reason),
+        (OnError::Fail, false) => TargetFailure::new(Cause::Exception, reason),
+    };
+    Err(with_partial(failure, &ended))
+}
+
+fn with_partial(mut failure: TargetFailure, ended: &TreeOutput) -> TargetFailure {
+    if !ended.stdout.is_empty() {
+        let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+        failure.output = Some(Output { truncated: ended.stdout_truncated, ..Output::text(text) });
+    }
+    failure
+}
+
+/// An output whose bytes are not what they should be is not repaired: a replaced character would be judged as if the
+/// target had written it.
+fn read_output(target: &CommandTarget, name: &str, ended: &TreeOutput) -> Result<Output, TargetFailure> {
+    let fault = |why: String| with_partial(TargetFailure::new(Cause::TargetFailed, why), ended);
+    let bytes = if ended.stdout_truncated { whole_characters(&ended.stdout) } else { &ended.stdout };
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        fault(format!("the output of {name} is not UTF-8 (byte {})", error.valid_up_to()))
+    })?;
+    let value = match target.output {
+        OutputFormat::Text => OutputValue::Text(text.to_owned()),
+        OutputFormat::Json if ended.stdout_truncated => {
+            return Err(fault(format!("the output of {name} is longer than {} MiB", KEEP_STDOUT >> 20)));
+        }
+        OutputFormat::Json => OutputValue::Json(
+            serde_json::from_str(text)
+                .map_err(|error| fault(format!("the output of {name} is not JSON: {error}")))?,
+        ),
+    };
+    Ok(Output { value, truncated: ended.stdout_truncated, usage: None, model: None })
+}
+
+/// Without the character that the limit cut in two.
+fn whole_characters(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => bytes.get(..error.valid_up_to()).unwrap_or(bytes),
+        _ => bytes,
+    }
+}
+
+/// `{{ input_file }}`, with any spacing, replaced; `None` when the word holds none.
+fn fill(word: &str, path: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = word;
+    let mut found = false;
+    while let Some(start) = rest.find("{{") {
+        let (before, after) = rest.split_at(start);
+        let inner = after.get(2..).unwrap_or_default();
+        let Some(end) = inner.find("}}") else { break };
+        out.push_str(before);
+        if inner.get(..end).unwrap_or_default().trim() == "input_file" {
+            found = true;
+            out.push_str(path);
+        } else {
+            out.push_str(after.get(..end + 4).unwrap_or_default());
+        }
+        rest = inner.get(end + 2..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    found.then_some(out)
+}
+
+/// A folder that only this user can enter and that goes with its value.
+struct PrivateFolder(PathBuf);
+
+impl PrivateFolder {
+    fn with_input(rendered: &Rendered) -> std::io::Result<PrivateFolder> {
+        let folder = PrivateFolder::new(&std::env::temp_dir())?;
+        std::fs::write(folder.0.join("input.json"), rendered.whole.to_string())?;
+        Ok(folder)
+    }
+
+    fn new(parent: &Path) -> std::io::Result<PrivateFolder> {
+        use std::hash::{BuildHasher as _, Hasher as _};
+        use std::os::unix::fs::DirBuilderExt as _;
+        let mut last = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+        for _ in 0..16 {
+            let unguessable = std::hash::RandomState::new().build_hasher().finish();
+            let path = parent.join(format!("eval-harness-{}-{unguessable:016x}", std::process::id()));
+            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(PrivateFolder(path)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    fn input_file(&self) -> String {
+        self.0.join("input.json").to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        // A leftover in the system's temporary folder harms nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_input_file_is_filled_in_wherever_it_stands() {
+        assert_eq!(fill("--in={{ input_file }}", "/t/i.json").as_deref(), Some("--in=/t/i.json"));
+        assert_eq!(fill("{{input_file}}:{{  input_file}}", "/t").as_deref(), Some("/t:/t"));
+        assert_eq!(fill("{{ other }} {{ input_file }}", "/t").as_deref(), Some("{{ other }} /t"));
+        for untouched in ["plain", "{{ input_files }}", "{{ input_file", "input_file", "{{", "é{{é"] {
+            assert_eq!(fill(untouched, "/t"), None, "{untouched}");
+        }
+    }
+
+    #[test]
+    fn a_cut_character_is_dropped_and_a_wrong_one_is_not() {
+        assert_eq!(whole_characters("aé".as_bytes().get(..2).unwrap()), b"a");
+        assert_eq!(whole_characters(b"a\xffb"), b"a\xffb");
+    }
+}

@@ -1,0 +1,187 @@
+//! Graders that run code, with the real sandbox and a real interpreter.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use eval_harness::grade::{Graded, Graders, GradersConfig};
+use eval_harness::model::*;
+use serde_json::{Value, json};
+
+fn graders() -> Graders {
+    Graders::new(GradersConfig {
+        // The verdicts must be the same on machines without any isolation.
+        allow_unsandboxed: true,
+        helper: env!("CARGO_BIN_EXE_eval-harness").into(),
+        workers: 2,
+    })
+}
+
+fn case(code: CodeGrader) -> Case {
+    let grader =
+        Grader { name: None, weight: 1.0, negate: false, inferred: false, kind: GraderKind::Code(code) };
+    Case {
+        id: "c".into(),
+        name: None,
+        input: Input::Prompt { text: String::new(), context: None },
+        grading: Grading { graders: vec![grader], combine: Combine::All },
+        extract: vec![],
+        samples: None,
+        timeout: Duration::from_secs(10),
+        retries: None,
+        max_latency: None,
+        target: None,
+        expected: None,
+        tags: vec![],
+        difficulty: None,
+        input_hash: String::new(),
+        grading_hash: String::new(),
+        origin: String::new(),
+    }
+}
+
+fn limits() -> CodeLimits {
+    CodeLimits { wall: Duration::from_secs(20), ..CodeLimits::default() }
+}
+
+fn short(graded: &Graded) -> String {
+    let v = &graded.verdict;
+    let score = v.score.map_or("-".to_owned(), |score| format!("{score:.2}"));
+    format!("{} {score} {} {}", v.outcome, v.cause.map_or("-", Cause::name), v.reason).trim_end().to_owned()
+}
+
+fn function_case(args: Value, expected: Expectation) -> FunctionCase {
+    FunctionCase {
+        args: args.as_array().cloned().unwrap_or_default(),
+        kwargs: BTreeMap::new(),
+        expected,
+        comparator: Comparator::Equals,
+        tolerance: None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_are_called_in_the_sandbox_and_compared_outside() {
+    let case = case(CodeGrader::FunctionOutput(FunctionOutput {
+        executor: Executor::Python,
+        function_name: "solve".into(),
+        cases: vec![
+            function_case(json!([1, 2]), Expectation::Value(json!(3))),
+            function_case(json!([[1], [2]]), Expectation::Value(json!([1, 2]))),
+            function_case(json!([1, "a"]), Expectation::Raises("TypeError".into())),
+        ],
+        timeout_per_case: Duration::from_secs(20),
+        limits: limits(),
+        sandbox: true,
+    }));
+    let graders = graders();
+    let outputs = [
+        "def solve(a, b):\n    return a + b\n",
+        "Here:\n```python\ndef solve(a, b):\n    return a + b\n```\nDone.",
+        "def solve(a, b):\n    return a - b\n",
+        "def solve(a, b):\n    return None\n",
+        "def other(): pass\n",
+        "def solve(a, b)\n    return 1\n",
+        "import os\ndef solve(a, b):\n    os._exit(0)\n",
+        "import sys\nsys.exit(0)\n",
+        "class Liar:\n    def __eq__(self, other): return True\ndef solve(a, b):\n    return Liar()\n",
+        "",
+    ];
+    let mut told = Vec::new();
+    for output in outputs {
+        told.push(short(&graders.grade(&case, &Output::text(output)).await));
+    }
+    insta::assert_snapshot!(told.join("\n"), @"");
+    assert!(graders.interpreters().contains_key("python"));
+}
+
+fn check(prefix: &str) -> Case {
+    case(CodeGrader::CodeExecution(CodeExecution {
+        executor: Executor::Python,
+        prefix: prefix.into(),
+        tests: Tests::Check {
+            code: "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate([1]) == [1, 1], 'lists too'\n".into(),
+        },
+        setup: String::new(),
+        entry_point: Some("double".into()),
+        limits: limits(),
+        sandbox: true,
+    }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_is_run_against_completions() {
+    let case = check("def double(x):\n    \"\"\"Twice x.\"\"\"\n");
+    let graders = graders();
+    let outputs = [
+        Output::text("    return x * 2\n"),
+        Output::text("```python\ndef double(x):\n    return x + x\n```"),
+        Output { value: OutputValue::Program("def double(x): return 2 * x".into()), ..Output::text("") },
+        Output::text("    return None\n"),
+        Output::text("    return 2 * x if x == 2 else x\n"),
+        Output::text("    raise ValueError('no')\n"),
+        Output::text("    return x *\n"),
+        Output::text("    import sys; sys.exit(0)\n"),
+        Output::text("    pass\nimport os\nos._exit(0)\n"),
+        Output::text("    pass\nraise SystemExit\n"),
+        Output::text("    class Liar:\n        def __eq__(self, other): return True\n    return Liar()\n"),
+    ];
+    let mut told = Vec::new();
+    for output in outputs {
+        told.push(short(&graders.grade(&case, &output).await));
+    }
+    insta::assert_snapshot!(told.join("\n"), @"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_are_judged_by_what_they_print() {
+    let stdio = |stdin: &str, stdout: &str| StdioCase { stdin: stdin.into(), stdout: stdout.into() };
+    let case = case(CodeGrader::CodeExecution(CodeExecution {
+        executor: Executor::Python,
+        prefix: String::new(),
+        tests: Tests::Stdio { cases: vec![stdio("1 2\n", "3\n"), stdio("4 5\n", "9\n")] },
+        setup: String::new(),
+        entry_point: None,
+        limits: limits(),
+        sandbox: true,
+    }));
+    let graders = graders();
+    let outputs = [
+        "print(sum(map(int, input().split())))",
+        "print(3)",
+        "input(",
+        "print(3)\nraise ValueError('x')",
+        " ",
+    ];
+    let mut told = Vec::new();
+    for output in outputs {
+        told.push(short(&graders.grade(&case, &Output::text(output)).await));
+    }
+    insta::assert_snapshot!(told.join("\n"), @"");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_authors_program_reads_the_output_and_the_expectation() {
+    let command = |script: &str, verdict| {
+        case(CodeGrader::Command(CommandGrader {
+            argv: vec!["sh".into(), "-c".into(), script.into()],
+            dir: std::env::temp_dir(),
+            env: vec![],
+            timeout: Duration::from_secs(20),
+            verdict,
+            expected: Some(json!("right")),
+        }))
+    };
+    let exit =
+        command("test \"$(cat)\" = \"$EVAL_EXPECTED\" || { echo wrong; exit 1; }", CommandVerdict::ExitCode);
+    let verdict = command(
+        "cat >/dev/null; echo '{\"passed\": false, \"score\": 0.5, \"reason\": \"half\"}'",
+        CommandVerdict::Json,
+    );
+    let graders = graders();
+    let told = [
+        short(&graders.grade(&exit, &Output::text("right")).await),
+        short(&graders.grade(&exit, &Output::text("left")).await),
+        short(&graders.grade(&verdict, &Output::text("x")).await),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @"");
+}

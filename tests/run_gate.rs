@@ -1,0 +1,316 @@
+//! Whole runs through the built program: outcomes, gates and exit codes.
+
+mod support;
+
+use support::{Project, eventually};
+
+const SUITE: &str = r#"
+eval_suite:
+  name: Gate
+  evals:
+    - $ref: cases.yaml
+  target: {type: recorded, path: outputs.jsonl}
+"#;
+
+const CASES: &str = r#"
+schema_version: "1.0"
+eval_type: capability
+metadata: {id: cap-1, name: Reversal, category: strings, tags: [basic]}
+test_cases:
+  - {id: a, input: "Reverse: abc", expected: {type: exact, value: cba}}
+  - {id: b, input: "Reverse: xyz", expected: {type: exact, value: zyx}}
+"#;
+
+fn project(outputs: &str) -> Project {
+    Project::with(&[("suite.yaml", SUITE), ("cases.yaml", CASES), ("outputs.jsonl", outputs)])
+}
+
+const GOOD: &str = "{\"case\": \"a\", \"output\": \"cba\"}\n{\"case\": \"b\", \"output\": \"zyx\\n\"}\n";
+const BAD: &str = "{\"case\": \"a\", \"output\": \"cba\"}\n{\"case\": \"b\", \"output\": \"xyz\"}\n";
+const HALF: &str = "{\"case\": \"a\", \"output\": \"cba\"}\n";
+
+#[test]
+fn all_right_is_exit_0() {
+    let project = project(GOOD);
+    let call = project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    assert!(call.stdout.contains("GATE PASS"), "{}", call.stdout);
+    let report = project.report();
+    assert_eq!(report["summary"]["cases"]["passed"], 2);
+    assert_eq!(report["gate"]["decision"], "pass");
+}
+
+#[test]
+fn a_wrong_answer_is_exit_1_with_what_was_expected() {
+    let project = project(BAD);
+    let call = project.call(&["run", "--suite", "suite.yaml"]).expect(1);
+    assert!(call.stdout.contains("GATE FAIL"), "{}", call.stdout);
+    let failure = &project.report()["failures"][0];
+    assert_eq!(failure["case_id"], "b");
+    assert_eq!(failure["cause"], "wrong_answer");
+    assert_eq!(failure["expected"], "zyx");
+    assert_eq!(failure["actual"], "xyz");
+}
+
+#[test]
+fn a_missing_output_is_errored_and_exit_3() {
+    let project = project(HALF);
+    let call = project.call(&["run", "--suite", "suite.yaml"]).expect(3);
+    assert!(call.stdout.contains("INCOMPLETE"), "{}", call.stdout);
+    let report = project.report();
+    assert_eq!(report["summary"]["by_cause"]["missing_output"], 1);
+    assert_eq!(report["metrics"]["pass_at_1"].as_f64(), Some(1.0));
+    assert_eq!(report["estimates"]["pass_at_1"]["worst"].as_f64(), Some(0.5));
+    // Half of the cases may yet fail: a threshold that both extremes meet passes, one between them does not.
+    project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.5"]).expect(0);
+    project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.6"]).expect(3);
+}
+
+#[test]
+fn thresholds_decide_and_failed_evals_are_listed() {
+    let project = project(BAD);
+    project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.5"]).expect(0);
+    let call = project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.51"]).expect(1);
+    assert!(call.stdout.contains("0.51"), "{}", call.stdout);
+}
+
+#[test]
+fn what_nothing_can_answer_is_exit_2_and_nothing_runs() {
+    let project = project(GOOD);
+    let call = project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@3=0.5"]).expect(2);
+    assert!(call.stderr.contains("pass_at_3"), "{}", call.stderr);
+    project.call(&["run", "--suite", "suite.yaml", "--threshold", "speed=1"]).expect(2);
+    project.call(&["run", "--suite", "suite.yaml", "--eval", "nope*"]).expect(2);
+    project.call(&["run", "--suite", "missing.yaml"]).expect(2);
+    project.call(&["run", "--unknown-flag"]).expect(2);
+    assert!(!project.path().join("results").exists());
+}
+
+#[test]
+fn several_samples_give_pass_at_k() {
+    let mut lines = String::new();
+    for output in ["cba", "no", "cba"] {
+        lines.push_str(&format!("{{\"case\": \"a\", \"output\": \"{output}\"}}\n"));
+        lines.push_str("{\"case\": \"b\", \"output\": \"zyx\"}\n");
+    }
+    let project = project(&lines);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--threshold", "pass@3=1", "--threshold", "pass^3=0.6"])
+        .expect(0);
+    let metrics = &project.report()["metrics"];
+    let near = |name: &str, value: f64| {
+        let got = metrics[name].as_f64().unwrap_or_else(|| panic!("{name}: {metrics}"));
+        assert!((got - value).abs() < 1e-12, "{name}: {got}, not {value}");
+    };
+    near("pass_at_1", (2.0 / 3.0 + 1.0) / 2.0);
+    near("pass_at_3", 1.0);
+    near("pass_hat_3", ((2.0f64 / 3.0).powi(3) + 1.0) / 2.0);
+    near("pass_hat_3_unbiased", 0.5);
+}
+
+#[test]
+fn a_report_from_the_journal_is_the_same_to_the_byte() {
+    let project = project(BAD);
+    project.call(&["run", "--suite", "suite.yaml", "--format", "json,markdown,junit"]).expect(1);
+    for (format, ending) in [("json", ".json"), ("markdown", ".md"), ("junit", ".junit.xml")] {
+        let first = std::fs::read_to_string(project.result(ending)).unwrap();
+        let again = project.call(&["report", "--run", "latest", "--format", format]).expect(1);
+        assert_eq!(first, again.stdout, "{format}");
+    }
+}
+
+#[test]
+fn events_are_the_journal_on_stdout() {
+    let project = project(GOOD);
+    let call = project.call(&["run", "--suite", "suite.yaml", "--events"]).expect(0);
+    let journal = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
+    assert_eq!(call.stdout, journal);
+}
+
+#[test]
+fn failed_in_runs_what_did_not_pass() {
+    let project = project(BAD);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(1);
+    project.write("outputs.jsonl", GOOD);
+    project.call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"]).expect(0);
+    let report = project.report();
+    assert_eq!(report["summary"]["cases"]["total"], 1);
+    assert_eq!(report["evals"][0]["cases"][0]["id"], "b");
+    let call = project.call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"]).expect(2);
+    assert!(call.stderr.contains("passed, so nothing is selected"), "{}", call.stderr);
+}
+
+/// A command that counts its calls in a file and answers right from the third on.
+const COUNTING: &str = r#"
+eval_suite:
+  name: Retries
+  config: {retry_failed: true, retry_count: 2}
+  evals:
+    - {id: e, input: "x", expected: {type: exact, value: right}}
+  target:
+    type: command
+    command: [sh, -c, "echo . >> calls; if [ $(wc -l < calls) -ge 3 ]; then echo right; else echo wrong; fi"]
+"#;
+
+#[test]
+fn a_retry_makes_a_case_flaky_and_does_not_inflate_pass_at_1() {
+    let project = Project::with(&[("suite.yaml", COUNTING)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    let report = project.report();
+    assert_eq!(report["evals"][0]["cases"][0]["samples"][0]["attempts"], 3);
+    assert_eq!(report["summary"]["flaky"], 1);
+    assert_eq!(report["metrics"]["pass_at_1"].as_f64(), Some(0.0));
+}
+
+const SLOW: &str = r#"
+eval_suite:
+  name: Slow
+  config: {max_workers: 1}
+  evals:
+    - {id: first, input: "x", expected: {type: exact, value: x}}
+    - {id: second, input: "x", expected: {type: exact, value: x}}
+    - {id: third, input: "x", expected: {type: exact, value: x}}
+  target:
+    type: command
+    command: [sh, -c, "touch started; while [ ! -e go ]; do sleep 0.05; done; cat"]
+"#;
+
+fn signal(pid: u32, name: &str) {
+    let status = std::process::Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn ctrl_c_once_finishes_what_runs_and_skips_the_rest() {
+    let project = Project::with(&[("suite.yaml", SLOW)]);
+    let child = project
+        .command(&["run", "--suite", "suite.yaml"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut child = child;
+    eventually("the first sample starts", || project.path().join("started").exists());
+    signal(child.id(), "-INT");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    project.write("go", "");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let report = project.report();
+    assert_eq!(report["summary"]["passed"], 1);
+    assert_eq!(report["summary"]["by_cause"]["interrupted"], 2);
+    assert_eq!(report["metadata"]["interrupted"], true);
+    assert_eq!(report["gate"]["exit_code"], 130);
+}
+
+#[test]
+fn ctrl_c_twice_stops_what_runs() {
+    let project = Project::with(&[("suite.yaml", SLOW)]);
+    let mut child = project
+        .command(&["run", "--suite", "suite.yaml"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the first sample starts", || project.path().join("started").exists());
+    signal(child.id(), "-INT");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    signal(child.id(), "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(project.report()["summary"]["by_cause"]["interrupted"], 3);
+}
+
+#[test]
+fn a_killed_run_can_still_be_reported() {
+    let project = Project::with(&[(
+        "suite.yaml",
+        &SLOW.replace("touch started;", "echo . >> n; [ $(wc -l < n) -lt 2 ] && exec cat; touch started;"),
+    )]);
+    let mut child = project
+        .command(&["run", "--suite", "suite.yaml"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the second sample starts", || project.path().join("started").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    project.write("go", "");
+    let call = project.call(&["report", "--run", "latest", "--format", "json"]).expect(130);
+    let report: serde_json::Value = serde_json::from_str(&call.stdout).unwrap();
+    assert_eq!(report["eval_report"]["summary"]["passed"], 1);
+    assert_eq!(report["eval_report"]["summary"]["by_cause"]["interrupted"], 2);
+}
+
+#[test]
+fn a_run_that_takes_too_long_leaves_the_gate_open() {
+    let suite = SLOW.replace("max_workers: 1", "max_workers: 1, timeout_global: 1");
+    let project = Project::with(&[("suite.yaml", &suite)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(3);
+    assert_eq!(project.report()["summary"]["by_cause"]["global_timeout"], 3);
+}
+
+#[test]
+fn max_fail_stops_early() {
+    let suite = r#"
+eval_suite:
+  name: Failing
+  config: {max_workers: 1}
+  evals:
+    - {id: e1, input: x, expected: y}
+    - {id: e2, input: x, expected: y}
+    - {id: e3, input: x, expected: y}
+  target: {type: echo}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    project.call(&["run", "--suite", "suite.yaml", "--max-fail", "2"]).expect(1);
+    let causes = &project.report()["summary"]["by_cause"];
+    assert_eq!((causes["wrong_answer"].as_u64(), causes["max_fail"].as_u64()), (Some(2), Some(1)));
+}
+
+#[test]
+fn human_graded_cases_are_pending_and_exit_4() {
+    let suite = r#"
+eval_suite:
+  name: People
+  evals:
+    - {id: e1, input: x, expected: x}
+    - {id: e2, input: x, grader: {type: human, config: {rubric: Is it good?}}}
+  target: {type: echo}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(4);
+    assert_eq!(project.report()["summary"]["pending"], 1);
+}
+
+#[test]
+fn secrets_reach_no_file() {
+    let suite = r#"
+eval_suite:
+  name: Secrets
+  env: [THE_TOKEN]
+  evals:
+    - {id: e1, input: "say {{ env.THE_TOKEN }}", expected: x}
+  target: {type: echo}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    let output = project
+        .command(&["run", "--suite", "suite.yaml", "--events", "--format", "json,markdown,junit"])
+        .env("THE_TOKEN", "s3cr\"et-value")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let day = project.path().join("results/latest");
+    let mut files = 0;
+    for entry in std::fs::read_dir(day).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(!text.contains("et-value"), "{text}");
+        files += 1;
+    }
+    assert_eq!(files, 4);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(!stdout.contains("et-value") && stdout.contains("[redacted]"), "{stdout}");
+}
+
+#[test]
+fn a_full_disk_stops_the_run_in_words() {
+    let project = project(GOOD);
+    project.write("results", "a file where the folder should be");
+    let call = project.call(&["run", "--suite", "suite.yaml"]).expect(3);
+    assert!(call.stderr.contains("cannot create"), "{}", call.stderr);
+}

@@ -1,0 +1,4 @@
+# expect: exited
+# mode: split
+import os
+def solve(a,b): os._exit(0)

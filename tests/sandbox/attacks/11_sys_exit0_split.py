@@ -1,0 +1,4 @@
+# expect: exited
+# mode: split
+import sys
+sys.exit(0)

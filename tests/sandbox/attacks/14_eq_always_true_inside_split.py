@@ -1,0 +1,7 @@
+# expect: wrong_answer
+# mode: split
+class Any(int):
+    def __eq__(s, o): return True
+    def __ne__(s, o): return False
+    __hash__ = int.__hash__
+def solve(a, b): return [Any()][0]

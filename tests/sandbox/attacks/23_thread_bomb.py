@@ -1,0 +1,7 @@
+# expect: exception|memory_limit|timeout
+# wall: 1
+# mode: script
+import threading,time
+l=[]
+while True:
+    t=threading.Thread(target=time.sleep,args=(100,)); t.start(); l.append(t)

@@ -1,0 +1,4 @@
+# expect: timeout
+# wall: 1
+# mode: script
+while True: pass

@@ -1,0 +1,5 @@
+# expect: timeout
+# wall: 1
+# mode: split
+def solve(a,b):
+    while True: pass

@@ -1,0 +1,5 @@
+# expect: exception
+# mode: script
+i=0
+while True:
+    open("f%d"%i,"wb").write(b"x"*(10**7)); i+=1

@@ -1,0 +1,5 @@
+# expect: exception
+# mode: script
+i=0
+while True:
+    open("i%d"%i,"w").close(); i+=1

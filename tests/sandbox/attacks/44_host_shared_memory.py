@@ -1,0 +1,4 @@
+# expect: passed
+# mode: script
+import os
+open("/dev/shm/left-behind", "w").write("x")
