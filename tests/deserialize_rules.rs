@@ -73,7 +73,8 @@ fn buffering_serde(code: &str) -> Vec<usize> {
     for (at, _) in code.match_indices("#[serde(") {
         let options = &code[at..code[at..].find(")]").map_or(code.len(), |end| at + end)];
         let tagged = !lines_with(options, "tag").is_empty() && derives_deserialize(&code[..at], &code[at..]);
-        if !lines_with(options, "untagged").is_empty() || !lines_with(options, "flatten").is_empty() || tagged {
+        if !lines_with(options, "untagged").is_empty() || !lines_with(options, "flatten").is_empty() || tagged
+        {
             lines.push(line_of(code, at));
         }
     }
@@ -82,12 +83,10 @@ fn buffering_serde(code: &str) -> Vec<usize> {
 
 /// Whether the item around an attribute derives `Deserialize`: in the attributes just before or after it.
 fn derives_deserialize(before: &str, after: &str) -> bool {
-    let above: Vec<&str> = before
-        .lines()
-        .rev()
-        .take_while(|line| !line.trim_end().ends_with(['}', ';', '{']))
-        .collect();
-    let below: Vec<&str> = after.lines().take_while(|line| !line.trim_end().ends_with(['}', ';', '{'])).collect();
+    let above: Vec<&str> =
+        before.lines().rev().take_while(|line| !line.trim_end().ends_with(['}', ';', '{'])).collect();
+    let below: Vec<&str> =
+        after.lines().take_while(|line| !line.trim_end().ends_with(['}', ';', '{'])).collect();
     above.iter().chain(&below).any(|line| !lines_with(line, "Deserialize").is_empty())
 }
 
@@ -97,7 +96,10 @@ fn nothing_is_deserialised_through_a_buffer() {
     for Source { path, code, .. } in source::all() {
         wrong.extend(buffering_serde(&code).into_iter().map(|line| format!("src/{path}:{line}")));
     }
-    report("untagged, flattened and internally tagged Deserialize break numbers; see `tagged!` in src/spec", wrong);
+    report(
+        "untagged, flattened and internally tagged Deserialize break numbers; see `tagged!` in src/spec",
+        wrong,
+    );
 
     let tagged = "#[derive(Serialize, Deserialize)]\n#[serde(tag = \"t\")]\nenum A { B }";
     assert_eq!(buffering_serde(&blank(tagged)), [2]);
@@ -105,14 +107,18 @@ fn nothing_is_deserialised_through_a_buffer() {
     assert_eq!(buffering_serde(&blank(other_way_round)), [1]);
     assert_eq!(buffering_serde("struct A {\n    #[serde(flatten)]\n    b: B }"), [2]);
     assert_eq!(buffering_serde("#[derive(Serialize)]\n#[serde(untagged)]\nenum A {}"), [2]);
-    let innocent = "#[derive(Deserialize)]\nstruct Z;\n#[derive(Serialize)]\n#[serde(tag = \"t\")]\nenum A { B }";
+    let innocent =
+        "#[derive(Deserialize)]\nstruct Z;\n#[derive(Serialize)]\n#[serde(tag = \"t\")]\nenum A { B }";
     assert_eq!(buffering_serde(&blank(innocent)), Vec::<usize>::new());
 }
 
 #[test]
 fn only_the_command_line_prints_and_exits() {
     let printing = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
-    report("printing belongs to src/cli", production(&printing, |path| path.starts_with("cli/") || path == "main.rs"));
+    report(
+        "printing belongs to src/cli",
+        production(&printing, |path| path.starts_with("cli/") || path == "main.rs"),
+    );
     // A cell of the sandbox is a process of its own and ends itself.
     let exits = ["process::exit", "libc::_exit", "abort()"];
     let exempt = |path: &str| path.starts_with("cli/") || path == "main.rs" || path.starts_with("sandbox/");
@@ -126,7 +132,8 @@ fn nothing_is_left_to_do() {
     let mut wrong = Vec::new();
     for Source { path, code, .. } in source::all() {
         for mark in marks {
-            wrong.extend(lines_with(&code, mark).into_iter().map(|line| format!("src/{path}:{line}: {mark}")));
+            wrong
+                .extend(lines_with(&code, mark).into_iter().map(|line| format!("src/{path}:{line}: {mark}")));
         }
     }
     report("unfinished code, or a test that does not run", wrong);

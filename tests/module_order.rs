@@ -43,7 +43,9 @@ fn uses(file: &str, code: &str) -> Vec<Use> {
     for (at, word) in words(code) {
         let after = match word {
             "crate" => Some(at + word.len()),
-            "super" if !code[..at].trim_end().ends_with("super::") && !code[..at].trim_end().ends_with("::") => {
+            "super"
+                if !code[..at].trim_end().ends_with("super::") && !code[..at].trim_end().ends_with("::") =>
+            {
                 let (count, end) = supers(code, at);
                 let depth = depth + inline.iter().filter(|(from, to)| (*from..*to).contains(&at)).count();
                 (count == depth).then_some(end)
@@ -139,7 +141,8 @@ fn breaches(layers: &BTreeMap<String, usize>, file: &str, code: &str) -> Vec<Str
             let layer = layers.get(&u.module)?;
             let wrong = u.module != own && layer <= own_layer;
             let how = if layer == own_layer { "beside" } else { "above" };
-            wrong.then(|| format!("src/{file}:{}: `{own}` uses `{}`, which stands {how} it", u.line, u.module))
+            wrong
+                .then(|| format!("src/{file}:{}: `{own}` uses `{}`, which stands {how} it", u.line, u.module))
         })
         .collect()
 }
@@ -181,7 +184,10 @@ fn the_checker_sees_every_way_to_name_a_module() {
     assert_eq!(found("left/a.rs", "fn f() -> crate::top::X {}"), above);
     assert_eq!(found("left/a.rs", "use super::super::top;"), above);
     assert_eq!(found("left/a.rs", "use super::super::{bottom, top::{a, b}};"), above);
-    assert_eq!(found("left/mod.rs", "use super::top;"), ["src/left/mod.rs:1: `left` uses `top`, which stands above it"]);
+    assert_eq!(
+        found("left/mod.rs", "use super::top;"),
+        ["src/left/mod.rs:1: `left` uses `top`, which stands above it"]
+    );
     assert_eq!(found("left.rs", "mod tests { use super::super::top; }").len(), 1);
 
     let group = "use crate::{\n    bottom::{self, right},\n    right::x,\n    top,\n};";

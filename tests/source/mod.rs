@@ -66,7 +66,9 @@ fn literal_end(chars: &[char], at: usize) -> usize {
         ('/', '/') => (at..chars.len()).find(|i| chars[*i] == '\n').unwrap_or(chars.len()),
         ('/', '*') => block_comment_end(chars, at),
         ('"', _) => text_end(chars, at + 1),
-        ('r', '"' | '#') if !(at > 0 && is_word(chars[at - 1]) && chars[at - 1] != 'b') => raw_text_end(chars, at),
+        ('r', '"' | '#') if !(at > 0 && is_word(chars[at - 1]) && chars[at - 1] != 'b') => {
+            raw_text_end(chars, at)
+        }
         ('\'', '\\') => (at + 3..chars.len()).find(|i| chars[*i] == '\'').map_or(chars.len(), |i| i + 1),
         ('\'', _) if rest(2) == '\'' => at + 3,
         _ => at,
