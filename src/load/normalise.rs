@@ -325,6 +325,9 @@ impl Walk<'_> {
 
     /// The branch of an untagged union that fits a node best: by the kind of value, then by the keys it knows.
     fn alternative(&self, shape: &Shape, node: &Node) -> Option<usize> {
+        if let [only] = shape.alternatives.as_slice() {
+            return Some(*only);
+        }
         let fit = |at: &usize| -> usize {
             let Some(shape) = self.shapes.get(*at) else { return 0 };
             let nested = shape.alternatives.iter().any(|inner| inner != at);
