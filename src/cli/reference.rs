@@ -402,13 +402,50 @@ mod tests {
             },
         });
         let page = formats_markdown(&BTreeMap::from([("suite", suite)]));
-        insta::assert_snapshot!(page.split_once("\n## Suites").unwrap().1, @r"");
+        insta::assert_snapshot!(page.split_once("\n## Suites").unwrap().1, @r##"
+        Schema: `schemas/suite.schema.json`. What `run --suite` takes. `eval_suite:` is its only key.
+
+        | Key | Value | Meaning |
+        | --- | --- | --- |
+        | **`name`** | text | Its name \| title. |
+        | `input` | text or [Input](#input) |  |
+        | `level` | `low`, `high` | Default `low`. Also written `grade`. |
+        | `size` | integer, 1 to 9 |  |
+
+        ## Types
+
+        What the tables above and below refer to, in alphabetical order.
+
+        ### Input
+
+        What is given.
+
+        #### `type: prompt`
+
+        A text.
+
+        | Key | Value | Meaning |
+        | --- | --- | --- |
+        | **`content`** | list of text |  |
+        "##);
     }
 
     #[test]
     fn codes_stand_in_groups() {
         let page =
             codes_markdown(&[("EH0101", "unreadable", "Not there."), ("EH0201", "unknown-key", "A | B.")]);
-        insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r"");
+        insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r##"
+        ## Reading files
+
+        | Code | Name | Meaning |
+        | --- | --- | --- |
+        | EH0101 | `unreadable` | Not there. |
+
+        ## Shape
+
+        | Code | Name | Meaning |
+        | --- | --- | --- |
+        | EH0201 | `unknown-key` | A \| B. |
+        "##);
     }
 }
