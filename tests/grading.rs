@@ -80,7 +80,7 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
         "def solve(a, b):\n    return a - b\n",
         "def solve(a, b):\n    return None\n",
         "def other(): pass\n",
-        "def solve(a, b)\n    return 1\n",
+        "def solve(a, b):\n    return 1)\n",
         "import os\ndef solve(a, b):\n    os._exit(0)\n",
         "import sys\nsys.exit(0)\n",
         "class Liar:\n    def __eq__(self, other): return True\ndef solve(a, b):\n    return Liar()\n",
@@ -90,7 +90,18 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
     for output in outputs {
         told.push(short(&graders.grade(&case, &Output::text(output)).await));
     }
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r##"
+    passed 1.00 -
+    passed 1.00 -
+    failed 0.33 wrong_answer solve(1, 2) returned -1, expected 3 (2 of 3 calls failed)
+    failed 0.00 wrong_answer solve(1, 2) returned None, expected 3 (3 of 3 calls failed)
+    failed 0.00 exception solve(1, 2) raised NameError: name 'solve' is not defined, expected 3 (3 of 3 calls failed)
+    failed 0.00 syntax_error the code does not parse: unmatched ')' (line 2)
+    failed 0.00 exited solve(1, 2): the program ended with exit code 0 before its tests did (3 of 3 calls failed)
+    failed 0.00 exited the program ended with exit code 0 before its tests did
+    failed 0.00 wrong_answer solve(1, 2) returned <Liar object>, expected 3 (3 of 3 calls failed)
+    failed 0.00 no_code the output is empty
+    "##);
     assert!(graders.interpreters().contains_key("python"));
 }
 
@@ -119,7 +130,7 @@ async fn a_check_is_run_against_completions() {
         Output::text("    return None\n"),
         Output::text("    return 2 * x if x == 2 else x\n"),
         Output::text("    raise ValueError('no')\n"),
-        Output::text("    return x *\n"),
+        Output::text("    return x)\n"),
         Output::text("    import sys; sys.exit(0)\n"),
         Output::text("    pass\nimport os\nos._exit(0)\n"),
         Output::text("    pass\nraise SystemExit\n"),
@@ -129,7 +140,19 @@ async fn a_check_is_run_against_completions() {
     for output in outputs {
         told.push(short(&graders.grade(&case, &output).await));
     }
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r##"
+    passed 1.00 -
+    passed 1.00 -
+    passed 1.00 -
+    failed 0.00 wrong_answer line 2 of the tests does not hold: assert candidate(2) == 4
+    failed 0.00 wrong_answer line 3 of the tests does not hold: assert candidate([1]) == [1, 1], 'lists too' (lists too)
+    failed 0.00 exception the code raised ValueError: no
+    failed 0.00 syntax_error the code does not parse: unmatched ')' (line 3)
+    failed 0.00 exited the program ended with exit code 0 before its tests did
+    failed 0.00 exited the program ended with exit code 0 before its tests did
+    failed 0.00 exited the program ended with exit code 0 before its tests did
+    failed 0.00 wrong_answer the code returned a Liar object, which proves nothing
+    "##);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,7 +171,7 @@ async fn programs_are_judged_by_what_they_print() {
     let outputs = [
         "print(sum(map(int, input().split())))",
         "print(3)",
-        "input(",
+        "print(1))",
         "print(3)\nraise ValueError('x')",
         " ",
     ];
@@ -156,7 +179,13 @@ async fn programs_are_judged_by_what_they_print() {
     for output in outputs {
         told.push(short(&graders.grade(&case, &Output::text(output)).await));
     }
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r##"
+    passed 1.00 -
+    failed 0.50 wrong_answer given "4 5": at line 1, column 1: expected "9", got "3"
+    failed 0.00 syntax_error given "1 2": the program ended with exit code 1: SyntaxError: unmatched ')'
+    failed 0.00 exception given "1 2": the program ended with exit code 1: ValueError: x
+    failed 0.00 no_code the output is empty
+    "##);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -183,5 +212,9 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
         short(&graders.grade(&exit, &Output::text("left")).await),
         short(&graders.grade(&verdict, &Output::text("x")).await),
     ];
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r##"
+    passed 1.00 -
+    failed 0.00 wrong_answer wrong
+    failed 0.50 wrong_answer half
+    "##);
 }

@@ -166,9 +166,11 @@ async fn no_isolation_is_refused_or_said_aloud() {
     assert_eq!(lines[0], lines[1], "the home is the private folder");
     let report = open.run_tests(asserts("def f(x): return x", &["assert f(1) == 1"])).await.unwrap();
     assert_eq!(report.verdict, TestVerdict::Passed);
-    let left = lines[0].to_owned();
+    let folder = PathBuf::from(lines[0]);
+    let above = folder.parent().unwrap();
+    assert!(above.exists() && !folder.exists(), "the folder ends with its job");
     drop(open);
-    assert!(!PathBuf::from(&left).exists(), "{left} was left behind");
+    assert!(!above.exists(), "{} was left behind", above.display());
 }
 
 #[tokio::test]
@@ -182,6 +184,36 @@ async fn a_missing_python_is_said_when_it_is_needed() {
         "{refused}"
     );
     assert_eq!(sandbox.run_program(argv(&["true"])).await.unwrap().ending, Ending::Exited(0));
+}
+
+#[tokio::test]
+async fn programs_may_use_proc_and_the_standard_devices() {
+    let sandbox = sandbox_or_skip!();
+    let code = "import os\nprint(open('/dev/stdin').read(), open('/proc/self/comm').read() != '', os.listdir('/proc').count('1'))";
+    let script = Script { code: code.into(), stdin: b"given".to_vec(), limits: wide() };
+    let result = sandbox.run_script(script).await.unwrap();
+    assert_eq!(text(&result.streams.stdout), "given True 0\n", "{}", text(&result.streams.stderr));
+}
+
+#[tokio::test]
+async fn limits_beyond_all_measure_are_no_accident() {
+    let sandbox = sandbox_or_skip!();
+    let limits = Limits {
+        wall: Duration::MAX,
+        memory_mb: u64::MAX,
+        output_bytes: u64::MAX,
+        processes: u64::MAX,
+        open_files: 4096,
+        file_mb: u64::MAX,
+    };
+    let program = Program { limits: limits.clone(), ..argv(&["echo", "fine"]) };
+    assert_eq!(text(&sandbox.run_program(program).await.unwrap().streams.stdout), "fine\n");
+    let mut job = calls("def f(x): return x", "f", &[json!([1])]);
+    job.limits = limits.clone();
+    job.per_call = Some(Duration::MAX);
+    assert_eq!(outcomes(&sandbox.call_functions(job).await.unwrap()), ["1"]);
+    let job = TestJob { limits, ..asserts("def f(x): return x", &["assert f(1) == 1"]) };
+    assert_eq!(sandbox.run_tests(job).await.unwrap().verdict, TestVerdict::Passed);
 }
 
 // ---------------------------------------------------------------- calls of functions
@@ -410,6 +442,7 @@ async fn tests_that_hold_pass_apart_from_the_candidate() {
             "import json\ndef f(x): return json.loads(x)",
             "try:\n  f('{')\n  assert False\nexcept ValueError:\n  pass",
         ),
+        ("def f(b): return b.decode()", "try:\n  f(b'\\xff')\n  assert False\nexcept ValueError:\n  pass"),
         ("def f(t): return isinstance(3, t)", "assert f(int) and not f(str)"),
         ("def f(g, x): return g(x)\ndef h(x): return x * 2", "assert f(h, 4) == 8"),
         ("def enc(s): return s[::-1]\ndef dec(s): return s[::-1]", "s = 'abc'\nassert dec(enc(s)) == s"),

@@ -8,7 +8,7 @@ use eval_harness::sandbox::{
     Call, CallOutcome, Ending, FunctionJob, Limits, Raised, RunFailure, Sandbox, SandboxConfig, SandboxError,
     Script, TestJob, TestMode, TestVerdict, Tier, signal_name,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Set for the run of this very test as another user.
 const HELPER: &str = "SANDBOX_TEST_HELPER";
@@ -159,7 +159,20 @@ fn helper() -> PathBuf {
     std::env::var_os(HELPER).map_or_else(|| env!("CARGO_BIN_EXE_eval-harness").into(), PathBuf::from)
 }
 
+/// Programs that never end wait for their time; so several sandboxes take turns on the list.
+const AT_ONCE: usize = 3;
+
 async fn attack_everything(tier: Tier) {
+    let parts = (0..AT_ONCE).map(|part| tokio::spawn(attack_part(tier, part)));
+    let mut wrong = Vec::new();
+    for part in parts.collect::<Vec<_>>() {
+        wrong.extend(part.await.unwrap());
+    }
+    assert!(wrong.is_empty(), "tier {tier}:\n{}", wrong.join("\n"));
+}
+
+/// Every `AT_ONCE`-th attack from `part` on; returns what went wrong.
+async fn attack_part(tier: Tier, part: usize) -> Vec<String> {
     let config = SandboxConfig {
         tiers: vec![tier],
         python: std::env::var_os(PYTHON).map(PathBuf::from),
@@ -169,11 +182,11 @@ async fn attack_everything(tier: Tier) {
         Ok(sandbox) => sandbox,
         Err(reason) => {
             println!("SKIPPED: tier {tier}: {reason}");
-            return;
+            return Vec::new();
         }
     };
     let mut wrong = Vec::new();
-    for attack in attacks() {
+    for attack in attacks().into_iter().skip(part).step_by(AT_ONCE) {
         let label = match attack.mode.as_str() {
             "script" => run_script(&sandbox, &attack).await,
             "fn" => run_functions(&sandbox, &attack).await,
@@ -190,7 +203,7 @@ async fn attack_everything(tier: Tier) {
             wrong.push(format!("{}: afterwards an honest program got {after}", attack.name));
         }
     }
-    assert!(wrong.is_empty(), "tier {tier}:\n{}", wrong.join("\n"));
+    wrong
 }
 
 #[tokio::test]
@@ -264,7 +277,7 @@ fn userns_holds_for_an_ordinary_user() {
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     println!("{said}");
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("1 passed"), "{said}");
+    assert!(said.contains("1 passed") && !said.contains("SKIPPED"), "{said}");
 }
 
 /// Labels in the table are compared as text; this keeps them the product's.
@@ -279,6 +292,5 @@ fn every_attack_expects_labels_that_exist() {
             let known = name == "passed" || Cause::ALL.iter().any(|c| c.name() == name);
             assert!(known, "{}: {label}", attack.name);
         }
-        assert_ne!(Value::from(attack.source), Value::from(""));
     }
 }

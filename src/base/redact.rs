@@ -9,8 +9,8 @@ pub const SHORTEST_SECRET: usize = 6;
 /// Replaces known secrets in texts.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    /// Each secret as it is and, where that differs, as it looks inside a JSON text. Longest first, so that a secret that holds
-    /// another is replaced whole.
+    /// Each secret as it is and, where that differs, as it looks quoted once, twice and three times: a report quotes what an
+    /// output quoted. Longest first, so that a secret that holds another is replaced whole.
     needles: Vec<String>,
 }
 
@@ -19,16 +19,25 @@ impl Redactor {
     pub fn new<I: IntoIterator<Item = String>>(secrets: I) -> Self {
         let mut needles = Vec::new();
         for secret in secrets.into_iter().filter(|s| s.chars().count() >= SHORTEST_SECRET) {
-            let quoted = serde_json::Value::String(secret.clone()).to_string();
-            let escaped = quoted[1..quoted.len() - 1].to_owned();
-            if escaped != secret {
-                needles.push(escaped);
+            let mut needle = secret;
+            for _ in 0..4 {
+                let quoted = serde_json::Value::String(needle.clone()).to_string();
+                let escaped = quoted[1..quoted.len() - 1].to_owned();
+                let plain = escaped == needle;
+                needles.push(std::mem::replace(&mut needle, escaped));
+                if plain {
+                    break;
+                }
             }
-            needles.push(secret);
         }
         needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
         needles.dedup();
         Redactor { needles }
+    }
+
+    /// True when there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.needles.is_empty()
     }
 
     /// The text without secrets, or `None` when it holds none.
@@ -55,6 +64,8 @@ mod tests {
         assert_eq!(redactor.redact(&json).unwrap(), r#"{"k":"[redacted] and [redacted], abc"}"#);
         assert_eq!(redactor.redact("pa\"ss\\word").unwrap(), "[redacted]");
         assert_eq!(redactor.redact("abc"), None);
+        let twice = serde_json::json!({ "reason": format!("got {:?}", "pa\"ss\\word") }).to_string();
+        assert_eq!(redactor.redact(&twice).unwrap(), r#"{"reason":"got \"[redacted]\""}"#);
     }
 
     #[test]

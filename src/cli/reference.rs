@@ -184,10 +184,10 @@ impl Page {
         self.table(branch, properties, tag.map(|(key, _)| key.as_str()));
     }
 
-    /// A value that may be written in two ways: a sentence, unless the description says it, and the keys of an object.
+    /// A value that may be written in two ways: both in words, and the keys of an object that has no name.
     fn either(&mut self, condition: &Value, schema: &Value) {
-        if describe(schema).is_none() && !is_eval(schema) {
-            let _ = write!(self.out, "\n{}.\n", self.conditional(condition, schema));
+        if !is_eval(schema) {
+            let _ = write!(self.out, "\nValue: {}.\n", self.conditional(condition, schema));
         }
         for branch in ["then", "else"] {
             let inline = schema.get(branch).filter(|b| b.get("properties").is_some());
@@ -281,7 +281,10 @@ impl Page {
             .iter()
             .filter(|kind| **kind != "null")
             .map(|kind| match (*kind, schema.get("items"), schema.get("additionalProperties")) {
-                ("array", Some(items), _) => format!("list of {}", self.shape(items)),
+                ("array", Some(items), _) => match self.shape(items) {
+                    shape if shape.contains(" or ") => format!("list, each {shape}"),
+                    shape => format!("list of {shape}"),
+                },
                 ("object", _, Some(values @ Value::Object(_))) => format!("map of {}", self.shape(values)),
                 ("integer" | "number", ..) => format!("{}{}", type_word(kind), range(schema)),
                 _ => type_word(kind).to_owned(),
@@ -349,7 +352,7 @@ fn meaning(schema: &Value) -> String {
     let mut parts: Vec<String> = describe(schema).into_iter().collect();
     let told = parts.first().is_some_and(|text| text.contains("Default"));
     match schema.get("default") {
-        Some(Value::String(word)) if !told => parts.push(format!("Default `{word}`.")),
+        Some(Value::String(word)) if !told && !word.is_empty() => parts.push(format!("Default `{word}`.")),
         Some(Value::Bool(flag)) if !told => parts.push(format!("Default {flag}.")),
         _ => {}
     }
@@ -399,13 +402,50 @@ mod tests {
             },
         });
         let page = formats_markdown(&BTreeMap::from([("suite", suite)]));
-        insta::assert_snapshot!(page.split_once("\n## Suites").unwrap().1, @r"");
+        insta::assert_snapshot!(page.split_once("\n## Suites").unwrap().1, @r##"
+        Schema: `schemas/suite.schema.json`. What `run --suite` takes. `eval_suite:` is its only key.
+
+        | Key | Value | Meaning |
+        | --- | --- | --- |
+        | **`name`** | text | Its name \| title. |
+        | `input` | text or [Input](#input) |  |
+        | `level` | `low`, `high` | Default `low`. Also written `grade`. |
+        | `size` | integer, 1 to 9 |  |
+
+        ## Types
+
+        What the tables above and below refer to, in alphabetical order.
+
+        ### Input
+
+        What is given.
+
+        #### `type: prompt`
+
+        A text.
+
+        | Key | Value | Meaning |
+        | --- | --- | --- |
+        | **`content`** | list of text |  |
+        "##);
     }
 
     #[test]
     fn codes_stand_in_groups() {
         let page =
             codes_markdown(&[("EH0101", "unreadable", "Not there."), ("EH0201", "unknown-key", "A | B.")]);
-        insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r"");
+        insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r##"
+        ## Reading files
+
+        | Code | Name | Meaning |
+        | --- | --- | --- |
+        | EH0101 | `unreadable` | Not there. |
+
+        ## Shape
+
+        | Code | Name | Meaning |
+        | --- | --- | --- |
+        | EH0201 | `unknown-key` | A \| B. |
+        "##);
     }
 }

@@ -126,14 +126,14 @@ fn numbers_within_tolerance() {
         max: Some(10.0),
     };
     let lines = [
-        told(&grader(vec![json!(3.14)], Some(0.01)), text_of("3.145")),
-        told(&grader(vec![json!(3.14)], Some(0.01)), text_of("it is 3.14")),
+        told(&grader(vec![json!(2.72)], Some(0.01)), text_of("2.725")),
+        told(&grader(vec![json!(2.72)], Some(0.01)), text_of("it is 2.72")),
         told(&grader(vec![json!(30)], None), OutputValue::Json(json!(30))),
         told(&grader(vec![json!("x")], None), text_of("1")),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r##"
     passed -
-    failed wrong_answer the output is more than a number: "it is 3.14" (`extract` can take the 3.14 out of it)
+    failed wrong_answer the output is more than a number: "it is 2.72" (`extract` can take the 2.72 out of it)
     failed wrong_answer expected at most 10, got 30
     errored harness the expected value is no number: no number in "x"
     "##);

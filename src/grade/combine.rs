@@ -3,7 +3,7 @@
 //! An errored, pending or unasked grade may still have been a pass or a failure. The verdict is passed or failed only if
 //! it would be the same whatever those had said.
 
-use crate::model::{Combine, Grade, Outcome, Verdict};
+use crate::model::{Cause, Combine, Grade, Outcome, Verdict};
 
 /// Distance at which a weighted score still meets its threshold: sums of decimal weights are not exact.
 const ROUNDING: f64 = 1e-9;
@@ -136,14 +136,21 @@ fn named_reason(grade: &Grade, graders: usize) -> String {
     format!("{}: {}", grade.grader.as_deref().unwrap_or(&grade.method), grade.reason)
 }
 
-/// Passed and failed change places, the score with them; what is not known stays unknown.
+/// Passed and failed change places, the score with them; what is not known stays unknown. A failure that says nothing of
+/// what was asked (no code, a forged verdict, a crash) stays a failure: the opposite of it was not shown either.
 pub(super) fn negate(grade: Grade) -> Grade {
+    let judged = |cause: &Cause| {
+        matches!(cause, Cause::WrongAnswer | Cause::Exception | Cause::Timeout | Cause::Threshold)
+    };
+    if grade.outcome == Outcome::Failed && !grade.cause.as_ref().is_some_and(judged) {
+        return Grade { reason: format!("{} (negating it does not make it pass)", grade.reason), ..grade };
+    }
     let score = grade.score.map(|s| 1.0 - s);
     match grade.outcome {
         Outcome::Passed => Grade {
             outcome: Outcome::Failed,
             score,
-            cause: Some(crate::model::Cause::WrongAnswer),
+            cause: Some(Cause::WrongAnswer),
             reason: "negated: the output meets what it must not meet".to_owned(),
             ..grade
         },
@@ -163,7 +170,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::{Cause, GraderType};
+    use crate::model::GraderType;
 
     fn passed() -> Grade {
         Grade::passed(GraderType::Code, "exact_match")
@@ -237,6 +244,17 @@ mod tests {
         assert_eq!(n.reason, "negated: x");
         assert_eq!(negate(errored()), errored());
         assert_eq!(negate(pending()), pending());
+    }
+
+    #[test]
+    fn what_was_not_judged_does_not_pass_by_negation() {
+        for cause in
+            [Cause::NoCode, Cause::Forged, Cause::SandboxViolation, Cause::SyntaxError, Cause::Exited]
+        {
+            let n = negate(Grade::failed(GraderType::Code, "code_execution", cause, "why"));
+            assert_eq!((n.outcome, n.score, n.cause), (Outcome::Failed, Some(0.0), Some(cause)));
+            assert_eq!(n.reason, "why (negating it does not make it pass)");
+        }
     }
 
     fn any_combine() -> impl Strategy<Value = Combine> {

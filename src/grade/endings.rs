@@ -23,6 +23,13 @@ pub(super) fn limits(limits: &CodeLimits) -> Limits {
 pub(super) fn failure(failure: &RunFailure, wall: Duration, memory_mb: u64) -> Said {
     match failure {
         RunFailure::SyntaxError { message, line } => {
+            // Python's own text ends with the name that the sandbox gave the file.
+            let told = line.and_then(|line| Some((message.strip_suffix(&format!(", line {line})"))?, line)));
+            let (message, line) = match told.and_then(|(text, line)| Some((text.rsplit_once(" (")?.0, line)))
+            {
+                Some((message, line)) => (message, Some(line)),
+                None => (message.as_str(), *line),
+            };
             let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
             (Cause::SyntaxError, format!("the code does not parse: {}{line}", in_reason(message)))
         }

@@ -128,21 +128,27 @@ fn json(text: &str, mode: JsonMode) -> Option<Value> {
     }
 }
 
+/// Brackets that are tried as the start of embedded JSON, counted from the end: a text of nothing but brackets must not cost
+/// a try for each.
+const EMBEDDED_TRIES: usize = 20_000;
+
 /// The last object or array that stands complete in a text. Bare numbers and words of a sentence are no JSON.
 fn embedded(text: &str) -> Option<Value> {
+    let brackets = || text.match_indices(['{', '[']).map(|(at, _)| at);
+    let left_out = brackets().count().saturating_sub(EMBEDDED_TRIES);
     let mut found = None;
-    let mut rest = text;
-    while let Some(start) = rest.find(['{', '[']) {
-        let here = rest.get(start..).unwrap_or_default();
+    let mut after = 0;
+    for start in brackets().skip(left_out) {
+        if start < after {
+            continue;
+        }
+        let here = text.get(start..).unwrap_or_default();
+        // As values, although most are thrown away: only so is the nesting bounded, and with it the cost of a try.
         let mut stream = serde_json::Deserializer::from_str(here).into_iter::<Value>();
-        let used = match stream.next() {
-            Some(Ok(value)) => {
-                found = Some(value);
-                stream.byte_offset().max(1)
-            }
-            _ => 1,
-        };
-        rest = here.get(used..).unwrap_or_default();
+        if let Some(Ok(value)) = stream.next() {
+            after = start + stream.byte_offset();
+            found = Some(value);
+        }
     }
     found
 }

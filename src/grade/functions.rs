@@ -132,6 +132,7 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: &FunctionReport) -
         None => Grade::passed(GraderType::Code, METHOD),
         Some((call, one, (cause, why))) => {
             let more = match calls.len() - passed {
+                _ if report.load_failure.is_some() => String::new(),
                 1 => String::new(),
                 failed => format!(" ({failed} of {} calls failed)", calls.len()),
             };

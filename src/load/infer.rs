@@ -106,6 +106,7 @@ pub(super) fn infer_case(case: &mut Node, problems: &mut Problems) {
 fn infer_file(file: &mut Node, problems: &mut Problems) {
     let shared = take_open_graders(file, problems);
     let has_default = file.get("grader").is_some() || file.get("graders").is_some();
+    let combine = file.get("combine").cloned();
     let mut cases: Vec<&mut Node> = Vec::new();
     if let NodeValue::Map(entries) = &mut file.value {
         for (key, value) in entries {
@@ -123,6 +124,9 @@ fn infer_file(file: &mut Node, problems: &mut Problems) {
         }
         if let Some((key, grader)) = shared.as_ref().filter(|_| !own) {
             insert(case, key, grader.clone());
+            if let Some(combine) = combine.as_ref().filter(|_| case.get("combine").is_none()) {
+                insert(case, "combine", combine.clone());
+            }
         }
         infer_case(case, problems);
     }

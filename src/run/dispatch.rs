@@ -75,7 +75,8 @@ pub async fn run(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let started_at = clock.now();
     let clock_started = Instant::now();
     let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
-    let journal = JournalWriter::open(&paths.journal(), Redactor::new(plan.secrets.iter().cloned()))?;
+    let redactor = Redactor::new(plan.secrets.iter().cloned());
+    let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
     let mut recorder = Recorder { journal, fold: Fold::new(), observers };
     let started = RunStarted {
         journal_version: JOURNAL_VERSION,
@@ -101,6 +102,7 @@ pub async fn run(request: RunRequest<'_>) -> Result<Finished, RunError> {
         targets: Arc::clone(&prepared.targets),
         graders: Arc::new(graders),
         retry_failed: plan.settings.retry_failed,
+        redactor,
     };
     let ending = Dispatcher { plan, bench, clock, cancel, recorder: &mut recorder }.drive().await?;
 

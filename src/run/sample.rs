@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::queue::Work;
+use crate::base::redact::Redactor;
 use crate::grade::{Graders, apply_latency};
-use crate::model::{Attempt, Outcome, Verdict};
+use crate::model::{Attempt, Case, Cause, Outcome, Output, Verdict};
 use crate::target::{Answer, Targets};
 
 /// Further tries of a call that did not get through.
@@ -18,7 +19,11 @@ pub(super) struct Bench {
     pub graders: Arc<Graders>,
     /// Further attempts after a failed grade, where the case does not say.
     pub retry_failed: u32,
+    pub redactor: Redactor,
 }
+
+/// What takes the place of a sentence that may show a part of a secret.
+const LEFT_OUT: &str = "left out, because the output or the expectation holds a secret";
 
 /// Runs a sample to its end: at least one attempt.
 pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
@@ -43,21 +48,29 @@ async fn run_attempt(bench: &Bench, work: &Work) -> Attempt {
     let (output, extracted, verdict) = match answer.result {
         Ok(output) => {
             let graded = bench.graders.grade(&work.case, &output).await;
-            let verdict = apply_latency(graded.verdict, answer.latency, work.case.max_latency);
+            let mut verdict = apply_latency(graded.verdict, answer.latency, work.case.max_latency);
+            if holds_secret(&bench.redactor, &work.case, &output) {
+                without_excerpts(&mut verdict);
+            }
             (Some(output), graded.extracted, verdict)
         }
-        Err(failure) => (failure.output, None, Verdict::without_grades(failure.cause, failure.reason)),
+        Err(failure) => (
+            failure.output.map(|output| *output),
+            None,
+            Verdict::without_grades(failure.cause, failure.reason),
+        ),
     };
     Attempt { output, extracted, verdict, latency_ms, duration_ms: milliseconds(started.elapsed()) }
 }
 
-/// Asks the target, again after a growing pause when the call did not get through and another try may help.
+/// Asks the target, again after a growing pause when the call did not get through and another try may help. A target that was
+/// reached and failed, or took too long, would only do so again.
 async fn ask(bench: &Bench, work: &Work) -> Answer {
     let mut pause = Duration::from_millis(250);
     for _ in 0..INFRASTRUCTURE_RETRIES {
         let answer = bench.targets.ask(&work.eval.info.id, &work.case, work.sample).await;
         match &answer.result {
-            Err(failure) if failure.retryable => {
+            Err(failure) if failure.retryable && failure.cause == Cause::TargetUnreachable => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }
@@ -65,6 +78,28 @@ async fn ask(bench: &Bench, work: &Work) -> Answer {
         }
     }
     bench.targets.ask(&work.eval.info.id, &work.case, work.sample).await
+}
+
+/// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and half a secret is not found
+/// there.
+fn holds_secret(redactor: &Redactor, case: &Case, output: &Output) -> bool {
+    let holds = |text: serde_json::Result<String>| text.is_ok_and(|text| redactor.redact(&text).is_some());
+    !redactor.is_empty()
+        && (holds(serde_json::to_string(output)) || holds(serde_json::to_string(&case.grading)))
+}
+
+fn without_excerpts(verdict: &mut Verdict) {
+    if !verdict.reason.is_empty() {
+        verdict.reason = LEFT_OUT.to_owned();
+    }
+    for grade in &mut verdict.grades {
+        if !grade.reason.is_empty() {
+            grade.reason = LEFT_OUT.to_owned();
+        }
+        grade.expected = None;
+        grade.actual = None;
+        grade.details.clear();
+    }
 }
 
 /// To the microsecond, so that reports don't carry noise.

@@ -295,7 +295,7 @@ fn place_descriptors(fds: &[OwnedFd]) -> io::Result<()> {
 fn set_limits(limits: &ProcessLimits, tier: Tier) -> io::Result<()> {
     let same = |resource, value| sys::set_limit(resource, value, value);
     // SIGXCPU at the soft limit can be caught; the hard one can't.
-    sys::set_limit(libc::RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 1)?;
+    sys::set_limit(libc::RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds.saturating_add(1))?;
     same(libc::RLIMIT_DATA, limits.data_bytes)?;
     same(libc::RLIMIT_FSIZE, limits.file_bytes)?;
     same(libc::RLIMIT_NOFILE, limits.open_files)?;

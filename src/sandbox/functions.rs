@@ -14,7 +14,7 @@ use super::messages::{disguised, forged, load_failure, number, object, raised, s
 use super::pool::Worker;
 use super::programs::only;
 use super::python::{Python, Runner};
-use super::running::{Ended, Heard, Running};
+use super::running::{Ended, Heard, Running, bounded};
 use super::types::*;
 
 /// How many processes one job may use up with calls that end them.
@@ -40,7 +40,7 @@ pub(super) fn call_functions(
     job: &FunctionJob,
 ) -> Result<FunctionReport, SandboxError> {
     let start = Instant::now();
-    let last = start + job.limits.wall * MOST_WALLS;
+    let last = start + bounded(job.limits.wall) * MOST_WALLS;
     let mut report = FunctionReport {
         load_failure: None,
         calls: Vec::new(),
@@ -101,7 +101,7 @@ fn run_round(
     let voice = ours.try_clone().map_err(SandboxError::lost)?;
     set_nonblocking(std::os::fd::AsFd::as_fd(&voice)).map_err(SandboxError::lost)?;
     let lines = Lines::new(ours).map_err(SandboxError::lost)?;
-    let deadline = running.started + job.limits.wall;
+    let deadline = running.started + bounded(job.limits.wall);
     let talk = Talk { running, lines, voice, deadline };
     talk.through(job, first)
 }
@@ -134,7 +134,7 @@ impl Talk<'_> {
         }
         for (i, call) in job.calls.iter().enumerate().skip(first) {
             let asked = Instant::now();
-            let until = job.per_call.map_or(self.deadline, |t| self.deadline.min(asked + t));
+            let until = job.per_call.map_or(self.deadline, |t| self.deadline.min(asked + bounded(t)));
             let mut request =
                 serde_json::to_vec(&request(i, &job.entry_point, call)).map_err(SandboxError::lost)?;
             request.push(b'\n');

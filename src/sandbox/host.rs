@@ -6,13 +6,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use super::channel::{message_pair, pipe, poll, poll_entry, receive, sealed_file, send};
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, encode_spec};
 use super::{Tier, types::SandboxConfig};
 
 /// Building a cell takes milliseconds; a machine that needs longer than this is not going to run tests either.
-const BUILD_TIMEOUT_MS: i32 = 30_000;
+const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The size of a job's private folder.
 const TMP_MB: u64 = 64;
 const TMP_INODES: u64 = 4096;
@@ -84,6 +85,7 @@ impl Cell {
     /// Starts the helper and waits until its namespaces stand. Call it from a thread that lives as long as the cell shall:
     /// the kernel ends the cell with the thread.
     pub fn open(settings: &CellSettings) -> io::Result<Cell> {
+        let scratch = (settings.tier == Tier::None).then(new_scratch).transpose()?;
         let (ours, theirs) = message_pair()?;
         let child = Command::new(&settings.helper)
             .arg("__cell")
@@ -96,7 +98,6 @@ impl Cell {
             .process_group(0)
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
-        let scratch = (settings.tier == Tier::None).then(new_scratch).transpose()?;
         let mut cell = Cell { child, socket: ours, notes: String::new(), broken: false, scratch };
         let config = CellConfig {
             tier: settings.tier,
@@ -113,9 +114,14 @@ impl Cell {
 
     fn await_answer(&self) -> io::Result<String> {
         let mut entry = [poll_entry(self.socket.as_raw_fd(), libc::POLLIN)];
-        poll(&mut entry, BUILD_TIMEOUT_MS)?;
-        if entry[0].revents == 0 {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the cell did not get ready"));
+        let start = Instant::now();
+        // A signal of the harness' own may interrupt the wait.
+        while entry[0].revents == 0 {
+            let left = BUILD_TIMEOUT.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the cell did not get ready"));
+            }
+            poll(&mut entry, i32::try_from(left.as_millis()).unwrap_or(i32::MAX).max(1))?;
         }
         let mut buffer = [0u8; 1024];
         let (length, _) = receive(self.socket.as_fd(), &mut buffer)?;

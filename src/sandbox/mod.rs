@@ -10,6 +10,10 @@
 //! - [`Sandbox::run_tests`]: tests written in Python. A *judge* process runs the tests and never loads the candidate's
 //!   code; it reaches the candidate, in a second process, by plain data only.
 //!
+//! Inside, a job is a list of `Launch`es (processes to start, `host.rs`) handed to `Running` (one loop that keeps every limit,
+//! `running.rs`); what talks to the processes (`functions.rs`, `testing.rs`) sees channels only. A resident interpreter that
+//! forks per job would take the place of starting one for a `Runner` (`python.rs`), and nothing above would notice.
+//!
 //! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before it is believed, and
 //! `exit 0` is never taken for success.
 

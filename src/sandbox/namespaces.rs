@@ -43,12 +43,12 @@ pub(super) fn build(config: &CellConfig) -> io::Result<()> {
     sys::mount("none", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")?;
     let sources = clone_sources(&config.binds)?;
     if uid == 0 {
-        let id = if config.tier == Tier::Userns {
-            INNER_ID
-        } else {
-            FIRST_ROOTNS_ID + std::process::id() % 1_000_000
-        };
-        become_user(id)?;
+        match config.tier {
+            Tier::Userns => become_user(INNER_ID)?,
+            // In a container the range may not exist.
+            _ => become_user(FIRST_ROOTNS_ID + std::process::id() % 1_000_000)
+                .or_else(|_| become_user(NOBODY))?,
+        }
     }
     sys::mount("tmpfs", STAGE, "tmpfs", libc::MS_NOSUID | libc::MS_NODEV, "size=1m,mode=755")?;
     for (path, source) in sources {
@@ -136,7 +136,7 @@ pub(super) fn enter_root() -> io::Result<bool> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     let proc_works = sys::mount("proc", "./.p/proc", "proc", flags, "").is_ok();
     sys::pivot_here()?;
-    fs::set_permissions("/.p", fs::Permissions::from_mode(0))?;
+    fs::set_permissions("/.p", fs::Permissions::from_mode(0o000))?;
     let attributes = sys::ATTR_RDONLY | sys::ATTR_NOSUID | sys::ATTR_NODEV;
     sys::set_mount_attributes(libc::AT_FDCWD, "/", attributes, false)?;
     Ok(proc_works)

@@ -4,6 +4,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use super::channel::pipe;
 use super::error::SandboxError;
@@ -35,7 +36,19 @@ impl Worker {
 }
 
 pub(super) struct Pool {
-    queue: Sender<Task>,
+    /// `None` only while it is dropped.
+    queue: Option<Sender<Task>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Pool {
+    /// Waits until the workers have ended their cells, which is soon: whoever drops the pool waits for no job any more.
+    fn drop(&mut self) {
+        self.queue = None;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
 }
 
 impl Pool {
@@ -44,15 +57,17 @@ impl Pool {
         let (queue, tasks) = channel::<Task>();
         let tasks = Arc::new(Mutex::new(tasks));
         let settings = Arc::new(settings);
+        let mut pool = Pool { queue: Some(queue), threads: Vec::new() };
         for i in 0..workers.max(1) {
             let tasks = Arc::clone(&tasks);
             let worker = Worker::new(Arc::clone(&settings));
-            std::thread::Builder::new()
+            let thread = std::thread::Builder::new()
                 .name(format!("sandbox-{i}"))
                 .spawn(move || work(worker, &tasks))
                 .map_err(SandboxError::lost)?;
+            pool.threads.push(thread);
         }
-        Ok(Pool { queue })
+        Ok(pool)
     }
 
     /// Runs a job on some worker. Dropping the future kills the job.
@@ -69,7 +84,10 @@ impl Pool {
                 let _ = answer.send(job(worker, cancelled.as_fd()));
             }
         };
-        self.queue.send(Box::new(task)).map_err(|_| SandboxError::lost("its workers ended"))?;
+        let sent = self.queue.as_ref().is_some_and(|queue| queue.send(Box::new(task)).is_ok());
+        if !sent {
+            return Err(SandboxError::lost("its workers ended"));
+        }
         let outcome = result.await;
         drop(cancel);
         outcome.map_err(|_| SandboxError::lost("a worker ended"))?

@@ -156,7 +156,8 @@ fn ask(name: &OsStr) -> Result<About, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|e| e.to_string())?;
-    let sources = [[VALUES, CANDIDATE].concat(), [VALUES, ANALYSIS, JUDGE].concat(), IN_PROCESS.to_owned()];
+    let sources =
+        [[VALUES, CANDIDATE].concat(), [VALUES, ANALYSIS, JUDGE].concat(), [VALUES, IN_PROCESS].concat()];
     let sources = Value::from(sources.to_vec());
     if let Some(mut stdin) = child.stdin.take() {
         // A python that ends without reading says why on stderr.
@@ -167,7 +168,10 @@ fn ask(name: &OsStr) -> Result<About, String> {
         let text = String::from_utf8_lossy(&output.stderr);
         return Err(text.lines().last().unwrap_or("it failed without a word").trim().to_owned());
     }
-    serde_json::from_slice(&output.stdout).map_err(|e| format!("it answered strangely: {e}"))
+    // Anything before the last line comes from the user's own start-up files.
+    let stdout = output.stdout.trim_ascii_end();
+    let last = stdout.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+    serde_json::from_slice(last).map_err(|e| format!("it answered strangely: {e}"))
 }
 
 /// The folders to show: only where executables and libraries lie, not all of a prefix, which may be a home folder.
@@ -191,7 +195,7 @@ fn binds(prefixes: &[String], site: &[String]) -> Vec<String> {
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 2 != 0 {
+    if !text.len().is_multiple_of(2) {
         return None;
     }
     let digit = |b: &u8| (*b as char).to_digit(16);

@@ -18,6 +18,14 @@ const MEMORY_SLACK_MB: u64 = 64;
 /// How long a cell may take to start or to end processes before it is given up.
 const CELL_PATIENCE: Duration = Duration::from_secs(30);
 
+/// Longer than this nothing runs; points in time beyond could not be computed.
+const FOREVER: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// A time that a user wrote, as one that can be added to now.
+pub(super) fn bounded(time: Duration) -> Duration {
+    time.min(FOREVER)
+}
+
 /// Why we ended a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stop {
@@ -119,7 +127,7 @@ impl<'c> Running<'c> {
             running.step(running.deadline, None)?;
         }
         running.started = Instant::now();
-        running.deadline = running.started + limits.wall;
+        running.deadline = running.started + bounded(limits.wall);
         running.next_look = running.started + LOOK_AT_MEMORY;
         Ok(running)
     }
@@ -260,7 +268,7 @@ impl<'c> Running<'c> {
     }
 
     fn look_at_memory(&mut self) {
-        let most_kib = (self.limits.memory_mb + MEMORY_SLACK_MB) << 10;
+        let most_kib = self.limits.memory_mb.saturating_add(MEMORY_SLACK_MB).saturating_mul(1 << 10);
         let exceeds = |measure| held_kib(&self.pidfds, measure) > most_kib;
         if exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
             self.kill(Stop::Memory);

@@ -12,7 +12,7 @@ use super::error::SandboxError;
 use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
 use super::pool::Worker;
 use super::python::{Python, Runner};
-use super::running::{Ended, Heard, Running};
+use super::running::{Ended, Heard, Running, bounded};
 use super::types::*;
 
 /// How long the candidate may take to end once nobody asks it anything more.
@@ -163,7 +163,7 @@ fn hear_verdict(
     limits: &Limits,
 ) -> Result<Judged, SandboxError> {
     let mut lines = Lines::new(result).map_err(SandboxError::lost)?;
-    let until = running.started + limits.wall;
+    let until = running.started + bounded(limits.wall);
     let heard = running.hear(&mut lines, until)?;
     let started = running.started;
     let finished = |verdict, stopped, ended| Judged { verdict, stopped, wall: started.elapsed(), ended };

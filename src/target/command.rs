@@ -107,7 +107,7 @@ fn judge_ending(
 fn with_partial(mut failure: TargetFailure, ended: &TreeOutput) -> TargetFailure {
     if !ended.stdout.is_empty() {
         let text = String::from_utf8_lossy(&ended.stdout).into_owned();
-        failure.output = Some(Output { truncated: ended.stdout_truncated, ..Output::text(text) });
+        failure.output = Some(Box::new(Output { truncated: ended.stdout_truncated, ..Output::text(text) }));
     }
     failure
 }

@@ -4,6 +4,7 @@
 
 mod command;
 mod input;
+mod line;
 mod recorded;
 
 use std::collections::HashMap;
@@ -32,7 +33,7 @@ pub struct TargetFailure {
     /// One sentence for people.
     pub reason: String,
     /// What the target said before it failed.
-    pub output: Option<Output>,
+    pub output: Option<Box<Output>>,
     /// True when asking again may help.
     pub retryable: bool,
 }

@@ -75,16 +75,10 @@ impl Project {
         found.pop().unwrap_or_else(|| panic!("no *{ending} in {}", day.display()))
     }
 
-    /// The latest JSON report, from `eval_report` on.
+    /// The latest run's JSON report, from `eval_report` on.
     pub fn report(&self) -> Value {
-        let paths = std::fs::read_dir(self.path().join("results/latest")).expect("results");
-        let path = paths
-            .map(|entry| entry.expect("an entry").path())
-            .filter(|path| path.extension().is_some_and(|e| e == "json"))
-            .max()
-            .expect("a report");
-        let text = std::fs::read_to_string(path).expect("a report");
-        let mut report: Value = serde_json::from_str(&text).expect("JSON");
+        let call = self.call(&["report", "--run", "latest", "--format", "json"]);
+        let mut report: Value = serde_json::from_str(&call.stdout).expect("JSON");
         report["eval_report"].take()
     }
 }

@@ -276,7 +276,11 @@ fn one_row(
         Err(m) => return intake.refuse(desk, line, Some(m.at), &m.message, m.hint),
     };
     let mut found = Problems::new();
-    infer_case(&mut node, &mut found);
+    // The file's graders hold for a case that has none, whatever its expectation would mean.
+    let own = node.get("grader").is_some() || node.get("graders").is_some();
+    if own || header.written.is_empty() {
+        infer_case(&mut node, &mut found);
+    }
     validator.normalise(desk.sources, &mut node, &mut found);
     let origin = intake.origin(line);
     let mut case = None;

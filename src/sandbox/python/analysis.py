@@ -3,13 +3,14 @@
 # Apart: candidate functions are called with plain data and give plain data back. Together: the tests construct the
 # candidate's classes, look at attributes of what it returned, or hand it functions and objects of their own.
 import builtins as _b
-from collections import Counter, OrderedDict, deque
+from _collections import OrderedDict, deque
 
 _AST = 0x400          # PyCF_ONLY_AST
 _PLAIN = set()
 for _t in (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, range, bytearray,
-        Counter, OrderedDict, deque):
+        OrderedDict, deque):
     _PLAIN.update(dir(_t))
+_PLAIN.update(('most_common', 'elements', 'subtract', 'total'))       # of a Counter
 
 _MODULES = {'sys', 'math', 're', 'collections', 'itertools', 'functools', 'operator', 'random', 'string', 'datetime', 'heapq',
     'bisect', 'statistics', 'cmath', 'decimal', 'fractions', 'copy', 'json', 'os', 'time'}

@@ -1,12 +1,12 @@
 # Runs in the candidate's process: loads its program and answers calls until the other side closes the channel.
 # Nothing here protects anything: the candidate shares this interpreter and may change all of it. What it can reach by
 # that is only to give other answers, which is its right.
-import os, io
+import posix
 
 FILE = 'solution.py'
 CHANNEL = 4
-_getpid, _write, _exit, ME = os.getpid, os.write, os._exit, os.getpid()
-_dumps, _loads = json.dumps, json.loads
+_getpid, _write, _exit, ME = posix.getpid, posix.write, posix._exit, posix.getpid()
+_dumps, _loads = to_json, from_json
 LONGEST = 7 << 20
 
 def opaque(x):
@@ -89,7 +89,7 @@ def answer(g, lines, q):
             import asyncio
             v = asyncio.run(v)
         for k, a in enumerate(args):
-            if v is a and type(a) in (list, dict, set, bytearray, deque):
+            if v is a and is_container(type(a)):
                 r = {'i': i, 'same': k}
                 break
         else:
@@ -97,12 +97,12 @@ def answer(g, lines, q):
         # What the call changed in place.
         changed = {}
         for k, a in enumerate(args):
-            if type(a) in (list, dict, set, bytearray, deque, tuple, Counter, defaultdict, OrderedDict):
+            if type(a) is tuple or is_container(type(a)):
                 now = enc(a)
                 if now != raw[k]:
                     changed[str(k)] = now
         for k, a in kwargs.items():
-            if type(a) in (list, dict, set, bytearray, deque, tuple, Counter, defaultdict, OrderedDict):
+            if type(a) is tuple or is_container(type(a)):
                 now = enc(a)
                 if now != q['k'][k]:
                     changed['=' + k] = now
@@ -116,8 +116,8 @@ def main():
     request = _loads(REQUEST)
     sys.path[:] = [p for p in sys.path if p] + request['site']
     sys.argv[:] = [FILE]
-    os.set_inheritable(CHANNEL, False)
-    incoming = io.open(os.dup(CHANNEL), 'rb', buffering=1 << 16)
+    posix.set_inheritable(CHANNEL, False)
+    incoming = open(posix.dup(CHANNEL), 'rb', buffering=1 << 16)
     g, lines = load(request)
     tell({'ready': True})
     for line in incoming:

@@ -1,11 +1,11 @@
 # Runs a candidate and the tests in one interpreter, for tests that need the candidate's own classes. A program that
 # merely ends early is caught; one that looks for the token in this process' memory is not, and the report says so.
-import json, os, sys, builtins
+import posix
 
 def _in_process():
-    write, leave, getpid, me = os.write, os._exit, os.getpid, os.getpid()
-    dumps = json.dumps
-    request = json.loads(REQUEST)
+    write, leave, getpid, me = posix.write, posix._exit, posix.getpid, posix.getpid()
+    dumps = to_json
+    request = from_json(REQUEST)
     token = request['token']
 
     def out(verdict, **more):
@@ -47,7 +47,7 @@ def _in_process():
 
     sys.path[:] = [p for p in sys.path if p] + request['site']
     sys.argv[:] = ['solution.py']
-    os.set_inheritable(4, False)
+    posix.set_inheritable(4, False)
     module = type(sys)('solution')
     sys.modules['solution'] = module
     g = module.__dict__

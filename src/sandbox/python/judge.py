@@ -1,6 +1,6 @@
 # Runs the data set's tests. The candidate's code is never loaded here: its functions are proxies that exchange plain
 # data with another process, through descriptor 5. The verdict goes to descriptor 4, with a token that only this process has.
-import os, io
+import posix
 
 RESULT, CHANNEL = 4, 5
 LONGEST = 8 << 20
@@ -11,10 +11,10 @@ class OpaqueUsed(BaseException):
     pass
 
 def out(verdict, **more):
-    b = json.dumps(dict(more, token=TOKEN, verdict=verdict, calls=calls)).encode() + b'\n'
+    b = to_json(dict(more, token=TOKEN, verdict=verdict, calls=calls)).encode() + b'\n'
     while b:
-        b = b[os.write(RESULT, b):]
-    os._exit(0)
+        b = b[posix.write(RESULT, b):]
+    posix._exit(0)
 
 def no_use(name):
     def method(self, *a, **k):
@@ -62,7 +62,7 @@ def hear():
     if not b.endswith(b'\n'):
         out('protocol' if len(b) > LONGEST else 'ended')
     try:
-        r = json.loads(b)
+        r = from_json(b)
         if type(r) is dict:
             return r
     except (ValueError, RecursionError, MemoryError):
@@ -76,28 +76,26 @@ def error_from(e):
     # An exception of the same standard type, so that tests which expect one find it.
     e = e if type(e) is dict else {}
     message = text(e.get('message'))
+    err = None
     for name in (e['mro'] if type(e.get('mro')) is list else []):
         t = getattr(builtins, name, None) if type(name) is str else None
         if isinstance(t, type) and issubclass(t, Exception):
-            break
-    else:
-        t = Exception
-    try:
-        err = t(message)
-    except TypeError:
-        err = Exception(message)
+            try:
+                err = t(message)
+                break
+            except TypeError:
+                pass       # UnicodeDecodeError wants more; its base, ValueError, does not
+    err = err or Exception(message)
     err._remote = {'type': text(e.get('type')), 'message': message, 'traceback': text(e.get('traceback')),
         'mro': [text(n) for n in e['mro']][:8] if type(e.get('mro')) is list else []}
     if type(e.get('code')) is int:
         err._remote['code'] = e['code']
     return err
 
-CONTAINERS = (list, dict, set, bytearray, deque, Counter, defaultdict, OrderedDict)
-
 def update(old, new):
     # Makes `old` hold what `new` holds, keeping the identity of everything that stays, as a change in place does.
     t = type(old)
-    if t is not type(new) or t not in CONTAINERS + (tuple,):
+    if t is not type(new) or not (t is tuple or is_container(t)):
         return new
     if t is tuple:
         return old if len(old) == len(new) and all([update(a, b) is a or a == b for a, b in zip(old, new)]) else new
@@ -120,10 +118,10 @@ def ask(name, args, kwargs):
     global calls
     calls += 1
     n = calls
-    b = json.dumps({'i': n, 'f': name, 'a': [enc(a) for a in args], 'k': {k: enc(v) for k, v in kwargs.items()}}).encode() + b'\n'
+    b = to_json({'i': n, 'f': name, 'a': [enc(a) for a in args], 'k': {k: enc(v) for k, v in kwargs.items()}}).encode() + b'\n'
     try:
         while b:
-            b = b[os.write(CHANNEL, b):]
+            b = b[posix.write(CHANNEL, b):]
     except OSError:
         out('ended')
     r = hear()
@@ -216,22 +214,22 @@ def run(request):
 
 def part():
     # Takes leave of the candidate: whatever comes before the answer to that was not asked for.
-    b = json.dumps({'i': calls + 1, 'leave': True}).encode() + b'\n'
+    b = to_json({'i': calls + 1, 'leave': True}).encode() + b'\n'
     try:
-        os.write(CHANNEL, b)
+        posix.write(CHANNEL, b)
     except OSError:
         return
     b = incoming.readline(LONGEST + 2)
     if not b:
         return         # it ended after its last answer, which is no matter any more
     try:
-        r = json.loads(b)
+        r = from_json(b)
     except (ValueError, RecursionError, MemoryError):
         r = None
     if r != {'i': calls + 1, 'left': True}:
         out('protocol')
 
-request = json.loads(REQUEST)
+request = from_json(REQUEST)
 TOKEN = request.pop('token')
-incoming = io.open(os.dup(CHANNEL), 'rb', buffering=1 << 16)
+incoming = open(posix.dup(CHANNEL), 'rb', buffering=1 << 16)
 run(request)

@@ -1,17 +1,56 @@
 # Values <-> tagged JSON (the format is documented at `Call` in types.rs). Shared by the candidate's runner and the judge.
 # `opaque(x)`, which says what to do with a value that can't cross, is defined by the runner that this is put in front of.
-import json, sys, builtins
-from collections import Counter, OrderedDict, defaultdict, deque
+#
+# Only modules that are part of the interpreter are imported: `json` and `collections` would double the time of a start.
+import sys, builtins
+from _collections import OrderedDict, defaultdict, deque
 
 DEEPEST = 110          # nested JSON levels: the harness' parser refuses 128
 MOST_ITEMS = 100000    # of a generator, which may have no end
+
+def _codec():
+    try:
+        import _json
+        class Context:
+            strict, object_hook, object_pairs_hook = True, None, None
+            parse_float, parse_int, parse_constant, memo = float, int, float, {}
+        scan = _json.make_scanner(Context())
+        encode = _json.make_encoder(None, None, _json.encode_basestring_ascii, None, ': ', ', ', False, False, True)
+        def dumps(x):
+            return ''.join(encode(x, 0))
+        def loads(b):
+            text = (b if type(b) is str else b.decode()).strip()
+            try:
+                value, end = scan(text, 0)
+            except StopIteration:
+                raise ValueError('not JSON')
+            if end != len(text):
+                raise ValueError('more than JSON')
+            return value
+        sample = {'a': [1, 2.5, '\xe9\ud800', None, True, {}]}
+        if loads(dumps(sample)) == sample:
+            return dumps, loads
+    except Exception:
+        pass
+    import json        # an interpreter with other insides
+    return json.dumps, json.loads
+
+to_json, from_json = _codec()
+
+def counter_type():
+    # Nobody has a Counter who has not imported its module.
+    return getattr(sys.modules.get('collections'), 'Counter', None)
+
+def is_container(t):
+    # Types that a call can change in place.
+    return t in (list, dict, set, bytearray, deque, defaultdict, OrderedDict) or t is counter_type() and t is not None
 
 def _generator():
     yield 0
 _ITERATORS = tuple(type(x) for x in (_generator(), map(abs, ()), filter(None, ()), zip(), enumerate(()), reversed([]),
     iter(()), iter([]), iter(''), iter({}), iter(set()), iter(range(0)), iter({}.values()), iter({}.items()), iter(range(1 << 65))))
 _VIEWS = {type({}.keys()): '$dict_keys', type({}.values()): '$dict_values', type({}.items()): '$dict_items'}
-_MAPPINGS = {Counter: '$counter', OrderedDict: '$odict', defaultdict: '$defaultdict'}
+_MAPPINGS = {OrderedDict: '$odict', defaultdict: '$defaultdict'}
 
 def _text(x):
     try:
@@ -52,6 +91,8 @@ def enc(x, d=0):
 def _enc_rare(x, t, d):
     if t in _MAPPINGS:
         return {_MAPPINGS[t]: _pairs(dict.items(x), d)}
+    if t is counter_type():
+        return {'$counter': _pairs(dict.items(x), d)}
     if t is deque:
         return {'$deque': [[enc(v, d + 3) for v in x], x.maxlen]}
     if t is bytes:
@@ -117,6 +158,7 @@ def _dict(pairs):
     return {dec(k): dec(v) for k, v in pairs}
 
 def _counter(pairs):
+    from collections import Counter
     c = Counter()
     dict.update(c, _dict(pairs))
     return c
@@ -170,7 +212,6 @@ def error_of(e, mark=None):
     r = {'type': str(t.__name__), 'mro': [str(c.__name__) for c in t.__mro__][:8]}
     try:
         r['message'] = str(e)[:2000]
-        json.dumps(r['message']).encode()
         r['message'].encode()
     except BaseException:
         r['message'] = '?'

@@ -1,0 +1,221 @@
+//! The suite that comes with the program, and what `init` and `new` write, as their first users meet them.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn harness(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_eval-harness"));
+    command.current_dir(dir).args(arguments).env_remove("GITHUB_ACTIONS").env_remove("CI");
+    command.timeout(std::time::Duration::from_secs(300)).output().unwrap()
+}
+
+/// Runs and demands an exit code; returns stdout.
+fn expect(code: i32, dir: &Path, arguments: &[&str]) -> String {
+    let output = harness(dir, arguments);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{stdout}\n{stderr}");
+    stdout
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// The bundled suite in a project of its own.
+fn project() -> tempfile::TempDir {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let dir = tempfile::tempdir().unwrap();
+    for folder in ["evals", "baselines", "schemas"] {
+        copy(&root.join(folder), &dir.path().join(folder));
+    }
+    std::fs::create_dir(dir.path().join(".git")).unwrap();
+    dir
+}
+
+/// The one file of the latest run with this ending.
+fn latest(dir: &Path, ending: &str) -> PathBuf {
+    let files = std::fs::read_dir(dir.join("results/latest")).unwrap().map(|entry| entry.unwrap().path());
+    let found: Vec<PathBuf> = files.filter(|p| p.to_str().unwrap().ends_with(ending)).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.into_iter().next().unwrap()
+}
+
+fn read_json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+    list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap()).collect()
+}
+
+const SUITE: [&str; 2] = ["--suite", "evals/eval-suite.yaml"];
+
+#[test]
+fn the_example_suite_passes_its_gate_with_the_hard_case_among_the_failures() {
+    let project = project();
+    let dir = project.path();
+    let shown = expect(0, dir, &["run", SUITE[0], SUITE[1], "--progress", "none"]);
+    assert!(shown.contains("GATE PASS"), "{shown}");
+
+    let file = latest(dir, ".json");
+    let report = read_json(&file);
+    let schema = read_json(&dir.join("schemas/report.schema.json"));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(&report).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+
+    let report = &report["eval_report"];
+    assert_eq!(report["gate"]["decision"], "pass");
+    assert_eq!(report["summary"]["errored"].to_string(), "0");
+    let evals = texts(&report["evals"], "id");
+    assert!(evals.len() >= 12, "{evals:?}");
+    let kinds = texts(&report["evals"], "type");
+    assert!(kinds.contains(&"capability") && kinds.contains(&"regression"), "{kinds:?}");
+    assert!(texts(&report["failures"], "eval_id").contains(&"cap-code-semver-precedence"));
+
+    let again = expect(0, dir, &["report", "--run", "latest", "--format", "json", SUITE[0], SUITE[1]]);
+    assert_eq!(again, std::fs::read_to_string(&file).unwrap(), "a report is made from the journal alone");
+    let markdown = expect(0, dir, &["report", "--run", "latest", "--format", "markdown", SUITE[0], SUITE[1]]);
+    assert_eq!(markdown, std::fs::read_to_string(latest(dir, ".md")).unwrap());
+    let junit = expect(0, dir, &["report", "--run", "latest", "--format", "junit", SUITE[0], SUITE[1]]);
+    assert_eq!(junit, std::fs::read_to_string(latest(dir, ".junit.xml")).unwrap());
+}
+
+/// Every method that graded a sample, leaves of combined grades included.
+fn methods(value: &Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| methods(item, found)),
+        Value::Object(map) => {
+            if let (Some(Value::String(method)), true) = (map.get("method"), map.contains_key("outcome")) {
+                found.insert(method.clone());
+            }
+            map.values().for_each(|item| methods(item, found));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_example_suite_uses_every_code_grader() {
+    let project = project();
+    expect(0, project.path(), &["run", SUITE[0], SUITE[1], "--progress", "none"]);
+    let report = read_json(&latest(project.path(), ".json"));
+    let mut found = std::collections::BTreeSet::new();
+    methods(&report["eval_report"]["evals"], &mut found);
+    for method in [
+        "exact_match",
+        "contains",
+        "regex",
+        "numeric",
+        "json",
+        "structural_match",
+        "function_output",
+        "code_execution",
+        "command",
+    ] {
+        assert!(found.contains(method), "{method} is not among {found:?}");
+    }
+}
+
+#[test]
+fn filters_choose_evals_and_nothing_chosen_is_an_error() {
+    let project = project();
+    let dir = project.path();
+    let run = |filter: &[&str], code| {
+        let fixed = ["run", SUITE[0], SUITE[1], "--progress", "none", "--quiet"];
+        expect(code, dir, &[&fixed[..], filter].concat())
+    };
+    run(&["--category", "regression", "--threshold", "pass@1=1"], 0);
+    let report = read_json(&latest(dir, ".json"));
+    let kinds = texts(&report["eval_report"]["evals"], "type");
+    assert_eq!(kinds, ["regression"; 4]);
+    run(&["--eval", "no-such-eval"], 2);
+    run(&["--threshold", "pass@4=0.5", "--samples", "3"], 2);
+}
+
+#[test]
+fn what_init_writes_is_valid_and_passes() {
+    let dir = tempfile::tempdir().unwrap();
+    expect(0, dir.path(), &["init"]);
+    expect(0, dir.path(), &["validate", SUITE[0], SUITE[1]]);
+    let shown = expect(0, dir.path(), &["run", SUITE[0], SUITE[1], "--progress", "none"]);
+    assert!(shown.contains("GATE PASS"), "{shown}");
+    expect(2, dir.path(), &["init"]);
+}
+
+#[test]
+fn what_new_writes_is_valid_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    for (kind, id) in
+        [("capability", "cap-new-001"), ("regression", "reg/new 001"), ("capability", "say \"x\": #1")]
+    {
+        let shown = expect(0, dir.path(), &["new", kind, id]);
+        let path = shown.lines().next().unwrap().strip_prefix("wrote ").unwrap();
+        let text = std::fs::read_to_string(dir.path().join(path)).unwrap();
+        assert!(
+            text.starts_with("# yaml-language-server: $schema=../../schemas/eval.schema.json\n"),
+            "{text}"
+        );
+        expect(0, dir.path(), &["validate", path]);
+    }
+    expect(2, dir.path(), &["new", "capability", "cap-new-001"]);
+}
+
+#[test]
+fn generated_files_are_up_to_date() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    expect(0, root, &["schema", "--check"]);
+}
+
+/// Every file that a text links to or a schema line names exists.
+#[test]
+fn links_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md")];
+    pages.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    let mut links = 0;
+    for page in pages.iter().filter(|page| page.extension().is_some_and(|e| e == "md")) {
+        let text = std::fs::read_to_string(page).unwrap();
+        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            if file.contains("://") {
+                continue;
+            }
+            links += 1;
+            let target = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            assert!(target.exists(), "{}: {link}", page.display());
+            let there = anchor.is_empty() || headings(&target).iter().any(|heading| heading == anchor);
+            assert!(there, "{}: {link} names no heading", page.display());
+        }
+    }
+    assert!(links > 50, "{links}");
+}
+
+fn headings(page: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(page).unwrap();
+    let titles = text
+        .lines()
+        .filter_map(|line| line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')));
+    let anchor = |title: &str| {
+        let kept = title.to_lowercase();
+        kept.chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
+            .collect::<String>()
+            .replace(' ', "-")
+    };
+    titles.map(anchor).collect()
+}
