@@ -308,10 +308,10 @@ fn publish_optional_tag(root: &Value, object: &mut Map<String, Value>) {
 /// The null of an optional key is the same as its absence.
 fn accept_null(property: &mut Value) {
     let Some(object) = property.as_object_mut() else { return };
-    if let Some(Value::Array(words)) = object.get_mut("enum") {
-        if !words.iter().any(Value::is_null) {
-            words.push(Value::Null);
-        }
+    if let Some(Value::Array(words)) = object.get_mut("enum")
+        && !words.iter().any(Value::is_null)
+    {
+        words.push(Value::Null);
     }
     let has_words = object.contains_key("enum");
     match object.get_mut("type") {
