@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::dataset;
 use super::graders::{self, Expected, Written};
 use super::inputs;
@@ -47,14 +49,25 @@ pub(super) struct Draft<'a> {
 }
 
 /// The evals of a document whose tree was prepared; parts that are broken are left out.
-pub(super) fn build(desk: &mut Desk, document: &mut Node, broken: &Broken) -> Vec<Built> {
+/// `json` is the document's JSON where the schema check made it, so that its cases need not be made again.
+pub(super) fn build(
+    desk: &mut Desk,
+    document: &mut Node,
+    broken: &Broken,
+    mut json: Option<Value>,
+) -> Vec<Built> {
+    let mut values = match json.as_mut().and_then(|j| j.get_mut("test_cases")).map(Value::take) {
+        Some(Value::Array(cases)) => cases,
+        _ => Vec::new(),
+    };
+
     let mut evals = Vec::new();
     for part in parts(document) {
         let built = match part {
             Part::Capability(node) => capability(desk, node, broken),
             Part::Regression(node) => regression(desk, node, broken),
             Part::Document(node) => regression_document(desk, node, broken),
-            Part::File(node) => file(desk, node, broken),
+            Part::File(node) => file(desk, node, broken, &mut values),
         };
         evals.extend(built);
     }
@@ -212,7 +225,7 @@ fn header(
     }
 }
 
-fn file(desk: &mut Desk, node: &mut Node, broken: &Broken) -> Option<Built> {
+fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value]) -> Option<Built> {
     let (head, mut cases_node, mut dataset_node) = split(node);
     let spec: Option<EvalFile> = read(&head, broken, desk.problems);
     let mut header = Header::default();
@@ -233,12 +246,16 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken) -> Option<Built> {
         info = file_info(desk, &head, kind, &spec.metadata, &spec.config);
     }
     let mut cases = Cases::default();
-    for case in cases_node.as_mut().and_then(seq).into_iter().flatten() {
+    for (i, case) in cases_node.as_mut().and_then(seq).into_iter().flatten().enumerate() {
         let at = case.locate("/id");
         if let Some(id) = case.get("id").and_then(Node::as_text) {
             cases.claim(desk, id, at);
         }
-        if let Some(spec) = read::<CaseSpec>(case, broken, desk.problems) {
+        let spec = match values.get_mut(i).map(Value::take) {
+            Some(value) => serde_json::from_value::<CaseSpec>(value).ok(),
+            None => None,
+        };
+        if let Some(spec) = spec.or_else(|| read::<CaseSpec>(case, broken, desk.problems)) {
             let origin = desk.place(case.span);
             cases.list.extend(finish(desk, Draft { spec, node: case, origin }, &header).map(Arc::new));
         }

@@ -5,6 +5,8 @@
 //! fills variables in, [`schema`] checks the shape; `evals`, `regressions` and `dataset` make cases of it, `suite`
 //! a plan. What goes wrong on the way is a [`problem::Problem`]; [`render`] shows problems to people and machines.
 
+#[cfg(test)]
+mod agreement;
 mod check;
 mod dataset;
 mod evals;

@@ -405,7 +405,7 @@ impl Loader<'_> {
                 None => {
                     let Session { sources, problems, .. } = &mut *self.session;
                     let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
-                    let built = build(&mut desk, &mut node, &broken);
+                    let built = build(&mut desk, &mut node, &broken, None);
                     gathered.extend(built.into_iter().map(|built| Gathered { built, by }));
                 }
             }
@@ -647,9 +647,11 @@ pub(super) fn eval_document(
     validator.normalise(sources, &mut node, problems);
     let engine = Engine::new(&scope.templates);
     RenderPass { engine: &engine, sources, problems }.evals(&mut node);
-    validator.validate(&node, problems);
+    let json = validator.validate(&node, problems);
     let broken = Broken::of(problems);
-    build(&mut Desk { sources, problems, suite: scope, dir }, &mut node, &broken)
+    // A template that failed is an error of a part whose shape is fine.
+    let json = json.filter(|_| !broken.any());
+    build(&mut Desk { sources, problems, suite: scope, dir }, &mut node, &broken, json)
 }
 
 /// A graders document: completed, checked, read.

@@ -168,17 +168,20 @@ struct Dispatcher<'a, 'b> {
     recorder: &'a mut Recorder<'b>,
 }
 
-/// A sample that is out.
+/// What one task runs, in order.
 struct Running {
     task: Id,
-    work: Work,
+    batch: Vec<Work>,
 }
+
+/// Samples in one task when all they need is at hand: short enough that little is lost with a run that is killed.
+const BATCH: usize = 32;
 
 impl Dispatcher<'_, '_> {
     /// Runs everything, or what can be run before the run is ended early; records what was left out.
     async fn drive(mut self) -> Result<Ending, RunError> {
         let mut queue = Queue::new(self.plan);
-        let mut tasks: JoinSet<Vec<Attempt>> = JoinSet::new();
+        let mut tasks: JoinSet<Vec<Vec<Attempt>>> = JoinSet::new();
         let mut running: Vec<Running> = Vec::new();
         let mut ending = Ending::Complete;
         let mut failed = 0usize;
@@ -210,11 +213,12 @@ impl Dispatcher<'_, '_> {
                     break;
                 }
                 Some(joined) = tasks.join_next_with_id() => {
-                    let (work, attempts) = take(&mut running, joined);
-                    queue.done(&work);
-                    let outcome = attempts.last().map(|attempt| attempt.verdict.outcome);
-                    failed += usize::from(outcome == Some(Outcome::Failed));
-                    self.finished(&work, attempts)?;
+                    for (work, attempts) in take(&mut running, joined) {
+                        queue.done(&work);
+                        let outcome = attempts.last().map(|attempt| attempt.verdict.outcome);
+                        failed += usize::from(outcome == Some(Outcome::Failed));
+                        self.finished(&work, attempts)?;
+                    }
                     let limit = self.plan.settings.max_fail;
                     if ending == Ending::Complete && limit.is_some_and(|limit| failed >= limit) && !queue.is_empty() {
                         ending = Ending::Early(Cause::MaxFail);
@@ -224,19 +228,30 @@ impl Dispatcher<'_, '_> {
         }
         tasks.shutdown().await;
         if let Ending::Early(cause) = ending {
-            for work in running.into_iter().map(|running| running.work).chain(queue.drain()) {
+            for work in running.into_iter().flat_map(|running| running.batch).chain(queue.drain()) {
                 self.skipped(&work, cause)?;
             }
         }
         Ok(ending)
     }
 
-    fn start(&self, queue: &mut Queue, tasks: &mut JoinSet<Vec<Attempt>>, running: &mut Vec<Running>) {
+    fn start(&self, queue: &mut Queue, tasks: &mut JoinSet<Vec<Vec<Attempt>>>, running: &mut Vec<Running>) {
+        // With a limit of failures each sample is counted before the next one starts.
+        let most = if self.plan.settings.max_fail.is_some() { 1 } else { BATCH };
         while running.len() < self.plan.settings.max_workers.max(1) {
-            let Some(work) = queue.next() else { return };
-            let (bench, its_work) = (self.bench.clone(), work.clone());
-            let handle = tasks.spawn(async move { run_sample(&bench, &its_work).await });
-            running.push(Running { task: handle.id(), work });
+            let batch = queue.next_batch(most, |work| self.bench.is_cheap(work));
+            if batch.is_empty() {
+                return;
+            }
+            let (bench, its_batch) = (self.bench.clone(), batch.clone());
+            let handle = tasks.spawn(async move {
+                let mut results = Vec::with_capacity(its_batch.len());
+                for work in &its_batch {
+                    results.push(run_sample(&bench, work).await);
+                }
+                results
+            });
+            running.push(Running { task: handle.id(), batch });
         }
     }
 
@@ -260,21 +275,23 @@ impl Dispatcher<'_, '_> {
     }
 }
 
-/// Pairs what a task gave with its work. A task that panicked is an error of the harness, not of the output.
-fn take(running: &mut Vec<Running>, joined: Result<(Id, Vec<Attempt>), JoinError>) -> (Work, Vec<Attempt>) {
-    let (id, attempts) = match joined {
-        Ok((id, attempts)) => (id, attempts),
+/// Pairs what a task gave with its work. A task that panicked is an error of the harness, not of the outputs.
+fn take(
+    running: &mut Vec<Running>,
+    joined: Result<(Id, Vec<Vec<Attempt>>), JoinError>,
+) -> Vec<(Work, Vec<Attempt>)> {
+    let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+    let Some(at) = running.iter().position(|running| running.task == id) else { return Vec::new() };
+    let batch = running.swap_remove(at).batch;
+    match joined {
+        Ok((_, results)) => batch.into_iter().zip(results).collect(),
         Err(error) => {
-            let id = error.id();
-            let reason = format!("a fault of eval-harness itself: {error}");
-            let verdict = Verdict::without_grades(Cause::Harness, reason);
-            let attempt =
-                Attempt { output: None, extracted: None, verdict, latency_ms: None, duration_ms: 0.0 };
-            (id, vec![attempt])
+            let fault = || {
+                let reason = format!("a fault of eval-harness itself: {error}");
+                let verdict = Verdict::without_grades(Cause::Harness, reason);
+                Attempt { output: None, extracted: None, verdict, latency_ms: None, duration_ms: 0.0 }
+            };
+            batch.into_iter().map(|work| (work, vec![fault()])).collect()
         }
-    };
-    let at = running.iter().position(|running| running.task == id);
-    // Every task was entered when it was spawned, and each is joined once.
-    let at = at.unwrap_or_else(|| unreachable!("a task that was never started came back"));
-    (running.swap_remove(at).work, attempts)
+    }
 }

@@ -52,6 +52,18 @@ impl Queue {
         Some(work)
     }
 
+    /// The next samples that may start now, to be run one after the other by one task: one, or up to `most` that are all
+    /// `cheap` (a task each would cost more than they do).
+    pub fn next_batch(&mut self, most: usize, cheap: impl Fn(&Work) -> bool) -> Vec<Work> {
+        let Some(first) = self.next() else { return Vec::new() };
+        let joinable = |work: &Work| work.eval.parallel && cheap(work);
+        let mut batch = vec![first];
+        while batch.len() < most && joinable(&batch[0]) && self.waiting.front().is_some_and(joinable) {
+            batch.extend(self.waiting.pop_front());
+        }
+        batch
+    }
+
     /// A sample is done (or given up).
     pub fn done(&mut self, work: &Work) {
         if !work.eval.parallel {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::queue::Work;
 use crate::base::redact::Redactor;
 use crate::grade::{Graders, apply_latency};
-use crate::model::{Attempt, Case, Cause, Outcome, Output, Verdict};
+use crate::model::{Attempt, Case, Cause, CodeGrader, GraderKind, Outcome, Output, Verdict};
 use crate::target::{Answer, Targets};
 
 /// Further tries of a call that did not get through.
@@ -20,6 +20,19 @@ pub(super) struct Bench {
     /// Further attempts after a failed grade, where the case does not say.
     pub retry_failed: u32,
     pub redactor: Redactor,
+}
+
+impl Bench {
+    /// True when a sample starts no process and calls nothing: its output is recorded and its graders only look at it.
+    pub fn is_cheap(&self, work: &Work) -> bool {
+        let looks_only = |kind: &GraderKind| match kind {
+            GraderKind::Code(code) => !code.runs_candidate() && !matches!(code, CodeGrader::Command(_)),
+            GraderKind::Human { .. } => true,
+            GraderKind::Model { .. } => false,
+        };
+        self.targets.recorded_samples(&work.eval.info.id, &work.case).is_some()
+            && work.case.grading.graders.iter().all(|grader| looks_only(&grader.kind))
+    }
 }
 
 /// What takes the place of a sentence that may show a part of a secret.

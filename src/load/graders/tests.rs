@@ -1,1 +1,142 @@
+use std::collections::BTreeMap;
+use std::fs;
 
+use crate::load::{LoadRequest, Loaded, Overrides, Purpose, load};
+use crate::model::{CodeGrader, Combine, GraderKind, GraderType, Grading};
+
+fn loaded(text: &str, overrides: Overrides) -> Loaded {
+    let dir = tempfile::tempdir().expect("a folder");
+    let cwd = dir.path().canonicalize().expect("a path");
+    fs::write(cwd.join("suite.yaml"), text).expect("written");
+    load(&LoadRequest {
+        suite: "suite.yaml".into(),
+        purpose: Purpose::Run,
+        overrides,
+        env: BTreeMap::from([("TOKEN_X".to_owned(), "secret-value".to_owned())]),
+        cwd,
+        cpus: 1,
+    })
+}
+
+fn grading(case: &str) -> Grading {
+    let text = format!(
+        "eval_suite:\n  name: s\n  target: {{type: echo}}\n  evals:\n    - {{id: a, input: x, {case}}}\n"
+    );
+    let loaded = loaded(&text, Overrides::default());
+    let words: Vec<_> = loaded.problems.iter().map(|p| p.message.clone()).collect();
+    let plan = loaded.plan.unwrap_or_else(|| panic!("{case}: {words:?}"));
+    plan.evals[0].cases[0].grading.clone()
+}
+
+#[test]
+fn the_method_is_inferred_from_the_expectation_and_the_settings() {
+    let table = [
+        ("expected: y", "exact_match"),
+        ("expected: {type: contains, value: y}", "contains"),
+        ("expected: {type: pattern, value: y}", "regex"),
+        ("expected: {type: numeric, value: 1}", "numeric"),
+        ("expected: {type: json, value: {a: 1}}", "json"),
+        ("expected: {type: structural, value: {a: 1}}", "structural_match"),
+        (
+            "expected: {type: functional, value: {function_name: f, test_cases: [{input: [1], output: 1}]}}",
+            "function_output",
+        ),
+        ("expected: y, grader: {type: code}", "exact_match"),
+        ("expected: y, grader: {type: code, config: {case_sensitive: false}}", "exact_match"),
+        ("expected: y, grader: {type: code, config: {pattern: y}}", "regex"),
+        ("grader: {type: code, config: {asserts: ['assert f() == 1']}}", "code_execution"),
+        ("grader: {type: code, config: {command: [sh, -c, 'true']}}", "command"),
+        ("grader: {type: code, config: {must_include: a}}", "contains"),
+        ("grader: {type: code, config: {min: 3}}", "numeric"),
+        (
+            "expected: {type: functional, value: {test_cases: [{args: [1], expected: 1}]}}, grader: {type: code, config: {function_name: f}}",
+            "function_output",
+        ),
+    ];
+    for (case, method) in table {
+        let grading = grading(case);
+        assert_eq!(grading.graders[0].kind.method(), method, "{case}");
+        assert!(grading.graders[0].inferred, "{case}");
+    }
+    assert!(!grading("expected: y, grader: {type: code, config: {method: exact_match}}").graders[0].inferred);
+}
+
+#[test]
+fn alternatives_of_contains_are_graders_of_which_any_will_do() {
+    let any = grading("expected: {type: contains, value: [a, b], alternatives: [c]}");
+    assert_eq!((any.graders.len(), any.combine), (2, Combine::Any));
+    let none = grading(
+        "expected: {type: contains, value: a, alternatives: [c]}, grader: {type: code, negate: true}",
+    );
+    assert_eq!((none.graders.len(), none.combine), (2, Combine::All));
+}
+
+#[test]
+fn the_wall_time_of_function_calls_follows_from_their_number() {
+    let calls = vec!["{args: [1], expected: 1}"; 4].join(", ");
+    let GraderKind::Code(CodeGrader::FunctionOutput(f)) =
+        grading(&format!("grader: {{type: code, config: {{function_name: f, test_cases: [{calls}]}}}}"))
+            .graders[0]
+            .kind
+            .clone()
+    else {
+        panic!("another grader")
+    };
+    assert_eq!((f.timeout_per_case.as_secs(), f.limits.wall.as_secs()), (5, 20));
+}
+
+const NAMED: &str = "eval_suite:\n  name: s\n  target: {type: echo}\n  env: [TOKEN_X]\n  graders:\n    graders:\n      \
+    judge: {type: model, config: {model: m, rubric: clarity}}\n    defaults: {model: judge}\n    \
+    rubrics: {clarity: Is it clear?}\n  evals:\n    - {id: a, input: 'say {{ env.TOKEN_X }}', expected: y}\n    \
+    - {id: b, input: x, grader: judge}\n";
+
+#[test]
+fn a_grader_type_takes_the_default_where_a_case_has_none_of_it() {
+    let plan = loaded(NAMED, Overrides { grader_type: Some(GraderType::Model), ..Overrides::default() });
+    let plan = plan.plan.expect("a plan");
+    for eval in &plan.evals {
+        let grader = &eval.cases[0].grading.graders[0];
+        assert_eq!(grader.name.as_deref(), Some("judge"));
+        assert!(
+            matches!(&grader.kind, GraderKind::Model { config, .. } if config["rubric"] == "Is it clear?")
+        );
+    }
+    assert_eq!(plan.secrets, ["secret-value"]);
+}
+
+#[test]
+fn built_in_presets_speak_of_the_largest_k_of_the_suite() {
+    let text = NAMED.replace("  env:", "  config: {k: [1, 5]}\n  env:");
+    let overrides = Overrides {
+        preset: Some("production".into()),
+        thresholds: vec!["pass@1=0.5".into(), "latency_p95_ms=900".into()],
+        ..Overrides::default()
+    };
+    let plan = loaded(&text, overrides).plan.expect("a plan");
+    let lines: Vec<String> =
+        plan.gate.thresholds.iter().map(|t| format!("{} {:?} {}", t.metric, t.bound, t.value)).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    pass_at_5 Min 0.99
+    pass_hat_5 Min 0.8
+    pass_at_1 Min 0.5
+    latency_p95_ms Max 900
+    ");
+    assert_eq!(plan.settings.ks, [1, 5]);
+}
+
+#[test]
+fn what_changes_the_grading_changes_its_hash_alone() {
+    let hashes = |case: &str| {
+        let text = format!(
+            "eval_suite:\n  name: s\n  target: {{type: echo}}\n  evals:\n    - {{id: a, input: x, {case}}}\n"
+        );
+        let plan = loaded(&text, Overrides::default()).plan.expect("a plan");
+        let case = &plan.evals[0].cases[0];
+        (case.input_hash.clone(), case.grading_hash.clone())
+    };
+    let (input, grading) = hashes("expected: y");
+    assert_eq!(hashes("name: other, expected: {type: exact, value: y}"), (input.clone(), grading.clone()));
+    let (same, other) = hashes("expected: z");
+    assert_eq!(same, input);
+    assert_ne!(other, grading);
+}

@@ -1,0 +1,706 @@
+vec![
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: 'open\n",
+        said: &[
+            "2:15 syntax: a quoted text is not closed | add the closing quote",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: [a\n",
+        said: &[
+            "1:7 syntax: this `[` is not closed | add the `]`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "a: b: c\n",
+        said: &[
+            "1:5 syntax: a `:` is not allowed here | a text that holds `: ` needs quotes",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n\tinput: x\n",
+        said: &[
+            "1:7 tab-indentation: a tab stands where YAML reads indentation | indent with spaces",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  id: b\n  input: x\n  expected: y\n",
+        said: &[
+            "2:3 duplicate-key: the key `id` is there twice: first on line 1 | remove one of the two",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: {{ x }}\n  expected: y\n",
+        said: &[
+            "2:10 unquoted-template: a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ x }}\"",
+            "2:13 warning undefined-variable: nothing defines `x` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n---\n- id: b\n",
+        said: &[
+            "2:1 several-documents: a second YAML document begins here | a file is one document: remove the `---`, or split the file",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: !foo a\n",
+        said: &[
+            "1:3 missing-key: element 1 lacks the key `input`",
+            "1:7 unknown-tag: the tag `!foo` is not known here | a text that begins with `!` needs quotes",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- ? [x]\n  : y\n",
+        said: &[
+            "1:3 missing-key: element 1 lacks the key `id` | add `id`: a text",
+            "1:3 missing-key: element 1 lacks the key `input`",
+            "1:5 complex-key: a key must be text, and this is a list",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: *nope\n",
+        said: &[
+            "1:3 missing-key: element 1 lacks the key `input`",
+            "1:3 wrong-type: `id` is empty: expected a text",
+            "1:7 bad-alias: the alias `*nope` names no anchor | a text that begins with `*` needs quotes: \"*nope\"",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- <<: 1\n  id: a\n",
+        said: &[
+            "1:7 bad-merge-key: a merge key (`<<`) takes a map or a list of maps",
+            "2:3 missing-key: element 1 lacks the key `input`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "hello\n",
+        said: &[
+            "1:1 unknown-shape: this file is none that eval-harness knows | it begins with one of eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "foo: 1\n",
+        said: &[
+            "1:1 unknown-shape: this file is none that eval-harness knows | it begins with one of eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "[]\n",
+        said: &[
+            "1:1 wrong-length: the document must not be empty",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n",
+        said: &[
+            "1:7 grader-incomplete: the case has neither `expected` nor `grader` | say what a good output is under `expected:`, or how to judge it under `grader:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  exepcted: z\n",
+        said: &[
+            "4:3 unknown-key: the key `exepcted` is not known here | known here: `category`, `combine`, `config`, `description`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `metadata`, and 1 more",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: 7\n  input: x\n  expected: y\n",
+        said: &[
+            "1:7 wrong-type: `id`: expected a text, found the number `7` | put quotes around it",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- input: x\n  expected: y\n",
+        said: &[
+            "1:3 missing-key: element 1 lacks the key `id` | add `id`: a text",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {type: exakt, value: y}\n",
+        said: &[
+            "3:20 unknown-value: `exakt` is not a value of `type`: it takes `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural` | did you mean `exact`?",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {type: exact}\n",
+        said: &[
+            "3:3 missing-key: `expected` lacks the key `value`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {value: y}\n",
+        said: &[
+            "3:3 missing-key: `expected` lacks the key `type` | add `type`: one of `exact`, `contains`, `pattern`, `semantic`, `functional`, `numeric`, `json`, `structural`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  metadata: {weight: -1}\n",
+        said: &[
+            "4:22 out-of-range: `weight` must be at least 0.0, found `-1`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  metadata: {difficulty: tough}\n",
+        said: &[
+            "4:26 unknown-value: `tough` is not a value of `difficulty`: it takes `easy`, `medium`, `hard`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  expected_output: z\n",
+        said: &[
+            "4:3 both-spellings: `expected` (line 3) and `expected_output` (line 4) are two spellings of the same key | keep one of them, best `expected`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  config: {timeout_seconds: 0}\n",
+        said: &[
+            "4:29 out-of-range: `timeout_seconds` must be at least 0.001, found `0`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  config: {timeout_seconds: 5}\n  metadata: {timeout_seconds: 6}\n",
+        said: &[
+            "5:14 both-spellings: `config.timeout_seconds` (line 4) and `metadata.timeout_seconds` (line 5) differ | keep one of them, best `config.timeout_seconds`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  config: {pass_rate_threshold: 0}\n",
+        said: &[
+            "4:33 suspicious-value: `pass_rate_threshold: 0` would pass without a single pass | a share above 0, at most 1",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  config: {samples: 0}\n",
+        said: &[
+            "4:21 out-of-range: `samples` must be at least 1, found `0`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: {type: prompt}\n  expected: y\n",
+        said: &[
+            "2:3 missing-key: `input` lacks the key `content` | add `content`: a text",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: {type: file, content: nope.md}\n  expected: y\n",
+        said: &[
+            "2:32 missing-ref: there is no file `nope.md` | paths are relative to the file that names them",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: {type: file, content: ../../x}\n  expected: y\n",
+        said: &[
+            "2:32 escaping-ref: `../../x` leads out of the project | list the folder under `allow_paths:` in the suite if that is meant",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code}\n",
+        said: &[
+            "3:11 cannot-infer-grader: the grader names no `method`, and neither its settings nor `expected.type` tell which is meant | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, command",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: exact_match}}\n",
+        said: &[
+            "3:32 grader-incomplete: `exact_match` has no value to compare with | add `expected: {type: exact, value: ...}`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  grader: {type: code, config: {method: exact_mtach}}\n",
+        said: &[
+            "4:41 unknown-value: `exact_mtach` is not a value of `method`: it takes `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `command` | did you mean `exact_match`?",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: contains}}\n",
+        said: &[
+            "3:32 grader-incomplete: `contains` has no text to look for | add `must_include:` or `must_not_include:`, or `expected: {type: contains, value: [...]}`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: contains, must_include: ['']}}\n",
+        said: &[
+            "3:32 grader-incomplete: an empty text is in every output, so it tests nothing | write the text that is meant",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: contains, must_include: [cat], must_not_include: [cat]}}\n",
+        said: &[
+            "3:32 grader-conflict: no output can pass: \"cat\" must be included, and what it holds must not",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {type: numeric, value: 3}\n  grader: {type: code, config: {method: contains}}\n",
+        said: &[
+            "3:13 grader-conflict: `contains` cannot grade an expectation of type `numeric` | `method: numeric` grades it, or change `expected.type`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: regex}}\n",
+        said: &[
+            "3:32 grader-incomplete: `regex` has no pattern | add `pattern:` to the grader's `config`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: regex, pattern: '('}}\n",
+        said: &[
+            "3:57 bad-regex: not a regular expression: unclosed group",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: regex, pattern: 'a', capture_groups: [x]}}\n",
+        said: &[
+            "3:78 bad-capture-group: the pattern has no group `x` | the pattern has no groups; name one by `(?P<x>...)`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: regex, pattern: ''}}\n",
+        said: &[
+            "3:57 grader-incomplete: the empty pattern matches every output | write the pattern that is meant",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {type: pattern, value: b}\n  grader: {type: code, config: {method: regex, pattern: a}}\n",
+        said: &[
+            "4:48 grader-conflict: the grader's `pattern` and the case's expectation are two different patterns",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: numeric}}\n",
+        said: &[
+            "3:32 grader-incomplete: `numeric` has neither a value nor bounds | add `value:`, or `min:` and `max:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: numeric, value: many}}\n",
+        said: &[
+            "3:32 grader-incomplete: `numeric` expects a number, and \"many\" is none",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: numeric, min: 3, max: 1}}\n",
+        said: &[
+            "3:32 grader-conflict: no number is between 3 and 1",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: json, schema: {type: strin}}}\n",
+        said: &[
+            "3:55 bad-schema: not a JSON Schema: \"strin\" is not valid under any of the schemas listed in the 'anyOf' keyword",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  grader: {type: code, config: {method: exact_match, value: x}}\n",
+        said: &[
+            "4:54 grader-conflict: the grader's `value` and the case's expectation are two different answers",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: structural_match}}\n",
+        said: &[
+            "3:32 grader-incomplete: `structural_match` has no structure to compare with | add `expected: {type: structural, value: ...}`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {type: structural, value: {id: '{{any_uid}}'}}\n",
+        said: &[
+            "3:44 bad-matcher: unknown matcher any_uid; did you mean any_uuid?",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {type: structural, value: {a: 1}}\n  grader: {type: code, config: {method: structural_match, strict: true, allow_additional_fields: true}}\n",
+        said: &[
+            "4:73 grader-conflict: `strict: true` and `allow_additional_fields: true` contradict each other",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f}}\n",
+        said: &[
+            "3:32 grader-incomplete: `function_output` has no calls to compare, so it would test nothing | add `test_cases:` with `args` and `expected`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: 'f()', test_cases: [{args: [1], expected: 2}]}}\n",
+        said: &[
+            "3:73 bad-format: `f()` is not the name of a Python function",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1]}]}}\n",
+        said: &[
+            "3:89 grader-incomplete: call 0 says neither what is `expected` nor what it `raises` | add `expected:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1], expected: 1, raises: E}]}}\n",
+        said: &[
+            "3:89 grader-conflict: call 0 demands both a result (`expected`) and an exception (`raises`)",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1], expected: 1, tolerance: 1}]}}\n",
+        said: &[
+            "3:89 grader-conflict: `tolerance` counts only with `comparator: approx` | add `comparator: approx`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {type: functional, value: {test_cases: [{args: [1], expected: 1}]}}\n  grader: {type: code, config: {method: function_output}}\n",
+        said: &[
+            "4:32 grader-incomplete: `function_output` does not say which function to call | add `function_name:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: code_execution}}\n",
+        said: &[
+            "3:32 grader-incomplete: `code_execution` has no tests, so it would test nothing | add `test:`, `asserts:` or `stdio:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: code_execution, asserts: ['x = 1']}}\n",
+        said: &[
+            "3:67 grader-incomplete: \"x = 1\" asserts nothing, so it would always pass | write `assert ...`; what prepares the tests goes under `setup:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: code_execution, test: 'assert f()'}}\n",
+        said: &[
+            "3:63 grader-incomplete: `test` does not define `check(candidate)`, so nothing would be tested | define `def check(candidate):`, or put assert statements under `asserts:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: code_execution, test: 'def check(c): assert c()'}}\n",
+        said: &[
+            "3:63 grader-incomplete: `check(candidate)` needs the function to test | add `entry_point: NAME`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: code_execution, asserts: ['assert 1'], stdio: [{stdout: a}]}}\n",
+        said: &[
+            "3:80 grader-conflict: `asserts` and `stdio` stand side by side; one kind of tests is run | use two graders under `graders:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: command, command: []}}\n",
+        said: &[
+            "3:50 wrong-length: `command` must not be empty",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: command, command: [./nope.sh]}}\n",
+        said: &[
+            "3:59 warning bad-command: the program `./nope.sh` cannot be found | a path with a slash is relative to the suite's folder",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: strict\n",
+        said: &[
+            "3:11 warning unknown-grader: no grader is named `strict` | define it under `graders:` in the suite",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: modl, config: {}}\n",
+        said: &[
+            "3:18 unknown-value: `modl` is not a value of `type`: it takes `code`, `model`, `human` | did you mean `model`?",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: m, rubric: nope}}\n",
+        said: &[
+            "3:52 warning unknown-rubric: no rubric is named `nope` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {type: semantic, value: y}\n",
+        said: &[
+            "3:13 cannot-infer-grader: no grader is given, and code cannot judge an expectation of type `semantic` | add `grader: {type: model, config: {model: ..., rubric: ...}}`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: human, config: {evaluators: {min_required: 3, max_allowed: 2}}}\n",
+        said: &[
+            "3:46 grader-conflict: `min_required: 3` is more than `max_allowed: 2`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: m, rubric: be good, pass_threshold: 0}}\n",
+        said: &[
+            "3:77 suspicious-value: `pass_threshold: 0` passes whatever the judge says | a threshold above 0",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  grader: {type: code, config: {method: exact_match}}\n  graders: [{type: code, config: {method: exact_match}}]\n",
+        said: &[
+            "5:3 grader-conflict: `grader` and `graders` stand side by side | put all of them under `graders:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  graders: [{type: code, config: {method: exact_match}}]\n  combine: {at_least: 2}\n",
+        said: &[
+            "5:3 bad-combine: `at_least: 2` does not fit 1 grader(s)",
+            "5:3 warning bad-combine: `combine` has nothing to combine: there is only one grader",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  graders: [{type: code, config: {}}, {type: code, config: {}}]\n  combine: weighted\n",
+        said: &[
+            "5:3 bad-combine: `combine: weighted` needs the score at which it passes | write `combine: {weighted: {pass_threshold: 0.7}}`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  extract: [{json_path: 'a..['}]\n",
+        said: &[
+            "4:13 bad-json-path: `a..[` is not a JSON path (RFC 9535): at position 0, parser error",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  extract: {regex: {pattern: '(', group: x}}\n",
+        said: &[
+            "4:12 bad-regex: not a regular expression: unclosed group",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: y\n  extract: [{regex: {pattern: 'a', group: x}}]\n",
+        said: &[
+            "4:13 bad-capture-group: the pattern has no group `x`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: '{{ x'\n",
+        said: &[
+            "3:17 bad-template: the template cannot be rendered: syntax error: unexpected end of input, expected end of variable block | write `{% raw %}...{% endraw %}` around braces that are no template",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: '{{ x | nofilter }}'\n",
+        said: &[
+            "3:21 bad-template: the template cannot be rendered: unknown filter: filter nofilter is unknown",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: 'say {{ model }}'\n",
+        said: &[
+            "3:21 warning undefined-variable: nothing defines `model` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\n",
+        said: &[
+            "1:16 empty-cases: the eval has no cases, so it would pass without a test | add `test_cases:` or a `dataset:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ntest_cases: []\n",
+        said: &[
+            "2:13 empty-cases: the eval has no cases, so it would pass without a test | add `test_cases:` or a `dataset:`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ntest_cases:\n  - {id: t, input: x, expected: y}\n  - {id: t, input: x, expected: y}\n",
+        said: &[
+            "4:10 duplicate-id: two cases have the id `t` | the first one is on line 3",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ntest_cases:\n  - {id: t, input: x, expected: y, weight: 1}\n  - {id: u, input: x, grader: {type: code, config: {method: regex, pattern: '['}}}\n",
+        said: &[
+            "3:36 unknown-key: the key `weight` is not known here | known here: `combine`, `description`, `difficulty`, `expected`, `extract`, `grader`, `graders`, `id`, `input`, `max_latency_ms`, `name`, `retries`, and 3 more",
+            "4:77 bad-regex: not a regular expression: unclosed character class",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ndataset: {path: nope.jsonl, format: jsonl, case: {id: x, input: y, expected: z}}\n",
+        said: &[
+            "2:17 missing-ref: there is no file `nope.jsonl` | did you mean `rows.jsonl`?",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ndataset: {path: rows.jsonl, format: xml, case: {}}\n",
+        said: &[
+            "2:37 unknown-value: `xml` is not a value of `format`: it takes `jsonl`, `json`, `csv`, `humaneval`, `mbpp`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ndataset:\n  path: rows.jsonl\n  format: jsonl\n  case:\n    id: \"{{ row.id }}\"\n    input: \"{{ row.q }}\"\n    expected: z\n",
+        said: &[
+            "3:9 dataset-row: rows.jsonl:2: the id `1` is taken by line 1 | ids are unique in an eval",
+            "3:9 dataset-row: rows.jsonl:3: not JSON: expected ident (column 2)",
+            "7:12 dataset-row: rows.jsonl:4: the row has no `row.q`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ndataset:\n  path: rows.csv\n  format: csv\n  case:\n    id: \"{{ row.id }}\"\n    inptu: \"{{ row.q }}\"\n    expected: z\n",
+        said: &[
+            "7:5 unknown-key: the key `inptu` is not known here | did you mean `input`?",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ndataset:\n  path: rows.csv\n  format: csv\n  case:\n    id: \"{{ row.id }}\"\n    input: \"{{ row.q }}\"\n    expected: z\n",
+        said: &[
+            "3:9 dataset-row: rows.csv:3: 1 fields, but the header names 2",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ndataset: {path: rows.jsonl, format: json, case: {id: x, input: y, expected: z}}\n",
+        said: &[
+            "2:17 dataset-unreadable: `rows.jsonl` line 1: a JSON array was expected",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "metadata: {id: f}\ndataset: {path: rows.jsonl, format: humaneval}\n",
+        said: &[
+            "2:17 dataset-row: rows.jsonl:1: the record has no `task_id`",
+            "2:17 dataset-row: rows.jsonl:2: the record has no `task_id`",
+            "2:17 dataset-row: rows.jsonl:3: not JSON: expected ident (column 2)",
+            "2:17 dataset-row: rows.jsonl:4: the record has no `task_id`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: r\n  current: {input: {a: 1}}\n  comparison: {type: structural}\n",
+        said: &[
+            "1:7 warning grader-incomplete: there is no baseline to compare with | write `baseline: {output: ...}`, or capture one",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: r\n  baseline: {output: {id: '{{any_uuidd}}'}}\n  current: {input: x}\n",
+        said: &[
+            "2:27 bad-matcher: unknown matcher any_uuidd; did you mean any_uuid?",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: r\n  baseline: {output: {a: b}}\n  current: {input: x}\n  comparison: {type: numeric}\n",
+        said: &[
+            "4:15 grader-incomplete: `comparison: numeric` finds no number in the baseline where it looks",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: r\n  baseline: {output: {a: b}}\n  current: {input: x, execution: {type: http, base_url: ftp://x}}\n  comparison: {type: exact}\n  grader: {type: code, config: {method: contains, must_include: x}}\n",
+        said: &[
+            "3:57 bad-format: `ftp://x` is not an HTTP address | it begins with `http://` or `https://`",
+            "4:15 grader-conflict: `comparison` and `grader` say two different ways to compare | keep one of them",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "graders:\n  g: {type: code, config: {case_sensitive: false}}\ndefaults: {code: h}\n",
+        said: &[
+            "2:6 cannot-infer-grader: the grader names no `method`, and neither its settings nor `expected.type` tell which is meant | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, command",
+            "3:18 unknown-grader: no grader is named `h`",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "thresholds: {pass_at_1: 2, pass@1: 0.5, nope: 1, latency_p95_ms: {on: ci_lower, max: 3}}\n",
+        said: &[
+            "1:14 both-spellings: `pass@1` and `pass_at_1` are two names of one metric",
+            "1:41 unknown-metric: `nope` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples",
+            "1:66 unknown-metric: `latency_p95_ms` has no interval for `on` to look at",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "phase: {name: x, steps: []}\n",
+        said: &[
+            "1:18 wrong-length: `steps` must not be empty",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "eval_trigger: {when: now, suite: s.yaml, thresholds: {pas_rate: 1}}\n",
+        said: &[
+            "1:55 unknown-metric: `pas_rate` is not a metric | did you mean `pass_rate`?",
+        ],
+    },
+]
