@@ -205,6 +205,28 @@ fn links_lead_somewhere() {
     assert!(links > 50, "{links}");
 }
 
+/// Editors check a file against the schema that its first line names.
+#[test]
+fn every_yaml_file_of_the_example_names_its_schema() {
+    let evals = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals");
+    let mut folders = vec![evals];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "yaml") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let first = text.lines().next().unwrap();
+                let schema = first.strip_prefix("# yaml-language-server: $schema=").expect(first);
+                assert!(folder.join(schema).is_file(), "{}: {schema}", path.display());
+                files += 1;
+            }
+        }
+    }
+    assert!(files >= 10, "{files}");
+}
+
 fn headings(page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(page).unwrap();
     let titles = text
