@@ -1,32 +1,36 @@
 //! A suite to a plan: its files are read, each once, its evals gathered, its settings resolved against the command line.
 
+mod documents;
+mod gather;
+mod plan;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 
-use super::evals::{Built, build};
+use super::evals::Built;
 use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
-use super::problem::{Code, Problem, Problems, Severity};
+use super::problem::{Code, Problem};
 use super::refs::{self, Fence, lexical, project_root};
 use super::render_pass::RenderPass;
 use super::request::{Counts, LoadRequest, Loaded};
-use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope, seconds};
-use super::select::select;
+use super::scope::{Desk, GraderShelf, SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
 use super::source::Span;
 use super::targets::{self, Targets};
 use super::template::{Engine, Scope};
 use super::thresholds::{self, Demand, WrittenSet};
 use super::tree::{Node, NodeValue};
-use crate::model::{Eval, GateSpec, GraderType, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target};
-use crate::spec::{GradersFile, RefOr, SchemaKind, SuiteSpec, TargetSpec, ThresholdsFile};
+pub(super) use documents::{eval_document, graders_file, shelf};
+use documents::{render_named, sets};
+use gather::Gathered;
+use plan::Parts;
 
-/// Values of environment variables shorter than this would redact ordinary words.
-const SHORTEST_SECRET: usize = 6;
+use crate::model::{Eval, Plan, Target};
+use crate::spec::{RefOr, SchemaKind, SuiteSpec, TargetSpec, ThresholdsFile};
 
 /// See [`super::load`].
 pub(super) fn load(request: &LoadRequest) -> Loaded {
@@ -61,12 +65,6 @@ struct Head {
     spec: Option<SuiteSpec>,
     node: Node,
     evals: Vec<Node>,
-}
-
-/// An eval and the `$ref` that brought it in.
-struct Gathered {
-    built: Built,
-    by: Span,
 }
 
 impl Loader<'_> {
@@ -388,334 +386,6 @@ impl Loader<'_> {
         let json = validator(SchemaKind::Thresholds)?.check(sources, document, problems)?;
         serde_json::from_value(json).ok()
     }
-
-    fn gather(&mut self, evals: Vec<Node>, scope: &SuiteScope) -> Vec<Gathered> {
-        let mut gathered = Vec::new();
-        let broken = Broken::of(&self.session.problems);
-        for mut node in evals {
-            let by = node.span;
-            let reference = node.get("$ref").and_then(Node::as_text).map(str::to_owned);
-            match reference {
-                Some(reference) => {
-                    let at = node.locate("/$ref");
-                    let built = self.referenced(&reference, at, scope);
-                    gathered.extend(built.into_iter().map(|built| Gathered { built, by: at }));
-                }
-                None if node.get("$ref").is_some() => {}
-                None => {
-                    let Session { sources, problems, .. } = &mut *self.session;
-                    let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
-                    let built = build(&mut desk, &mut node, &broken, None);
-                    gathered.extend(built.into_iter().map(|built| Gathered { built, by }));
-                }
-            }
-        }
-        gathered
-    }
-
-    fn referenced(&mut self, text: &str, at: Span, scope: &SuiteScope) -> Vec<Built> {
-        let reference = match refs::resolve(&self.dir, text, &self.session.fence, at) {
-            Ok(reference) => reference,
-            Err(problem) => {
-                self.session.problems.push(problem);
-                return Vec::new();
-            }
-        };
-        let mut found = Vec::new();
-        let mut evals_seen = false;
-        for file in &reference.files {
-            if *file == self.path {
-                if !reference.is_glob {
-                    self.session.problems.push(circular(text, at));
-                }
-                continue;
-            }
-            if let Some(built) = self.eval_file(file, at, reference.is_glob, scope) {
-                evals_seen = true;
-                found.extend(built);
-            }
-        }
-        if reference.is_glob && !evals_seen {
-            let message = format!("`{text}` matches no file with evals");
-            self.session.problems.push(Problem::error(Code::EmptyGlob, at, message));
-        }
-        let Some(id) = &reference.fragment else { return found };
-        let picked: Vec<Built> = found.iter().filter(|b| b.eval.info.id == *id).cloned().collect();
-        // A file with faults may have lost the eval on the way.
-        let faulty = self.session.problems.iter().any(|p| {
-            p.severity == Severity::Error
-                && p.span.is_some_and(|s| found.is_empty() || found.iter().any(|b| b.at.file == s.file))
-        });
-        if picked.is_empty() && !faulty {
-            let ids: Vec<&str> = found.iter().map(|b| b.eval.info.id.as_str()).collect();
-            let hint = match super::problem::did_you_mean(id, ids.iter().copied()) {
-                Some(near) => format!("did you mean `#{near}`?"),
-                None => format!("the file's evals are {}", ids.join(", ")),
-            };
-            let message = format!("the file has no eval `{id}`");
-            self.session.problems.push(Problem::error(Code::BadFragment, at, message).hint(hint));
-        }
-        picked
-    }
-
-    /// The evals of a file, which is read once. `None` for a file of another kind that a glob matched.
-    fn eval_file(&mut self, file: &Path, at: Span, by_glob: bool, scope: &SuiteScope) -> Option<Vec<Built>> {
-        if let Some(known) = self.files.get(file) {
-            return Some(known.clone());
-        }
-        let Some(node) = self.session.parse(file, Some(at)) else {
-            self.files.insert(file.to_owned(), Vec::new());
-            return Some(Vec::new());
-        };
-        match detect(&node) {
-            Some(SchemaKind::Eval) | None => {}
-            Some(_) if by_glob => return None,
-            Some(other) => {
-                let message = format!(
-                    "`{}` is a file of kind `{}`, not of evals",
-                    self.session.display(file),
-                    other.name()
-                );
-                self.session.problems.push(Problem::error(Code::UnknownShape, at, message));
-                return Some(Vec::new());
-            }
-        }
-        let dir = file.parent().map_or_else(|| self.dir.clone(), Path::to_path_buf);
-        let built = self.eval_document(node, scope, &dir);
-        self.files.insert(file.to_owned(), built.clone());
-        Some(built)
-    }
-
-    fn eval_document(&mut self, node: Node, scope: &SuiteScope, dir: &Path) -> Vec<Built> {
-        eval_document(self.session, node, scope, dir)
-    }
-
-    /// Refuses ids that are taken, and evals that two references bring in.
-    fn unique(&mut self, gathered: Vec<Gathered>) -> Vec<Arc<Eval>> {
-        let mut taken: HashMap<String, (Span, Span)> = HashMap::new();
-        let mut evals = Vec::new();
-        for Gathered { built: Built { eval, at }, by } in gathered {
-            let id = &eval.info.id;
-            match taken.get(id) {
-                Some((first, first_by)) if *first == at => {
-                    let message = format!("the eval `{id}` is brought in twice");
-                    self.session.problems.push(
-                        Problem::error(Code::DuplicateId, by, message)
-                            .hint("take it out of one of the references")
-                            .related(*first_by, "the first reference"),
-                    );
-                }
-                Some((first, _)) => {
-                    let message = format!("two evals have the id `{id}`");
-                    let hint = format!("the first one is at {}", self.session.sources.place(*first));
-                    self.session.problems.push(
-                        Problem::error(Code::DuplicateId, at, message)
-                            .hint(hint)
-                            .related(*first, "the first one"),
-                    );
-                }
-                None => {
-                    taken.insert(id.clone(), (at, by));
-                    evals.push(eval);
-                }
-            }
-        }
-        evals
-    }
-
-    /// `config.k` above the suite's own `config.samples` is an error, above those of some eval a warning.
-    fn check_ks(&mut self, parts: &Parts, node: &Node) {
-        let Some(k) = parts.config.k.0.iter().copied().max() else { return };
-        let at = node.locate("/config/k");
-        if let Some(n) = parts.scope.samples.or(parts.config.samples).filter(|n| *n < k) {
-            let message = format!("pass@{k} needs {k} samples, but `samples` is {n}");
-            self.session.problems.push(
-                Problem::error(Code::KAboveSamples, at, message)
-                    .hint(format!("raise `samples` to {k}, or lower `k`")),
-            );
-        } else if let Some(eval) =
-            parts.evals.iter().find(|e| e.cases.iter().any(|c| c.samples.is_some_and(|n| n < k)))
-        {
-            let message = format!("pass@{k} has no value: `{}` has fewer than {k} samples", eval.info.id);
-            self.session.problems.push(Problem::warning(Code::KAboveSamples, at, message));
-        }
-    }
-
-    fn plan(&mut self, parts: Parts) -> (Option<Plan>, Counts, Counts) {
-        let overrides = &self.request.overrides;
-        let problems = &mut self.session.problems;
-        if parts.evals.is_empty() && !problems.has_errors() {
-            let message = "the suite has no evals, so it would pass without a test";
-            problems.push(Problem::general(Code::EmptyCases, message));
-        }
-        let weightless = !parts.evals.is_empty() && parts.evals.iter().all(|e| e.info.weight == 0.0);
-        if weightless {
-            let message = "the weights of all evals are 0, so `weighted_score` has no value";
-            problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
-        }
-        thresholds::check_producible(&parts.demands, &parts.evals, parts.target.as_ref(), problems);
-        let total = count(&parts.evals);
-        let errors_before_filters = problems.has_errors();
-        let evals = if errors_before_filters {
-            parts.evals
-        } else {
-            select(parts.evals, &overrides.filters, problems)
-        };
-        let selected = count(&evals);
-        let config = &parts.config;
-        let parallel = config.parallel_execution.unwrap_or(true);
-        let max_workers = overrides.jobs.unwrap_or(if parallel {
-            config.max_workers.unwrap_or(self.request.cpus)
-        } else {
-            1
-        });
-        let retries = match config.retry_failed {
-            Some(true) => config.retry_count.unwrap_or(1),
-            _ => 0,
-        };
-        if config.retry_count.is_some() && config.retry_failed != Some(true) {
-            let message = "`retry_count` counts only with `retry_failed: true`";
-            problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
-        }
-        let (name, version, description) = parts.info;
-        let secrets =
-            parts.scope.templates.env.values().filter(|v| v.chars().count() >= SHORTEST_SECRET).cloned();
-        let plan = Plan {
-            suite: SuiteInfo {
-                name,
-                version,
-                description,
-                path: self.request.suite.clone(),
-                dir: self.dir.clone(),
-                root: self.root.clone(),
-            },
-            target_name: parts.target_name,
-            target: parts.target,
-            evals,
-            settings: Settings {
-                max_workers: max_workers.max(1),
-                ks: thresholds::ks(&config.k.0, &parts.demands),
-                seed: config.seed.unwrap_or(0),
-                timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
-                retry_failed: retries,
-                max_fail: overrides.max_fail,
-                allow_unsandboxed: overrides.allow_unsandboxed,
-            },
-            gate: GateSpec {
-                thresholds: parts.demands.into_iter().map(|d| d.threshold).collect(),
-                max_regressions: parts.max_regressions,
-            },
-            reporting: Reporting {
-                formats: formats(overrides.formats.as_ref(), &parts.reporting),
-                output_dir: match (&overrides.output_dir, &parts.reporting.output_dir) {
-                    (Some(dir), _) => lexical(&self.request.cwd.join(dir)),
-                    (None, Some(dir)) => lexical(&self.dir.join(dir)),
-                    (None, None) => self.root.join("results"),
-                },
-                include_details: parts.reporting.include_details.unwrap_or(true),
-                notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
-            },
-            secrets: secrets.collect(),
-        };
-        (Some(plan), total, selected)
-    }
-}
-
-/// Everything of a plan but what the command line still changes.
-struct Parts {
-    info: (String, Option<String>, Option<String>),
-    config: crate::spec::SuiteConfig,
-    reporting: crate::spec::ReportingSpec,
-    max_regressions: Option<u32>,
-    demands: Vec<Demand>,
-    evals: Vec<Arc<Eval>>,
-    target_name: String,
-    target: Option<Target>,
-    scope: SuiteScope,
-}
-
-/// An eval document from its tree to its evals; also for files that are checked alone.
-pub(super) fn eval_document(
-    session: &mut Session,
-    mut node: Node,
-    scope: &SuiteScope,
-    dir: &Path,
-) -> Vec<Built> {
-    let Session { sources, problems, .. } = session;
-    infer_evals(&mut node, problems);
-    let Some(validator) = validator(SchemaKind::Eval) else { return Vec::new() };
-    validator.normalise(sources, &mut node, problems);
-    let engine = Engine::new(&scope.templates);
-    RenderPass { engine: &engine, sources, problems }.evals(&mut node);
-    let json = validator.validate(&node, problems);
-    let broken = Broken::of(problems);
-    // A template that failed is an error of a part whose shape is fine.
-    let json = json.filter(|_| !broken.any());
-    build(&mut Desk { sources, problems, suite: scope, dir }, &mut node, &broken, json)
-}
-
-/// A graders document: completed, checked, read.
-pub(super) fn graders_file(
-    document: &mut Node,
-    sources: &super::source::Sources,
-    problems: &mut Problems,
-    scope: &Scope,
-) -> Option<GradersFile> {
-    infer_named(document, problems);
-    let validator = validator(SchemaKind::Graders)?;
-    validator.normalise(sources, document, problems);
-    let engine = Engine::new(scope);
-    render_named(&mut RenderPass { engine: &engine, sources, problems }, Some(document));
-    let json = validator.validate(document, problems)?;
-    serde_json::from_value(json).ok()
-}
-
-fn render_named(pass: &mut RenderPass, graders: Option<&mut Node>) {
-    if let Some(Node { value: NodeValue::Map(entries), .. }) = graders.and_then(|g| g.get_mut("graders")) {
-        entries.iter_mut().for_each(|(_, grader)| pass.grader(grader));
-    }
-}
-
-/// Named graders and their defaults; a default must name a grader of its type.
-pub(super) fn shelf(file: GradersFile, node: &Node, problems: &mut Problems) -> GraderShelf {
-    let mut shelf = GraderShelf { rubrics: file.rubrics, ..GraderShelf::default() };
-    for (name, spec) in file.graders {
-        let at = node.get("graders").and_then(|g| g.get(&name)).unwrap_or(node).clone();
-        shelf.graders.insert(name, NamedGrader { spec, node: at });
-    }
-    let defaults = [
-        (GraderType::Code, "code", file.defaults.code),
-        (GraderType::Model, "model", file.defaults.model),
-        (GraderType::Human, "human", file.defaults.human),
-    ];
-    for (kind, word, name) in defaults {
-        let Some(name) = name else { continue };
-        let at = node.locate(&format!("/defaults/{word}"));
-        match shelf.graders.get(&name) {
-            None => {
-                let near = super::problem::did_you_mean(&name, shelf.graders.keys().map(String::as_str));
-                let hint = near.map(|near| format!("did you mean `{near}`?"));
-                let message = format!("no grader is named `{name}`");
-                problems.push(Problem::error(Code::UnknownGrader, at, message).maybe_hint(hint));
-            }
-            Some(named) if named.spec.grader_type() != kind => {
-                let message = format!("`{name}` is no grader of type `{word}`");
-                problems.push(Problem::error(Code::GraderConflict, at, message));
-            }
-            Some(_) => drop(shelf.defaults.insert(kind, name)),
-        }
-    }
-    shelf
-}
-
-fn sets(
-    presets: BTreeMap<String, crate::spec::Thresholds>,
-    node: Option<&Node>,
-) -> impl Iterator<Item = (String, WrittenSet)> {
-    presets.into_iter().map(move |(name, set)| {
-        let at = node.and_then(|n| n.get(&name)).cloned();
-        (name, (set, at))
-    })
 }
 
 fn choice(request: &LoadRequest) -> targets::Choice<'_> {
@@ -756,17 +426,6 @@ fn like(present: Option<&Value>, text: &str) -> Value {
         (Some(Value::Object(_)), Some(map @ Value::Object(_))) => map,
         _ => Value::String(text.to_owned()),
     }
-}
-
-fn formats(given: Option<&Vec<ReportFormat>>, spec: &crate::spec::ReportingSpec) -> Vec<ReportFormat> {
-    let mut formats = match (given, &spec.format) {
-        (Some(given), _) => given.clone(),
-        (None, Some(written)) => written.0.clone(),
-        (None, None) => vec![ReportFormat::Json, ReportFormat::Markdown],
-    };
-    let mut seen = BTreeSet::new();
-    formats.retain(|format| seen.insert(*format));
-    formats
 }
 
 fn count(evals: &[Arc<Eval>]) -> Counts {

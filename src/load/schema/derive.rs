@@ -274,7 +274,12 @@ fn publish(root: &Value, schema: &mut Value) {
             .and_then(|p| p.get(name))
             .is_some_and(|p| null_is_absent(root, &owner, name, p))
         {
-            accept_null(property);
+            // A null that is dropped may leave too few keys.
+            if owner.contains_key("minProperties") {
+                strip_null(property);
+            } else {
+                accept_null(property);
+            }
         }
     }
     for name in aliases(&Value::Object(owner), "x-optional") {

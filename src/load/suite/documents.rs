@@ -1,0 +1,101 @@
+//! Documents that stand by themselves: eval files and graders files, from their tree to what they mean.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::load::evals::{Built, build};
+use crate::load::infer::{infer_evals, infer_named};
+use crate::load::problem::{Code, Problem, Problems, did_you_mean};
+use crate::load::render_pass::RenderPass;
+use crate::load::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
+use crate::load::session::{Broken, Session, validator};
+use crate::load::source::Sources;
+use crate::load::template::{Engine, Scope};
+use crate::load::thresholds::WrittenSet;
+use crate::load::tree::{Node, NodeValue};
+use crate::model::GraderType;
+use crate::spec::{GradersFile, SchemaKind};
+
+/// An eval document from its tree to its evals; also for files that are checked alone.
+pub(in crate::load) fn eval_document(
+    session: &mut Session,
+    mut node: Node,
+    scope: &SuiteScope,
+    dir: &Path,
+) -> Vec<Built> {
+    let Session { sources, problems, .. } = session;
+    infer_evals(&mut node, problems);
+    let Some(validator) = validator(SchemaKind::Eval) else { return Vec::new() };
+    validator.normalise(sources, &mut node, problems);
+    let engine = Engine::new(&scope.templates);
+    RenderPass { engine: &engine, sources, problems }.evals(&mut node);
+    let json = validator.validate(&node, problems);
+    let broken = Broken::of(problems);
+    // A template that failed is an error of a part whose shape is fine.
+    let json = json.filter(|_| !broken.any());
+    build(&mut Desk { sources, problems, suite: scope, dir }, &mut node, &broken, json)
+}
+
+/// A graders document: completed, checked, read.
+pub(in crate::load) fn graders_file(
+    document: &mut Node,
+    sources: &Sources,
+    problems: &mut Problems,
+    scope: &Scope,
+) -> Option<GradersFile> {
+    infer_named(document, problems);
+    let validator = validator(SchemaKind::Graders)?;
+    validator.normalise(sources, document, problems);
+    let engine = Engine::new(scope);
+    render_named(&mut RenderPass { engine: &engine, sources, problems }, Some(document));
+    let json = validator.validate(document, problems)?;
+    serde_json::from_value(json).ok()
+}
+
+pub(super) fn render_named(pass: &mut RenderPass, graders: Option<&mut Node>) {
+    if let Some(Node { value: NodeValue::Map(entries), .. }) = graders.and_then(|g| g.get_mut("graders")) {
+        entries.iter_mut().for_each(|(_, grader)| pass.grader(grader));
+    }
+}
+
+/// Named graders and their defaults; a default must name a grader of its type.
+pub(in crate::load) fn shelf(file: GradersFile, node: &Node, problems: &mut Problems) -> GraderShelf {
+    let mut shelf = GraderShelf { rubrics: file.rubrics, ..GraderShelf::default() };
+    for (name, spec) in file.graders {
+        let at = node.get("graders").and_then(|g| g.get(&name)).unwrap_or(node).clone();
+        shelf.graders.insert(name, NamedGrader { spec, node: at });
+    }
+    let defaults = [
+        (GraderType::Code, "code", file.defaults.code),
+        (GraderType::Model, "model", file.defaults.model),
+        (GraderType::Human, "human", file.defaults.human),
+    ];
+    for (kind, word, name) in defaults {
+        let Some(name) = name else { continue };
+        let at = node.locate(&format!("/defaults/{word}"));
+        match shelf.graders.get(&name) {
+            None => {
+                let near = did_you_mean(&name, shelf.graders.keys().map(String::as_str));
+                let hint = near.map(|near| format!("did you mean `{near}`?"));
+                let message = format!("no grader is named `{name}`");
+                problems.push(Problem::error(Code::UnknownGrader, at, message).maybe_hint(hint));
+            }
+            Some(named) if named.spec.grader_type() != kind => {
+                let message = format!("`{name}` is no grader of type `{word}`");
+                problems.push(Problem::error(Code::GraderConflict, at, message));
+            }
+            Some(_) => drop(shelf.defaults.insert(kind, name)),
+        }
+    }
+    shelf
+}
+
+pub(super) fn sets(
+    presets: BTreeMap<String, crate::spec::Thresholds>,
+    node: Option<&Node>,
+) -> impl Iterator<Item = (String, WrittenSet)> {
+    presets.into_iter().map(move |(name, set)| {
+        let at = node.and_then(|n| n.get(&name)).cloned();
+        (name, (set, at))
+    })
+}

@@ -1,0 +1,141 @@
+//! The last step: settings of the files and of the command line become a plan.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Loader, count};
+use crate::load::problem::{Code, Problem};
+use crate::load::refs::lexical;
+use crate::load::request::Counts;
+use crate::load::scope::{SuiteScope, seconds};
+use crate::load::select::select;
+use crate::load::thresholds::{self, Demand};
+use crate::load::tree::Node;
+use crate::model::{Eval, GateSpec, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target};
+
+/// Values of environment variables shorter than this would redact ordinary words.
+const SHORTEST_SECRET: usize = 6;
+
+/// Everything of a plan but what the command line still changes.
+pub(super) struct Parts {
+    pub info: (String, Option<String>, Option<String>),
+    pub config: crate::spec::SuiteConfig,
+    pub reporting: crate::spec::ReportingSpec,
+    pub max_regressions: Option<u32>,
+    pub demands: Vec<Demand>,
+    pub evals: Vec<Arc<Eval>>,
+    pub target_name: String,
+    pub target: Option<Target>,
+    pub scope: SuiteScope,
+}
+
+impl Loader<'_> {
+    /// `config.k` above the suite's own `config.samples` is an error, above those of some eval a warning.
+    pub(super) fn check_ks(&mut self, parts: &Parts, node: &Node) {
+        let Some(k) = parts.config.k.0.iter().copied().max() else { return };
+        let at = node.locate("/config/k");
+        if let Some(n) = parts.scope.samples.or(parts.config.samples).filter(|n| *n < k) {
+            let message = format!("pass@{k} needs {k} samples, but `samples` is {n}");
+            self.session.problems.push(
+                Problem::error(Code::KAboveSamples, at, message)
+                    .hint(format!("raise `samples` to {k}, or lower `k`")),
+            );
+        } else if let Some(eval) =
+            parts.evals.iter().find(|e| e.cases.iter().any(|c| c.samples.is_some_and(|n| n < k)))
+        {
+            let message = format!("pass@{k} has no value: `{}` has fewer than {k} samples", eval.info.id);
+            self.session.problems.push(Problem::warning(Code::KAboveSamples, at, message));
+        }
+    }
+
+    pub(super) fn plan(&mut self, parts: Parts) -> (Option<Plan>, Counts, Counts) {
+        let overrides = &self.request.overrides;
+        let problems = &mut self.session.problems;
+        if parts.evals.is_empty() && !problems.has_errors() {
+            let message = "the suite has no evals, so it would pass without a test";
+            problems.push(Problem::general(Code::EmptyCases, message));
+        }
+        let weightless = !parts.evals.is_empty() && parts.evals.iter().all(|e| e.info.weight == 0.0);
+        if weightless {
+            let message = "the weights of all evals are 0, so `weighted_score` has no value";
+            problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
+        }
+        thresholds::check_producible(&parts.demands, &parts.evals, parts.target.as_ref(), problems);
+        let total = count(&parts.evals);
+        let errors_before_filters = problems.has_errors();
+        let evals = if errors_before_filters {
+            parts.evals
+        } else {
+            select(parts.evals, &overrides.filters, problems)
+        };
+        let selected = count(&evals);
+        let config = &parts.config;
+        let parallel = config.parallel_execution.unwrap_or(true);
+        let max_workers = overrides.jobs.unwrap_or(if parallel {
+            config.max_workers.unwrap_or(self.request.cpus)
+        } else {
+            1
+        });
+        let retries = match config.retry_failed {
+            Some(true) => config.retry_count.unwrap_or(1),
+            _ => 0,
+        };
+        if config.retry_count.is_some() && config.retry_failed != Some(true) {
+            let message = "`retry_count` counts only with `retry_failed: true`";
+            problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
+        }
+        let (name, version, description) = parts.info;
+        let secrets =
+            parts.scope.templates.env.values().filter(|v| v.chars().count() >= SHORTEST_SECRET).cloned();
+        let plan = Plan {
+            suite: SuiteInfo {
+                name,
+                version,
+                description,
+                path: self.request.suite.clone(),
+                dir: self.dir.clone(),
+                root: self.root.clone(),
+            },
+            target_name: parts.target_name,
+            target: parts.target,
+            evals,
+            settings: Settings {
+                max_workers: max_workers.max(1),
+                ks: thresholds::ks(&config.k.0, &parts.demands),
+                seed: config.seed.unwrap_or(0),
+                timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
+                retry_failed: retries,
+                max_fail: overrides.max_fail,
+                allow_unsandboxed: overrides.allow_unsandboxed,
+            },
+            gate: GateSpec {
+                thresholds: parts.demands.into_iter().map(|d| d.threshold).collect(),
+                max_regressions: parts.max_regressions,
+            },
+            reporting: Reporting {
+                formats: formats(overrides.formats.as_ref(), &parts.reporting),
+                output_dir: match (&overrides.output_dir, &parts.reporting.output_dir) {
+                    (Some(dir), _) => lexical(&self.request.cwd.join(dir)),
+                    (None, Some(dir)) => lexical(&self.dir.join(dir)),
+                    (None, None) => self.root.join("results"),
+                },
+                include_details: parts.reporting.include_details.unwrap_or(true),
+                notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
+            },
+            secrets: secrets.collect(),
+        };
+        (Some(plan), total, selected)
+    }
+}
+
+fn formats(given: Option<&Vec<ReportFormat>>, spec: &crate::spec::ReportingSpec) -> Vec<ReportFormat> {
+    let mut formats = match (given, &spec.format) {
+        (Some(given), _) => given.clone(),
+        (None, Some(written)) => written.0.clone(),
+        (None, None) => vec![ReportFormat::Json, ReportFormat::Markdown],
+    };
+    let mut seen = BTreeSet::new();
+    formats.retain(|format| seen.insert(*format));
+    formats
+}
