@@ -73,7 +73,7 @@ fn alternatives_of_contains_are_graders_of_which_any_will_do() {
 
 #[test]
 fn the_wall_time_of_function_calls_follows_from_their_number() {
-    let calls = vec!["{args: [1], expected: 1}"; 4].join(", ");
+    let calls = ["{args: [1], expected: 1}"; 4].join(", ");
     let GraderKind::Code(CodeGrader::FunctionOutput(f)) =
         grading(&format!("grader: {{type: code, config: {{function_name: f, test_cases: [{calls}]}}}}"))
             .graders[0]
