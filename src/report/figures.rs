@@ -3,7 +3,9 @@
 //! A figure never rounds into a better one: a rate below 1 is not written `1.000`, and one above 0 not `0.000`.
 
 use crate::base::text;
-use crate::model::{Bound, Counts, Decision, Estimate, Figure, Outcome, Summary, ThresholdResult, Totals};
+use crate::model::{
+    Bound, Counts, Decision, Estimate, Figure, Metric, Outcome, Summary, ThresholdResult, Totals,
+};
 
 /// What is written where there is no number.
 pub const NO_VALUE: &str = "n/a";
@@ -227,7 +229,7 @@ pub struct MetricRow {
     pub undefined: String,
 }
 
-/// Every metric of a summary, in reading order.
+/// The metrics of a summary that tell something, in reading order.
 pub fn metric_rows(summary: &Summary) -> Vec<MetricRow> {
     let samples = &summary.summary.samples;
     let ungraded = samples.errored + samples.skipped + samples.pending > 0;
@@ -251,7 +253,20 @@ pub fn metric_rows(summary: &Summary) -> Vec<MetricRow> {
             },
         }
     };
-    metrics_in_order(summary).iter().map(row).collect()
+    metrics_in_order(summary).iter().filter(|metric| is_telling(summary, metric)).map(row).collect()
+}
+
+/// False for what would only fill the page: pass^1, which is pass@1; counts of nothing; latencies, tokens and costs that
+/// nobody measured. A metric with a threshold always tells.
+fn is_telling(summary: &Summary, metric: &str) -> bool {
+    let value = summary.metrics.get(metric).copied().flatten();
+    let dull = match metric.parse::<Metric>() {
+        Ok(Metric::PassHat(1) | Metric::PassHatUnbiased(1)) => true,
+        Ok(Metric::FailedSamples | Metric::ErroredSamples | Metric::FlakySamples) => value == Some(0.0),
+        Ok(metric) => metric.bound() == Bound::Max && value.is_none(),
+        Err(_) => false,
+    };
+    !dull || summary.gate.thresholds.iter().any(|threshold| threshold.metric == metric)
 }
 
 fn bracket(metric: &str, [low, high]: [f64; 2]) -> String {

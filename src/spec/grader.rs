@@ -35,6 +35,7 @@ impl GraderSpec {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-optional" = ["config"]))]
 pub struct CodeGraderSpec {
     /// Method and settings; a method that is not written is inferred from `expected.type` and the settings.
     pub config: CodeConfig,

@@ -5,6 +5,8 @@
 //! - `x-tag-aliases: [name, ..]` on a branch of a `oneOf`: other spellings of its discriminator (or of its value, where
 //!   the branches are plain values);
 //! - `x-keep-null: true` on an optional property: an explicit null means something, it is not the same as absent;
+//! - `x-optional: [name, ..]` on an object: keys that authors may leave out because the loader completes them;
+//! - `x-optional-tag: true` on a union: the same for its discriminator;
 //! - `x-expected: "a text or a list of texts"`: how messages describe what a schema takes.
 
 use serde_json::{Map, Value, json};
@@ -259,15 +261,81 @@ pub(super) fn for_editors(root: &Value) -> Value {
 
 fn publish(root: &Value, schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else { return };
+    let owner = object.clone();
     each_subschema(object, &mut |inner| publish(root, inner));
+    let properties = object.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        if owner
+            .get("properties")
+            .and_then(|p| p.get(name))
+            .is_some_and(|p| null_is_absent(root, &owner, name, p))
+        {
+            accept_null(property);
+        }
+    }
+    for name in aliases(&Value::Object(owner), "x-optional") {
+        if let Some(Value::Array(required)) = object.get_mut("required") {
+            required.retain(|r| *r != name);
+        }
+    }
     if let Some(Value::Array(tags)) = object.remove("x-tag-aliases") {
         publish_tag(root, object, &tags);
     }
-    for word in ["x-expected", "x-keep-null"] {
+    if object.remove("x-optional-tag").is_some() {
+        publish_optional_tag(root, object);
+    }
+    for word in ["x-expected", "x-keep-null", "x-optional"] {
         object.remove(word);
     }
     // `x-aliases` of a property is still there: its owner expands it.
     publish_properties(object);
+}
+
+/// Branches whose tag may be left out: any that fits will do.
+fn publish_optional_tag(root: &Value, object: &mut Map<String, Value>) {
+    let Some(Value::Array(mut list)) = object.remove("oneOf") else { return };
+    let tagged = discriminator(root, &list.iter().collect::<Vec<_>>());
+    if let Some(Tagged { key, .. }) = tagged {
+        for branch in &mut list {
+            if let Some(Value::Array(required)) = branch.get_mut("required") {
+                required.retain(|name| *name != key.as_str());
+            }
+        }
+    }
+    object.insert("anyOf".to_owned(), Value::Array(list));
+}
+
+/// The null of an optional key is the same as its absence.
+fn accept_null(property: &mut Value) {
+    let Some(object) = property.as_object_mut() else { return };
+    if let Some(Value::Array(words)) = object.get_mut("enum")
+        && !words.iter().any(Value::is_null)
+    {
+        words.push(Value::Null);
+    }
+    let has_words = object.contains_key("enum");
+    match object.get_mut("type") {
+        Some(Value::Array(types)) => {
+            if !types.iter().any(|t| t == "null") {
+                types.push(json!("null"));
+            }
+        }
+        Some(one) => *one = json!([one.clone(), "null"]),
+        None if has_words => {}
+        None => {
+            let accepts = |branch: &Value| branch.get("type").is_some_and(|t| t == "null");
+            let union = object.get("anyOf").or_else(|| object.get("oneOf")).and_then(Value::as_array);
+            if union.is_some_and(|branches| branches.iter().any(accepts)) {
+                return;
+            }
+            let other_spellings = object.remove("x-aliases");
+            let mut wrapped = json!({ "anyOf": [object.clone(), { "type": "null" }] });
+            if let (Some(names), Some(wrapper)) = (other_spellings, wrapped.as_object_mut()) {
+                wrapper.insert("x-aliases".to_owned(), names);
+            }
+            *property = wrapped;
+        }
+    }
 }
 
 fn publish_tag(root: &Value, object: &mut Map<String, Value>, aliases: &[Value]) {

@@ -148,7 +148,7 @@ fn evals(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::R
         let lead = " ".repeat(4 + id_width + 2 + name_width + 2);
         let last = if latency > 0 { pad_left("latency", latency) } else { String::new() };
         let head = format!("{lead}{}  {}  {last}", pad_left("cases", cases), pad_left("score", score));
-        page.line(&[span(Tone::Dim, head)])?;
+        page.line(&[span(Tone::Dim, head.trim_end().to_owned())])?;
     }
     for row in &rows {
         let id = text::truncate_width_with(&row.id, id_width, page.ellipsis()).into_owned();
@@ -162,7 +162,10 @@ fn evals(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::R
             plain(pad_right(&name, name_width + 2)),
             span(tone_of(row.outcome), pad_left(&row.cases, cases)),
             plain(format!("  {}", pad_left(&row.score, score))),
-            span(Tone::Dim, format!("  {}", pad_left(&row.latency, latency))),
+            span(
+                Tone::Dim,
+                if latency > 0 { format!("  {}", pad_left(&row.latency, latency)) } else { String::new() },
+            ),
         ])?;
     }
     if many {
