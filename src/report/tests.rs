@@ -339,7 +339,7 @@ fn rendered(format: ReportFormat, summary: &Summary) -> String {
 
 #[test]
 fn terminal_shows_the_whole_picture() {
-    assert_snapshot!(terminal_text(&rich(), &TerminalOptions::default()), @r#"
+    assert_snapshot!(terminal_text(&rich(), &TerminalOptions::default()), @r##"
     Parser suite 1.2.0
       target solver (command) · run eval-20260102-120000 · 12.3 s · sandbox userns
 
@@ -382,13 +382,11 @@ fn terminal_shows_the_whole_picture() {
       Cases          8     40.0 %        2        3        1        1        1
       1 sample passed only on a later attempt (flaky)
 
-      Metric              value  95 % CI         cases  [worst, best]
-      pass@1              0.400  [0.117, 0.769]      6  [0.250, 0.625]
-      pass@3                n/a  3 samples per case are needed; there is 1
-      pass@10               n/a  10 samples per case are needed; there is 1
-      pass^1              0.400  [0.117, 0.769]      6  [0.250, 0.625]
-      pass^1 (unbiased)   0.400  [0.117, 0.769]      6  [0.250, 0.625]
-      latency p95        1.23 s                      6
+      Metric        value  95 % CI         cases  [worst, best]
+      pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]
+      pass@3          n/a  3 samples per case are needed; there is 1
+      pass@10         n/a  10 samples per case are needed; there is 1
+      latency p95  1.23 s                      6
       [worst, best]: if all that errored, was skipped or is pending had failed, or
       had passed.
 
@@ -405,12 +403,12 @@ fn terminal_shows_the_whole_picture() {
       - </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
-    "#);
+    "##);
 }
 
 #[test]
 fn terminal_is_short_when_all_is_well() {
-    assert_snapshot!(terminal_text(&green(2), &TerminalOptions::default()), @r#"
+    assert_snapshot!(terminal_text(&green(2), &TerminalOptions::default()), @r##"
     Parser suite 1.2.0
       target solver (command) · run eval-20260102-120000 · 12.3 s · sandbox userns
 
@@ -422,24 +420,22 @@ fn terminal_is_short_when_all_is_well() {
       Evals          2      100 %        2
       Cases          2      100 %        2
 
-      Metric              value  95 % CI         cases
-      pass@1              0.400  [0.117, 0.769]      6
-      pass@3                n/a  3 samples per case are needed; there is 1
-      pass@10               n/a  10 samples per case are needed; there is 1
-      pass^1              0.400  [0.117, 0.769]      6
-      pass^1 (unbiased)   0.400  [0.117, 0.769]      6
-      latency p95        1.23 s                      6
+      Metric        value  95 % CI         cases
+      pass@1        0.400  [0.117, 0.769]      6
+      pass@3          n/a  3 samples per case are needed; there is 1
+      pass@10         n/a  10 samples per case are needed; there is 1
+      latency p95  1.23 s                      6
 
     GATE PASS
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
-    "#);
+    "##);
 }
 
 #[test]
 fn terminal_without_unicode_or_sandbox() {
     let options = TerminalOptions { unicode: false, width: 60, ..TerminalOptions::default() };
-    assert_snapshot!(terminal_text(&unsandboxed(), &options), @r#"
+    assert_snapshot!(terminal_text(&unsandboxed(), &options), @r##"
     Parser suite 1.2.0
       target solver (command), run eval-20260102-120000, 12.3 s
     !! SANDBOX NOT ENFORCED: code ran, or may have run, without
@@ -486,15 +482,13 @@ fn terminal_without_unicode_or_sandbox() {
       Cases          8     40.0 %        2        3        1 ...
       1 sample passed only on a later attempt (flaky)
 
-      Metric              value  95 % CI         cases  [wors...
-      pass@1              0.400  [0.117, 0.769]      6  [0.25...
-      pass@3                n/a  3 samples per case are needed;
-                                 there is 1
-      pass@10               n/a  10 samples per case are needed;
-                                 there is 1
-      pass^1              0.400  [0.117, 0.769]      6  [0.25...
-      pass^1 (unbiased)   0.400  [0.117, 0.769]      6  [0.25...
-      latency p95        1.23 s                      6
+      Metric        value  95 % CI         cases  [worst, bes...
+      pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.6...
+      pass@3          n/a  3 samples per case are needed; there
+                           is 1
+      pass@10         n/a  10 samples per case are needed; there
+                           is 1
+      latency p95  1.23 s                      6
       [worst, best]: if all that errored, was skipped or is
       pending had failed, or had passed.
 
@@ -513,12 +507,12 @@ fn terminal_without_unicode_or_sandbox() {
         @admin⟨U+202E⟩ # GATE PASS
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
-    "#);
+    "##);
 }
 
 #[test]
 fn markdown_shows_the_whole_picture() {
-    assert_snapshot!(rendered(ReportFormat::Markdown, &unsandboxed()), @r#"
+    assert_snapshot!(rendered(ReportFormat::Markdown, &unsandboxed()), @r##"
     # ❌ FAIL: Parser suite 1.2.0 (SANDBOX NOT ENFORCED)
 
     > [!CAUTION]
@@ -572,8 +566,6 @@ fn markdown_shows_the_whole_picture() {
     | pass@1 | 0.400 | [0.117, 0.769] | 6 | [0.250, 0.625] |  |
     | pass@3 | n/a |  | 6 |  | undefined: 3 samples per case are needed; there is 1 |
     | pass@10 | n/a |  | 6 |  | undefined: 10 samples per case are needed; there is 1 |
-    | pass^1 | 0.400 | [0.117, 0.769] | 6 | [0.250, 0.625] |  |
-    | pass^1 (unbiased) | 0.400 | [0.117, 0.769] | 6 | [0.250, 0.625] |  |
     | latency p95 | 1.23 s |  | 6 |  |  |
 
     [worst, best]: the value if all that errored, was skipped or is pending had failed, or had passed.
@@ -652,7 +644,7 @@ fn markdown_shows_the_whole_picture() {
 
     1. Fix the parser (cap-code-002)
     2. Start the judge and run with --resume latest
-    "#);
+    "##);
 }
 
 #[test]
