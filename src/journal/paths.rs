@@ -102,10 +102,11 @@ fn sort_key(run: &RunPaths) -> (PathBuf, String, u32) {
 
 /// Finds a run by id, by `latest`, or by the path of its journal.
 pub fn find_run(output_dir: &Path, run: &str) -> Result<RunPaths, JournalError> {
-    if run.ends_with(JOURNAL) && Path::new(run).is_file() {
-        if let Some(paths) = RunPaths::of_journal(Path::new(run)) {
-            return Ok(paths);
-        }
+    if run.ends_with(JOURNAL)
+        && Path::new(run).is_file()
+        && let Some(paths) = RunPaths::of_journal(Path::new(run))
+    {
+        return Ok(paths);
     }
     let runs = list_runs(output_dir);
     let found = if run == "latest" { runs.last() } else { runs.iter().find(|paths| paths.run_id == run) };
