@@ -314,3 +314,61 @@ fn a_full_disk_stops_the_run_in_words() {
     let call = project.call(&["run", "--suite", "suite.yaml"]).expect(3);
     assert!(call.stderr.contains("cannot create"), "{}", call.stderr);
 }
+
+#[test]
+fn a_reader_that_went_away_opens_no_gate() {
+    let project = project(BAD);
+    let code = |args: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        project.command(args).stdout(writer).status().unwrap().code()
+    };
+    assert_eq!(code(&["run", "--suite", "suite.yaml"]), Some(1));
+    assert_eq!(code(&["run", "--suite", "suite.yaml", "--quiet"]), Some(1));
+    assert_eq!(code(&["run", "--suite", "suite.yaml", "--events"]), Some(1));
+    assert_eq!(code(&["report", "--run", "latest", "--format", "json"]), Some(1));
+    project.write("broken.yaml", "eval_suite: {evals: 7}\n");
+    assert_eq!(code(&["validate", "broken.yaml"]), Some(2));
+    assert_eq!(code(&["list", "--suite", "suite.yaml"]), Some(0));
+}
+
+#[test]
+fn reports_that_cannot_be_written_leave_a_failed_gate_failed() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for (outputs, code) in [(BAD, 1), (GOOD, 3)] {
+        let project = project(outputs);
+        let output = project.command(&["run", "--suite", "suite.yaml"]).stdout(full()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(stderr.contains("cannot write") && stderr.contains("the journal is whole"), "{stderr}");
+    }
+}
+
+/// A file-size limit stands in for a full disk: the write that meets it fails, and what came before is there.
+#[test]
+fn a_disk_that_fills_up_in_mid_run_stops_it_with_a_journal_that_reads() {
+    let cases: String = (0..400)
+        .map(|n| {
+            format!("  - {{id: c{n}, input: \"{}\", expected: {{type: exact, value: x}}}}\n", "y".repeat(200))
+        })
+        .collect();
+    let head = CASES.split("  - {id: a").next().unwrap();
+    let suite = SUITE.replace("{type: recorded, path: outputs.jsonl}", "{type: echo}");
+    let project = Project::with(&[("suite.yaml", &suite), ("cases.yaml", &format!("{head}{cases}"))]);
+    let script = format!("trap '' XFSZ; ulimit -f 300; exec {} run --suite suite.yaml", support::PROGRAM);
+    let output = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(project.path())
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stderr.contains("cannot write the journal"), "{stderr}");
+    let files: Vec<String> = std::fs::read_dir(project.path().join("results/latest"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(files.len() == 1 && files[0].ends_with(".journal.jsonl"), "{files:?}");
+    let call = project.call(&["report", "--run", "latest", "--format", "json"]).expect(130);
+    assert!(call.stdout.contains("\"interrupted\": true"), "{}", call.stdout);
+}

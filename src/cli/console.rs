@@ -64,11 +64,14 @@ impl Console {
         }
     }
 
-    /// Writes a whole result to stdout.
+    /// Writes a whole result to stdout. That nobody reads on is no failure, and no success either: what was decided
+    /// before stays decided, so that `run | head` does not open a gate.
     pub fn result(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        out.write_all(bytes)?;
-        out.flush()
+        match out.write_all(bytes).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        }
     }
 
     pub fn error(&self, message: &str, hint: Option<&str>) {

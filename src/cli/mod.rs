@@ -54,15 +54,9 @@ impl Failure {
     }
 }
 
-/// A failed write to a pipe that nobody reads any more is no failure; others are.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        let code = if error.kind() == std::io::ErrorKind::BrokenPipe {
-            ExitCode::Pass
-        } else {
-            ExitCode::Incomplete
-        };
-        Failure { code, message: format!("cannot write: {error}"), hint: None }
+        Failure::incomplete(format!("cannot write: {error}"))
     }
 }
 
@@ -96,9 +90,7 @@ pub fn main() -> process::ExitCode {
     match result {
         Ok(code) => exit(code),
         Err(failure) => {
-            if failure.code != ExitCode::Pass {
-                console.error(&failure.message, failure.hint.as_deref());
-            }
+            console.error(&failure.message, failure.hint.as_deref());
             exit(failure.code)
         }
     }

@@ -45,9 +45,17 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
         .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
     let finished = runtime.block_on(drive(console, args, prepared, selected.filters))?;
     let (finished, reporting) = finished;
-    let written = write_reports(console, &finished.paths, &finished.summary, &reporting.formats)?;
-    show(console, args, &finished.summary, &written)?;
-    let code = exit_code(&finished.summary);
+    let (written, mut untold) = write_reports(&finished.paths, &finished.summary, &reporting.formats);
+    untold.extend(show(console, args, &finished.summary, &written).err().map(|failure| failure.message));
+    let mut code = exit_code(&finished.summary);
+    if !untold.is_empty() {
+        untold.iter().for_each(|message| console.error(message, None));
+        console.note(&format!("the journal is whole: {}", finished.paths.journal().display()));
+        // A failed gate stays failed; what nobody could read has not passed.
+        if matches!(code, ExitCode::Pass | ExitCode::Pending) {
+            code = ExitCode::Incomplete;
+        }
+    }
     if reporting.notify && code != ExitCode::Pass && console.stderr_is_terminal() {
         let _ = write!(io::stderr(), "\x07");
     }
@@ -118,13 +126,13 @@ fn warn_of_formats(console: &Console, plan: &Plan) {
 }
 
 /// Writes each report beside the journal: first under another name, then renamed, so that nobody sees half a report.
+/// Returns what was written, and why the others were not.
 fn write_reports(
-    console: &Console,
     paths: &RunPaths,
     summary: &Summary,
     formats: &[ReportFormat],
-) -> Result<Vec<PathBuf>, Failure> {
-    let mut written = Vec::new();
+) -> (Vec<PathBuf>, Vec<String>) {
+    let (mut written, mut failed) = (Vec::new(), Vec::new());
     for format in formats {
         let Some(extension) = report::extension(*format).filter(|_| *format != ReportFormat::Html) else {
             continue;
@@ -132,13 +140,10 @@ fn write_reports(
         let path = paths.report(extension);
         match write_report(&path, *format, summary) {
             Ok(()) => written.push(path),
-            Err(error) => {
-                console.note(&format!("the journal is whole: {}", paths.journal().display()));
-                return Err(Failure::incomplete(format!("{}: {error}", path.display())));
-            }
+            Err(error) => failed.push(format!("{}: {error}", path.display())),
         }
     }
-    Ok(written)
+    (written, failed)
 }
 
 pub fn write_report(path: &Path, format: ReportFormat, summary: &Summary) -> Result<(), ReportError> {

@@ -8,15 +8,19 @@ use crate::model::{
 
 /// Decides. `interrupted` sets the exit code, not the decision.
 pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool) -> Gate {
-    let undecided =
-        if tallies.errored + tallies.skipped > 0 { Decision::Incomplete } else { Decision::Pending };
+    // Only where nothing but human grades is missing do people decide; a figure that has no value even with all of them
+    // is missing for another reason.
+    let people_decide = tallies.pending > 0 && tallies.errored + tallies.skipped == 0;
+    let lacking = spec.thresholds.iter().any(|threshold| meets(threshold, &tallies.best).is_none());
+    let undecided = if people_decide && !lacking { Decision::Pending } else { Decision::Incomplete };
     let thresholds: Vec<ThresholdResult> =
         spec.thresholds.iter().map(|threshold| hold(threshold, tallies, undecided)).collect();
     let worst = holds(spec, &tallies.worst);
     let best = holds(spec, &tallies.best);
     let decision = match (worst, best) {
         (Some(true), Some(true)) => Decision::Pass,
-        (_, Some(false)) => Decision::Fail,
+        // An upper bound on a pass rate is met by the worst reading and missed by the best: that decides nothing.
+        (Some(false) | None, Some(false)) => Decision::Fail,
         _ => undecided,
     };
     let reasons = reasons(spec, tallies, &thresholds, decision);
@@ -318,8 +322,31 @@ mod tests {
     fn an_undefined_metric_never_passes() {
         let run = settled(tally(&[(CAP, None, Outcome::Passed)], None));
         let gate = decide(&at_least(0.0, Figure::Value), &run, false);
-        assert_ne!(gate.decision, Decision::Pass);
+        // No human grade is missing, so nobody is to be sent to review it.
+        assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
+        assert_eq!(gate.thresholds[0].status, Decision::Incomplete);
         assert_eq!(gate.reasons[0], "pass_at_1 is undefined: no data");
+        let waits = Tallies { pending: 1, ..run };
+        assert_eq!(decide(&at_least(0.0, Figure::Value), &waits, false).exit_code, 3);
+    }
+
+    #[test]
+    fn an_upper_bound_on_a_rate_is_open_between_the_extremes() {
+        let passed = |rate| tally(&[(CAP, None, Outcome::Passed)], Some(rate));
+        let run = Tallies {
+            actual: passed(0.5),
+            worst: passed(0.4),
+            best: passed(0.9),
+            errored: 1,
+            skipped: 0,
+            pending: 0,
+        };
+        let mut spec = at_least(0.8, Figure::Value);
+        spec.thresholds[0].bound = Bound::Max;
+        let gate = decide(&spec, &run, false);
+        assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
+        spec.thresholds[0].value = 0.3;
+        assert_eq!(decide(&spec, &run, false).decision, Decision::Fail);
     }
 
     #[test]

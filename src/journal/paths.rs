@@ -100,13 +100,16 @@ fn sort_key(run: &RunPaths) -> (PathBuf, String, u32) {
     (run.dir.clone(), time.to_owned(), n.parse().unwrap_or(0))
 }
 
-/// Finds a run by id, by `latest`, or by the path of its journal.
+/// Finds a run by id, by `latest`, or by the path of its journal, which may have been copied to anywhere under any name
+/// that ends in `.journal.jsonl`; the run id is then the file's stem, where the place does not tell it.
 pub fn find_run(output_dir: &Path, run: &str) -> Result<RunPaths, JournalError> {
-    if run.ends_with(JOURNAL)
-        && Path::new(run).is_file()
-        && let Some(paths) = RunPaths::of_journal(Path::new(run))
+    let given = Path::new(run);
+    if given.is_file()
+        && let Some(stem) = given.file_name().and_then(|name| name.to_str()?.strip_suffix(JOURNAL))
     {
-        return Ok(paths);
+        let dir = given.parent().unwrap_or(Path::new("")).to_owned();
+        let copied = || RunPaths { run_id: stem.to_owned(), dir, stem: stem.to_owned() };
+        return Ok(RunPaths::of_journal(given).unwrap_or_else(copied));
     }
     let runs = list_runs(output_dir);
     let found = if run == "latest" { runs.last() } else { runs.iter().find(|paths| paths.run_id == run) };
@@ -134,6 +137,17 @@ mod tests {
         assert_eq!(listed, ids);
         assert_eq!(find_run(dir.path(), "latest").unwrap().run_id, "eval-20260304-050607-11");
         assert_eq!(std::fs::read_link(dir.path().join("latest")).unwrap(), Path::new("2026-03-04"));
+    }
+
+    #[test]
+    fn a_journal_is_found_by_its_path_wherever_it_lies() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
+        let found = |path: &Path| find_run(dir.path(), path.to_str().unwrap()).unwrap();
+        assert_eq!(found(&run.journal()), run);
+        let copy = dir.path().join("mine.journal.jsonl");
+        std::fs::copy(run.journal(), &copy).unwrap();
+        assert_eq!(found(&copy).journal(), copy);
     }
 
     #[test]

@@ -74,7 +74,10 @@ mod tests {
     use super::super::{JournalWriter, RunPaths};
     use super::*;
     use crate::base::redact::Redactor;
-    use crate::model::{Cause, RunFinished, RunStarted, SampleSkipped};
+    use crate::model::{
+        Attempt, Cause, Grade, GraderType, Outcome, Output, RunFinished, RunStarted, SampleFinished,
+        SampleSkipped, Verdict,
+    };
 
     fn started() -> Event {
         Event::RunStarted(Box::new(RunStarted {
@@ -134,6 +137,55 @@ mod tests {
         let Event::RunStarted(first) = &events[0] else { panic!("{events:?}") };
         assert_eq!(first.suite_name, "with [redacted] inside");
         assert_eq!(first.seed, u64::MAX);
+    }
+
+    fn finished_sample(output: Output, score: f64, duration_ms: f64) -> Event {
+        let grade = Grade::passed(GraderType::Code, "exact_match");
+        let verdict = Verdict {
+            outcome: Outcome::Passed,
+            score: Some(score),
+            cause: None,
+            reason: String::new(),
+            grades: vec![grade.with_score(score)],
+        };
+        let attempt =
+            Attempt { output: Some(output), extracted: None, verdict, latency_ms: None, duration_ms };
+        Event::SampleFinished(Box::new(SampleFinished {
+            eval: "e".into(),
+            case: "c".into(),
+            sample: 0,
+            attempts: vec![attempt],
+            finished_at: "2026-03-04T05:06:08.300Z".into(),
+        }))
+    }
+
+    #[test]
+    fn a_secret_that_is_a_word_or_a_number_of_the_journal_breaks_no_line() {
+        let secrets = ["passed", "300000", "output", "sample", "reason", "finished_at"].map(str::to_owned);
+        let said: serde_json::Value = serde_json::from_str(
+            r#"{"n": 300000, "output": ["it passed"], "other": 300000000000000000000000}"#,
+        )
+        .unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let paths = RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
+        let mut writer = JournalWriter::open(&paths.journal(), Redactor::new(secrets)).unwrap();
+        writer.append(started()).unwrap();
+        let recorded = writer.append(finished_sample(Output::json(said), 0.5, 300_000.0)).unwrap();
+        let events: Vec<Event> = read(&paths.journal()).unwrap().map(Result::unwrap).collect();
+        assert_eq!(events[1], recorded);
+        let clean =
+            serde_json::json!({ "n": "[redacted]", "[redacted]": ["it [redacted]"], "other": "[redacted]" });
+        assert_eq!(recorded, finished_sample(Output::json(clean), 0.5, 300_000.0));
+    }
+
+    proptest::proptest! {
+        /// A report from the journal has the same bytes only if every number comes back to the last bit.
+        #[test]
+        fn numbers_come_back_to_the_last_bit(score in 0.0f64..1.0, duration in 0.0f64..1e7) {
+            let event = finished_sample(Output::text("x"), score, duration);
+            let line = serde_json::to_vec(&event).unwrap();
+            proptest::prop_assert_eq!(serde_json::from_slice::<Event>(&line).unwrap(), event);
+        }
     }
 
     #[test]

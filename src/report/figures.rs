@@ -25,7 +25,7 @@ pub enum Unit {
 
 impl Unit {
     pub fn of_metric(name: &str) -> Unit {
-        let counts = ["tokens", "count", "calls", "regressions", "flaky", "total"];
+        let counts = ["tokens", "samples", "count", "calls", "regressions", "flaky", "total"];
         if name.ends_with("_ms") {
             Unit::Milliseconds
         } else if name.ends_with("_seconds") {
@@ -446,6 +446,7 @@ mod tests {
             ("latency_p95_ms", "latency p95", "0.5 ms"),
             ("cost_usd", "cost", "$0.5000"),
             ("input_tokens", "input tokens", "0.5"),
+            ("failed_samples", "failed samples", "0.5"),
         ] {
             assert_eq!(metric_name(metric), name);
             assert_eq!(figure(metric, 0.5), value);

@@ -193,6 +193,10 @@ impl Dispatcher<'_, '_> {
         };
         tokio::pin!(deadline);
         loop {
+            // Ctrl-C may have come while the sandbox was opened, or while the last sample was recorded.
+            if ending == Ending::Complete && self.cancel.level() >= Level::Finish {
+                ending = Ending::Early(Cause::Interrupted);
+            }
             if ending == Ending::Complete {
                 self.start(&mut queue, &mut tasks, &mut running);
             }
@@ -208,8 +212,11 @@ impl Dispatcher<'_, '_> {
                 () = self.cancel.reached(Level::Finish), if ending == Ending::Complete => {
                     ending = Ending::Early(Cause::Interrupted);
                 }
-                () = &mut deadline, if ending == Ending::Complete => {
-                    ending = Ending::Early(Cause::GlobalTimeout);
+                // What is only being finished is held to the run's time, too.
+                () = &mut deadline => {
+                    if ending == Ending::Complete {
+                        ending = Ending::Early(Cause::GlobalTimeout);
+                    }
                     break;
                 }
                 Some(joined) = tasks.join_next_with_id() => {

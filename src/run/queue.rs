@@ -14,40 +14,48 @@ pub(super) struct Work {
     pub sample: u32,
 }
 
+/// The samples of an eval that have not started.
+struct Lane {
+    eval: Arc<Eval>,
+    waiting: VecDeque<Work>,
+}
+
 /// The samples of a plan in its order. Of an eval with `parallel: false` at most one is out at a time.
 pub(super) struct Queue {
-    waiting: VecDeque<Work>,
-    /// Evals that are not parallel and have a sample out.
+    /// Only evals with samples that wait.
+    lanes: VecDeque<Lane>,
+    /// Evals that are not parallel and have a sample out: never more than samples are out, so that the search for a free
+    /// lane is short however many samples wait.
     busy: HashSet<String>,
 }
 
 impl Queue {
     pub fn new(plan: &Plan) -> Self {
-        let waiting = plan
-            .evals
-            .iter()
-            .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
-            .flat_map(|(eval, case)| {
+        let lane = |eval: &Arc<Eval>| {
+            let samples = eval.cases.iter().flat_map(|case| {
                 (0..Prepared::samples(case)).map(move |sample| Work {
                     eval: Arc::clone(eval),
                     case: Arc::clone(case),
                     sample,
                 })
-            })
-            .collect();
-        Queue { waiting, busy: HashSet::new() }
+            });
+            Lane { eval: Arc::clone(eval), waiting: samples.collect() }
+        };
+        let lanes = plan.evals.iter().map(lane).filter(|lane| !lane.waiting.is_empty()).collect();
+        Queue { lanes, busy: HashSet::new() }
     }
 
     /// The next sample that may start now.
     pub fn next(&mut self) -> Option<Work> {
-        let free = |work: &Work| work.eval.parallel || !self.busy.contains(&work.eval.info.id);
-        let at = match self.waiting.front() {
-            Some(first) if free(first) => 0,
-            _ => self.waiting.iter().position(free)?,
-        };
-        let work = self.waiting.remove(at)?;
-        if !work.eval.parallel {
-            self.busy.insert(work.eval.info.id.clone());
+        let free = |lane: &Lane| lane.eval.parallel || !self.busy.contains(&lane.eval.info.id);
+        let at = self.lanes.iter().position(free)?;
+        let lane = self.lanes.get_mut(at)?;
+        let work = lane.waiting.pop_front()?;
+        if !lane.eval.parallel {
+            self.busy.insert(lane.eval.info.id.clone());
+        }
+        if lane.waiting.is_empty() {
+            self.lanes.remove(at);
         }
         Some(work)
     }
@@ -73,10 +81,121 @@ impl Queue {
 
     /// Everything that has not started.
     pub fn drain(&mut self) -> impl Iterator<Item = Work> + '_ {
-        self.waiting.drain(..)
+        self.lanes.drain(..).flat_map(|lane| lane.waiting)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.lanes.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::{
+        Combine, EvalInfo, EvalType, GateSpec, Grading, Input, Reporting, Settings, SuiteInfo,
+    };
+
+    fn case(id: &str, samples: u32) -> Arc<Case> {
+        Arc::new(Case {
+            id: id.to_owned(),
+            name: None,
+            input: Input::Prompt { text: String::new(), context: None },
+            grading: Grading { graders: Vec::new(), combine: Combine::All },
+            extract: Vec::new(),
+            samples: Some(samples),
+            timeout: Duration::from_secs(1),
+            retries: None,
+            max_latency: None,
+            target: None,
+            expected: None,
+            tags: Vec::new(),
+            difficulty: None,
+            input_hash: String::new(),
+            grading_hash: String::new(),
+            origin: String::new(),
+        })
+    }
+
+    fn eval(id: &str, parallel: bool, cases: &[(&str, u32)]) -> Arc<Eval> {
+        let info = EvalInfo {
+            id: id.to_owned(),
+            name: id.to_owned(),
+            description: None,
+            kind: EvalType::Capability,
+            category: None,
+            tags: Vec::new(),
+            weight: 1.0,
+            difficulty: None,
+            criticality: None,
+            pass_rate_threshold: 1.0,
+            score_threshold: None,
+        };
+        Arc::new(Eval {
+            info,
+            parallel,
+            cases: cases.iter().map(|(id, samples)| case(id, *samples)).collect(),
+        })
+    }
+
+    fn queue(evals: Vec<Arc<Eval>>) -> Queue {
+        Queue::new(&Plan {
+            suite: SuiteInfo {
+                name: String::new(),
+                version: None,
+                description: None,
+                path: "s.yaml".into(),
+                dir: "/".into(),
+                root: "/".into(),
+            },
+            target_name: String::new(),
+            target: None,
+            evals,
+            settings: Settings {
+                max_workers: 4,
+                ks: vec![1],
+                seed: 0,
+                timeout_global: None,
+                retry_failed: 0,
+                max_fail: None,
+                allow_unsandboxed: false,
+            },
+            gate: GateSpec::default(),
+            reporting: Reporting {
+                formats: Vec::new(),
+                output_dir: "/".into(),
+                include_details: true,
+                notify_on_failure: false,
+            },
+            secrets: Vec::new(),
+        })
+    }
+
+    fn name(work: &Work) -> String {
+        format!("{}{}{}", work.eval.info.id, work.case.id, work.sample)
+    }
+
+    fn rest(queue: &mut Queue) -> String {
+        let works: Vec<Work> = std::iter::from_fn(|| queue.next()).collect();
+        works.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn of_an_eval_that_is_not_parallel_one_sample_is_out_and_others_pass_it() {
+        let mut queue = queue(vec![
+            eval("a", false, &[("x", 2), ("y", 1)]),
+            eval("b", true, &[("x", 2)]),
+            eval("c", false, &[("x", 1)]),
+        ]);
+        let first = queue.next().unwrap();
+        assert_eq!((name(&first), rest(&mut queue)), ("ax0".into(), "bx0 bx1 cx0".into()));
+        assert!(!queue.is_empty());
+        queue.done(&first);
+        let second = queue.next().unwrap();
+        assert_eq!((name(&second), rest(&mut queue)), ("ax1".into(), String::new()));
+        assert_eq!(queue.drain().map(|work| name(&work)).collect::<Vec<_>>(), ["ay0"]);
+        assert!(queue.is_empty());
     }
 }

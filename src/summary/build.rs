@@ -139,7 +139,7 @@ impl Report {
 fn tallies(counted: &Counted<'_>) -> Tallies {
     let (errored, skipped, pending) = counted.ungraded();
     let actual = counted.tally(Reading::Graded);
-    let (worst, best) = if errored + skipped + pending == 0 {
+    let (worst, best) = if errored + skipped + pending == 0 && !counted.usage_in_part() {
         (actual.clone(), actual.clone())
     } else {
         (counted.tally(Reading::Worst), counted.tally(Reading::Best))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fold::{CaseFold, EvalFold};
 use super::outcomes::{Reading, SampleCounts, eval_outcome};
-use crate::model::{Estimate, EvalInfo, EvalTally, EvalType, Metric, Outcome, Tally};
+use crate::model::{Estimate, EvalInfo, EvalTally, EvalType, Metric, Outcome, Tally, Usage};
 use crate::stats::{
     DEFAULT_RESAMPLES, Interval, Undefined, bootstrap_mean, bootstrap_weighted_mean, cluster_bootstrap_mean,
     mean, pass_at_k, pass_hat_k, pass_hat_k_unbiased, percentile, weighted_mean, wilson,
@@ -35,6 +35,19 @@ impl<'a> Counted<'a> {
     pub fn new(evals: &'a [EvalFold], ks: &'a [u32], seed: u64) -> Self {
         let evals = evals.iter().map(CountedEval::new).collect();
         Counted { evals, ks, seed }
+    }
+
+    /// True when some samples told what they used and others did not.
+    pub fn usage_in_part(&self) -> bool {
+        let samples = || self.evals.iter().flat_map(|eval| eval.cases).flat_map(|case| &case.samples);
+        let told = |tells: fn(Usage) -> bool| {
+            let counts =
+                samples().filter_map(|sample| sample.finished()).fold((0, 0), |(yes, no), sample| {
+                    if sample.result.usage.is_some_and(tells) { (yes + 1, no) } else { (yes, no + 1) }
+                });
+            counts.0 > 0 && counts.1 > 0
+        };
+        told(|_| true) || told(|usage| usage.cost_usd.is_some())
     }
 
     /// All samples without a grade: errored, skipped and pending.
@@ -192,10 +205,15 @@ impl<'a> Counted<'a> {
             Err(reason) => undefined(reason),
         };
         let usages: Vec<_> = finished.iter().filter_map(|result| result.usage).collect();
-        let total = |values: Vec<f64>| {
-            let n = values.len();
-            let sum = if n == 0 { Err(Undefined::NoData) } else { Ok(values.iter().sum()) };
-            observed(sum, n)
+        // The sum over those that told is not what the run cost: no upper bound may be held against it.
+        let total = |values: Vec<f64>| match values.len() {
+            0 => undefined(Undefined::NoData),
+            n if n < finished.len() && reading == Reading::Worst => undefined_because(format!(
+                "{} of {} samples tell no usage",
+                finished.len() - n,
+                finished.len()
+            )),
+            n => observed(Ok(values.iter().sum()), n),
         };
         let counts = |outcome: Outcome| samples().filter(|sample| sample.outcome() == outcome).count();
         let open = samples().filter(|sample| !sample.outcome().is_graded()).count();

@@ -157,6 +157,21 @@ fn a_retry_passes_the_case_but_not_pass_at_1() {
 }
 
 #[test]
+fn a_cost_that_only_some_samples_tell_has_no_upper_bound() {
+    let (plan, mut samples) = events(&vec![vec![once(&[P]), once(&[P])]], &[1]);
+    let Event::SampleFinished(first) = &mut samples[0] else { panic!() };
+    let usage = Usage { input_tokens: 10, output_tokens: 1, cost_usd: Some(0.25) };
+    first.attempts[0].output.as_mut().unwrap().usage = Some(usage);
+    let tallies = report(&plan, &samples).tallies;
+    for metric in ["cost_usd", "tokens"] {
+        assert!(tallies.actual.metrics[metric].value.is_some());
+        assert_eq!(tallies.worst.metrics[metric].value, None, "{metric}");
+    }
+    assert_eq!(tallies.worst.metrics["cost_usd"].undefined.as_deref(), Some("1 of 2 samples tell no usage"));
+    assert_eq!(tallies.worst.metrics["pass_at_1"].value, Some(1.0));
+}
+
+#[test]
 fn errors_are_neither_passes_nor_failures_and_widen_the_range() {
     let run = vec![vec![once(&[P]), once(&[F]), once(&[E]), once(&[H])]];
     let summary = summary(&run, &[1]);
