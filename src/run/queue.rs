@@ -45,12 +45,12 @@ impl Queue {
         Queue { lanes, busy: HashSet::new() }
     }
 
-    /// The next sample that may start now.
-    pub fn next(&mut self) -> Option<Work> {
+    /// The next sample that may start now, if it is one that `wanted` takes.
+    fn next_if(&mut self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
         let free = |lane: &Lane| lane.eval.parallel || !self.busy.contains(&lane.eval.info.id);
         let at = self.lanes.iter().position(free)?;
         let lane = self.lanes.get_mut(at)?;
-        let work = lane.waiting.pop_front()?;
+        let work = lane.waiting.pop_front_if(|work| wanted(work))?;
         if !lane.eval.parallel {
             self.busy.insert(lane.eval.info.id.clone());
         }
@@ -63,11 +63,13 @@ impl Queue {
     /// The next samples that may start now, to be run one after the other by one task: one, or up to `most` that are all
     /// `cheap` (a task each would cost more than they do).
     pub fn next_batch(&mut self, most: usize, cheap: impl Fn(&Work) -> bool) -> Vec<Work> {
-        let Some(first) = self.next() else { return Vec::new() };
+        let Some(first) = self.next_if(|_| true) else { return Vec::new() };
         let joinable = |work: &Work| work.eval.parallel && cheap(work);
+        let more = if joinable(&first) { most.saturating_sub(1) } else { 0 };
         let mut batch = vec![first];
-        while batch.len() < most && joinable(&batch[0]) && self.waiting.front().is_some_and(joinable) {
-            batch.extend(self.waiting.pop_front());
+        for _ in 0..more {
+            let Some(work) = self.next_if(joinable) else { break };
+            batch.push(work);
         }
         batch
     }
@@ -178,7 +180,7 @@ mod tests {
     }
 
     fn rest(queue: &mut Queue) -> String {
-        let works: Vec<Work> = std::iter::from_fn(|| queue.next()).collect();
+        let works: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_| true)).collect();
         works.iter().map(name).collect::<Vec<_>>().join(" ")
     }
 
@@ -189,13 +191,41 @@ mod tests {
             eval("b", true, &[("x", 2)]),
             eval("c", false, &[("x", 1)]),
         ]);
-        let first = queue.next().unwrap();
+        let first = queue.next_if(|_| true).unwrap();
         assert_eq!((name(&first), rest(&mut queue)), ("ax0".into(), "bx0 bx1 cx0".into()));
         assert!(!queue.is_empty());
         queue.done(&first);
-        let second = queue.next().unwrap();
+        let second = queue.next_if(|_| true).unwrap();
         assert_eq!((name(&second), rest(&mut queue)), ("ax1".into(), String::new()));
         assert_eq!(queue.drain().map(|work| name(&work)).collect::<Vec<_>>(), ["ay0"]);
         assert!(queue.is_empty());
+    }
+    #[test]
+    fn a_batch_holds_cheap_samples_of_parallel_evals_only() {
+        let evals = || {
+            vec![
+                eval("a", true, &[("x", 3)]),
+                eval("b", false, &[("x", 2)]),
+                eval("c", true, &[("x", 1), ("y", 1)]),
+            ]
+        };
+        let batches = |most: usize, cheap: fn(&Work) -> bool| {
+            let mut queue = queue(evals());
+            let mut batches = Vec::new();
+            loop {
+                let batch = queue.next_batch(most, cheap);
+                if batch.is_empty() {
+                    return batches;
+                }
+                batch.iter().for_each(|work| queue.done(work));
+                batches.push(batch.iter().map(name).collect::<Vec<_>>().join(" "));
+            }
+        };
+        assert_eq!(batches(32, |_| true), ["ax0 ax1 ax2", "bx0", "bx1", "cx0 cy0"]);
+        assert_eq!(batches(2, |_| true), ["ax0 ax1", "ax2", "bx0", "bx1", "cx0 cy0"]);
+        assert_eq!(
+            batches(32, |work| work.case.id == "y"),
+            ["ax0", "ax1", "ax2", "bx0", "bx1", "cx0", "cy0"]
+        );
     }
 }

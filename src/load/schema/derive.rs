@@ -131,10 +131,6 @@ pub(in crate::load) fn null_is_absent(
     if required.is_some_and(|r| r.iter().any(|n| n == name)) {
         return false;
     }
-    // Where keys are counted, dropping one would change the count.
-    if owner.contains_key("minProperties") {
-        return false;
-    }
     let flat = flatten(root, property);
     let constrained = ["type", "enum", "const", "anyOf", "oneOf"].iter().any(|word| flat.contains_key(*word));
     constrained && flat.get("x-keep-null") != Some(&Value::Bool(true))
