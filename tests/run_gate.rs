@@ -372,3 +372,27 @@ fn a_disk_that_fills_up_in_mid_run_stops_it_with_a_journal_that_reads() {
     let call = project.call(&["report", "--run", "latest", "--format", "json"]).expect(130);
     assert!(call.stdout.contains("\"interrupted\": true"), "{}", call.stdout);
 }
+
+#[test]
+fn a_filter_that_leaves_a_threshold_without_data_is_exit_2() {
+    let suite = r#"
+eval_suite:
+  name: Both
+  thresholds: {regression_pass_rate: 1.0}
+  evals:
+    - {id: cap, input: x, expected: x}
+    - $ref: regression.yaml
+  target: {type: echo}
+"#;
+    let regression = r#"
+schema_version: "1.0"
+eval_type: regression
+metadata: {id: reg, name: R}
+test_cases:
+  - {id: a, input: x, expected: x}
+"#;
+    let project = Project::with(&[("suite.yaml", suite), ("regression.yaml", regression)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    let call = project.call(&["run", "--suite", "suite.yaml", "--category", "capability"]).expect(2);
+    assert!(call.stderr.contains("needs a regression eval, but none is selected"), "{}", call.stderr);
+}

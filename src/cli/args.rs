@@ -216,13 +216,13 @@ pub struct RunArgs {
     #[command(flatten)]
     pub suite: SuiteArgs,
     /// Samples in flight at once.
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
     /// Seconds for one call of the target.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub timeout: Option<f64>,
     /// Start nothing more after this many failed samples.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub max_fail: Option<usize>,
     /// Run model-written code without isolation when there is none; every report then says so.
     #[arg(long)]
@@ -283,6 +283,10 @@ pub struct ReportArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness schema                                write schemas/ and the reference in docs/
+  eval-harness schema --check                        in CI: exit 1 when they are out of date")]
 pub struct SchemaArgs {
     /// Write nothing; fail when a file differs from what would be written.
     #[arg(long)]
@@ -293,12 +297,20 @@ pub struct SchemaArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness doctor
+  eval-harness doctor --format json")]
 pub struct DoctorArgs {
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness completions bash > ~/.local/share/bash-completion/completions/eval-harness
+  eval-harness completions fish > ~/.config/fish/completions/eval-harness.fish")]
 pub struct CompletionsArgs {
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
@@ -309,6 +321,20 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("write KEY=VALUE".to_owned()),
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err("write a whole number of at least 1".to_owned()),
+    }
+}
+
+fn positive_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(seconds),
+        _ => Err("write seconds above 0, such as 30 or 0.5".to_owned()),
     }
 }
 
@@ -334,5 +360,30 @@ mod tests {
         assert!(error.contains("expected one of `terminal`, `json`, `markdown`, `html`, `junit`"), "{error}");
         let error = Cli::try_parse_from(["eval-harness", "run", "--var", "novalue"]).unwrap_err().to_string();
         assert!(error.contains("write KEY=VALUE"), "{error}");
+    }
+
+    #[test]
+    fn a_number_that_means_nothing_is_refused() {
+        for (flag, wrong, reason) in [
+            ("--timeout", "nan", "write seconds above 0"),
+            ("--timeout", "-1", "write seconds above 0"),
+            ("--timeout", "0", "write seconds above 0"),
+            ("--timeout", "inf", "write seconds above 0"),
+            ("--jobs", "0", "at least 1"),
+            ("--max-fail", "0", "at least 1"),
+        ] {
+            let error = Cli::try_parse_from(["eval-harness", "run", flag, wrong]).unwrap_err().to_string();
+            assert!(error.contains(reason), "{flag} {wrong}: {error}");
+        }
+        assert!(Cli::try_parse_from(["eval-harness", "run", "--timeout", "0.5", "--jobs", "2"]).is_ok());
+    }
+
+    #[test]
+    fn every_verb_shows_examples() {
+        for verb in Cli::command().get_subcommands() {
+            let help = verb.clone().render_long_help().to_string();
+            let shown = format!("Examples:\n  eval-harness {}", verb.get_name());
+            assert!(help.contains(&shown), "{help}");
+        }
     }
 }

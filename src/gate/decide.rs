@@ -1,5 +1,7 @@
 //! The decision, as a pure function of tallies.
 
+use std::collections::BTreeSet;
+
 use super::ExitCode;
 use crate::model::{
     Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Metric, Outcome,
@@ -151,11 +153,12 @@ fn threshold_reason(result: &ThresholdResult, tallies: &Tallies) -> String {
             number(result.threshold)
         ),
         (None, _) => {
-            let reason = tallies.actual.metrics.get(name).and_then(|estimate| estimate.undefined.clone());
-            format!(
-                "{of}{name} is undefined: {}",
-                reason.unwrap_or_else(|| "it has no value here".to_owned())
-            )
+            let reason = match tallies.actual.metrics.get(name) {
+                Some(Estimate { undefined: Some(reason), .. }) => reason,
+                Some(Estimate { value: Some(_), .. }) => "too few cases for an interval",
+                _ => "it has no value here",
+            };
+            format!("{of}{name} is undefined: {reason}")
         }
     }
 }
@@ -191,18 +194,26 @@ fn number(value: f64) -> String {
 
 /// Thresholds that the planned samples can't answer: a definition error before anything runs.
 ///
-/// `fewest` is the smallest number of samples that any case has.
-pub fn unanswerable(spec: &GateSpec, fewest: u32) -> Vec<String> {
+/// `fewest` is the smallest number of samples that any case has, `kinds` the kinds of the evals that were selected.
+pub fn unanswerable(spec: &GateSpec, fewest: u32, kinds: &BTreeSet<EvalType>) -> Vec<String> {
+    let lacks = |threshold: &Threshold, kind: EvalType, word: &str| {
+        let message =
+            format!("the threshold on {} needs a {word} eval, but none is selected", threshold.metric);
+        (!kinds.contains(&kind)).then_some(message)
+    };
     spec.thresholds
         .iter()
-        .filter_map(|threshold| {
-            let k = threshold.metric.parse::<Metric>().ok()?.k()?;
-            (k > fewest).then(|| {
-                format!(
-                    "the threshold on {} needs {k} samples of every case, but a case has {fewest}; set `samples: {k}` or lower k",
-                    threshold.metric
-                )
-            })
+        .filter_map(|threshold| match threshold.metric.parse::<Metric>().ok()? {
+            Metric::CapabilityPassRate => lacks(threshold, EvalType::Capability, "capability"),
+            Metric::RegressionPassRate => lacks(threshold, EvalType::Regression, "regression"),
+            metric => {
+                let k = metric.k()?;
+                (k > fewest).then(|| {
+                    format!(
+                        "the threshold on {metric} needs {k} samples of every case, but a case has {fewest}; set `samples: {k}` or lower k",
+                    )
+                })
+            }
         })
         .collect()
 }
@@ -326,6 +337,16 @@ mod tests {
         assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
         assert_eq!(gate.thresholds[0].status, Decision::Incomplete);
         assert_eq!(gate.reasons[0], "pass_at_1 is undefined: no data");
+        let mut alone = settled(tally(&[(CAP, None, Outcome::Passed)], Some(1.0)));
+        for reading in [&mut alone.actual, &mut alone.worst, &mut alone.best] {
+            reading.metrics.get_mut("pass_at_1").unwrap().ci = None;
+        }
+        let gate = decide(&at_least(0.5, Figure::CiLower), &alone, false);
+        assert_eq!(gate.exit_code, 3);
+        assert_eq!(
+            gate.reasons[0],
+            "the lower end of the interval of pass_at_1 is undefined: too few cases for an interval"
+        );
         let waits = Tallies { pending: 1, ..run };
         assert_eq!(decide(&at_least(0.0, Figure::Value), &waits, false).exit_code, 3);
     }
@@ -353,12 +374,23 @@ mod tests {
     fn a_k_above_the_samples_is_a_definition_error() {
         let mut spec = at_least(0.5, Figure::Value);
         spec.thresholds[0].metric = "pass_hat_3".into();
-        assert_eq!(unanswerable(&spec, 3), Vec::<String>::new());
+        let kinds = BTreeSet::from([CAP]);
+        assert_eq!(unanswerable(&spec, 3, &kinds), Vec::<String>::new());
         assert_eq!(
-            unanswerable(&spec, 2),
+            unanswerable(&spec, 2, &kinds),
             [
                 "the threshold on pass_hat_3 needs 3 samples of every case, but a case has 2; set `samples: 3` or lower k"
             ]
+        );
+    }
+    #[test]
+    fn a_rate_of_evals_that_were_filtered_out_is_a_definition_error() {
+        let mut spec = at_least(0.5, Figure::Value);
+        spec.thresholds[0].metric = "regression_pass_rate".into();
+        assert_eq!(unanswerable(&spec, 1, &BTreeSet::from([CAP, REG])), Vec::<String>::new());
+        assert_eq!(
+            unanswerable(&spec, 1, &BTreeSet::from([CAP])),
+            ["the threshold on regression_pass_rate needs a regression eval, but none is selected"]
         );
     }
 }

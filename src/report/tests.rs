@@ -1074,6 +1074,7 @@ fn every_kind_of_remark_is_shown() {
     }
     // The median of some samples is not that of all.
     assert!(!shown.contains("12 ms"), "{shown}");
+    assert!(shown.contains("cases  score\n"), "the head of the table is whole: {shown}");
     assert!(
         rendered(ReportFormat::Markdown, &summary).contains("> Not the whole suite: tag fast, eval cap-\\*")
     );

@@ -193,8 +193,9 @@ impl Dispatcher<'_, '_> {
         };
         tokio::pin!(deadline);
         loop {
-            // Ctrl-C may have come while the sandbox was opened, or while the last sample was recorded.
-            if ending == Ending::Complete && self.cancel.level() >= Level::Finish {
+            // Ctrl-C may have come while the sandbox was opened: then nothing starts.
+            let cancelled = self.cancel.level() >= Level::Finish;
+            if ending == Ending::Complete && cancelled && !queue.is_empty() {
                 ending = Ending::Early(Cause::Interrupted);
             }
             if ending == Ending::Complete {

@@ -49,7 +49,8 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
         }
         fewest = eval.cases.iter().map(|case| Prepared::samples(case)).fold(fewest, u32::min);
     }
-    let problems = unanswerable(&plan.gate, fewest);
+    let kinds = plan.evals.iter().map(|eval| eval.info.kind).collect();
+    let problems = unanswerable(&plan.gate, fewest, &kinds);
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }

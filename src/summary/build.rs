@@ -23,6 +23,8 @@ pub struct Report {
     estimates: BTreeMap<String, Estimate>,
     evals: Vec<EvalResult>,
     truncated: bool,
+    /// Samples with a grade that shared an interpreter with the candidate's code.
+    in_process: usize,
 }
 
 impl Fold {
@@ -59,9 +61,16 @@ impl Fold {
             estimates,
             evals,
             truncated: self.planned_samples > DETAILED_SAMPLES,
+            in_process: self.in_process(),
             interrupted,
             started,
         })
+    }
+
+    fn in_process(&self) -> usize {
+        let cases = self.evals.iter().flat_map(|eval| &eval.cases);
+        let samples = cases.flat_map(|case| &case.samples).filter_map(|sample| sample.finished());
+        samples.filter(|sample| sample.in_process).count()
     }
 
     fn totals(&self, evals: &[EvalResult], tallies: &Tallies) -> Totals {
@@ -110,7 +119,11 @@ impl Report {
     /// The summary, with the decision that was made from [`Report::tallies`].
     pub fn with_gate(self, gate: Gate) -> Summary {
         let failures = failures::list(&self.evals);
-        let recommendations = failures::recommend(&self.evals, &self.totals);
+        let mut recommendations = failures::recommend(&self.evals, &self.totals);
+        if self.truncated || !self.started.include_details {
+            // Where the grades are not in the report, they can't say this for themselves.
+            recommendations.extend(failures::in_process(self.in_process));
+        }
         let metrics = self.estimates.iter().map(|(name, estimate)| (name.clone(), estimate.value)).collect();
         let mut evals = self.evals;
         for case in evals.iter_mut().flat_map(|eval| &mut eval.cases) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{DETAILED_SAMPLES, SummaryError};
 use crate::model::{
     Attempt, CasePlanned, CasesPlanned, Cause, EvalInfo, Event, Outcome, Output, OutputValue, RunFinished,
-    RunStarted, SampleFinished, SampleResult, SampleSkipped, Usage,
+    RunStarted, SampleFinished, SampleResult, SampleSkipped, Trust, Usage,
 };
 
 /// What is known of a run so far.
@@ -45,6 +45,8 @@ pub(super) struct FinishedSample {
     pub result: SampleResult,
     /// Outcome of the first attempt: what pass@k and pass^k count.
     pub first: Outcome,
+    /// Some grade shared an interpreter with the candidate's code; kept here because grades may be dropped.
+    pub in_process: bool,
 }
 
 impl SampleFold {
@@ -172,7 +174,9 @@ impl Fold {
         };
         let detailed = keep_all || last.verdict.outcome != Outcome::Passed;
         let result = sample_result(sample, last, detailed);
-        *place = SampleFold::Finished(Box::new(FinishedSample { result, first: first.verdict.outcome }));
+        let in_process = last.verdict.grades.iter().any(|grade| grade.trust == Trust::InProcess);
+        let first = first.verdict.outcome;
+        *place = SampleFold::Finished(Box::new(FinishedSample { result, first, in_process }));
         Ok(())
     }
 }

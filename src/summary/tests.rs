@@ -252,6 +252,23 @@ fn include_details_false_keeps_figures_and_drops_what_was_said() {
     assert_eq!(summary.metrics["pass_at_1"], Some(0.5));
 }
 
+#[test]
+fn a_verdict_that_could_be_forged_is_told_of_even_where_grades_are_left_out() {
+    let (mut plan, mut samples) = events(&vec![vec![once(&[P]), once(&[P])]], &[1]);
+    let Event::SampleFinished(first) = &mut samples[0] else { unreachable!() };
+    let mut grade = Grade::passed(GraderType::Code, "code_execution");
+    grade.trust = Trust::InProcess;
+    first.attempts[0].verdict.grades.push(grade);
+    let told = |plan: &[Event]| {
+        let summary = report(plan, &samples).with_gate(no_gate());
+        summary.recommendations.iter().any(|advice| advice.starts_with("1 sample graded in one interpreter"))
+    };
+    assert!(!told(&plan), "the grades themselves say it");
+    let Event::RunStarted(first) = &mut plan[0] else { unreachable!() };
+    first.include_details = false;
+    assert!(told(&plan));
+}
+
 fn a_run() -> impl Strategy<Value = Run> {
     let outcome = prop::sample::select(vec![P, P, F, F, E, S, H]);
     let attempts = outcome.prop_flat_map(|outcome| {

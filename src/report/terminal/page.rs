@@ -81,13 +81,17 @@ impl<'a> Page<'a> {
 
     /// One line, cut at the width, without blanks at its end.
     pub fn line(&mut self, spans: &[Span]) -> io::Result<()> {
-        let spans: Vec<(Tone, String)> = spans.iter().map(|span| (span.tone, clean(&span.text))).collect();
+        let mut spans: Vec<(Tone, String)> =
+            spans.iter().map(|span| (span.tone, clean(&span.text))).collect();
         let end = spans.iter().rposition(|(_, text)| !text.trim_end().is_empty()).map_or(0, |at| at + 1);
+        // Blanks that are not shown must not make a line too long, either.
+        if let Some((_, last)) = spans[..end].last_mut() {
+            last.truncate(last.trim_end().len());
+        }
         let whole: usize = spans[..end].iter().map(|(_, text)| text::width(text)).sum();
         let mut room = self.options.width;
         let cut = whole > room;
-        for (at, (tone, text)) in spans[..end].iter().enumerate() {
-            let text = if at + 1 == end { text.trim_end() } else { text.as_str() };
+        for (tone, text) in &spans[..end] {
             let shown = match cut {
                 // The line is too long: the span that meets the edge ends it, with the mark.
                 true if text::width(text) + text::width(self.ellipsis()) > room => {
