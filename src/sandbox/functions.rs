@@ -188,11 +188,11 @@ impl Talk<'_> {
             }
             Heard::Stopped => {
                 let ended = only(self.running.finish()?)?;
-                (silent_end(&ended), ended)
+                (silent_end(&ended)?, ended)
             }
             Heard::End(_) | Heard::Line(_) => {
                 let ended = only(self.let_end()?)?;
-                (silent_end(&ended), ended)
+                (silent_end(&ended)?, ended)
             }
         };
         let at_load = asked.is_none();
