@@ -18,7 +18,8 @@ const METHOD: &str = "command";
 /// Bytes kept of the program's stdout.
 const KEEP_STDOUT: usize = 64 << 10;
 
-const KEEP_STDERR: usize = 4 << 10;
+/// Of its stderr, from the end. Room for a traceback of several chained exceptions: its head must still be there.
+const KEEP_STDERR: usize = 64 << 10;
 
 /// One variable may hold 128 KiB on Linux.
 const LONGEST_VARIABLE: usize = 100 << 10;
@@ -82,7 +83,8 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
     };
     match (grader.verdict, code) {
         (CommandVerdict::ExitCode, 0) => Grade::passed(GraderType::Code, METHOD),
-        (CommandVerdict::ExitCode, 1) if !stderr.starts_with(TRACEBACK) => {
+        // Warnings may come before the traceback.
+        (CommandVerdict::ExitCode, 1) if !stderr.lines().any(|line| line == TRACEBACK) => {
             let stdout = printable(&ended.stdout);
             let why = [stdout, stderr].into_iter().find(|text| !text.is_empty());
             let why =
@@ -187,6 +189,12 @@ mod tests {
             told(ExitCode, Exited(1), "too long\n", "noise"),
             told(ExitCode, Exited(1), "", ""),
             told(ExitCode, Exited(1), "", "Traceback (most recent call last):\n  File ...\nKeyError: 'x'"),
+            told(
+                ExitCode,
+                Exited(1),
+                "",
+                "w.py:1: UserWarning: old\nTraceback (most recent call last):\nKeyError: 'x'",
+            ),
             told(ExitCode, Exited(2), "", "usage"),
             told(ExitCode, Signaled(11), "", ""),
             told(ExitCode, TimedOut, "", ""),
@@ -205,6 +213,9 @@ mod tests {
         failed 0 wrong_answer the grader ./grade exited with code 1 {}
         errored - harness the grader ./grade exited with code 1: Traceback (most recent call last):
           File ...
+        KeyError: 'x' {}
+        errored - harness the grader ./grade exited with code 1: w.py:1: UserWarning: old
+        Traceback (most recent call last):
         KeyError: 'x' {}
         errored - harness the grader ./grade exited with code 2: usage {}
         errored - harness the grader ./grade was ended by SIGSEGV {}
