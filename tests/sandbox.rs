@@ -358,6 +358,18 @@ async fn a_stuck_call_does_not_take_the_others_with_it() {
 }
 
 #[tokio::test]
+async fn a_call_does_not_pay_for_the_time_of_those_before_it() {
+    let sandbox = sandbox_or_skip!();
+    let code = "import time\ndef f(x):\n  time.sleep(1.5)\n  return x\n";
+    let mut job = calls(code, "f", &[json!([1]), json!([2]), json!([3])]);
+    job.per_call = Some(Duration::from_secs(60));
+    job.limits.wall = Duration::from_secs(4);
+    let report = sandbox.call_functions(job).await.unwrap();
+    assert_eq!(outcomes(&report), ["1", "2", "3"]);
+    assert!(report.processes > 1);
+}
+
+#[tokio::test]
 async fn calls_that_end_every_process_are_bounded() {
     let sandbox = sandbox_or_skip!();
     let code = "import os\ndef f(x): os._exit(0)";
