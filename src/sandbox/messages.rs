@@ -112,7 +112,7 @@ mod tests {
             cpu: std::time::Duration::ZERO,
         };
         let error = silent_end(&ended(Err("Cannot allocate memory".to_owned()))).unwrap_err();
-        insta::assert_snapshot!(error, @"");
+        insta::assert_snapshot!(error, @"the Python interpreter could not be started in the sandbox: Cannot allocate memory");
         assert_eq!(silent_end(&ended(Ok(Ending::Exited(0)))), Ok(RunFailure::Exited { code: Some(0) }));
     }
 
