@@ -37,6 +37,8 @@ pub(super) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, S
     if matches!(value, OutputValue::Program(_)) {
         return Ok(text);
     }
+    // What a program must define of `Solution.solve` is `Solution`.
+    let wanted = Wanted { entry_point: wanted.entry_point.and_then(|path| path.split('.').next()), ..wanted };
     let code = code_of(&text, wanted)?;
     if code.trim().is_empty() {
         return Err("the output's code block is empty".to_owned());
@@ -250,6 +252,14 @@ mod tests {
         let tagged_first = "```\ndef area(r): return 1\n```\n```py\ndef area(r): return 2\n```";
         assert_eq!(candidate(&text(tagged_first), wanted), Ok("def area(r): return 2\n".into()));
         assert_eq!(candidate(&text("```\nfoo()\n```"), wanted), Ok("foo()\n".into()));
+    }
+
+    #[test]
+    fn a_dotted_entry_point_is_defined_by_its_class() {
+        let answer =
+            "```python\nprint(1)\n```\n```python\nclass Solution:\n    pass\n```\n```python\nprint(2)\n```";
+        let wanted = Wanted { entry_point: Some("Solution.solve"), ..Wanted::default() };
+        assert_eq!(candidate(&text(answer), wanted), Ok("class Solution:\n    pass\n".into()));
     }
 
     #[test]

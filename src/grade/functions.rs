@@ -249,10 +249,17 @@ fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> Judged {
     Judged { verdict, actual: None, error }
 }
 
-/// Whether the candidate lacks the function: the name, or for a dotted path its first part.
+/// Whether the candidate lacks the function: its name, or for a dotted path a part of it.
 fn is_undefined(raised: &Raised, entry_point: &str) -> bool {
-    let head = entry_point.split('.').next().unwrap_or_default();
-    raised.type_name == "NameError" && raised.message == format!("name '{head}' is not defined")
+    let mut parts = entry_point.split('.');
+    let head = parts.next().unwrap_or_default();
+    match raised.type_name.as_str() {
+        "NameError" => raised.message == format!("name '{head}' is not defined"),
+        "AttributeError" => {
+            parts.any(|part| raised.message.ends_with(&format!(" has no attribute '{part}'")))
+        }
+        _ => false,
+    }
 }
 
 /// By the name of the type or of one of its bases, with or without a module before it.

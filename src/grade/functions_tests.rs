@@ -134,6 +134,14 @@ fn a_function_that_is_missing_raises_nothing() {
     };
     insta::assert_snapshot!(missing("solve"), @"failed Some(0.0) exception there is no solve to call (NameError: name 'solve' is not defined), expected it to raise Exception");
     assert_eq!(missing("helper"), "passed Some(1.0) -");
+    let lacks = |message: &str| Raised {
+        type_name: "AttributeError".into(),
+        message: message.into(),
+        ..Raised::default()
+    };
+    let message = "type object 'Solution' has no attribute 'solve'";
+    assert!(is_undefined(&lacks(message), "Solution.solve"));
+    assert!(!is_undefined(&lacks(message), "Solution.other") && !is_undefined(&lacks(message), "solve"));
 }
 
 #[test]
