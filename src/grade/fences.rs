@@ -80,8 +80,13 @@ fn language(info: &str) -> String {
 /// One spelling for the names that a language goes by.
 pub(super) fn canonical(name: &str) -> String {
     let name = name.to_lowercase();
+    // `python3.12`, and HackMD's `python=1`.
+    let version = name.strip_prefix("python").or_else(|| name.strip_prefix("py"));
+    if version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '='))) {
+        return "python".to_owned();
+    }
     match name.as_str() {
-        "py" | "python3" | "py3" | "python2" | "ipython" | "python-repl" => "python",
+        "ipython" | "python-repl" => "python",
         "js" | "node" | "mjs" => "javascript",
         "ts" => "typescript",
         "sh" | "shell" | "zsh" | "console" => "bash",
@@ -143,6 +148,16 @@ mod tests {
             );
         }
         assert_eq!(short("```\na\n   ```\n"), [(String::new(), "a\n".into(), true)]);
+    }
+
+    #[test]
+    fn python_goes_by_many_names() {
+        for name in ["py", "Python", "python3", "py3", "python2", "python3.12", "python=", "{.python}"] {
+            assert_eq!(short(&format!("```{name}\nx\n```"))[0].0, "python", "{name}");
+        }
+        for name in ["pytb", "pyx", "python-traceback", "cython"] {
+            assert_ne!(short(&format!("```{name}\nx\n```"))[0].0, "python", "{name}");
+        }
     }
 
     #[test]
