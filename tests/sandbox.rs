@@ -277,9 +277,12 @@ async fn values_come_back_as_what_they_are() {
         ("Own()", r#"{"$opaque":"Own"}"#),
         ("re.match('a', 'a')", r#"{"$opaque":"Match","truth":true}"#),
         ("print", r#"{"$opaque":"builtin_function_or_method"}"#),
+        ("datetime.date(2024, 2, 29)", r#"{"$date":"2024-02-29"}"#),
+        ("datetime.timedelta(hours=-1)", r#"{"$timedelta":[-1,82800,0]}"#),
+        ("pathlib.PurePosixPath('a')", r#"{"$opaque":"PurePosixPath","only_truth":true}"#),
     ];
     let mut code = String::from(
-        "import collections, decimal, fractions, re\nclass Plain(int): pass\nclass Liar(int):\n  def __eq__(s, o): return True\nclass Own:\n  def __bool__(s): return True\n",
+        "import collections, datetime, decimal, fractions, pathlib, re\nclass Plain(int): pass\nclass Liar(int):\n  def __eq__(s, o): return True\nclass Own:\n  def __bool__(s): return True\n",
     );
     for (i, (expression, _)) in cases.iter().enumerate() {
         code += &format!("def f{i}(): return {expression}\n");
@@ -352,6 +355,18 @@ async fn a_stuck_call_does_not_take_the_others_with_it() {
     assert_eq!(text(&report.streams.stdout), "hello\n");
     let CallOutcome::Raised(raised) = &report.calls[4].outcome else { panic!() };
     assert_eq!(raised.traceback, "line 8, in f\n    if x == 4: return 1 // 0");
+}
+
+#[tokio::test]
+async fn a_call_does_not_pay_for_the_time_of_those_before_it() {
+    let sandbox = sandbox_or_skip!();
+    let code = "import time\ndef f(x):\n  time.sleep(1.5)\n  return x\n";
+    let mut job = calls(code, "f", &[json!([1]), json!([2]), json!([3])]);
+    job.per_call = Some(Duration::from_secs(60));
+    job.limits.wall = Duration::from_secs(4);
+    let report = sandbox.call_functions(job).await.unwrap();
+    assert_eq!(outcomes(&report), ["1", "2", "3"]);
+    assert!(report.processes > 1);
 }
 
 #[tokio::test]
@@ -452,6 +467,11 @@ async fn tests_that_hold_pass_apart_from_the_candidate() {
         ("def f(x): return x", "assert list(map(f, [1, 2])) == [1, 2]"),
         ("def f(x): return x", "import sys\nassert f(sys.maxsize) == sys.maxsize"),
         ("def f(x): print('loud'); return x", "assert f(1) == 1"),
+        (
+            "import datetime as d\ndef f(y): return d.date(y, 1, 2), d.datetime(y, 1, 2, 3, tzinfo=d.timezone.utc), d.timedelta(0, y)",
+            "from datetime import date, datetime, timedelta, timezone\nassert f(7) == (date(7, 1, 2), datetime(7, 1, 2, 3, tzinfo=timezone.utc), timedelta(seconds=7))",
+        ),
+        ("import uuid\ndef f(): return uuid.UUID(int=5)", "import uuid\nassert f() == uuid.UUID(int=5)"),
     ];
     for (code, tests) in table {
         let report = verdict(&sandbox, asserts(code, &[tests])).await;
@@ -598,6 +618,34 @@ async fn tests_with_the_candidates_classes_run_in_its_interpreter_and_say_so() {
     ] {
         let report = verdict(&sandbox, asserts(&format!("{code}{more}\n"), &["assert f(P(3)) == 3"])).await;
         assert_eq!(show(&report.verdict), want, "{more}");
+    }
+}
+
+/// An answer that is handed on must not be a way into the tests' interpreter.
+#[tokio::test]
+async fn no_answer_leads_to_the_tests_interpreter() {
+    let sandbox = sandbox_or_skip!();
+    for answer in [
+        r#"b"[" * 120 + b"]" * 120"#,
+        r#"b"[" * 120 + b'{"$decimal":"1"}' + b"]" * 120"#,
+        r#"b'{"$iter":[' + b"0," * 100001 + b'0]}'"#,
+    ] {
+        let code = format!(
+            "import os\nA = {answer}\ndef f(x):\n    os.write(4, b'{{\"i\":1,\"v\":' + A + b'}}\\n')\n    os.read(4, 1 << 20)\n"
+        );
+        let report = verdict(&sandbox, asserts(&code, &["assert f(f(1)) == 1"])).await;
+        assert_eq!(show(&report.verdict), "Failed(Ended(OutputLimit))", "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_standard_object_equals_is_not_guessed() {
+    let sandbox = sandbox_or_skip!();
+    let code = "from pathlib import PurePosixPath\ndef f(): return PurePosixPath('a')\n";
+    for tests in ["assert f()\nassert f() != PurePosixPath('a')", "assert f() == PurePosixPath('a')"] {
+        let report =
+            verdict(&sandbox, asserts(code, &[&format!("from pathlib import PurePosixPath\n{tests}")])).await;
+        assert_eq!(report.verdict, TestVerdict::Opaque { type_name: "PurePosixPath".into() }, "{tests}");
     }
 }
 

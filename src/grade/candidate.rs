@@ -6,6 +6,8 @@
 //! - A text that defines the entry point itself follows what the prompt has before that function (its imports and
 //!   helpers); any other text continues the prompt, its indentation untouched.
 
+use std::borrow::Cow;
+
 use crate::model::OutputValue;
 
 use super::extract::as_text;
@@ -35,6 +37,8 @@ pub(super) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, S
     if matches!(value, OutputValue::Program(_)) {
         return Ok(text);
     }
+    // What a program must define of `Solution.solve` is `Solution`.
+    let wanted = Wanted { entry_point: wanted.entry_point.and_then(|path| path.split('.').next()), ..wanted };
     let code = code_of(&text, wanted)?;
     if code.trim().is_empty() {
         return Err("the output's code block is empty".to_owned());
@@ -50,15 +54,27 @@ fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
     if blocks.len() == 1 && !first.closed && first.language.is_empty() && !before.trim().is_empty() {
         return Ok(before.to_owned());
     }
+    let is_wanted = |code: &str| match wanted.entry_point {
+        Some(name) => defines(code, name),
+        None => defined_names(code).any(|name| has_word(wanted.tests, name)),
+    };
+    // Code that stands before the first fence, when no block has it: an indented fence is part of it (an example in a
+    // docstring), any other ends it.
+    let is_body = !wanted.prefix.trim().is_empty()
+        && before
+            .lines()
+            .find(|l| !l.trim().is_empty())
+            .is_some_and(|l| l.starts_with("    ") || l.starts_with('\t'));
+    if (is_wanted(before) || is_body) && !blocks.iter().any(|block| is_wanted(&block.content)) {
+        let inside = text.get(first.start..).is_some_and(|fence| fence.starts_with([' ', '\t']));
+        return Ok(if inside { text } else { before }.to_owned());
+    }
     let usable: Vec<&Fence> =
         blocks.iter().filter(|b| b.language.is_empty() || b.language == "python").collect();
     if usable.is_empty() {
         return Err(format!("the output's code is {}, not Python", first.language));
     }
-    let defines_wanted = |block: &&&Fence| match wanted.entry_point {
-        Some(name) => defines(&block.content, name),
-        None => defined_names(&block.content).any(|name| has_word(wanted.tests, name)),
-    };
+    let defines_wanted = |block: &&&Fence| is_wanted(&block.content);
     let tagged = |block: &&&Fence| block.language == "python";
     let chosen = usable
         .iter()
@@ -79,14 +95,35 @@ fn assemble(code: &str, wanted: Wanted) -> String {
         code.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with([' ', '\t']));
     match wanted.entry_point {
         Some(name) if !continues && defines(code, name) => {
-            let mut program = head(wanted.prefix, name);
-            if !program.is_empty() && !program.ends_with('\n') {
-                program.push('\n');
+            let mut head = head(wanted.prefix, name);
+            if !head.is_empty() && !head.ends_with('\n') {
+                head.push('\n');
             }
-            program + code
+            let (futures, code) = futures_first(code);
+            futures + &head + &code
         }
         _ => format!("{}{code}", wanted.prefix),
     }
+}
+
+/// The `from __future__` imports that a program begins with, and the program without them: nothing may stand before them.
+fn futures_first(code: &str) -> (String, Cow<'_, str>) {
+    let mut futures = String::new();
+    let mut before = String::new();
+    let mut rest = code;
+    while let Some(line) = rest.split_inclusive('\n').next() {
+        let bare = line.trim();
+        if line.starts_with("from __future__ import ") && !bare.ends_with(['(', '\\']) {
+            futures.push_str(bare);
+            futures.push('\n');
+        } else if bare.is_empty() || bare.starts_with('#') {
+            before.push_str(line);
+        } else {
+            break;
+        }
+        rest = rest.get(line.len()..).unwrap_or_default();
+    }
+    if futures.is_empty() { (futures, Cow::Borrowed(code)) } else { (futures, Cow::Owned(before + rest)) }
 }
 
 /// What a prompt has before the function that it asks for; only its imports when it does not begin that function.
@@ -189,6 +226,19 @@ mod tests {
     }
 
     #[test]
+    fn future_imports_stay_first() {
+        let head = "from typing import List\n\n\ndef helper(x):\n    return x\n\n\n";
+        let answer =
+            "# mine\n\nfrom __future__ import annotations\nimport re\n\ndef solve(n):\n    return n\n";
+        assert_eq!(
+            candidate(&text(answer), wanted()),
+            Ok(format!(
+                "from __future__ import annotations\n{head}# mine\n\nimport re\n\ndef solve(n):\n    return n\n"
+            ))
+        );
+    }
+
+    #[test]
     fn a_solution_is_a_whole_program() {
         let program = OutputValue::Program("print('```')\n```\n".into());
         assert_eq!(candidate(&program, wanted()), Ok("print('```')\n```\n".into()));
@@ -205,11 +255,36 @@ mod tests {
     }
 
     #[test]
+    fn a_dotted_entry_point_is_defined_by_its_class() {
+        let answer =
+            "```python\nprint(1)\n```\n```python\nclass Solution:\n    pass\n```\n```python\nprint(2)\n```";
+        let wanted = Wanted { entry_point: Some("Solution.solve"), ..Wanted::default() };
+        assert_eq!(candidate(&text(answer), wanted), Ok("class Solution:\n    pass\n".into()));
+    }
+
+    #[test]
     fn a_lone_fence_after_code_closes_it() {
         assert_eq!(
             candidate(&text("    return n\n```\nThis returns n."), wanted()),
             Ok(format!("{PROMPT}    return n\n"))
         );
+    }
+
+    #[test]
+    fn a_fence_in_or_after_code_is_not_the_code() {
+        let body = "    x = n\n    \"\"\"\n    ```\n    solve(1)\n    ```\n    \"\"\"\n    return x\n";
+        assert_eq!(candidate(&text(body), wanted()), Ok(format!("{PROMPT}{body}")));
+        let whole = format!("def solve(n):\n{body}");
+        let alone = Wanted { prefix: "", ..wanted() };
+        assert_eq!(candidate(&text(&whole), alone), Ok(whole.clone()));
+        assert_eq!(
+            candidate(&text(&whole), Wanted { entry_point: None, tests: "assert solve(1)", ..alone }),
+            Ok(whole)
+        );
+        let explained = "    return n\n```\n\nExample:\n```python\nprint(solve(1))\n```\n";
+        assert_eq!(candidate(&text(explained), wanted()), Ok(format!("{PROMPT}    return n\n")));
+        let fenced_body = "Sure:\n```python\n    return n\n```\n";
+        assert_eq!(candidate(&text(fenced_body), wanted()), Ok(format!("{PROMPT}    return n\n")));
     }
 
     #[test]

@@ -96,8 +96,9 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
         Decision::Failed => {
             let decisive = first(Outcome::Failed);
             let cause = match combine {
-                Combine::Weighted { .. } if grades.len() > 1 => Some(crate::model::Cause::Threshold),
-                _ => decisive.and_then(|g| g.cause),
+                Combine::Weighted { .. } if grades.len() > 1 => Some(Cause::Threshold),
+                // Without a failed grade: what passed has too low a score, or there are fewer graders than must pass.
+                _ => decisive.and_then(|g| g.cause).or(Some(Cause::Threshold)),
             };
             (Outcome::Failed, cause, failure_reason(combine, &paired, decisive))
         }
@@ -105,7 +106,7 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
             Some(grade) => (grade.outcome, grade.cause, named_reason(grade, grades.len())),
             None => (
                 Outcome::Errored,
-                Some(crate::model::Cause::Harness),
+                Some(Cause::Harness),
                 "the graders have no weight that could decide".to_owned(),
             ),
         },
@@ -116,15 +117,21 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
 
 fn failure_reason(combine: Combine, grades: &[Graded], decisive: Option<&Grade>) -> String {
     let why = decisive.map(|g| named_reason(g, grades.len())).unwrap_or_default();
+    let then_why = if why.is_empty() { String::new() } else { format!("; {why}") };
     let passed = grades.iter().filter(|(_, g)| g.is_some_and(|g| g.outcome == Outcome::Passed)).count();
     match combine {
-        _ if grades.len() == 1 => why,
+        _ if grades.len() == 1 && decisive.is_some() => why,
         Combine::All => why,
-        Combine::Any => format!("none of {} graders passed; {why}", grades.len()),
-        Combine::AtLeast { n } => format!("{passed} of {} graders passed, {n} needed; {why}", grades.len()),
+        Combine::Any => format!("none of {} graders passed{then_why}", grades.len()),
+        Combine::AtLeast { n } => {
+            format!("{passed} of {} graders passed, {n} needed{then_why}", grades.len())
+        }
         Combine::Weighted { pass_threshold } => {
             let (_, highest) = weighted_bounds(grades);
-            format!("the weighted score {} is below {pass_threshold}; {why}", (highest * 1e4).round() / 1e4)
+            format!(
+                "the weighted score {} is below {pass_threshold}{then_why}",
+                (highest * 1e4).round() / 1e4
+            )
         }
     }
 }
@@ -216,6 +223,8 @@ mod tests {
             told(weighted, &[0.7, 0.1, 0.2], &[passed(), errored(), failed("x")]),
             told(weighted, &[6.0, 4.0], &[passed(), failed("a")]),
             told(weighted, &[0.0, 0.0], &[passed(), failed("a")]),
+            told(weighted, &[1.0], &[passed().with_score(0.3)]),
+            told(at_least, &[1.0], &[passed()]),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r##"
         passed 1 -
@@ -232,6 +241,8 @@ mod tests {
         passed 0.7 -
         failed 0.6 threshold the weighted score 0.6 is below 0.7; contains: a
         errored - harness the graders have no weight that could decide
+        failed 0.3 threshold the weighted score 0.3 is below 0.7
+        failed 1 threshold 1 of 1 graders passed, 2 needed
         "##);
     }
 
@@ -329,8 +340,8 @@ mod tests {
                     prop_assert_eq!(verdict.score, None);
                 }
             }
-            prop_assert_eq!(verdict.cause.is_some(), matches!(verdict.outcome, Outcome::Failed | Outcome::Errored)
-                && (verdict.outcome == Outcome::Errored || verdict.grades.iter().any(|g| g.outcome == Outcome::Failed) || matches!(how, Combine::Weighted { .. })));
+            let not_passed = matches!(verdict.outcome, Outcome::Failed | Outcome::Errored);
+            prop_assert_eq!(verdict.cause.is_some(), not_passed);
         }
     }
 }

@@ -86,7 +86,7 @@ async fn judged_tests(grader: &CodeExecution, code: String, sandbox: &Sandbox) -
 fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
     let limits = &grader.limits;
     match &report.verdict {
-        TestVerdict::Passed if never_asked(grader, report) => {
+        TestVerdict::Passed if never_asked(report) => {
             broken("the tests passed without calling the candidate: they prove nothing")
         }
         TestVerdict::Passed => Grade::passed(GraderType::Code, METHOD),
@@ -131,8 +131,8 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
 }
 
 /// Only of the judge process is it known whether the candidate was called.
-fn never_asked(grader: &CodeExecution, report: &TestReport) -> bool {
-    report.mode == TestMode::Split && report.calls == 0 && grader.entry_point.is_some()
+fn never_asked(report: &TestReport) -> bool {
+    report.mode == TestMode::Split && report.calls == 0
 }
 
 async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox: &Sandbox) -> Grade {

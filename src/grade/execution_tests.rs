@@ -39,6 +39,7 @@ fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
     let lines = [
         told(&asserts, TestVerdict::Passed, 2),
         told(&check, TestVerdict::Passed, 0),
+        told(&CodeExecution { entry_point: None, ..asserts.clone() }, TestVerdict::Passed, 0),
         told(
             &asserts,
             TestVerdict::AssertionFailed {
@@ -68,6 +69,7 @@ fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
     ];
     insta::assert_snapshot!(lines.join("\n"), @r##"
     passed -
+    errored harness the tests passed without calling the candidate: they prove nothing
     errored harness the tests passed without calling the candidate: they prove nothing
     failed wrong_answer test 2 of 2 does not hold: assert f(2) == 2
     failed wrong_answer line 7 of the tests does not hold: assert candidate(1) (one)

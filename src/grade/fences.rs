@@ -12,10 +12,15 @@ pub(super) struct Fence {
     pub closed: bool,
 }
 
+/// A fence that is indented this much deeper than the one that opened its block belongs to what the block holds, such as a
+/// docstring (CommonMark 4.5: a closing fence may be indented by up to three columns).
+const FOREIGN: usize = 4;
+
 struct Open {
     mark: char,
     length: usize,
     indent: usize,
+    columns: usize,
     fence: Fence,
 }
 
@@ -34,20 +39,32 @@ pub(super) fn fences(text: &str) -> Vec<Fence> {
         let length = mark.map_or(0, |mark| after_indent.chars().take_while(|c| *c == mark).count());
         let info = after_indent.get(length..).unwrap_or_default().trim();
         match (&mut open, mark) {
-            (Some(block), Some(mark)) if mark == block.mark && length >= block.length && info.is_empty() => {
+            (Some(block), Some(mark))
+                if mark == block.mark
+                    && length >= block.length
+                    && info.is_empty()
+                    && columns(bare, indent) < block.columns + FOREIGN =>
+            {
                 block.fence.closed = true;
                 found.extend(open.take().map(|block| block.fence));
             }
             (Some(block), _) => block.fence.content.push_str(without_indent(line, block.indent)),
             (None, Some(mark)) if length >= 3 && !(mark == '`' && info.contains('`')) => {
                 let fence = Fence { language: language(info), content: String::new(), start, closed: false };
-                open = Some(Open { mark, length, indent, fence });
+                open = Some(Open { mark, length, indent, columns: columns(bare, indent), fence });
             }
             (None, _) => {}
         }
     }
     found.extend(open.map(|block| block.fence));
     found
+}
+
+/// The width of a line's indentation of `indent` bytes.
+fn columns(line: &str, indent: usize) -> usize {
+    line.bytes()
+        .take(indent)
+        .fold(0, |column, byte| if byte == b'\t' { column / 4 * 4 + 4 } else { column + 1 })
 }
 
 fn without_indent(line: &str, indent: usize) -> &str {
@@ -63,8 +80,13 @@ fn language(info: &str) -> String {
 /// One spelling for the names that a language goes by.
 pub(super) fn canonical(name: &str) -> String {
     let name = name.to_lowercase();
+    // `python3.12`, and HackMD's `python=1`.
+    let version = name.strip_prefix("python").or_else(|| name.strip_prefix("py"));
+    if version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '='))) {
+        return "python".to_owned();
+    }
     match name.as_str() {
-        "py" | "python3" | "py3" | "python2" | "ipython" | "python-repl" => "python",
+        "ipython" | "python-repl" => "python",
         "js" | "node" | "mjs" => "javascript",
         "ts" => "typescript",
         "sh" | "shell" | "zsh" | "console" => "bash",
@@ -112,6 +134,30 @@ mod tests {
     fn a_fence_that_never_closes_reaches_to_the_end() {
         assert_eq!(short("x\n```python\r\na\r\nb"), [("python".into(), "a\r\nb".into(), false)]);
         assert_eq!(short("```"), [(String::new(), String::new(), false)]);
+    }
+
+    #[test]
+    fn a_fence_inside_a_docstring_closes_nothing() {
+        for indent in ["    ", "\t"] {
+            let code =
+                format!("def f():\n{indent}\"\"\"\n{indent}```\n{indent}f()\n{indent}```\n{indent}\"\"\"\n");
+            assert_eq!(
+                short(&format!("```python\n{code}```\nDone.")),
+                [("python".into(), code.clone(), true)],
+                "{indent:?}"
+            );
+        }
+        assert_eq!(short("```\na\n   ```\n"), [(String::new(), "a\n".into(), true)]);
+    }
+
+    #[test]
+    fn python_goes_by_many_names() {
+        for name in ["py", "Python", "python3", "py3", "python2", "python3.12", "python=", "{.python}"] {
+            assert_eq!(short(&format!("```{name}\nx\n```"))[0].0, "python", "{name}");
+        }
+        for name in ["pytb", "pyx", "python-traceback", "cython"] {
+            assert_ne!(short(&format!("```{name}\nx\n```"))[0].0, "python", "{name}");
+        }
     }
 
     #[test]

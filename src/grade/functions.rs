@@ -174,7 +174,7 @@ fn judge_call(
             Ok(value) => judge_value(call, &value)?,
             Err(why) => failed(Cause::WrongAnswer, format!("{shown} returned what can't be read: {why}")),
         },
-        CallOutcome::Raised(raised) => judge_raised(call, raised),
+        CallOutcome::Raised(raised) => judge_raised(call, raised, &grader.function_name),
         CallOutcome::Failed(failure) => {
             // A time-out of a single call is that of `timeout_per_case`, unless the program never came to its calls.
             let wall = if report.load_failure.is_some() {
@@ -227,10 +227,15 @@ fn wrong(call: &Prepared, value: &Datum, expected: &Datum, reason: &str) -> Stri
     }
 }
 
-fn judge_raised(call: &Prepared, raised: &Raised) -> Judged {
+fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> Judged {
     let shown = &call.shown;
     let error = Some(exception(raised));
     let verdict = match &call.case.expected {
+        // The runner's own error, which is no behaviour of the function: it would pass for `raises: Exception`.
+        Expectation::Raises(name) if is_undefined(raised, entry_point) => Err((
+            Cause::Exception,
+            format!("there is no {entry_point} to call ({}), expected it to raise {name}", exception(raised)),
+        )),
         Expectation::Raises(name) if is_a(raised, name) => Ok(()),
         Expectation::Raises(name) => Err((
             Cause::Exception,
@@ -242,6 +247,19 @@ fn judge_raised(call: &Prepared, raised: &Raised) -> Judged {
         }
     };
     Judged { verdict, actual: None, error }
+}
+
+/// Whether the candidate lacks the function: its name, or for a dotted path a part of it.
+fn is_undefined(raised: &Raised, entry_point: &str) -> bool {
+    let mut parts = entry_point.split('.');
+    let head = parts.next().unwrap_or_default();
+    match raised.type_name.as_str() {
+        "NameError" => raised.message == format!("name '{head}' is not defined"),
+        "AttributeError" => {
+            parts.any(|part| raised.message.ends_with(&format!(" has no attribute '{part}'")))
+        }
+        _ => false,
+    }
 }
 
 /// By the name of the type or of one of its bases, with or without a module before it.

@@ -124,6 +124,27 @@ fn every_end_of_a_call_has_its_cause_and_sentence() {
 }
 
 #[test]
+fn a_function_that_is_missing_raises_nothing() {
+    let missing = |function: &str| {
+        let mro = ["NameError", "Exception", "BaseException"];
+        told(
+            Expectation::Raises("Exception".into()),
+            raised("NameError", &mro, &format!("name '{function}' is not defined")),
+        )
+    };
+    insta::assert_snapshot!(missing("solve"), @"failed Some(0.0) exception there is no solve to call (NameError: name 'solve' is not defined), expected it to raise Exception");
+    assert_eq!(missing("helper"), "passed Some(1.0) -");
+    let lacks = |message: &str| Raised {
+        type_name: "AttributeError".into(),
+        message: message.into(),
+        ..Raised::default()
+    };
+    let message = "type object 'Solution' has no attribute 'solve'";
+    assert!(is_undefined(&lacks(message), "Solution.solve"));
+    assert!(!is_undefined(&lacks(message), "Solution.other") && !is_undefined(&lacks(message), "solve"));
+}
+
+#[test]
 fn the_score_is_the_share_of_calls_and_the_first_failure_speaks() {
     let grader = grader(vec![
         case(json!([1]), value(json!(1))),

@@ -11,14 +11,15 @@ use crate::model::{Case, Cause, CommandGrader, CommandVerdict, Grade, GraderType
 use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
 
 use super::extract::as_text;
-use super::show::{bounded, compared, in_reason};
+use super::show::{bounded, bounded_text, compared, in_reason};
 
 const METHOD: &str = "command";
 
 /// Bytes kept of the program's stdout.
 const KEEP_STDOUT: usize = 64 << 10;
 
-const KEEP_STDERR: usize = 4 << 10;
+/// Of its stderr, from the end. Room for a traceback of several chained exceptions: its head must still be there.
+const KEEP_STDERR: usize = 64 << 10;
 
 /// One variable may hold 128 KiB on Linux.
 const LONGEST_VARIABLE: usize = 100 << 10;
@@ -66,7 +67,10 @@ fn environment(grader: &CommandGrader, case: &Case) -> Vec<(String, OsString)> {
 fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
     let name = grader.argv.first().map(String::as_str).unwrap_or_default();
     let stderr = printable(&ended.stderr_tail);
-    let said = if stderr.is_empty() { String::new() } else { format!(": {}", in_reason(&stderr)) };
+    let traced = stderr.lines().any(|line| line == TRACEBACK);
+    // A traceback says last what went wrong.
+    let told = if traced { stderr.lines().last().unwrap_or_default() } else { &stderr };
+    let said = if stderr.is_empty() { String::new() } else { format!(": {}", in_reason(told)) };
     let code = match ended.end {
         TreeEnd::Exited(code) => code,
         TreeEnd::Signaled(signal) => {
@@ -82,7 +86,8 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
     };
     match (grader.verdict, code) {
         (CommandVerdict::ExitCode, 0) => Grade::passed(GraderType::Code, METHOD),
-        (CommandVerdict::ExitCode, 1) if !stderr.starts_with(TRACEBACK) => {
+        // Warnings may come before the traceback.
+        (CommandVerdict::ExitCode, 1) if !traced => {
             let stdout = printable(&ended.stdout);
             let why = [stdout, stderr].into_iter().find(|text| !text.is_empty());
             let why =
@@ -93,7 +98,10 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
             Ok(grade) => grade,
             Err(why) => errored(Cause::Harness, format!("the grader {name} gave no verdict: {why}")),
         },
-        (_, code) => errored(Cause::Harness, format!("the grader {name} exited with code {code}{said}")),
+        (_, code) => {
+            let grade = errored(Cause::Harness, format!("the grader {name} exited with code {code}{said}"));
+            if traced { grade.with_detail("stderr", bounded_text(&stderr)) } else { grade }
+        }
     }
 }
 
@@ -187,6 +195,12 @@ mod tests {
             told(ExitCode, Exited(1), "too long\n", "noise"),
             told(ExitCode, Exited(1), "", ""),
             told(ExitCode, Exited(1), "", "Traceback (most recent call last):\n  File ...\nKeyError: 'x'"),
+            told(
+                ExitCode,
+                Exited(1),
+                "",
+                "w.py:1: UserWarning: old\nTraceback (most recent call last):\nKeyError: 'x'",
+            ),
             told(ExitCode, Exited(2), "", "usage"),
             told(ExitCode, Signaled(11), "", ""),
             told(ExitCode, TimedOut, "", ""),
@@ -203,9 +217,8 @@ mod tests {
         passed 1 -  {}
         failed 0 wrong_answer too long {}
         failed 0 wrong_answer the grader ./grade exited with code 1 {}
-        errored - harness the grader ./grade exited with code 1: Traceback (most recent call last):
-          File ...
-        KeyError: 'x' {}
+        errored - harness the grader ./grade exited with code 1: KeyError: 'x' {"stderr":"Traceback (most recent call last):\n  File ...\nKeyError: 'x'"}
+        errored - harness the grader ./grade exited with code 1: KeyError: 'x' {"stderr":"w.py:1: UserWarning: old\nTraceback (most recent call last):\nKeyError: 'x'"}
         errored - harness the grader ./grade exited with code 2: usage {}
         errored - harness the grader ./grade was ended by SIGSEGV {}
         errored - harness the grader ./grade did not end within 1.5 s {}

@@ -67,6 +67,17 @@ impl Number {
         Number::Finite(Decimal { digits: value.clone(), exponent: 0, float: false })
     }
 
+    /// The integer that it is, if it is one.
+    pub fn to_int(&self) -> Option<BigInt> {
+        match self {
+            Number::Finite(decimal) if decimal.is_whole() => Some(match u32::try_from(decimal.exponent) {
+                Ok(power) => &decimal.digits * ten_to(power),
+                Err(_) => &decimal.digits / ten_to((-decimal.exponent) as u32),
+            }),
+            _ => None,
+        }
+    }
+
     /// Equal by value: 1 is 1.0 is 1e0, integers of any size exactly, NaN equals NaN.
     ///
     /// Two spellings of one double are equal too if one of them is its shortest (0.1 and 0.10000000000000001), except
@@ -154,7 +165,7 @@ impl Decimal {
                 text.parse().ok()?
             }
         };
-        if power.abs() > MAX_EXPONENT {
+        if !(-MAX_EXPONENT..=MAX_EXPONENT).contains(&power) {
             return None;
         }
         let digits: BigInt = format!("{whole}{fraction}").parse().ok()?;
@@ -287,6 +298,10 @@ mod tests {
             ["", "-", ".", "e5", "1e", "1e+", "1_000", "0x10", "1 2", "--1", "1.2.3", "٣", "1e99999999"]
         {
             assert!(Number::parse(text).is_none(), "{text}");
+        }
+        // The lowest i64 has no magnitude of its own.
+        for power in ["-9223372036854775808", "9223372036854775807", "-20001", "99999999999999999999"] {
+            assert!(Number::parse(&format!("1e{power}")).is_none(), "{power}");
         }
         assert!(Number::parse(&"9".repeat(MAX_DIGITS + 1)).is_none());
     }

@@ -34,6 +34,8 @@ const MAX_DEPTH: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructuralResult {
     pub matched: bool,
+    /// Differences were found in arrays that are too large to try every order, so that it is not known whether they count.
+    pub undecided: bool,
     pub differences: Vec<Difference>,
     /// Paths that lead nowhere, and the like.
     pub warnings: Vec<String>,
@@ -105,7 +107,8 @@ pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
                 .to_owned(),
         );
     }
-    found.into_result(warnings)
+    let result = found.into_result(warnings);
+    StructuralResult { undecided: !result.matched && rules.undecided(), ..result }
 }
 
 /// What a walk is for. But for the record only whether anything differs is asked: nothing is listed and the first
@@ -169,7 +172,8 @@ impl Found {
         }
         let places = self.agreeing + self.differing;
         let score = if self.differing == 0 { 1.0 } else { self.agreeing as f64 / places as f64 };
-        StructuralResult { matched: self.differing == 0, differences: self.differences, warnings, score }
+        let matched = self.differing == 0;
+        StructuralResult { matched, undecided: false, differences: self.differences, warnings, score }
     }
 }
 

@@ -2,12 +2,18 @@
 //!
 //! Plain: null, booleans, numbers, texts, lists, and dicts whose keys are texts that don't start with `$`. Everything else
 //! is an object with one tag: `$int` (hexadecimal), `$float` (`nan`, `inf`, `-inf`), `$tuple`, `$set`, `$dict` (pairs),
-//! `$bytes` and `$wtf8` (hexadecimal), `$complex`, `$range`; and `$opaque` with an optional `repr` beside it.
+//! `$bytes` and `$wtf8` (hexadecimal), `$complex`, `$range`; and `$opaque` with an optional `repr` beside it. The other
+//! containers of the standard library are read as the plain ones that they compare as (`$frozenset`, `$counter`, `$odict`,
+//! `$defaultdict`, `$deque`, `$bytearray`, `$dict_keys`), `$decimal` and `$fraction` as the number that they are if an
+//! integer or a float is exactly that; all others (`$iter`, `$dict_values`, `$date`, `$type`, ...) equal no plain value.
 //! What the other side sends is hostile: every shape that isn't one of these is an error.
+
+use std::cmp::Ordering;
 
 use num_bigint::{BigInt, Sign};
 use serde_json::{Map, Value, json};
 
+use super::decimal::Number;
 use super::shortened;
 use super::value::{Datum, MAX_DEPTH, float_repr, number_of, special_float};
 
@@ -127,15 +133,42 @@ fn read_tag(tag: &str, map: &Map<String, Value>, depth: usize) -> Result<Datum, 
     match tag {
         "$int" => body.as_str().and_then(parse_hex_int).map(Datum::Int).ok_or_else(|| malformed("$int")),
         "$float" => special_float(map).map(Datum::Float).ok_or_else(|| malformed("$float")),
-        "$bytes" => body.as_str().and_then(unhex).map(Datum::Bytes).ok_or_else(|| malformed("$bytes")),
+        "$bytes" | "$bytearray" => {
+            body.as_str().and_then(unhex).map(Datum::Bytes).ok_or_else(|| malformed("$bytes"))
+        }
         "$wtf8" => {
             let bytes = body.as_str().and_then(unhex).ok_or_else(|| malformed("$wtf8"))?;
             // Python's encoding of a text without lone surrogates is plain UTF-8.
             Ok(String::from_utf8(bytes).map_or_else(|error| Datum::WtfText(error.into_bytes()), Datum::Text))
         }
         "$tuple" => Ok(Datum::Tuple(read_all(body.as_array().ok_or_else(|| malformed("$tuple"))?, depth)?)),
-        "$set" => Ok(Datum::Set(read_all(body.as_array().ok_or_else(|| malformed("$set"))?, depth)?)),
-        "$dict" => body
+        "$set" | "$frozenset" | "$dict_keys" => {
+            Ok(Datum::Set(read_all(body.as_array().ok_or_else(|| malformed("$set"))?, depth)?))
+        }
+        "$deque" => match body.as_array().map(Vec::as_slice) {
+            Some([Value::Array(items), _]) => Ok(Datum::List(read_all(items, depth)?)),
+            _ => Err(malformed("$deque")),
+        },
+        "$decimal" => {
+            let text = body.as_str().ok_or_else(|| malformed("$decimal"))?;
+            Ok(exact_number(text).unwrap_or_else(|| opaque("Decimal", text)))
+        }
+        "$fraction" => match body.as_array().map(Vec::as_slice) {
+            Some([n, d]) => match (read(n, depth + 1)?, read(d, depth + 1)?) {
+                (Datum::Int(n), Datum::Int(d)) if d > BigInt::ZERO => Ok(fraction(n, d)),
+                _ => Err(malformed("$fraction")),
+            },
+            _ => Err(malformed("$fraction")),
+        },
+        "$iter" => Ok(opaque("iterator", "")),
+        "$dict_values" | "$dict_items" => Ok(opaque(tag.trim_start_matches('$'), "")),
+        "$date" | "$datetime" | "$time" | "$timedelta" | "$uuid" => {
+            let shown = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
+            Ok(opaque(tag.trim_start_matches('$'), &shown))
+        }
+        "$type" => Ok(opaque("type", body.as_str().unwrap_or_default())),
+        "$ellipsis" => Ok(opaque("ellipsis", "Ellipsis")),
+        "$dict" | "$counter" | "$odict" | "$defaultdict" => body
             .as_array()
             .ok_or_else(|| malformed("$dict"))?
             .iter()
@@ -162,6 +195,33 @@ fn read_tag(tag: &str, map: &Map<String, Value>, depth: usize) -> Result<Datum, 
             _ => Err(malformed("$range")),
         },
         _ => Err(TaggedError::UnknownTag(shortened(tag, 40))),
+    }
+}
+
+fn opaque(type_name: &str, repr: &str) -> Datum {
+    Datum::Opaque { type_name: type_name.to_owned(), repr: shortened(repr, 500) }
+}
+
+/// The integer or the float that a decimal text is without rounding.
+fn exact_number(text: &str) -> Option<Datum> {
+    let decimal = Number::parse(text)?;
+    if let Some(int) = decimal.to_int() {
+        return Some(Datum::Int(int));
+    }
+    let float = text.parse::<f64>().ok()?;
+    (Number::from_f64(float).compare(&decimal) == Some(Ordering::Equal)).then_some(Datum::Float(float))
+}
+
+/// The integer or the float that a fraction in lowest terms is without rounding.
+fn fraction(n: BigInt, d: BigInt) -> Datum {
+    if d == BigInt::from(1u8) {
+        return Datum::Int(n);
+    }
+    // Integers up to here, and their quotients by powers of two, are doubles.
+    let small = |int: &BigInt| i64::try_from(int).ok().filter(|i| i.unsigned_abs() <= 1 << 53);
+    match (small(&n), small(&d)) {
+        (Some(n), Some(d)) if d.count_ones() == 1 => Datum::Float(n as f64 / d as f64),
+        _ => opaque("Fraction", &format!("Fraction({}, {})", Datum::Int(n), Datum::Int(d))),
     }
 }
 

@@ -209,6 +209,41 @@ fn the_other_comparators() {
     assert!(run(Unordered, json!([1]), json!(1)).is_err());
 }
 
+/// What the candidate's runner says of the standard library's types (`sandbox/python/values.py`).
+#[test]
+fn containers_and_numbers_of_the_standard_library_compare_as_what_they_are() {
+    for (returned, expected) in [
+        (json!({"$counter": [["a", 2], ["b", 1]]}), json!({"a": 2, "b": 1})),
+        (json!({"$defaultdict": [["a", [1]]]}), json!({"a": [1]})),
+        (json!({"$odict": [[1, "x"]]}), json!({"1": "x"})),
+        (json!({"$deque": [[1, 2], 5]}), json!([1, 2])),
+        (json!({"$decimal": "1.50"}), json!(1.5)),
+        (json!({"$decimal": "1E+2"}), json!(100)),
+        (json!({"$decimal": "0.1"}), json!(0.1)),
+        (json!({"$fraction": [3, 1]}), json!(3)),
+        (json!({"$fraction": [-1, 4]}), json!(-0.25)),
+    ] {
+        assert!(yaml(returned.clone(), expected), "{returned}");
+    }
+    assert!(python(json!({"$frozenset": [1, 2]}), json!({"$set": [2, 1]})));
+    assert!(python(json!({"$dict_keys": [1, 2]}), json!({"$set": [2, 1]})));
+    assert!(python(json!({"$bytearray": "00ff"}), json!({"$bytes": "00ff"})));
+    for (returned, expected) in [
+        (json!({"$decimal": "0.10000000000000000000001"}), json!(0.1)),
+        (json!({"$fraction": [1, 3]}), json!(1.0 / 3.0)),
+        (json!({"$iter": [1, 2]}), json!([1, 2])),
+        (json!({"$dict_values": [1, 2]}), json!([1, 2])),
+        (json!({"$type": "int"}), json!("int")),
+    ] {
+        assert!(!yaml(returned.clone(), expected), "{returned}");
+    }
+    for nonsense in
+        [json!({"$deque": [1]}), json!({"$fraction": [1, 0]}), json!({"$decimal": 1}), json!({"$counter": 1})]
+    {
+        assert!(Datum::from_tagged(&nonsense).is_err(), "{nonsense}");
+    }
+}
+
 fn any_datum() -> impl Strategy<Value = Datum> {
     let leaf = prop_oneof![
         Just(Datum::None),

@@ -142,7 +142,15 @@ impl Talk<'_> {
             self.running.say(&self.voice, &request, until)?;
             let line = match self.running.hear(&mut self.lines, until)? {
                 Heard::Line(line) => line,
-                other => return self.stop(other, answered, Some(asked)),
+                other => {
+                    let mut round = self.stop(other, answered, Some(asked))?;
+                    // The time of the process is up, used by the calls before: this one gets a process of its own.
+                    if job.per_call.is_some_and(|t| used_up_by_others(&round.answered, t)) {
+                        round.answered.pop();
+                        round.stopped = None;
+                    }
+                    return Ok(round);
+                }
             };
             let Some(map) = object(&line).filter(|map| number(map, "i") == Some(i as u64)) else {
                 return self.tampered("an answer that was not asked for");
@@ -188,11 +196,11 @@ impl Talk<'_> {
             }
             Heard::Stopped => {
                 let ended = only(self.running.finish()?)?;
-                (silent_end(&ended), ended)
+                (silent_end(&ended)?, ended)
             }
             Heard::End(_) | Heard::Line(_) => {
                 let ended = only(self.let_end()?)?;
-                (silent_end(&ended), ended)
+                (silent_end(&ended)?, ended)
             }
         };
         let at_load = asked.is_none();
@@ -201,6 +209,12 @@ impl Talk<'_> {
         }
         Ok(Round { answered, stopped: Some(failure), at_load, ended })
     }
+}
+
+/// Whether the last of the calls was ended although it had time left, and was not the first of its process.
+fn used_up_by_others(answered: &[CallReport], per_call: Duration) -> bool {
+    let timed_out = CallOutcome::Failed(RunFailure::Ended(Ending::TimedOut));
+    answered.len() > 1 && answered.last().is_some_and(|last| last.outcome == timed_out && last.wall < per_call)
 }
 
 fn request(i: usize, entry_point: &str, call: &Call) -> Value {

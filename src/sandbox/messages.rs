@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::error::SandboxError;
 use super::running::Ended;
 use super::types::{Ending, Raised, RunFailure};
 
@@ -68,15 +69,19 @@ pub(super) fn load_failure(phase: &str, error: Option<&Value>, line: Option<u64>
     RunFailure::LoadRaised(raised)
 }
 
-/// How a process that stopped answering ended.
-pub(super) fn silent_end(ended: &Ended) -> RunFailure {
-    match &ended.ending {
+/// How a process that stopped answering ended. An error when it never started: only a cell can say so, and it says nothing
+/// about the candidate.
+pub(super) fn silent_end(ended: &Ended) -> Result<RunFailure, SandboxError> {
+    Ok(match &ended.ending {
         Ok(Ending::Exited(code)) => RunFailure::Exited { code: Some(*code) },
         // We ended it after it had closed its channel.
         Ok(Ending::Signaled(_)) if !ended.by_itself => RunFailure::Exited { code: None },
         Ok(ending) => RunFailure::Ended(ending.clone()),
-        Err(reason) => RunFailure::Forged { evidence: format!("the interpreter did not start: {reason}") },
-    }
+        Err(reason) => {
+            let program = "the Python interpreter".to_owned();
+            return Err(SandboxError::CannotStart { program, reason: reason.clone() });
+        }
+    })
 }
 
 pub(super) fn forged(evidence: &str) -> RunFailure {
@@ -96,6 +101,19 @@ mod tests {
         assert_eq!(load_failure("run", Some(&exit), None), RunFailure::Exited { code: Some(3) });
         let memory = json!({"type": "MemoryError", "mro": ["MemoryError"], "message": ""});
         assert_eq!(load_failure("compile", Some(&memory), None), RunFailure::Ended(Ending::MemoryLimit));
+    }
+
+    #[test]
+    fn an_interpreter_that_did_not_start_is_no_failure_of_the_candidate() {
+        let ended = |ending| Ended {
+            ending,
+            by_itself: false,
+            streams: super::super::types::Streams::default(),
+            cpu: std::time::Duration::ZERO,
+        };
+        let error = silent_end(&ended(Err("Cannot allocate memory".to_owned()))).unwrap_err();
+        insta::assert_snapshot!(error, @"the Python interpreter could not be started in the sandbox: Cannot allocate memory");
+        assert_eq!(silent_end(&ended(Ok(Ending::Exited(0)))), Ok(RunFailure::Exited { code: Some(0) }));
     }
 
     #[test]

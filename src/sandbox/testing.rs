@@ -45,7 +45,7 @@ pub(super) fn run_tests(
     // The judge stands first, the candidate second.
     let candidate = judged.ended.get(1).ok_or_else(|| SandboxError::lost("a job without a candidate"))?;
     let verdict = match &judged.verdict {
-        Some(map) => interpret(map, candidate),
+        Some(map) => interpret(map, candidate)?,
         None => no_verdict(&judged)?,
     };
     Ok(report(verdict, TestMode::Split, String::new(), judged, 1))
@@ -136,8 +136,8 @@ fn in_process(
     let judged = hear_verdict(running, read, &token, &job.limits)?;
     let process = judged.ended.first().ok_or_else(|| SandboxError::lost("a job without a process"))?;
     let verdict = match &judged.verdict {
-        Some(map) => interpret(map, process),
-        None => TestVerdict::Failed(silent_end(process)),
+        Some(map) => interpret(map, process)?,
+        None => TestVerdict::Failed(silent_end(process)?),
     };
     Ok(report(verdict, TestMode::InProcess, why, judged, 0))
 }
@@ -205,11 +205,11 @@ fn no_verdict(judged: &Judged) -> Result<TestVerdict, SandboxError> {
     Err(SandboxError::lost(format!("the judge came to no verdict: {}", said.unwrap_or_default())))
 }
 
-fn interpret(map: &Map<String, Value>, candidate: &Ended) -> TestVerdict {
+fn interpret(map: &Map<String, Value>, candidate: &Ended) -> Result<TestVerdict, SandboxError> {
     let error = map.get("e");
     let index = number(map, "index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
     let failed = TestVerdict::Failed;
-    match text(map, "verdict").as_str() {
+    Ok(match text(map, "verdict").as_str() {
         "passed" => TestVerdict::Passed,
         "assertion" => TestVerdict::AssertionFailed {
             index,
@@ -227,14 +227,14 @@ fn interpret(map: &Map<String, Value>, candidate: &Ended) -> TestVerdict {
         }
         "test_error" => TestVerdict::TestError(raised(error)),
         "load" => failed(load_failure(&text(map, "phase"), error, number(map, "line"))),
-        "ended" => failed(silent_end(candidate)),
+        "ended" => failed(silent_end(candidate)?),
         "large" => failed(RunFailure::Ended(Ending::OutputLimit)),
         "opaque" => TestVerdict::Opaque { type_name: text(map, "kind") },
         "needs_in_process" => TestVerdict::NeedsInProcess { why: text(map, "why") },
         "protocol" => failed(forged("the answers broke the protocol between judge and candidate")),
         "tampered" => failed(forged("a false verdict was written to the channel of verdicts")),
         _ => failed(forged("an unknown verdict")),
-    }
+    })
 }
 
 /// The import statements of a set-up that stand on one line at its top level. In one program they would serve the

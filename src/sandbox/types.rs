@@ -160,7 +160,9 @@ pub struct ProgramResult {
 /// text, `{"$counter"|"$odict": [[key, value], ...]}`, `{"$defaultdict": [[key, value], ...]}`, `{"$deque": [[...], maxlen]}`,
 /// `{"$bytes": hex}`, `{"$bytearray": hex}`, `{"$complex": [re, im]}`, `{"$range": [start, stop, step]}`, `{"$wtf8": hex}` for text with
 /// lone surrogates, `{"$decimal": text}`, `{"$fraction": [n, d]}`, `{"$ellipsis": true}`, `{"$type": builtin}`, `{"$iter": [...]}` for a
-/// generator or iterator, `{"$dict_keys"|"$dict_values"|"$dict_items": [...]}`, and in results `{"$opaque": type name, "truth": bool?}` for anything else.
+/// generator or iterator, `{"$dict_keys"|"$dict_values"|"$dict_items": [...]}`, `{"$date"|"$datetime"|"$time"|"$uuid": text}`,
+/// `{"$timedelta": [days, seconds, microseconds]}`, and in results `{"$opaque": type name, "truth": bool?}` for anything else
+/// (`only_truth` for types that define equality).
 #[derive(Debug, Clone, Default)]
 pub struct Call {
     pub args: Vec<Value>,

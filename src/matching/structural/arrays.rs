@@ -67,6 +67,10 @@ impl Walk<'_> {
     /// Compares the elements that belong together, and what is left over in the order in which it stands.
     fn in_any_order(&mut self, wanted: &[Value], items: &[Value]) {
         let partners = self.partners(wanted, items);
+        // Arrays of different lengths differ in any order.
+        if self.rules.gave_up() && wanted.len() == items.len() && partners.iter().any(Option::is_none) {
+            self.rules.leave_undecided();
+        }
         let mut used = vec![false; items.len()];
         for partner in partners.iter().flatten() {
             if let Some(used) = used.get_mut(*partner) {

@@ -26,6 +26,8 @@ pub(super) struct Rules<'a> {
     matchers: RefCell<HashMap<String, Rc<Result<Matcher, String>>>>,
     /// Values that may still be looked at in search of an order.
     trials_left: Cell<usize>,
+    /// An array was compared in its own order although another may fit.
+    undecided: Cell<bool>,
     pub warnings: Vec<String>,
 }
 
@@ -41,6 +43,7 @@ impl<'a> Rules<'a> {
             tolerances: Vec::new(),
             matchers: RefCell::default(),
             trials_left: Cell::new(MAX_TRIALS),
+            undecided: Cell::new(false),
             warnings: Vec::new(),
         };
         for path in &structural.ignore_fields {
@@ -126,6 +129,14 @@ impl<'a> Rules<'a> {
 
     pub fn gave_up(&self) -> bool {
         self.trials_left.get() == 0
+    }
+
+    pub fn leave_undecided(&self) {
+        self.undecided.set(true);
+    }
+
+    pub fn undecided(&self) -> bool {
+        self.undecided.get()
     }
 
     pub fn ignores(&self, place: &[Place]) -> bool {

@@ -14,7 +14,8 @@ def opaque(x):
     # The truth of an exact standard type can be told. A type of the candidate's own has none that we would believe.
     t = type(x)
     if t.__module__ in _STANDARD and getattr(sys.modules.get(t.__module__), t.__name__, None) is t:
-        r['truth'] = bool(x)
+        # ... and whether it equals only itself, or whatever has the same content, which nobody there can know.
+        r['truth' if t.__eq__ is object.__eq__ else 'only_truth'] = bool(x)
     return r
 
 _STANDARD = {'builtins', 're', '_sre', 'datetime', 'uuid', 'ipaddress', 'array', 'itertools', 'functools', 'operator', 'pathlib'}

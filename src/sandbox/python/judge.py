@@ -26,16 +26,17 @@ def no_use(name):
 
 class Opaque:
     # What the candidate returned and nobody here can know: any use of it ends the test. Its truth may be known.
-    __slots__ = ('kind', 'truth')
-    def __init__(self, kind, truth):
+    __slots__ = ('kind', 'truth', 'unique')
+    def __init__(self, kind, truth, unique):
         object.__setattr__(self, 'kind', kind)
-        object.__setattr__(self, 'truth', truth)
+        object.__setattr__(self, 'truth', truth if type(truth) is bool else None)
+        object.__setattr__(self, 'unique', unique)
     def __bool__(self):
         truth = object.__getattribute__(self, 'truth')
         return truth if truth is not None else no_use('__bool__')(self)
     def __eq__(self, other):
-        # An object of a standard type without known content equals nothing but itself, as a match object does.
-        if object.__getattribute__(self, 'truth') is None:
+        # An object of a standard type without an equality of its own equals nothing but itself, as a match object does.
+        if not object.__getattribute__(self, 'unique'):
             no_use('__eq__')(self)
         return self is other
     def __ne__(self, other):
@@ -46,8 +47,15 @@ for _name in ('hash getattribute setattr delattr lt le gt ge len iter next conta
         'and rand or ror xor rxor lshift rshift matmul rmatmul').split():
     setattr(Opaque, '__%s__' % _name, no_use('__%s__' % _name))
 
-_DECODERS['$opaque'] = lambda v, x: Opaque(str(v), x.get('truth') if type(x.get('truth')) is bool else None)
+_DECODERS['$opaque'] = lambda v, x: Opaque(str(v), x.get('truth', x.get('only_truth')), type(x.get('truth')) is bool)
 PROXIES = {}
+
+def can_cross(x):
+    # Whether `dec` makes values of this kind, so that one may have been an answer.
+    t = type(x)
+    return (t in (list, tuple, dict, set, frozenset, bytes, complex, range, type(...)) or is_container(t) or t in _VIEWS
+        or t in _ITERATORS or t.__module__ in ('decimal', 'fractions', 'datetime', 'uuid')
+        or t is type and getattr(builtins, x.__name__, None) is x)
 
 def opaque(x):
     # A test wants to hand this over.
@@ -55,6 +63,10 @@ def opaque(x):
         no_use('')(x)
     if id(x) in PROXIES:
         return {'$fn': PROXIES[id(x)]}
+    if calls > 1 and can_cross(x):
+        # Too deep or too long, not of a kind that can't cross: it may come from an earlier answer, and the candidate must
+        # not choose that it shares an interpreter with the tests.
+        out('large')
     out('needs_in_process', why='the tests hand the candidate a %s' % type(x).__name__)
 
 def hear():

@@ -128,6 +128,17 @@ def _enc_foreign(x, t, d):
         return {'$fraction': [enc(x.numerator), enc(x.denominator)]}
     if numpy is not None and t.__module__ == 'numpy' and isinstance(x, getattr(numpy, 'generic', ())):
         return enc(x.item(), d + 1)
+    datetime, uuid = loaded('datetime'), loaded('uuid')
+    if datetime is not None:
+        if t is getattr(datetime, 'timedelta', None):
+            return {'$timedelta': [x.days, x.seconds, x.microseconds]}
+        if t is getattr(datetime, 'date', None):
+            return {'$date': x.isoformat()}
+        for name in ('datetime', 'time'):
+            if t is getattr(datetime, name, None) and (x.tzinfo is None or type(x.tzinfo) is getattr(datetime, 'timezone', None)):
+                return {'$' + name: x.isoformat()}
+    if uuid is not None and t is getattr(uuid, 'UUID', None):
+        return {'$uuid': str(x)}
     # A subclass that compares as its base does is its base's value. One with an `__eq__` of its own is not a value.
     for base, plain in ((tuple, tuple.__iter__), (str, None), (int, int.__int__), (float, float.__float__), (list, list.__iter__), (dict, dict.items)):
         if base in t.__mro__[1:]:
@@ -174,6 +185,18 @@ def _fraction(n, d):
     from fractions import Fraction
     return Fraction(n, d)
 
+def _timedelta(days, seconds, microseconds):
+    from datetime import timedelta
+    return timedelta(days, seconds, microseconds)
+
+def _iso(name, text):
+    import datetime
+    return getattr(datetime, name).fromisoformat(text)
+
+def _uuid(text):
+    from uuid import UUID
+    return UUID(text)
+
 def _plain_type(name):
     t = getattr(builtins, name)
     if type(t) is not type:
@@ -204,6 +227,11 @@ _DECODERS = {
     '$type': lambda v, _: _plain_type(v),
     '$decimal': lambda v, _: _decimal(v),
     '$fraction': lambda v, _: _fraction(dec(v[0]), dec(v[1])),
+    '$timedelta': lambda v, _: _timedelta(*v),
+    '$date': lambda v, _: _iso('date', v),
+    '$datetime': lambda v, _: _iso('datetime', v),
+    '$time': lambda v, _: _iso('time', v),
+    '$uuid': lambda v, _: _uuid(v),
 }
 
 def error_of(e, mark=None):
