@@ -111,7 +111,11 @@ impl Observer for EventLines {
 }
 
 fn failure(error: RunError) -> Failure {
-    if error.is_definition() { Failure::wrong(error) } else { Failure::incomplete(error) }
+    let failure = if error.is_definition() { Failure::wrong(&error) } else { Failure::incomplete(&error) };
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
 }
 
 /// The code that the gate decided on.

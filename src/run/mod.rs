@@ -49,6 +49,17 @@ impl RunError {
     pub fn is_definition(&self) -> bool {
         matches!(self, RunError::Target(_) | RunError::Grade(_) | RunError::Unanswerable(_))
     }
+
+    /// What a user can do about it, where that is known.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            RunError::Grade(GradeError::Sandbox { remedy, .. }) => {
+                Some(remedy).filter(|text| !text.is_empty())
+            }
+            _ => None,
+        }
+        .map(String::as_str)
+    }
 }
 
 /// The summary of a finished fold, gate included: the one way from events to figures.
