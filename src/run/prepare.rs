@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::RunError;
 use crate::gate::unanswerable;
-use crate::model::{Metric, Plan};
+use crate::model::{Eval, Metric, Plan};
 use crate::target::Targets;
 
 /// A plan whose targets are open and whose cases all know their number of samples.
@@ -38,14 +38,12 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
     for eval in &mut plan.evals {
         let unsettled = eval.cases.iter().any(|case| case.samples.is_none());
         if unsettled {
-            let mut settled = (**eval).clone();
-            for case in &mut settled.cases {
-                if case.samples.is_none() {
-                    let recorded = targets.recorded_samples(&settled.info.id, case).map(|n| n.max(1));
-                    Arc::make_mut(case).samples = Some(recorded.unwrap_or(largest_k));
-                }
+            // The plan alone holds its evals and cases, so that nothing is copied here.
+            let Eval { info, cases, .. } = Arc::make_mut(eval);
+            for case in cases.iter_mut().filter(|case| case.samples.is_none()) {
+                let recorded = targets.recorded_samples(&info.id, case).map(|n| n.max(1));
+                Arc::make_mut(case).samples = Some(recorded.unwrap_or(largest_k));
             }
-            *eval = Arc::new(settled);
         }
         fewest = eval.cases.iter().map(|case| Prepared::samples(case)).fold(fewest, u32::min);
     }
