@@ -12,9 +12,10 @@ pub fn init(console: &Console, args: &InitArgs) -> Exit {
     let files = scaffold::init_files();
     let taken: Vec<String> = files
         .iter()
-        .map(|(path, _)| args.dir.join(path))
-        .filter(|path| path.exists())
-        .map(|path| path.display().to_string())
+        .map(|(path, text)| (args.dir.join(path), text))
+        // A file that says the same (a schema, say) is in nobody's way.
+        .filter(|(path, text)| path.exists() && std::fs::read_to_string(path).ok().as_ref() != Some(text))
+        .map(|(path, _)| path.display().to_string())
         .collect();
     if !taken.is_empty() && !args.force {
         return Err(Failure::wrong(format!("already there: {}", taken.join(", ")))

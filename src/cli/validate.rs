@@ -53,13 +53,11 @@ fn show(
     if !problems.is_empty() {
         console.note(render::human(problems, sources, suite::human_options(console)).trim_end());
     }
+    // The problems were counted where they were shown.
     let verdict = match (problems.error_count(), problems.warning_count()) {
         (0, 0) => format!("{what}: valid\n"),
-        (0, warnings) => format!("{what}: valid, {}\n", plural(warnings, "warning")),
-        (errors, 0) => format!("{what}: {}\n", plural(errors, "error")),
-        (errors, warnings) => {
-            format!("{what}: {}, {}\n", plural(errors, "error"), plural(warnings, "warning"))
-        }
+        (0, _) => format!("{what}: valid, with warnings\n"),
+        _ => "invalid\n".to_owned(),
     };
     console.result(verdict.as_bytes())
 }
