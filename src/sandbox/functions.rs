@@ -214,7 +214,8 @@ impl Talk<'_> {
 /// Whether the last of the calls was ended although it had time left, and was not the first of its process.
 fn used_up_by_others(answered: &[CallReport], per_call: Duration) -> bool {
     let timed_out = CallOutcome::Failed(RunFailure::Ended(Ending::TimedOut));
-    answered.len() > 1 && answered.last().is_some_and(|last| last.outcome == timed_out && last.wall < per_call)
+    answered.len() > 1
+        && answered.last().is_some_and(|last| last.outcome == timed_out && last.wall < per_call)
 }
 
 fn request(i: usize, entry_point: &str, call: &Call) -> Value {
