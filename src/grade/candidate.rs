@@ -30,16 +30,18 @@ pub(super) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, S
     {
         return Err("the output is JSON, not code".to_owned());
     }
+    // Files keep a byte order mark; no Python parses a text that begins with one.
     let text = as_text(value);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if text.trim().is_empty() {
         return Err("the output is empty".to_owned());
     }
     if matches!(value, OutputValue::Program(_)) {
-        return Ok(text);
+        return Ok(text.to_owned());
     }
     // What a program must define of `Solution.solve` is `Solution`.
     let wanted = Wanted { entry_point: wanted.entry_point.and_then(|path| path.split('.').next()), ..wanted };
-    let code = code_of(&text, wanted)?;
+    let code = code_of(text, wanted)?;
     if code.trim().is_empty() {
         return Err("the output's code block is empty".to_owned());
     }
@@ -242,6 +244,8 @@ mod tests {
     fn a_solution_is_a_whole_program() {
         let program = OutputValue::Program("print('```')\n```\n".into());
         assert_eq!(candidate(&program, wanted()), Ok("print('```')\n```\n".into()));
+        let marked = OutputValue::Program("\u{feff}x = 1".into());
+        assert_eq!(candidate(&marked, wanted()), Ok("x = 1".into()));
     }
 
     #[test]
