@@ -154,7 +154,12 @@ fn what_init_writes_is_valid_and_passes() {
     expect(0, dir.path(), &["validate", SUITE[0], SUITE[1]]);
     let shown = expect(0, dir.path(), &["run", SUITE[0], SUITE[1], "--progress", "none"]);
     assert!(shown.contains("GATE PASS"), "{shown}");
+    // Files that say the same are in nobody's way; a changed one is never written over.
+    expect(0, dir.path(), &["init"]);
+    let suite = dir.path().join(SUITE[1]);
+    std::fs::write(&suite, "mine").unwrap();
     expect(2, dir.path(), &["init"]);
+    assert_eq!(std::fs::read_to_string(&suite).unwrap(), "mine");
 }
 
 #[test]

@@ -308,10 +308,10 @@ eval_suite:
 }
 
 #[test]
-fn a_full_disk_stops_the_run_in_words() {
+fn results_that_cannot_be_written_are_exit_2_before_anything_runs() {
     let project = project(GOOD);
     project.write("results", "a file where the folder should be");
-    let call = project.call(&["run", "--suite", "suite.yaml"]).expect(3);
+    let call = project.call(&["run", "--suite", "suite.yaml"]).expect(2);
     assert!(call.stderr.contains("cannot create"), "{}", call.stderr);
 }
 

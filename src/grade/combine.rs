@@ -144,11 +144,9 @@ fn named_reason(grade: &Grade, graders: usize) -> String {
 }
 
 /// Passed and failed change places, the score with them; what is not known stays unknown. A failure that says nothing of
-/// what was asked (no code, a forged verdict, a crash) stays a failure: the opposite of it was not shown either.
+/// what was asked (no code, an exception, a time-out, a forged verdict) stays a failure: the opposite of it was not shown either.
 pub(super) fn negate(grade: Grade) -> Grade {
-    let judged = |cause: &Cause| {
-        matches!(cause, Cause::WrongAnswer | Cause::Exception | Cause::Timeout | Cause::Threshold)
-    };
+    let judged = |cause: &Cause| matches!(cause, Cause::WrongAnswer | Cause::Threshold);
     if grade.outcome == Outcome::Failed && !grade.cause.as_ref().is_some_and(judged) {
         return Grade { reason: format!("{} (negating it does not make it pass)", grade.reason), ..grade };
     }

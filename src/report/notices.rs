@@ -37,7 +37,8 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
     if metadata.interrupted {
         all.push(Notice {
             loud: true,
-            headline: "INTERRUPTED: the run was ended early; `--resume` continues it".to_owned(),
+            headline: "INTERRUPTED: the run was ended early; what it left out is skipped, not failed"
+                .to_owned(),
             notes: Vec::new(),
         });
     }

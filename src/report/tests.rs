@@ -482,8 +482,8 @@ fn terminal_without_unicode_or_sandbox() {
       Cases          8     40.0 %        2        3        1 ...
       1 sample passed only on a later attempt (flaky)
 
-      Metric        value  95 % CI         cases  [worst, bes...
-      pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.6...
+      Metric        value  95 % CI         cases  [worst, best]
+      pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]
       pass@3          n/a  3 samples per case are needed; there
                            is 1
       pass@10         n/a  10 samples per case are needed; there
@@ -1066,7 +1066,7 @@ fn every_kind_of_remark_is_shown() {
     summary.truncated = true;
     let shown = terminal_text(&summary, &TerminalOptions::default());
     for remark in [
-        "!! INTERRUPTED: the run was ended early; `--resume` continues it",
+        "!! INTERRUPTED: the run was ended early; what it left out is skipped, not failed",
         "!  Not the whole suite: tag fast, eval cap-*",
         "!  Only samples that did not pass are listed; the journal has all",
     ] {

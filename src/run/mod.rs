@@ -47,7 +47,8 @@ pub enum RunError {
 impl RunError {
     /// True when nothing ran and a definition or setting is at fault (exit code 2).
     pub fn is_definition(&self) -> bool {
-        matches!(self, RunError::Target(_) | RunError::Grade(_) | RunError::Unanswerable(_))
+        let nothing_ran = matches!(self, RunError::Journal(JournalError::Create { .. }));
+        nothing_ran || matches!(self, RunError::Target(_) | RunError::Grade(_) | RunError::Unanswerable(_))
     }
 
     /// What a user can do about it, where that is known.
