@@ -6,7 +6,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value, json};
 
-use super::grader::{CombineSpec, CombineWord, ExtractSpec, ExtractStep, ExtractWord, ToleranceSpec};
+use super::grader::ToleranceSpec;
+use super::steps::{
+    CombineSpec, CombineWord, ExtractCode, ExtractRegex, ExtractSpec, ExtractStep, ExtractWord,
+};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -155,8 +158,8 @@ impl JsonSchema for ExtractSpec {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let word = generator.subschema_for::<ExtractWord>();
-        let code = generator.subschema_for::<super::grader::ExtractCode>();
-        let regex = generator.subschema_for::<super::grader::ExtractRegex>();
+        let code = generator.subschema_for::<ExtractCode>();
+        let regex = generator.subschema_for::<ExtractRegex>();
         let mode = generator.subschema_for::<super::words::JsonMode>();
         json_schema!({
             "description": "`trim`, `code`, `json`, or an object with one key.",

@@ -8,23 +8,35 @@
 pub mod words;
 
 mod baseline;
+mod dataset;
 mod eval;
+mod expected;
 mod grader;
 mod grader_unions;
+mod input;
+mod judged;
 mod phase;
 mod regression;
 mod schemas;
+mod shape;
+mod steps;
 mod suite;
 mod target;
 mod thresholds;
 mod unions;
 
 pub use baseline::*;
+pub use dataset::*;
 pub use eval::*;
+pub use expected::*;
 pub use grader::*;
+pub use input::*;
+pub use judged::*;
 pub use phase::*;
 pub use regression::*;
 pub use schemas::{SchemaKind, canonical, schema_of};
+pub use shape::*;
+pub use steps::*;
 pub use suite::*;
 pub use target::*;
 pub use thresholds::*;

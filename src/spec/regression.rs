@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value, json};
 
 use super::eval::{DefinitionMetadata, EvalConfig, EvalMetadata};
-use super::grader::{CombineSpec, ExtractSpec, GraderRef, ToleranceSpec, present};
+use super::grader::{GraderRef, ToleranceSpec, present};
+use super::steps::{CombineSpec, ExtractSpec};
 use super::words::EvalType;
 use super::{OneOrMany, TargetSpec};
 
@@ -103,8 +104,8 @@ impl JsonSchema for RegressionInput {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let input = generator.subschema_for::<super::eval::InputSpec>();
-        let request = generator.subschema_for::<super::eval::ApiCallInput>();
+        let input = generator.subschema_for::<super::input::InputSpec>();
+        let request = generator.subschema_for::<super::input::ApiCallInput>();
         json_schema!({
             "description": "A typed input, an HTTP request, a text, or any data.",
             "if": { "type": "object", "required": ["type"], "properties": {

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::eval::EvalShape;
 use super::grader::SuiteGraders;
+use super::shape::EvalShape;
 use super::thresholds::{Thresholds, ThresholdsFile};
 use super::words::ReportFormat;
 use super::{OneOrMany, RefOr, TargetSpec};

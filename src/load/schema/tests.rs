@@ -386,7 +386,7 @@ fn editors_are_told_what_we_check() {
 }
 
 /// The shapes that schemars gives to our kinds of types, so that a new version of it is noticed.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "only the schema of it is looked at")]
 mod made_by_schemars {
     use schemars::JsonSchema;
 
