@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::graders::regex_flags;
@@ -128,17 +129,19 @@ pub(super) fn input_hash(input: &Input, target: Option<&Target>) -> String {
         Input::File { path, .. } => file_hash(path),
         _ => None,
     };
-    hash(&json!({ "input": input, "content": content, "target": target }))
+    hash(&(input, content, target))
 }
 
 /// SHA-256 over grading and extraction.
 pub(super) fn grading_hash(grading: &Grading, extract: &[Extract], max_latency_ms: Option<f64>) -> String {
-    hash(&json!({ "grading": grading, "extract": extract, "max_latency_ms": max_latency_ms }))
+    hash(&(grading, extract, max_latency_ms))
 }
 
-/// Objects of `serde_json` are sorted by key, so equal values have equal texts.
-fn hash(value: &Value) -> String {
-    hex(&Sha256::digest(value.to_string().as_bytes()))
+/// The maps in plans are sorted by key, so equal values have equal texts.
+fn hash(value: &impl Serialize) -> String {
+    // Plans hold nothing that can't be written as JSON; an error would at least be the same error again.
+    let text = serde_json::to_vec(value).unwrap_or_else(|error| error.to_string().into_bytes());
+    hex(&Sha256::digest(text))
 }
 
 fn file_hash(path: &std::path::Path) -> Option<String> {
@@ -154,5 +157,6 @@ fn file_hash(path: &std::path::Path) -> Option<String> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    let digit = |n: u8| char::from(if n < 10 { b'0' + n } else { b'a' + n - 10 });
+    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
 }
