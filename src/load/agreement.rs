@@ -1,5 +1,8 @@
 //! The published schema and the loader agree on shapes, in both directions.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -119,6 +122,17 @@ fn structural_faults(document: &Value) -> Vec<String> {
         .collect()
 }
 
+/// Compiled once: that costs more than a check.
+fn published_validators() -> &'static HashMap<SchemaKind, jsonschema::Validator> {
+    static VALIDATORS: OnceLock<HashMap<SchemaKind, jsonschema::Validator>> = OnceLock::new();
+    VALIDATORS.get_or_init(|| {
+        let compiled = |kind: &SchemaKind| {
+            (*kind, jsonschema::validator_for(&published_schema(*kind)).expect("a schema"))
+        };
+        SchemaKind::ALL.iter().map(compiled).collect()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
     #[test]
@@ -136,7 +150,7 @@ proptest! {
             super::tree::parse(&session.sources, file, &mut session.problems).and_then(|n| super::kinds::detect(&n))
         };
         prop_assume!(node_kind == Some(schema));
-        let valid = jsonschema::validator_for(&published_schema(schema)).expect("a schema").is_valid(&document);
+        let valid = published_validators()[&schema].is_valid(&document);
         let faults = structural_faults(&document);
         prop_assert_eq!(valid, faults.is_empty(), "{:?} at {}: {} {:?}", mutation, at, document, faults);
     }
