@@ -128,17 +128,15 @@ fn json(text: &str, mode: JsonMode) -> Option<Value> {
     }
 }
 
-/// Brackets that are tried as the start of embedded JSON, counted from the end: a text of nothing but brackets must not cost
-/// a try for each.
-const EMBEDDED_TRIES: usize = 20_000;
-
 /// The last object or array that stands complete in a text. Bare numbers and words of a sentence are no JSON.
+///
+/// A try that fails has gone at most as deep as the parser allows (128 levels), so that no part of the text is read more often
+/// than that; what no bracket closes is not tried at all.
 fn embedded(text: &str) -> Option<Value> {
-    let brackets = || text.match_indices(['{', '[']).map(|(at, _)| at);
-    let left_out = brackets().count().saturating_sub(EMBEDDED_TRIES);
+    let last_close = text.rfind([']', '}'])?;
     let mut found = None;
     let mut after = 0;
-    for start in brackets().skip(left_out) {
+    for (start, _) in text.match_indices(['{', '[']).take_while(|(start, _)| *start < last_close) {
         if start < after {
             continue;
         }
@@ -249,6 +247,14 @@ mod tests {
     fn brackets_without_end_take_no_time() {
         assert_eq!(embedded(&"[".repeat(200_000)), None);
         assert_eq!(embedded(&"{\"a\":".repeat(50_000)), None);
+        assert_eq!(embedded(&format!("{}{}", "[".repeat(2_000), "]")), Some(json!([])));
+    }
+
+    #[test]
+    fn a_long_list_is_found_whole() {
+        let list = format!("[{}]", vec!["{}"; 30_000].join(","));
+        let found = embedded(&format!("Here it is: {list} (done)"));
+        assert_eq!(found.and_then(|list| list.as_array().map(Vec::len)), Some(30_000));
     }
 
     #[test]
