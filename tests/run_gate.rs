@@ -396,3 +396,28 @@ test_cases:
     let call = project.call(&["run", "--suite", "suite.yaml", "--category", "capability"]).expect(2);
     assert!(call.stderr.contains("needs a regression eval, but none is selected"), "{}", call.stderr);
 }
+
+/// A file's own graders hold for the cases of its dataset: without them each of these cases would pass by its expectation.
+#[test]
+fn a_files_graders_hold_for_the_cases_of_its_dataset() {
+    let eval = r#"
+metadata: {id: rows}
+graders:
+  - {type: code, config: {method: exact_match}}
+  - {type: code, config: {method: contains, must_include: [please]}}
+combine: all
+dataset:
+  path: rows.jsonl
+  format: jsonl
+  case: {id: "{{ row.id }}", input: "{{ row.text }}", expected: "{{ row.text }}"}
+"#;
+    let rows = "{\"id\": 1, \"text\": \"yes please\"}\n{\"id\": 2, \"text\": \"yes\"}\n";
+    let project = Project::with(&[("rows.yaml", eval), ("rows.jsonl", rows)]);
+    project
+        .write("suite.yaml", "eval_suite: {name: Rows, evals: [{$ref: rows.yaml}], target: {type: echo}}\n");
+    project.call(&["run", "--suite", "suite.yaml"]).expect(1);
+    let report = project.report();
+    assert_eq!(report["summary"]["cases"]["passed"], 1);
+    assert_eq!(report["failures"][0]["case_id"], "2");
+    assert_eq!(report["failures"][0]["details"]["missing"][0], "please");
+}
