@@ -7,6 +7,7 @@ use crate::model::{
     Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Metric, Outcome,
     Tallies, Tally, Threshold, ThresholdResult,
 };
+use crate::stats::{reaches, stays_within};
 
 /// Decides. `interrupted` sets the exit code, not the decision.
 pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool) -> Gate {
@@ -71,10 +72,9 @@ fn meets(threshold: &Threshold, tally: &Tally) -> Option<bool> {
 
 /// Inclusive. A share that was computed as 0.7 must not miss 0.7 by the last bit.
 fn within(value: f64, threshold: &Threshold) -> bool {
-    let slack = 1e-9 * threshold.value.abs().max(1.0);
     match threshold.bound {
-        Bound::Min => value >= threshold.value - slack,
-        Bound::Max => value <= threshold.value + slack,
+        Bound::Min => reaches(value, threshold.value),
+        Bound::Max => stays_within(value, threshold.value),
     }
 }
 

@@ -4,9 +4,7 @@
 //! it would be the same whatever those had said.
 
 use crate::model::{Cause, Combine, Grade, Outcome, Verdict};
-
-/// Distance at which a weighted score still meets its threshold: sums of decimal weights are not exact.
-const ROUNDING: f64 = 1e-9;
+use crate::stats::reaches;
 
 /// What is certain of a list of grades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +38,9 @@ pub(super) fn decide(combine: Combine, grades: &[Graded]) -> Decision {
         Combine::AtLeast { n } => at_least(n.max(1)),
         Combine::Weighted { pass_threshold } => {
             let (lowest, highest) = weighted_bounds(grades);
-            if lowest + ROUNDING >= pass_threshold {
+            if reaches(lowest, pass_threshold) {
                 Decision::Passed
-            } else if highest + ROUNDING < pass_threshold {
+            } else if !reaches(highest, pass_threshold) {
                 Decision::Failed
             } else {
                 Decision::Open

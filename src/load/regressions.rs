@@ -8,6 +8,7 @@ use super::refs::lexical;
 use super::scope::Desk;
 use super::source::Span;
 use super::tree::Node;
+use crate::base::text::escape_path_component;
 use crate::model::{CodeGrader, Combine, Grader, GraderKind, Grading, Structural};
 use crate::spec::{
     BaselineFile, BaselineSpec, CodeConfig, ComparisonSpec, ComparisonType, CurrentSpec, GraderSpec, NameOr,
@@ -26,8 +27,16 @@ pub(super) fn baseline(
         }
         return Some(output);
     }
-    let path = lexical(&desk.suite.baselines.join(format!("{}.json", file_name(id))));
-    let text = std::fs::read_to_string(&path).ok()?;
+    let path = lexical(&desk.suite.baselines.join(format!("{}.json", escape_path_component(id))));
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            let message = format!("the baseline {} cannot be read: {error}", path.display());
+            desk.push(Problem::error(Code::Unreadable, node.locate("/id"), message));
+            return None;
+        }
+    };
     match serde_json::from_str::<BaselineFile>(&text) {
         Ok(file) if file.eval_id == id => Some(file.output),
         Ok(file) => {
@@ -41,20 +50,6 @@ pub(super) fn baseline(
             None
         }
     }
-}
-
-/// An id as a file name: what is not a plain character is written as `%` and two hexadecimal digits.
-pub(super) fn file_name(id: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
-    let mut name = String::new();
-    for (i, byte) in id.bytes().enumerate() {
-        if plain(byte) && !(i == 0 && byte == b'.') {
-            name.push(char::from(byte));
-        } else {
-            name.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    name
 }
 
 /// The comparison, which may stand in the definition or under `current:`; both is an error.

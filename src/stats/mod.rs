@@ -8,6 +8,7 @@ mod bootstrap;
 mod interval;
 mod pass_rates;
 mod quantile;
+mod thresholds;
 
 pub use agreement::{Agreement, McNemar, cohen_kappa, mcnemar_exact};
 pub use bootstrap::{
@@ -17,6 +18,7 @@ pub use bootstrap::{
 pub use interval::{Interval, Method, normal_quantile, wilson};
 pub use pass_rates::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
+pub use thresholds::{reaches, stays_within};
 
 /// Why a figure has no value. The text completes "undefined: ...".
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! When a case and an eval pass.
 
 use crate::model::Outcome;
+use crate::stats::reaches;
 
 /// How the samples without a grade are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,12 +76,12 @@ impl SampleCounts {
     /// Passed when the share of samples that passed reaches `threshold` whatever the unknown ones were; failed when it can't
     /// be reached; else the name of what is missing.
     pub fn outcome(&self, threshold: f64) -> Outcome {
-        let needed = threshold * f64::from(self.total()) - 1e-9;
+        let needed = threshold * f64::from(self.total());
         if self.total() == 0 {
             Outcome::Skipped
-        } else if f64::from(self.passed) >= needed {
+        } else if reaches(f64::from(self.passed), needed) {
             Outcome::Passed
-        } else if f64::from(self.passed + self.ungraded()) < needed {
+        } else if !reaches(f64::from(self.passed + self.ungraded()), needed) {
             Outcome::Failed
         } else {
             undecided(self.errored > 0, self.skipped > 0)
@@ -113,7 +114,7 @@ pub(super) fn eval_outcome(
         let reached = score_threshold.map(|threshold| {
             let at =
                 |reading| mean(cases.iter().filter_map(|case| case.read(reading).score())).unwrap_or(0.0);
-            (at(Reading::Worst) >= threshold - 1e-9, at(Reading::Best) >= threshold - 1e-9)
+            (reaches(at(Reading::Worst), threshold), reaches(at(Reading::Best), threshold))
         });
         match (reached, has(Outcome::Failed)) {
             (Some((true, _)), _) => Outcome::Passed,
@@ -157,6 +158,12 @@ mod tests {
     fn a_third_of_three_is_a_third() {
         assert_eq!(counts(1, 2, 0, 0, 0).outcome(1.0 / 3.0), Outcome::Passed);
         assert_eq!(counts(7, 3, 0, 0, 0).outcome(0.7), Outcome::Passed);
+    }
+
+    #[test]
+    fn no_pass_at_all_reaches_no_threshold_however_small() {
+        assert_eq!(counts(0, 3, 0, 0, 0).outcome(1e-10), Outcome::Failed);
+        assert_eq!(eval_outcome(&[counts(0, 1, 0, 0, 0)], 1.0, Some(1e-10)).0, Outcome::Failed);
     }
 
     #[test]

@@ -14,9 +14,6 @@ use crate::load::thresholds::{self, Demand};
 use crate::load::tree::Node;
 use crate::model::{Eval, GateSpec, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target};
 
-/// Values of environment variables shorter than this would redact ordinary words.
-const SHORTEST_SECRET: usize = 6;
-
 /// Everything of a plan but what the command line still changes.
 pub(super) struct Parts {
     pub info: (String, Option<String>, Option<String>),
@@ -86,8 +83,6 @@ impl Loader<'_> {
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
         let (name, version, description) = parts.info;
-        let secrets =
-            parts.scope.templates.env.values().filter(|v| v.chars().count() >= SHORTEST_SECRET).cloned();
         let plan = Plan {
             suite: SuiteInfo {
                 name,
@@ -123,7 +118,8 @@ impl Loader<'_> {
                 include_details: parts.reporting.include_details.unwrap_or(true),
                 notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
             },
-            secrets: secrets.collect(),
+            // Short ones are left out where secrets are looked for.
+            secrets: parts.scope.templates.env.values().cloned().collect(),
         };
         (Some(plan), total, selected)
     }
