@@ -102,11 +102,6 @@ impl Sources {
         self.files.get(file.0 as usize).map_or("", |f| &f.text)
     }
 
-    /// The text of a file, shared.
-    pub fn shared_text(&self, file: FileId) -> Arc<str> {
-        self.files.get(file.0 as usize).map_or_else(|| Arc::from(""), |f| f.text.clone())
-    }
-
     /// The name that messages show.
     pub fn display(&self, file: FileId) -> &str {
         self.files.get(file.0 as usize).map_or("", |f| &f.display)

@@ -56,23 +56,6 @@ impl Datum {
         from_json(value, 0)
     }
 
-    /// True for `True`, and for every number, text and container that Python takes for true; `None` for an opaque value.
-    pub fn is_truthy(&self) -> Option<bool> {
-        Some(match self {
-            Datum::None => false,
-            Datum::Bool(b) => *b,
-            Datum::Int(i) => *i != BigInt::ZERO,
-            Datum::Float(f) => *f != 0.0,
-            Datum::Complex(re, im) => *re != 0.0 || *im != 0.0,
-            Datum::Text(t) => !t.is_empty(),
-            Datum::WtfText(b) | Datum::Bytes(b) => !b.is_empty(),
-            Datum::List(items) | Datum::Tuple(items) | Datum::Set(items) => !items.is_empty(),
-            Datum::Dict(entries) => !entries.is_empty(),
-            Datum::Range { .. } => super::equality::range_len(self)? != BigInt::ZERO,
-            Datum::Opaque { .. } => return None,
-        })
-    }
-
     /// Python's name of the type.
     pub fn type_name(&self) -> &str {
         match self {

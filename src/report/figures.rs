@@ -86,10 +86,6 @@ fn rate_to(value: f64, decimals: usize) -> String {
     if written.trim_matches(['-', '0', '.']).is_empty() { format!("{:.decimals$}", 0.0) } else { written }
 }
 
-pub fn rate_or_none(value: Option<f64>) -> String {
-    value.map_or_else(|| NO_VALUE.to_owned(), rate)
-}
-
 /// A rate in [0, 1] as a percentage to one decimal: `87.5 %`.
 pub fn percent(value: f64) -> String {
     if !value.is_finite() {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::grader::SuiteGraders;
 use super::shape::EvalShape;
-use super::thresholds::{Thresholds, ThresholdsFile};
+use super::thresholds::Thresholds;
 use super::words::ReportFormat;
 use super::{OneOrMany, RefOr, TargetSpec};
 
@@ -104,6 +104,3 @@ pub struct ReportingSpec {
     /// Ring the terminal's bell when the gate does not pass.
     pub notify_on_failure: Option<bool>,
 }
-
-/// The file that `thresholds: {$ref: ...}` names.
-pub type ThresholdsRef = ThresholdsFile;
