@@ -84,9 +84,13 @@ fn dict(entries: &[(Datum, Datum)]) -> Value {
             _ => None,
         })
         .collect();
+    // A JSON object sorts its keys and keeps one of two equal ones; a dict in any other order must cross as pairs.
+    let ascending = entries.is_sorted_by(|(a, _), (b, _)| match (a, b) {
+        (Datum::Text(a), Datum::Text(b)) => a < b,
+        _ => false,
+    });
     match plain {
-        // Of two equal keys one would be lost.
-        Some(map) if map.len() == entries.len() => Value::Object(map),
+        Some(map) if ascending => Value::Object(map),
         _ => {
             let pairs: Vec<Value> =
                 entries.iter().map(|(k, v)| json!([k.to_tagged(), v.to_tagged()])).collect();
