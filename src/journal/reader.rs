@@ -96,6 +96,10 @@ mod tests {
             formats: vec![],
             include_details: true,
             filters: vec![],
+            target_hash: String::new(),
+            shard: None,
+            regrade_of: None,
+            arguments: vec![],
         }))
     }
 
@@ -148,8 +152,15 @@ mod tests {
             reason: String::new(),
             grades: vec![grade.with_score(score)],
         };
-        let attempt =
-            Attempt { output: Some(output), extracted: None, verdict, latency_ms: None, duration_ms };
+        let attempt = Attempt {
+            output: Some(output),
+            stored: None,
+            extracted: None,
+            verdict,
+            latency_ms: None,
+            duration_ms,
+            infrastructure_retries: 0,
+        };
         Event::SampleFinished(Box::new(SampleFinished {
             eval: "e".into(),
             case: "c".into(),

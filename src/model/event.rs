@@ -8,18 +8,22 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::grade::{Output, Verdict};
+use super::grade::{Output, Stored, Verdict};
 use super::outcome::Cause;
 use super::plan::{EvalInfo, GateSpec};
 use crate::spec::words::{GraderType, ReportFormat};
 
 /// The version of the journal's format; a reader refuses a higher one.
-pub const JOURNAL_VERSION: u32 = 1;
+pub const JOURNAL_VERSION: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
+    /// The first event of a journal.
     RunStarted(Box<RunStarted>),
+    /// A further session of the same run (`--resume`). What it says of gate, k, formats and environment takes the place of
+    /// what was said before; the run's id and its first timestamp stay. Its plan events follow.
+    RunResumed(Box<RunStarted>),
     /// One per eval, in the plan's order, before the first sample.
     EvalPlanned(EvalPlanned),
     /// The cases of an eval, in chunks, in the plan's order.
@@ -50,6 +54,26 @@ pub struct RunStarted {
     pub include_details: bool,
     /// The filters in words, when the run was not the whole suite.
     pub filters: Vec<String>,
+    /// SHA-256 (hex) over the suite's target: with another one a run can't be resumed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target_hash: String,
+    /// Present when this run is one part of a suite; it then decides no gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The run whose stored outputs were graded again; no target was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regrade_of: Option<String>,
+    /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+}
+
+/// One part of a suite that is run in parts: part `index` (from 1) of `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shard {
+    pub index: u32,
+    pub of: u32,
 }
 
 /// Where and against what a run took place.
@@ -108,8 +132,15 @@ pub struct CasePlanned {
     pub name: Option<String>,
     pub samples: u32,
     pub graders: Vec<GraderType>,
+    /// Over what the case gives the target.
     pub input_hash: String,
     pub grading_hash: String,
+    /// Over the case's own target, when it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_hash: Option<String>,
+    /// The case's place in the whole eval, from 0; only in shards, whose cases are not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -129,6 +160,9 @@ pub struct Attempt {
     /// Absent when the target gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
+    /// Where the output lies when it is too large for the journal; `output` is then absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<Stored>,
     /// What the graders saw, when extraction changed the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted: Option<Value>,
@@ -138,6 +172,13 @@ pub struct Attempt {
     pub latency_ms: Option<f64>,
     /// Wall time of the whole attempt, milliseconds.
     pub duration_ms: f64,
+    /// Calls of the target that did not get through and were made again before this answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub infrastructure_retries: u32,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

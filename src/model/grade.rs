@@ -1,5 +1,7 @@
 //! Outputs of targets and what graders said of them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,6 +39,32 @@ pub enum OutputValue {
     Json(Value),
     /// A whole program (a benchmark's `solution`): the case's prefix is not put before it.
     Program(String),
+}
+
+/// An output that is too large for a line of the journal and lies in a file of its own beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stored {
+    /// SHA-256 (hex) of the file's bytes, which is also its name.
+    pub sha256: String,
+    pub bytes: u64,
+    pub kind: StoredKind,
+    /// The beginning, for reports.
+    pub head: String,
+    /// The fields of [`Output`] beside its value.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoredKind {
+    Text,
+    Json,
+    Program,
 }
 
 /// What a call cost.
@@ -77,6 +105,9 @@ pub struct Grade {
     pub actual: Option<Value>,
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub details: serde_json::Map<String, Value>,
+    /// Named numbers that the grader measured, such as `lint_pass` or `edit_rate`; finite.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, f64>,
     /// `in_process` when the candidate's code shared an interpreter with its tests and a determined program could forge the verdict;
     /// `unsandboxed` when it ran without isolation.
     #[serde(default, skip_serializing_if = "Trust::is_full")]
@@ -137,6 +168,7 @@ impl Grade {
             expected: None,
             actual: None,
             details: serde_json::Map::new(),
+            metrics: BTreeMap::new(),
             trust: Trust::Full,
         }
     }

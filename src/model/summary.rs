@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::Environment;
+use super::event::{Environment, Shard};
 use super::grade::{Grade, Usage};
 use super::outcome::{Cause, Outcome};
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure};
@@ -53,6 +53,12 @@ pub struct Metadata {
     /// True when the run was ended early.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// Present when the run is one part of a suite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The run whose stored outputs were graded again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regrade_of: Option<String>,
 }
 
 /// Counts of evals and of cases, and the same by several groupings.
@@ -73,6 +79,9 @@ pub struct Totals {
     pub samples: Counts,
     /// Samples that passed only on a later attempt.
     pub flaky: usize,
+    /// Calls of the target that did not get through and were made again.
+    #[serde(default)]
+    pub infrastructure_retries: usize,
     pub by_type: BTreeMap<EvalType, Counts>,
     pub by_category: BTreeMap<String, Counts>,
     pub by_tag: BTreeMap<String, Counts>,
@@ -140,6 +149,8 @@ pub enum Decision {
     Fail,
     Incomplete,
     Pending,
+    /// Nothing was decided, because the run is one shard of a suite.
+    Undecided,
 }
 
 impl Decision {
@@ -149,6 +160,7 @@ impl Decision {
             Decision::Fail => "fail",
             Decision::Incomplete => "incomplete",
             Decision::Pending => "pending",
+            Decision::Undecided => "undecided",
         }
     }
 }
@@ -237,10 +249,17 @@ pub struct SampleResult {
     pub attempts: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flaky: bool,
+    /// Calls of the target that did not get through and were made again, over all attempts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub infrastructure_retries: u32,
     pub latency_ms: Option<f64>,
     pub duration_ms: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// A sample's failure as people want to read it; errored ones are listed too.

@@ -336,13 +336,14 @@ fn told_apart(unit: Unit, a: f64, b: f64) -> (String, String) {
     pairs.clone().find(|(a, b)| a != b).or(pairs.next_back()).unwrap_or_default()
 }
 
-/// `PASS`, `FAIL`, `INCOMPLETE`, `PENDING`.
+/// `PASS`, `FAIL`, `INCOMPLETE`, `PENDING`, `UNDECIDED`.
 pub fn decision_label(decision: Decision) -> &'static str {
     match decision {
         Decision::Pass => "PASS",
         Decision::Fail => "FAIL",
         Decision::Incomplete => "INCOMPLETE",
         Decision::Pending => "PENDING",
+        Decision::Undecided => "UNDECIDED",
     }
 }
 

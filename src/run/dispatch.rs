@@ -26,9 +26,12 @@ use crate::summary::Fold;
 /// Cases in one `cases_planned` event.
 const CHUNK: usize = 500;
 
-/// Hears of every event, after it was recorded.
+/// Hears of every event, after it was recorded, and of what is under way.
 pub trait Observer {
     fn event(&mut self, event: &Event);
+
+    /// A sample is about to run. That is not recorded: a run that is killed has nothing to show for it.
+    fn started(&mut self, _eval: &str, _case: &str, _sample: u32) {}
 }
 
 /// Everything that a run needs from outside.
@@ -94,6 +97,10 @@ pub async fn run(request: RunRequest<'_>) -> Result<Finished, RunError> {
         formats: plan.reporting.formats.clone(),
         include_details: plan.reporting.include_details,
         filters,
+        target_hash: String::new(),
+        shard: None,
+        regrade_of: None,
+        arguments: Vec::new(),
     };
     recorder.record(Event::RunStarted(Box::new(started)))?;
     record_plan(plan, &mut recorder)?;
@@ -152,6 +159,8 @@ fn record_plan(plan: &Plan, recorder: &mut Recorder<'_>) -> Result<(), RunError>
                     },
                     input_hash: case.input_hash.clone(),
                     grading_hash: case.grading_hash.clone(),
+                    target_hash: None,
+                    position: None,
                 })
                 .collect();
             recorder.record(Event::CasesPlanned(CasesPlanned { eval: eval.info.id.clone(), cases }))?;
@@ -297,7 +306,15 @@ fn take(
             let fault = || {
                 let reason = format!("a fault of eval-harness itself: {error}");
                 let verdict = Verdict::without_grades(Cause::Harness, reason);
-                Attempt { output: None, extracted: None, verdict, latency_ms: None, duration_ms: 0.0 }
+                Attempt {
+                    output: None,
+                    stored: None,
+                    extracted: None,
+                    verdict,
+                    latency_ms: None,
+                    duration_ms: 0.0,
+                    infrastructure_retries: 0,
+                }
             };
             batch.into_iter().map(|work| (work, vec![fault()])).collect()
         }

@@ -56,7 +56,7 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
 
 async fn run_attempt(bench: &Bench, work: &Work) -> Attempt {
     let started = Instant::now();
-    let answer = ask(bench, work).await;
+    let (answer, infrastructure_retries) = ask(bench, work).await;
     let latency_ms = answer.latency.map(milliseconds);
     let (output, extracted, verdict) = match answer.result {
         Ok(output) => {
@@ -73,24 +73,26 @@ async fn run_attempt(bench: &Bench, work: &Work) -> Attempt {
             Verdict::without_grades(failure.cause, failure.reason),
         ),
     };
-    Attempt { output, extracted, verdict, latency_ms, duration_ms: milliseconds(started.elapsed()) }
+    let duration_ms = milliseconds(started.elapsed());
+    Attempt { output, stored: None, extracted, verdict, latency_ms, duration_ms, infrastructure_retries }
 }
 
 /// Asks the target, again after a growing pause when the call did not get through and another try may help. A target that was
 /// reached and failed, or took too long, would only do so again.
-async fn ask(bench: &Bench, work: &Work) -> Answer {
+async fn ask(bench: &Bench, work: &Work) -> (Answer, u32) {
     let mut pause = Duration::from_millis(250);
-    for _ in 0..INFRASTRUCTURE_RETRIES {
+    for retries in 0..INFRASTRUCTURE_RETRIES {
         let answer = bench.targets.ask(&work.eval.info.id, &work.case, work.sample).await;
         match &answer.result {
             Err(failure) if failure.retryable && failure.cause == Cause::TargetUnreachable => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }
-            _ => return answer,
+            _ => return (answer, retries),
         }
     }
-    bench.targets.ask(&work.eval.info.id, &work.case, work.sample).await
+    let answer = bench.targets.ask(&work.eval.info.id, &work.case, work.sample).await;
+    (answer, INFRASTRUCTURE_RETRIES)
 }
 
 /// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and half a secret is not found

@@ -95,6 +95,8 @@ impl Fold {
                     if let Some(cause) = sample.cause() {
                         *totals.by_cause.entry(cause.name().to_owned()).or_default() += 1;
                     }
+                    totals.infrastructure_retries +=
+                        sample.finished().map_or(0, |f| f.result.infrastructure_retries as usize);
                     totals.flaky += usize::from(sample.finished().is_some_and(|f| f.result.flaky));
                 }
             }
@@ -181,6 +183,8 @@ fn metadata(started: &RunStarted, fold: &Fold, interrupted: bool) -> Metadata {
         environment: started.environment.clone(),
         filters: started.filters.clone(),
         interrupted,
+        shard: started.shard,
+        regrade_of: started.regrade_of.clone(),
     }
 }
 

@@ -95,6 +95,13 @@ impl Fold {
                 }
                 self.finished = None;
             }
+            Event::RunResumed(resumed) => {
+                if let Some(first) = &mut self.started {
+                    let (run_id, timestamp) = (first.run_id.clone(), first.timestamp.clone());
+                    *first = RunStarted { run_id, timestamp, ..(**resumed).clone() };
+                }
+                self.finished = None;
+            }
             Event::EvalPlanned(planned) => self.plan_eval(planned.eval.clone()),
             Event::CasesPlanned(planned) => self.plan_cases(planned)?,
             Event::SampleFinished(sample) => self.finish_sample(sample)?,
@@ -196,6 +203,11 @@ fn sample_result(sample: &SampleFinished, last: &Attempt, detailed: bool) -> Sam
         extracted: last.extracted.clone().filter(|_| detailed),
         grades: if detailed { verdict.grades.clone() } else { Vec::new() },
         attempts: sample.attempts.len(),
+        infrastructure_retries: sample
+            .attempts
+            .iter()
+            .map(|attempt| attempt.infrastructure_retries)
+            .fold(0, u32::saturating_add),
         flaky: verdict.outcome == Outcome::Passed && retried_failure,
         latency_ms: last.latency_ms,
         duration_ms: sample.attempts.iter().map(|attempt| attempt.duration_ms).sum(),

@@ -41,6 +41,10 @@ fn started(ks: &[u32]) -> Event {
         formats: vec![],
         include_details: true,
         filters: vec![],
+        target_hash: String::new(),
+        shard: None,
+        regrade_of: None,
+        arguments: vec![],
     }))
 }
 
@@ -65,10 +69,12 @@ fn attempt(outcome: Outcome) -> Attempt {
     };
     Attempt {
         output: Some(Output::text("out")),
+        stored: None,
         extracted: None,
         verdict: Verdict { outcome, score, cause, reason: String::new(), grades: vec![] },
         latency_ms: Some(10.0),
         duration_ms: 11.0,
+        infrastructure_retries: 0,
     }
 }
 
@@ -89,6 +95,8 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
             graders: vec![GraderType::Code],
             input_hash: String::new(),
             grading_hash: String::new(),
+            target_hash: None,
+            position: None,
         });
         plan.push(Event::CasesPlanned(CasesPlanned { eval: id.clone(), cases: planned.collect() }));
         for (c, case) in cases.iter().enumerate() {

@@ -36,6 +36,7 @@ fn decision_sign(decision: Decision) -> &'static str {
         Decision::Fail => "❌",
         Decision::Incomplete => "⚠️",
         Decision::Pending => "⏳",
+        Decision::Undecided => "➗",
     }
 }
 

@@ -84,7 +84,7 @@ fn tone_of_decision(decision: Decision) -> Tone {
         Decision::Pass => Tone::Good,
         Decision::Fail => Tone::Bad,
         Decision::Incomplete => Tone::Warn,
-        Decision::Pending => Tone::Wait,
+        Decision::Pending | Decision::Undecided => Tone::Wait,
     }
 }
 
