@@ -229,7 +229,7 @@ mod tests {
             for (offset, length) in asked {
                 let got = blocks.read(offset as u64, length);
                 match content.get(offset..offset + length) {
-                    Some(expected) => proptest::prop_assert_eq!(got.unwrap().bytes(), expected),
+                    Some(expected) => proptest::prop_assert_eq!(got.unwrap().bytes().to_vec(), expected),
                     None => proptest::prop_assert!(matches!(got, Err(BlockError::Changed))),
                 }
             }

@@ -104,11 +104,23 @@ impl<'de: 'a, 'a> Deserialize<'de> for Short<'a> {
                 Ok(Short::Other(Value::Bool(value)))
             }
 
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Short<'de>, E> {
+                Ok(Short::Other(Value::from(value)))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Short<'de>, E> {
+                Ok(Short::Other(Value::from(value)))
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Short<'de>, E> {
+                Ok(Short::Other(Value::from(value)))
+            }
+
             fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Short<'de>, A::Error> {
                 Value::deserialize(SeqAccessDeserializer::new(seq)).map(Short::Other)
             }
 
-            /// Numbers come here, too: that is how their digits are kept.
+            /// Numbers that a machine's don't hold exactly come here, too: that is how their digits are kept.
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Short<'de>, A::Error> {
                 Value::deserialize(MapAccessDeserializer::new(map)).map(Short::Other)
             }
@@ -145,6 +157,18 @@ impl<'de> Deserialize<'de> for Shape {
             }
 
             fn visit_bool<E: Error>(self, _: bool) -> Result<Shape, E> {
+                Ok(Shape::Json)
+            }
+
+            fn visit_u64<E: Error>(self, _: u64) -> Result<Shape, E> {
+                Ok(Shape::Json)
+            }
+
+            fn visit_i64<E: Error>(self, _: i64) -> Result<Shape, E> {
+                Ok(Shape::Json)
+            }
+
+            fn visit_f64<E: Error>(self, _: f64) -> Result<Shape, E> {
                 Ok(Shape::Json)
             }
 
