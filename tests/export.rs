@@ -208,7 +208,10 @@ fn a_recording_with_one_broken_line_far_inside_is_refused_with_its_place() {
     project.write("broken.jsonl", &content);
     let call =
         project.call(&["run", "--suite", "suite.yaml", "--outputs", "broken.jsonl", "--case", "b"]).expect(2);
-    let place = format!("{}:50001:46: not JSON: EOF while parsing a string", project.path().join("broken.jsonl").display());
+    let place = format!(
+        "{}:50001:46: not JSON: EOF while parsing a string",
+        project.path().join("broken.jsonl").display()
+    );
     assert!(call.stderr.contains(&place), "{}", call.stderr);
     assert!(!project.path().join("results").exists());
 }

@@ -1,6 +1,5 @@
 //! The dispatcher: starts samples, records what comes back, and ends the run.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,15 +10,16 @@ use super::cancel::{Cancel, Level};
 use super::environment::{environment, harness_version};
 use super::prepare::Prepared;
 use super::queue::{Queue, Work};
-use super::sample::{Bench, milliseconds, run_sample};
+use super::remaining::Remaining;
+use super::sample::{Bench, fault, milliseconds, run_sample};
 use super::{RunError, conclude};
 use crate::base::clock::{Clock, rfc3339};
 use crate::base::redact::Redactor;
 use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::model::{
-    Attempt, CasePlanned, CasesPlanned, Cause, EvalPlanned, Event, GitState, JOURNAL_VERSION, Outcome, Plan,
-    RunFinished, RunStarted, SampleFinished, SampleSkipped, Summary, Verdict,
+    Attempt, CasePlanned, CasesPlanned, Cause, Eval, EvalPlanned, Event, GitState, JOURNAL_VERSION, Outcome,
+    Outline, Plan, RunFinished, RunStarted, SampleFinished, SampleSkipped, Summary,
 };
 use crate::summary::Fold;
 
@@ -97,7 +97,7 @@ pub async fn run(request: RunRequest<'_>) -> Result<Finished, RunError> {
         formats: plan.reporting.formats.clone(),
         include_details: plan.reporting.include_details,
         filters,
-        target_hash: String::new(),
+        target_hash: plan.target_hash.clone(),
         shard: None,
         regrade_of: None,
         arguments: Vec::new(),
@@ -145,28 +145,29 @@ fn record_plan(plan: &Plan, recorder: &mut Recorder<'_>) -> Result<(), RunError>
     for eval in &plan.evals {
         recorder
             .record(Event::EvalPlanned(EvalPlanned { eval: eval.info.clone(), cases: eval.cases.len() }))?;
-        for chunk in eval.cases.chunks(CHUNK) {
-            let cases = chunk
-                .iter()
-                .map(|case| CasePlanned {
-                    id: case.id.clone(),
-                    name: case.name.clone(),
-                    samples: Prepared::samples(case),
-                    graders: {
-                        let types: BTreeSet<_> =
-                            case.grading.graders.iter().map(|grader| grader.kind.grader_type()).collect();
-                        types.into_iter().collect()
-                    },
-                    input_hash: case.input_hash.clone(),
-                    grading_hash: case.grading_hash.clone(),
-                    target_hash: None,
-                    position: None,
-                })
-                .collect();
+        let mut outlines = eval.cases.outlines();
+        loop {
+            let cases: Vec<CasePlanned> = outlines.by_ref().take(CHUNK).map(planned).collect();
+            if cases.is_empty() {
+                break;
+            }
             recorder.record(Event::CasesPlanned(CasesPlanned { eval: eval.info.id.clone(), cases }))?;
         }
     }
     Ok(())
+}
+
+fn planned(case: Outline<'_>) -> CasePlanned {
+    CasePlanned {
+        id: case.id.to_owned(),
+        name: case.name.map(str::to_owned),
+        samples: Prepared::samples(case),
+        graders: case.profile.grader_types(),
+        input_hash: case.input_hash.to_string(),
+        grading_hash: case.grading_hash.to_string(),
+        target_hash: case.profile.target_hash.map(|hash| hash.to_string()),
+        position: None,
+    }
 }
 
 struct Dispatcher<'a, 'b> {
@@ -189,7 +190,7 @@ const BATCH: usize = 32;
 impl Dispatcher<'_, '_> {
     /// Runs everything, or what can be run before the run is ended early; records what was left out.
     async fn drive(mut self) -> Result<Ending, RunError> {
-        let mut queue = Queue::new(self.plan);
+        let mut queue = Queue::new(self.plan, Remaining::all());
         let mut tasks: JoinSet<Vec<Vec<Attempt>>> = JoinSet::new();
         let mut running: Vec<Running> = Vec::new();
         let mut ending = Ending::Complete;
@@ -245,8 +246,11 @@ impl Dispatcher<'_, '_> {
         }
         tasks.shutdown().await;
         if let Ending::Early(cause) = ending {
-            for work in running.into_iter().flat_map(|running| running.batch).chain(queue.drain()) {
-                self.skipped(&work, cause)?;
+            for work in running.into_iter().flat_map(|running| running.batch) {
+                self.skipped(&work.eval, work.case_id(), work.sample, cause)?;
+            }
+            for left in queue.drain() {
+                self.skipped(&left.eval, left.case_id(), left.sample, cause)?;
             }
         }
         Ok(ending)
@@ -256,7 +260,7 @@ impl Dispatcher<'_, '_> {
         // With a limit of failures each sample is counted before the next one starts.
         let most = if self.plan.settings.max_fail.is_some() { 1 } else { BATCH };
         while running.len() < self.plan.settings.max_workers.max(1) {
-            let batch = queue.next_batch(most, |work| self.bench.is_cheap(work));
+            let batch = queue.next_batch(most, |case| self.bench.is_cheap(case));
             if batch.is_empty() {
                 return;
             }
@@ -275,18 +279,18 @@ impl Dispatcher<'_, '_> {
     fn finished(&mut self, work: &Work, attempts: Vec<Attempt>) -> Result<(), RunError> {
         self.recorder.record(Event::SampleFinished(Box::new(SampleFinished {
             eval: work.eval.info.id.clone(),
-            case: work.case.id.clone(),
+            case: work.case_id().to_owned(),
             sample: work.sample,
             attempts,
             finished_at: rfc3339(self.clock.now()),
         })))
     }
 
-    fn skipped(&mut self, work: &Work, cause: Cause) -> Result<(), RunError> {
+    fn skipped(&mut self, eval: &Eval, case: &str, sample: u32, cause: Cause) -> Result<(), RunError> {
         self.recorder.record(Event::SampleSkipped(SampleSkipped {
-            eval: work.eval.info.id.clone(),
-            case: work.case.id.clone(),
-            sample: work.sample,
+            eval: eval.info.id.clone(),
+            case: case.to_owned(),
+            sample,
             cause,
         }))
     }
@@ -303,20 +307,8 @@ fn take(
     match joined {
         Ok((_, results)) => batch.into_iter().zip(results).collect(),
         Err(error) => {
-            let fault = || {
-                let reason = format!("a fault of eval-harness itself: {error}");
-                let verdict = Verdict::without_grades(Cause::Harness, reason);
-                Attempt {
-                    output: None,
-                    stored: None,
-                    extracted: None,
-                    verdict,
-                    latency_ms: None,
-                    duration_ms: 0.0,
-                    infrastructure_retries: 0,
-                }
-            };
-            batch.into_iter().map(|work| (work, vec![fault()])).collect()
+            let reason = format!("a fault of eval-harness itself: {error}");
+            batch.into_iter().map(|work| (work, vec![fault(reason.clone())])).collect()
         }
     }
 }

@@ -7,8 +7,10 @@
 mod cancel;
 mod dispatch;
 mod environment;
+mod feed;
 mod prepare;
 mod queue;
+mod remaining;
 mod sample;
 
 pub use cancel::{Cancel, Level};
