@@ -98,7 +98,7 @@ pub async fn run(request: RunRequest<'_>) -> Result<Finished, RunError> {
         include_details: plan.reporting.include_details,
         filters,
         target_hash: plan.target_hash.clone(),
-        shard: None,
+        shard: plan.shard,
         regrade_of: None,
         arguments: Vec::new(),
     };
@@ -145,12 +145,10 @@ fn record_plan(plan: &Plan, recorder: &mut Recorder<'_>) -> Result<(), RunError>
     for eval in &plan.evals {
         recorder
             .record(Event::EvalPlanned(EvalPlanned { eval: eval.info.clone(), cases: eval.cases.len() }))?;
-        let mut outlines = eval.cases.outlines();
-        loop {
-            let cases: Vec<CasePlanned> = outlines.by_ref().take(CHUNK).map(planned).collect();
-            if cases.is_empty() {
-                break;
-            }
+        let position = |at| plan.shard.and(u32::try_from(eval.cases.position(at)?).ok());
+        let planned = |at| Some(CasePlanned { position: position(at), ..planned(eval.cases.outline(at)?) });
+        for first in (0..eval.cases.len()).step_by(CHUNK) {
+            let cases = (first..eval.cases.len().min(first + CHUNK)).filter_map(planned).collect();
             recorder.record(Event::CasesPlanned(CasesPlanned { eval: eval.info.id.clone(), cases }))?;
         }
     }
