@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::prepare::Prepared;
+use super::remaining::Remaining;
 use crate::model::{Case, Eval, Plan};
 
 /// One sample to run.
@@ -12,6 +13,12 @@ pub(super) struct Work {
     pub eval: Arc<Eval>,
     pub case: Arc<Case>,
     pub sample: u32,
+}
+
+impl Work {
+    pub fn case_id(&self) -> &str {
+        &self.case.id
+    }
 }
 
 /// The samples of an eval that have not started.
@@ -30,18 +37,16 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub fn new(plan: &Plan) -> Self {
-        let lane = |eval: &Arc<Eval>| {
-            let samples = eval.cases.iter().flat_map(|case| {
-                (0..Prepared::samples(case)).map(move |sample| Work {
-                    eval: Arc::clone(eval),
-                    case: Arc::clone(case),
-                    sample,
-                })
+    pub fn new(plan: &Plan, remaining: &Remaining) -> Self {
+        let lane = |(e, eval): (usize, &Arc<Eval>)| {
+            let samples = eval.cases.iter().enumerate().flat_map(|(c, case)| {
+                (0..Prepared::samples(case))
+                    .filter(move |sample| remaining.wants(e, c, *sample))
+                    .map(move |sample| Work { eval: Arc::clone(eval), case: Arc::clone(case), sample })
             });
             Lane { eval: Arc::clone(eval), waiting: samples.collect() }
         };
-        let lanes = plan.evals.iter().map(lane).filter(|lane| !lane.waiting.is_empty()).collect();
+        let lanes = plan.evals.iter().enumerate().map(lane).filter(|lane| !lane.waiting.is_empty()).collect();
         Queue { lanes, busy: HashSet::new() }
     }
 
@@ -143,7 +148,7 @@ mod tests {
     }
 
     fn queue(evals: Vec<Arc<Eval>>) -> Queue {
-        Queue::new(&Plan {
+        let plan = Plan {
             suite: SuiteInfo {
                 name: String::new(),
                 version: None,
@@ -172,7 +177,8 @@ mod tests {
                 notify_on_failure: false,
             },
             secrets: Vec::new(),
-        })
+        };
+        Queue::new(&plan, &Remaining::all())
     }
 
     fn name(work: &Work) -> String {
