@@ -33,8 +33,8 @@ fn case(code: CodeGrader) -> Case {
         expected: None,
         tags: vec![],
         difficulty: None,
-        input_hash: String::new(),
-        grading_hash: String::new(),
+        input_hash: Fingerprint::default(),
+        grading_hash: Fingerprint::default(),
         origin: String::new(),
     }
 }

@@ -35,7 +35,7 @@ fn the_suite_of_the_seeds_becomes_a_plan() {
     for eval in &plan.evals {
         let info = &eval.info;
         lines.push(format!("{} ({:?}) weight {} {:?}", info.id, info.kind, info.weight, info.criticality));
-        for case in &eval.cases {
+        for case in eval.cases.all().expect("cases") {
             let graders: Vec<String> = case
                 .grading
                 .graders
@@ -85,12 +85,28 @@ fn the_suite_of_the_seeds_becomes_a_plan() {
 #[test]
 fn a_numeric_comparison_keeps_the_numbers_that_its_tolerances_name() {
     let plan = load(&request()).plan.expect("a plan");
-    let case = &plan.evals.iter().find(|e| e.info.id == "reg-quality-001").expect("the eval").cases[0];
+    let case = plan
+        .evals
+        .iter()
+        .find(|e| e.info.id == "reg-quality-001")
+        .expect("the eval")
+        .cases
+        .get(0)
+        .expect("a case")
+        .expect("whole");
     let GraderKind::Code(CodeGrader::StructuralMatch(structural)) = &case.grading.graders[0].kind else {
         panic!("another grader");
     };
     insta::assert_snapshot!(serde_json::to_string(structural).expect("JSON"), @r#"{"expected":{"quality_scores":{"actionability":4.5,"correctness":4.8,"specificity":4.2,"tone":4.6}},"allow_additional_fields":true,"allow_field_reordering":false,"ignore_fields":[],"ignore_values":[],"require_keys":[],"tolerance":{"quality_scores":{"absolute":null,"relative":null,"min_delta":-0.3,"max_delta":null}}}"#);
-    let other = &plan.evals.iter().find(|e| e.info.id == "reg-api-001").expect("the eval").cases[0];
+    let other = plan
+        .evals
+        .iter()
+        .find(|e| e.info.id == "reg-api-001")
+        .expect("the eval")
+        .cases
+        .get(0)
+        .expect("a case")
+        .expect("whole");
     insta::assert_snapshot!(serde_json::to_string(&other.input).expect("JSON"), @r#"{"api_call":{"method":"GET","endpoint":"/api/v1/users","headers":{"Authorization":"Bearer abc"},"body":null}}"#);
 }
 

@@ -1,8 +1,9 @@
 //! `eval-harness list`, and what `run --dry-run` shows.
 
-use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
 
-use serde_json::json;
+use serde::ser::{Error as _, SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
 
 use super::args::{ListArgs, ListFormat};
 use super::console::Console;
@@ -10,55 +11,74 @@ use super::{Exit, suite};
 use crate::base::text::{one_line, plural, truncate_width, width};
 use crate::gate::ExitCode;
 use crate::load::{Overrides, Purpose};
-use crate::model::{Bound, Case, Eval, EvalType, Plan};
+use crate::model::{Bound, Eval, EvalType, GraderOutline, Plan, Profile};
 use crate::run::Prepared;
 
 pub fn list(console: &Console, args: &ListArgs) -> Exit {
     let loaded = suite::load(&args.suite, Purpose::List, Overrides::default())?.loaded;
     let total = loaded.total;
     let plan = suite::plan_or_problems(console, loaded)?;
-    let page = match args.format {
-        ListFormat::Json => format!("{:#}\n", as_json(&plan)),
-        ListFormat::Human => {
-            let mut page = table(&plan, args.verbose);
-            let cases: usize = plan.evals.iter().map(|eval| eval.cases.len()).sum();
-            let _ = write!(page, "\n{}, {}", plural(plan.evals.len(), "eval"), plural(cases, "case"));
-            if (plan.evals.len(), cases) != (total.evals, total.cases) {
-                let _ = write!(page, " of {} and {}", total.evals, total.cases);
-            }
-            page.push('\n');
-            page
+    let mut page = BufWriter::with_capacity(64 * 1024, Page { console });
+    match args.format {
+        ListFormat::Json => {
+            serde_json::to_writer_pretty(&mut page, &Listing(&plan)).map_err(io::Error::from)?;
+            writeln!(page)?;
         }
-    };
-    console.result(page.as_bytes())?;
+        ListFormat::Human => {
+            table(&mut page, &plan, args.verbose)?;
+            let cases: usize = plan.evals.iter().map(|eval| eval.cases.len()).sum();
+            write!(page, "\n{}, {}", plural(plan.evals.len(), "eval"), plural(cases, "case"))?;
+            if (plan.evals.len(), cases) != (total.evals, total.cases) {
+                write!(page, " of {} and {}", total.evals, total.cases)?;
+            }
+            writeln!(page)?;
+        }
+    }
+    page.flush()?;
     Ok(ExitCode::Pass)
+}
+
+/// The command's result, piece by piece: of a million cases nobody should hold the whole page.
+struct Page<'a> {
+    console: &'a Console,
+}
+
+impl Write for Page<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.console.result(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The plan of a run that does not take place.
 pub fn dry_run(console: &Console, prepared: &Prepared) -> Exit {
     let plan = &prepared.plan;
-    let mut page = table(plan, false);
+    let mut page = Vec::new();
+    table(&mut page, plan, false)?;
     let samples = prepared.total_samples();
     let target = plan.target.as_ref().map_or("none", |target| target.kind());
     let calls = if target == "recorded" { 0 } else { samples };
-    let _ = writeln!(page, "\nsuite      {}", one_line(&plan.suite.name));
-    let _ = writeln!(page, "target     {} ({target})", one_line(&plan.target_name));
-    let _ = writeln!(
+    writeln!(page, "\nsuite      {}", one_line(&plan.suite.name))?;
+    writeln!(page, "target     {} ({target})", one_line(&plan.target_name))?;
+    writeln!(
         page,
         "samples    {samples} ({calls} calls of the target at most {} at once)",
         plan.settings.max_workers
-    );
-    let _ = writeln!(page, "cost       none that is known: no model is asked");
-    let _ = writeln!(page, "results    {}", plan.reporting.output_dir.display());
+    )?;
+    writeln!(page, "cost       none that is known: no model is asked")?;
+    writeln!(page, "results    {}", plan.reporting.output_dir.display())?;
     for threshold in &plan.gate.thresholds {
         let sign = match threshold.bound {
             Bound::Min => "at least",
             Bound::Max => "at most",
         };
-        let _ = writeln!(page, "threshold  {} {sign} {}", threshold.metric, threshold.value);
+        writeln!(page, "threshold  {} {sign} {}", threshold.metric, threshold.value)?;
     }
-    page.push_str("dry run: nothing was run\n");
-    console.result(page.as_bytes())?;
+    writeln!(page, "dry run: nothing was run")?;
+    console.result(&page)?;
     Ok(ExitCode::Pass)
 }
 
@@ -70,12 +90,12 @@ fn type_name(kind: EvalType) -> &'static str {
 }
 
 /// The methods of a case, each once, in order; inferred ones with a mark.
-fn methods(case: &Case, mark: bool) -> Vec<String> {
+fn methods(profile: &Profile, mark: bool) -> Vec<String> {
     let mut methods: Vec<String> = Vec::new();
-    for grader in &case.grading.graders {
+    for grader in &profile.graders {
         let inferred = if mark && grader.inferred { " (inferred)" } else { "" };
         let not = if grader.negate { "not " } else { "" };
-        let method = format!("{not}{}{inferred}", grader.kind.method());
+        let method = format!("{not}{}{inferred}", grader.method);
         if !methods.contains(&method) {
             methods.push(method);
         }
@@ -85,7 +105,7 @@ fn methods(case: &Case, mark: bool) -> Vec<String> {
 
 fn eval_methods(eval: &Eval) -> String {
     let mut all: Vec<String> = Vec::new();
-    for method in eval.cases.iter().flat_map(|case| methods(case, false)) {
+    for method in eval.cases.profiles().into_iter().flat_map(|profile| methods(profile, false)) {
         if !all.contains(&method) {
             all.push(method);
         }
@@ -93,65 +113,108 @@ fn eval_methods(eval: &Eval) -> String {
     all.join(", ")
 }
 
-fn table(plan: &Plan, verbose: bool) -> String {
+fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
     let ids: Vec<String> =
         plan.evals.iter().map(|eval| truncate_width(&one_line(&eval.info.id), 32).into_owned()).collect();
     let column = ids.iter().map(|id| width(id)).max().unwrap_or(4).max(4);
-    let mut page = format!("{:column$}  {:10}  {:>5}  GRADERS\n", "EVAL", "TYPE", "CASES");
+    writeln!(page, "{:column$}  {:10}  {:>5}  GRADERS", "EVAL", "TYPE", "CASES")?;
     for (eval, id) in plan.evals.iter().zip(&ids) {
         let pad = " ".repeat(column - width(id));
         let kind = type_name(eval.info.kind);
-        let _ = writeln!(page, "{id}{pad}  {kind:10}  {:>5}  {}", eval.cases.len(), eval_methods(eval));
+        writeln!(page, "{id}{pad}  {kind:10}  {:>5}  {}", eval.cases.len(), eval_methods(eval))?;
         if verbose {
-            for case in &eval.cases {
-                let samples =
-                    case.samples.map(|n| format!(", {}", plural(n as usize, "sample"))).unwrap_or_default();
-                let graders = methods(case, true).join(", ");
-                let _ = writeln!(
-                    page,
-                    "  {}  {graders}{samples}  {}",
-                    one_line(&case.id),
-                    one_line(&case.origin)
-                );
+            for (outline, case) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
+                let samples = outline
+                    .samples
+                    .map(|n| format!(", {}", plural(n as usize, "sample")))
+                    .unwrap_or_default();
+                let graders = methods(outline.profile, true).join(", ");
+                let origin = case.case.map_err(io::Error::other)?.origin.clone();
+                writeln!(page, "  {}  {graders}{samples}  {}", one_line(outline.id), one_line(&origin))?;
             }
         }
     }
-    page
+    Ok(())
 }
 
-fn as_json(plan: &Plan) -> serde_json::Value {
-    let evals: Vec<serde_json::Value> = plan
-        .evals
-        .iter()
-        .map(|eval| {
-            let cases: Vec<serde_json::Value> = eval
-                .cases
-                .iter()
-                .map(|case| {
-                    let graders: Vec<serde_json::Value> = case
-                        .grading
-                        .graders
-                        .iter()
-                        .map(|grader| {
-                            json!({
-                                "type": grader.kind.grader_type().name(),
-                                "method": grader.kind.method(),
-                                "inferred": grader.inferred,
-                                "negate": grader.negate,
-                            })
-                        })
-                        .collect();
-                    json!({
-                        "id": case.id, "name": case.name, "samples": case.samples, "graders": graders,
-                        "origin": case.origin,
-                    })
-                })
-                .collect();
-            json!({
-                "id": eval.info.id, "name": eval.info.name, "type": type_name(eval.info.kind),
-                "category": eval.info.category, "tags": eval.info.tags, "cases": cases,
+/// A plan as JSON, written as it is read. The fields are in the order of their names, as they have always been.
+struct Listing<'a>(&'a Plan);
+
+#[derive(Serialize)]
+struct ListedEval<'a> {
+    cases: ListedCases<'a>,
+    category: Option<&'a str>,
+    id: &'a str,
+    name: &'a str,
+    tags: &'a [String],
+    r#type: &'static str,
+}
+
+struct ListedCases<'a>(&'a Eval);
+
+#[derive(Serialize)]
+struct ListedCase<'a> {
+    graders: Vec<ListedGrader>,
+    id: &'a str,
+    name: Option<&'a str>,
+    origin: &'a str,
+    samples: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct ListedGrader {
+    inferred: bool,
+    method: &'static str,
+    negate: bool,
+    r#type: &'static str,
+}
+
+impl Serialize for Listing<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let evals: Vec<ListedEval> = self
+            .0
+            .evals
+            .iter()
+            .map(|eval| ListedEval {
+                cases: ListedCases(eval),
+                category: eval.info.category.as_deref(),
+                id: &eval.info.id,
+                name: &eval.info.name,
+                tags: &eval.info.tags,
+                r#type: type_name(eval.info.kind),
             })
-        })
-        .collect();
-    json!({ "suite": plan.suite.name, "target": plan.target_name, "evals": evals })
+            .collect();
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("evals", &evals)?;
+        map.serialize_entry("suite", &self.0.suite.name)?;
+        map.serialize_entry("target", &self.0.target_name)?;
+        map.end()
+    }
+}
+
+impl Serialize for ListedCases<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cases = &self.0.cases;
+        let mut list = serializer.serialize_seq(Some(cases.len()))?;
+        for (outline, streamed) in cases.outlines().zip(cases.stream(|_| true)) {
+            let case = streamed.case.map_err(S::Error::custom)?;
+            list.serialize_element(&ListedCase {
+                graders: outline.profile.graders.iter().map(listed_grader).collect(),
+                id: outline.id,
+                name: outline.name,
+                origin: &case.origin,
+                samples: outline.samples,
+            })?;
+        }
+        list.end()
+    }
+}
+
+fn listed_grader(grader: &GraderOutline) -> ListedGrader {
+    ListedGrader {
+        inferred: grader.inferred,
+        method: grader.method,
+        negate: grader.negate,
+        r#type: grader.grader_type.name(),
+    }
 }

@@ -23,8 +23,8 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::model::{
-    Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Outcome, Output, OutputValue,
-    Plan, SandboxState, Trust, Verdict,
+    Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Outcome, Outline, Output,
+    OutputValue, Plan, SandboxState, Trust, Verdict,
 };
 use crate::sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, Tier};
 
@@ -88,18 +88,16 @@ impl Graders {
     pub async fn prepare(&self, plan: &Plan) -> Result<Option<SandboxState>, GradeError> {
         let (mut isolated, mut open) = (false, false);
         for eval in &plan.evals {
-            for case in &eval.cases {
-                for grader in &case.grading.graders {
-                    match wants_sandbox(grader) {
-                        None => {}
-                        Some(true) => isolated = true,
-                        Some(false) if !self.config.allow_unsandboxed => {
-                            let (eval, case) = (eval.info.id.clone(), case.id.clone());
-                            return Err(GradeError::UnsandboxedNotAllowed { eval, case });
-                        }
-                        Some(false) => open = true,
-                    }
-                }
+            for grader in eval.cases.profiles().into_iter().flat_map(|profile| &profile.graders) {
+                isolated |= grader.sandbox == Some(true);
+                open |= grader.sandbox == Some(false);
+            }
+            if open && !self.config.allow_unsandboxed {
+                let unboxed =
+                    |case: &Outline<'_>| case.profile.graders.iter().any(|g| g.sandbox == Some(false));
+                let case =
+                    eval.cases.outlines().find(unboxed).map(|case| case.id.to_owned()).unwrap_or_default();
+                return Err(GradeError::UnsandboxedNotAllowed { eval: eval.info.id.clone(), case });
             }
         }
         let mut state = None;
@@ -154,7 +152,7 @@ impl Graders {
         let mut grades: Vec<Option<Grade>> = vec![None; grading.graders.len()];
         for cheap in [true, false] {
             for (index, grader) in grading.graders.iter().enumerate() {
-                if costs_nothing(grader) != cheap {
+                if grader.kind.only_looks() != cheap {
                     continue;
                 }
                 if !cheap && self.stands(grading.combine, &weights, &grades) {
@@ -254,23 +252,6 @@ pub fn apply_latency(verdict: Verdict, latency: Option<Duration>, limit: Option<
             ms(limit)
         ),
         grades: verdict.grades,
-    }
-}
-
-/// Whether a grader runs the candidate's code, and if so whether in the sandbox.
-fn wants_sandbox(grader: &Grader) -> Option<bool> {
-    match &grader.kind {
-        GraderKind::Code(CodeGrader::FunctionOutput(function)) => Some(function.sandbox),
-        GraderKind::Code(CodeGrader::CodeExecution(execution)) => Some(execution.sandbox),
-        _ => None,
-    }
-}
-
-fn costs_nothing(grader: &Grader) -> bool {
-    match &grader.kind {
-        GraderKind::Code(code) => !code.runs_candidate() && !matches!(code, CodeGrader::Command(_)),
-        GraderKind::Model { .. } => false,
-        GraderKind::Human { .. } => true,
     }
 }
 

@@ -46,8 +46,8 @@ fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
         expected: None,
         tags: vec![],
         difficulty: None,
-        input_hash: String::new(),
-        grading_hash: String::new(),
+        input_hash: Fingerprint::default(),
+        grading_hash: Fingerprint::default(),
         origin: String::new(),
     }
 }

@@ -17,7 +17,7 @@ use super::session::{Broken, read};
 use super::source::Span;
 use super::targets;
 use super::tree::{Node, NodeValue};
-use crate::model::{Case, Eval, EvalInfo, EvalType, Extract, Input, Target};
+use crate::model::{self, Case, Eval, EvalInfo, EvalType, Extract, Fingerprint, Input, Target};
 use crate::spec::{
     CapabilityDefinition, CaseSpec, DefinitionMetadata, EvalConfig, EvalFile, EvalMetadata, ExactExpected,
     ExpectedRef, ExpectedSpec, NameOr, RegressionDefinition, RegressionDocument,
@@ -98,7 +98,7 @@ fn capability(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<Built> {
     };
     let origin = desk.place(node.span);
     let case = finish(desk, Draft { spec: case, node, origin }, &header)?;
-    Some(built(info?, parallel, vec![Arc::new(case)], node.locate("/id")))
+    Some(built(info?, parallel, model::Cases::written(vec![Arc::new(case)]), node.locate("/id")))
 }
 
 /// What a definition of either type says of itself.
@@ -184,7 +184,7 @@ fn check_shares(desk: &mut Desk, config: &EvalConfig, node: &Node) -> Option<()>
     whole.then_some(())
 }
 
-fn built(info: EvalInfo, parallel: Option<bool>, cases: Vec<Arc<Case>>, at: Span) -> Built {
+fn built(info: EvalInfo, parallel: Option<bool>, cases: model::Cases, at: Span) -> Built {
     Built { eval: Arc::new(Eval { info, parallel: parallel.unwrap_or(true), cases }), at }
 }
 
@@ -272,7 +272,7 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
         desk.push(Problem::error(Code::EmptyCases, at, message).hint("add `test_cases:` or a `dataset:`"));
         return None;
     }
-    Some(built(info?, parallel, cases.list, at))
+    Some(built(info?, parallel, model::Cases::written(cases.list), at))
 }
 
 /// A file's tree without its cases, its cases, and its dataset.
@@ -343,7 +343,7 @@ fn regression(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<Built> {
         max_latency_ms: spec.max_latency_ms,
     };
     let case = regression_case(desk, node, parts, &header)?;
-    Some(built(info?, parallel, vec![Arc::new(case)], node.locate("/id")))
+    Some(built(info?, parallel, model::Cases::written(vec![Arc::new(case)]), node.locate("/id")))
 }
 
 fn regression_document(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<Built> {
@@ -369,7 +369,7 @@ fn regression_document(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<
         max_latency_ms: spec.max_latency_ms,
     };
     let case = regression_case(desk, node, parts, &header)?;
-    Some(built(info?, parallel, vec![Arc::new(case)], node.locate("/metadata/id")))
+    Some(built(info?, parallel, model::Cases::written(vec![Arc::new(case)]), node.locate("/metadata/id")))
 }
 
 struct RegressionParts<'a> {
@@ -425,12 +425,11 @@ struct Made {
 fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String) -> Case {
     let timeout =
         desk.suite.timeout.or(header.timeout).or(desk.suite.suite_timeout).unwrap_or(DEFAULT_TIMEOUT);
-    let target = made.target.as_ref().or(desk.suite.target.as_ref());
     Case {
         id,
         name: None,
-        input_hash: inputs::input_hash(&made.input, target),
-        grading_hash: String::new(),
+        input_hash: inputs::input_hash(&made.input),
+        grading_hash: Fingerprint::default(),
         input: made.input,
         grading: made.grading,
         extract: made.extract,

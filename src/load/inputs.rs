@@ -2,7 +2,6 @@
 
 use std::io::Read;
 
-use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -12,7 +11,7 @@ use super::refs::existing_file;
 use super::scope::Desk;
 use super::tree::Node;
 use crate::matching::Pattern;
-use crate::model::{Extract, Grading, Input, JsonMode, Target, Which};
+use crate::model::{Extract, Fingerprint, Grading, Input, JsonMode, Which};
 use crate::spec::{
     ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr, RegressionInput,
 };
@@ -123,40 +122,32 @@ fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
     })
 }
 
-/// SHA-256 over what the target is given: the input, the content of an input file, and the target itself.
-pub(super) fn input_hash(input: &Input, target: Option<&Target>) -> String {
+/// Over what a case gives the target: the input, and the content of an input file.
+pub(super) fn input_hash(input: &Input) -> Fingerprint {
     let content = match input {
-        Input::File { path, .. } => file_hash(path),
+        Input::File { path, .. } => file_hash(path).map(|hash| hash.to_string()),
         _ => None,
     };
-    hash(&(input, content, target))
+    Fingerprint::of(&(input, content))
 }
 
-/// SHA-256 over grading and extraction.
-pub(super) fn grading_hash(grading: &Grading, extract: &[Extract], max_latency_ms: Option<f64>) -> String {
-    hash(&(grading, extract, max_latency_ms))
+/// Over grading and extraction.
+pub(super) fn grading_hash(
+    grading: &Grading,
+    extract: &[Extract],
+    max_latency_ms: Option<f64>,
+) -> Fingerprint {
+    Fingerprint::of(&(grading, extract, max_latency_ms))
 }
 
-/// The maps in plans are sorted by key, so equal values have equal texts.
-fn hash(value: &impl Serialize) -> String {
-    // Plans hold nothing that can't be written as JSON; an error would at least be the same error again.
-    let text = serde_json::to_vec(value).unwrap_or_else(|error| error.to_string().into_bytes());
-    hex(&Sha256::digest(text))
-}
-
-fn file_hash(path: &std::path::Path) -> Option<String> {
+fn file_hash(path: &std::path::Path) -> Option<Fingerprint> {
     let mut file = std::fs::File::open(path).ok()?;
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match file.read(&mut buffer).ok()? {
-            0 => return Some(hex(&digest.finalize())),
+            0 => return Some(Fingerprint::of_digest(&digest.finalize())),
             n => digest.update(buffer.get(..n)?),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digit = |n: u8| char::from(if n < 10 { b'0' + n } else { b'a' + n - 10 });
-    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
 }

@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::problem::{Code, Problem, Problems, did_you_mean};
 use super::request::Filters;
-use crate::model::{Case, Eval, EvalType};
+use crate::model::{Eval, EvalType, Outline};
 
 impl Filters {
     /// Each kind of filter in words, for the journal and reports; empty when nothing is filtered.
@@ -78,8 +78,7 @@ pub(super) fn select(evals: Vec<Arc<Eval>>, filters: &Filters, problems: &mut Pr
         if !eval_fits(eval, filters, &eval_globs) {
             continue;
         }
-        let cases: Vec<Arc<Case>> =
-            eval.cases.iter().filter(|case| case_fits(eval, case, filters, &case_globs)).cloned().collect();
+        let cases = eval.cases.select(|case| case_fits(eval, case, filters, &case_globs));
         if cases.len() == eval.cases.len() {
             selected.push(eval.clone());
         } else if !cases.is_empty() {
@@ -114,22 +113,23 @@ fn eval_fits(eval: &Eval, filters: &Filters, globs: &Globs) -> bool {
             || eval.info.criticality.is_some_and(|c| filters.criticality.contains(&c)))
 }
 
-fn case_fits(eval: &Eval, case: &Case, filters: &Filters, globs: &Globs) -> bool {
-    let tag = |wanted: &String| eval.info.tags.contains(wanted) || case.tags.contains(wanted);
-    let difficulty = case.difficulty.or(eval.info.difficulty);
+fn case_fits(eval: &Eval, case: Outline<'_>, filters: &Filters, globs: &Globs) -> bool {
+    let tag = |wanted: &String| eval.info.tags.contains(wanted) || case.profile.tags.contains(wanted);
+    let difficulty = case.profile.difficulty.or(eval.info.difficulty);
     (filters.tag.is_empty() || filters.tag.iter().any(tag))
-        && globs.fit(&case.id)
+        && globs.fit(case.id)
         && (filters.difficulty.is_empty() || difficulty.is_some_and(|d| filters.difficulty.contains(&d)))
-        && filters.only.as_ref().is_none_or(|only| only.contains(&(eval.info.id.clone(), case.id.clone())))
+        && filters.only.as_ref().is_none_or(|only| only.contains(&(eval.info.id.clone(), case.id.to_owned())))
 }
 
 /// A problem for each word that nothing in the suite has.
 fn strangers(evals: &[Arc<Eval>], filters: &Filters, eval_globs: &Globs, case_globs: &Globs) -> Vec<Problem> {
-    let cases = || evals.iter().flat_map(|e| &e.cases);
+    let cases = || evals.iter().flat_map(|e| e.cases.outlines());
+    let profiles = || evals.iter().flat_map(|e| e.cases.profiles());
     let mut categories: Vec<&str> = vec!["capability", "regression"];
     categories.extend(evals.iter().filter_map(|e| e.info.category.as_deref()));
     let mut tags: Vec<&str> = evals.iter().flat_map(|e| &e.info.tags).map(String::as_str).collect();
-    tags.extend(cases().flat_map(|c| &c.tags).map(String::as_str));
+    tags.extend(profiles().flat_map(|p| &p.tags).map(String::as_str));
     let mut found = Vec::new();
     let mut look = |flag: &str, word: &str, known: &[&str], fits: bool| {
         if fits {
@@ -152,7 +152,7 @@ fn strangers(evals: &[Arc<Eval>], filters: &Filters, eval_globs: &Globs, case_gl
     for (word, glob) in &eval_globs.0 {
         look("eval", word, &ids, ids.iter().any(|id| id == word || glob.is_match(id)));
     }
-    let ids: Vec<&str> = cases().map(|c| c.id.as_str()).collect();
+    let ids: Vec<&str> = cases().map(|c| c.id).collect();
     for (word, glob) in &case_globs.0 {
         look("case", word, &ids, ids.iter().any(|id| id == word || glob.is_match(id)));
     }

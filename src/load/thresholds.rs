@@ -252,7 +252,7 @@ pub(super) fn check_producible(
             check_k(k, metric, *at, evals, problems);
         }
         let has = |kind: EvalType| evals.iter().any(|e| e.info.kind == kind);
-        let own_target = evals.iter().flat_map(|e| &e.cases).any(|c| c.target.is_some());
+        let own_target = evals.iter().flat_map(|e| e.cases.profiles()).any(|p| p.target.is_some());
         let lack = match (metric, target) {
             (Metric::CapabilityPassRate, _) if !has(EvalType::Capability) => {
                 Some("it has no capability eval")
@@ -279,7 +279,7 @@ pub(super) fn check_producible(
 
 fn check_k(k: u32, metric: Metric, at: Option<Span>, evals: &[Arc<Eval>], problems: &mut Problems) {
     let short = evals.iter().find_map(|eval| {
-        let case = eval.cases.iter().find(|case| case.samples.is_some_and(|n| n < k))?;
+        let case = eval.cases.outlines().find(|case| case.samples.is_some_and(|n| n < k))?;
         Some((eval, case))
     });
     let Some((eval, case)) = short else { return };

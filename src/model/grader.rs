@@ -78,6 +78,24 @@ impl GraderKind {
             GraderKind::Human { .. } => "human",
         }
     }
+
+    /// Whether the grader runs the candidate's code, and if so whether in the sandbox.
+    pub fn sandbox(&self) -> Option<bool> {
+        match self {
+            GraderKind::Code(CodeGrader::FunctionOutput(function)) => Some(function.sandbox),
+            GraderKind::Code(CodeGrader::CodeExecution(execution)) => Some(execution.sandbox),
+            _ => None,
+        }
+    }
+
+    /// True when the grader starts no process and calls nothing.
+    pub fn only_looks(&self) -> bool {
+        match self {
+            GraderKind::Code(code) => !code.runs_candidate() && !matches!(code, CodeGrader::Command(_)),
+            GraderKind::Model { .. } => false,
+            GraderKind::Human { .. } => true,
+        }
+    }
 }
 
 /// Graders that decide by code.

@@ -1,19 +1,25 @@
 //! Plans, outcomes, grades, events and summaries: plain data that the modules hand to each other.
 
+mod cases;
 mod event;
+mod fingerprint;
 mod grade;
 mod grader;
 mod metric;
 mod outcome;
+mod outline;
 mod plan;
 mod summary;
 mod target;
 
+pub use cases::*;
 pub use event::*;
+pub use fingerprint::*;
 pub use grade::*;
 pub use grader::*;
 pub use metric::*;
 pub use outcome::*;
+pub use outline::*;
 pub use plan::*;
 pub use summary::*;
 pub use target::*;

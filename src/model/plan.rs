@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Message, ReportFormat};
 
+use super::cases::Cases;
+use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
 use super::target::Target;
 
@@ -21,6 +23,8 @@ pub struct Plan {
     pub target_name: String,
     /// `None` when the suite names no target: `list` and `validate` accept that, `run` does not.
     pub target: Option<Target>,
+    /// Over `target`: with another one a run can't be resumed. Empty without one.
+    pub target_hash: String,
     pub evals: Vec<Arc<Eval>>,
     pub settings: Settings,
     pub gate: GateSpec,
@@ -116,7 +120,7 @@ pub struct Eval {
     pub info: EvalInfo,
     /// `false`: its samples run one after the other.
     pub parallel: bool,
-    pub cases: Vec<Arc<Case>>,
+    pub cases: Cases,
 }
 
 /// One input with its expectation and its graders.
@@ -143,10 +147,10 @@ pub struct Case {
     pub expected: Option<Value>,
     pub tags: Vec<String>,
     pub difficulty: Option<Difficulty>,
-    /// SHA-256 (hex) over the input and what the target is given: a changed one can't be resumed.
-    pub input_hash: String,
-    /// SHA-256 (hex) over grading and extraction: a changed one asks for `regrade`.
-    pub grading_hash: String,
+    /// Over the input and the content of an input file: a changed one can't be resumed.
+    pub input_hash: Fingerprint,
+    /// Over grading and extraction: a changed one asks for `regrade`.
+    pub grading_hash: Fingerprint,
     /// Where the case was written, as `file:line:column`.
     pub origin: String,
 }

@@ -8,9 +8,9 @@ use super::RunError;
 use super::cancel::{Cancel, Level};
 use super::queue::{Queue, Work};
 use super::recorder::Recorder;
-use super::sample::{Bench, run_sample};
+use super::sample::{Bench, fault, run_sample};
 use crate::base::clock::{Clock, rfc3339};
-use crate::model::{Attempt, Cause, Event, Outcome, SampleFinished, SampleSkipped, Settings, Verdict};
+use crate::model::{Attempt, Cause, Eval, Event, Outcome, SampleFinished, SampleSkipped, Settings};
 
 /// Why samples that did not start were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,16 +53,18 @@ impl Dispatcher<'_, '_> {
         tasks.shutdown().await;
         let ending = ending?;
         if let Ending::Early(cause) = ending {
-            let stopped: Vec<Work> = running.into_iter().flat_map(|running| running.batch).collect();
-            self.skipped(stopped.iter(), cause)?;
+            let stopped = running.iter().flat_map(|running| &running.batch);
+            let stopped = stopped.map(|work| skipped(&work.eval, work.case_id(), work.sample, cause));
+            self.recorder.record_all(stopped.collect())?;
             if cause != Cause::Interrupted {
-                let mut rest = queue.drain();
+                let mut rest =
+                    queue.drain().map(|left| skipped(&left.eval, left.case_id(), left.sample, cause));
                 loop {
-                    let some: Vec<Work> = rest.by_ref().take(SKIPPED).collect();
+                    let some: Vec<Event> = rest.by_ref().take(SKIPPED).collect();
                     if some.is_empty() {
                         break;
                     }
-                    self.skipped(some.iter(), cause)?;
+                    self.recorder.record_all(some)?;
                 }
             }
         }
@@ -132,7 +134,7 @@ impl Dispatcher<'_, '_> {
         // With a limit of failures each sample is counted before the next one starts.
         let most = if self.settings.max_fail.is_some() { 1 } else { BATCH };
         while running.len() < self.settings.max_workers.max(1) {
-            let batch = queue.next_batch(most, |work| self.bench.is_cheap(work));
+            let batch = queue.next_batch(most, |case| self.bench.is_cheap(case));
             if batch.is_empty() {
                 return;
             }
@@ -164,18 +166,11 @@ impl Dispatcher<'_, '_> {
         };
         self.recorder.record_all(done.into_iter().map(event).collect())
     }
+}
 
-    fn skipped<'w>(&mut self, left: impl Iterator<Item = &'w Work>, cause: Cause) -> Result<(), RunError> {
-        let event = |work: &Work| {
-            Event::SampleSkipped(SampleSkipped {
-                eval: work.eval.info.id.clone(),
-                case: work.case_id().to_owned(),
-                sample: work.sample,
-                cause,
-            })
-        };
-        self.recorder.record_all(left.map(event).collect())
-    }
+fn skipped(eval: &Eval, case: &str, sample: u32, cause: Cause) -> Event {
+    let (eval, case) = (eval.info.id.clone(), case.to_owned());
+    Event::SampleSkipped(SampleSkipped { eval, case, sample, cause })
 }
 
 /// Pairs what a task gave with its work. A task that panicked is an error of the harness, not of the outputs.
@@ -189,20 +184,8 @@ fn take(
     match joined {
         Ok((_, results)) => batch.into_iter().zip(results).collect(),
         Err(error) => {
-            let fault = || {
-                let reason = format!("a fault of eval-harness itself: {error}");
-                let verdict = Verdict::without_grades(Cause::Harness, reason);
-                Attempt {
-                    output: None,
-                    stored: None,
-                    extracted: None,
-                    verdict,
-                    latency_ms: None,
-                    duration_ms: 0.0,
-                    infrastructure_retries: 0,
-                }
-            };
-            batch.into_iter().map(|work| (work, vec![fault()])).collect()
+            let reason = format!("a fault of eval-harness itself: {error}");
+            batch.into_iter().map(|work| (work, vec![fault(reason.clone())])).collect()
         }
     }
 }

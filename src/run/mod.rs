@@ -9,6 +9,7 @@ mod check;
 mod dispatch;
 mod earlier;
 mod environment;
+mod feed;
 mod join;
 mod planned;
 mod prepare;
@@ -19,6 +20,7 @@ mod regrade;
 mod remaining;
 mod sample;
 mod session;
+mod windows;
 
 pub use cancel::{Cancel, Level};
 pub use environment::{git_state, harness_version};

@@ -1,7 +1,5 @@
 //! The plan as the journal tells it.
 
-use std::collections::BTreeSet;
-
 use super::RunError;
 use super::prepare::Prepared;
 use super::recorder::Recorder;
@@ -12,20 +10,15 @@ const CHUNK: usize = 500;
 
 /// The cases of an eval, in its order. In a shard each says its place in the whole eval.
 pub(super) fn case_planned(eval: &Eval, shard: bool) -> impl Iterator<Item = CasePlanned> + '_ {
-    let _ = shard;
-    eval.cases.iter().map(|case| CasePlanned {
-        id: case.id.clone(),
-        name: case.name.clone(),
+    eval.cases.outlines().enumerate().map(move |(at, case)| CasePlanned {
+        id: case.id.to_owned(),
+        name: case.name.map(str::to_owned),
         samples: Prepared::samples(case),
-        graders: {
-            let types: BTreeSet<_> =
-                case.grading.graders.iter().map(|grader| grader.kind.grader_type()).collect();
-            types.into_iter().collect()
-        },
-        input_hash: case.input_hash.clone(),
-        grading_hash: case.grading_hash.clone(),
-        target_hash: None,
-        position: None,
+        graders: case.profile.grader_types(),
+        input_hash: case.input_hash.to_string(),
+        grading_hash: case.grading_hash.to_string(),
+        target_hash: case.profile.target_hash.map(|hash| hash.to_string()),
+        position: eval.cases.position(at).filter(|_| shard).and_then(|place| u32::try_from(place).ok()),
     })
 }
 
@@ -55,12 +48,4 @@ pub(super) fn record_cases(
         }
         recorder.record(Event::CasesPlanned(CasesPlanned { eval: eval.to_owned(), cases: chunk }))?;
     }
-}
-
-/// A fingerprint of the suite's target; empty without one.
-pub(super) fn target_hash(plan: &Plan) -> String {
-    use sha2::{Digest, Sha256};
-    let Some(target) = &plan.target else { return String::new() };
-    let text = serde_json::to_string(target).unwrap_or_default();
-    Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

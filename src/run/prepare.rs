@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::RunError;
 use crate::gate::unanswerable;
-use crate::model::{Eval, Metric, Plan};
+use crate::model::{Eval, Metric, Outline, Plan};
 use crate::target::Targets;
 
 /// A plan whose targets are open and whose cases all know their number of samples.
@@ -17,12 +17,13 @@ pub struct Prepared {
 
 impl Prepared {
     /// Samples of a case; [`prepare`] has settled them all.
-    pub fn samples(case: &crate::model::Case) -> u32 {
+    pub fn samples(case: Outline<'_>) -> u32 {
         case.samples.unwrap_or(1)
     }
 
     pub fn total_samples(&self) -> usize {
-        self.plan.evals.iter().flat_map(|eval| &eval.cases).map(|case| Prepared::samples(case) as usize).sum()
+        let cases = self.plan.evals.iter().flat_map(|eval| eval.cases.outlines());
+        cases.map(|case| Prepared::samples(case) as usize).sum()
     }
 }
 
@@ -36,16 +37,14 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
     let largest_k = asked.max().unwrap_or(1).max(1);
     let mut fewest = u32::MAX;
     for eval in &mut plan.evals {
-        let unsettled = eval.cases.iter().any(|case| case.samples.is_none());
-        if unsettled {
-            // The plan alone holds its evals and cases, so that nothing is copied here.
+        if eval.cases.outlines().any(|case| case.samples.is_none()) {
+            // The plan alone holds its evals, so that nothing is copied here.
             let Eval { info, cases, .. } = Arc::make_mut(eval);
-            for case in cases.iter_mut().filter(|case| case.samples.is_none()) {
-                let recorded = targets.recorded_samples(&info.id, case).map(|n| n.max(1));
-                Arc::make_mut(case).samples = Some(recorded.unwrap_or(largest_k));
-            }
+            cases.settle(|case| {
+                targets.recorded_samples(&info.id, case.id, case.profile.target.as_ref()).unwrap_or(largest_k)
+            });
         }
-        fewest = eval.cases.iter().map(|case| Prepared::samples(case)).fold(fewest, u32::min);
+        fewest = eval.cases.outlines().map(Prepared::samples).fold(fewest, u32::min);
     }
     let kinds = plan.evals.iter().map(|eval| eval.info.kind).collect();
     let problems = unanswerable(&plan.gate, fewest, &kinds);

@@ -1,77 +1,122 @@
 //! Which sample is next.
+//!
+//! Only outlines wait here. Whole cases are built a little ahead of their turn, by a thread beside those that grade.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
+use super::feed::Feed;
 use super::prepare::Prepared;
 use super::remaining::Remaining;
-use crate::model::{Case, Eval, Plan};
+use crate::model::{Case, CaseFault, Eval, Outline, Plan};
+
+/// Data files that are open at once.
+const FEEDS: usize = 4;
 
 /// One sample to run.
 #[derive(Debug, Clone)]
 pub(super) struct Work {
     pub eval: Arc<Eval>,
-    pub case: Arc<Case>,
+    /// The eval's place in the plan, and the case's among the eval's cases.
+    pub place: (usize, usize),
+    pub sample: u32,
+    pub case: Result<Arc<Case>, CaseFault>,
+}
+
+/// One sample that did not start; its case was never built.
+#[derive(Debug)]
+pub(super) struct Unstarted {
+    pub eval: Arc<Eval>,
+    pub place: (usize, usize),
     pub sample: u32,
 }
 
 impl Work {
     pub fn case_id(&self) -> &str {
-        &self.case.id
+        id_of(&self.eval, self.place)
     }
 }
 
-/// The samples of an eval that have not started.
+impl Unstarted {
+    pub fn case_id(&self) -> &str {
+        id_of(&self.eval, self.place)
+    }
+}
+
+fn id_of(eval: &Eval, (_, case): (usize, usize)) -> &str {
+    eval.cases.outline(case).map_or("", |case| case.id)
+}
+
+/// The samples of an eval that have not started: at least one.
 struct Lane {
     eval: Arc<Eval>,
-    waiting: VecDeque<Work>,
+    index: usize,
+    /// Case and sample that are next.
+    next: (usize, u32),
+    /// The case that came last, for its further samples.
+    case: Option<(usize, Result<Arc<Case>, CaseFault>)>,
+    feed: Option<Feed>,
 }
 
 /// The samples of a plan in its order. Of an eval with `parallel: false` at most one is out at a time.
 pub(super) struct Queue {
     /// Only evals with samples that wait.
     lanes: VecDeque<Lane>,
-    /// Evals that are not parallel and have a sample out: never more than samples are out, so that the search for a free
-    /// lane is short however many samples wait.
-    busy: HashSet<String>,
+    /// Evals (by place) that are not parallel and have a sample out: never more than samples are out, so that the search for
+    /// a free lane is short however many samples wait.
+    busy: HashSet<usize>,
+    feeds: usize,
+    remaining: Arc<Remaining>,
 }
 
 impl Queue {
-    pub fn new(plan: &Plan, remaining: &Remaining) -> Self {
-        let lane = |(e, eval): (usize, &Arc<Eval>)| {
-            let samples = eval.cases.iter().enumerate().flat_map(|(c, case)| {
-                (0..Prepared::samples(case))
-                    .filter(move |sample| remaining.wants(e, c, *sample))
-                    .map(move |sample| Work { eval: Arc::clone(eval), case: Arc::clone(case), sample })
-            });
-            Lane { eval: Arc::clone(eval), waiting: samples.collect() }
+    pub fn new(plan: &Plan, remaining: Remaining) -> Self {
+        let lane = |(index, eval): (usize, &Arc<Eval>)| {
+            let next = next_wanted(eval, index, (0, 0), &remaining)?;
+            Some(Lane { eval: Arc::clone(eval), index, next, case: None, feed: None })
         };
-        let lanes = plan.evals.iter().enumerate().map(lane).filter(|lane| !lane.waiting.is_empty()).collect();
-        Queue { lanes, busy: HashSet::new() }
+        let lanes = plan.evals.iter().enumerate().filter_map(lane).collect();
+        Queue { lanes, busy: HashSet::new(), feeds: 0, remaining: Arc::new(remaining) }
     }
 
-    /// The next sample that may start now, if it is one that `wanted` takes.
-    fn next_if(&mut self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
-        let free = |lane: &Lane| lane.eval.parallel || !self.busy.contains(&lane.eval.info.id);
+    /// The next sample that may start now, if it is of a case that `wanted` takes.
+    fn next_if(&mut self, wanted: impl Fn(&Eval, Outline<'_>) -> bool) -> Option<Work> {
+        let more_files = self.feeds < FEEDS;
+        let free = |lane: &Lane| {
+            (lane.eval.parallel || !self.busy.contains(&lane.index)) && (more_files || !lane.needs_file())
+        };
         let at = self.lanes.iter().position(free)?;
         let lane = self.lanes.get_mut(at)?;
-        let work = lane.waiting.pop_front_if(|work| wanted(work))?;
-        if !lane.eval.parallel {
-            self.busy.insert(lane.eval.info.id.clone());
+        if !lane.eval.cases.outline(lane.next.0).is_some_and(|case| wanted(&lane.eval, case)) {
+            return None;
         }
-        if lane.waiting.is_empty() {
-            self.lanes.remove(at);
+        let fed = lane.feed.is_some();
+        let case = lane.case(&self.remaining);
+        self.feeds += usize::from(!fed && lane.feed.is_some());
+        let (place, sample) = ((lane.index, lane.next.0), lane.next.1);
+        let work = Work { eval: Arc::clone(&lane.eval), place, sample, case };
+        if !lane.eval.parallel {
+            self.busy.insert(lane.index);
+        }
+        match next_wanted(&lane.eval, lane.index, (lane.next.0, sample + 1), &self.remaining) {
+            Some(next) => lane.next = next,
+            None => {
+                self.feeds -= usize::from(lane.feed.is_some());
+                self.lanes.remove(at);
+            }
         }
         Some(work)
     }
 
     /// The next samples that may start now, to be run one after the other by one task: one, or up to `most` that are all
     /// `cheap` (a task each would cost more than they do).
-    pub fn next_batch(&mut self, most: usize, cheap: impl Fn(&Work) -> bool) -> Vec<Work> {
-        let Some(first) = self.next_if(|_| true) else { return Vec::new() };
-        let joinable = |work: &Work| work.eval.parallel && cheap(work);
-        let more = if joinable(&first) { most.saturating_sub(1) } else { 0 };
-        let mut batch = vec![first];
+    pub fn next_batch(&mut self, most: usize, cheap: impl Fn(Outline<'_>) -> bool) -> Vec<Work> {
+        let Some(first) = self.next_if(|_, _| true) else { return Vec::new() };
+        let joinable = |eval: &Eval, case: Outline<'_>| eval.parallel && cheap(case);
+        let joins = first.eval.cases.outline(first.place.1).is_some_and(|case| joinable(&first.eval, case));
+        let more = if joins { most.saturating_sub(1) } else { 0 };
+        let mut batch = Vec::with_capacity(more + 1);
+        batch.push(first);
         for _ in 0..more {
             let Some(work) = self.next_if(joinable) else { break };
             batch.push(work);
@@ -82,18 +127,75 @@ impl Queue {
     /// A sample is done (or given up).
     pub fn done(&mut self, work: &Work) {
         if !work.eval.parallel {
-            self.busy.remove(&work.eval.info.id);
+            self.busy.remove(&work.place.0);
         }
     }
 
-    /// Everything that has not started.
-    pub fn drain(&mut self) -> impl Iterator<Item = Work> + '_ {
-        self.lanes.drain(..).flat_map(|lane| lane.waiting)
+    /// Everything that has not started. No case is built for it.
+    pub fn drain(&mut self) -> impl Iterator<Item = Unstarted> + '_ {
+        let remaining = Arc::clone(&self.remaining);
+        self.feeds = 0;
+        self.lanes.drain(..).flat_map(move |lane| {
+            let (remaining, index) = (Arc::clone(&remaining), lane.index);
+            let mut next = Some(lane.next);
+            std::iter::from_fn(move || {
+                let (case, sample) = next?;
+                next = next_wanted(&lane.eval, index, (case, sample + 1), &remaining);
+                Some(Unstarted { eval: Arc::clone(&lane.eval), place: (index, case), sample })
+            })
+        })
     }
 
     pub fn is_empty(&self) -> bool {
         self.lanes.is_empty()
     }
+}
+
+impl Lane {
+    /// True when the next sample can't start before a data file is opened.
+    fn needs_file(&self) -> bool {
+        let at = self.next.0;
+        self.feed.is_none()
+            && !self.case.as_ref().is_some_and(|(last, _)| *last == at)
+            && self.eval.cases.held(at).is_none()
+    }
+
+    /// The whole case whose sample is next.
+    fn case(&mut self, remaining: &Arc<Remaining>) -> Result<Arc<Case>, CaseFault> {
+        let at = self.next.0;
+        if let Some((last, case)) = &self.case
+            && *last == at
+        {
+            return case.clone();
+        }
+        let case = match self.eval.cases.held(at) {
+            Some(case) => Ok(case),
+            None => {
+                let (eval, index) = (&self.eval, self.index);
+                self.feed
+                    .get_or_insert_with(|| Feed::open(Arc::clone(eval), index, at, Arc::clone(remaining)))
+                    .next(at)
+            }
+        };
+        if self.eval.cases.outline(at).map(Prepared::samples) != Some(1) {
+            self.case = Some((at, case.clone()));
+        }
+        case
+    }
+}
+
+/// The first sample from this case and sample on that is still to be run.
+fn next_wanted(eval: &Eval, index: usize, from: (usize, u32), remaining: &Remaining) -> Option<(usize, u32)> {
+    let (case, sample) = from;
+    let mut first = sample;
+    for at in case..eval.cases.len() {
+        let samples = eval.cases.outline(at).map_or(0, Prepared::samples);
+        if let Some(sample) = (first..samples).find(|sample| remaining.wants(index, at, *sample)) {
+            return Some((at, sample));
+        }
+        first = 0;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -102,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::model::{
-        Combine, EvalInfo, EvalType, GateSpec, Grading, Input, Reporting, Settings, SuiteInfo,
+        Combine, EvalInfo, EvalType, Fingerprint, GateSpec, Grading, Input, Reporting, Settings, SuiteInfo,
     };
 
     fn case(id: &str, samples: u32) -> Arc<Case> {
@@ -120,8 +222,8 @@ mod tests {
             expected: None,
             tags: Vec::new(),
             difficulty: None,
-            input_hash: String::new(),
-            grading_hash: String::new(),
+            input_hash: Fingerprint::default(),
+            grading_hash: Fingerprint::default(),
             origin: String::new(),
         })
     }
@@ -159,6 +261,7 @@ mod tests {
             },
             target_name: String::new(),
             target: None,
+            target_hash: String::new(),
             evals,
             settings: Settings {
                 max_workers: 4,
@@ -178,15 +281,15 @@ mod tests {
             },
             secrets: Vec::new(),
         };
-        Queue::new(&plan, &Remaining::all())
+        Queue::new(&plan, Remaining::all())
     }
 
     fn name(work: &Work) -> String {
-        format!("{}{}{}", work.eval.info.id, work.case.id, work.sample)
+        format!("{}{}{}", work.eval.info.id, work.case_id(), work.sample)
     }
 
     fn rest(queue: &mut Queue) -> String {
-        let works: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_| true)).collect();
+        let works: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
         works.iter().map(name).collect::<Vec<_>>().join(" ")
     }
 
@@ -197,13 +300,19 @@ mod tests {
             eval("b", true, &[("x", 2)]),
             eval("c", false, &[("x", 1)]),
         ]);
-        let first = queue.next_if(|_| true).unwrap();
+        let first = queue.next_if(|_, _| true).unwrap();
         assert_eq!((name(&first), rest(&mut queue)), ("ax0".into(), "bx0 bx1 cx0".into()));
         assert!(!queue.is_empty());
         queue.done(&first);
-        let second = queue.next_if(|_| true).unwrap();
+        let second = queue.next_if(|_, _| true).unwrap();
         assert_eq!((name(&second), rest(&mut queue)), ("ax1".into(), String::new()));
-        assert_eq!(queue.drain().map(|work| name(&work)).collect::<Vec<_>>(), ["ay0"]);
+        assert_eq!(
+            queue
+                .drain()
+                .map(|left| format!("{}{}{}", left.eval.info.id, left.case_id(), left.sample))
+                .collect::<Vec<_>>(),
+            ["ay0"]
+        );
         assert!(queue.is_empty());
     }
     #[test]
@@ -215,7 +324,7 @@ mod tests {
                 eval("c", true, &[("x", 1), ("y", 1)]),
             ]
         };
-        let batches = |most: usize, cheap: fn(&Work) -> bool| {
+        let batches = |most: usize, cheap: fn(Outline<'_>) -> bool| {
             let mut queue = queue(evals());
             let mut batches = Vec::new();
             loop {
@@ -229,9 +338,6 @@ mod tests {
         };
         assert_eq!(batches(32, |_| true), ["ax0 ax1 ax2", "bx0", "bx1", "cx0 cy0"]);
         assert_eq!(batches(2, |_| true), ["ax0 ax1", "ax2", "bx0", "bx1", "cx0 cy0"]);
-        assert_eq!(
-            batches(32, |work| work.case.id == "y"),
-            ["ax0", "ax1", "ax2", "bx0", "bx1", "cx0", "cy0"]
-        );
+        assert_eq!(batches(32, |case| case.id == "y"), ["ax0", "ax1", "ax2", "bx0", "bx1", "cx0", "cy0"]);
     }
 }

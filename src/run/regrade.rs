@@ -1,5 +1,6 @@
 //! Grades the stored outputs of a run again, without asking its target: a new run with its own journal.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,8 +14,9 @@ use super::environment::harness_version;
 use super::planned::{case_planned, record_cases, record_eval};
 use super::recorder::{Observer, Recorder};
 use super::refused::{Cases, Refused, listed};
-use super::sample::{judge, milliseconds};
+use super::sample::{fault, judge, milliseconds};
 use super::session::{Finished, Said, end, graders};
+use super::windows::Windows;
 use super::{RunError, conclude};
 use crate::base::clock::{Clock, rfc3339};
 use crate::base::redact::Redactor;
@@ -22,7 +24,8 @@ use crate::gate::unanswerable;
 use crate::grade::Graders;
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
-    Attempt, Case, Cause, Event, JOURNAL_VERSION, Outcome, Plan, RunStarted, SampleFinished, Verdict,
+    Attempt, Case, CaseFault, Cause, Event, JOURNAL_VERSION, Outcome, Plan, Profile, RunStarted,
+    SampleFinished, Verdict,
 };
 
 /// Everything that grading again needs from outside.
@@ -73,7 +76,17 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     recorder.record(Event::RunStarted(Box::new(started)))?;
     record_selected(&plan, &selected, &earlier, &mut recorder)?;
     let bench = Bench { graders: Arc::new(graders), redactor, source: Arc::new(source) };
-    let again = Again { plan: &plan, earlier: &mut earlier, bench, clock, cancel, recorder: &mut recorder };
+    let places = plan.evals.iter().enumerate().map(|(at, eval)| (eval.info.id.as_str(), at)).collect();
+    let again = Again {
+        plan: &plan,
+        places,
+        windows: Windows::default(),
+        earlier: &mut earlier,
+        bench,
+        clock,
+        cancel,
+        recorder: &mut recorder,
+    };
     let ending = again.drive().await?;
     end(&mut recorder, clock, milliseconds(timer.elapsed()) / 1000.0, ending)?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
@@ -199,12 +212,15 @@ struct Bench {
 
 /// A finished sample and the case as it is now.
 struct Item {
-    case: Arc<Case>,
+    case: Result<Arc<Case>, CaseFault>,
     sample: SampleFinished,
 }
 
 struct Again<'a, 'b> {
     plan: &'a Plan,
+    /// Where each eval is in the plan.
+    places: HashMap<&'a str, usize>,
+    windows: Windows<'a>,
     earlier: &'a mut Earlier,
     bench: Bench,
     clock: &'a dyn Clock,
@@ -264,7 +280,7 @@ impl Again<'_, '_> {
                 }
                 Event::SampleFinished(sample) if self.earlier.is_last(&sample) => {
                     let Some(case) = self.case(&sample.eval, &sample.case) else { continue };
-                    let alone = !only_looks(&case);
+                    let alone = case.as_ref().is_ok_and(|case| !Profile::of(case).only_looks());
                     bytes += sample.attempts.iter().map(size).sum::<usize>();
                     batch.push(Item { case, sample: *sample });
                     if alone || batch.len() >= BATCH || bytes > BATCH_BYTES {
@@ -282,9 +298,10 @@ impl Again<'_, '_> {
         self.earlier.evals.get(eval)?.cases.get(case)?.at
     }
 
-    fn case(&self, eval: &str, case: &str) -> Option<Arc<Case>> {
+    fn case(&mut self, eval: &str, case: &str) -> Option<Result<Arc<Case>, CaseFault>> {
         let at = self.place(eval, case)?;
-        self.plan.evals.iter().find(|planned| planned.info.id == eval)?.cases.get(at).cloned()
+        let eval = *self.places.get(eval)?;
+        Some(self.windows.case(&self.plan.evals.get(eval)?.cases, eval, at))
     }
 
     fn start(&mut self, batch: Vec<Item>, tasks: &mut Tasks) {
@@ -323,17 +340,12 @@ fn size(attempt: &Attempt) -> usize {
     }
 }
 
-fn only_looks(case: &Case) -> bool {
-    use crate::model::{CodeGrader, GraderKind};
-    case.grading.graders.iter().all(|grader| match &grader.kind {
-        GraderKind::Code(code) => !code.runs_candidate() && !matches!(code, CodeGrader::Command(_)),
-        GraderKind::Human { .. } => true,
-        GraderKind::Model { .. } => false,
-    })
-}
-
 async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
     let Item { case, mut sample } = item;
+    let case = match case {
+        Ok(case) => case,
+        Err(error) => return SampleFinished { attempts: vec![fault(error.to_string())], ..sample },
+    };
     let before = std::mem::take(&mut sample.attempts);
     for attempt in before {
         let attempt = grade_attempt(bench, &case, attempt).await;

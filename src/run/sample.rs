@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::queue::Work;
 use crate::base::redact::Redactor;
 use crate::grade::{Graders, apply_latency};
-use crate::model::{Attempt, Case, Cause, CodeGrader, GraderKind, Outcome, Output, Verdict};
+use crate::model::{Attempt, Case, Cause, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
 
 /// Further tries of a call that did not get through.
@@ -26,28 +26,39 @@ pub(super) struct Bench {
 
 impl Bench {
     /// True when a sample starts no process and calls nothing: its output is recorded and its graders only look at it.
-    pub fn is_cheap(&self, work: &Work) -> bool {
-        let looks_only = |kind: &GraderKind| match kind {
-            GraderKind::Code(code) => !code.runs_candidate() && !matches!(code, CodeGrader::Command(_)),
-            GraderKind::Human { .. } => true,
-            GraderKind::Model { .. } => false,
-        };
-        self.targets.recorded_samples(&work.eval.info.id, &work.case).is_some()
-            && work.case.grading.graders.iter().all(|grader| looks_only(&grader.kind))
+    pub fn is_cheap(&self, case: Outline<'_>) -> bool {
+        self.targets.is_recorded(case.profile.target.as_ref()) && case.profile.only_looks()
     }
 }
 
 /// What takes the place of a sentence that may show a part of a secret.
 const LEFT_OUT: &str = "left out, because the output or the expectation holds a secret";
 
+/// An attempt that this program's own surroundings prevented.
+pub(super) fn fault(reason: impl Into<String>) -> Attempt {
+    Attempt {
+        output: None,
+        stored: None,
+        extracted: None,
+        verdict: Verdict::without_grades(Cause::Harness, reason),
+        latency_ms: None,
+        duration_ms: 0.0,
+        infrastructure_retries: 0,
+    }
+}
+
 /// Runs a sample to its end: at least one attempt.
 pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
+    let case = match &work.case {
+        Ok(case) => case,
+        Err(error) => return vec![fault(error.to_string())],
+    };
     // A recording says the same thing again.
-    let recorded = bench.targets.recorded_samples(&work.eval.info.id, &work.case).is_some();
-    let retries = if recorded { 0 } else { work.case.retries.unwrap_or(bench.retry_failed) };
+    let recorded = bench.targets.is_recorded(case.target.as_ref());
+    let retries = if recorded { 0 } else { case.retries.unwrap_or(bench.retry_failed) };
     let mut attempts = Vec::with_capacity(1);
     loop {
-        let attempt = run_attempt(bench, work).await;
+        let attempt = run_attempt(bench, work, case).await;
         let failed = attempt.verdict.outcome == Outcome::Failed;
         attempts.push(attempt);
         if !failed || attempts.len() > retries as usize {
@@ -56,14 +67,14 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
     }
 }
 
-async fn run_attempt(bench: &Bench, work: &Work) -> Attempt {
+async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
     let started = Instant::now();
-    let (answer, infrastructure_retries) = ask(bench, work).await;
+    let (answer, infrastructure_retries) = ask(bench, work, case).await;
     let latency_ms = answer.latency.map(milliseconds);
     let (output, extracted, verdict) = match answer.result {
         Ok(output) => {
             let (extracted, verdict) =
-                judge(&bench.graders, &bench.redactor, &work.case, &output, answer.latency).await;
+                judge(&bench.graders, &bench.redactor, case, &output, answer.latency).await;
             (Some(output), extracted, verdict)
         }
         Err(failure) => (
@@ -94,10 +105,10 @@ pub(super) async fn judge(
 
 /// Asks the target, again after a growing pause when the call did not get through and another try may help. A target that was
 /// reached and failed, or took too long, would only do so again.
-async fn ask(bench: &Bench, work: &Work) -> (Answer, u32) {
+async fn ask(bench: &Bench, work: &Work, case: &Case) -> (Answer, u32) {
     let mut pause = Duration::from_millis(250);
     for retries in 0..INFRASTRUCTURE_RETRIES {
-        let answer = bench.targets.ask(&work.eval.info.id, &work.case, work.sample).await;
+        let answer = bench.targets.ask(&work.eval.info.id, case, work.sample).await;
         match &answer.result {
             Err(failure) if failure.retryable && failure.cause == Cause::TargetUnreachable => {
                 tokio::time::sleep(pause).await;
@@ -106,7 +117,7 @@ async fn ask(bench: &Bench, work: &Work) -> (Answer, u32) {
             _ => return (answer, retries),
         }
     }
-    let answer = bench.targets.ask(&work.eval.info.id, &work.case, work.sample).await;
+    let answer = bench.targets.ask(&work.eval.info.id, case, work.sample).await;
     (answer, INFRASTRUCTURE_RETRIES)
 }
 

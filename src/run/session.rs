@@ -191,7 +191,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         formats: plan.reporting.formats.clone(),
         include_details: plan.reporting.include_details,
         filters: said.filters,
-        target_hash: super::planned::target_hash(plan),
+        target_hash: plan.target_hash.clone(),
         shard: said.shard,
         regrade_of: None,
         arguments: said.arguments,
@@ -221,7 +221,7 @@ impl Drive<'_> {
             retry_failed: plan.settings.retry_failed,
             redactor: self.redactor,
         };
-        let queue = Queue::new(plan, &remaining);
+        let queue = Queue::new(plan, remaining);
         let dispatcher = Dispatcher {
             settings: &plan.settings,
             bench,

@@ -77,11 +77,11 @@ impl Targets {
     pub fn open(plan: &Plan) -> Result<Targets, TargetError> {
         let mut asked: HashMap<&Path, recorded::Asked> = HashMap::new();
         for eval in &plan.evals {
-            for case in &eval.cases {
-                match case.target.as_ref().or(plan.target.as_ref()) {
+            for case in eval.cases.outlines() {
+                match case.profile.target.as_ref().or(plan.target.as_ref()) {
                     None => return Err(TargetError::NoTarget),
                     Some(Target::Recorded { path }) => {
-                        asked.entry(path.as_path()).or_default().add(&eval.info.id, &case.id);
+                        asked.entry(path.as_path()).or_default().add(&eval.info.id, case.id);
                     }
                     Some(_) => {}
                 }
@@ -111,12 +111,18 @@ impl Targets {
         &self.warnings
     }
 
-    /// How many samples of a case its recording holds (at least 0); `None` when its target is no recording.
-    pub fn recorded_samples(&self, eval_id: &str, case: &Case) -> Option<u32> {
-        match self.target_of(case)? {
-            Target::Recorded { path } => Some(self.recordings.get(path)?.samples(eval_id, &case.id)),
+    /// How many samples of a case its recording holds (at least 0); `None` when its target is no recording. `own` is the
+    /// case's own target.
+    pub fn recorded_samples(&self, eval_id: &str, case_id: &str, own: Option<&Target>) -> Option<u32> {
+        match own.or(self.target.as_ref())? {
+            Target::Recorded { path } => Some(self.recordings.get(path)?.samples(eval_id, case_id)),
             _ => None,
         }
+    }
+
+    /// True when the answers of cases with this own target (or none) are recorded.
+    pub fn is_recorded(&self, own: Option<&Target>) -> bool {
+        matches!(own.or(self.target.as_ref()), Some(Target::Recorded { .. }))
     }
 
     /// Asks the case's target for one output. Dropping the future ends what it started.

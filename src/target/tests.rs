@@ -21,8 +21,8 @@ fn case(id: &str, input: Input) -> Case {
         expected: None,
         tags: vec![],
         difficulty: None,
-        input_hash: String::new(),
-        grading_hash: String::new(),
+        input_hash: Fingerprint::default(),
+        grading_hash: Fingerprint::default(),
         origin: String::new(),
     }
 }
@@ -63,6 +63,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         },
         target_name: "t".into(),
         target,
+        target_hash: String::new(),
         evals,
         settings: Settings {
             max_workers: 1,
@@ -141,8 +142,7 @@ async fn recorded_outputs_come_back_as_they_were_written() {
     let output = a.result.unwrap();
     assert_eq!(output.usage.map(|u| (u.input_tokens, u.output_tokens)), Some((3, 0)));
     assert_eq!(output.model.as_deref(), Some("m"));
-    let counts: Vec<_> =
-        ["a", "b", "d"].iter().map(|id| targets.recorded_samples("e", &case(id, prompt("p")))).collect();
+    let counts: Vec<_> = ["a", "b", "d"].iter().map(|id| targets.recorded_samples("e", id, None)).collect();
     assert_eq!(counts, [Some(2), Some(2), Some(0)]);
 }
 

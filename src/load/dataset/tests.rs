@@ -38,7 +38,7 @@ fn a_lone_expression_takes_the_row_s_value_as_it_is() {
     let loaded = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{CASE}"), &[("r.jsonl", &rows)]);
     assert_eq!(errors(&loaded), [""; 0]);
     let plan = loaded.plan.expect("a plan");
-    let cases = &plan.evals[0].cases;
+    let cases = plan.evals[0].cases.all().expect("cases");
     assert_eq!(cases[0].id, "7");
     assert_eq!(cases[0].input, Input::Prompt { text: "Say 1.5".into(), context: None });
     assert_eq!(cases[0].expected.as_ref().map(ToString::to_string), Some(big.to_owned()));
@@ -53,7 +53,7 @@ fn a_row_is_never_a_template() {
     let rows = "{\"id\": 1, \"q\": \"{{ env.HOME }} {% if %}\", \"a\": \"{{ x }}\"}\n";
     let loaded = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{CASE}"), &[("r.jsonl", rows)]);
     let plan = loaded.plan.expect("a plan");
-    let case = &plan.evals[0].cases[0];
+    let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
     assert_eq!(case.input, Input::Prompt { text: "Say {{ env.HOME }} {% if %}".into(), context: None });
     assert_eq!(case.expected, Some("{{ x }}".into()));
 }
@@ -99,7 +99,7 @@ fn a_humaneval_record_becomes_a_program_that_is_judged_by_check() {
     assert_eq!(errors(&found), ["r.jsonl:2: `test` does not define `check`, so nothing would be tested"]);
     let found = loaded(dataset, &[("r.jsonl", &format!("{record}\n"))]);
     let plan = found.plan.expect("a plan");
-    let case = &plan.evals[0].cases[0];
+    let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
     assert_eq!(case.id, "HumanEval/0");
     let GraderKind::Code(CodeGrader::CodeExecution(code)) = &case.grading.graders[0].kind else {
         panic!("another grader")
@@ -122,7 +122,7 @@ fn mbpp_is_read_in_both_layouts() {
         );
         assert_eq!(errors(&found), [""; 0]);
         let plan = found.plan.expect("a plan");
-        let case = &plan.evals[0].cases[0];
+        let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
         assert_eq!(case.id, "11");
         assert!(matches!(&case.input, Input::Prompt { text, .. } if text == "11!"));
         let GraderKind::Code(CodeGrader::CodeExecution(code)) = &case.grading.graders[0].kind else {

@@ -25,7 +25,7 @@ fn grading(case: &str) -> Grading {
     let loaded = loaded(&text, Overrides::default());
     let words: Vec<_> = loaded.problems.iter().map(|p| p.message.clone()).collect();
     let plan = loaded.plan.unwrap_or_else(|| panic!("{case}: {words:?}"));
-    plan.evals[0].cases[0].grading.clone()
+    plan.evals[0].cases.get(0).unwrap().unwrap().grading.clone()
 }
 
 #[test]
@@ -95,7 +95,8 @@ fn a_grader_type_takes_the_default_where_a_case_has_none_of_it() {
     let plan = loaded(NAMED, Overrides { grader_type: Some(GraderType::Model), ..Overrides::default() });
     let plan = plan.plan.expect("a plan");
     for eval in &plan.evals {
-        let grader = &eval.cases[0].grading.graders[0];
+        let case = eval.cases.get(0).unwrap().unwrap();
+        let grader = &case.grading.graders[0];
         assert_eq!(grader.name.as_deref(), Some("judge"));
         assert!(
             matches!(&grader.kind, GraderKind::Model { config, .. } if config["rubric"] == "Is it clear?")
@@ -131,8 +132,8 @@ fn what_changes_the_grading_changes_its_hash_alone() {
             "eval_suite:\n  name: s\n  target: {{type: echo}}\n  evals:\n    - {{id: a, input: x, {case}}}\n"
         );
         let plan = loaded(&text, Overrides::default()).plan.expect("a plan");
-        let case = &plan.evals[0].cases[0];
-        (case.input_hash.clone(), case.grading_hash.clone())
+        let case = plan.evals[0].cases.get(0).unwrap().unwrap();
+        (case.input_hash, case.grading_hash)
     };
     let (input, grading) = hashes("expected: y");
     assert_eq!(hashes("name: other, expected: {type: exact, value: y}"), (input.clone(), grading.clone()));

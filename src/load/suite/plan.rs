@@ -12,7 +12,7 @@ use crate::load::scope::{SuiteScope, seconds};
 use crate::load::select::select;
 use crate::load::thresholds::{self, Demand};
 use crate::load::tree::Node;
-use crate::model::{Eval, GateSpec, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target};
+use crate::model::{Eval, Fingerprint, GateSpec, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target};
 
 /// Everything of a plan but what the command line still changes.
 pub(super) struct Parts {
@@ -39,7 +39,7 @@ impl Loader<'_> {
                     .hint(format!("raise `samples` to {k}, or lower `k`")),
             );
         } else if let Some(eval) =
-            parts.evals.iter().find(|e| e.cases.iter().any(|c| c.samples.is_some_and(|n| n < k)))
+            parts.evals.iter().find(|e| e.cases.outlines().any(|c| c.samples.is_some_and(|n| n < k)))
         {
             let message = format!("pass@{k} has no value: `{}` has fewer than {k} samples", eval.info.id);
             self.session.problems.push(Problem::warning(Code::KAboveSamples, at, message));
@@ -93,6 +93,11 @@ impl Loader<'_> {
                 root: self.root.clone(),
             },
             target_name: parts.target_name,
+            target_hash: parts
+                .target
+                .as_ref()
+                .map(|target| Fingerprint::of(target).to_string())
+                .unwrap_or_default(),
             target: parts.target,
             evals,
             settings: Settings {

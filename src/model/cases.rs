@@ -1,0 +1,267 @@
+//! The cases of an eval: a short outline of each in memory, the whole case when it is asked for.
+//!
+//! A plan of a million cases is listed, filtered, counted and journalled from outlines. Whole cases come out of a
+//! [`CaseSource`], in order, and nobody has to hold more of them than are in work.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::outline::{Outline, Outlines, Profile};
+use super::plan::Case;
+
+/// Which places of a source are wanted.
+pub type Wanted<'a> = Box<dyn Fn(usize) -> bool + Send + Sync + 'a>;
+
+/// Whole cases, one after the other.
+pub type Stream<'a> = Box<dyn Iterator<Item = Streamed> + Send + 'a>;
+
+/// Builds cases.
+pub trait CaseSource: fmt::Debug + Send + Sync {
+    /// The cases at the wanted places, from 0, in ascending order; one that can't be built is a fault. An end before the
+    /// last wanted place means that the rest can't be built either.
+    fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a>;
+
+    /// The case at a place when it is in memory anyway, so that nothing needs to be built.
+    fn held(&self, _at: usize) -> Option<Arc<Case>> {
+        None
+    }
+}
+
+/// One case out of a source.
+#[derive(Debug)]
+pub struct Streamed {
+    pub at: usize,
+    /// About how much memory it takes, for those who limit what they hold; 0 for cases that are held anyway.
+    pub bytes: usize,
+    pub case: Result<Arc<Case>, CaseFault>,
+}
+
+/// Why a case that was there when the plan was made can't be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CaseFault {
+    #[error("{file} changed while the run was going on: {what}")]
+    Changed { file: String, what: String },
+    #[error("{file} could be read before the run, and now cannot: {reason}")]
+    Unreadable { file: String, reason: String },
+}
+
+/// The cases of one eval, or a selection of them.
+#[derive(Clone)]
+pub struct Cases {
+    outlines: Arc<Outlines>,
+    /// Places of the selected outlines, ascending; `None` for all.
+    kept: Option<Arc<[u32]>>,
+    source: Arc<dyn CaseSource>,
+}
+
+impl Cases {
+    /// `source` must give the cases of these outlines, in their order.
+    pub fn new(outlines: Outlines, source: Arc<dyn CaseSource>) -> Cases {
+        Cases { outlines: Arc::new(outlines), kept: None, source }
+    }
+
+    /// Cases that are held as they are.
+    ///
+    /// # Panics
+    /// Never: more cases (or longer ids) than an outline can count do not fit into memory as cases.
+    pub fn written(cases: Vec<Arc<Case>>) -> Cases {
+        let mut outlines = Outlines::default();
+        let held: Vec<Arc<Case>> = cases.into_iter().filter(|case| outlines.push(case).is_ok()).collect();
+        Cases::new(outlines, Arc::new(Written(held)))
+    }
+
+    pub fn len(&self) -> usize {
+        self.kept.as_ref().map_or_else(|| self.outlines.len(), |kept| kept.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn outline(&self, at: usize) -> Option<Outline<'_>> {
+        let place = match &self.kept {
+            Some(kept) => kept.get(at).map(|place| *place as usize)?,
+            None => at,
+        };
+        self.outlines.get(place)
+    }
+
+    pub fn outlines(&self) -> impl Iterator<Item = Outline<'_>> + Clone {
+        (0..self.len()).filter_map(|at| self.outline(at))
+    }
+
+    /// The place of a case in the whole eval, from 0, whatever was selected; `None` past the end.
+    pub fn position(&self, at: usize) -> Option<usize> {
+        match &self.kept {
+            Some(kept) => kept.get(at).map(|place| *place as usize),
+            None => (at < self.outlines.len()).then_some(at),
+        }
+    }
+
+    /// What cases have in common, each once, in the order in which cases have it.
+    pub fn profiles(&self) -> Vec<&Profile> {
+        let all = self.outlines.profiles();
+        let Some(kept) = &self.kept else { return all.iter().map(|profile| &**profile).collect() };
+        let mut seen = vec![false; all.len()];
+        let mut found = Vec::new();
+        for index in kept.iter().filter_map(|place| self.outlines.profile_index(*place as usize)) {
+            let (Some(seen), Some(profile)) = (seen.get_mut(index), all.get(index)) else { continue };
+            if !std::mem::replace(seen, true) {
+                found.push(&**profile);
+            }
+        }
+        found
+    }
+
+    /// The cases whose outlines `keep` takes.
+    pub fn select(&self, mut keep: impl FnMut(Outline<'_>) -> bool) -> Cases {
+        let kept: Vec<u32> = (0..self.len())
+            .filter(|at| self.outline(*at).is_some_and(&mut keep))
+            .filter_map(|at| u32::try_from(self.position(at)?).ok())
+            .collect();
+        if kept.len() == self.len() {
+            return self.clone();
+        }
+        Cases {
+            outlines: Arc::clone(&self.outlines),
+            kept: Some(kept.into()),
+            source: Arc::clone(&self.source),
+        }
+    }
+
+    /// Gives every case whose author named no number of samples one; at least 1.
+    pub fn settle(&mut self, mut samples: impl FnMut(Outline<'_>) -> u32) {
+        let unsettled =
+            |outlines: &Outlines, place: usize| outlines.get(place).is_some_and(|o| o.samples.is_none());
+        for at in 0..self.len() {
+            let Some(place) = self.position(at).filter(|place| unsettled(&self.outlines, *place)) else {
+                continue;
+            };
+            let Some(n) = self.outlines.get(place).map(&mut samples) else { continue };
+            // A plan alone holds its outlines, so that nothing is copied here.
+            Arc::make_mut(&mut self.outlines).set_samples(place, n.max(1));
+        }
+    }
+
+    /// Whole cases in order, those at the wanted places of this selection; each is what its outline says, or a fault.
+    pub fn stream<'a>(&'a self, wanted: impl Fn(usize) -> bool + Send + Sync + 'a) -> Stream<'a> {
+        let (kept, outlines) = (self.kept.as_deref(), self.outlines.as_ref());
+        let len = self.len();
+        // Places of the source to places of the selection.
+        let of_selection = move |place: usize| match kept {
+            Some(kept) => kept.binary_search(&u32::try_from(place).ok()?).ok(),
+            None => (place < len).then_some(place),
+        };
+        let wanted = Arc::new(wanted);
+        let asked = Arc::clone(&wanted);
+        let built =
+            self.source.stream(Box::new(move |place| of_selection(place).is_some_and(|at| asked(at))));
+        let built = built.filter_map(move |streamed| {
+            let place = streamed.at;
+            let case = streamed.case.and_then(|case| outlines.check(place, case));
+            Some(Streamed { at: of_selection(place)?, case, ..streamed })
+        });
+        Box::new(Whole { built: built.peekable(), wanted: Box::new(move |at| wanted(at)), next: 0, len })
+    }
+
+    /// One whole case.
+    pub fn get(&self, at: usize) -> Option<Result<Arc<Case>, CaseFault>> {
+        self.stream(move |wanted| wanted == at).next().map(|streamed| streamed.case)
+    }
+
+    /// All whole cases at once, where there are few.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn all(&self) -> Result<Vec<Arc<Case>>, CaseFault> {
+        self.stream(|_| true).map(|streamed| streamed.case).collect()
+    }
+
+    /// The case when it is in memory anyway.
+    pub fn held(&self, at: usize) -> Option<Arc<Case>> {
+        self.source.held(self.position(at)?)
+    }
+}
+
+impl fmt::Debug for Cases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cases").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl FromIterator<Arc<Case>> for Cases {
+    fn from_iter<I: IntoIterator<Item = Arc<Case>>>(cases: I) -> Cases {
+        Cases::written(cases.into_iter().collect())
+    }
+}
+
+/// A stream in which every wanted place occurs, those that the source left out as faults.
+struct Whole<'a, I: Iterator<Item = Streamed>> {
+    built: std::iter::Peekable<I>,
+    wanted: Wanted<'a>,
+    next: usize,
+    len: usize,
+}
+
+impl<I: Iterator<Item = Streamed>> Iterator for Whole<'_, I> {
+    type Item = Streamed;
+
+    fn next(&mut self) -> Option<Streamed> {
+        let at = (self.next..self.len).find(|at| (self.wanted)(*at))?;
+        self.next = at + 1;
+        let left_out =
+            |file: &str| CaseFault::Changed { file: file.to_owned(), what: "it has become shorter".into() };
+        match self.built.next_if(|built| built.at == at) {
+            Some(built) => Some(built),
+            None => Some(Streamed { at, bytes: 0, case: Err(left_out("the data file")) }),
+        }
+    }
+}
+
+/// Cases that are in memory.
+#[derive(Debug)]
+pub struct Written(pub Vec<Arc<Case>>);
+
+impl CaseSource for Written {
+    fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+        let cases = self.0.iter().enumerate().filter(move |(at, _)| wanted(*at));
+        Box::new(cases.map(|(at, case)| Streamed { at, bytes: 0, case: Ok(Arc::clone(case)) }))
+    }
+
+    fn held(&self, at: usize) -> Option<Arc<Case>> {
+        self.0.get(at).map(Arc::clone)
+    }
+}
+
+/// Cases that are written, and then those of a data file.
+#[derive(Debug)]
+pub struct Chain {
+    pub written: Written,
+    pub data: Arc<dyn CaseSource>,
+}
+
+impl CaseSource for Chain {
+    fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+        let wanted: Arc<Wanted<'a>> = Arc::new(wanted);
+        let (ours, theirs) = (Arc::clone(&wanted), wanted);
+        let offset = self.written.0.len();
+        let mut written = self.written.stream(Box::new(move |at| ours(at)));
+        // The file is opened only when the written cases are through.
+        let mut data = None;
+        let mut theirs = Some(theirs);
+        Box::new(std::iter::from_fn(move || {
+            if let Some(streamed) = written.next() {
+                return Some(streamed);
+            }
+            if let Some(wanted) = theirs.take() {
+                data = Some(self.data.stream(Box::new(move |at| wanted(at + offset))));
+            }
+            let streamed = data.as_mut()?.next()?;
+            Some(Streamed { at: streamed.at + offset, ..streamed })
+        }))
+    }
+
+    fn held(&self, at: usize) -> Option<Arc<Case>> {
+        self.written.held(at)
+    }
+}

@@ -1,0 +1,264 @@
+//! What is kept in memory of every case: about 60 bytes, whatever its size.
+
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::cases::CaseFault;
+use super::fingerprint::Fingerprint;
+use super::plan::Case;
+use super::target::Target;
+use crate::spec::words::{Difficulty, GraderType};
+
+/// Records in a block. Blocks are not moved when there are more, as one long list would be.
+const BLOCK: usize = 1024;
+
+/// More cases, or longer ids, than can be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there are more cases, or longer ids and names, than an eval can hold")]
+pub struct TooMany;
+
+/// A case without its texts.
+#[derive(Debug, Clone, Copy)]
+pub struct Outline<'a> {
+    pub id: &'a str,
+    /// An empty name is none.
+    pub name: Option<&'a str>,
+    /// `None` until the author's silence is settled, see [`super::Cases::settle`].
+    pub samples: Option<u32>,
+    pub input_hash: Fingerprint,
+    pub grading_hash: Fingerprint,
+    pub profile: &'a Profile,
+}
+
+/// What many cases have in common.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    pub tags: Vec<String>,
+    pub difficulty: Option<Difficulty>,
+    /// In the order of the case.
+    pub graders: Vec<GraderOutline>,
+    /// The case's own target.
+    pub target: Option<Target>,
+    /// Over `target`.
+    pub target_hash: Option<Fingerprint>,
+}
+
+/// A grader without what it compares with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct GraderOutline {
+    pub grader_type: GraderType,
+    /// The method of a code grader, else the type's name.
+    pub method: &'static str,
+    pub inferred: bool,
+    pub negate: bool,
+    /// Whether the candidate's code runs, and if so whether in the sandbox.
+    pub sandbox: Option<bool>,
+    /// It starts no process and calls nothing.
+    pub only_looks: bool,
+}
+
+impl Profile {
+    pub fn of(case: &Case) -> Profile {
+        Profile {
+            tags: case.tags.clone(),
+            difficulty: case.difficulty,
+            graders: grader_outlines(case).collect(),
+            target: case.target.clone(),
+            target_hash: case.target.as_ref().map(Fingerprint::of),
+        }
+    }
+
+    /// The types of the graders, each once, in the order of the types.
+    pub fn grader_types(&self) -> Vec<GraderType> {
+        let mut types: Vec<GraderType> = self.graders.iter().map(|grader| grader.grader_type).collect();
+        types.sort_unstable();
+        types.dedup();
+        types
+    }
+
+    /// True when no grader starts a process or calls anything.
+    pub fn only_looks(&self) -> bool {
+        self.graders.iter().all(|grader| grader.only_looks)
+    }
+
+    /// True when this is the profile of the case; `false` also when that would take long to find out.
+    fn is_plainly_of(&self, case: &Case) -> bool {
+        self.tags == case.tags
+            && self.difficulty == case.difficulty
+            && case.target.is_none()
+            && self.target.is_none()
+            && self.graders.len() == case.grading.graders.len()
+            && self.graders.iter().copied().eq(grader_outlines(case))
+    }
+
+    fn key(&self) -> (&[String], Option<Difficulty>, &[GraderOutline], Option<Fingerprint>) {
+        (&self.tags, self.difficulty, &self.graders, self.target_hash)
+    }
+}
+
+// The hash stands for the target.
+impl PartialEq for Profile {
+    fn eq(&self, other: &Profile) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Profile {}
+
+impl Hash for Profile {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
+    case.grading.graders.iter().map(|grader| GraderOutline {
+        grader_type: grader.kind.grader_type(),
+        method: grader.kind.method(),
+        inferred: grader.inferred,
+        negate: grader.negate,
+        sandbox: grader.kind.sandbox(),
+        only_looks: grader.kind.only_looks(),
+    })
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    /// Ends of id and name in the block's text; the id begins where the record before ends.
+    id_end: u32,
+    name_end: u32,
+    /// 0 is not settled.
+    samples: u32,
+    profile: u32,
+    input_hash: Fingerprint,
+    grading_hash: Fingerprint,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Block {
+    records: Vec<Record>,
+    text: String,
+}
+
+/// The outlines of all cases of an eval, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Outlines {
+    blocks: Vec<Block>,
+    len: usize,
+    profiles: Vec<Arc<Profile>>,
+    by_profile: HashMap<Arc<Profile>, u32>,
+    last_profile: u32,
+}
+
+impl Outlines {
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Notes a case.
+    ///
+    /// # Errors
+    /// When places or lengths no longer fit into 32 bits; nothing is noted then.
+    pub fn push(&mut self, case: &Case) -> Result<(), TooMany> {
+        u32::try_from(self.len).map_err(|_| TooMany)?;
+        let profile = self.profile_of(case)?;
+        if self.blocks.last().is_none_or(|block| block.records.len() >= BLOCK) {
+            // The first block grows as needed: most evals are small.
+            let capacity = if self.blocks.is_empty() { 0 } else { BLOCK };
+            self.blocks.push(Block { records: Vec::with_capacity(capacity), text: String::new() });
+        }
+        let block = self.blocks.last_mut().ok_or(TooMany)?;
+        let id_end = u32::try_from(block.text.len() + case.id.len()).map_err(|_| TooMany)?;
+        let name = case.name.as_deref().unwrap_or_default();
+        let name_end = u32::try_from(id_end as usize + name.len()).map_err(|_| TooMany)?;
+        block.text.push_str(&case.id);
+        block.text.push_str(name);
+        block.records.push(Record {
+            id_end,
+            name_end,
+            samples: case.samples.unwrap_or(0),
+            profile,
+            input_hash: case.input_hash,
+            grading_hash: case.grading_hash,
+        });
+        if block.records.len() == BLOCK {
+            block.text.shrink_to_fit();
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    fn profile_of(&mut self, case: &Case) -> Result<u32, TooMany> {
+        if self.profiles.get(self.last_profile as usize).is_some_and(|last| last.is_plainly_of(case)) {
+            return Ok(self.last_profile);
+        }
+        let profile = Arc::new(Profile::of(case));
+        let new = u32::try_from(self.profiles.len()).map_err(|_| TooMany)?;
+        self.last_profile = *self.by_profile.entry(Arc::clone(&profile)).or_insert(new);
+        if self.last_profile == new {
+            self.profiles.push(profile);
+        }
+        Ok(self.last_profile)
+    }
+
+    pub fn get(&self, at: usize) -> Option<Outline<'_>> {
+        let block = self.blocks.get(at / BLOCK)?;
+        let record = block.records.get(at % BLOCK)?;
+        let start = match (at % BLOCK).checked_sub(1) {
+            Some(before) => block.records.get(before)?.name_end,
+            None => 0,
+        };
+        Some(Outline {
+            id: block.text.get(start as usize..record.id_end as usize)?,
+            name: block
+                .text
+                .get(record.id_end as usize..record.name_end as usize)
+                .filter(|name| !name.is_empty()),
+            samples: (record.samples > 0).then_some(record.samples),
+            input_hash: record.input_hash,
+            grading_hash: record.grading_hash,
+            profile: self.profiles.get(record.profile as usize)?,
+        })
+    }
+
+    pub(super) fn profiles(&self) -> &[Arc<Profile>] {
+        &self.profiles
+    }
+
+    pub(super) fn profile_index(&self, at: usize) -> Option<usize> {
+        Some(self.blocks.get(at / BLOCK)?.records.get(at % BLOCK)?.profile as usize)
+    }
+
+    pub(super) fn set_samples(&mut self, at: usize, samples: u32) {
+        if let Some(record) =
+            self.blocks.get_mut(at / BLOCK).and_then(|block| block.records.get_mut(at % BLOCK))
+        {
+            record.samples = samples;
+        }
+    }
+
+    /// The case if it is what its outline says.
+    pub(super) fn check(&self, at: usize, case: Arc<Case>) -> Result<Arc<Case>, CaseFault> {
+        let same = self.get(at).is_some_and(|outline| {
+            outline.id == case.id
+                && outline.input_hash == case.input_hash
+                && outline.grading_hash == case.grading_hash
+        });
+        if same {
+            return Ok(case);
+        }
+        let file = case.origin.split(':').next().unwrap_or_default().to_owned();
+        Err(CaseFault::Changed { file, what: format!("{} now holds another case", case.origin) })
+    }
+
+    /// Bytes on the heap, apart from what profiles hold.
+    pub fn bytes(&self) -> usize {
+        let block = |block: &Block| block.records.capacity() * size_of::<Record>() + block.text.capacity();
+        self.blocks.capacity() * size_of::<Block>() + self.blocks.iter().map(block).sum::<usize>()
+    }
+}
