@@ -20,8 +20,6 @@ pub(super) struct Earlier {
     pub session: RunStarted,
     /// The end of the last session; `None` when it was cut off.
     pub finished: Option<RunFinished>,
-    /// How long the run took until its last session that came to an end by itself.
-    pub seconds: f64,
     pub evals: HashMap<String, EarlierEval>,
     /// Finished samples that are not errored, by outcome.
     pub kept: BTreeMap<Outcome, usize>,
@@ -110,7 +108,6 @@ impl Earlier {
             session: started.clone(),
             started,
             finished: None,
-            seconds: 0.0,
             evals: HashMap::new(),
             kept: BTreeMap::new(),
             planned: 0,
@@ -133,10 +130,7 @@ impl Earlier {
             Event::CasesPlanned(planned) => self.plan(&planned)?,
             Event::SampleFinished(sample) => self.finish(&sample),
             Event::SampleSkipped(_) => {}
-            Event::RunFinished(finished) => {
-                self.seconds = finished.duration_seconds;
-                self.finished = Some(finished);
-            }
+            Event::RunFinished(finished) => self.finished = Some(finished),
         }
         Ok(())
     }

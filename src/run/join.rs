@@ -7,7 +7,7 @@ use super::environment::joined_sandbox;
 use super::refused::Refused;
 use super::{RunError, conclude};
 use crate::journal;
-use crate::model::{EvalPlanned, Event, RunFinished, RunStarted, Shard, Summary};
+use crate::model::{EvalPlanned, Event, RunStarted, Shard, Summary};
 use crate::summary::{Fold, SummaryError};
 
 /// One shard: its journal and what its last session said.
@@ -28,31 +28,22 @@ pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
         sessions.push((journal.as_path(), session));
     }
     let parts = check(sessions).map_err(refuse)?;
-    let mut fold = Fold::new();
-    let whole = introduction(&parts).ok_or(SummaryError::NotStarted)?;
-    fold.push(&Event::RunStarted(Box::new(whole)))?;
     let evals = evals(&parts)?;
-    for eval in &evals {
-        fold.push(&Event::EvalPlanned(eval.clone()))?;
-    }
-    let mut ends = Vec::new();
+    let mut fold = Fold::new();
+    let mut evals = Some(evals);
     for part in &parts {
-        let mut end = None;
         for event in journal::read(part.journal)? {
-            match event? {
-                Event::RunStarted(_) | Event::RunResumed(_) => end = None,
-                Event::RunFinished(finished) => end = Some(finished),
-                Event::EvalPlanned(_) => {}
-                event => fold.push(&event)?,
+            fold.push(&event?)?;
+            // All evals in the suite's order, before any case of theirs.
+            for eval in evals.take().into_iter().flatten() {
+                fold.push(&Event::EvalPlanned(eval))?;
             }
         }
-        ends.push(end);
     }
-    // When a shard was cut off the whole was, too.
-    if let Some(end) = ends.into_iter().collect::<Option<Vec<_>>>().and_then(last_of) {
-        fold.push(&Event::RunFinished(end))?;
-    }
-    Ok(conclude(&fold)?)
+    let sandbox = parts.iter().map(|part| part.session.environment.sandbox.clone());
+    let mut summary = conclude(&fold)?;
+    summary.metadata.environment.sandbox = sandbox.reduce(joined_sandbox).flatten();
+    Ok(summary)
 }
 
 fn refuse(reasons: Vec<String>) -> RunError {
@@ -112,26 +103,6 @@ fn differences(first: &Part, part: &Part, reasons: &mut Vec<String>) {
     for (_, what) in checks.iter().filter(|(same, _)| !same) {
         reasons.push(format!("{} and {} differ in their {what}", a.run_id, b.run_id));
     }
-}
-
-/// What the whole says of itself: as the first shard, but with the weaknesses of all.
-fn introduction(parts: &[Part]) -> Option<RunStarted> {
-    let mut sessions = parts.iter().map(|part| &part.session);
-    let mut whole = sessions.next().cloned()?;
-    whole.shard = None;
-    for other in sessions {
-        whole.run_id = format!("{}+{}", whole.run_id, other.run_id);
-        whole.timestamp = whole.timestamp.min(other.timestamp.clone());
-        let (ours, theirs) = (&mut whole.environment, &other.environment);
-        ours.sandbox = joined_sandbox(ours.sandbox.take(), theirs.sandbox.clone());
-        for (name, version) in &theirs.interpreters {
-            let known = ours.interpreters.entry(name.clone()).or_insert_with(|| version.clone());
-            if known != version {
-                *known = format!("{known}, {version}");
-            }
-        }
-    }
-    Some(whole)
 }
 
 /// The evals of all shards, each once, in the suite's order as far as it can be told: every shard has them in that order.
@@ -201,13 +172,4 @@ impl Order {
         });
         places.filter_map(|at| self.evals.get(at).cloned()).collect()
     }
-}
-
-/// The end of all: as long as the longest, interrupted when one was.
-fn last_of(ends: Vec<RunFinished>) -> Option<RunFinished> {
-    ends.into_iter().reduce(|a, b| RunFinished {
-        timestamp: a.timestamp.max(b.timestamp),
-        duration_seconds: a.duration_seconds.max(b.duration_seconds),
-        interrupted: a.interrupted || b.interrupted,
-    })
 }

@@ -33,10 +33,10 @@ pub use session::{Finished, RunRequest, Said, run};
 
 use std::path::Path;
 
-use crate::gate::{ExitCode, decide};
+use crate::gate::decide;
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError};
-use crate::model::{Decision, Event, Gate, Summary};
+use crate::model::{Event, Summary};
 use crate::summary::{Fold, SummaryError};
 use crate::target::TargetError;
 
@@ -90,20 +90,7 @@ impl RunError {
 /// The summary of a finished fold, gate included: the one way from events to figures.
 pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
     let report = fold.finish()?;
-    let mut gate = decide(report.gate_spec(), &report.tallies, report.interrupted);
-    if let Some(shard) = report.started.shard {
-        // What a part says of a threshold on the whole would be misread.
-        let reason = format!(
-            "shard {} of {} decides nothing alone: join all of them with `report --run A --run B ...`",
-            shard.index, shard.of
-        );
-        gate = Gate {
-            decision: Decision::Undecided,
-            exit_code: ExitCode::of(Decision::Undecided, report.interrupted).code(),
-            thresholds: Vec::new(),
-            reasons: vec![reason],
-        };
-    }
+    let gate = decide(report.gate_spec(), &report.tallies, report.interrupted, &report.shards);
     Ok(report.with_gate(gate))
 }
 

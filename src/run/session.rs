@@ -84,7 +84,7 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let shard = started.shard.is_some();
     recorder.record(Event::RunStarted(Box::new(started)))?;
     record_plan(plan, shard, &mut recorder)?;
-    let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer, before: 0.0 };
+    let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer };
     drive.to_end(&mut recorder, Remaining::all()).await?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
 }
@@ -127,10 +127,10 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         record_cases(&eval.info.id, cases.map(|(_, case)| case), &mut recorder)?;
     }
     recorder.resumed(prepared.total_samples(), &earlier.kept);
-    let (left, before) = (next.left, earlier.seconds);
+    let left = next.left;
     // What was compared is no longer needed; of a large run it is large.
     drop(earlier);
-    let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer, before };
+    let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer };
     drive.to_end(&mut recorder, next.remaining).await?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: left > 0 })
 }
@@ -207,8 +207,6 @@ struct Drive<'a> {
     clock: &'a dyn Clock,
     cancel: Cancel,
     timer: Instant,
-    /// Seconds of earlier sessions.
-    before: f64,
 }
 
 impl Drive<'_> {
@@ -230,7 +228,7 @@ impl Drive<'_> {
             recorder: &mut *recorder,
         };
         let ending = dispatcher.drive(queue).await?;
-        end(recorder, self.clock, self.before + milliseconds(self.timer.elapsed()) / 1000.0, ending)
+        end(recorder, self.clock, milliseconds(self.timer.elapsed()) / 1000.0, ending)
     }
 }
 
