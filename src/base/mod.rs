@@ -1,5 +1,7 @@
 //! Text, redaction, time: what every module may use, and what knows no module.
 
+pub mod blocks;
 pub mod clock;
+pub mod names;
 pub mod redact;
 pub mod text;

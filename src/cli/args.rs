@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::model::{Criticality, Difficulty, GraderType, ReportFormat, Shard};
+use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -52,6 +52,8 @@ pub enum Command {
     Regrade(Box<RegradeArgs>),
     /// Render a run again from its journal, or join the shards of one.
     Report(ReportArgs),
+    /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
+    Export(ExportArgs),
     /// Write (or check) the JSON Schemas and the reference that is made from them.
     Schema(SchemaArgs),
     /// Tell what this machine can do: sandbox tier, interpreters.
@@ -342,6 +344,51 @@ pub struct ReportArgs {
     /// Show every case.
     #[arg(long, short)]
     pub verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// `{"eval", "case", "sample", "output"}`, with `usage` and `model`: what `--outputs` reads.
+    Outputs,
+    /// `{"task_id", "completion"}`, as code benchmarks have it; a whole program as `solution`.
+    Completions,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness export --output outputs.jsonl                   the latest run
+  eval-harness run --outputs outputs.jsonl                     grade the same outputs again
+  eval-harness export --run eval-20260304-101500 --eval 'cap-*' --outcome failed
+  eval-harness export --format completions --output samples.jsonl
+
+One line for each sample that has an output, in the order of the plan, however the run was scheduled. With retries it is
+the output of the last attempt, the one that counts. Samples that the target gave no output for, or failed at, are left
+out, and their number is told on stderr.")]
+pub struct ExportArgs {
+    /// `latest`, a run id, or the path of a journal.
+    #[arg(long, default_value = "latest")]
+    pub run: String,
+    #[arg(long, value_enum, default_value_t = ExportFormat::Outputs)]
+    pub format: ExportFormat,
+    /// The file to write, in place of stdout.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Eval ids; `*` and `?` are wildcards.
+    #[arg(long, value_name = "GLOB")]
+    pub eval: Vec<String>,
+    /// Case ids; `*` and `?` are wildcards.
+    #[arg(long, value_name = "GLOB")]
+    pub case: Vec<String>,
+    /// passed, failed, errored or pending: only samples that ended so.
+    #[arg(long, value_name = "OUTCOME", value_parser = word::<Outcome>)]
+    pub outcome: Vec<Outcome>,
+    /// The suite whose results folder is searched.
+    #[arg(long, value_name = "FILE", conflicts_with = "output_dir")]
+    pub suite: Option<PathBuf>,
+    /// The results folder. Default: `results/` in the project root.
+    #[arg(long, value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ mod args;
 mod completions;
 mod console;
 mod doctor;
+mod export;
 mod list;
 mod new;
 mod progress;
@@ -86,6 +87,7 @@ pub fn main() -> process::ExitCode {
         Command::Run(args) => run::run(&console, &args),
         Command::Regrade(args) => regrade::regrade(&console, &args),
         Command::Report(args) => report::report(&console, &args),
+        Command::Export(args) => export::export(&console, &args),
         Command::Schema(args) => schema::schema(&console, &args),
         Command::Doctor(args) => doctor::doctor(&console, &args),
         Command::Completions(args) => completions::completions(&console, &args),

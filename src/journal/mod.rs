@@ -9,12 +9,14 @@ mod lock;
 mod outputs;
 mod paths;
 mod reader;
+mod samples;
 mod stored;
 mod tail;
 mod writer;
 
 pub use paths::{RunPaths, find_run, list_runs};
 pub use reader::{Journal, evals, read, sessions};
+pub use samples::{SampleIndex, index_samples};
 pub use stored::output_of;
 pub use writer::JournalWriter;
 
@@ -37,6 +39,8 @@ pub enum JournalError {
     Version { path: PathBuf, version: u32 },
     #[error("no run `{run}` below {dir}{hint}", dir = dir.display())]
     NoRun { run: String, dir: PathBuf, hint: String },
+    #[error("the stored output {path} can't be used: {message}", path = path.display())]
+    Stored { path: PathBuf, message: String },
     #[error("cannot create {path}: {source}", path = path.display())]
     Create { path: PathBuf, source: std::io::Error },
 }

@@ -60,11 +60,6 @@ impl RunPaths {
         self.dir.join(format!("{}{JOURNAL}", self.stem))
     }
 
-    /// The folder of outputs that are too large for the journal; each lies under the SHA-256 of its bytes.
-    pub fn outputs(&self) -> PathBuf {
-        outputs_of(&self.journal())
-    }
-
     /// The file of a report with this extension (`json`, `junit.xml`, ...).
     pub fn report(&self, extension: &str) -> PathBuf {
         self.dir.join(format!("{}.{extension}", self.stem))

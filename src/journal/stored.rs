@@ -1,36 +1,165 @@
-//! Outputs as they were, wherever they lie: in the journal's line or in a file beside it.
+//! Outputs that lie beside the journal, in files named by their content.
+//!
+//! `<day>/<stem>.outputs/<sha256>`: a text and a program as they are, a JSON value as JSON. A file that is not there or
+//! doesn't hold what its name says is an error, never another output.
 
-use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
 use super::{JournalError, RunPaths};
-use crate::model::{Attempt, Output, OutputValue, StoredKind};
+use crate::model::{Attempt, Output, OutputValue, Stored, StoredKind};
 
-/// The output of an attempt; `None` when the target gave none.
-///
-/// # Errors
-/// When the output lies in a file that can't be read or holds something else.
-pub fn output_of(run: &RunPaths, attempt: &Attempt) -> Result<Option<Output>, JournalError> {
-    let Some(stored) = &attempt.stored else { return Ok(attempt.output.clone()) };
-    let path = run.outputs().join(&stored.sha256);
-    let fail = |source| JournalError::Read { path: path.clone(), source };
-    let bytes = std::fs::read(&path).map_err(fail)?;
-    let mut name = String::with_capacity(64);
-    for byte in Sha256::digest(&bytes) {
-        let _ = write!(name, "{byte:02x}");
+impl RunPaths {
+    /// The folder of the outputs that are too large for the journal; absent when there is none.
+    pub fn outputs_dir(&self) -> PathBuf {
+        self.dir.join(format!("{}.outputs", self.stem))
     }
-    if name != stored.sha256 {
-        return Err(fail(std::io::Error::other("the file is not what was stored: its SHA-256 differs")));
+}
+
+/// The output of an attempt, from the journal or from its file; `None` when the target gave none.
+pub fn output_of(paths: &RunPaths, attempt: &Attempt) -> Result<Option<Output>, JournalError> {
+    match (&attempt.output, &attempt.stored) {
+        (Some(output), _) => Ok(Some(output.clone())),
+        (None, None) => Ok(None),
+        (None, Some(stored)) => read_stored(&paths.outputs_dir(), stored).map(Some),
     }
-    let text = String::from_utf8(bytes).map_err(|error| fail(std::io::Error::other(error)))?;
+}
+
+fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
+    let damaged = |path: PathBuf, message: &str| JournalError::Stored { path, message: message.to_owned() };
+    // The name becomes a path, and a journal may come from anywhere.
+    if stored.sha256.len() != 64 || !stored.sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(damaged(dir.to_owned(), "the journal names a stored output by what is no SHA-256"));
+    }
+    let path = dir.join(&stored.sha256);
+    let failed = |source: std::io::Error| damaged(path.clone(), &source.to_string());
+    let file = File::open(&path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    if length != stored.bytes {
+        let message = format!("it holds {length} bytes, and {} were stored", stored.bytes);
+        return Err(damaged(path, &message));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    // No further than it should go, should it grow now.
+    file.take(length.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    if !hex(&Sha256::digest(&bytes)).eq_ignore_ascii_case(&stored.sha256) {
+        return Err(damaged(path, "its content is not what was stored: the SHA-256 differs"));
+    }
     let value = match stored.kind {
-        StoredKind::Text => OutputValue::Text(text),
-        StoredKind::Program => OutputValue::Program(text),
-        StoredKind::Json => {
-            OutputValue::Json(serde_json::from_str(&text).map_err(|error| fail(error.into()))?)
+        StoredKind::Json => OutputValue::Json(
+            serde_json::from_slice(&bytes)
+                .map_err(|error| damaged(path.clone(), &format!("it should hold JSON: {error}")))?,
+        ),
+        StoredKind::Text | StoredKind::Program => {
+            let text =
+                String::from_utf8(bytes).map_err(|_| damaged(path.clone(), "it should hold UTF-8 text"))?;
+            if stored.kind == StoredKind::Program {
+                OutputValue::Program(text)
+            } else {
+                OutputValue::Text(text)
+            }
         }
     };
-    let (truncated, usage, model) = (stored.truncated, stored.usage, stored.model.clone());
-    Ok(Some(Output { value, truncated, usage, model }))
+    Ok(Output { value, truncated: stored.truncated, usage: stored.usage, model: stored.model.clone() })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Cause, Usage, Verdict};
+
+    fn run(dir: &Path) -> RunPaths {
+        RunPaths { run_id: "eval-1".into(), dir: dir.to_owned(), stem: "run-050607".into() }
+    }
+
+    fn attempt(content: &[u8], kind: StoredKind) -> Attempt {
+        Attempt {
+            output: None,
+            stored: Some(Stored {
+                sha256: hex(&Sha256::digest(content)),
+                bytes: content.len() as u64,
+                kind,
+                head: String::new(),
+                truncated: true,
+                usage: Some(Usage { input_tokens: 1, output_tokens: 2, cost_usd: None }),
+                model: Some("m".into()),
+            }),
+            extracted: None,
+            verdict: Verdict::without_grades(Cause::WrongAnswer, ""),
+            latency_ms: None,
+            duration_ms: 0.0,
+            infrastructure_retries: 0,
+        }
+    }
+
+    fn store(paths: &RunPaths, attempt: &Attempt, content: &[u8]) -> PathBuf {
+        std::fs::create_dir_all(paths.outputs_dir()).unwrap();
+        let path = paths.outputs_dir().join(&attempt.stored.as_ref().unwrap().sha256);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    #[test]
+    fn an_output_comes_back_from_its_file_or_from_the_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = run(dir.path());
+        for (content, kind, expected) in [
+            ("texté", StoredKind::Text, OutputValue::Text("texté".into())),
+            ("def f(): pass", StoredKind::Program, OutputValue::Program("def f(): pass".into())),
+            (
+                "{\"n\":1.50}",
+                StoredKind::Json,
+                OutputValue::Json(serde_json::from_str("{\"n\":1.50}").unwrap()),
+            ),
+        ] {
+            let attempt = attempt(content.as_bytes(), kind);
+            store(&paths, &attempt, content.as_bytes());
+            let output = output_of(&paths, &attempt).unwrap().unwrap();
+            assert_eq!(output.value, expected);
+            let stored = attempt.stored.unwrap();
+            assert_eq!((output.truncated, output.usage, output.model), (true, stored.usage, stored.model));
+        }
+        let mut inline = attempt(b"", StoredKind::Text);
+        inline.stored = None;
+        assert_eq!(output_of(&paths, &inline).unwrap(), None);
+        inline.output = Some(Output::text("x"));
+        assert_eq!(output_of(&paths, &inline).unwrap(), Some(Output::text("x")));
+    }
+
+    #[test]
+    fn a_file_that_is_gone_cut_or_changed_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = run(dir.path());
+        let content = b"the output";
+        let attempt = attempt(content, StoredKind::Json);
+        let told = |attempt: &Attempt| {
+            let error = output_of(&paths, attempt).unwrap_err().to_string();
+            let name = &attempt.stored.as_ref().unwrap().sha256;
+            error.replace(&dir.path().display().to_string(), "DIR").replace(name.as_str(), "SHA")
+        };
+        let mut said = vec![told(&attempt)];
+        store(&paths, &attempt, b"the outpu");
+        said.push(told(&attempt));
+        store(&paths, &attempt, b"the 0utput");
+        said.push(told(&attempt));
+        store(&paths, &attempt, content);
+        said.push(told(&attempt));
+        let mut outside = attempt.clone();
+        outside.stored.as_mut().unwrap().sha256 = "../../../etc/passwd".into();
+        said.push(told(&outside));
+        insta::assert_snapshot!(said.join("\n"), @r"
+        the stored output DIR/run-050607.outputs/SHA can't be used: No such file or directory (os error 2)
+        the stored output DIR/run-050607.outputs/SHA can't be used: it holds 9 bytes, and 10 were stored
+        the stored output DIR/run-050607.outputs/SHA can't be used: its content is not what was stored: the SHA-256 differs
+        the stored output DIR/run-050607.outputs/SHA can't be used: it should hold JSON: expected ident at line 1 column 2
+        the stored output DIR/run-050607.outputs can't be used: the journal names a stored output by what is no SHA-256
+        ");
+    }
 }

@@ -147,4 +147,6 @@ pub struct RecordedLine {
     pub solution: Option<String>,
     pub model: Option<String>,
     pub usage: Option<Value>,
+    /// The target said more than is kept here.
+    pub truncated: Option<bool>,
 }

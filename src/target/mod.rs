@@ -7,15 +7,17 @@ mod input;
 mod line;
 mod recorded;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::model::{Case, Cause, Output, OutputValue, Plan, Target};
+use crate::model::{Case, Cause, Output, Plan, Target};
 
+use recorded::{Asked, Recording};
 pub use recorded::{Problem, RecordingProblems};
-use recorded::{Recorded, Recording};
+
+/// Recordings that are kept open; further ones are opened for each read.
+const HELD: usize = 8;
 
 /// What asking a target came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,13 +60,15 @@ pub enum TargetError {
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
     Recording(#[from] RecordingProblems),
+    #[error("a recording can be asked for up to 2,147,483,648 cases")]
+    TooManyCases,
 }
 
 /// The targets of one run, opened once.
 #[derive(Debug)]
 pub struct Targets {
     target: Option<Target>,
-    recordings: HashMap<PathBuf, Arc<Recording>>,
+    recordings: HashMap<PathBuf, Recording>,
     warnings: Vec<String>,
 }
 
@@ -75,33 +79,31 @@ impl Targets {
     /// Fails when a case has no target and when a recording can't be read or understood; all problems of a recording at
     /// once, each with its line.
     pub fn open(plan: &Plan) -> Result<Targets, TargetError> {
-        let mut asked: HashMap<&Path, recorded::Asked> = HashMap::new();
+        let mut asked: BTreeMap<&Path, Asked> = BTreeMap::new();
+        if let Some(Target::Recorded { path }) = &plan.target {
+            // Also a recording that no case asks is checked: the author named it.
+            asked.entry(path.as_path()).or_default();
+        }
         for eval in &plan.evals {
             for case in eval.cases.outlines() {
                 match case.profile.target.as_ref().or(plan.target.as_ref()) {
                     None => return Err(TargetError::NoTarget),
                     Some(Target::Recorded { path }) => {
-                        asked.entry(path.as_path()).or_default().add(&eval.info.id, case.id);
+                        let fits = asked.entry(path.as_path()).or_default().add(&eval.info.id, case.id);
+                        if !fits {
+                            return Err(TargetError::TooManyCases);
+                        }
                     }
                     Some(_) => {}
                 }
             }
         }
-        if let Some(Target::Recorded { path }) = &plan.target {
-            // Also a recording that no case asks is checked: the author named it.
-            asked.entry(path.as_path()).or_default();
-        }
-        let mut paths: Vec<&Path> = asked.keys().copied().collect();
-        paths.sort();
         let mut targets =
             Targets { target: plan.target.clone(), recordings: HashMap::new(), warnings: Vec::new() };
-        for path in paths {
-            let Some(asked) = asked.get(path) else { continue };
-            let bytes = std::fs::read(path)
-                .map_err(|source| TargetError::Unreadable { path: path.to_owned(), source })?;
-            let (recording, warnings) = Recording::read(path, bytes, asked)?;
+        for (n, (path, asked)) in asked.into_iter().enumerate() {
+            let (recording, warnings) = Recording::open(path, asked, n < HELD)?;
             targets.warnings.extend(warnings);
-            targets.recordings.insert(path.to_owned(), Arc::new(recording));
+            targets.recordings.insert(path.to_owned(), recording);
         }
         Ok(targets)
     }
@@ -156,24 +158,11 @@ impl Targets {
         case: &Case,
         sample: u32,
     ) -> Result<Output, TargetFailure> {
-        let missing = |reason: String| Err(TargetFailure::new(Cause::MissingOutput, reason));
-        let Some(recording) = self.recordings.get(path) else {
-            return missing(format!("the recording {} was not opened", path.display()));
+        let output = match self.recordings.get(path) {
+            Some(recording) => recording.output(eval_id, &case.id, sample),
+            None => Err(format!("the recording {} was not opened", path.display())),
         };
-        match recording.find(eval_id, &case.id, sample) {
-            Ok(Recorded { value: None, place, .. }) => {
-                missing(format!("{}:{place} records no output (null)", recording.name()))
-            }
-            Ok(Recorded { value: Some(value), usage, model, .. }) => {
-                let value = OutputValue::clone(value);
-                Ok(Output { value, truncated: false, usage: *usage, model: model.clone() })
-            }
-            Err(0) => missing(format!("{} holds no output of this case", recording.name())),
-            Err(held) => missing(format!(
-                "{} holds {held} of this case's samples, and not sample {sample} (counted from 0)",
-                recording.name()
-            )),
-        }
+        output.map_err(|reason| TargetFailure::new(Cause::MissingOutput, reason))
     }
 }
 

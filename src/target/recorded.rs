@@ -1,41 +1,34 @@
-//! Outputs that were recorded earlier: JSON lines (or one JSON array), read and checked once.
+//! Outputs that were recorded earlier: JSON lines (or one JSON array), checked once and read again when they are asked for.
 //!
 //! A line names its case by `case` (or `task_id`, a text or a number) and holds one of `output` (text or JSON),
-//! `completion`/`response` (text) and `solution` (a whole program); `eval`, `sample`, `usage` and `model` may be there.
-//! Other keys are of no concern.
+//! `completion`/`response` (text) and `solution` (a whole program); `eval`, `sample`, `usage`, `model` and `truncated` may be
+//! there. Other keys are of no concern.
+//!
+//! Of a file only where each record lies stays in memory, so its size doesn't matter. A file that changes meanwhile gives
+//! errors, never another output.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod asked;
+mod index;
+mod scan;
+
 use std::fmt;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::base::text::sanitize;
-use crate::model::{OutputValue, Usage};
+use serde_json::Value;
 
-use super::line::{Line, Object, case_of, sample_of, shown, text_of, usage_of, value_of};
+use crate::base::blocks::{BlockError, Blocks, Expect};
+use crate::model::Output;
 
-/// Problems that are listed one by one; the others are counted.
-const LISTED: usize = 20;
+use super::TargetError;
+use super::line::{Checked, Object};
+pub(super) use asked::Asked;
+use index::Index;
+use scan::{Ended, LONGEST, Scan};
 
-/// Unknown cases that are named.
-const NAMED: usize = 3;
-
-/// Which cases a recording is asked for.
-#[derive(Debug, Default)]
-pub(super) struct Asked {
-    evals: Vec<String>,
-    /// Positions in `evals`, by case.
-    by_case: HashMap<String, Vec<usize>>,
-}
-
-impl Asked {
-    pub fn add(&mut self, eval: &str, case: &str) {
-        if self.evals.last().is_none_or(|last| last != eval) && !self.evals.iter().any(|e| e == eval) {
-            self.evals.push(eval.to_owned());
-        }
-        let Some(index) = self.evals.iter().rposition(|e| e == eval) else { return };
-        self.by_case.entry(case.to_owned()).or_default().push(index);
-    }
-}
+/// Bytes of the largest file that is one array, and of what comes through a pipe: they are read whole.
+const LARGEST_WHOLE: u64 = 1 << 30;
 
 /// Everything that is wrong with one file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +42,7 @@ pub struct RecordingProblems {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// From 1; `None` for records of an array.
+    /// From 1; `None` for records of an array, and when the whole file is meant.
     pub line: Option<usize>,
     /// From 1, in bytes; `None` when the whole line is meant.
     pub column: Option<usize>,
@@ -76,12 +69,38 @@ impl fmt::Display for RecordingProblems {
     }
 }
 
+/// What the places of a file count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Lines,
+    Array,
+}
+
+impl Form {
+    fn place(self, number: u32) -> Place {
+        match self {
+            Form::Lines => Place::Line(number),
+            Form::Array => Place::Record(number),
+        }
+    }
+
+    /// A problem of a whole record.
+    fn problem(self, place: u32, message: String) -> Problem {
+        match self {
+            Form::Lines => Problem { line: Some(place as usize), column: None, message },
+            Form::Array => {
+                Problem { line: None, column: None, message: format!("record {place}: {message}") }
+            }
+        }
+    }
+}
+
 /// Where a record stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Line(usize),
+enum Place {
+    Line(u32),
     /// The n-th element of an array, from 1.
-    Record(usize),
+    Record(u32),
 }
 
 impl fmt::Display for Place {
@@ -102,235 +121,124 @@ impl Place {
     }
 }
 
-/// One record, checked.
-#[derive(Debug, Clone)]
-pub(super) struct Recorded {
-    /// `None` for an explicit null.
-    pub value: Option<OutputValue>,
-    pub usage: Option<Usage>,
-    pub model: Option<String>,
-    pub place: Place,
-}
-
-#[derive(Debug, Default)]
-struct Samples {
-    /// Whether the records say their index; none does or all do.
-    indexed: Option<(bool, Option<Place>)>,
-    by_index: BTreeMap<u32, Recorded>,
-}
-
 /// A file of recorded outputs.
 #[derive(Debug)]
 pub(super) struct Recording {
     name: String,
-    /// By eval, then by case.
-    evals: HashMap<String, HashMap<String, Samples>>,
+    form: Form,
+    asked: Asked,
+    index: Index,
+    blocks: Blocks,
 }
 
+/// A recording and warnings.
+type Opened = (Recording, Vec<String>);
+
 impl Recording {
-    /// Reads a file's bytes; gives warnings beside the recording.
-    pub fn read(
-        path: &Path,
-        bytes: Vec<u8>,
-        asked: &Asked,
-    ) -> Result<(Recording, Vec<String>), RecordingProblems> {
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        let mut reader = Reader {
-            asked,
-            evals: HashMap::new(),
-            problems: Vec::new(),
-            problem_count: 0,
-            unknown: Vec::new(),
-            unknown_count: 0,
-        };
-        match String::from_utf8(bytes) {
-            Ok(text) => reader.read(text.strip_prefix('\u{feff}').unwrap_or(&text)),
-            Err(error) => {
-                let sound = error.utf8_error().valid_up_to();
-                let before = error.as_bytes().get(..sound).unwrap_or_default();
-                let line = before.iter().filter(|b| **b == b'\n').count() + 1;
-                let column = sound - before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1) + 1;
-                reader.problem(Some(line), Some(column), "the file is not UTF-8 here".to_owned());
-            }
-        }
-        if reader.problem_count > 0 {
-            let more = reader.problem_count - reader.problems.len();
-            return Err(RecordingProblems { path: path.to_owned(), problems: reader.problems, more });
-        }
-        let warnings = reader.warnings(&name);
-        Ok((Recording { name, evals: reader.evals }, warnings))
+    /// Checks every record of a file. Without `hold` the file is not kept open.
+    ///
+    /// Fails when the file can't be read, and with all its problems when one of its records is wrong.
+    pub fn open(path: &Path, asked: Asked, hold: bool) -> Result<Opened, TargetError> {
+        Recording::open_within(path, asked, hold, LONGEST, LARGEST_WHOLE)
     }
 
-    /// The file's name, without its folder.
-    pub fn name(&self) -> &str {
-        &self.name
+    fn open_within(
+        path: &Path,
+        asked: Asked,
+        hold: bool,
+        longest: usize,
+        largest_whole: u64,
+    ) -> Result<Opened, TargetError> {
+        let unreadable = |source| TargetError::Unreadable { path: path.to_owned(), source };
+        let whole_file = |message: String| {
+            let problems = vec![Problem { line: None, column: None, message }];
+            TargetError::Recording(RecordingProblems { path: path.to_owned(), problems, more: 0 })
+        };
+        let too_large = |what: &str, remedy: &str| {
+            let mebibytes = largest_whole >> 20;
+            whole_file(format!("{what} is read whole and may hold up to {mebibytes} MiB: {remedy}"))
+        };
+        let mut file = File::open(path).map_err(unreadable)?;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let mut scan = Scan::new(&asked, longest);
+        let blocks = if file.metadata().map_err(unreadable)?.is_file() {
+            let blocks =
+                Blocks::of_file(file.try_clone().map_err(unreadable)?, path, Expect::Unchanged, hold)
+                    .map_err(unreadable)?;
+            let mut reader = BufReader::with_capacity(256 << 10, &file);
+            if let Ended::Array = scan.lines(&mut reader).map_err(unreadable)? {
+                file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+                let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
+                    return Err(too_large("a JSON array", "write one JSON object a line instead"));
+                };
+                scan.array(&bytes);
+            }
+            blocks.check().map_err(|error| match error {
+                BlockError::Changed => whole_file("the file changed while it was read".to_owned()),
+                BlockError::Io(source) => unreadable(source),
+            })?;
+            blocks
+        } else {
+            // A pipe can't be read a second time.
+            let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
+                return Err(too_large("what is not a regular file", "write it to a file first"));
+            };
+            if let Ended::Array = scan.lines(&mut bytes.as_slice()).map_err(unreadable)? {
+                scan.array(&bytes);
+            }
+            Blocks::of_memory(bytes)
+        };
+        let (index, form, warnings) = scan.finish(&name).map_err(|(problems, more)| RecordingProblems {
+            path: path.to_owned(),
+            problems,
+            more,
+        })?;
+        Ok((Recording { name, form, asked, index, blocks }, warnings))
     }
 
     /// How many samples of a case can be asked for: one more than the highest index.
     pub fn samples(&self, eval: &str, case: &str) -> u32 {
-        let samples = self.evals.get(eval).and_then(|cases| cases.get(case));
-        samples.and_then(|s| s.by_index.last_key_value()).map_or(0, |(index, _)| index + 1)
+        self.asked.slot(eval, case).map_or(0, |slot| self.index.samples(slot))
     }
 
-    /// The record of a sample, or how many others of its case there are.
-    pub fn find(&self, eval: &str, case: &str, sample: u32) -> Result<&Recorded, usize> {
-        match self.evals.get(eval).and_then(|cases| cases.get(case)) {
-            None => Err(0),
-            Some(samples) => samples.by_index.get(&sample).ok_or(samples.by_index.len()),
-        }
-    }
-}
-
-struct Reader<'a> {
-    asked: &'a Asked,
-    evals: HashMap<String, HashMap<String, Samples>>,
-    problems: Vec<Problem>,
-    problem_count: usize,
-    /// The first records that fit no case: place and what they name.
-    unknown: Vec<(Place, String)>,
-    unknown_count: usize,
-}
-
-impl Reader<'_> {
-    fn read(&mut self, text: &str) {
-        if text.trim_start().starts_with('[') {
-            return self.read_array(text);
-        }
-        for (index, line) in text.lines().enumerate() {
-            if line.trim().is_empty() {
-                continue;
-            }
-            let place = Place::Line(index + 1);
-            match serde_json::from_str::<Object>(line) {
-                Ok(Object(record)) => self.take(record, place),
-                Err(error) => {
-                    let mut message = without_position(&error);
-                    if error.is_eof() && line.trim() == "{" {
-                        message.push_str("; each line must hold one whole JSON object");
-                    }
-                    self.problem(Some(index + 1), Some(error.column().max(1)), message);
-                }
-            }
-        }
-    }
-
-    fn read_array(&mut self, text: &str) {
-        match serde_json::from_str::<Vec<Object>>(text) {
-            Ok(records) => {
-                for (index, Object(record)) in records.into_iter().enumerate() {
-                    self.take(record, Place::Record(index + 1));
-                }
-            }
-            Err(error) => {
-                self.problem(Some(error.line()), Some(error.column().max(1)), without_position(&error));
-            }
-        }
-    }
-
-    fn problem(&mut self, line: Option<usize>, column: Option<usize>, message: String) {
-        self.problem_count += 1;
-        if self.problems.len() < LISTED {
-            self.problems.push(Problem { line, column, message });
-        }
-    }
-
-    fn take(&mut self, record: Line, place: Place) {
-        if let Err(message) = self.store(record, place) {
-            match place {
-                Place::Line(line) => self.problem(Some(line), None, message),
-                Place::Record(n) => self.problem(None, None, format!("record {n}: {message}")),
-            }
-        }
-    }
-
-    fn store(&mut self, mut record: Line, place: Place) -> Result<(), String> {
-        let case = case_of(&record)?;
-        let value = value_of(&mut record)?;
-        let usage = record.usage.map(usage_of).transpose()?;
-        let model = record.model.map(|model| text_of(model, "model")).transpose()?;
-        let index = record.sample.map(sample_of).transpose()?;
-        let eval = record.eval.map(|eval| text_of(eval, "eval")).transpose()?;
-        let Some(eval) = self.eval_of(eval, &case)? else {
-            self.unknown_count += 1;
-            if self.unknown.len() < NAMED {
-                self.unknown.push((place, case));
-            }
-            return Ok(());
-        };
-        let samples = self.evals.entry(eval).or_default().entry(case.clone()).or_default();
-        match samples.indexed {
-            None => samples.indexed = Some((index.is_some(), Some(place))),
-            Some((indexed, Some(first))) if indexed != index.is_some() => {
-                let (says, other) = if indexed {
-                    ("says its `sample`", "this one does not")
-                } else {
-                    ("has no `sample`", "this one has")
-                };
-                return Err(format!(
-                    "{} of case {} {says} and {other}: give all of them an index or none",
-                    first.words(),
-                    shown(&case)
-                ));
-            }
-            Some(_) => {}
-        }
-        let index = index.unwrap_or(u32::try_from(samples.by_index.len()).unwrap_or(u32::MAX));
-        if let Some(earlier) = samples.by_index.get(&index) {
-            return Err(format!(
-                "sample {index} of case {} was already recorded at {}",
-                shown(&case),
-                earlier.place.words()
-            ));
-        }
-        samples.by_index.insert(index, Recorded { value, usage, model, place });
-        Ok(())
-    }
-
-    /// The eval that a record belongs to; `None` when the plan has no such case.
-    fn eval_of(&self, said: Option<String>, case: &str) -> Result<Option<String>, String> {
-        let fitting: &[usize] = self.asked.by_case.get(case).map_or(&[], Vec::as_slice);
-        let names: Vec<&String> = fitting.iter().filter_map(|i| self.asked.evals.get(*i)).collect();
-        match (said, names.as_slice()) {
-            (Some(eval), names) => Ok(names.iter().find(|name| ***name == eval).map(|name| (*name).clone())),
-            (None, []) => Ok(None),
-            (None, [one]) => Ok(Some((*one).clone())),
-            (None, [first, second, ..]) => Err(format!(
-                "case {} is in the evals {} and {}: say which with `eval`",
-                shown(case),
-                shown(first),
-                shown(second)
-            )),
-        }
-    }
-
-    fn warnings(&self, name: &str) -> Vec<String> {
-        if self.unknown_count == 0 {
-            return Vec::new();
-        }
-        let known: HashSet<&str> = self.asked.by_case.keys().map(String::as_str).collect();
-        let mut named: Vec<String> = Vec::new();
-        for (place, case) in &self.unknown {
-            let closest = known
-                .iter()
-                .map(|id| (strsim::normalized_damerau_levenshtein(id, case), *id))
-                .filter(|(likeness, _)| *likeness >= 0.6 && *likeness < 1.0)
-                .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
-            let hint = closest.map(|(_, id)| format!(", did you mean {}?", shown(id))).unwrap_or_default();
-            named.push(format!("{} ({}{hint})", shown(case), place.words()));
-        }
-        let more = self.unknown_count - named.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let says = if self.unknown_count == 1 { "record is" } else { "records are" };
-        vec![format!(
-            "{name}: {} {says} of no case of this suite: {}{more}",
-            self.unknown_count,
-            named.join(", ")
-        )]
+    /// The output of a sample, or why there is none.
+    pub fn output(&self, eval: &str, case: &str, sample: u32) -> Result<Output, String> {
+        let name = &self.name;
+        let found = self.asked.slot(eval, case).map_or(Err(0), |slot| self.index.find(slot, sample));
+        let entry = found.map_err(|held| match held {
+            0 => format!("{name} holds no output of this case"),
+            held => format!(
+                "{name} holds {held} of this case's samples, and not sample {sample} (counted from 0)"
+            ),
+        })?;
+        let place = self.form.place(entry.place);
+        let changed =
+            || format!("{name} has changed since it was checked, so its {} is not used", place.words());
+        let piece = self.blocks.read(entry.offset, entry.length as usize).map_err(|error| match error {
+            BlockError::Changed => changed(),
+            BlockError::Io(error) => format!("cannot read {} of {name} again: {error}", place.words()),
+        })?;
+        let record = read_again(piece.bytes(), eval, case, sample).ok_or_else(changed)?;
+        record.output().ok_or_else(|| format!("{name}:{place} records no output (null)"))
     }
 }
 
-fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    if error.is_data() { sanitize(message).into_owned() } else { format!("not JSON: {message}") }
+/// The record that these bytes hold, if it is one of this sample.
+fn read_again<'a>(bytes: &'a [u8], eval: &str, case: &str, sample: u32) -> Option<Checked<'a, Value>> {
+    let Object(record) = serde_json::from_slice::<Object<Value>>(bytes).ok()?;
+    let record = record.check().ok()?;
+    let same = record.case == case
+        && record.eval.as_deref().is_none_or(|said| said == eval)
+        && record.sample.is_none_or(|said| said == sample);
+    same.then_some(record)
 }
+
+/// The rest of a file; `None` when there is more than `largest` bytes.
+fn whole(file: &File, largest: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let read = file.take(largest.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((read as u64 <= largest).then_some(bytes))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,261 @@
+//! `eval-harness export`: the outputs of a run as JSON lines.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::args::{ExportArgs, ExportFormat};
+use super::console::Console;
+use super::report::results_dir;
+use super::{Exit, Failure};
+use crate::base::text::sanitize;
+use crate::gate::ExitCode;
+use crate::journal::{self, RunPaths, SampleIndex};
+use crate::model::{Attempt, Cause, Outcome, Output, OutputValue, SampleFinished, Usage};
+
+pub fn export(console: &Console, args: &ExportArgs) -> Exit {
+    let (evals, cases) = (Globs::new(&args.eval, "eval")?, Globs::new(&args.case, "case")?);
+    let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
+    let paths = journal::find_run(&dir, &args.run).map_err(Failure::wrong)?;
+    let index = journal::index_samples(&paths.journal(), |eval, case| evals.fit(eval) && cases.fit(case))
+        .map_err(Failure::wrong)?;
+    let mut writer = Exporter { paths: &paths, format: args.format, outcomes: &args.outcome };
+    let done = match &args.output {
+        Some(file) => to_file(file, |out| writer.write(&index, out))?,
+        None => {
+            let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+            match writer.write(&index, &mut out).and_then(|done| Ok(out.flush().map(|()| done)?)) {
+                // Nobody reads on.
+                Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    return Ok(ExitCode::Pass);
+                }
+                done => done?,
+            }
+        }
+    };
+    let total = done.written + done.without_output;
+    if total == 0 {
+        return Err(Failure::wrong(match (index.is_empty(), done.other_outcomes) {
+            (true, _) => format!("no finished sample of {} fits", paths.run_id),
+            (false, others) => format!("none of the {others} samples that fit ended as asked by --outcome"),
+        }));
+    }
+    if let Some(file) = &args.output {
+        console.note(&format!("wrote {} to {}", counted(done.written, "output"), file.display()));
+    }
+    if done.without_output > 0 {
+        let samples = counted(done.without_output, "sample");
+        console.note(&format!("left out {samples} without an output that could be judged"));
+    }
+    Ok(ExitCode::Pass)
+}
+
+fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Ids that a flag takes: all without a pattern. A pattern that is exactly an id means that id, and `*` crosses slashes.
+struct Globs(Vec<(String, GlobMatcher)>);
+
+impl Globs {
+    fn new(patterns: &[String], flag: &str) -> Result<Globs, Failure> {
+        let glob = |pattern: &String| {
+            let glob = GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build();
+            let glob = glob.map_err(|error| {
+                Failure::wrong(format!("`--{flag} {pattern}` is not a glob: {}", error.kind()))
+            })?;
+            Ok((pattern.clone(), glob.compile_matcher()))
+        };
+        patterns.iter().map(glob).collect::<Result<_, _>>().map(Globs)
+    }
+
+    fn fit(&self, id: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|(text, glob)| text == id || glob.is_match(id))
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum ExportError {
+    #[error(transparent)]
+    Journal(#[from] journal::JournalError),
+    #[error("cannot write: {0}")]
+    Write(#[from] io::Error),
+    #[error(
+        "the output of case `{case}` (eval `{eval}`, sample {sample}) is JSON, which a completion can't hold"
+    )]
+    Json { eval: String, case: String, sample: u32 },
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        match &error {
+            ExportError::Write(_) => Failure::incomplete(error),
+            ExportError::Journal(_) => Failure::wrong(error),
+            ExportError::Json { .. } => Failure::wrong(error)
+                .hint("--format outputs writes every output; --eval and --case choose those that are text"),
+        }
+    }
+}
+
+/// A line of `--format outputs`; one of `output` and `solution` is there.
+#[derive(Serialize)]
+struct OutputLine<'a> {
+    eval: &'a str,
+    case: &'a str,
+    sample: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Content<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solution: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<&'a Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Json(&'a Value),
+}
+
+/// A line of `--format completions`; one of `completion` and `solution` is there.
+#[derive(Serialize)]
+struct CompletionLine<'a> {
+    task_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completion: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solution: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+}
+
+/// How many samples went where.
+#[derive(Debug, Default)]
+struct Done {
+    written: usize,
+    without_output: usize,
+    other_outcomes: usize,
+}
+
+struct Exporter<'a> {
+    paths: &'a RunPaths,
+    format: ExportFormat,
+    /// Empty: all.
+    outcomes: &'a [Outcome],
+}
+
+impl Exporter<'_> {
+    fn write(&mut self, index: &SampleIndex, out: &mut impl Write) -> Result<Done, ExportError> {
+        let mut done = Done::default();
+        for sample in index.iter() {
+            let sample = sample?;
+            let Some(attempt) = sample.attempts.last() else {
+                done.without_output += 1;
+                continue;
+            };
+            if !self.outcomes.is_empty() && !self.outcomes.contains(&attempt.verdict.outcome) {
+                done.other_outcomes += 1;
+                continue;
+            }
+            let output = if is_answer(attempt) { journal::output_of(self.paths, attempt)? } else { None };
+            let Some(output) = output else {
+                done.without_output += 1;
+                continue;
+            };
+            self.line(&sample, &output, out)?;
+            done.written += 1;
+        }
+        Ok(done)
+    }
+
+    fn line(
+        &self,
+        sample: &SampleFinished,
+        output: &Output,
+        out: &mut impl Write,
+    ) -> Result<(), ExportError> {
+        let (text, json, program) = match &output.value {
+            OutputValue::Text(text) => (Some(text.as_str()), None, None),
+            OutputValue::Json(value) => (None, Some(value), None),
+            OutputValue::Program(program) => (None, None, Some(program.as_str())),
+        };
+        match self.format {
+            ExportFormat::Outputs => {
+                let line = OutputLine {
+                    eval: &sample.eval,
+                    case: &sample.case,
+                    sample: sample.sample,
+                    output: text.map(Content::Text).or(json.map(Content::Json)),
+                    solution: program,
+                    truncated: output.truncated,
+                    usage: output.usage.as_ref(),
+                    model: output.model.as_deref(),
+                };
+                serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
+            }
+            ExportFormat::Completions => {
+                if json.is_some() {
+                    let (eval, case) = (sanitize(&sample.eval).into(), sanitize(&sample.case).into());
+                    return Err(ExportError::Json { eval, case, sample: sample.sample });
+                }
+                let line = CompletionLine {
+                    task_id: &sample.case,
+                    completion: text,
+                    solution: program,
+                    truncated: output.truncated,
+                };
+                serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
+            }
+        }
+        Ok(out.write_all(b"\n")?)
+    }
+}
+
+/// What a target said before it failed is no answer: graded again it could pass what was never given.
+fn is_answer(attempt: &Attempt) -> bool {
+    let verdict = &attempt.verdict;
+    let target_failed = matches!(
+        verdict.cause,
+        Some(
+            Cause::TargetUnreachable
+                | Cause::TargetFailed
+                | Cause::TargetTimeout
+                | Cause::MissingOutput
+                | Cause::Exception
+                | Cause::Crashed
+        )
+    );
+    !(target_failed && verdict.grades.is_empty())
+}
+
+/// Writes beside the file and then takes its place, so that there is never half a file of that name.
+fn to_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<Done, ExportError>,
+) -> Result<Done, Failure> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let fresh = path.with_file_name(name);
+    let cannot = |error: io::Error| Failure::incomplete(format!("cannot write {}: {error}", path.display()));
+    let mut out = BufWriter::with_capacity(1 << 16, File::create(&fresh).map_err(cannot)?);
+    let done = write(&mut out).map_err(Failure::from).and_then(|done| {
+        out.flush().map_err(cannot)?;
+        if done.written > 0 {
+            std::fs::rename(&fresh, path).map_err(cannot)?;
+        }
+        Ok(done)
+    });
+    if !matches!(&done, Ok(done) if done.written > 0) {
+        let _ = std::fs::remove_file(&fresh);
+    }
+    done
+}

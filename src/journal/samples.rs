@@ -1,0 +1,312 @@
+//! The finished samples of a journal in the plan's order, in bounded memory: where each one's line lies is found in a first
+//! pass, and its line is read when it is asked for.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::JournalError;
+use crate::base::blocks::{Blocks, Expect};
+use crate::base::names::Names;
+use crate::model::{Event, JOURNAL_VERSION, SampleFinished};
+
+/// As much of an event as tells where it belongs. The same names as [`Event`].
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Head<'a> {
+    RunStarted(StartedHead),
+    RunResumed(StartedHead),
+    EvalPlanned(IgnoredAny),
+    #[serde(borrow)]
+    CasesPlanned(CasesHead<'a>),
+    #[serde(borrow)]
+    SampleFinished(SampleHead<'a>),
+    SampleSkipped(IgnoredAny),
+    RunFinished(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct StartedHead {
+    journal_version: u32,
+}
+
+#[derive(Deserialize)]
+struct CasesHead<'a> {
+    #[serde(borrow)]
+    eval: Cow<'a, str>,
+    #[serde(borrow)]
+    cases: Vec<CaseHead<'a>>,
+}
+
+#[derive(Deserialize)]
+struct CaseHead<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct SampleHead<'a> {
+    #[serde(borrow)]
+    eval: Cow<'a, str>,
+    #[serde(borrow)]
+    case: Cow<'a, str>,
+    sample: u32,
+}
+
+/// Where one sample's line lies.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// The case's place in the plan.
+    rank: u32,
+    sample: u32,
+    line: u32,
+    length: u32,
+    offset: u64,
+}
+
+/// Where the finished samples of a journal lie.
+#[derive(Debug)]
+pub struct SampleIndex {
+    path: PathBuf,
+    blocks: Blocks,
+    entries: Vec<Entry>,
+}
+
+/// The cases of a journal and their places in the plan.
+#[derive(Default)]
+struct Ranks {
+    evals: Names,
+    cases: Names,
+    /// By numbers of eval and case.
+    ranks: HashMap<(u32, u32), u32>,
+}
+
+impl Ranks {
+    fn of(&mut self, eval: &str, case: &str) -> Option<u32> {
+        let key = (self.evals.add(eval)?, self.cases.add(case)?);
+        let next = u32::try_from(self.ranks.len()).ok()?;
+        Some(*self.ranks.entry(key).or_insert(next))
+    }
+}
+
+/// Finds the finished samples that `wanted` (by ids of eval and case) takes. Of a sample that is there twice the later one
+/// counts. A torn tail is left out, as everywhere.
+pub fn index_samples(path: &Path, wanted: impl Fn(&str, &str) -> bool) -> Result<SampleIndex, JournalError> {
+    let unreadable = |source| JournalError::Read { path: path.to_owned(), source };
+    let file = File::open(path).map_err(unreadable)?;
+    let held = file.try_clone().map_err(unreadable)?;
+    let mut reader = BufReader::with_capacity(1 << 18, file);
+    let (mut ranks, mut entries) = (Ranks::default(), Vec::new());
+    let (mut bytes, mut line, mut offset) = (Vec::new(), 0u32, 0u64);
+    loop {
+        bytes.clear();
+        bytes.shrink_to(4 << 20);
+        let read = reader.read_until(b'\n', &mut bytes).map_err(unreadable)?;
+        if read == 0 || bytes.last() != Some(&b'\n') {
+            break;
+        }
+        line = line.saturating_add(1);
+        let wrong =
+            |message: String| JournalError::Line { path: path.to_owned(), line: line as usize, message };
+        let too_much = || wrong("more than this version can number".to_owned());
+        let head: Head = match serde_json::from_slice(&bytes) {
+            Ok(head) => head,
+            Err(error) if is_json(&bytes) || json_follows(&mut reader).map_err(unreadable)? => {
+                return Err(wrong(error.to_string()));
+            }
+            Err(_) => break,
+        };
+        match head {
+            Head::RunStarted(started) | Head::RunResumed(started)
+                if started.journal_version > JOURNAL_VERSION =>
+            {
+                let version = started.journal_version;
+                return Err(JournalError::Version { path: path.to_owned(), version });
+            }
+            Head::CasesPlanned(planned) => {
+                for case in planned.cases {
+                    ranks.of(&planned.eval, &case.id).ok_or_else(too_much)?;
+                }
+            }
+            Head::SampleFinished(head) if wanted(&head.eval, &head.case) => {
+                let rank = ranks.of(&head.eval, &head.case).ok_or_else(too_much)?;
+                let length = u32::try_from(read).map_err(|_| too_much())?;
+                entries.push(Entry { rank, sample: head.sample, line, length, offset });
+            }
+            _ => {}
+        }
+        offset += read as u64;
+    }
+    if line == 0 {
+        return Err(JournalError::Empty { path: path.to_owned() });
+    }
+    entries.sort_unstable_by_key(|entry| (entry.rank, entry.sample, std::cmp::Reverse(entry.line)));
+    entries.dedup_by_key(|entry| (entry.rank, entry.sample));
+    let blocks = Blocks::of_file(held, path, Expect::Growth, true).map_err(unreadable)?;
+    Ok(SampleIndex { path: path.to_owned(), blocks, entries })
+}
+
+fn is_json(line: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(line).is_ok()
+}
+
+/// A line that is no JSON begins what a crash tore, unless somebody wrote on behind it.
+fn json_follows(reader: &mut impl BufRead) -> std::io::Result<bool> {
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if is_json(&line) {
+            return Ok(true);
+        }
+        line.clear();
+    }
+    Ok(false)
+}
+
+impl SampleIndex {
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The samples, by the plan's order of cases and then by sample, in whatever order they ended.
+    pub fn iter(&self) -> impl Iterator<Item = Result<SampleFinished, JournalError>> {
+        self.entries.iter().map(|entry| self.read(entry))
+    }
+
+    fn read(&self, entry: &Entry) -> Result<SampleFinished, JournalError> {
+        let wrong = |message: String| JournalError::Line {
+            path: self.path.clone(),
+            line: entry.line as usize,
+            message,
+        };
+        let piece = self
+            .blocks
+            .read(entry.offset, entry.length as usize)
+            .map_err(|error| wrong(format!("it was read before, and now: {error}")))?;
+        match serde_json::from_slice(piece.bytes()) {
+            Ok(Event::SampleFinished(sample)) => Ok(*sample),
+            Ok(_) => Err(wrong("it was a finished sample and is another event now".to_owned())),
+            Err(error) => Err(wrong(error.to_string())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Attempt, CasePlanned, CasesPlanned, Cause, Output, SampleSkipped, Verdict};
+
+    fn planned(eval: &str, ids: &[&str]) -> Event {
+        let case = |id: &&str| CasePlanned {
+            id: (*id).to_owned(),
+            name: None,
+            samples: 2,
+            graders: vec![],
+            input_hash: String::new(),
+            grading_hash: String::new(),
+            target_hash: None,
+            position: None,
+        };
+        Event::CasesPlanned(CasesPlanned { eval: eval.to_owned(), cases: ids.iter().map(case).collect() })
+    }
+
+    fn finished(eval: &str, case: &str, sample: u32, output: &str) -> Event {
+        let attempt = Attempt {
+            output: Some(Output::text(output)),
+            stored: None,
+            extracted: None,
+            verdict: Verdict::without_grades(Cause::WrongAnswer, ""),
+            latency_ms: None,
+            duration_ms: 0.0,
+            infrastructure_retries: 0,
+        };
+        Event::SampleFinished(Box::new(SampleFinished {
+            eval: eval.to_owned(),
+            case: case.to_owned(),
+            sample,
+            attempts: vec![attempt],
+            finished_at: String::new(),
+        }))
+    }
+
+    fn journal(dir: &Path, events: &[Event], tail: &[u8]) -> PathBuf {
+        let path = dir.join("run-1.journal.jsonl");
+        let mut bytes = Vec::new();
+        for event in events {
+            serde_json::to_writer(&mut bytes, event).unwrap();
+            bytes.push(b'\n');
+        }
+        bytes.extend_from_slice(tail);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn told(path: &Path, wanted: impl Fn(&str, &str) -> bool) -> String {
+        let index = index_samples(path, wanted).unwrap();
+        let sample = |sample: Result<SampleFinished, JournalError>| {
+            let sample = sample.unwrap();
+            let output = sample.attempts[0].output.clone().unwrap().value;
+            format!("{}/{}/{} {output:?}", sample.eval, sample.case, sample.sample)
+        };
+        index.iter().map(sample).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn samples_come_in_the_order_of_the_plan_and_the_last_of_each_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let skipped =
+            SampleSkipped { eval: "e2".into(), case: "a".into(), sample: 1, cause: Cause::Interrupted };
+        let events = [
+            planned("e2", &["b", "a"]),
+            planned("e1", &["a"]),
+            finished("e1", "a", 1, "late"),
+            finished("e2", "a", 0, "first"),
+            finished("e2", "b", 1, "x"),
+            Event::SampleSkipped(skipped),
+            finished("e2", "b", 0, "y"),
+            finished("e2", "a", 0, "second"),
+            finished("e1", "a", 0, "z"),
+        ];
+        for tail in [&b""[..], b"{\"sample_fin", b"\0\0\0\n\0", b"garbage\nmore\n"] {
+            let path = journal(dir.path(), &events, tail);
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(told(&path, |_, _| true), @r#"
+                e2/b/0 Text("y")
+                e2/b/1 Text("x")
+                e2/a/0 Text("second")
+                e1/a/0 Text("z")
+                e1/a/1 Text("late")
+                "#);
+            }
+        }
+        let path = journal(dir.path(), &events, b"");
+        assert_eq!(told(&path, |eval, case| eval == "e1" && case == "b"), "");
+        assert_eq!(told(&path, |_, case| case == "b").lines().count(), 2);
+    }
+
+    #[test]
+    fn a_journal_that_is_broken_inside_is_refused_with_the_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let events = [planned("e", &["a"]), finished("e", "a", 0, "x")];
+        let refused = |tail: &[u8]| {
+            let error = index_samples(&journal(dir.path(), &events, tail), |_, _| true).unwrap_err();
+            error.to_string().replace(&format!("{}/", dir.path().display()), "")
+        };
+        let said = [refused(b"garbage\n{}\n"), refused(b"{\"what\": 1}\n")];
+        insta::assert_snapshot!(said.join("\n"), @r"
+        run-1.journal.jsonl:3: not a journal line: expected value at line 1 column 1
+        run-1.journal.jsonl:3: not a journal line: unknown variant `what`, expected one of `run_started`, `run_resumed`, `eval_planned`, `cases_planned`, `sample_finished`, `sample_skipped`, `run_finished` at line 1 column 7
+        ");
+        std::fs::write(dir.path().join("empty"), "").unwrap();
+        let empty = index_samples(&dir.path().join("empty"), |_, _| true).unwrap_err();
+        assert!(matches!(empty, JournalError::Empty { .. }));
+    }
+}

@@ -1,0 +1,187 @@
+//! Where each record of a recording lies, found by slot and sample.
+
+use crate::base::text::sanitize;
+
+use super::Form;
+use super::asked::Asked;
+
+/// Set in `Entry::sample` while the record's index is its place among the records of its case.
+const IMPLIED: u32 = 1 << 31;
+
+/// A record that is a fault, while faults are gathered.
+const DROPPED: u32 = u32::MAX;
+
+/// Records that can be numbered.
+pub(super) const MAX_RECORDS: u32 = (1 << 31) - 1;
+
+/// One record: 24 bytes, whatever it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Of its first byte in the file.
+    pub offset: u64,
+    pub length: u32,
+    /// Number of its line, or of the element of an array; from 1.
+    pub place: u32,
+    pub slot: u32,
+    sample: u32,
+}
+
+impl Entry {
+    /// `sample` is the index that the record says.
+    pub fn new(offset: u64, length: u32, place: u32, slot: u32, sample: Option<u32>) -> Self {
+        Entry { offset, length, place, slot, sample: sample.map_or(IMPLIED, |n| n.min(IMPLIED - 1)) }
+    }
+
+    fn says_its_sample(&self) -> bool {
+        self.sample & IMPLIED == 0
+    }
+}
+
+/// The records of a file that has no faults.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// By slot and sample.
+    entries: Vec<Entry>,
+    /// Where the entries of each slot start; one more than there are slots.
+    starts: Vec<u32>,
+}
+
+/// A record that contradicts an earlier one of its case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fault {
+    pub place: u32,
+    first: u32,
+    slot: u32,
+    kind: FaultKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum FaultKind {
+    /// The sample was recorded before.
+    Twice(u32),
+    /// The first record of the case says its index (or doesn't), and this one doesn't (or does).
+    Mixed { first_says: bool },
+}
+
+impl Fault {
+    /// What is wrong, in words.
+    pub fn words(&self, asked: &Asked, form: Form) -> String {
+        let (case, first) = (sanitize(asked.case_of(self.slot)), form.place(self.first).words());
+        match self.kind {
+            FaultKind::Twice(sample) => {
+                format!("sample {sample} of case `{case}` was already recorded at {first}")
+            }
+            FaultKind::Mixed { first_says } => {
+                let (says, other) = if first_says {
+                    ("says its `sample`", "this one does not")
+                } else {
+                    ("has no `sample`", "this one has")
+                };
+                format!("{first} of case `{case}` {says} and {other}: give all of them an index or none")
+            }
+        }
+    }
+}
+
+/// Faults, of which the first ones of the file are kept.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    pub first: Vec<Fault>,
+    pub count: usize,
+    keep: usize,
+}
+
+impl Faults {
+    fn push(&mut self, fault: Fault) {
+        self.count += 1;
+        self.first.push(fault);
+        if self.first.len() >= 2 * self.keep.max(1) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        self.first.sort_unstable();
+        self.first.truncate(self.keep);
+    }
+}
+
+impl Index {
+    /// Puts the records of a file (in its order) in order, and numbers those that say no sample. Of the faults the first
+    /// `keep` are told.
+    pub fn build(mut entries: Vec<Entry>, slots: usize, keep: usize) -> Result<Index, Faults> {
+        let mut faults = Faults { keep, ..Faults::default() };
+        // Records that lie in the order of the cases, the usual thing, are in order already.
+        entries.sort_unstable_by_key(|entry| (entry.slot, entry.place));
+        for records in entries.chunk_by_mut(|a, b| a.slot == b.slot) {
+            settle(records, &mut faults);
+        }
+        if faults.count > 0 {
+            faults.cut();
+            return Err(faults);
+        }
+        let mut starts = Vec::with_capacity(slots + 1);
+        for (at, entry) in entries.iter().enumerate() {
+            // At most MAX_RECORDS of them.
+            let at = u32::try_from(at).unwrap_or(u32::MAX);
+            while starts.len() <= entry.slot as usize {
+                starts.push(at);
+            }
+        }
+        starts.resize(slots + 1, u32::try_from(entries.len()).unwrap_or(u32::MAX));
+        Ok(Index { entries, starts })
+    }
+
+    /// The records of a case, by sample.
+    fn of_slot(&self, slot: u32) -> &[Entry] {
+        let slot = slot as usize;
+        let (Some(from), Some(to)) = (self.starts.get(slot), self.starts.get(slot + 1)) else { return &[] };
+        self.entries.get(*from as usize..*to as usize).unwrap_or_default()
+    }
+
+    /// One more than the highest sample of a case.
+    pub fn samples(&self, slot: u32) -> u32 {
+        self.of_slot(slot).last().map_or(0, |entry| entry.sample.saturating_add(1))
+    }
+
+    /// The record of a sample, or how many others of its case there are.
+    pub fn find(&self, slot: u32, sample: u32) -> Result<&Entry, usize> {
+        let records = self.of_slot(slot);
+        // Mostly all of them from 0 on.
+        if let Some(entry) = records.get(sample as usize).filter(|entry| entry.sample == sample) {
+            return Ok(entry);
+        }
+        let at = records.binary_search_by_key(&sample, |entry| entry.sample);
+        at.ok().and_then(|at| records.get(at)).ok_or(records.len())
+    }
+}
+
+/// Numbers the records of one case, which stand in the order of the file, and sorts them by sample.
+fn settle(records: &mut [Entry], faults: &mut Faults) {
+    let Some(first) = records.first().copied() else { return };
+    let first_says = first.says_its_sample();
+    let mut next = 0;
+    for record in records.iter_mut() {
+        if record.says_its_sample() != first_says {
+            let kind = FaultKind::Mixed { first_says };
+            faults.push(Fault { place: record.place, first: first.place, slot: record.slot, kind });
+            record.sample = DROPPED;
+        } else if !first_says {
+            record.sample = next;
+            next += 1;
+        }
+    }
+    if !first_says {
+        return;
+    }
+    records.sort_unstable_by_key(|record| (record.sample, record.place));
+    for same in records.chunk_by(|a, b| a.sample == b.sample) {
+        let Some((first, others)) = same.split_first().filter(|(first, _)| first.sample != DROPPED) else {
+            continue;
+        };
+        for record in others {
+            let kind = FaultKind::Twice(record.sample);
+            faults.push(Fault { place: record.place, first: first.place, slot: record.slot, kind });
+        }
+    }
+}
