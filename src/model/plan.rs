@@ -78,7 +78,7 @@ pub struct Reporting {
 }
 
 /// Thresholds and what a regression may cost.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GateSpec {
     pub thresholds: Vec<Threshold>,
     /// Failed regression evals (not of criticality `critical`) that the gate forgives.
@@ -86,7 +86,7 @@ pub struct GateSpec {
 }
 
 /// One demand on a metric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Threshold {
     /// A metric's canonical name, such as `pass_at_1`, `pass_rate` or `latency_p95_ms`.
     pub metric: String,
@@ -97,7 +97,7 @@ pub struct Threshold {
 }
 
 /// What a reader of a report is told of an eval; it is journalled whole.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EvalInfo {
     pub id: String,
     pub name: String,
