@@ -282,10 +282,12 @@ mod tests {
             eval("b", true, &[("x", 1)]),
             eval("c", true, &[("x", 2)]),
         ];
-        let mut remaining = Remaining::all();
-        [(0, 0, 1), (0, 1, 0), (1, 0, 0), (2, 0, 0)]
-            .into_iter()
-            .for_each(|(e, c, s)| remaining.finish(e, c, s));
+        let mut remaining = Remaining::none();
+        let done: [&[&[bool]]; 3] = [&[&[false, true, false], &[true]], &[&[true]], &[&[true, false]]];
+        for eval in done {
+            remaining.add_eval();
+            eval.iter().for_each(|case| remaining.add_case(case.len() as u32, |sample| case[sample as usize]));
+        }
         let mut queue = Queue::new(&testing::plan(evals), remaining);
         assert_eq!(name(&queue.next_if(|_, _| true).unwrap()), "ax0");
         assert_eq!(drained(&mut queue), "ax2 cx1");
