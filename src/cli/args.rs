@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat};
+use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -13,7 +13,10 @@ Exit codes:
   2    the command line, a definition or a setting is wrong; nothing ran
   3    incomplete: something errored, so the gate is undecided
   4    pending: human grades are still missing
-  130  interrupted; the journal is whole";
+  130  interrupted; the journal is whole and `run --resume` continues";
+
+/// Parts of a suite at most.
+const MAX_SHARDS: u32 = 10_000;
 
 /// Author evals of AI output as YAML, run them, and let the result gate your work.
 #[derive(Debug, Parser)]
@@ -45,7 +48,9 @@ pub enum Command {
     List(ListArgs),
     /// Run a suite and decide its gate.
     Run(Box<RunArgs>),
-    /// Render a run again from its journal.
+    /// Grade the stored outputs of a run again, without asking the target.
+    Regrade(Box<RegradeArgs>),
+    /// Render a run again from its journal, or join the shards of one.
     Report(ReportArgs),
     /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
     Export(ExportArgs),
@@ -148,6 +153,9 @@ pub struct SuiteArgs {
     /// Grade with this type of grader instead.
     #[arg(long, value_name = "TYPE", value_parser = word::<GraderType>)]
     pub grader_type: Option<GraderType>,
+    /// Only one part of the cases, such as `2/5`: the same split every time, by case.
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<Shard>,
     #[command(flatten)]
     pub filters: FilterArgs,
 }
@@ -213,10 +221,18 @@ Examples:
   eval-harness run --category regression --tag critical
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
+  eval-harness run --resume latest                   go on with a run that was cut off, with its own arguments
+  eval-harness run --resume latest --samples 10      add samples to a run
+  eval-harness run --shard 2/5                       one part of five; `report --run A --run B ...` joins them
   eval-harness run --events | jq .sample_finished.case")]
+#[command(args_override_self = true)]
 pub struct RunArgs {
     #[command(flatten)]
     pub suite: SuiteArgs,
+    /// Go on with a run (`latest`, a run id, or the path of a journal): what is finished is kept, and errored samples are run
+    /// again. Its own arguments hold, and those typed now come on top.
+    #[arg(long, value_name = "RUN")]
+    pub resume: Option<String>,
     /// Samples in flight at once.
     #[arg(long, short, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
@@ -242,7 +258,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
     pub format: Vec<ReportFormat>,
     /// Show the plan and how many calls it makes; run nothing.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
@@ -250,10 +266,55 @@ pub struct RunArgs {
     #[arg(long)]
     pub events: bool,
     /// Show every case, not only those that did not pass.
-    #[arg(long, short, conflicts_with = "quiet")]
+    #[arg(long, short, overrides_with = "quiet")]
     pub verbose: bool,
     /// Show only the gate.
-    #[arg(long, short)]
+    #[arg(long, short, overrides_with = "verbose")]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness regrade                               grade the latest run again with the suite as it is now
+  eval-harness regrade --run eval-20260304-101500 --threshold pass@1=0.9
+
+The suite is loaded with the arguments of the run, and those typed now come on top. The result is a run of its own.")]
+#[command(args_override_self = true)]
+pub struct RegradeArgs {
+    /// The run whose outputs are graded: `latest`, a run id, or the path of a journal.
+    #[arg(long, default_value = "latest")]
+    pub run: String,
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// Outputs that are graded at once.
+    #[arg(long, short, value_name = "N", value_parser = at_least_one)]
+    pub jobs: Option<usize>,
+    /// Run model-written code without isolation when there is none; every report then says so.
+    #[arg(long)]
+    pub allow_unsandboxed: bool,
+    /// A demand on a metric, such as `pass@1=0.9`.
+    #[arg(long = "threshold", value_name = "METRIC=VALUE")]
+    pub thresholds: Vec<String>,
+    /// A set of thresholds: development, staging, production, critical, or one of the suite's.
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Where results go.
+    #[arg(long, value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+    /// Reports to write: json, markdown, junit. Repeat it, or separate with commas.
+    #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
+    pub format: Vec<ReportFormat>,
+    #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
+    pub progress: ProgressMode,
+    /// Every event as one JSON line on stdout, in place of the summary.
+    #[arg(long)]
+    pub events: bool,
+    /// Show every case, not only those that did not pass.
+    #[arg(long, short, overrides_with = "quiet")]
+    pub verbose: bool,
+    /// Show only the gate.
+    #[arg(long, short, overrides_with = "verbose")]
     pub quiet: bool,
 }
 
@@ -262,11 +323,12 @@ pub struct RunArgs {
 Examples:
   eval-harness report                                the latest run, for people
   eval-harness report --run eval-20260304-101500 --format markdown
-  eval-harness report --run latest --format junit --output junit.xml")]
+  eval-harness report --run latest --format junit --output junit.xml
+  eval-harness report --run shard-1.journal.jsonl --run shard-2.journal.jsonl")]
 pub struct ReportArgs {
-    /// `latest`, a run id, or the path of a journal.
+    /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to one report.
     #[arg(long, default_value = "latest")]
-    pub run: String,
+    pub run: Vec<String>,
     /// terminal, json, markdown or junit.
     #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
     pub format: ReportFormat,
@@ -379,6 +441,15 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+/// `I/N`: part I of N.
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((index, of)) if 1 <= index && index <= of && of <= MAX_SHARDS => Ok(Shard { index, of }),
+        _ => Err(format!("write I/N with I from 1 to N, such as 2/5, and N up to {MAX_SHARDS}")),
+    }
+}
+
 fn positive_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(seconds),
@@ -419,6 +490,10 @@ mod tests {
             ("--timeout", "inf", "write seconds above 0"),
             ("--jobs", "0", "at least 1"),
             ("--max-fail", "0", "at least 1"),
+            ("--shard", "0/3", "I from 1 to N"),
+            ("--shard", "4/3", "I from 1 to N"),
+            ("--shard", "1/10001", "N up to 10000"),
+            ("--shard", "1", "write I/N"),
         ] {
             let error = Cli::try_parse_from(["eval-harness", "run", flag, wrong]).unwrap_err().to_string();
             assert!(error.contains(reason), "{flag} {wrong}: {error}");

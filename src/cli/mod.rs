@@ -9,7 +9,9 @@ mod list;
 mod new;
 mod progress;
 mod reference;
+mod regrade;
 mod report;
+mod resume;
 mod run;
 mod scaffold;
 mod schema;
@@ -83,6 +85,7 @@ pub fn main() -> process::ExitCode {
         Command::Validate(args) => validate::validate(&console, &args),
         Command::List(args) => list::list(&console, &args),
         Command::Run(args) => run::run(&console, &args),
+        Command::Regrade(args) => regrade::regrade(&console, &args),
         Command::Report(args) => report::report(&console, &args),
         Command::Export(args) => export::export(&console, &args),
         Command::Schema(args) => schema::schema(&console, &args),

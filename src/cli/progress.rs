@@ -1,5 +1,6 @@
 //! What is shown while a run goes on, on stderr.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -90,6 +91,15 @@ impl Progress {
 }
 
 impl Observer for Progress {
+    fn resumed(&mut self, total: usize, kept: &BTreeMap<Outcome, usize>) {
+        if let Progress::Bar(_, tally) | Progress::Plain(tally, _) = self {
+            tally.total = total as u64;
+            for (outcome, n) in kept {
+                (0..*n).for_each(|_| tally.count(*outcome));
+            }
+        }
+    }
+
     fn event(&mut self, event: &Event) {
         let (tally, outcome) = match (&mut *self, event) {
             (Progress::None, _) => return,

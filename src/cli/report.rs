@@ -4,18 +4,35 @@ use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
 use super::console::Console;
-use super::run::{exit_code, write_report};
+use super::run::{exit_code, say_how_to_go_on, write_report};
 use super::{Exit, Failure, suite};
 use crate::journal;
 use crate::load::{LoadRequest, Purpose};
 use crate::model::ReportFormat;
 use crate::report::{self, terminal};
+use crate::run::RunError;
 use crate::{load, run};
 
 pub fn report(console: &Console, args: &ReportArgs) -> Exit {
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
-    let paths = journal::find_run(&dir, &args.run).map_err(Failure::wrong)?;
-    let summary = run::reread(&paths.journal()).map_err(Failure::wrong)?.summary;
+    let mut journals = Vec::new();
+    for run in &args.run {
+        journals.push(journal::find_run(&dir, run).map_err(Failure::wrong)?.journal());
+    }
+    let unreadable = |error: RunError| {
+        let failure = Failure::wrong(&error);
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    };
+    let summary = match journals.as_slice() {
+        [journal] => run::reread(journal).map_err(unreadable)?.summary,
+        several => run::join(several).map_err(unreadable)?,
+    };
+    if journals.len() == 1 {
+        say_how_to_go_on(console, &summary);
+    }
     if let Some(file) = &args.output {
         write_report(file, args.format, &summary).map_err(Failure::wrong)?;
         return Ok(exit_code(&summary));

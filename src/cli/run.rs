@@ -7,17 +7,29 @@ use std::path::{Path, PathBuf};
 use super::args::{ProgressMode, RunArgs};
 use super::console::Console;
 use super::progress::Progress;
-use super::{Exit, Failure, list, signals, suite};
+use super::report::results_dir;
+use super::{Exit, Failure, list, resume, signals, suite};
 use crate::base::clock::SystemClock;
 use crate::gate::ExitCode;
 use crate::journal::RunPaths;
 use crate::load::{Overrides, Purpose};
 use crate::model::{Event, Plan, ReportFormat, Summary};
 use crate::report::{self, ReportError, terminal};
-use crate::run::{self, Cancel, Observer, Prepared, RunError, RunRequest};
+use crate::run::{self, Cancel, Finished, Observer, RunError, RunRequest, Said};
 
 pub fn run(console: &Console, args: &RunArgs) -> Exit {
-    let overrides = Overrides {
+    let words = resume::typed("run", "--resume");
+    let Some(run) = &args.resume else {
+        return start(console, args, words, None);
+    };
+    let dir = results_dir(args.suite.suite.as_deref(), args.output_dir.as_deref())?;
+    let again = resume::again(&dir, run, words)?;
+    start(console, &again.args, again.words, Some(again.paths))
+}
+
+/// What the arguments say in place of the files.
+pub fn overrides(args: &RunArgs) -> Overrides {
+    Overrides {
         jobs: args.jobs,
         timeout: args.timeout,
         max_fail: args.max_fail,
@@ -27,25 +39,44 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
         formats: (!args.format.is_empty()).then(|| args.format.clone()),
         allow_unsandboxed: args.allow_unsandboxed,
         ..Overrides::default()
-    };
-    let selected = suite::load(&args.suite, Purpose::Run, overrides)?;
+    }
+}
+
+/// Begins a run, or goes on with one. `words` are its arguments.
+fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<RunPaths>) -> Exit {
+    let selected = suite::load(&args.suite, Purpose::Run, overrides(args))?;
     let plan = suite::plan_or_problems(console, selected.loaded)?;
     warn_of_formats(console, &plan);
     let prepared = run::prepare(plan).map_err(failure)?;
-    if selected.filters.is_empty() {
+    if selected.filters.is_empty() && args.suite.shard.is_none() {
         // Of a part of the suite a whole recording always holds more than was asked.
         prepared.warnings.iter().for_each(|warning| console.warn(warning));
     }
     if args.dry_run {
         return list::dry_run(console, &prepared);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
-    let finished = runtime.block_on(drive(console, args, prepared, selected.filters))?;
-    let (finished, reporting) = finished;
-    let (written, mut untold) = write_reports(&finished.paths, &finished.summary, &reporting.formats);
+    let said = Said {
+        filters: selected.filters,
+        shard: args.suite.shard,
+        arguments: resume::recorded(words, selected.failed_in.as_deref()),
+        cwd: suite::cwd().ok(),
+    };
+    let after = AfterRun::of(&prepared.plan);
+    let finished = drive(console, args, async |helper, cancel, observers| {
+        let git = run::git_state(&prepared.plan.suite.dir);
+        let request =
+            RunRequest { prepared, helper, clock: &SystemClock, git, said, cancel, observers, resume };
+        run::run(request).await
+    })?;
+    if !finished.ran {
+        console.note(&format!("run {} is complete: nothing was left to run", finished.paths.run_id));
+    }
+    conclude(console, args, &finished, &after)
+}
+
+/// Writes and shows the reports of a run that has ended; the exit code is the gate's.
+pub fn conclude(console: &Console, args: &RunArgs, finished: &Finished, after: &AfterRun) -> Exit {
+    let (written, mut untold) = write_reports(&finished.paths, &finished.summary, &after.formats);
     untold.extend(show(console, args, &finished.summary, &written).err().map(|failure| failure.message));
     let mut code = exit_code(&finished.summary);
     if !untold.is_empty() {
@@ -56,46 +87,65 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
             code = ExitCode::Incomplete;
         }
     }
-    if reporting.notify && code != ExitCode::Pass && console.stderr_is_terminal() {
+    say_how_to_go_on(console, &finished.summary);
+    if after.notify && code != ExitCode::Pass && console.stderr_is_terminal() {
         let _ = write!(io::stderr(), "\x07");
     }
     Ok(code)
 }
 
-struct AfterRun {
+/// Of a run that was ended early or cut off: what continues it.
+pub fn say_how_to_go_on(console: &Console, summary: &Summary) {
+    let metadata = &summary.metadata;
+    if metadata.interrupted {
+        console.note(&match &metadata.regrade_of {
+            None => format!("`eval-harness run --resume {}` continues it", metadata.run_id),
+            Some(other) => format!("`eval-harness regrade --run {other}` starts it anew"),
+        });
+    }
+}
+
+/// What the plan says of the time after the run.
+pub struct AfterRun {
     formats: Vec<ReportFormat>,
     notify: bool,
 }
 
-async fn drive(
-    console: &Console,
-    args: &RunArgs,
-    prepared: Prepared,
-    filters: Vec<String>,
-) -> Result<(run::Finished, AfterRun), Failure> {
-    let cancel = Cancel::default();
-    signals::listen(cancel.clone(), |line| {
-        let _ = writeln!(io::stderr(), "\r{line}");
-    })
-    .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
-    let after = AfterRun {
-        formats: prepared.plan.reporting.formats.clone(),
-        notify: prepared.plan.reporting.notify_on_failure,
-    };
-    let mode = if args.quiet { ProgressMode::None } else { args.progress };
-    let mut progress = Progress::new(mode, console);
-    let mut events = EventLines;
-    let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
-    if args.events {
-        observers.push(&mut events);
+impl AfterRun {
+    pub fn of(plan: &Plan) -> AfterRun {
+        AfterRun { formats: plan.reporting.formats.clone(), notify: plan.reporting.notify_on_failure }
     }
+}
+
+/// Runs `work` with everything that it needs of this process: the program that builds cells, a switch that signals turn, and
+/// those who watch.
+pub fn drive<W>(console: &Console, args: &RunArgs, work: W) -> Result<Finished, Failure>
+where
+    W: AsyncFnOnce(PathBuf, Cancel, Vec<&mut dyn Observer>) -> Result<Finished, RunError>,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
     let helper = std::env::current_exe()
         .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
-    let git = run::git_state(&prepared.plan.suite.dir);
-    let request = RunRequest { prepared, helper, clock: &SystemClock, git, filters, cancel, observers };
-    let finished = run::run(request).await;
-    progress.finish();
-    finished.map(|finished| (finished, after)).map_err(failure)
+    runtime.block_on(async {
+        let cancel = Cancel::default();
+        signals::listen(cancel.clone(), |line| {
+            let _ = writeln!(io::stderr(), "\r{line}");
+        })
+        .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
+        let mode = if args.quiet { ProgressMode::None } else { args.progress };
+        let mut progress = Progress::new(mode, console);
+        let mut events = EventLines;
+        let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
+        if args.events {
+            observers.push(&mut events);
+        }
+        let finished = work(helper, cancel, observers).await;
+        progress.finish();
+        finished.map_err(failure)
+    })
 }
 
 /// The events as they were recorded, one JSON object a line.
@@ -110,7 +160,7 @@ impl Observer for EventLines {
     }
 }
 
-fn failure(error: RunError) -> Failure {
+pub fn failure(error: RunError) -> Failure {
     let failure = if error.is_definition() { Failure::wrong(&error) } else { Failure::incomplete(&error) };
     match error.hint() {
         Some(hint) => failure.hint(hint),

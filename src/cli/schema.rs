@@ -10,7 +10,7 @@ use super::console::Console;
 use super::{Exit, Failure, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
-use crate::model::ReportFile;
+use crate::model::{Event, ReportFile};
 use crate::spec::{SchemaKind, canonical};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
@@ -51,7 +51,7 @@ fn generated() -> Vec<(PathBuf, String)> {
     let mut files: Vec<(PathBuf, String)> = SchemaKind::ALL
         .iter()
         .map(|kind| (kind.name(), published_schema(*kind)))
-        .chain([("report", report_schema())])
+        .chain([("report", written_schema::<ReportFile>()), ("journal", written_schema::<Event>())])
         .map(|(name, schema)| (PathBuf::from(format!("schemas/{name}.schema.json")), format!("{schema:#}\n")))
         .collect();
     files.push((PathBuf::from("docs/formats.md"), reference::formats_markdown(&canonical_schemas)));
@@ -59,8 +59,8 @@ fn generated() -> Vec<(PathBuf, String)> {
     files
 }
 
-/// The schema of `run-<time>.json`.
-fn report_schema() -> Value {
+/// The schema of what this program writes: `run-<time>.json`, or a line of a journal.
+fn written_schema<T: schemars::JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<ReportFile>().to_value()
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::SuiteArgs;
 use super::console::Console;
 use super::{Failure, report};
+use crate::journal::RunPaths;
 use crate::load::{self, Filters, LoadRequest, Loaded, Overrides, Purpose, render};
 use crate::model::{Outcome, Plan};
 use crate::run;
@@ -18,11 +19,15 @@ pub fn suite_path(given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = given {
         return Ok(path.to_owned());
     }
-    let found = DEFAULT_SUITES.iter().map(PathBuf::from).find(|path| path.is_file());
-    found.ok_or_else(|| {
+    default_suite(Path::new("")).ok_or_else(|| {
         Failure::wrong("there is no evals/eval-suite.yaml and no eval-suite.yaml here")
             .hint("name the suite with --suite, or write one with `eval-harness init`")
     })
+}
+
+/// The suite that is meant in a folder when none is named.
+pub fn default_suite(folder: &Path) -> Option<PathBuf> {
+    DEFAULT_SUITES.iter().map(|path| folder.join(path)).find(|path| path.is_file())
 }
 
 pub fn cwd() -> Result<PathBuf, Failure> {
@@ -44,6 +49,8 @@ pub fn cpus() -> usize {
 pub struct Selected {
     pub loaded: Loaded,
     pub filters: Vec<String>,
+    /// The id of the run that `--failed-in` names.
+    pub failed_in: Option<String>,
 }
 
 /// Loads what the arguments name. `more` are the overrides that only some verbs have.
@@ -59,22 +66,26 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selec
             samples: args.samples,
             grader_type: args.grader_type,
             filters: filters(args),
+            shard: args.shard,
             ..more
         },
         env: environment(),
         cwd: cwd()?,
         cpus: cpus(),
     };
+    let mut failed_in = None;
     if let Some(run) = &args.filters.failed_in {
         let dir = report::results_dir(Some(&request.suite), request.overrides.output_dir.as_deref())?;
-        request.overrides.filters.only = Some(not_passed(&dir, run)?);
+        let (paths, cases) = not_passed(&dir, run)?;
+        request.overrides.filters.only = Some(cases);
+        failed_in = Some(if run == "latest" { paths.run_id } else { run.clone() });
     }
     let mut words = request.overrides.filters.describe();
-    if let Some(run) = &args.filters.failed_in {
+    if let Some(run) = &failed_in {
         words.retain(|word| !word.ends_with("named cases"));
         words.push(format!("not passed in {run}"));
     }
-    Ok(Selected { loaded: load::load(&request), filters: words })
+    Ok(Selected { loaded: load::load(&request), filters: words, failed_in })
 }
 
 fn filters(args: &SuiteArgs) -> Filters {
@@ -91,7 +102,7 @@ fn filters(args: &SuiteArgs) -> Filters {
 }
 
 /// The cases of an earlier run that did not pass.
-fn not_passed(results: &Path, run: &str) -> Result<BTreeSet<(String, String)>, Failure> {
+fn not_passed(results: &Path, run: &str) -> Result<(RunPaths, BTreeSet<(String, String)>), Failure> {
     let paths = crate::journal::find_run(results, run).map_err(Failure::wrong)?;
     let summary = run::reread(&paths.journal()).map_err(Failure::wrong)?.summary;
     let cases: BTreeSet<(String, String)> = summary
@@ -104,7 +115,7 @@ fn not_passed(results: &Path, run: &str) -> Result<BTreeSet<(String, String)>, F
     if cases.is_empty() {
         return Err(Failure::wrong(format!("every case of {} passed, so nothing is selected", paths.run_id)));
     }
-    Ok(cases)
+    Ok((paths, cases))
 }
 
 /// The plan, or every problem on stderr and exit code 2. Warnings are shown either way.

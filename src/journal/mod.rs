@@ -1,16 +1,21 @@
 //! The run on disk: an append-only file of events, read back by everything that looks at a run.
 //!
 //! One JSON object a line. A line is handed to the operating system before anyone is told of its event, so that what was
-//! shown survives a `kill -9`. A torn last line (the machine died inside a write) is not an error: it is left out.
+//! shown survives a `kill -9`. A torn last line (the machine died inside a write) is not an error: it is left out, and cut
+//! off before anything is appended. Outputs that are too large for a line lie in files of their own beside the journal.
 
+mod durable;
+mod lock;
+mod outputs;
 mod paths;
 mod reader;
 mod samples;
 mod stored;
+mod tail;
 mod writer;
 
 pub use paths::{RunPaths, find_run, list_runs};
-pub use reader::{Journal, read};
+pub use reader::{Journal, evals, read, sessions};
 pub use samples::{SampleIndex, index_samples};
 pub use stored::output_of;
 pub use writer::JournalWriter;
@@ -28,6 +33,8 @@ pub enum JournalError {
     Line { path: PathBuf, line: usize, message: String },
     #[error("{path} holds no run: it is empty or its first line is torn", path = path.display())]
     Empty { path: PathBuf },
+    #[error("run {run} is being written by another process; wait until it has ended")]
+    Locked { run: String },
     #[error("{path} was written by a later version of eval-harness (journal version {version})", path = path.display())]
     Version { path: PathBuf, version: u32 },
     #[error("no run `{run}` below {dir}{hint}", dir = dir.display())]
@@ -36,4 +43,26 @@ pub enum JournalError {
     Stored { path: PathBuf, message: String },
     #[error("cannot create {path}: {source}", path = path.display())]
     Create { path: PathBuf, source: std::io::Error },
+}
+
+impl JournalError {
+    /// What a user can do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            JournalError::Line { path, line, .. } => Some(format!(
+                "what stands before it can still be reported: `head -n {} {}` into a file whose name ends in .journal.jsonl, \
+                 and give that file to `report --run`",
+                line.saturating_sub(1),
+                path.display()
+            )),
+            JournalError::Write { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Some("what was recorded went with it: run again".to_owned())
+            }
+            JournalError::Write { path, .. } => paths::run_of(path).map(|run| {
+                format!("`eval-harness run --resume {run}` continues when there is room to write")
+            }),
+            JournalError::Version { .. } => Some("use that version, or a later one".to_owned()),
+            _ => None,
+        }
+    }
 }

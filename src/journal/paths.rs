@@ -66,6 +66,19 @@ impl RunPaths {
     }
 }
 
+/// The folder of large outputs beside a journal.
+pub(super) fn outputs_of(journal: &Path) -> PathBuf {
+    let name = journal.file_name().unwrap_or_default().to_string_lossy();
+    journal.with_file_name(format!("{}.outputs", name.strip_suffix(JOURNAL).unwrap_or(&name)))
+}
+
+/// The run that a file belongs to: its journal, or one of its large outputs.
+pub(super) fn run_of(file: &Path) -> Option<String> {
+    let outputs = || file.parent()?.to_str()?.strip_suffix(".outputs").map(|stem| format!("{stem}{JOURNAL}"));
+    let paths = RunPaths::of_journal(file).or_else(|| RunPaths::of_journal(Path::new(&outputs()?)));
+    paths.map(|paths| paths.run_id)
+}
+
 /// Makes `latest` a link to the day's folder. Best effort: a file system without links has no `latest`.
 fn point_latest(output_dir: &Path, day: &str) {
     let link = output_dir.join("latest");

@@ -5,67 +5,142 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::JournalError;
-use crate::model::{Event, JOURNAL_VERSION};
+use super::tail::is_json;
+use crate::model::{EvalPlanned, Event, JOURNAL_VERSION, RunStarted};
 
-/// A journal being read: an iterator over its events.
+/// A journal being read: an iterator over its events. A torn tail is left out.
 pub struct Journal {
     path: PathBuf,
     reader: BufReader<File>,
     line: usize,
-    /// True once a torn last line was left out.
-    torn: bool,
+    /// Set at the end and after an error.
+    over: bool,
     buffer: Vec<u8>,
 }
 
 /// Opens a journal. Fails when it holds no run or was written by a later version.
-pub fn read(path: &Path) -> Result<impl Iterator<Item = Result<Event, JournalError>>, JournalError> {
-    let file = File::open(path).map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
-    let mut journal = Journal {
-        path: path.to_owned(),
-        reader: BufReader::with_capacity(1 << 16, file),
-        line: 0,
-        torn: false,
-        buffer: Vec::new(),
-    };
+pub fn read(path: &Path) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
+    let mut journal = Journal::open(path)?;
     let first = journal.next().ok_or_else(|| JournalError::Empty { path: path.to_owned() })??;
-    match &first {
-        Event::RunStarted(started) if started.journal_version > JOURNAL_VERSION => {
-            return Err(JournalError::Version { path: path.to_owned(), version: started.journal_version });
-        }
-        Event::RunStarted(_) => {}
-        _ => {
-            let message = "the first event is not `run_started`".to_owned();
-            return Err(JournalError::Line { path: path.to_owned(), line: 1, message });
-        }
+    if !matches!(first, Event::RunStarted(_)) {
+        let message = "the first event is not `run_started`".to_owned();
+        return Err(JournalError::Line { path: path.to_owned(), line: 1, message });
     }
     Ok(std::iter::once(Ok(first)).chain(journal))
+}
+
+/// What was said at the start of each session of a run: the first one, then every one that resumed it. At least one.
+pub fn sessions(path: &Path) -> Result<Vec<RunStarted>, JournalError> {
+    let mut journal = Journal::open(path)?;
+    let mut sessions = Vec::new();
+    while let Some(event) = journal.next_of(|line| line.starts_with(b"{\"run_")) {
+        match event? {
+            Event::RunStarted(started) | Event::RunResumed(started) => sessions.push(*started),
+            _ => {}
+        }
+    }
+    if sessions.is_empty() { Err(JournalError::Empty { path: path.to_owned() }) } else { Ok(sessions) }
+}
+
+/// What was said of the evals of a run, in the journal's order; a later session may say it again.
+pub fn evals(path: &Path) -> Result<Vec<EvalPlanned>, JournalError> {
+    let mut journal = Journal::open(path)?;
+    let mut evals = Vec::new();
+    while let Some(event) = journal.next_of(|line| line.starts_with(b"{\"eval_planned\"")) {
+        if let Event::EvalPlanned(planned) = event? {
+            evals.push(planned);
+        }
+    }
+    Ok(evals)
+}
+
+impl Journal {
+    fn open(path: &Path) -> Result<Journal, JournalError> {
+        let file = File::open(path).map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
+        let reader = BufReader::with_capacity(1 << 16, file);
+        Ok(Journal { path: path.to_owned(), reader, line: 0, over: false, buffer: Vec::new() })
+    }
+
+    /// The next event among the lines that `wanted` takes.
+    fn next_of(&mut self, wanted: impl Fn(&[u8]) -> bool) -> Option<Result<Event, JournalError>> {
+        while !self.over {
+            match self.next_line() {
+                Ok(true) if wanted(&self.buffer) => return self.event(),
+                Ok(true) => {}
+                Ok(false) => self.over = true,
+                Err(error) => {
+                    self.over = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+
+    /// Reads a whole line into the buffer; `false` at the end and for a line without one.
+    fn next_line(&mut self) -> Result<bool, JournalError> {
+        self.buffer.clear();
+        self.reader
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(|source| JournalError::Read { path: self.path.clone(), source })?;
+        self.line += 1;
+        Ok(self.buffer.last() == Some(&b'\n'))
+    }
+
+    /// The event of the line in the buffer; `None` when the line begins a torn tail.
+    fn event(&mut self) -> Option<Result<Event, JournalError>> {
+        let error = match serde_json::from_slice(&self.buffer) {
+            Ok(Event::RunStarted(said) | Event::RunResumed(said))
+                if said.journal_version > JOURNAL_VERSION =>
+            {
+                return self
+                    .end(JournalError::Version { path: self.path.clone(), version: said.journal_version });
+            }
+            Ok(event) => return Some(Ok(event)),
+            Err(error) => error,
+        };
+        let line = self.line;
+        let message = error.to_string();
+        if is_json(&self.buffer) {
+            return self.end(match later_version(&self.buffer) {
+                Some(version) => JournalError::Version { path: self.path.clone(), version },
+                None => JournalError::Line { path: self.path.clone(), line, message },
+            });
+        }
+        loop {
+            match self.next_line() {
+                Ok(true) if is_json(&self.buffer) => {
+                    return self.end(JournalError::Line { path: self.path.clone(), line, message });
+                }
+                Ok(true) => {}
+                Ok(false) => {
+                    self.over = true;
+                    return None;
+                }
+                Err(error) => return self.end(error),
+            }
+        }
+    }
+
+    fn end(&mut self, error: JournalError) -> Option<Result<Event, JournalError>> {
+        self.over = true;
+        Some(Err(error))
+    }
+}
+
+/// The version that a line names which this program can't read, if it is a later one.
+fn later_version(line: &[u8]) -> Option<u32> {
+    let value: serde_json::Value = serde_json::from_slice(line).ok()?;
+    let said = value.get("run_started").or_else(|| value.get("run_resumed"))?;
+    let version = said.get("journal_version")?.as_u64().and_then(|version| u32::try_from(version).ok())?;
+    (version > JOURNAL_VERSION).then_some(version)
 }
 
 impl Iterator for Journal {
     type Item = Result<Event, JournalError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.torn {
-            return None;
-        }
-        self.buffer.clear();
-        match self.reader.read_until(b'\n', &mut self.buffer) {
-            Ok(0) => return None,
-            Ok(_) => {}
-            Err(source) => {
-                self.torn = true;
-                return Some(Err(JournalError::Read { path: self.path.clone(), source }));
-            }
-        }
-        self.line += 1;
-        if self.buffer.last() != Some(&b'\n') {
-            self.torn = true;
-            return None;
-        }
-        Some(serde_json::from_slice(&self.buffer).map_err(|e| {
-            self.torn = true;
-            JournalError::Line { path: self.path.clone(), line: self.line, message: e.to_string() }
-        }))
+        self.next_of(|_| true)
     }
 }
 
@@ -100,6 +175,7 @@ mod tests {
             shard: None,
             regrade_of: None,
             arguments: vec![],
+            cwd: None,
         }))
     }
 

@@ -1,17 +1,25 @@
 //! Appending events.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::slice;
+use std::sync::Arc;
 
-use super::JournalError;
 use serde_json::Value;
+
+use super::durable::Durable;
+use super::lock::lock;
+use super::outputs::{LARGE, OutputStore};
+use super::paths::outputs_of;
+use super::tail::sound_length;
+use super::{JournalError, RunPaths};
 
 use crate::base::redact::{REDACTED, Redactor};
 use crate::model::Event;
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well be such a word (`passed`).
-const OWN_WORDS: [&str; 17] = [
+const OWN_WORDS: [&str; 21] = [
     "outcome",
     "cause",
     "type",
@@ -29,6 +37,10 @@ const OWN_WORDS: [&str; 17] = [
     "harness_version",
     "input_hash",
     "grading_hash",
+    "target_hash",
+    "regrade_of",
+    "sha256",
+    "kind",
 ];
 /// Fields that hold any JSON from outside, keys and numbers included.
 const FROM_OUTSIDE: [&str; 5] = ["json", "extracted", "expected", "actual", "details"];
@@ -88,54 +100,162 @@ fn redact_all(value: &mut Value, redactor: &Redactor) {
     }
 }
 
-/// Appends events to a journal, without secrets.
+/// Memory that is kept for lines between two writes.
+const KEPT_BUFFER: usize = 4 << 20;
+
+/// Appends events to a journal, without secrets. As long as it lives no other process can write the same run.
 #[derive(Debug)]
 pub struct JournalWriter {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
+    durable: Durable,
     redactor: Redactor,
-    line: Vec<u8>,
-    /// Set when a write failed half-way: nothing may follow a torn line.
+    outputs: OutputStore,
+    lines: Vec<u8>,
+    /// Bytes of whole lines in the file.
+    length: u64,
+    /// Set when a write failed: nothing may follow, for events that were lost can't be told from events that never were.
     broken: bool,
 }
 
 impl JournalWriter {
-    /// Opens an existing (possibly empty) journal for appending.
+    /// Opens an existing (possibly empty) journal for appending, and cuts off a torn tail.
+    ///
+    /// Fails when another process writes the same run.
     pub fn open(path: &Path, redactor: Redactor) -> Result<Self, JournalError> {
-        let file = OpenOptions::new()
-            .append(true)
-            .open(path)
-            .map_err(|source| JournalError::Write { path: path.to_owned(), source })?;
-        Ok(JournalWriter { path: path.to_owned(), file, redactor, line: Vec::new(), broken: false })
+        let fail = |source| JournalError::Write { path: path.to_owned(), source };
+        let file = OpenOptions::new().read(true).append(true).open(path).map_err(fail)?;
+        if !lock(&file).map_err(fail)? {
+            let run = RunPaths::of_journal(path).map(|paths| paths.run_id);
+            return Err(JournalError::Locked { run: run.unwrap_or_else(|| path.display().to_string()) });
+        }
+        let length = sound_length(&file).map_err(fail)?;
+        if length < file.metadata().map_err(fail)?.len() {
+            file.set_len(length).map_err(fail)?;
+        }
+        let file = Arc::new(file);
+        Ok(JournalWriter {
+            path: path.to_owned(),
+            durable: Durable::new(Arc::clone(&file)),
+            file,
+            redactor,
+            outputs: OutputStore::new(outputs_of(path)),
+            lines: Vec::new(),
+            length,
+            broken: false,
+        })
     }
 
-    /// Writes one event and returns it as it was recorded, that is, without secrets. When this returns, the event survives the
-    /// process.
-    pub fn append(&mut self, event: Event) -> Result<Event, JournalError> {
-        let fail = |path: &Path, source| JournalError::Write { path: path.to_owned(), source };
+    /// Writes one event and returns it as it was recorded, that is, without secrets and with large outputs stored beside the
+    /// journal. When this returns, the event survives the process.
+    pub fn append(&mut self, mut event: Event) -> Result<Event, JournalError> {
+        self.append_all(slice::from_mut(&mut event))?;
+        Ok(event)
+    }
+
+    /// Writes events with one call of the system, and leaves them as they were recorded. When this fails, some of them may
+    /// have been recorded, from the first on; no line is torn.
+    pub fn append_all(&mut self, events: &mut [Event]) -> Result<(), JournalError> {
         if self.broken {
-            return Err(fail(&self.path, std::io::Error::other("an earlier write failed")));
+            return Err(self.failed(io::Error::other("an earlier write failed")));
         }
-        self.line.clear();
-        serde_json::to_writer(&mut self.line, &event).map_err(|e| fail(&self.path, e.into()))?;
-        let mut recorded = event;
-        let holds_secret =
-            std::str::from_utf8(&self.line).is_ok_and(|text| self.redactor.redact(text).is_some());
-        if holds_secret {
-            recorded = redacted(&recorded, &self.redactor).map_err(|e| fail(&self.path, e.into()))?;
-            self.line.clear();
-            serde_json::to_writer(&mut self.line, &recorded).map_err(|e| fail(&self.path, e.into()))?;
+        self.lines.clear();
+        for event in events {
+            if let Err(error) = self.add_line(event) {
+                self.broken = true;
+                return Err(error);
+            }
         }
-        self.line.push(b'\n');
-        if let Err(source) = self.file.write_all(&self.line) {
+        let written = self.write().and_then(|()| self.durable.written());
+        self.lines.shrink_to(KEPT_BUFFER);
+        written.map_err(|source| {
             self.broken = true;
-            return Err(fail(&self.path, source));
-        }
-        Ok(recorded)
+            self.failed(source)
+        })
     }
 
     /// Asks the device itself to keep what was written; called at the end of a run.
-    pub fn sync(&self) -> Result<(), JournalError> {
-        self.file.sync_data().map_err(|source| JournalError::Write { path: self.path.clone(), source })
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        let kept = self.durable.finish().and_then(|()| still_there(&self.file));
+        kept.map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> JournalError {
+        JournalError::Write { path: self.path.clone(), source }
+    }
+
+    fn add_line(&mut self, event: &mut Event) -> Result<(), JournalError> {
+        let start = self.lines.len();
+        if let Event::SampleFinished(sample) = event
+            && OutputStore::is_large(sample)
+        {
+            if !self.redactor.is_empty() {
+                *event = redacted(event, &self.redactor).map_err(|e| self.failed(e.into()))?;
+            }
+            self.shrink(event, None)?;
+        }
+        self.serialise(event, start)?;
+        let line = self.lines.get(start..).unwrap_or_default();
+        let holds_secret = !self.redactor.is_empty()
+            && std::str::from_utf8(line).is_ok_and(|text| self.redactor.redact(text).is_some());
+        if holds_secret {
+            *event = redacted(event, &self.redactor).map_err(|e| self.failed(e.into()))?;
+            self.serialise(event, start)?;
+        }
+        if self.lines.len() - start > LARGE {
+            self.shrink(event, Some(self.lines.len() - start))?;
+            self.serialise(event, start)?;
+        }
+        self.lines.push(b'\n');
+        Ok(())
+    }
+
+    fn serialise(&mut self, event: &Event, start: usize) -> Result<(), JournalError> {
+        self.lines.truncate(start);
+        serde_json::to_writer(&mut self.lines, event).map_err(|e| self.failed(e.into()))
+    }
+
+    fn shrink(&mut self, event: &mut Event, line: Option<usize>) -> Result<(), JournalError> {
+        let Event::SampleFinished(sample) = event else { return Ok(()) };
+        self.outputs.shrink(sample, line).map_err(|(path, source)| JournalError::Write { path, source })
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let mut done = 0;
+        let outcome = loop {
+            let rest = self.lines.get(done..).unwrap_or_default();
+            if rest.is_empty() {
+                break still_there(&self.file);
+            }
+            match self.file.as_ref().write(rest) {
+                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => done += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        let written = self.lines.get(..done).unwrap_or_default();
+        let whole = written.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.length += whole as u64;
+        if whole < done {
+            // Best effort: what can't be cut off now is cut off by the next session, and readers leave it out.
+            let _ = self.file.set_len(self.length);
+        }
+        outcome
     }
 }
+
+/// A file that was deleted takes every write, and keeps none.
+fn still_there(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        if file.metadata()?.nlink() == 0 {
+            return Err(io::Error::new(io::ErrorKind::NotFound, DELETED));
+        }
+    }
+    Ok(())
+}
+
+/// What is said of a journal that vanished under the run.
+const DELETED: &str = "it was deleted while the run went on";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::problem::Problems;
 use super::source::Sources;
-use crate::model::{Criticality, Difficulty, GraderType, Plan, ReportFormat};
+use crate::model::{Criticality, Difficulty, GraderType, Plan, ReportFormat, Shard};
 
 /// What the plan is for. A suite that is only looked at may lack what a run needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct Overrides {
     pub grader_type: Option<GraderType>,
     pub allow_unsandboxed: bool,
     pub filters: Filters,
+    /// Only the cases of one part of the suite.
+    pub shard: Option<Shard>,
 }
 
 /// Which cases are meant: of one kind any, of different kinds all must fit.

@@ -16,7 +16,7 @@ use crate::spec::words::{GraderType, ReportFormat};
 /// The version of the journal's format; a reader refuses a higher one.
 pub const JOURNAL_VERSION: u32 = 2;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// The first event of a journal.
@@ -35,7 +35,7 @@ pub enum Event {
     RunFinished(RunFinished),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunStarted {
     pub journal_version: u32,
     pub run_id: String,
@@ -54,7 +54,7 @@ pub struct RunStarted {
     pub include_details: bool,
     /// The filters in words, when the run was not the whole suite.
     pub filters: Vec<String>,
-    /// SHA-256 (hex) over the suite's target: with another one a run can't be resumed.
+    /// A fingerprint (hex) of the suite's target: with another one a run can't be resumed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target_hash: String,
     /// Present when this run is one part of a suite; it then decides no gate.
@@ -66,6 +66,9 @@ pub struct RunStarted {
     /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
+    /// Where relative paths of `arguments` start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
 }
 
 /// One part of a suite that is run in parts: part `index` (from 1) of `of`.
@@ -113,19 +116,19 @@ pub struct SandboxState {
     pub notes: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EvalPlanned {
     pub eval: EvalInfo,
     pub cases: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CasesPlanned {
     pub eval: String,
     pub cases: Vec<CasePlanned>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CasePlanned {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +146,7 @@ pub struct CasePlanned {
     pub position: Option<u32>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SampleFinished {
     pub eval: String,
     pub case: String,
@@ -155,7 +158,7 @@ pub struct SampleFinished {
     pub finished_at: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Attempt {
     /// Absent when the target gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,7 +184,7 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SampleSkipped {
     pub eval: String,
     pub case: String,
@@ -189,7 +192,7 @@ pub struct SampleSkipped {
     pub cause: Cause,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunFinished {
     /// RFC 3339, UTC.
     pub timestamp: String,

@@ -9,7 +9,7 @@ use super::outcome::{Cause, Outcome};
 use crate::spec::words::GraderType;
 
 /// What a target returned.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Output {
     pub value: OutputValue,
     /// True when the target said more than is kept.
@@ -32,7 +32,7 @@ impl Output {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputValue {
     Text(String),
@@ -42,7 +42,7 @@ pub enum OutputValue {
 }
 
 /// An output that is too large for a line of the journal and lies in a file of its own beside it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stored {
     /// SHA-256 (hex) of the file's bytes, which is also its name.
     pub sha256: String,
@@ -59,7 +59,7 @@ pub struct Stored {
     pub model: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StoredKind {
     Text,
@@ -195,7 +195,7 @@ impl Grade {
 }
 
 /// The grades of one output and the verdict that follows from them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
     pub outcome: Outcome,
     /// In [0, 1]; absent when errored or pending.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Message, ReportFormat};
 
 use super::cases::Cases;
+use super::event::Shard;
 use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
 use super::target::Target;
@@ -26,6 +27,8 @@ pub struct Plan {
     /// Over `target`: with another one a run can't be resumed. Empty without one.
     pub target_hash: String,
     pub evals: Vec<Arc<Eval>>,
+    /// Present when the plan is one part of the suite. It then holds every eval, also those of which this part has no case.
+    pub shard: Option<Shard>,
     pub settings: Settings,
     pub gate: GateSpec,
     pub reporting: Reporting,
@@ -75,7 +78,7 @@ pub struct Reporting {
 }
 
 /// Thresholds and what a regression may cost.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GateSpec {
     pub thresholds: Vec<Threshold>,
     /// Failed regression evals (not of criticality `critical`) that the gate forgives.
@@ -83,7 +86,7 @@ pub struct GateSpec {
 }
 
 /// One demand on a metric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Threshold {
     /// A metric's canonical name, such as `pass_at_1`, `pass_rate` or `latency_p95_ms`.
     pub metric: String,
@@ -94,7 +97,7 @@ pub struct Threshold {
 }
 
 /// What a reader of a report is told of an eval; it is journalled whole.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EvalInfo {
     pub id: String,
     pub name: String,
@@ -124,7 +127,7 @@ pub struct Eval {
 }
 
 /// One input with its expectation and its graders.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     pub id: String,
     pub name: Option<String>,

@@ -1,181 +1,30 @@
-//! The dispatcher: starts samples, records what comes back, and ends the run.
+//! The dispatcher: starts samples and records what comes back, until all are done or the run is ended early.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use tokio::task::{Id, JoinError, JoinSet};
 
+use super::RunError;
 use super::cancel::{Cancel, Level};
-use super::environment::{environment, harness_version};
-use super::prepare::Prepared;
 use super::queue::{Queue, Work};
-use super::remaining::Remaining;
-use super::sample::{Bench, fault, milliseconds, run_sample};
-use super::{RunError, conclude};
+use super::recorder::Recorder;
+use super::sample::{Bench, fault, run_sample};
 use crate::base::clock::{Clock, rfc3339};
-use crate::base::redact::Redactor;
-use crate::grade::{Graders, GradersConfig};
-use crate::journal::{JournalWriter, RunPaths};
-use crate::model::{
-    Attempt, CasePlanned, CasesPlanned, Cause, Eval, EvalPlanned, Event, GitState, JOURNAL_VERSION, Outcome,
-    Outline, Plan, RunFinished, RunStarted, SampleFinished, SampleSkipped, Summary,
-};
-use crate::summary::Fold;
-
-/// Cases in one `cases_planned` event.
-const CHUNK: usize = 500;
-
-/// Hears of every event, after it was recorded, and of what is under way.
-pub trait Observer {
-    fn event(&mut self, event: &Event);
-
-    /// A sample is about to run. That is not recorded: a run that is killed has nothing to show for it.
-    fn started(&mut self, _eval: &str, _case: &str, _sample: u32) {}
-}
-
-/// Everything that a run needs from outside.
-pub struct RunRequest<'a> {
-    pub prepared: Prepared,
-    /// The program that builds sandbox cells: this one.
-    pub helper: PathBuf,
-    pub clock: &'a dyn Clock,
-    pub git: Option<GitState>,
-    /// The filters in words.
-    pub filters: Vec<String>,
-    pub cancel: Cancel,
-    pub observers: Vec<&'a mut dyn Observer>,
-}
-
-/// A run that came to its end.
-#[derive(Debug)]
-pub struct Finished {
-    pub paths: RunPaths,
-    pub summary: Summary,
-}
+use crate::model::{Attempt, Cause, Eval, Event, Outcome, SampleFinished, SampleSkipped, Settings};
 
 /// Why samples that did not start were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+pub(super) enum Ending {
     Complete,
     Early(Cause),
 }
 
-/// Runs a prepared plan. Graders are prepared first, so that a missing sandbox is told before a run exists.
-pub async fn run(request: RunRequest<'_>) -> Result<Finished, RunError> {
-    let RunRequest { prepared, helper, clock, git, filters, cancel, observers } = request;
-    let plan = &prepared.plan;
-    let graders = Graders::new(GradersConfig {
-        allow_unsandboxed: plan.settings.allow_unsandboxed,
-        helper,
-        workers: plan.settings.max_workers,
-    });
-    let sandbox = graders.prepare(plan).await?;
-    let mut environment = environment(plan, git);
-    environment.sandbox = sandbox;
-    environment.interpreters = graders.interpreters();
-
-    let started_at = clock.now();
-    let clock_started = Instant::now();
-    let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
-    let redactor = Redactor::new(plan.secrets.iter().cloned());
-    let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
-    let mut recorder = Recorder { journal, fold: Fold::new(), observers };
-    let started = RunStarted {
-        journal_version: JOURNAL_VERSION,
-        run_id: paths.run_id.clone(),
-        timestamp: rfc3339(started_at),
-        harness_version: harness_version().to_owned(),
-        suite_name: plan.suite.name.clone(),
-        suite_version: plan.suite.version.clone(),
-        suite_description: plan.suite.description.clone(),
-        suite_path: plan.suite.path.clone(),
-        environment,
-        gate: plan.gate.clone(),
-        ks: plan.settings.ks.clone(),
-        seed: plan.settings.seed,
-        formats: plan.reporting.formats.clone(),
-        include_details: plan.reporting.include_details,
-        filters,
-        target_hash: plan.target_hash.clone(),
-        shard: None,
-        regrade_of: None,
-        arguments: Vec::new(),
-    };
-    recorder.record(Event::RunStarted(Box::new(started)))?;
-    record_plan(plan, &mut recorder)?;
-
-    let bench = Bench {
-        targets: Arc::clone(&prepared.targets),
-        graders: Arc::new(graders),
-        retry_failed: plan.settings.retry_failed,
-        redactor,
-    };
-    let ending = Dispatcher { plan, bench, clock, cancel, recorder: &mut recorder }.drive().await?;
-
-    let interrupted = matches!(ending, Ending::Early(Cause::Interrupted));
-    recorder.record(Event::RunFinished(RunFinished {
-        timestamp: rfc3339(clock.now()),
-        duration_seconds: milliseconds(clock_started.elapsed()) / 1000.0,
-        interrupted,
-    }))?;
-    recorder.journal.sync()?;
-    Ok(Finished { paths, summary: conclude(&recorder.fold)? })
-}
-
-/// Journal, then fold, then observers.
-struct Recorder<'a> {
-    journal: JournalWriter,
-    fold: Fold,
-    observers: Vec<&'a mut dyn Observer>,
-}
-
-impl Recorder<'_> {
-    fn record(&mut self, event: Event) -> Result<(), RunError> {
-        let recorded = self.journal.append(event)?;
-        self.fold.push(&recorded)?;
-        for observer in &mut self.observers {
-            observer.event(&recorded);
-        }
-        Ok(())
-    }
-}
-
-fn record_plan(plan: &Plan, recorder: &mut Recorder<'_>) -> Result<(), RunError> {
-    for eval in &plan.evals {
-        recorder
-            .record(Event::EvalPlanned(EvalPlanned { eval: eval.info.clone(), cases: eval.cases.len() }))?;
-        let mut outlines = eval.cases.outlines();
-        loop {
-            let cases: Vec<CasePlanned> = outlines.by_ref().take(CHUNK).map(planned).collect();
-            if cases.is_empty() {
-                break;
-            }
-            recorder.record(Event::CasesPlanned(CasesPlanned { eval: eval.info.id.clone(), cases }))?;
-        }
-    }
-    Ok(())
-}
-
-fn planned(case: Outline<'_>) -> CasePlanned {
-    CasePlanned {
-        id: case.id.to_owned(),
-        name: case.name.map(str::to_owned),
-        samples: Prepared::samples(case),
-        graders: case.profile.grader_types(),
-        input_hash: case.input_hash.to_string(),
-        grading_hash: case.grading_hash.to_string(),
-        target_hash: case.profile.target_hash.map(|hash| hash.to_string()),
-        position: None,
-    }
-}
-
-struct Dispatcher<'a, 'b> {
-    plan: &'a Plan,
-    bench: Bench,
-    clock: &'a dyn Clock,
-    cancel: Cancel,
-    recorder: &'a mut Recorder<'b>,
+pub(super) struct Dispatcher<'a, 'b> {
+    pub settings: &'a Settings,
+    pub bench: Bench,
+    pub clock: &'a dyn Clock,
+    pub cancel: Cancel,
+    pub recorder: &'a mut Recorder<'b>,
 }
 
 /// What one task runs, in order.
@@ -187,82 +36,110 @@ struct Running {
 /// Samples in one task when all they need is at hand: short enough that little is lost with a run that is killed.
 const BATCH: usize = 32;
 
+/// Samples that are recorded as skipped with one write.
+const SKIPPED: usize = 1000;
+
+/// A task's samples and what came of them.
+type Tasks = JoinSet<Vec<Vec<Attempt>>>;
+
 impl Dispatcher<'_, '_> {
-    /// Runs everything, or what can be run before the run is ended early; records what was left out.
-    async fn drive(mut self) -> Result<Ending, RunError> {
-        let mut queue = Queue::new(self.plan, Remaining::all());
-        let mut tasks: JoinSet<Vec<Vec<Attempt>>> = JoinSet::new();
-        let mut running: Vec<Running> = Vec::new();
+    /// Runs everything, or what can be run before the run is ended early; records what was left out, but for samples that
+    /// never started in a run that was interrupted: of those a journal need say nothing, and there may be very many.
+    pub async fn drive(mut self, mut queue: Queue) -> Result<Ending, RunError> {
+        let mut tasks = Tasks::new();
+        let mut running = Vec::new();
+        let ending = self.run(&mut queue, &mut tasks, &mut running).await;
+        // Also when the journal could not be written: nothing goes on unseen.
+        tasks.shutdown().await;
+        let ending = ending?;
+        if let Ending::Early(cause) = ending {
+            let stopped = running.iter().flat_map(|running| &running.batch);
+            let stopped = stopped.map(|work| skipped(&work.eval, work.case_id(), work.sample, cause));
+            self.recorder.record_all(stopped.collect())?;
+            if cause != Cause::Interrupted {
+                let mut rest =
+                    queue.drain().map(|left| skipped(&left.eval, left.case_id(), left.sample, cause));
+                loop {
+                    let some: Vec<Event> = rest.by_ref().take(SKIPPED).collect();
+                    if some.is_empty() {
+                        break;
+                    }
+                    self.recorder.record_all(some)?;
+                }
+            }
+        }
+        Ok(ending)
+    }
+
+    async fn run(
+        &mut self,
+        queue: &mut Queue,
+        tasks: &mut Tasks,
+        running: &mut Vec<Running>,
+    ) -> Result<Ending, RunError> {
         let mut ending = Ending::Complete;
         let mut failed = 0usize;
+        let limit: Option<Duration> = self.settings.timeout_global;
         let deadline = async {
-            match self.plan.settings.timeout_global {
+            match limit {
                 Some(limit) => tokio::time::sleep(limit).await,
                 None => std::future::pending().await,
             }
         };
         tokio::pin!(deadline);
+        let cancel = self.cancel.clone();
         loop {
             // Ctrl-C may have come while the sandbox was opened: then nothing starts.
-            let cancelled = self.cancel.level() >= Level::Finish;
+            let cancelled = cancel.level() >= Level::Finish;
             if ending == Ending::Complete && cancelled && !queue.is_empty() {
                 ending = Ending::Early(Cause::Interrupted);
             }
             if ending == Ending::Complete {
-                self.start(&mut queue, &mut tasks, &mut running);
+                self.start(queue, tasks, running);
             }
             if tasks.is_empty() {
-                break;
+                return Ok(ending);
             }
             tokio::select! {
                 biased;
-                () = self.cancel.reached(Level::Stop) => {
-                    ending = Ending::Early(Cause::Interrupted);
-                    break;
+                () = cancel.reached(Level::Stop) => {
+                    return Ok(Ending::Early(Cause::Interrupted));
                 }
-                () = self.cancel.reached(Level::Finish), if ending == Ending::Complete => {
+                () = cancel.reached(Level::Finish), if ending == Ending::Complete => {
                     ending = Ending::Early(Cause::Interrupted);
                 }
                 // What is only being finished is held to the run's time, too.
                 () = &mut deadline => {
-                    if ending == Ending::Complete {
-                        ending = Ending::Early(Cause::GlobalTimeout);
-                    }
-                    break;
+                    let early = Ending::Early(Cause::GlobalTimeout);
+                    return Ok(if ending == Ending::Complete { early } else { ending });
                 }
                 Some(joined) = tasks.join_next_with_id() => {
-                    for (work, attempts) in take(&mut running, joined) {
-                        queue.done(&work);
+                    let done = take(running, joined);
+                    for (work, attempts) in &done {
+                        queue.done(work);
                         let outcome = attempts.last().map(|attempt| attempt.verdict.outcome);
                         failed += usize::from(outcome == Some(Outcome::Failed));
-                        self.finished(&work, attempts)?;
                     }
-                    let limit = self.plan.settings.max_fail;
+                    self.finished(done)?;
+                    let limit = self.settings.max_fail;
                     if ending == Ending::Complete && limit.is_some_and(|limit| failed >= limit) && !queue.is_empty() {
                         ending = Ending::Early(Cause::MaxFail);
                     }
                 }
             }
         }
-        tasks.shutdown().await;
-        if let Ending::Early(cause) = ending {
-            for work in running.into_iter().flat_map(|running| running.batch) {
-                self.skipped(&work.eval, work.case_id(), work.sample, cause)?;
-            }
-            for left in queue.drain() {
-                self.skipped(&left.eval, left.case_id(), left.sample, cause)?;
-            }
-        }
-        Ok(ending)
     }
 
-    fn start(&self, queue: &mut Queue, tasks: &mut JoinSet<Vec<Vec<Attempt>>>, running: &mut Vec<Running>) {
+    fn start(&mut self, queue: &mut Queue, tasks: &mut Tasks, running: &mut Vec<Running>) {
         // With a limit of failures each sample is counted before the next one starts.
-        let most = if self.plan.settings.max_fail.is_some() { 1 } else { BATCH };
-        while running.len() < self.plan.settings.max_workers.max(1) {
+        let most = if self.settings.max_fail.is_some() { 1 } else { BATCH };
+        while running.len() < self.settings.max_workers.max(1) {
             let batch = queue.next_batch(most, |case| self.bench.is_cheap(case));
             if batch.is_empty() {
                 return;
+            }
+            for work in &batch {
+                self.recorder.started(&work.eval.info.id, work.case_id(), work.sample);
             }
             let (bench, its_batch) = (self.bench.clone(), batch.clone());
             let handle = tasks.spawn(async move {
@@ -276,24 +153,24 @@ impl Dispatcher<'_, '_> {
         }
     }
 
-    fn finished(&mut self, work: &Work, attempts: Vec<Attempt>) -> Result<(), RunError> {
-        self.recorder.record(Event::SampleFinished(Box::new(SampleFinished {
-            eval: work.eval.info.id.clone(),
-            case: work.case_id().to_owned(),
-            sample: work.sample,
-            attempts,
-            finished_at: rfc3339(self.clock.now()),
-        })))
+    fn finished(&mut self, done: Vec<(Work, Vec<Attempt>)>) -> Result<(), RunError> {
+        let finished_at = rfc3339(self.clock.now());
+        let event = |(work, attempts): (Work, Vec<Attempt>)| {
+            Event::SampleFinished(Box::new(SampleFinished {
+                eval: work.eval.info.id.clone(),
+                case: work.case_id().to_owned(),
+                sample: work.sample,
+                attempts,
+                finished_at: finished_at.clone(),
+            }))
+        };
+        self.recorder.record_all(done.into_iter().map(event).collect())
     }
+}
 
-    fn skipped(&mut self, eval: &Eval, case: &str, sample: u32, cause: Cause) -> Result<(), RunError> {
-        self.recorder.record(Event::SampleSkipped(SampleSkipped {
-            eval: eval.info.id.clone(),
-            case: case.to_owned(),
-            sample,
-            cause,
-        }))
-    }
+fn skipped(eval: &Eval, case: &str, sample: u32, cause: Cause) -> Event {
+    let (eval, case) = (eval.info.id.clone(), case.to_owned());
+    Event::SampleSkipped(SampleSkipped { eval, case, sample, cause })
 }
 
 /// Pairs what a task gave with its work. A task that panicked is an error of the harness, not of the outputs.

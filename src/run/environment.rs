@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::model::{Environment, GitState, Plan, Target};
+use crate::model::{Environment, GitState, Plan, SandboxState, Target};
 
 /// This program's version.
 pub fn harness_version() -> &'static str {
@@ -43,5 +43,25 @@ pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
         arch: std::env::consts::ARCH.to_owned(),
         cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         interpreters: Default::default(),
+    }
+}
+
+/// The sandbox of all sessions of a run: what one of them did without isolation stays so.
+pub(super) fn joined_sandbox(
+    before: Option<SandboxState>,
+    now: Option<SandboxState>,
+) -> Option<SandboxState> {
+    match (before, now) {
+        (Some(before), Some(mut now)) => {
+            if now.enforced && !before.enforced {
+                now = SandboxState { notes: [before.notes, now.notes].concat(), ..before };
+            } else {
+                now.notes.extend(before.notes);
+            }
+            let mut seen = std::collections::BTreeSet::new();
+            now.notes.retain(|note| seen.insert(note.clone()));
+            Some(now)
+        }
+        (before, now) => now.or(before),
     }
 }

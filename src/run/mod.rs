@@ -5,18 +5,31 @@
 //! survives a `kill -9`, and every report is a fold over the same events.
 
 mod cancel;
+mod check;
 mod dispatch;
+mod earlier;
 mod environment;
 mod feed;
+mod join;
+mod planned;
 mod prepare;
 mod queue;
+mod recorder;
+mod refused;
+mod regrade;
 mod remaining;
 mod sample;
+mod session;
+mod windows;
 
 pub use cancel::{Cancel, Level};
-pub use dispatch::{Finished, Observer, RunRequest, run};
 pub use environment::{git_state, harness_version};
+pub use join::join;
 pub use prepare::{Prepared, prepare};
+pub use recorder::Observer;
+pub use refused::Refused;
+pub use regrade::{RegradeRequest, regrade};
+pub use session::{Finished, RunRequest, Said, run};
 
 use std::path::Path;
 
@@ -39,6 +52,9 @@ pub enum RunError {
     /// Thresholds that the planned samples can't answer; nothing ran.
     #[error("{}", .0.join("\n"))]
     Unanswerable(Vec<String>),
+    /// A run can't go on with what is asked, or runs can't be joined; nothing ran.
+    #[error(transparent)]
+    Refused(Refused),
     /// The journal could not be written, so the run was stopped.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -49,26 +65,32 @@ pub enum RunError {
 impl RunError {
     /// True when nothing ran and a definition or setting is at fault (exit code 2).
     pub fn is_definition(&self) -> bool {
-        let nothing_ran = matches!(self, RunError::Journal(JournalError::Create { .. }));
-        nothing_ran || matches!(self, RunError::Target(_) | RunError::Grade(_) | RunError::Unanswerable(_))
+        match self {
+            RunError::Target(_) | RunError::Grade(_) | RunError::Unanswerable(_) | RunError::Refused(_) => {
+                true
+            }
+            RunError::Journal(error) => !matches!(error, JournalError::Write { .. }),
+            RunError::Summary(_) => false,
+        }
     }
 
     /// What a user can do about it, where that is known.
-    pub fn hint(&self) -> Option<&str> {
+    pub fn hint(&self) -> Option<String> {
         match self {
             RunError::Grade(GradeError::Sandbox { remedy, .. }) => {
-                Some(remedy).filter(|text| !text.is_empty())
+                Some(remedy.clone()).filter(|text| !text.is_empty())
             }
+            RunError::Refused(refused) => refused.hint.clone(),
+            RunError::Journal(error) => error.hint(),
             _ => None,
         }
-        .map(String::as_str)
     }
 }
 
 /// The summary of a finished fold, gate included: the one way from events to figures.
 pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
     let report = fold.finish()?;
-    let gate = decide(report.gate_spec(), &report.tallies, report.interrupted);
+    let gate = decide(report.gate_spec(), &report.tallies, report.interrupted, &report.shards);
     Ok(report.with_gate(gate))
 }
 

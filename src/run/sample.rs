@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::queue::Work;
 use crate::base::redact::Redactor;
 use crate::grade::{Graders, apply_latency};
@@ -71,12 +73,9 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
     let latency_ms = answer.latency.map(milliseconds);
     let (output, extracted, verdict) = match answer.result {
         Ok(output) => {
-            let graded = bench.graders.grade(case, &output).await;
-            let mut verdict = apply_latency(graded.verdict, answer.latency, case.max_latency);
-            if holds_secret(&bench.redactor, case, &output) {
-                without_excerpts(&mut verdict);
-            }
-            (Some(output), graded.extracted, verdict)
+            let (extracted, verdict) =
+                judge(&bench.graders, &bench.redactor, case, &output, answer.latency).await;
+            (Some(output), extracted, verdict)
         }
         Err(failure) => (
             failure.output.map(|output| *output),
@@ -86,6 +85,22 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
     };
     let duration_ms = milliseconds(started.elapsed());
     Attempt { output, stored: None, extracted, verdict, latency_ms, duration_ms, infrastructure_retries }
+}
+
+/// Grades an output: what the graders saw, when extraction changed it, and the verdict.
+pub(super) async fn judge(
+    graders: &Graders,
+    redactor: &Redactor,
+    case: &Case,
+    output: &Output,
+    latency: Option<Duration>,
+) -> (Option<Value>, Verdict) {
+    let graded = graders.grade(case, output).await;
+    let mut verdict = apply_latency(graded.verdict, latency, case.max_latency);
+    if holds_secret(redactor, case, output) {
+        without_excerpts(&mut verdict);
+    }
+    (graded.extracted, verdict)
 }
 
 /// Asks the target, again after a growing pause when the call did not get through and another try may help. A target that was

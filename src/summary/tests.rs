@@ -45,6 +45,7 @@ fn started(ks: &[u32]) -> Event {
         shard: None,
         regrade_of: None,
         arguments: vec![],
+        cwd: None,
     }))
 }
 

@@ -1,0 +1,32 @@
+//! `eval-harness regrade`.
+
+use super::args::RegradeArgs;
+use super::console::Console;
+use super::report::results_dir;
+use super::run::{AfterRun, conclude, drive, overrides};
+use super::{Exit, resume, suite};
+use crate::base::clock::SystemClock;
+use crate::load::Purpose;
+use crate::run::{self, RegradeRequest, Said};
+
+pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
+    let dir = results_dir(args.suite.suite.as_deref(), args.output_dir.as_deref())?;
+    // What `regrade` takes `run` takes, too.
+    let words = resume::typed("regrade", "--run");
+    let again = resume::again(&dir, &args.run, words)?;
+    let selected = suite::load(&again.args.suite, Purpose::Run, overrides(&again.args))?;
+    let plan = suite::plan_or_problems(console, selected.loaded)?;
+    let after = AfterRun::of(&plan);
+    let said = Said {
+        filters: selected.filters,
+        shard: again.args.suite.shard,
+        arguments: resume::recorded(again.words, selected.failed_in.as_deref()),
+        cwd: suite::cwd().ok(),
+    };
+    let source = again.paths;
+    let finished = drive(console, &again.args, async |helper, cancel, observers| {
+        let clock = &SystemClock;
+        run::regrade(RegradeRequest { plan, source, helper, clock, said, cancel, observers }).await
+    })?;
+    conclude(console, &again.args, &finished, &after)
+}

@@ -1,0 +1,103 @@
+//! A run's own arguments, with which it goes on: what was typed then, and what is typed now on top.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+
+use super::args::{Cli, Command, RunArgs};
+use super::{Failure, suite};
+use crate::journal::{self, RunPaths};
+use crate::model::RunStarted;
+
+/// The words after the verb of this process, without an option that only names the run.
+pub fn typed(verb: &str, naming: &str) -> Vec<String> {
+    let words = std::env::args_os().skip(1).skip_while(|word| word != verb).skip(1);
+    let words: Option<Vec<String>> = words.map(|word: OsString| word.into_string().ok()).collect();
+    // Words that are no UTF-8 can't be journalled; then a resumed run needs all of its arguments again.
+    without(words.unwrap_or_default(), naming)
+}
+
+/// The words without `--NAME VALUE` and `--NAME=VALUE`.
+fn without(words: Vec<String>, name: &str) -> Vec<String> {
+    let with_value = format!("{name}=");
+    let mut kept = Vec::with_capacity(words.len());
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        if word == name {
+            words.next();
+        } else if !word.starts_with(&with_value) {
+            kept.push(word);
+        }
+    }
+    kept
+}
+
+/// What is journalled of the arguments: `--failed-in latest` must mean the same run when this one goes on.
+pub fn recorded(words: Vec<String>, failed_in: Option<&str>) -> Vec<String> {
+    let Some(run) = failed_in else { return words };
+    let mut words = without(words, "--failed-in");
+    words.extend(["--failed-in".to_owned(), run.to_owned()]);
+    words
+}
+
+/// A run that is there, and the arguments with which it is looked at again.
+pub struct Again {
+    pub paths: RunPaths,
+    /// As if all of it had been typed now and here.
+    pub args: RunArgs,
+    pub words: Vec<String>,
+}
+
+/// Finds a run in a results folder, and merges its arguments with the words typed now.
+pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<Again, Failure> {
+    let wrong = |error: journal::JournalError| {
+        let hint = error.hint();
+        let failure = Failure::wrong(error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    };
+    let paths = journal::find_run(results, run).map_err(wrong)?;
+    let session = journal::sessions(&paths.journal()).map_err(wrong)?.pop();
+    let session = session.ok_or_else(|| Failure::wrong("the journal holds no run"))?;
+    let (args, words) = merged(&session, typed, &suite::cwd()?)?;
+    Ok(Again { paths, args, words })
+}
+
+fn parse(words: &[String]) -> Result<RunArgs, clap::Error> {
+    let program = ["eval-harness", "run"].into_iter().map(str::to_owned);
+    match Cli::try_parse_from(program.chain(words.iter().cloned()))?.command {
+        Command::Run(args) => Ok(*args),
+        _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
+    }
+}
+
+/// The arguments of a session with those typed now on top. Relative paths of the session start in its own folder.
+fn merged(session: &RunStarted, typed: Vec<String>, here: &Path) -> Result<(RunArgs, Vec<String>), Failure> {
+    let unreadable = |error: clap::Error| {
+        let message = error.to_string();
+        Failure::wrong(format!("the arguments of run {} can't be understood: {message}", session.run_id))
+    };
+    let own = parse(&typed).map_err(unreadable)?;
+    let mut words = session.arguments.clone();
+    words.extend(typed);
+    let mut args = parse(&words).map_err(unreadable)?;
+    let there = session.cwd.as_deref().unwrap_or(here);
+    if there != here {
+        let mut from_there = |flag: &str, value: &mut Option<PathBuf>, typed_now: bool| {
+            if let Some(path) = value.as_mut().filter(|_| !typed_now) {
+                *path = there.join(&*path);
+                words.extend([flag.to_owned(), path.display().to_string()]);
+            }
+        };
+        if args.suite.suite.is_none() {
+            args.suite.suite = suite::default_suite(there);
+        }
+        from_there("--suite", &mut args.suite.suite, own.suite.suite.is_some());
+        from_there("--outputs", &mut args.suite.outputs, own.suite.outputs.is_some());
+        from_there("--output-dir", &mut args.output_dir, own.output_dir.is_some());
+    }
+    Ok((args, words))
+}

@@ -1,0 +1,183 @@
+//! Keeps a line of the journal short: a large output goes into a file of its own beside the journal.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::base::text::{ELLIPSIS, group_digits, truncate_bytes};
+use crate::model::{Attempt, Grade, Output, OutputValue, SampleFinished, Stored, StoredKind};
+
+/// Bytes above which an output is stored beside the journal.
+pub(super) const LARGE: usize = 64 << 10;
+
+/// Bytes above which a line is made shorter by all means.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// Bytes of an output that stay in the journal, for reports.
+const HEAD: usize = 1 << 10;
+
+/// Bytes of a reason, and of each excerpt of a grade, in a line that is too long.
+const EXCERPT: usize = 4 << 10;
+
+/// The files of one run's large outputs, each under the SHA-256 of its bytes.
+#[derive(Debug)]
+pub(super) struct OutputStore {
+    dir: PathBuf,
+    /// Written by this process. What an earlier one left may be incomplete (it lost its power) and is written again.
+    written: HashSet<[u8; 32]>,
+}
+
+/// A file that can't be written, and why.
+pub(super) type StoreError = (PathBuf, io::Error);
+
+impl OutputStore {
+    pub fn new(dir: PathBuf) -> Self {
+        OutputStore { dir, written: HashSet::new() }
+    }
+
+    /// True when some output is certainly too large for a line; cheap.
+    pub fn is_large(sample: &SampleFinished) -> bool {
+        sample.attempts.iter().filter_map(|attempt| attempt.output.as_ref()).any(|output| {
+            match &output.value {
+                OutputValue::Text(text) | OutputValue::Program(text) => text.len() > LARGE,
+                OutputValue::Json(Value::String(text)) => text.len() > LARGE,
+                OutputValue::Json(_) => false,
+            }
+        })
+    }
+
+    /// Stores large outputs, and shortens what else makes the line too long. `line` is the length of the line as it is, or
+    /// `None` when that is not known.
+    pub fn shrink(&mut self, sample: &mut SampleFinished, line: Option<usize>) -> Result<(), StoreError> {
+        for attempt in &mut sample.attempts {
+            self.shrink_attempt(attempt, LARGE)?;
+        }
+        let too_long = |length: usize| length > LONGEST_LINE;
+        if !too_long(line.unwrap_or(usize::MAX)) || !too_long(json_length(sample)) {
+            return Ok(());
+        }
+        for attempt in &mut sample.attempts {
+            self.shrink_attempt(attempt, EXCERPT)?;
+            cut(&mut attempt.verdict.reason);
+            attempt.verdict.grades.iter_mut().for_each(shorten);
+        }
+        Ok(())
+    }
+
+    fn shrink_attempt(&mut self, attempt: &mut Attempt, limit: usize) -> Result<(), StoreError> {
+        if let Some(output) = attempt.output.take_if(|output| length(&output.value) > limit) {
+            attempt.stored = Some(self.store(output)?);
+        }
+        if let Some(extracted) = &mut attempt.extracted {
+            let bytes = value_length(extracted);
+            if bytes > limit {
+                let note = format!(
+                    "(left out: {} bytes, which are a part of the stored output)",
+                    group_digits(bytes)
+                );
+                *extracted = Value::String(note);
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, output: Output) -> Result<Stored, StoreError> {
+        let (kind, text) = match output.value {
+            OutputValue::Text(text) => (StoredKind::Text, text),
+            OutputValue::Program(text) => (StoredKind::Program, text),
+            OutputValue::Json(value) => (StoredKind::Json, value.to_string()),
+        };
+        let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        if !self.written.contains(&digest) {
+            write_beside(&self.dir, &sha256, text.as_bytes())?;
+            self.written.insert(digest);
+        }
+        Ok(Stored {
+            sha256,
+            bytes: text.len() as u64,
+            kind,
+            head: truncate_bytes(&text, HEAD).to_owned(),
+            truncated: output.truncated,
+            usage: output.usage,
+            model: output.model,
+        })
+    }
+}
+
+/// Under another name first, so that a file with its final name is whole.
+fn write_beside(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    let path = dir.join(name);
+    let fresh = dir.join(format!(".{name}.{}", std::process::id()));
+    fs::create_dir_all(dir).map_err(|error| (dir.to_owned(), error))?;
+    fs::write(&fresh, bytes).and_then(|()| fs::rename(&fresh, &path)).map_err(|error| {
+        let _ = fs::remove_file(&fresh);
+        (path, error)
+    })
+}
+
+fn length(value: &OutputValue) -> usize {
+    match value {
+        OutputValue::Text(text) | OutputValue::Program(text) => text.len(),
+        OutputValue::Json(value) => value_length(value),
+    }
+}
+
+fn value_length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        value => json_length(value),
+    }
+}
+
+/// Counts bytes instead of keeping them.
+struct Count(usize);
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn json_length<T: serde::Serialize + ?Sized>(value: &T) -> usize {
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value).map_or(0, |()| count.0)
+}
+
+fn shorten(grade: &mut Grade) {
+    cut(&mut grade.reason);
+    for excerpt in [&mut grade.expected, &mut grade.actual].into_iter().flatten() {
+        cut_value(excerpt);
+    }
+    grade.details.values_mut().for_each(cut_value);
+    if json_length(&grade.details) > 16 * EXCERPT {
+        grade.details.clear();
+        grade.details.insert("left_out".to_owned(), "the details were too long to be kept".into());
+    }
+}
+
+fn cut(text: &mut String) {
+    if text.len() > EXCERPT {
+        *text = format!("{}{ELLIPSIS}", truncate_bytes(text, EXCERPT));
+    }
+}
+
+fn cut_value(value: &mut Value) {
+    if value_length(value) > EXCERPT {
+        let mut text = match value.take() {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        cut(&mut text);
+        *value = Value::String(text);
+    }
+}

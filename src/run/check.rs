@@ -1,0 +1,186 @@
+//! Whether a run may go on with the plan as it is now, and what of it is left: a comparison of data, without side effects.
+
+use std::collections::{HashMap, HashSet};
+
+use super::earlier::{Earlier, EarlierCase, Print, about};
+use super::planned::case_planned;
+use super::prepare::Prepared;
+use super::refused::{Cases, Refused, listed};
+use super::remaining::Remaining;
+use crate::model::{CasePlanned, Eval, JOURNAL_VERSION, RunStarted};
+
+/// The first version of the journal whose hashes can be compared with today's.
+const COMPARABLE: u32 = 2;
+
+/// What a session that goes on has to do.
+pub(super) struct Continuation {
+    pub remaining: Remaining,
+    /// Samples that are still to run.
+    pub left: usize,
+    /// By eval of the plan: the places of cases that are new, or of which something else is said now.
+    pub again: Vec<Vec<usize>>,
+    /// True when an eval is new or something else is said of one.
+    pub evals_differ: bool,
+}
+
+/// Compares the plan with what was done. `now` is what this session would say of itself.
+pub(super) fn check(
+    prepared: &Prepared,
+    now: &RunStarted,
+    earlier: &Earlier,
+) -> Result<Continuation, Refused> {
+    let run = &earlier.started.run_id;
+    let mut refused =
+        Refused { what: format!("run {run} can't be resumed"), reasons: Vec::new(), hint: None };
+    refused.reasons.extend(run_reasons(now, earlier));
+    let mut found = Found::default();
+    let mut next =
+        Continuation { remaining: Remaining::none(), left: 0, again: Vec::new(), evals_differ: false };
+    for eval in &prepared.plan.evals {
+        compare_eval(eval, earlier, now.shard.is_some(), &mut found, &mut next);
+    }
+    refused.reasons.extend(found.reasons(run, earlier, prepared));
+    if found.grading.count > 0 {
+        let command = format!("`eval-harness regrade --run {run}`");
+        refused.hint = Some(format!("grade what is there with {command}, or take the change back"));
+    }
+    if refused.reasons.is_empty() { Ok(next) } else { Err(refused) }
+}
+
+/// What concerns the run as a whole.
+fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
+    let (was, first) = (&earlier.session, &earlier.started);
+    let mut reasons = Vec::new();
+    if first.journal_version < COMPARABLE || first.journal_version > JOURNAL_VERSION {
+        reasons.push(format!(
+            "it was written by eval-harness {}, whose journal can be reported and not continued",
+            first.harness_version
+        ));
+        return reasons;
+    }
+    if let Some(other) = &first.regrade_of {
+        reasons.push(format!("it graded the outputs of {other} again; start `regrade --run {other}` anew"));
+    }
+    if was.shard != now.shard {
+        let name = |shard: Option<crate::model::Shard>| match shard {
+            Some(shard) => format!("shard {}/{}", shard.index, shard.of),
+            None => "the whole suite".to_owned(),
+        };
+        reasons.push(format!("it is a run of {}, and now {} is asked for", name(was.shard), name(now.shard)));
+    }
+    if was.target_hash != now.target_hash && !earlier.kept.is_empty() {
+        let name =
+            |said: &RunStarted| format!("`{}` ({})", said.environment.target, said.environment.target_type);
+        let (then, now) = (name(was), name(now));
+        reasons.push(if then == now {
+            format!("the target changed: the settings of {now} are not what they were")
+        } else {
+            format!("the target changed: it was {then} and is {now}")
+        });
+    }
+    reasons
+}
+
+/// What is wrong with cases.
+#[derive(Default)]
+struct Found {
+    input: Cases,
+    grading: Cases,
+    target: Cases,
+    fewer: Cases,
+    /// Samples then and now, of the first case that has fewer.
+    samples: (u32, u32),
+    /// Cases of the run that the plan has, by eval.
+    matched: Vec<(String, usize)>,
+}
+
+fn compare_eval(eval: &Eval, earlier: &Earlier, shard: bool, found: &mut Found, next: &mut Continuation) {
+    next.remaining.add_eval();
+    let known = earlier.evals.get(&eval.info.id);
+    next.evals_differ |= known.is_none_or(|known| known.info != eval.info);
+    let (mut again, mut matched) = (Vec::new(), 0);
+    for (at, planned) in case_planned(eval, shard).enumerate() {
+        let case = known.and_then(|known| known.cases.get(planned.id.as_str()));
+        let done = |sample| case.is_some_and(|case| earlier.is_kept(case, sample));
+        next.remaining.add_case(planned.samples, done);
+        next.left += (0..planned.samples).filter(|sample| !done(*sample)).count();
+        if case.is_none_or(|case| case.about != about(&planned)) {
+            again.push(at);
+        }
+        if let Some(case) = case {
+            matched += 1;
+            compare_case(&eval.info.id, &planned, case, earlier.has_kept(case), found);
+        }
+    }
+    next.again.push(again);
+    found.matched.push((eval.info.id.clone(), matched));
+}
+
+/// Of a case without any judged sample only the number of samples counts: nothing was found out that a change belies.
+fn compare_case(eval: &str, planned: &CasePlanned, case: &EarlierCase, kept: bool, found: &mut Found) {
+    if planned.samples < case.samples {
+        if found.fewer.count == 0 {
+            found.samples = (case.samples, planned.samples);
+        }
+        found.fewer.add(eval, &planned.id);
+    }
+    if !kept {
+        return;
+    }
+    if !case.input.is(Print::of(&planned.input_hash)) {
+        found.input.add(eval, &planned.id);
+    }
+    if !case.grading.is(Print::of(&planned.grading_hash)) {
+        found.grading.add(eval, &planned.id);
+    }
+    let same_target = match (case.target, &planned.target_hash) {
+        (None, None) => true,
+        (Some(then), Some(now)) => then.is(Print::of(now)),
+        _ => false,
+    };
+    if !same_target {
+        found.target.add(eval, &planned.id);
+    }
+}
+
+impl Found {
+    fn reasons(&self, run: &str, earlier: &Earlier, prepared: &Prepared) -> Vec<String> {
+        let (then, now) = self.samples;
+        [
+            self.input.say(|cases| format!("the input of {cases} changed")),
+            self.target.say(|cases| format!("the target of {cases} changed")),
+            self.grading.say(|cases| format!("the grader of {cases} changed")),
+            self.fewer.say(|cases| {
+                format!("{cases} was planned with {then} samples, and only {now} are asked for now; more can be added, none taken away")
+            }),
+            self.gone(earlier, prepared).map(|gone| format!("the suite (or what is selected of it) no longer has {gone} of {run}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// The evals and cases of the run that the plan lacks.
+    fn gone(&self, earlier: &Earlier, prepared: &Prepared) -> Option<String> {
+        let mut names = Vec::new();
+        let planned: HashMap<&str, usize> =
+            self.matched.iter().map(|(eval, matched)| (eval.as_str(), *matched)).collect();
+        for (id, known) in &earlier.evals {
+            match planned.get(id.as_str()) {
+                None => names.push(format!("eval {id}")),
+                Some(matched) if *matched < known.cases.len() => {
+                    let eval = prepared.plan.evals.iter().find(|eval| eval.info.id == *id);
+                    let ids: HashSet<String> = eval
+                        .into_iter()
+                        .flat_map(|eval| case_planned(eval, false))
+                        .map(|case| case.id)
+                        .collect();
+                    let gone = known.cases.keys().filter(|case| !ids.contains(case.as_ref()));
+                    names.extend(gone.map(|case| format!("{id}/{case}")));
+                }
+                Some(_) => {}
+            }
+        }
+        (!names.is_empty()).then(|| listed(names))
+    }
+}

@@ -1,0 +1,175 @@
+//! The shards of a suite, joined to one report: their journals are folded as if they were one.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::environment::joined_sandbox;
+use super::refused::Refused;
+use super::{RunError, conclude};
+use crate::journal;
+use crate::model::{EvalPlanned, Event, RunStarted, Shard, Summary};
+use crate::summary::{Fold, SummaryError};
+
+/// One shard: its journal and what its last session said.
+struct Part<'a> {
+    journal: &'a Path,
+    shard: Shard,
+    session: RunStarted,
+}
+
+/// The summary of all shards together, gate included.
+///
+/// # Errors
+/// When the runs are no shards of one suite, or not all of its shards.
+pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
+    let mut sessions = Vec::new();
+    for journal in journals {
+        let session = journal::sessions(journal)?.pop().ok_or(SummaryError::NotStarted)?;
+        sessions.push((journal.as_path(), session));
+    }
+    let parts = check(sessions).map_err(refuse)?;
+    let evals = evals(&parts)?;
+    let mut fold = Fold::new();
+    let mut evals = Some(evals);
+    for part in &parts {
+        for event in journal::read(part.journal)? {
+            fold.push(&event?)?;
+            // All evals in the suite's order, before any case of theirs.
+            for eval in evals.take().into_iter().flatten() {
+                fold.push(&Event::EvalPlanned(eval))?;
+            }
+        }
+    }
+    let sandbox = parts.iter().map(|part| part.session.environment.sandbox.clone());
+    let mut summary = conclude(&fold)?;
+    summary.metadata.environment.sandbox = sandbox.reduce(joined_sandbox).flatten();
+    Ok(summary)
+}
+
+fn refuse(reasons: Vec<String>) -> RunError {
+    let hint = Some("name every shard of one suite once: `report --run A --run B ...`".to_owned());
+    RunError::Refused(Refused { what: "the runs can't be joined".to_owned(), reasons, hint })
+}
+
+/// The shards in their order, or everything that keeps them from being one run.
+fn check(sessions: Vec<(&Path, RunStarted)>) -> Result<Vec<Part<'_>>, Vec<String>> {
+    let mut reasons = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
+    for (journal, session) in sessions {
+        match session.shard {
+            Some(shard) => parts.push(Part { journal, shard, session }),
+            None => reasons.push(format!("run {} is no shard", session.run_id)),
+        }
+    }
+    parts.sort_by_key(|part| part.shard.index);
+    if let Some((first, others)) = parts.split_first() {
+        for part in others {
+            differences(first, part, &mut reasons);
+        }
+        for pair in parts.windows(2) {
+            if let [a, b] = pair
+                && a.shard.index == b.shard.index
+            {
+                let (a_id, b_id) = (&a.session.run_id, &b.session.run_id);
+                reasons.push(format!("shard {} is there twice: {a_id} and {b_id}", a.shard.index));
+            }
+        }
+        let of = first.shard.of;
+        let there: BTreeSet<u32> = parts.iter().map(|part| part.shard.index).collect();
+        let missing: Vec<String> =
+            (1..=of).filter(|index| !there.contains(index)).map(|index| format!("{index}/{of}")).collect();
+        if !missing.is_empty() {
+            let shown = missing.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
+            let more = missing.len().saturating_sub(10);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let noun = if missing.len() == 1 { "shard" } else { "shards" };
+            reasons.push(format!("{noun} {shown}{more} missing"));
+        }
+    }
+    if reasons.is_empty() { Ok(parts) } else { Err(reasons) }
+}
+
+fn differences(first: &Part, part: &Part, reasons: &mut Vec<String>) {
+    let (a, b) = (&first.session, &part.session);
+    let checks = [
+        (a.suite_name == b.suite_name && a.suite_version == b.suite_version, "suite or its version"),
+        (a.target_hash == b.target_hash, "target"),
+        (a.gate == b.gate, "thresholds"),
+        (a.ks == b.ks, "list of k"),
+        (a.seed == b.seed, "seed"),
+        (a.filters == b.filters, "filters"),
+        (first.shard.of == part.shard.of, "number of shards"),
+    ];
+    for (_, what) in checks.iter().filter(|(same, _)| !same) {
+        reasons.push(format!("{} and {} differ in their {what}", a.run_id, b.run_id));
+    }
+}
+
+/// The evals of all shards, each once, in the suite's order as far as it can be told: every shard has them in that order.
+fn evals(parts: &[Part]) -> Result<Vec<EvalPlanned>, RunError> {
+    let mut order = Order::default();
+    for part in parts {
+        let mut own: Vec<EvalPlanned> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for planned in journal::evals(part.journal)? {
+            // A later session's word takes the place of an earlier one's.
+            match places.get(&planned.eval.id).and_then(|at| own.get_mut(*at)) {
+                Some(known) => *known = planned,
+                None => {
+                    places.insert(planned.eval.id.clone(), own.len());
+                    own.push(planned);
+                }
+            }
+        }
+        order.merge(own).map_err(|eval| {
+            refuse(vec![format!("what eval {eval} says of itself differs between the shards")])
+        })?;
+    }
+    Ok(order.into_list())
+}
+
+/// A list that others with the same order are merged into.
+#[derive(Default)]
+struct Order {
+    evals: Vec<EvalPlanned>,
+    places: HashMap<String, usize>,
+    first: Option<usize>,
+    /// What follows each eval.
+    next: Vec<Option<usize>>,
+}
+
+impl Order {
+    /// Adds what is new of a list, each behind what stands before it there. Fails with an eval that is told differently.
+    fn merge(&mut self, list: Vec<EvalPlanned>) -> Result<(), String> {
+        let mut before: Option<usize> = None;
+        for planned in list {
+            if let Some(at) = self.places.get(&planned.eval.id) {
+                if self.evals.get(*at).is_some_and(|known| known.eval != planned.eval) {
+                    return Err(planned.eval.id);
+                }
+                before = Some(*at);
+                continue;
+            }
+            let at = self.evals.len();
+            self.places.insert(planned.eval.id.clone(), at);
+            self.evals.push(planned);
+            let follows = match before {
+                Some(before) => self.next.get_mut(before).and_then(|next| next.replace(at)),
+                None => self.first.replace(at),
+            };
+            self.next.push(follows);
+            before = Some(at);
+        }
+        Ok(())
+    }
+
+    fn into_list(self) -> Vec<EvalPlanned> {
+        let mut at = self.first;
+        let places = std::iter::from_fn(|| {
+            let this = at?;
+            at = self.next.get(this).copied().flatten();
+            Some(this)
+        });
+        places.filter_map(|at| self.evals.get(at).cloned()).collect()
+    }
+}

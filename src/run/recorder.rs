@@ -1,0 +1,60 @@
+//! Journal first, then the fold, then everybody who watches.
+
+use std::collections::BTreeMap;
+
+use super::RunError;
+use crate::journal::JournalWriter;
+use crate::model::{Event, Outcome};
+use crate::summary::Fold;
+
+/// Hears of every event, after it was recorded, and of what is under way.
+pub trait Observer {
+    fn event(&mut self, event: &Event);
+
+    /// A sample is about to run. That is not recorded: a run that is killed has nothing to show for it.
+    fn started(&mut self, _eval: &str, _case: &str, _sample: u32) {}
+
+    /// A run goes on that was begun earlier, or outputs are graded again: `total` samples are planned in all, and those in
+    /// `kept` were finished before. Comes after the plan's events, which then need not name every case.
+    fn resumed(&mut self, _total: usize, _kept: &BTreeMap<Outcome, usize>) {}
+}
+
+pub(super) struct Recorder<'a> {
+    pub journal: JournalWriter,
+    pub fold: Fold,
+    pub observers: Vec<&'a mut dyn Observer>,
+}
+
+impl<'a> Recorder<'a> {
+    pub fn new(journal: JournalWriter, observers: Vec<&'a mut dyn Observer>) -> Self {
+        Recorder { journal, fold: Fold::new(), observers }
+    }
+
+    pub fn record(&mut self, event: Event) -> Result<(), RunError> {
+        self.record_all(vec![event])
+    }
+
+    /// Records events with one write.
+    pub fn record_all(&mut self, mut events: Vec<Event>) -> Result<(), RunError> {
+        self.journal.append_all(&mut events)?;
+        for event in &events {
+            self.fold.push(event)?;
+            for observer in &mut self.observers {
+                observer.event(event);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn started(&mut self, eval: &str, case: &str, sample: u32) {
+        for observer in &mut self.observers {
+            observer.started(eval, case, sample);
+        }
+    }
+
+    pub fn resumed(&mut self, total: usize, kept: &BTreeMap<Outcome, usize>) {
+        for observer in &mut self.observers {
+            observer.resumed(total, kept);
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Grades the stored outputs of a run again, without asking its target: a new run with its own journal.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::cancel::{Cancel, Level};
+use super::dispatch::Ending;
+use super::earlier::{Earlier, Print};
+use super::environment::harness_version;
+use super::planned::{case_planned, record_cases, record_eval};
+use super::recorder::{Observer, Recorder};
+use super::refused::{Cases, Refused, listed};
+use super::sample::{fault, judge, milliseconds};
+use super::session::{Finished, Said, end, graders};
+use super::windows::Windows;
+use super::{RunError, conclude};
+use crate::base::clock::{Clock, rfc3339};
+use crate::base::redact::Redactor;
+use crate::gate::unanswerable;
+use crate::grade::Graders;
+use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
+use crate::model::{
+    Attempt, Case, CaseFault, Cause, Event, JOURNAL_VERSION, Outcome, Plan, Profile, RunStarted,
+    SampleFinished, Verdict,
+};
+
+/// Everything that grading again needs from outside.
+pub struct RegradeRequest<'a> {
+    /// The suite as it is now. Its target is not looked at.
+    pub plan: Plan,
+    /// The run whose outputs are graded.
+    pub source: RunPaths,
+    /// The program that builds sandbox cells: this one.
+    pub helper: PathBuf,
+    pub clock: &'a dyn Clock,
+    pub said: Said,
+    pub cancel: Cancel,
+    pub observers: Vec<&'a mut dyn Observer>,
+}
+
+/// Samples in one task, when their graders only look at them.
+const BATCH: usize = 32;
+
+/// Bytes of outputs in one task, about.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Grades every stored output of a run with the plan's graders.
+///
+/// An attempt without an output keeps its end, and so does one that the target itself ended: what it had said until then is
+/// no answer. Attempts after the first one that does not fail now are left out, as a run would not have made them.
+pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> {
+    let RegradeRequest { plan, source, helper, clock, said, cancel, observers } = request;
+    let mut earlier = Earlier::read(&source.journal(), |_| Ok(()))?;
+    let selected = select(&plan, &said, &mut earlier).map_err(RunError::Refused)?;
+    let problems =
+        unanswerable(&plan.gate, selected.fewest, &plan.evals.iter().map(|eval| eval.info.kind).collect());
+    if !problems.is_empty() {
+        return Err(RunError::Unanswerable(problems));
+    }
+    let graders = graders(&plan, helper);
+    let sandbox = graders.prepare(&plan).await?;
+    let (started_at, timer) = (clock.now(), Instant::now());
+    let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
+    let redactor = Redactor::new(plan.secrets.iter().cloned());
+    let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
+    let mut recorder = Recorder::new(journal, observers);
+    let mut started = introduction(&plan, said, &earlier, selected.part);
+    started.run_id = paths.run_id.clone();
+    started.timestamp = rfc3339(started_at);
+    started.environment.sandbox = sandbox;
+    started.environment.interpreters = graders.interpreters();
+    recorder.record(Event::RunStarted(Box::new(started)))?;
+    record_selected(&plan, &selected, &earlier, &mut recorder)?;
+    let bench = Bench { graders: Arc::new(graders), redactor, source: Arc::new(source) };
+    let places = plan.evals.iter().enumerate().map(|(at, eval)| (eval.info.id.as_str(), at)).collect();
+    let again = Again {
+        plan: &plan,
+        places,
+        windows: Windows::default(),
+        earlier: &mut earlier,
+        bench,
+        clock,
+        cancel,
+        recorder: &mut recorder,
+    };
+    let ending = again.drive().await?;
+    end(&mut recorder, clock, milliseconds(timer.elapsed()) / 1000.0, ending)?;
+    Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
+}
+
+/// Which cases are graded again: by eval of the plan the places of its cases.
+struct Selected {
+    cases: Vec<Vec<usize>>,
+    /// Samples of the case that has fewest.
+    fewest: u32,
+    /// True when the suite has cases that the run has not.
+    part: bool,
+}
+
+/// The cases of the plan that the run has, if their inputs are what they were. Notes the places in `earlier`.
+fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, Refused> {
+    let run = earlier.started.run_id.clone();
+    let (mut changed, mut gone) = (Cases::default(), Vec::new());
+    let mut selected = Selected { cases: Vec::new(), fewest: u32::MAX, part: false };
+    for eval in &plan.evals {
+        let mut places = Vec::new();
+        let mut known = earlier.evals.get_mut(&eval.info.id);
+        for (at, planned) in case_planned(eval, false).enumerate() {
+            let Some(case) = known.as_mut().and_then(|known| known.cases.get_mut(planned.id.as_str())) else {
+                selected.part = true;
+                continue;
+            };
+            if !case.input.is(Print::of(&planned.input_hash)) {
+                changed.add(&eval.info.id, &planned.id);
+            }
+            case.at = Some(at);
+            selected.fewest = selected.fewest.min(case.samples);
+            places.push(at);
+        }
+        selected.cases.push(places);
+    }
+    for (id, known) in &earlier.evals {
+        gone.extend(
+            known.cases.iter().filter(|(_, case)| case.at.is_none()).map(|(case, _)| format!("{id}/{case}")),
+        );
+    }
+    let mut reasons = Vec::new();
+    if earlier.started.journal_version < 2 {
+        let version = &earlier.started.harness_version;
+        reasons.push(format!(
+            "it was written by eval-harness {version}, whose cases can't be compared with today's"
+        ));
+    } else {
+        reasons.extend(
+            changed.say(|cases| format!("the input of {cases} changed, so its output answers another one")),
+        );
+        // What the filters leave out is left out on purpose.
+        if said.filters.is_empty() && !gone.is_empty() {
+            reasons.push(format!("the suite no longer has {}", listed(gone)));
+        } else if selected.cases.iter().all(Vec::is_empty) {
+            reasons.push("it has none of the cases that are selected".to_owned());
+        }
+    }
+    if reasons.is_empty() {
+        return Ok(selected);
+    }
+    Err(Refused { what: format!("run {run} can't be graded again"), reasons, hint: None })
+}
+
+/// As the run said it, with the graders, thresholds and names of today.
+fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunStarted {
+    let was = earlier.session.clone();
+    let run = &earlier.started.run_id;
+    let mut filters = said.filters;
+    if part {
+        filters.push(format!("the cases of {run}"));
+    }
+    RunStarted {
+        journal_version: JOURNAL_VERSION,
+        harness_version: harness_version().to_owned(),
+        suite_name: plan.suite.name.clone(),
+        suite_version: plan.suite.version.clone(),
+        suite_description: plan.suite.description.clone(),
+        suite_path: plan.suite.path.clone(),
+        gate: plan.gate.clone(),
+        ks: plan.settings.ks.clone(),
+        seed: plan.settings.seed,
+        formats: plan.reporting.formats.clone(),
+        include_details: plan.reporting.include_details,
+        filters,
+        regrade_of: Some(run.clone()),
+        arguments: said.arguments,
+        cwd: said.cwd,
+        ..was
+    }
+}
+
+fn record_selected(
+    plan: &Plan,
+    selected: &Selected,
+    earlier: &Earlier,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), RunError> {
+    for (eval, places) in plan.evals.iter().zip(&selected.cases).filter(|(_, places)| !places.is_empty()) {
+        record_eval(eval, places.len(), recorder)?;
+        let known = earlier.evals.get(&eval.info.id);
+        let mut wanted = places.iter().copied().peekable();
+        let cases = case_planned(eval, false).enumerate().filter(|(at, _)| wanted.next_if_eq(at).is_some());
+        let cases = cases.map(|(_, mut planned)| {
+            if let Some(case) = known.and_then(|known| known.cases.get(planned.id.as_str())) {
+                planned.samples = case.samples;
+                planned.position = case.position;
+            }
+            planned
+        });
+        record_cases(&eval.info.id, cases, recorder)?;
+    }
+    Ok(())
+}
+
+/// What all tasks share.
+#[derive(Clone)]
+struct Bench {
+    graders: Arc<Graders>,
+    redactor: Redactor,
+    source: Arc<RunPaths>,
+}
+
+/// A finished sample and the case as it is now.
+struct Item {
+    case: Result<Arc<Case>, CaseFault>,
+    sample: SampleFinished,
+}
+
+struct Again<'a, 'b> {
+    plan: &'a Plan,
+    /// Where each eval is in the plan.
+    places: HashMap<&'a str, usize>,
+    windows: Windows<'a>,
+    earlier: &'a mut Earlier,
+    bench: Bench,
+    clock: &'a dyn Clock,
+    cancel: Cancel,
+    recorder: &'a mut Recorder<'b>,
+}
+
+type Tasks = JoinSet<Vec<SampleFinished>>;
+
+impl Again<'_, '_> {
+    /// Reads the journal and grades what it holds, in its order, as many at once as there are workers.
+    async fn drive(mut self) -> Result<Ending, RunError> {
+        let mut tasks = Tasks::new();
+        let ending = self.run(&mut tasks).await;
+        tasks.shutdown().await;
+        ending
+    }
+
+    async fn run(&mut self, tasks: &mut Tasks) -> Result<Ending, RunError> {
+        let mut events = journal::read(&self.bench.source.journal())?;
+        let mut ending = Ending::Complete;
+        let mut over = false;
+        let cancel = self.cancel.clone();
+        loop {
+            if cancel.level() >= Level::Finish && !over {
+                (over, ending) = (true, Ending::Early(Cause::Interrupted));
+            }
+            while !over && tasks.len() < self.plan.settings.max_workers.max(1) {
+                let batch = self.batch(&mut events)?;
+                over = batch.is_empty();
+                if !over {
+                    self.start(batch, tasks);
+                }
+            }
+            if tasks.is_empty() {
+                return Ok(ending);
+            }
+            tokio::select! {
+                biased;
+                () = cancel.reached(Level::Stop) => return Ok(Ending::Early(Cause::Interrupted)),
+                () = cancel.reached(Level::Finish), if !over => {}
+                Some(joined) = tasks.join_next() => self.finished(joined.map_err(|error| error.to_string()))?,
+            }
+        }
+    }
+
+    /// The next samples to grade, for one task; empty at the journal's end. Records what was skipped then, too.
+    fn batch(
+        &mut self,
+        events: &mut impl Iterator<Item = Result<Event, JournalError>>,
+    ) -> Result<Vec<Item>, RunError> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        for event in events.by_ref() {
+            match event? {
+                Event::SampleSkipped(skipped) if self.place(&skipped.eval, &skipped.case).is_some() => {
+                    self.recorder.record(Event::SampleSkipped(skipped))?;
+                }
+                Event::SampleFinished(sample) if self.earlier.is_last(&sample) => {
+                    let Some(case) = self.case(&sample.eval, &sample.case) else { continue };
+                    let alone = case.as_ref().is_ok_and(|case| !Profile::of(case).only_looks());
+                    bytes += sample.attempts.iter().map(size).sum::<usize>();
+                    batch.push(Item { case, sample: *sample });
+                    if alone || batch.len() >= BATCH || bytes > BATCH_BYTES {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(batch)
+    }
+
+    /// Where a case of the run is in the plan.
+    fn place(&self, eval: &str, case: &str) -> Option<usize> {
+        self.earlier.evals.get(eval)?.cases.get(case)?.at
+    }
+
+    fn case(&mut self, eval: &str, case: &str) -> Option<Result<Arc<Case>, CaseFault>> {
+        let at = self.place(eval, case)?;
+        let eval = *self.places.get(eval)?;
+        Some(self.windows.case(&self.plan.evals.get(eval)?.cases, eval, at))
+    }
+
+    fn start(&mut self, batch: Vec<Item>, tasks: &mut Tasks) {
+        for item in &batch {
+            self.recorder.started(&item.sample.eval, &item.sample.case, item.sample.sample);
+        }
+        let bench = self.bench.clone();
+        tasks.spawn(async move {
+            let mut done = Vec::with_capacity(batch.len());
+            for item in batch {
+                done.push(grade_sample(&bench, item).await);
+            }
+            done
+        });
+    }
+
+    fn finished(&mut self, joined: Result<Vec<SampleFinished>, String>) -> Result<(), RunError> {
+        let finished_at = rfc3339(self.clock.now());
+        // A task that panicked says nothing of its samples: they stay open, and the gate with them.
+        let samples = joined.unwrap_or_default().into_iter();
+        let event = |sample| {
+            Event::SampleFinished(Box::new(SampleFinished { finished_at: finished_at.clone(), ..sample }))
+        };
+        self.recorder.record_all(samples.map(event).collect())
+    }
+}
+
+/// About how much memory an attempt takes.
+fn size(attempt: &Attempt) -> usize {
+    use crate::model::OutputValue::{Json, Program, Text};
+    match (&attempt.stored, attempt.output.as_ref().map(|output| &output.value)) {
+        (Some(stored), _) => usize::try_from(stored.bytes).unwrap_or(usize::MAX / 2),
+        (None, Some(Text(text) | Program(text))) => text.len(),
+        (None, Some(Json(_))) => BATCH_BYTES / BATCH,
+        (None, None) => 0,
+    }
+}
+
+async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
+    let Item { case, mut sample } = item;
+    let case = match case {
+        Ok(case) => case,
+        Err(error) => return SampleFinished { attempts: vec![fault(error.to_string())], ..sample },
+    };
+    let before = std::mem::take(&mut sample.attempts);
+    for attempt in before {
+        let attempt = grade_attempt(bench, &case, attempt).await;
+        let failed = attempt.verdict.outcome == Outcome::Failed;
+        sample.attempts.push(attempt);
+        if !failed {
+            break;
+        }
+    }
+    sample
+}
+
+async fn grade_attempt(bench: &Bench, case: &Case, attempt: Attempt) -> Attempt {
+    if ended_by_target(&attempt.verdict) {
+        return attempt;
+    }
+    let started = Instant::now();
+    let (output, extracted, verdict) = match output_of(&bench.source, &attempt) {
+        Ok(None) => return attempt,
+        Ok(Some(output)) => {
+            let latency = attempt.latency_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
+            let (extracted, verdict) = judge(&bench.graders, &bench.redactor, case, &output, latency).await;
+            (Some(output), extracted, verdict)
+        }
+        Err(error) => (None, None, Verdict::without_grades(Cause::Harness, error.to_string())),
+    };
+    let duration_ms = attempt.latency_ms.unwrap_or(0.0) + milliseconds(started.elapsed());
+    Attempt { output, stored: None, extracted, verdict, duration_ms, ..attempt }
+}
+
+/// True when the attempt ended before there was an answer. What the target had said until then may lie in `output`.
+fn ended_by_target(verdict: &Verdict) -> bool {
+    let by_target = [
+        Cause::TargetUnreachable,
+        Cause::TargetFailed,
+        Cause::TargetTimeout,
+        Cause::MissingOutput,
+        // With `on_error: fail`. Graders that see the same in a candidate leave a grade.
+        Cause::Exception,
+        Cause::Crashed,
+    ];
+    verdict.grades.is_empty() && verdict.cause.is_some_and(|cause| by_target.contains(&cause))
+}

@@ -1,0 +1,246 @@
+//! A session of a run, from its first event to its last: a run that begins, or one that goes on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::cancel::Cancel;
+use super::check::{Continuation, check};
+use super::dispatch::{Dispatcher, Ending};
+use super::earlier::Earlier;
+use super::environment::{environment, harness_version, joined_sandbox};
+use super::planned::{case_planned, record_cases, record_eval, record_plan};
+use super::prepare::Prepared;
+use super::queue::Queue;
+use super::recorder::{Observer, Recorder};
+use super::remaining::Remaining;
+use super::sample::{Bench, milliseconds};
+use super::{RunError, conclude};
+use crate::base::clock::{Clock, rfc3339};
+use crate::base::redact::Redactor;
+use crate::grade::{Graders, GradersConfig};
+use crate::journal::{JournalWriter, RunPaths};
+use crate::model::{
+    Cause, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunFinished, RunStarted, Shard, Summary,
+};
+
+/// Everything that a run needs from outside.
+pub struct RunRequest<'a> {
+    pub prepared: Prepared,
+    /// The program that builds sandbox cells: this one.
+    pub helper: PathBuf,
+    pub clock: &'a dyn Clock,
+    pub git: Option<GitState>,
+    pub said: Said,
+    pub cancel: Cancel,
+    pub observers: Vec<&'a mut dyn Observer>,
+    /// The run that goes on; `None` for a new one.
+    pub resume: Option<RunPaths>,
+}
+
+/// What the command line said, for the journal.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// The filters in words.
+    pub filters: Vec<String>,
+    pub shard: Option<Shard>,
+    /// As typed after the verb; see [`RunStarted::arguments`].
+    pub arguments: Vec<String>,
+    pub cwd: Option<PathBuf>,
+}
+
+/// A run that came to its end.
+#[derive(Debug)]
+pub struct Finished {
+    pub paths: RunPaths,
+    pub summary: Summary,
+    /// False when every sample had been finished before.
+    pub ran: bool,
+}
+
+/// Runs a prepared plan, or what is left of it.
+pub async fn run(mut request: RunRequest<'_>) -> Result<Finished, RunError> {
+    match request.resume.take() {
+        None => begin(request).await,
+        Some(paths) => resume(request, paths).await,
+    }
+}
+
+/// Graders are prepared first, so that a missing sandbox is told before a run exists.
+async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
+    let RunRequest { prepared, helper, clock, git, said, cancel, observers, resume: _ } = request;
+    let plan = &prepared.plan;
+    let graders = graders(plan, helper);
+    let environment = prepared_environment(plan, git, &graders).await?;
+    let started_at = clock.now();
+    let timer = Instant::now();
+    let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
+    let redactor = Redactor::new(plan.secrets.iter().cloned());
+    let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
+    let mut recorder = Recorder::new(journal, observers);
+    let mut started = introduction(plan, said, environment);
+    started.run_id = paths.run_id.clone();
+    started.timestamp = rfc3339(started_at);
+    let shard = started.shard.is_some();
+    recorder.record(Event::RunStarted(Box::new(started)))?;
+    record_plan(plan, shard, &mut recorder)?;
+    let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer };
+    drive.to_end(&mut recorder, Remaining::all()).await?;
+    Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
+}
+
+async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, RunError> {
+    let RunRequest { prepared, helper, clock, git, said, cancel, observers, resume: _ } = request;
+    let plan = &prepared.plan;
+    let timer = Instant::now();
+    let redactor = Redactor::new(plan.secrets.iter().cloned());
+    // From here on nobody else writes this run.
+    let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
+    let mut recorder = Recorder::new(journal, observers);
+    let fold = &mut recorder.fold;
+    let earlier = Earlier::read(&paths.journal(), |event| fold.push(event))?;
+    let mut now = introduction(plan, said, environment(plan, git.clone()));
+    now.run_id = earlier.started.run_id.clone();
+    now.timestamp = rfc3339(clock.now());
+    let next = check(&prepared, &now, &earlier).map_err(RunError::Refused)?;
+    if next.left == 0 && earlier.finished.is_some() && says_nothing_new(&now, &next, &earlier) {
+        return Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: false });
+    }
+    let graders = graders(plan, helper);
+    if next.left == 0 {
+        now.environment = earlier.session.environment.clone();
+    } else {
+        let before = &earlier.session.environment;
+        let mut environment = prepared_environment(plan, git, &graders).await?;
+        environment.sandbox = joined_sandbox(before.sandbox.clone(), environment.sandbox);
+        for (name, version) in &before.interpreters {
+            environment.interpreters.entry(name.clone()).or_insert_with(|| version.clone());
+        }
+        now.environment = environment;
+    }
+    let shard = now.shard.is_some();
+    recorder.record(Event::RunResumed(Box::new(now)))?;
+    for (eval, again) in plan.evals.iter().zip(&next.again) {
+        record_eval(eval, eval.cases.len(), &mut recorder)?;
+        let mut wanted = again.iter().copied().peekable();
+        let cases = case_planned(eval, shard).enumerate().filter(|(at, _)| wanted.next_if_eq(at).is_some());
+        record_cases(&eval.info.id, cases.map(|(_, case)| case), &mut recorder)?;
+    }
+    recorder.resumed(prepared.total_samples(), &earlier.kept);
+    let left = next.left;
+    // What was compared is no longer needed; of a large run it is large.
+    drop(earlier);
+    let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer };
+    drive.to_end(&mut recorder, next.remaining).await?;
+    Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: left > 0 })
+}
+
+/// True when a further session would change nothing that a report shows.
+fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) -> bool {
+    let was = &earlier.session;
+    let interrupted = earlier.finished.as_ref().is_some_and(|finished| finished.interrupted);
+    !interrupted
+        && !next.evals_differ
+        && next.again.iter().all(Vec::is_empty)
+        && now.gate == was.gate
+        && now.ks == was.ks
+        && now.seed == was.seed
+        && now.formats == was.formats
+        && now.include_details == was.include_details
+        && now.filters == was.filters
+        && now.suite_name == was.suite_name
+        && now.suite_version == was.suite_version
+        && now.suite_description == was.suite_description
+}
+
+pub(super) fn graders(plan: &Plan, helper: PathBuf) -> Graders {
+    Graders::new(GradersConfig {
+        allow_unsandboxed: plan.settings.allow_unsandboxed,
+        helper,
+        workers: plan.settings.max_workers,
+    })
+}
+
+async fn prepared_environment(
+    plan: &Plan,
+    git: Option<GitState>,
+    graders: &Graders,
+) -> Result<Environment, RunError> {
+    let sandbox = graders.prepare(plan).await?;
+    let mut environment = environment(plan, git);
+    environment.sandbox = sandbox;
+    environment.interpreters = graders.interpreters();
+    Ok(environment)
+}
+
+/// What a session says of itself, but for the run's id and the time.
+fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted {
+    RunStarted {
+        journal_version: JOURNAL_VERSION,
+        run_id: String::new(),
+        timestamp: String::new(),
+        harness_version: harness_version().to_owned(),
+        suite_name: plan.suite.name.clone(),
+        suite_version: plan.suite.version.clone(),
+        suite_description: plan.suite.description.clone(),
+        suite_path: plan.suite.path.clone(),
+        environment,
+        gate: plan.gate.clone(),
+        ks: plan.settings.ks.clone(),
+        seed: plan.settings.seed,
+        formats: plan.reporting.formats.clone(),
+        include_details: plan.reporting.include_details,
+        filters: said.filters,
+        target_hash: plan.target_hash.clone(),
+        shard: said.shard,
+        regrade_of: None,
+        arguments: said.arguments,
+        cwd: said.cwd,
+    }
+}
+
+/// What drives the samples of a session.
+struct Drive<'a> {
+    prepared: &'a Prepared,
+    graders: Graders,
+    redactor: Redactor,
+    clock: &'a dyn Clock,
+    cancel: Cancel,
+    timer: Instant,
+}
+
+impl Drive<'_> {
+    /// Runs what remains and records the end.
+    async fn to_end(self, recorder: &mut Recorder<'_>, remaining: Remaining) -> Result<(), RunError> {
+        let plan = &self.prepared.plan;
+        let bench = Bench {
+            targets: Arc::clone(&self.prepared.targets),
+            graders: Arc::new(self.graders),
+            retry_failed: plan.settings.retry_failed,
+            redactor: self.redactor,
+        };
+        let queue = Queue::new(plan, remaining);
+        let dispatcher = Dispatcher {
+            settings: &plan.settings,
+            bench,
+            clock: self.clock,
+            cancel: self.cancel,
+            recorder: &mut *recorder,
+        };
+        let ending = dispatcher.drive(queue).await?;
+        end(recorder, self.clock, milliseconds(self.timer.elapsed()) / 1000.0, ending)
+    }
+}
+
+/// The last event of a session, and the journal on the disk.
+pub(super) fn end(
+    recorder: &mut Recorder<'_>,
+    clock: &dyn Clock,
+    duration_seconds: f64,
+    ending: Ending,
+) -> Result<(), RunError> {
+    let interrupted = matches!(ending, Ending::Early(Cause::Interrupted));
+    let timestamp = rfc3339(clock.now());
+    recorder.record(Event::RunFinished(RunFinished { timestamp, duration_seconds, interrupted }))?;
+    Ok(recorder.journal.sync()?)
+}
