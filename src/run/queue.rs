@@ -286,7 +286,8 @@ mod tests {
         let done: [&[&[bool]]; 3] = [&[&[false, true, false], &[true]], &[&[true]], &[&[true, false]]];
         for eval in done {
             remaining.add_eval();
-            eval.iter().for_each(|case| remaining.add_case(case.len() as u32, |sample| case[sample as usize]));
+            eval.iter()
+                .for_each(|case| remaining.add_case(case.len() as u32, |sample| case[sample as usize]));
         }
         let mut queue = Queue::new(&testing::plan(evals), remaining);
         assert_eq!(name(&queue.next_if(|_, _| true).unwrap()), "ax0");
