@@ -17,7 +17,7 @@ fn exact(text: &str) -> Grader {
 }
 
 fn grader(kind: GraderKind) -> Grader {
-    Grader { name: None, weight: 1.0, negate: false, inferred: false, kind }
+    Grader::of(kind)
 }
 
 fn function(sandbox: bool) -> Grader {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Message, ReportFormat};
 
 use super::grader::{Extract, Grading};
+use super::metric::Composite;
 use super::target::Target;
 
 /// A suite, ready to run.
@@ -24,6 +25,8 @@ pub struct Plan {
     pub evals: Vec<Arc<Eval>>,
     pub settings: Settings,
     pub gate: GateSpec,
+    /// Metrics that the suite computes from others.
+    pub composites: Vec<Composite>,
     pub reporting: Reporting,
     /// Values of the `env:` names that the suite may read, to be redacted from all that is written.
     pub secrets: Vec<String>,

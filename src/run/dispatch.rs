@@ -92,6 +92,7 @@ pub async fn run(request: RunRequest<'_>) -> Result<Finished, RunError> {
         suite_path: plan.suite.path.clone(),
         environment,
         gate: plan.gate.clone(),
+        composites: plan.composites.clone(),
         ks: plan.settings.ks.clone(),
         seed: plan.settings.seed,
         formats: plan.reporting.formats.clone(),

@@ -164,6 +164,7 @@ mod tests {
                 max_fail: None,
                 allow_unsandboxed: false,
             },
+            composites: Vec::new(),
             gate: GateSpec::default(),
             reporting: Reporting {
                 formats: Vec::new(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::queue::Work;
 use crate::base::redact::Redactor;
-use crate::grade::{Graders, apply_latency};
+use crate::grade::{Graders, apply_latency, without_output};
 use crate::model::{Attempt, Case, Cause, CodeGrader, GraderKind, Outcome, Output, Verdict};
 use crate::target::{Answer, Targets};
 
@@ -70,7 +70,7 @@ async fn run_attempt(bench: &Bench, work: &Work) -> Attempt {
         Err(failure) => (
             failure.output.map(|output| *output),
             None,
-            Verdict::without_grades(failure.cause, failure.reason),
+            without_output(&work.case, failure.cause, failure.reason),
         ),
     };
     let duration_ms = milliseconds(started.elapsed());

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::composite;
 use super::fold::{CaseFold, EvalFold, Fold};
 use super::metrics::Counted;
 use super::outcomes::Reading;
@@ -32,7 +33,10 @@ impl Fold {
     pub fn finish(&self) -> Result<Report, SummaryError> {
         let started = self.started.clone().ok_or(SummaryError::NotStarted)?;
         let counted = Counted::new(&self.evals, &started.ks, started.seed);
-        let tallies = tallies(&counted);
+        let mut tallies = tallies(&counted);
+        for reading in [&mut tallies.actual, &mut tallies.worst, &mut tallies.best] {
+            composite::add(&started.composites, &mut reading.metrics);
+        }
         let estimates = ranged(&tallies);
         let evals: Vec<EvalResult> = self
             .evals

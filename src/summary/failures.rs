@@ -41,9 +41,10 @@ fn failure(eval: &EvalResult, case: &CaseResult, sample: &SampleResult, samples:
     }
 }
 
-/// The first grade that ended as the sample did.
+/// The first grade that ended as the sample did; one that decided nothing tells nothing of it.
 fn telling_grade(grades: &[Grade], outcome: Outcome) -> Option<&Grade> {
-    grades.iter().find(|grade| grade.outcome == outcome).or_else(|| grades.first())
+    let mut deciding = grades.iter().filter(|grade| !grade.informative);
+    deciding.clone().find(|grade| grade.outcome == outcome).or_else(|| deciding.next())
 }
 
 /// The same without what the target said, for `include_details: false`.

@@ -4,6 +4,7 @@
 //! decides from. The same events give the same figures, whatever the order in which samples finished.
 
 mod build;
+mod composite;
 mod failures;
 mod fold;
 mod metrics;

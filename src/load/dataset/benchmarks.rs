@@ -111,7 +111,7 @@ fn case(desk: &Desk, task: Task, spec: &BenchmarkDataset, header: &Header, origi
         sandbox: true,
     });
     let kind = GraderKind::Code(grader);
-    let grader = Grader { name: None, weight: 1.0, negate: false, inferred: false, kind };
+    let grader = Grader::of(kind);
     let grading = Grading { graders: vec![grader], combine: Combine::All };
     let input = Input::Prompt { text: task.prompt, context: Some(task.context) };
     Case {

@@ -1,0 +1,198 @@
+//! Metrics of the authors' own: the names that graders measure, and what a suite computes of them and of the built-in ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::problem::{Code, Problem, Problems};
+use super::source::Span;
+use super::thresholds::{Demand, unknown_metric};
+use super::tree::Node;
+use crate::model::{Bound, Component, Composite, Eval, Measured, Metric, name_fault};
+use crate::spec::{ComponentSpec, MetricSpec};
+
+/// What is known of each metric that graders measure, by name.
+pub(super) type Declared = BTreeMap<String, Measured>;
+
+/// A suite's `metrics:` with the node that it was read from.
+pub(super) type WrittenMetrics = (BTreeMap<String, MetricSpec>, Option<Node>);
+
+/// The metrics that the graders of these evals measure. A name that means a score here and some number there is an error.
+pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> Declared {
+    let mut declared = Declared::new();
+    let mut conflicts: BTreeSet<String> = BTreeSet::new();
+    for case in evals.iter().flat_map(|eval| &eval.cases) {
+        for grader in &case.grading.graders {
+            for (name, kind) in grader.measures() {
+                match declared.get(name) {
+                    None => drop(declared.insert(name.to_owned(), kind)),
+                    Some(known) if *known != kind => drop(conflicts.insert(name.to_owned())),
+                    Some(_) => {}
+                }
+            }
+        }
+    }
+    for name in conflicts {
+        let message = format!(
+            "`{name}` is measured in two ways: a score, an edit rate and a number of `metrics:` are no one metric"
+        );
+        let hint = "give one of them another name with `metric: NAME`";
+        problems.push(Problem::general(Code::GraderConflict, message).hint(hint));
+    }
+    declared
+}
+
+/// The suite's composites. `complete`: false when faults may have hidden a part of what graders measure.
+pub(super) fn composites(
+    (specs, node): &WrittenMetrics,
+    declared: &Declared,
+    complete: bool,
+    problems: &mut Problems,
+) -> Vec<Composite> {
+    let mut composites = Vec::new();
+    for (name, spec) in specs {
+        let at = node.as_ref().and_then(|node| node.get_key(name)).map(|key| key.span);
+        let fault = name_fault(name).or_else(|| {
+            declared
+                .contains_key(name)
+                .then(|| "is what a grader measures, and cannot be computed, too".to_owned())
+        });
+        if let Some(fault) = fault {
+            problems.push(located(Code::BadFormat, at, format!("`{name}` {fault}")));
+            continue;
+        }
+        let parts = node.as_ref().and_then(|node| node.get(name)).and_then(|node| node.get("composite"));
+        let parts = parts.and_then(Node::as_seq).unwrap_or(&[]);
+        let mut components: Vec<Component> = Vec::new();
+        for (index, part) in spec.composite.iter().enumerate() {
+            let place = Place { node: parts.get(index), at };
+            match component(part, specs, declared, complete, &place) {
+                Ok(part) if components.iter().any(|known| known.metric == part.metric) => {
+                    let message = format!("`{}` is part of `{name}` twice", part.metric);
+                    problems.push(located(Code::SuspiciousValue, place.of("metric"), message));
+                }
+                Ok(part) => components.push(part),
+                Err(problem) => problems.extend(problem.map(|problem| *problem)),
+            }
+        }
+        if components.len() == spec.composite.len() && components.iter().all(|part| part.weight == 0.0) {
+            problems.push(located(
+                Code::OutOfRange,
+                at,
+                format!("the weights of all parts of `{name}` are 0"),
+            ));
+        }
+        composites.push(Composite { name: name.clone(), components });
+    }
+    composites
+}
+
+/// Where a component is written.
+struct Place<'a> {
+    node: Option<&'a Node>,
+    at: Option<Span>,
+}
+
+impl Place<'_> {
+    fn of(&self, key: &str) -> Option<Span> {
+        self.node.map(|node| node.locate(&format!("/{key}"))).or(self.at)
+    }
+}
+
+/// One part, or what is wrong with it; `Err(None)` when that may only seem wrong.
+fn component(
+    spec: &ComponentSpec,
+    all: &BTreeMap<String, MetricSpec>,
+    declared: &Declared,
+    complete: bool,
+    place: &Place,
+) -> Result<Component, Option<Box<Problem>>> {
+    let refuse = |code, key, message: String| Some(Box::new(located(code, place.of(key), message)));
+    let name = &spec.metric;
+    let known: Vec<&str> = declared.keys().map(String::as_str).collect();
+    let unknown = || Some(Box::new(unknown_metric(name, place.of("metric"), &known)));
+    let metric: Metric = name.parse().map_err(|_| unknown())?;
+    let kind = match &metric {
+        Metric::Named(name) if all.contains_key(name) => {
+            let message = format!("`{name}` is itself a composite; a composite is made of what is measured");
+            return Err(refuse(Code::CircularRef, "metric", message));
+        }
+        Metric::Named(name) => match declared.get(name) {
+            Some(kind) => *kind,
+            None => return Err(complete.then(unknown).flatten()),
+        },
+        share if share.is_share() => Measured::Score,
+        _ => Measured::Number,
+    };
+    let falls = match &metric {
+        Metric::Named(_) => (kind == Measured::Rate).then_some(true),
+        built_in => Some(built_in.bound() == Bound::Max),
+    };
+    // A composite in which a worse metric made a better whole could not be bounded by its worst and best case either.
+    match falls {
+        Some(true) if !spec.invert => {
+            let message = format!("`{name}` is better when it is lower, but here more of it would be better");
+            let problem = refuse(Code::SuspiciousValue, "metric", message);
+            return Err(problem.map(|problem| Box::new(problem.hint("add `invert: true`"))));
+        }
+        Some(false) if spec.invert => {
+            let message =
+                format!("`{name}` is better when it is higher, but `invert` would make less of it better");
+            return Err(refuse(Code::SuspiciousValue, "invert", message));
+        }
+        _ => {}
+    }
+    let range = match spec.range {
+        Some([low, high]) if !(low.is_finite() && high.is_finite() && low < high) => {
+            let message = format!("the range [{low}, {high}] is empty: the lower number comes first");
+            return Err(refuse(Code::OutOfRange, "range", message));
+        }
+        Some(range) => range,
+        None if kind == Measured::Number => {
+            let message =
+                format!("`{name}` is no share, so that it needs a `range`: the values that count 0 and 1");
+            let problem = refuse(Code::MissingKey, "metric", message);
+            return Err(problem.map(|problem| Box::new(problem.hint("for example `range: [0, 2000]`"))));
+        }
+        None => [0.0, 1.0],
+    };
+    Ok(Component {
+        metric: metric.to_string(),
+        weight: spec.weight.unwrap_or(1.0),
+        invert: spec.invert,
+        range,
+    })
+}
+
+/// Demands on metrics that no selected eval measures.
+pub(super) fn check_selected(
+    demands: &[Demand],
+    composites: &[Composite],
+    evals: &[Arc<Eval>],
+    problems: &mut Problems,
+) {
+    let is_named = |name: &str| matches!(name.parse(), Ok(Metric::Named(_)));
+    if !demands.iter().any(|demand| is_named(&demand.threshold.metric)) {
+        return;
+    }
+    let measured = declared(evals, &mut Problems::new());
+    for demand in demands {
+        let name = &demand.threshold.metric;
+        let composite = composites.iter().find(|composite| composite.name == *name);
+        let needed: Vec<&String> = match composite {
+            Some(composite) => composite.components.iter().map(|part| &part.metric).collect(),
+            None => vec![name],
+        };
+        for missing in needed.into_iter().filter(|name| is_named(name) && !measured.contains_key(*name)) {
+            let message =
+                format!("the threshold on `{name}` needs `{missing}`, which no selected eval measures");
+            problems.push(located(Code::UnknownMetric, demand.at, message));
+        }
+    }
+}
+
+fn located(code: Code, at: Option<Span>, message: impl Into<String>) -> Problem {
+    match at {
+        Some(at) => Problem::error(code, at, message),
+        None => Problem::general(code, message),
+    }
+}
