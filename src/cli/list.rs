@@ -75,7 +75,14 @@ fn methods(case: &Case, mark: bool) -> Vec<String> {
     for grader in &case.grading.graders {
         let inferred = if mark && grader.inferred { " (inferred)" } else { "" };
         let not = if grader.negate { "not " } else { "" };
-        let method = format!("{not}{}{inferred}", grader.kind.method());
+        let names: Vec<&str> = grader.measures().into_iter().map(|(name, _)| name).collect();
+        let measures = if mark && !names.is_empty() {
+            format!(" (measures {})", names.join(", "))
+        } else {
+            String::new()
+        };
+        let shown = if mark && grader.informative { " (informative)" } else { "" };
+        let method = format!("{not}{}{inferred}{measures}{shown}", grader.kind.method());
         if !methods.contains(&method) {
             methods.push(method);
         }
@@ -133,11 +140,15 @@ fn as_json(plan: &Plan) -> serde_json::Value {
                         .graders
                         .iter()
                         .map(|grader| {
+                            let names: Vec<&str> =
+                                grader.measures().into_iter().map(|(name, _)| name).collect();
                             json!({
                                 "type": grader.kind.grader_type().name(),
                                 "method": grader.kind.method(),
                                 "inferred": grader.inferred,
                                 "negate": grader.negate,
+                                "informative": grader.informative,
+                                "metrics": names,
                             })
                         })
                         .collect();

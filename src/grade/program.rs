@@ -262,4 +262,33 @@ mod tests {
         errored - harness the grader ./grade exited with code 1 {}
         "##);
     }
+
+    #[test]
+    fn numbers_are_those_that_were_declared() {
+        let names: Vec<String> = vec!["coverage".into(), "lint_warnings".into()];
+        let told = |stdout: &str| match parse(stdout.as_bytes(), &names) {
+            Ok(grade) => format!("{} {:?} {}", grade.outcome, grade.metrics, json!(grade.details)),
+            Err(why) => why,
+        };
+        let lines = [
+            told(r#"{"passed": false, "metrics": {"coverage": 0.83, "lint_warnings": 3}, "tool": "x"}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": 1}}"#),
+            told(r#"{"passed": true}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": null}}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": 1e999, "lint_warnings": 0}}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": true, "lint_warnings": 0}}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 0, "pass_rate": 1}}"#),
+            told(r#"{"passed": true, "metrics": [1]}"#),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r##"
+        failed {"coverage": 0.83, "lint_warnings": 3.0} {"tool":"x"}
+        `metrics` lacks `lint_warnings`
+        `metrics` lacks `coverage`
+        the metric `lint_warnings` must be a finite number, not null
+        the metric `coverage` must be a finite number, not 1e+999
+        the metric `coverage` must be a finite number, not true
+        `metrics` holds `pass_rate`, which the grader's `metrics:` does not name
+        `metrics` must be an object, not [1]
+        "##);
+    }
 }

@@ -1,6 +1,6 @@
 //! How alike the output is to a reference text, and how much of it had to be edited to become one.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::matching::{Budget, TooLong, bleu, similarity, text};
 use crate::model::{Cause, Grade, GraderType, OutputValue, Similarity, SimilarityMetric};
@@ -38,8 +38,11 @@ pub(super) fn grade(rule: &Similarity, value: &OutputValue) -> Grade {
     };
     grade.score = Some(score);
     grade.metrics.insert(name.to_owned(), number);
-    let expected = closest.and_then(|at| rule.references.get(at)).map(|text| Value::String(text.clone()));
-    compared(grade, expected, value)
+    let expected = match closest.and_then(|at| rule.references.get(at)) {
+        Some(text) => Value::String(text.clone()),
+        None => json!({ "any_of": rule.references }),
+    };
+    compared(grade, Some(expected), value)
 }
 
 fn errored(why: impl Into<String>) -> Grade {
@@ -132,7 +135,18 @@ mod tests {
             told(&rule(EditRate, 0.0, &["x", "abcd"]), "abcd"),
             told(&rule(Levenshtein, 0.8, &[]), "abcX"),
         ];
-        insta::assert_snapshot!(lines.join("\n"), @r##""##);
+        insta::assert_snapshot!(lines.join("\n"), @r##"
+        passed 0.7500 - {"levenshtein": 0.75}  ["abcd"]
+        failed 0.7500 threshold {"levenshtein": 0.75} levenshtein is 0.75 (the best of 2 references), which is below 0.8 ["abcd"]
+        failed 0.7500 threshold {"levenshtein": 0.75} levenshtein is 0.75, which is below 0.7500001 ["abcd"]
+        passed 0.5714 - {"token_f1": 0.5714285714285714}  ["red green blue"]
+        failed 0.5000 threshold {"rouge_l": 0.5} rouge_l is 0.5, which is below 0.8 ["police killed the gunman"]
+        passed 1.0000 - {"bleu": 1.0}  [{"any_of":["a b","a b c d"]}]
+        failed 0.7500 threshold {"edit_rate": 0.25} edit_rate is 0.25, which is above 0.2 ["abcd"]
+        failed 0.0000 threshold {"edit_rate": 4.0} edit_rate is 4, which is above 0.2 ["a much longer text"]
+        passed 1.0000 - {"edit_rate": 0.0}  ["abcd"]
+        errored - harness {} similarity has no reference text [null]
+        "##);
         let json = grade(&rule(Levenshtein, 1.0, &["[1,2]"]), &OutputValue::Json(serde_json::json!([1, 2])));
         assert_eq!(json.outcome, Outcome::Passed);
     }

@@ -196,3 +196,148 @@ fn located(code: Code, at: Option<Span>, message: impl Into<String>) -> Problem 
         None => Problem::general(code, message),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::load::{LoadRequest, Overrides, Purpose, load};
+    use crate::model::Plan;
+
+    fn loaded(head: &str, graders: &str, overrides: Overrides) -> (Option<Plan>, Vec<String>) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let cwd = dir.path().canonicalize().expect("a path");
+        let text = format!(
+            "eval_suite:\n  name: s\n  target: {{type: echo}}\n{head}  evals:\n    - {{id: a, input: x, expected: y, graders: [{graders}]}}\n    - {{id: b, input: x, expected: y}}\n"
+        );
+        fs::write(cwd.join("s.yaml"), text).expect("written");
+        let request = LoadRequest {
+            suite: "s.yaml".into(),
+            purpose: Purpose::Run,
+            overrides,
+            env: Default::default(),
+            cwd,
+            cpus: 1,
+        };
+        let loaded = load(&request);
+        let said = loaded.problems.iter().map(|p| {
+            let at = p.span.map_or("-".to_owned(), |span| {
+                let at = loaded.sources.position(span);
+                format!("{}:{}", at.line, at.column)
+            });
+            let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+            format!("{at} {}: {}{hint}", p.code.slug(), p.message)
+        });
+        let said = said.collect();
+        (loaded.plan, said)
+    }
+
+    const RATE: &str = "{type: code, config: {method: similarity, metric: edit_rate}}";
+    const LIKE: &str = "{type: code, config: {method: similarity}}";
+    const TRUE: &str = "{type: code, metric: build_pass, config: {command: [/bin/true]}}";
+    const JSON: &str =
+        "{type: code, config: {command: [/bin/true], verdict: json, metrics: [lint_warnings]}}";
+
+    fn all() -> String {
+        [RATE, LIKE, TRUE, JSON].join(", ")
+    }
+
+    fn thresholds(head: &str, overrides: &[&str]) -> String {
+        let overrides = Overrides {
+            thresholds: overrides.iter().map(|t| (*t).to_owned()).collect(),
+            ..Overrides::default()
+        };
+        let (plan, said) = loaded(head, &all(), overrides);
+        let Some(plan) = plan else { return said.join("\n") };
+        let demands = plan.gate.thresholds.iter().map(|t| format!("{} {:?} {}", t.metric, t.bound, t.value));
+        demands.chain(said).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn what_graders_measure_takes_thresholds_in_its_own_direction() {
+        let said = [
+            thresholds(
+                "  thresholds: {build_pass: 0.9, levenshtein: 0.8, edit_rate: 0.3, lint_warnings: {max: 3}}\n",
+                &[],
+            ),
+            thresholds("  thresholds: {edit_rate: {max: 0.3}}\n", &["edit_rate=0.2", "lint_warnings<=5"]),
+            thresholds("  thresholds: {lint_warnings: 3}\n", &[]),
+            thresholds("  thresholds: {build_pass: 90}\n", &[]),
+            thresholds("  thresholds: {edit_rat: 0.3}\n", &["bild_pass=1"]),
+            thresholds("  presets: {p: {edit_rates: 0.3}}\n", &[]),
+        ];
+        insta::assert_snapshot!(said.join("\n"), @r##""##);
+    }
+
+    fn composite(parts: &str) -> String {
+        let head = format!("  metrics:\n    quality: {{composite: [{parts}]}}\n");
+        let (plan, said) = loaded(&head, &all(), Overrides::default());
+        let parts = plan.map(|plan| {
+            let parts = plan.composites[0].components.iter();
+            parts.map(|p| format!("{} {} {} {:?}", p.metric, p.weight, p.invert, p.range)).collect::<Vec<_>>()
+        });
+        parts.unwrap_or_default().into_iter().chain(said).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn composites_are_of_what_is_measured_and_point_one_way() {
+        let said = [
+            composite(
+                "{metric: pass@1, weight: 0.35}, {metric: edit_rate, invert: true}, {metric: latency_p50_ms, range: [0, 2000], invert: true}",
+            ),
+            composite("{metric: lint_warnings, range: [0, 20], invert: true}"),
+            composite("{metric: lint_warnings, invert: true}"),
+            composite("{metric: cost_usd, invert: true}"),
+            composite("{metric: cost_usd, range: [0, 1]}"),
+            composite("{metric: edit_rate}"),
+            composite("{metric: pass_at_1, invert: true}"),
+            composite("{metric: quality}"),
+            composite("{metric: levenstein}"),
+            composite("{metric: build_pass, range: [1, 0]}"),
+            composite("{metric: build_pass}, {metric: build_pass}"),
+            composite("{metric: build_pass, weight: 0}"),
+        ];
+        insta::assert_snapshot!(said.join("\n"), @r##""##);
+    }
+
+    #[test]
+    fn names_are_checked_where_they_are_written() {
+        let graders = |text: &str| loaded("", text, Overrides::default()).1.join(", ");
+        let said = [
+            graders("{type: code, metric: pass_rate, config: {command: [/bin/true]}}"),
+            graders("{type: code, metric: Build-Pass, config: {command: [/bin/true]}}"),
+            graders(&format!("{LIKE}, {LIKE}")),
+            graders("{type: code, informative: true, config: {method: similarity}}"),
+            graders("{type: code, config: {command: [/bin/true], metrics: [x]}}"),
+            graders("{type: code, config: {method: similarity, threshold: 80}}"),
+            graders("{type: code, config: {method: similarity, threshold: 0}}"),
+            graders("{type: code, config: {method: similarity, metric: rouge_l, unit: lines}}"),
+            loaded("  metrics: {edit_rate: {composite: [{metric: score}]}}\n", RATE, Overrides::default())
+                .1
+                .join(", "),
+            loaded("  metrics: {score: {composite: [{metric: pass_rate}]}}\n", RATE, Overrides::default())
+                .1
+                .join(", "),
+        ];
+        insta::assert_snapshot!(said.join("\n"), @r##""##);
+    }
+
+    #[test]
+    fn a_filter_that_leaves_nothing_to_measure_is_an_error() {
+        let filters = |eval: &str| Overrides {
+            filters: crate::load::Filters { eval: vec![eval.to_owned()], ..Default::default() },
+            ..Overrides::default()
+        };
+        let head =
+            "  thresholds: {q: 0.5, edit_rate: 0.5}\n  metrics: {q: {composite: [{metric: levenshtein}]}}\n";
+        assert_eq!(loaded(head, &all(), filters("a")).1, Vec::<String>::new());
+        let said = loaded(head, &all(), filters("b")).1;
+        assert_eq!(
+            said,
+            [
+                "4:28 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures",
+                "4:17 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures",
+            ]
+        );
+    }
+}

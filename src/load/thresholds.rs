@@ -121,7 +121,11 @@ impl Resolved {
             let name = &demand.threshold.metric;
             match kind(name) {
                 None if complete || near_built_in(name).is_some() => {
-                    problems.push(unknown_metric(name, demand.at, &known));
+                    let mut problem = unknown_metric(name, demand.at, &known);
+                    if demand.at.is_none() {
+                        problem.message = format!("`--threshold`: {}", problem.message);
+                    }
+                    problems.push(problem);
                 }
                 None => {}
                 Some(kind) => problems.extend(named_fault(demand, kind)),
