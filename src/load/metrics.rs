@@ -114,7 +114,7 @@ fn component(
     let kind = match &metric {
         Metric::Named(name) if all.contains_key(name) => {
             let message = format!("`{name}` is itself a composite; a composite is made of what is measured");
-            return Err(refuse(Code::CircularRef, "metric", message));
+            return Err(refuse(Code::UnknownMetric, "metric", message));
         }
         Metric::Named(name) => match declared.get(name) {
             Some(kind) => *kind,
@@ -266,7 +266,15 @@ mod tests {
             thresholds("  thresholds: {edit_rat: 0.3}\n", &["bild_pass=1"]),
             thresholds("  presets: {p: {edit_rates: 0.3}}\n", &[]),
         ];
-        insta::assert_snapshot!(said.join("\n"), @r##""##);
+        insta::assert_snapshot!(said.join("\n"), @r##"
+        build_pass Min 0.9, edit_rate Max 0.3, levenshtein Min 0.8, lint_warnings Max 3
+        edit_rate Max 0.2, lint_warnings Max 5
+        4:16 missing-key: is `lint_warnings` better when it is higher, or lower? Nothing says so | write `{min: 3}` or `{max: 3}`; for `--threshold`, `lint_warnings>=3` or `lint_warnings<=3`
+        4:16 out-of-range: a threshold on `build_pass` is between 0 and 1, not 90 | 0.9 for 90 %
+        4:16 unknown-metric: `edit_rat` is not a metric | did you mean `edit_rate`?
+        - unknown-metric: `--threshold`: `bild_pass` is not a metric | did you mean `build_pass`?
+        4:17 unknown-metric: `edit_rates` is not a metric | did you mean `edit_rate`?
+        "##);
     }
 
     fn composite(parts: &str) -> String {
@@ -297,7 +305,20 @@ mod tests {
             composite("{metric: build_pass}, {metric: build_pass}"),
             composite("{metric: build_pass, weight: 0}"),
         ];
-        insta::assert_snapshot!(said.join("\n"), @r##""##);
+        insta::assert_snapshot!(said.join("\n"), @r##"
+        pass_at_1 0.35 false [0.0, 1.0], edit_rate 1 true [0.0, 1.0], latency_p50_ms 1 true [0.0, 2000.0]
+        lint_warnings 1 true [0.0, 20.0]
+        5:36 missing-key: `lint_warnings` is no share, so that it needs a `range`: the values that count 0 and 1 | for example `range: [0, 2000]`
+        5:36 missing-key: `cost_usd` is no share, so that it needs a `range`: the values that count 0 and 1 | for example `range: [0, 2000]`
+        5:36 suspicious-value: `cost_usd` is better when it is lower, but here more of it would be better | add `invert: true`
+        5:36 suspicious-value: `edit_rate` is better when it is lower, but here more of it would be better | add `invert: true`
+        5:55 suspicious-value: `pass_at_1` is better when it is higher, but `invert` would make less of it better
+        5:36 unknown-metric: `quality` is itself a composite; a composite is made of what is measured
+        5:36 unknown-metric: `levenstein` is not a metric | did you mean `levenshtein`?
+        5:55 out-of-range: the range [1, 0] is empty: the lower number comes first
+        5:58 suspicious-value: `build_pass` is part of `quality` twice
+        5:5 out-of-range: the weights of all parts of `quality` are 0
+        "##);
     }
 
     #[test]
@@ -319,7 +340,18 @@ mod tests {
                 .1
                 .join(", "),
         ];
-        insta::assert_snapshot!(said.join("\n"), @r##""##);
+        insta::assert_snapshot!(said.join("\n"), @r##"
+        5:69 bad-format: `pass_rate` is the name of a built-in metric
+        5:69 bad-format: `Build-Pass` is no metric's name: lower-case letters, digits and `_`, a letter first
+        5:113 grader-conflict: two graders of this case measure `levenshtein` | give one of them another name: `metric: NAME` beside its `type`
+        5:61 grader-incomplete: every grader of this case is `informative`, so that none decides | one grader at least must give the verdict
+        5:92 grader-conflict: `metrics` are said in a JSON verdict, and this grader's verdict is its exit code | add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type
+        5:101 out-of-range: a likeness is between 0 and 1, so that none reaches 80 | 0.8 for 80 %
+        5:101 suspicious-value: `threshold: 0` passes whatever the output says | a threshold above 0; for a grader that only measures, `informative: true` beside its type
+        5:107 grader-conflict: `unit` says what `edit_rate` counts; `rouge_l` has no use for it
+        4:13 bad-format: `edit_rate` is what a grader measures, and cannot be computed, too
+        4:13 bad-format: `score` is the name of a built-in metric
+        "##);
     }
 
     #[test]
@@ -335,8 +367,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "4:28 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures",
-                "4:17 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures",
+                "4:24 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures",
+                "4:16 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures",
             ]
         );
     }
