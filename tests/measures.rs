@@ -119,3 +119,50 @@ eval_suite:
     // (3 x 0.25 + 1 x 1) / 4
     assert_eq!(report["summary"]["weighted_score"].as_f64(), Some(0.4375));
 }
+
+/// The composite of seed 003: two cases of which one measures nothing, and three answers to the other.
+#[test]
+fn measured_metrics_and_their_composite_are_gated() {
+    let suite = r#"
+eval_suite:
+  name: Quality
+  target: {type: recorded, path: outputs.jsonl}
+  metrics:
+    code_quality:
+      composite:
+        - {metric: pass_at_1, weight: 0.5}
+        - {metric: edit_rate, weight: 0.25, invert: true}
+        - {metric: build_pass, weight: 0.25}
+  thresholds: {code_quality: 0.75, edit_rate: 0.5, build_pass: {min: 0.6}}
+  evals:
+    - {id: plain, input: x, expected: ok}
+    - id: code
+      input: x
+      expected: abcd
+      graders:
+        - {type: code, config: {method: similarity, metric: edit_rate, threshold: 0.5}}
+        - {type: code, informative: true, metric: build_pass, config: {command: [grep, -q, a]}}
+"#;
+    let lines = |answers: &[&str]| {
+        let line = |case: &str, output: &str| format!("{{\"case\": \"{case}\", \"output\": \"{output}\"}}\n");
+        let answers: String = answers.iter().map(|answer| line("code", answer)).collect();
+        line("plain", "ok") + &answers
+    };
+    let run = |answers: &[&str], code: i32| {
+        let project = Project::with(&[("suite.yaml", suite), ("outputs.jsonl", &lines(answers))]);
+        project.call(&RUN).expect(code);
+        project.report()
+    };
+    let report = run(&["abcd", "abXd", "XXXd"], 0);
+    // Rates 0, 1/4, 3/4; builds 1, 1, 0; 2 of 3 answers and the plain case pass.
+    let metric = |name: &str| report["metrics"][name].as_f64().unwrap_or(f64::NAN);
+    assert!((metric("edit_rate") - 1.0 / 3.0).abs() < 1e-12, "{}", metric("edit_rate"));
+    assert!((metric("build_pass") - 2.0 / 3.0).abs() < 1e-12, "{}", metric("build_pass"));
+    let quality = 0.5 * (1.0 + 2.0 / 3.0) / 2.0 + 0.25 * (2.0 / 3.0) + 0.25 * (2.0 / 3.0);
+    assert!((metric("code_quality") - quality).abs() < 1e-12, "{}", metric("code_quality"));
+    let report = run(&["XXXX", "abXd", "XXXd"], 1);
+    assert_eq!(report["gate"]["thresholds"].as_array().map(Vec::len), Some(3));
+    // Without an answer nothing is known of it, in neither direction.
+    let report = run(&[], 3);
+    assert!(report["metrics"]["code_quality"].is_null(), "{report}");
+}

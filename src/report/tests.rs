@@ -23,7 +23,9 @@ fn sample(outcome: Outcome, cause: Option<Cause>, reason: &str) -> SampleResult 
         output: None,
         extracted: None,
         grades: Vec::new(),
+        metrics: BTreeMap::new(),
         attempts: 1,
+        earlier: Vec::new(),
         flaky: false,
         infrastructure_retries: 0,
         latency_ms: Some(12.0),
@@ -248,6 +250,7 @@ fn rich() -> Summary {
             interrupted: false,
             shard: None,
             regrade_of: None,
+            joined: Vec::new(),
         },
         summary,
         metrics: metrics.iter().map(|(name, estimate)| ((*name).to_owned(), estimate.value)).collect(),
@@ -282,6 +285,7 @@ fn rich() -> Summary {
             "Start the judge and run with --resume latest".to_owned(),
         ],
         truncated: false,
+        omitted: None,
     }
 }
 

@@ -241,7 +241,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  grader: {type: code, config: {method: exact_mtach}}\n",
         said: &[
-            "4:41 unknown-value: `exact_mtach` is not a value of `method`: it takes `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `command` | did you mean `exact_match`?",
+            "4:41 unknown-value: `exact_mtach` is not a value of `method`: it takes `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `similarity`, `command` | did you mean `exact_match`?",
         ],
     },
     Broken {
@@ -508,7 +508,7 @@ vec![
         text: "- id: a\n  input: hello\n  expected: y\n  graders: [{type: code, config: {method: exact_match}}]\n  combine: {at_least: 2}\n",
         said: &[
             "5:3 bad-combine: `at_least: 2` does not fit 1 grader(s)",
-            "5:3 warning bad-combine: `combine` has nothing to combine: there is only one grader",
+            "5:3 warning bad-combine: `combine` has nothing to combine: there is only one grader that decides",
         ],
     },
     Broken {

@@ -1,0 +1,71 @@
+//! Numbers that graders measured and named, such as `lint_pass`.
+
+use std::collections::BTreeSet;
+
+use super::metrics::{CountedEval, OverCases, undefined_because};
+use super::outcomes::Reading;
+use crate::model::Estimate;
+
+/// One name: the mean over cases of the mean over each case's graded samples that have the number.
+pub(super) struct Named {
+    pub name: String,
+    estimate: Estimate,
+    /// Samples that should have the number and have none: those without a grade, and those whose graders could not measure it. A
+    /// graded sample whose graders do not measure it at all is none of them.
+    missing: usize,
+    samples: usize,
+}
+
+impl Named {
+    /// Every name that a graded sample has, ascending.
+    pub fn all(evals: &[CountedEval<'_>], samples: usize, ungraded: usize, seed: u64) -> Vec<Named> {
+        let names: BTreeSet<&str> = evals.iter().flat_map(|eval| eval.fold.metric_names()).collect();
+        names.into_iter().filter_map(|name| Named::new(name, evals, samples, ungraded, seed)).collect()
+    }
+
+    fn new(
+        name: &str,
+        evals: &[CountedEval<'_>],
+        samples: usize,
+        ungraded: usize,
+        seed: u64,
+    ) -> Option<Named> {
+        let mut over = OverCases::new();
+        let (mut missing, mut single) = (ungraded, true);
+        for (at, eval) in evals.iter().enumerate() {
+            let Some(numbers) = eval.fold.metric(name).filter(|numbers| !numbers.is_empty()) else {
+                continue;
+            };
+            missing += numbers.values().filter(|number| number.is_nan()).count();
+            for case in eval.cases() {
+                let of_case = case
+                    .slots()
+                    .filter_map(|slot| numbers.get(&(slot as u32)))
+                    .filter(|number| !number.is_nan());
+                let (sum, n) = of_case.fold((0.0, 0usize), |(sum, n), value| (sum + value, n + 1));
+                if n > 0 {
+                    over.add(at, sum / n as f64);
+                    single &= n == 1;
+                }
+            }
+        }
+        if over.is_empty() {
+            return None;
+        }
+        let estimate = over.estimate(single && over.is_binary(), seed);
+        Some(Named { name: name.to_owned(), estimate, missing, samples })
+    }
+
+    /// True when some sample should have the number and has none.
+    pub fn is_open(&self) -> bool {
+        self.missing > 0
+    }
+
+    /// A number may be anything, so what is missing leaves both extremes open.
+    pub fn estimate(&self, reading: Reading) -> Estimate {
+        if reading == Reading::Graded || !self.is_open() {
+            return self.estimate.clone();
+        }
+        undefined_because(format!("{} of {} samples have no `{}`", self.missing, self.samples, self.name))
+    }
+}
