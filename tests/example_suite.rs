@@ -125,6 +125,7 @@ fn the_example_suite_uses_every_code_grader() {
         "structural_match",
         "function_output",
         "code_execution",
+        "similarity",
         "command",
     ] {
         assert!(found.contains(method), "{method} is not among {found:?}");

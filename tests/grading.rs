@@ -17,8 +17,7 @@ fn graders() -> Graders {
 }
 
 fn case(code: CodeGrader) -> Case {
-    let grader =
-        Grader { name: None, weight: 1.0, negate: false, inferred: false, kind: GraderKind::Code(code) };
+    let grader = Grader::of(GraderKind::Code(code));
     Case {
         id: "c".into(),
         name: None,
@@ -197,6 +196,7 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
             env: vec![],
             timeout: Duration::from_secs(20),
             verdict,
+            metrics: vec![],
             expected: Some(json!("right")),
         }))
     };

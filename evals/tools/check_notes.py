@@ -21,4 +21,10 @@ def complaints(notes: str) -> list[str]:
 
 
 found = complaints(sys.stdin.read())
-json.dump({"passed": not found, "score": 0.0 if found else 1.0, "reason": "; ".join(found)}, sys.stdout)
+verdict = {
+    "passed": not found,
+    "score": 0.0 if found else 1.0,
+    "reason": "; ".join(found),
+    "metrics": {"style_complaints": len(found)},
+}
+json.dump(verdict, sys.stdout)

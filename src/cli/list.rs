@@ -95,7 +95,14 @@ fn methods(profile: &Profile, mark: bool) -> Vec<String> {
     for grader in &profile.graders {
         let inferred = if mark && grader.inferred { " (inferred)" } else { "" };
         let not = if grader.negate { "not " } else { "" };
-        let method = format!("{not}{}{inferred}", grader.method);
+        let names: Vec<&str> = grader.measures.iter().map(|(name, _)| name.as_str()).collect();
+        let measures = if mark && !names.is_empty() {
+            format!(" (measures {})", names.join(", "))
+        } else {
+            String::new()
+        };
+        let shown = if mark && grader.informative { " (informative)" } else { "" };
+        let method = format!("{not}{}{inferred}{measures}{shown}", grader.method);
         if !methods.contains(&method) {
             methods.push(method);
         }
@@ -154,7 +161,7 @@ struct ListedCases<'a>(&'a Eval);
 
 #[derive(Serialize)]
 struct ListedCase<'a> {
-    graders: Vec<ListedGrader>,
+    graders: Vec<ListedGrader<'a>>,
     id: &'a str,
     name: Option<&'a str>,
     origin: &'a str,
@@ -162,9 +169,11 @@ struct ListedCase<'a> {
 }
 
 #[derive(Serialize)]
-struct ListedGrader {
+struct ListedGrader<'a> {
     inferred: bool,
+    informative: bool,
     method: &'static str,
+    metrics: Vec<&'a str>,
     negate: bool,
     r#type: &'static str,
 }
@@ -210,10 +219,12 @@ impl Serialize for ListedCases<'_> {
     }
 }
 
-fn listed_grader(grader: &GraderOutline) -> ListedGrader {
+fn listed_grader(grader: &GraderOutline) -> ListedGrader<'_> {
     ListedGrader {
         inferred: grader.inferred,
+        informative: grader.informative,
         method: grader.method,
+        metrics: grader.measures.iter().map(|(name, _)| name.as_str()).collect(),
         negate: grader.negate,
         r#type: grader.grader_type.name(),
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::ExitCode;
 use crate::model::{
-    Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Metric, Outcome,
-    Shard, Tallies, Tally, Threshold, ThresholdResult,
+    Bound, Composite, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Metric,
+    Outcome, Shard, Tallies, Tally, Threshold, ThresholdResult,
 };
 use crate::stats::{reaches, stays_within};
 
@@ -215,20 +215,30 @@ fn number(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Thresholds that the planned samples can't answer: a definition error before anything runs.
+/// Thresholds that the planned samples can't answer: a definition error before anything runs. A threshold on a composite needs
+/// what its components need.
 ///
 /// `fewest` is the smallest number of samples that any case has, `kinds` the kinds of the evals that were selected.
-pub fn unanswerable(spec: &GateSpec, fewest: u32, kinds: &BTreeSet<EvalType>) -> Vec<String> {
-    let lacks = |threshold: &Threshold, kind: EvalType, word: &str| {
-        let message =
-            format!("the threshold on {} needs a {word} eval, but none is selected", threshold.metric);
+pub fn unanswerable(
+    spec: &GateSpec,
+    composites: &[Composite],
+    fewest: u32,
+    kinds: &BTreeSet<EvalType>,
+) -> Vec<String> {
+    let lacks = |name: &str, kind: EvalType, word: &str| {
+        let message = format!("the threshold on {name} needs a {word} eval, but none is selected");
         (!kinds.contains(&kind)).then_some(message)
+    };
+    let parts = |name: &str| {
+        let composite = composites.iter().find(|composite| composite.name == name);
+        composite.into_iter().flat_map(|composite| &composite.components).map(|part| part.metric.clone())
     };
     spec.thresholds
         .iter()
-        .filter_map(|threshold| match threshold.metric.parse::<Metric>().ok()? {
-            Metric::CapabilityPassRate => lacks(threshold, EvalType::Capability, "capability"),
-            Metric::RegressionPassRate => lacks(threshold, EvalType::Regression, "regression"),
+        .flat_map(|threshold| std::iter::once(threshold.metric.clone()).chain(parts(&threshold.metric)))
+        .filter_map(|name| match name.parse::<Metric>().ok()? {
+            Metric::CapabilityPassRate => lacks(&name, EvalType::Capability, "capability"),
+            Metric::RegressionPassRate => lacks(&name, EvalType::Regression, "regression"),
             metric => {
                 let k = metric.k()?;
                 (k > fewest).then(|| {
@@ -417,9 +427,9 @@ mod tests {
         let mut spec = at_least(0.5, Figure::Value);
         spec.thresholds[0].metric = "pass_hat_3".into();
         let kinds = BTreeSet::from([CAP]);
-        assert_eq!(unanswerable(&spec, 3, &kinds), Vec::<String>::new());
+        assert_eq!(unanswerable(&spec, &[], 3, &kinds), Vec::<String>::new());
         assert_eq!(
-            unanswerable(&spec, 2, &kinds),
+            unanswerable(&spec, &[], 2, &kinds),
             [
                 "the threshold on pass_hat_3 needs 3 samples of every case, but a case has 2; set `samples: 3` or lower k"
             ]
@@ -429,9 +439,9 @@ mod tests {
     fn a_rate_of_evals_that_were_filtered_out_is_a_definition_error() {
         let mut spec = at_least(0.5, Figure::Value);
         spec.thresholds[0].metric = "regression_pass_rate".into();
-        assert_eq!(unanswerable(&spec, 1, &BTreeSet::from([CAP, REG])), Vec::<String>::new());
+        assert_eq!(unanswerable(&spec, &[], 1, &BTreeSet::from([CAP, REG])), Vec::<String>::new());
         assert_eq!(
-            unanswerable(&spec, 1, &BTreeSet::from([CAP])),
+            unanswerable(&spec, &[], 1, &BTreeSet::from([CAP])),
             ["the threshold on regression_pass_rate needs a regression eval, but none is selected"]
         );
     }

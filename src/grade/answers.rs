@@ -8,6 +8,7 @@ use crate::model::{Cause, CodeGrader, Grade, GraderType, OutputValue, RegexFlags
 use super::extract::{as_json, as_text};
 use super::patterns::Patterns;
 use super::show::{compared, in_reason};
+use super::similarity;
 
 /// Differences that a grade lists.
 const LISTED: usize = 20;
@@ -44,6 +45,7 @@ pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Pattern
             (json_value(any_of, schema.as_ref(), value, patterns), one_of(any_of))
         }
         CodeGrader::StructuralMatch(rule) => (structure(rule, value), Some(rule.expected.clone())),
+        CodeGrader::Similarity(rule) => return Some(similarity::grade(rule, value)),
         CodeGrader::FunctionOutput(_) | CodeGrader::CodeExecution(_) | CodeGrader::Command(_) => return None,
     };
     Some(compared(judged.into_grade(method), expected, value))

@@ -11,9 +11,11 @@ mod execution;
 mod extract;
 mod fences;
 mod functions;
+mod measure;
 mod patterns;
 mod program;
 mod show;
+mod similarity;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,10 +25,12 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::model::{
-    Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Outcome, Outline, Output,
+    Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Grading, Outcome, Outline, Output,
     OutputValue, Plan, SandboxState, Trust, Verdict,
 };
 use crate::sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, Tier};
+
+pub use measure::without_output;
 
 use combine::{Decision, combine, decide, negate};
 use extract::{Nothing, extract};
@@ -134,7 +138,7 @@ impl Graders {
         if output.truncated {
             // Whatever the graders would say of the beginning, the rest could belie it.
             let reason = "the output is longer than is kept, so that it can't be judged whole";
-            return Graded { extracted: None, verdict: Verdict::without_grades(Cause::OutputLimit, reason) };
+            return Graded { extracted: None, verdict: without_output(case, Cause::OutputLimit, reason) };
         }
         let value = match extract(&case.extract, &output.value, &self.patterns) {
             Ok(value) => value,
@@ -145,18 +149,15 @@ impl Graders {
     }
 
     /// Grades in the order written, those that cost nothing first; with `all` and `any` the others are left out once the
-    /// verdict stands.
+    /// verdict stands. Those that measure are always asked: a mean over only the outputs that passed otherwise would flatter.
     async fn verdict(&self, case: &Case, value: &OutputValue) -> Verdict {
         let grading = &case.grading;
-        let weights: Vec<f64> = grading.graders.iter().map(|grader| grader.weight).collect();
         let mut grades: Vec<Option<Grade>> = vec![None; grading.graders.len()];
         for cheap in [true, false] {
             for (index, grader) in grading.graders.iter().enumerate() {
-                if grader.kind.only_looks() != cheap {
+                let measures = grader.informative || !grader.measures().is_empty();
+                if grader.kind.only_looks() != cheap || (!cheap && !measures && stands(grading, &grades)) {
                     continue;
-                }
-                if !cheap && self.stands(grading.combine, &weights, &grades) {
-                    break;
                 }
                 let grade = self.one(grader, case, value).await;
                 if let Some(place) = grades.get_mut(index) {
@@ -164,13 +165,10 @@ impl Graders {
                 }
             }
         }
-        combine(grading.combine, &weights, grades)
-    }
-
-    fn stands(&self, how: Combine, weights: &[f64], grades: &[Option<Grade>]) -> bool {
-        let known: Vec<(f64, Option<&Grade>)> =
-            weights.iter().zip(grades).map(|(weight, grade)| (*weight, grade.as_ref())).collect();
-        matches!(how, Combine::All | Combine::Any) && decide(how, &known) != Decision::Open
+        let weights: Vec<f64> = deciding(grading).map(|(_, grader)| grader.weight).collect();
+        let told = deciding(grading).map(|(index, _)| grades.get(index).cloned().flatten()).collect();
+        let verdict = combine(grading.combine, &weights, told);
+        Verdict { grades: grades.into_iter().flatten().collect(), ..verdict }
     }
 
     async fn one(&self, grader: &Grader, case: &Case, value: &OutputValue) -> Grade {
@@ -186,8 +184,11 @@ impl Graders {
                 Grade::pending(GraderType::Human, "human", "waits for a person's grade")
             }
         };
-        let grade = Grade { grader: grader.name.clone(), ..grade };
-        if grader.negate { negate(grade) } else { grade }
+        let grade = if grader.negate { negate(grade) } else { grade };
+        measure::record(
+            grader,
+            Grade { grader: grader.name.clone(), informative: grader.informative, ..grade },
+        )
     }
 
     async fn code(&self, code: &CodeGrader, case: &Case, value: &OutputValue) -> Grade {
@@ -234,6 +235,19 @@ impl Graders {
     }
 }
 
+/// The graders whose verdicts count, with their places.
+fn deciding(grading: &Grading) -> impl Iterator<Item = (usize, &Grader)> {
+    grading.graders.iter().enumerate().filter(|(_, grader)| !grader.informative)
+}
+
+fn stands(grading: &Grading, grades: &[Option<Grade>]) -> bool {
+    let known: Vec<(f64, Option<&Grade>)> = deciding(grading)
+        .map(|(index, grader)| (grader.weight, grades.get(index).and_then(Option::as_ref)))
+        .collect();
+    matches!(grading.combine, Combine::All | Combine::Any)
+        && decide(grading.combine, &known) != Decision::Open
+}
+
 /// A verdict under a latency limit: an answer that came too late fails, whatever the graders say of it. Errored and
 /// pending stay what they are.
 pub fn apply_latency(verdict: Verdict, latency: Option<Duration>, limit: Option<Duration>) -> Verdict {
@@ -266,7 +280,7 @@ fn refused(error: SandboxError) -> GradeError {
 
 fn not_extracted(case: &Case, nothing: Nothing) -> Verdict {
     match nothing {
-        Nothing::Broken(why) => Verdict::without_grades(Cause::Harness, format!("extract: {why}")),
+        Nothing::Broken(why) => without_output(case, Cause::Harness, format!("extract: {why}")),
         Nothing::Absent { what, code } => {
             let runs = case
                 .grading
@@ -274,7 +288,7 @@ fn not_extracted(case: &Case, nothing: Nothing) -> Verdict {
                 .iter()
                 .any(|grader| matches!(&grader.kind, GraderKind::Code(code) if code.runs_candidate()));
             let cause = if code && runs { Cause::NoCode } else { Cause::WrongAnswer };
-            Verdict::without_grades(cause, format!("extract: {what} in the output"))
+            without_output(case, cause, format!("extract: {what} in the output"))
         }
     }
 }

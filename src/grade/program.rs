@@ -3,6 +3,7 @@
 //! The output comes on stdin: text as it is, other JSON as JSON. `EVAL_CASE` holds the case's id and `EVAL_EXPECTED` what is
 //! expected (a text as it is, other values as JSON; absent when there is none or when it is too long for the environment).
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use serde_json::{Map, Value};
@@ -94,7 +95,7 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
                 why.map_or_else(|| format!("the grader {name} exited with code 1"), |text| in_reason(&text));
             Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why)
         }
-        (CommandVerdict::Json, 0) => match parse(&ended.stdout) {
+        (CommandVerdict::Json, 0) => match parse(&ended.stdout, &grader.metrics) {
             Ok(grade) => grade,
             Err(why) => errored(Cause::Harness, format!("the grader {name} gave no verdict: {why}")),
         },
@@ -105,8 +106,8 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
     }
 }
 
-/// `{"passed": bool, "score": 0..1, "reason": text}`; other keys go into the details.
-fn parse(stdout: &[u8]) -> Result<Grade, String> {
+/// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`; other keys go into the details.
+fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
     let mut verdict: Map<String, Value> =
         serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
     let passed = match verdict.remove("passed") {
@@ -133,6 +134,7 @@ fn parse(stdout: &[u8]) -> Result<Grade, String> {
         Some(Value::String(text)) => in_reason(&printable(text.as_bytes())),
         Some(_) => return Err("`reason` must be a text".to_owned()),
     };
+    let metrics = numbers(verdict.remove("metrics"), names)?;
     let mut grade = if passed {
         Grade { reason, ..Grade::passed(GraderType::Code, METHOD) }
     } else {
@@ -143,10 +145,37 @@ fn parse(stdout: &[u8]) -> Result<Grade, String> {
     if let Some(score) = score {
         grade.score = Some(score);
     }
+    grade.metrics = metrics;
     for (key, value) in verdict.into_iter().take(20) {
         grade.details.insert(in_reason(&key), bounded(&value));
     }
     Ok(grade)
+}
+
+/// The numbers that the grader's `metrics:` declares: each of them, and no other. A number that is there for some outputs
+/// only would be averaged over those.
+fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64>, String> {
+    let mut said = match said {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(map)) => map,
+        Some(other) => {
+            return Err(format!("`metrics` must be an object, not {}", in_reason(&other.to_string())));
+        }
+    };
+    let mut numbers = BTreeMap::new();
+    for name in names {
+        let value = said.remove(name).ok_or_else(|| format!("`metrics` lacks `{name}`"))?;
+        let number = value.as_f64().filter(|number| number.is_finite()).ok_or_else(|| {
+            format!("the metric `{name}` must be a finite number, not {}", in_reason(&value.to_string()))
+        })?;
+        numbers.insert(name.clone(), number);
+    }
+    match said.keys().next() {
+        None => Ok(numbers),
+        Some(name) => {
+            Err(format!("`metrics` holds `{}`, which the grader's `metrics:` does not name", in_reason(name)))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -163,6 +192,7 @@ mod tests {
             env: vec![],
             timeout: Duration::from_millis(timeout_ms),
             verdict,
+            metrics: vec![],
             expected: None,
         }
     }
@@ -230,6 +260,35 @@ mod tests {
         errored - harness the grader ./grade gave no verdict: `passed` is missing {}
         errored - harness the grader ./grade gave no verdict: expected value at line 1 column 1 {}
         errored - harness the grader ./grade exited with code 1 {}
+        "##);
+    }
+
+    #[test]
+    fn numbers_are_those_that_were_declared() {
+        let names: Vec<String> = vec!["coverage".into(), "lint_warnings".into()];
+        let told = |stdout: &str| match parse(stdout.as_bytes(), &names) {
+            Ok(grade) => format!("{} {:?} {}", grade.outcome, grade.metrics, json!(grade.details)),
+            Err(why) => why,
+        };
+        let lines = [
+            told(r#"{"passed": false, "metrics": {"coverage": 0.83, "lint_warnings": 3}, "tool": "x"}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": 1}}"#),
+            told(r#"{"passed": true}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": null}}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": 1e999, "lint_warnings": 0}}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": true, "lint_warnings": 0}}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 0, "pass_rate": 1}}"#),
+            told(r#"{"passed": true, "metrics": [1]}"#),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r##"
+        failed {"coverage": 0.83, "lint_warnings": 3.0} {"tool":"x"}
+        `metrics` lacks `lint_warnings`
+        `metrics` lacks `coverage`
+        the metric `lint_warnings` must be a finite number, not null
+        the metric `coverage` must be a finite number, not 1e+999
+        the metric `coverage` must be a finite number, not true
+        `metrics` holds `pass_rate`, which the grader's `metrics:` does not name
+        `metrics` must be an object, not [1]
         "##);
     }
 }

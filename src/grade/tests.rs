@@ -17,7 +17,7 @@ fn exact(text: &str) -> Grader {
 }
 
 fn grader(kind: GraderKind) -> Grader {
-    Grader { name: None, weight: 1.0, negate: false, inferred: false, kind }
+    Grader::of(kind)
 }
 
 fn function(sandbox: bool) -> Grader {
@@ -110,6 +110,108 @@ async fn outputs_become_verdicts() {
     failed 0 wrong_answer [] extract: no code block of python in the output
     errored - harness [] extract: the path `$[`: at position 1, parser error
     "##);
+}
+
+fn command(argv: &[&str]) -> Grader {
+    grader(GraderKind::Code(CodeGrader::Command(CommandGrader {
+        argv: argv.iter().map(|word| (*word).to_owned()).collect(),
+        dir: "/".into(),
+        env: vec![],
+        timeout: Duration::from_secs(20),
+        verdict: CommandVerdict::ExitCode,
+        metrics: vec![],
+        expected: None,
+    })))
+}
+
+fn named(name: &str, grader: Grader) -> Grader {
+    Grader { metric: Some(name.into()), ..grader }
+}
+
+/// The verdict's outcome, and of each grade its outcome, what it measured and what it could not.
+async fn measured(case: &Case, output: Output) -> String {
+    let verdict = graders().grade(case, &output).await.verdict;
+    let grades = verdict.grades.iter().map(|g| {
+        let shown = if g.informative { "informative " } else { "" };
+        format!("{shown}{} {} {:?} {:?}", g.method, g.outcome, g.metrics, g.unmeasured)
+    });
+    format!("{}: {}", verdict.outcome, grades.collect::<Vec<_>>().join("; "))
+}
+
+#[tokio::test]
+async fn graders_measure_whatever_the_others_say() {
+    let likeness = |measure| {
+        grader(GraderKind::Code(CodeGrader::Similarity(Similarity {
+            references: vec!["abcd".into()],
+            measure,
+            unit: EditUnit::Chars,
+            threshold: 0.5,
+            case_sensitive: true,
+            trim_whitespace: true,
+            normalize_newlines: true,
+        })))
+    };
+    let model = grader(GraderKind::Model { config: json!({}), expected: None });
+    let shown = |grader: Grader| Grader { informative: true, ..grader };
+    let all = |graders: Vec<Grader>| case(graders, Combine::All, vec![]);
+    let rate = likeness(SimilarityMetric::EditRate);
+    let lines = [
+        // The program is asked although the verdict stands.
+        measured(&all(vec![exact("a"), named("build_pass", command(&["true"]))]), Output::text("b")).await,
+        measured(&all(vec![exact("a"), command(&["true"])]), Output::text("b")).await,
+        measured(&all(vec![exact("b"), named("lint_pass", command(&["false"]))]), Output::text("b")).await,
+        // What only measures decides nothing, whatever it says.
+        measured(&all(vec![exact("b"), shown(named("lint_pass", command(&["false"])))]), Output::text("b"))
+            .await,
+        measured(&all(vec![exact("b"), shown(named("style", model.clone()))]), Output::text("b")).await,
+        measured(&all(vec![exact("a"), shown(exact("b"))]), Output::text("b")).await,
+        // The score that counts, and the number that was measured.
+        measured(&all(vec![Grader { negate: true, ..named("clean", exact("a")) }]), Output::text("b")).await,
+        measured(
+            &all(vec![Grader { negate: true, ..named("copied", likeness(SimilarityMetric::Levenshtein)) }]),
+            Output::text("abXX"),
+        )
+        .await,
+        measured(&all(vec![named("effort", rate.clone()), rate.clone()]), Output::text("abcX")).await,
+        measured(&all(vec![named("style", model)]), Output::text("b")).await,
+        // An output that is not there scores 0; its edit rate is unknown.
+        measured(
+            &case(
+                vec![named("exact", exact("a")), rate, exact("a")],
+                Combine::All,
+                vec![Extract::Json { mode: JsonMode::Any }],
+            ),
+            Output::text("no"),
+        )
+        .await,
+        measured(&all(vec![named("exact", exact("a"))]), Output { truncated: true, ..Output::text("a") })
+            .await,
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @r##"
+    failed: exact_match failed {} []; command passed {"build_pass": 1.0} []
+    failed: exact_match failed {} []
+    failed: exact_match passed {} []; command failed {"lint_pass": 0.0} []
+    passed: exact_match passed {} []; informative command failed {"lint_pass": 0.0} []
+    passed: exact_match passed {} []; informative model errored {} ["style"]
+    failed: exact_match failed {} []; informative exact_match passed {} []
+    passed: exact_match passed {"clean": 1.0} []
+    failed: similarity failed {"copied": 0.5} []
+    passed: similarity passed {"effort": 0.25} []; similarity passed {"edit_rate": 0.25} []
+    errored: model errored {} ["style"]
+    failed: exact_match failed {"exact": 0.0} []; similarity failed {} ["edit_rate"]
+    failed: exact_match failed {"exact": 0.0} []
+    "##);
+}
+
+#[test]
+fn a_target_that_failed_leaves_word_of_what_was_not_measured() {
+    let case = case(vec![named("score_of_it", exact("a")), exact("b")], Combine::All, vec![]);
+    let verdict = without_output(&case, Cause::TargetUnreachable, "no route");
+    assert_eq!((verdict.outcome, verdict.grades.len()), (Outcome::Errored, 1));
+    assert_eq!(verdict.grades[0].unmeasured, ["score_of_it"]);
+    let verdict = without_output(&case, Cause::Crashed, "SIGSEGV");
+    assert_eq!((verdict.outcome, verdict.score), (Outcome::Failed, Some(0.0)));
+    assert_eq!(verdict.grades[0].metrics["score_of_it"], 0.0);
 }
 
 #[test]

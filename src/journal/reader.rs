@@ -166,6 +166,7 @@ mod tests {
             suite_path: "evals/eval-suite.yaml".into(),
             environment: Default::default(),
             gate: Default::default(),
+            composites: Vec::new(),
             ks: vec![1],
             seed: 18_446_744_073_709_551_615,
             formats: vec![],

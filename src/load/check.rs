@@ -11,7 +11,7 @@ use super::scope::SuiteScope;
 use super::session::{Session, validator};
 use super::suite::{self, eval_document, graders_file, shelf};
 use super::template::Scope;
-use super::thresholds::read_set;
+use super::thresholds::{WrittenSet, read_set, warn_of_slips};
 use super::tree::Node;
 use crate::spec::{SchemaKind, ThresholdsFile, TriggerFile};
 
@@ -144,11 +144,16 @@ fn check_thresholds(node: &mut Node, session: &mut Session) {
     let Some(file) = json.and_then(|json| serde_json::from_value::<ThresholdsFile>(json).ok()) else {
         return;
     };
-    read_set(&(file.thresholds, node.get("thresholds").cloned()), problems);
+    lone_set(&(file.thresholds, node.get("thresholds").cloned()), problems);
     for (name, set) in file.presets {
         let at = node.at_pointer("/presets").and_then(|n| n.get(&name)).cloned();
-        read_set(&(set, at), problems);
+        lone_set(&(set, at), problems);
     }
+}
+
+fn lone_set(set: &WrittenSet, problems: &mut super::problem::Problems) {
+    read_set(set, problems);
+    warn_of_slips(set, problems);
 }
 
 /// Kinds that only have a shape, and the thresholds of triggers.
@@ -159,6 +164,6 @@ fn check_shape(kind: SchemaKind, node: &mut Node, session: &mut Session) {
         && let Ok(file) = serde_json::from_value::<TriggerFile>(json)
     {
         let at = node.at_pointer("/eval_trigger/thresholds").cloned();
-        read_set(&(file.eval_trigger.thresholds, at), problems);
+        lone_set(&(file.eval_trigger.thresholds, at), problems);
     }
 }

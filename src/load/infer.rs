@@ -16,7 +16,7 @@ use super::template::is_template;
 use super::tree::{Key, Node, NodeValue};
 use crate::spec::{
     CodeExecutionSpec, CommandGraderSpec, ContainsSpec, ExactMatchSpec, FunctionOutputSpec, JsonSpec,
-    NumericSpec, RegexSpec, StructuralSpec, schema_of,
+    NumericSpec, RegexSpec, SimilaritySpec, StructuralSpec, schema_of,
 };
 
 /// A method and the keys that its settings may have.
@@ -26,7 +26,7 @@ struct Method {
 }
 
 /// Keys that only one method has, so that they decide.
-const SURE: [(&str, &str); 7] = [
+const SURE: [(&str, &str); 8] = [
     ("pattern", "regex"),
     ("must_match", "regex"),
     ("test", "code_execution"),
@@ -34,6 +34,7 @@ const SURE: [(&str, &str); 7] = [
     ("stdio", "code_execution"),
     ("command", "command"),
     ("function_name", "function_output"),
+    ("metric", "similarity"),
 ];
 
 fn methods() -> &'static [Method] {
@@ -48,6 +49,7 @@ fn methods() -> &'static [Method] {
             method::<StructuralSpec>("structural_match"),
             method::<FunctionOutputSpec>("function_output"),
             method::<CodeExecutionSpec>("code_execution"),
+            method::<SimilaritySpec>("similarity"),
             method::<CommandGraderSpec>("command"),
         ]
     })
@@ -222,7 +224,7 @@ fn choose(config: &Node, hint: Option<&'static str>) -> (&'static str, bool) {
     let keys: Vec<&str> = config.as_map().unwrap_or(&[]).iter().map(|(k, _)| &*k.name).collect();
     let fitting: Vec<&'static str> = methods()
         .iter()
-        .filter(|m| m.name != "command")
+        .filter(|m| m.name != "command" && m.name != "similarity")
         .filter(|m| keys.iter().all(|key| m.keys.contains(*key)))
         .map(|m| m.name)
         .collect();

@@ -14,6 +14,7 @@ mod graders;
 mod infer;
 mod inputs;
 mod kinds;
+mod metrics;
 pub mod normalise;
 pub mod problem;
 mod refs;

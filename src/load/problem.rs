@@ -93,7 +93,7 @@ codes! {
     UnknownTarget = "EH0416" "unknown-target" "A target is named that the suite does not define.";
     NoTarget = "EH0417" "no-target" "The suite has no target, and none was given on the command line.";
     KAboveSamples = "EH0418" "k-above-samples" "pass@k or pass^k is demanded for a k larger than the number of samples.";
-    UnknownMetric = "EH0419" "unknown-metric" "A threshold names a metric that this suite cannot produce.";
+    UnknownMetric = "EH0419" "unknown-metric" "A threshold or a composite names a metric that this suite cannot produce.";
     UnknownPreset = "EH0420" "unknown-preset" "A preset of thresholds is named that does not exist.";
     EmptyCases = "EH0421" "empty-cases" "An eval has no cases, or a suite no evals: it would pass without a test.";
     UnavailableHere = "EH0422" "unavailable-here" "Something is asked for that this machine or this version cannot do.";

@@ -155,7 +155,7 @@ fn conflict(desk: &mut Desk, at: Span, other: Span) -> Option<()> {
 
 fn alone(grader: CodeGrader, inferred: bool) -> Grading {
     let kind = GraderKind::Code(grader);
-    let grader = Grader { name: None, weight: 1.0, negate: false, inferred, kind };
+    let grader = Grader { inferred, ..Grader::of(kind) };
     Grading { graders: vec![grader], combine: Combine::All }
 }
 
@@ -163,7 +163,7 @@ fn judged(comparison: &ComparisonSpec, baseline: &Value) -> Grading {
     let config = serde_json::json!({ "comparison": graders::without_nulls(
         serde_json::to_value(comparison).unwrap_or_default()) });
     let kind = GraderKind::Model { config, expected: Some(baseline.clone()) };
-    let grader = Grader { name: None, weight: 1.0, negate: false, inferred: true, kind };
+    let grader = Grader { inferred: true, ..Grader::of(kind) };
     Grading { graders: vec![grader], combine: Combine::All }
 }
 

@@ -22,7 +22,7 @@ use super::session::{Broken, Session, read, validator};
 use super::source::Span;
 use super::targets::{self, Targets};
 use super::template::{Engine, Scope};
-use super::thresholds::{self, Demand, WrittenSet};
+use super::thresholds::{self, Resolved, WrittenSet};
 use super::tree::{Node, NodeValue};
 pub(super) use documents::{eval_document, graders_file, shelf};
 use documents::{render_named, sets};
@@ -197,6 +197,7 @@ impl Loader<'_> {
             config: crate::spec::SuiteConfig::default(),
             reporting: crate::spec::ReportingSpec::default(),
             max_regressions: None,
+            metrics: (BTreeMap::new(), None),
             demands,
             evals,
             target_name,
@@ -257,6 +258,7 @@ impl Loader<'_> {
             config: spec.config,
             reporting: spec.reporting,
             max_regressions: spec.max_regressions,
+            metrics: (spec.metrics, node.get("metrics").cloned()),
             demands,
             evals,
             target_name,
@@ -352,8 +354,8 @@ impl Loader<'_> {
         }
     }
 
-    fn demands(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> Vec<Demand> {
-        let Some(spec) = spec else { return Vec::new() };
+    fn demands(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> Resolved {
+        let Some(spec) = spec else { return Resolved::default() };
         let mut presets: BTreeMap<String, WrittenSet> = BTreeMap::new();
         let mut own: WrittenSet = (BTreeMap::new(), None);
         match &spec.thresholds {

@@ -1,10 +1,12 @@
-//! Pure comparers: text, patterns, numbers, values, structures.
+//! Pure comparers: text, likeness of texts, patterns, numbers, values, structures.
 //!
 //! They take values and return verdicts with reasons; they know no grader, no file and no process. JSON numbers are
 //! compared by value here and nowhere else (`==` on `serde_json::Value` compares their spelling).
 
+mod bleu;
 mod compare;
 mod decimal;
+mod distance;
 mod equality;
 mod matcher;
 pub mod numeric;
@@ -12,6 +14,7 @@ pub mod paths;
 pub mod pattern;
 #[cfg(test)]
 mod pattern_tests;
+pub mod similarity;
 pub mod structural;
 mod tagged;
 pub mod text;
@@ -20,7 +23,9 @@ mod value;
 #[cfg(test)]
 mod value_tests;
 
+pub use bleu::bleu;
 pub use compare::compare;
+pub use distance::{Budget, TooLong};
 pub use equality::{Equality, equals};
 pub use matcher::{MATCHERS, validate_matcher};
 pub use pattern::{Pattern, PatternError};

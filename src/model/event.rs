@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::grade::{Output, Stored, Verdict};
+use super::metric::Composite;
 use super::outcome::Cause;
 use super::plan::{EvalInfo, GateSpec};
 use crate::spec::words::{GraderType, ReportFormat};
@@ -48,6 +49,9 @@ pub struct RunStarted {
     pub suite_path: PathBuf,
     pub environment: Environment,
     pub gate: GateSpec,
+    /// Metrics that the suite computes from others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub composites: Vec<Composite>,
     pub ks: Vec<u32>,
     pub seed: u64,
     pub formats: Vec<ReportFormat>,

@@ -108,6 +108,12 @@ pub struct Grade {
     /// Named numbers that the grader measured, such as `lint_pass` or `edit_rate`; finite.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, f64>,
+    /// Metrics that the grader was to measure and could not; they are unknown, not 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
+    /// True when the grade is only shown: it took no part in the verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub informative: bool,
     /// `in_process` when the candidate's code shared an interpreter with its tests and a determined program could forge the verdict;
     /// `unsandboxed` when it ran without isolation.
     #[serde(default, skip_serializing_if = "Trust::is_full")]
@@ -169,6 +175,8 @@ impl Grade {
             actual: None,
             details: serde_json::Map::new(),
             metrics: BTreeMap::new(),
+            unmeasured: Vec::new(),
+            informative: false,
             trust: Trust::Full,
         }
     }

@@ -7,7 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::spec::words::{CommandVerdict, Comparator, Executor, GraderType, JsonMode, Which};
+use super::metric::Measured;
+use crate::spec::words::{
+    CommandVerdict, Comparator, EditUnit, Executor, GraderType, JsonMode, SimilarityMetric, Which,
+};
 
 /// The graders of a case and how their verdicts become one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +45,49 @@ pub struct Grader {
     pub negate: bool,
     /// True when the method was inferred from the expectation.
     pub inferred: bool,
+    /// The name of the metric that its score is recorded as; of `similarity`, the name of its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// True when its verdict is shown and decides nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub informative: bool,
     pub kind: GraderKind,
+}
+
+impl Grader {
+    /// A grader without a name or any settings beside its kind's.
+    pub fn of(kind: GraderKind) -> Grader {
+        Grader {
+            name: None,
+            weight: 1.0,
+            negate: false,
+            inferred: false,
+            metric: None,
+            informative: false,
+            kind,
+        }
+    }
+
+    /// The metrics that it measures for each output that it grades.
+    pub fn measures(&self) -> Vec<(&str, Measured)> {
+        let mut all = Vec::new();
+        match &self.kind {
+            GraderKind::Code(CodeGrader::Similarity(rule)) => {
+                let kind = match rule.measure {
+                    SimilarityMetric::EditRate => Measured::Rate,
+                    _ => Measured::Score,
+                };
+                all.push((self.metric.as_deref().unwrap_or(rule.measure.name()), kind));
+            }
+            kind => {
+                all.extend(self.metric.as_deref().map(|name| (name, Measured::Score)));
+                if let GraderKind::Code(CodeGrader::Command(command)) = kind {
+                    all.extend(command.metrics.iter().map(|name| (name.as_str(), Measured::Number)));
+                }
+            }
+        }
+        all
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,6 +185,7 @@ pub enum CodeGrader {
     StructuralMatch(Structural),
     FunctionOutput(FunctionOutput),
     CodeExecution(CodeExecution),
+    Similarity(Similarity),
     Command(CommandGrader),
 }
 
@@ -154,6 +200,7 @@ impl CodeGrader {
             CodeGrader::StructuralMatch(_) => "structural_match",
             CodeGrader::FunctionOutput(_) => "function_output",
             CodeGrader::CodeExecution(_) => "code_execution",
+            CodeGrader::Similarity(_) => "similarity",
             CodeGrader::Command(_) => "command",
         }
     }
@@ -199,6 +246,21 @@ pub struct Tolerance {
     pub min_delta: Option<f64>,
     /// Highest allowed `actual - expected`.
     pub max_delta: Option<f64>,
+}
+
+/// How alike the output is to the closest of its references.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Similarity {
+    /// At least one.
+    pub references: Vec<String>,
+    pub measure: SimilarityMetric,
+    /// Of `edit_rate` alone.
+    pub unit: EditUnit,
+    /// The least likeness that passes, in (0, 1]; for `edit_rate` the highest rate that passes, at least 0.
+    pub threshold: f64,
+    pub case_sensitive: bool,
+    pub trim_whitespace: bool,
+    pub normalize_newlines: bool,
 }
 
 /// Limits of one candidate program.
@@ -285,8 +347,12 @@ pub struct CommandGrader {
     pub dir: PathBuf,
     pub env: Vec<String>,
     pub timeout: Duration,
-    /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is `{"passed": bool, "score": 0..1, "reason": text}`.
+    /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is `{"passed": bool, "score": 0..1, "reason": text,
+    /// "metrics": {name: number}}`.
     pub verdict: CommandVerdict,
+    /// The numbers that a JSON verdict holds under `metrics`, all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<String>,
     pub expected: Option<Value>,
 }
 

@@ -1,12 +1,14 @@
-//! The names of metrics: what thresholds may demand and reports show.
+//! The names of metrics: what thresholds may demand and reports show; and metrics that are made of others.
 
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::spec::words::Bound;
 
 /// A metric of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Metric {
     /// Chance that at least one of k samples passes.
     PassAt(u32),
@@ -37,6 +39,35 @@ pub enum Metric {
     ErroredSamples,
     /// Samples that passed only on a later attempt.
     FlakySamples,
+    /// What graders measure, or the suite computes, under a name of the author's.
+    Named(String),
+}
+
+/// What is known of a number that graders measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Measured {
+    /// A score in [0, 1], 1 the best.
+    Score,
+    /// At least 0, and better the lower: an edit rate.
+    Rate,
+    /// Any finite number; nobody said which way is better.
+    Number,
+}
+
+/// The longest name of a metric.
+const LONGEST_NAME: usize = 64;
+
+/// What is wrong with a name that an author gives a metric; it completes "`name` ...".
+pub fn name_fault(name: &str) -> Option<String> {
+    if !has_form_of_name(name) {
+        Some("is no metric's name: lower-case letters, digits and `_`, a letter first".to_owned())
+    } else if name.len() > LONGEST_NAME {
+        Some(format!("is longer than {LONGEST_NAME} characters"))
+    } else if !matches!(name.parse(), Ok(Metric::Named(_))) {
+        Some("is the name of a built-in metric".to_owned())
+    } else {
+        None
+    }
 }
 
 /// Metrics whose name has no k.
@@ -59,9 +90,14 @@ pub const PLAIN_METRICS: [(Metric, &str); 16] = [
     (Metric::FlakySamples, "flaky_samples"),
 ];
 
+fn has_form_of_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
 impl Metric {
     /// What a bare number demands of it: more of a good thing, less of a bad one.
-    pub fn bound(self) -> Bound {
+    pub fn bound(&self) -> Bound {
         use Metric::*;
         match self {
             LatencyMeanMs | LatencyP50Ms | LatencyP95Ms | TokensInput | TokensOutput | Tokens | CostUsd
@@ -70,15 +106,15 @@ impl Metric {
         }
     }
 
-    /// True when its values lie in [0, 1].
-    pub fn is_share(self) -> bool {
-        self.bound() == Bound::Min
+    /// True when its values are known to lie in [0, 1].
+    pub fn is_share(&self) -> bool {
+        self.bound() == Bound::Min && !matches!(self, Metric::Named(_))
     }
 
     /// Samples of each case that it needs.
-    pub fn k(self) -> Option<u32> {
+    pub fn k(&self) -> Option<u32> {
         match self {
-            Metric::PassAt(k) | Metric::PassHat(k) | Metric::PassHatUnbiased(k) => Some(k),
+            Metric::PassAt(k) | Metric::PassHat(k) | Metric::PassHatUnbiased(k) => Some(*k),
             _ => None,
         }
     }
@@ -90,6 +126,7 @@ impl fmt::Display for Metric {
             Metric::PassAt(k) => write!(f, "pass_at_{k}"),
             Metric::PassHat(k) => write!(f, "pass_hat_{k}"),
             Metric::PassHatUnbiased(k) => write!(f, "pass_hat_{k}_unbiased"),
+            Metric::Named(name) => f.write_str(name),
             plain => {
                 let name =
                     PLAIN_METRICS.iter().find(|(metric, _)| metric == plain).map_or("", |(_, name)| name);
@@ -107,10 +144,11 @@ pub struct UnknownMetric(pub String);
 impl FromStr for Metric {
     type Err = UnknownMetric;
 
-    /// Takes the canonical names and `pass@K`, `pass^K`.
+    /// Takes the canonical names, `pass@K`, `pass^K`, and any other text that has the form of a metric's name: whether
+    /// something measures that is not known here.
     fn from_str(text: &str) -> Result<Self, UnknownMetric> {
         if let Some((metric, _)) = PLAIN_METRICS.iter().find(|(_, name)| *name == text) {
-            return Ok(*metric);
+            return Ok(metric.clone());
         }
         let k = |digits: &str| match digits.parse::<u32>() {
             Ok(k) if k > 0 && !digits.starts_with(['+', '0']) => Ok(k),
@@ -125,7 +163,41 @@ impl FromStr for Metric {
                 None => k(rest).map(Metric::PassHat),
             };
         }
-        Err(UnknownMetric(text.to_owned()))
+        if has_form_of_name(text) && text.len() <= LONGEST_NAME {
+            Ok(Metric::Named(text.to_owned()))
+        } else {
+            Err(UnknownMetric(text.to_owned()))
+        }
+    }
+}
+
+/// A metric that is the weighted mean of others, each brought to 0 (bad) to 1 (good).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Composite {
+    pub name: String,
+    /// At least one; one weight at least is above 0.
+    pub components: Vec<Component>,
+}
+
+/// One part of a composite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Component {
+    /// A metric's canonical name.
+    pub metric: String,
+    /// Finite and at least 0.
+    pub weight: f64,
+    /// True when lower values are better.
+    pub invert: bool,
+    /// The values that count 0 and 1, the lower first; what lies beyond them counts as they do.
+    pub range: [f64; 2],
+}
+
+impl Component {
+    /// A value of its metric as a share in [0, 1], 1 the best.
+    pub fn share(&self, value: f64) -> f64 {
+        let [low, high] = self.range;
+        let share = ((value - low) / (high - low)).clamp(0.0, 1.0);
+        if self.invert { 1.0 - share } else { share }
     }
 }
 
@@ -135,15 +207,45 @@ mod tests {
 
     #[test]
     fn every_name_reads_back_and_other_spellings_mean_the_same() {
-        let mut all: Vec<Metric> = PLAIN_METRICS.iter().map(|(metric, _)| *metric).collect();
+        let mut all: Vec<Metric> = PLAIN_METRICS.iter().map(|(metric, _)| metric.clone()).collect();
         all.extend([Metric::PassAt(1), Metric::PassHat(3), Metric::PassHatUnbiased(10)]);
         for metric in all {
             assert_eq!(metric.to_string().parse(), Ok(metric));
         }
         assert_eq!("pass@5".parse(), Ok(Metric::PassAt(5)));
         assert_eq!("pass^3".parse(), Ok(Metric::PassHat(3)));
-        for wrong in ["pass@0", "pass@", "pass@01", "pass@-1", "pass_at_k", "latency", ""] {
+        for wrong in
+            ["pass@0", "pass@", "pass@01", "pass@-1", "pass_at_0", "pass_hat_x", "Latency", "a-b", "_a", ""]
+        {
             assert_eq!(wrong.parse::<Metric>(), Err(UnknownMetric(wrong.into())));
         }
+        assert_eq!("edit_rate".parse(), Ok(Metric::Named("edit_rate".into())));
+        assert_eq!(Metric::Named("edit_rate".into()).to_string(), "edit_rate");
+    }
+
+    #[test]
+    fn authors_names_are_of_one_form_and_take_nothing_away() {
+        let fault = |name: &str| name_fault(name).unwrap_or_default();
+        for good in ["edit_rate", "f1", "a", &"x".repeat(64)] {
+            assert_eq!(fault(good), "", "{good}");
+        }
+        for bad in ["", "F1", "1f", "_a", "a-b", "a b", "é"] {
+            assert!(fault(bad).starts_with("is no metric's name"), "{bad}");
+        }
+        for taken in
+            ["pass_rate", "pass_at_1", "pass_hat_3", "pass_hat_2_unbiased", "pass_at_x", "latency_p95_ms"]
+        {
+            assert_eq!(fault(taken), "is the name of a built-in metric", "{taken}");
+        }
+        assert_eq!(fault(&"x".repeat(65)), "is longer than 64 characters");
+    }
+
+    #[test]
+    fn components_are_shares_within_their_range() {
+        let component = |invert, range| Component { metric: "m".into(), weight: 1.0, invert, range };
+        let latency = component(true, [0.0, 2000.0]);
+        assert_eq!([500.0, 0.0, 2000.0, 9e9, -1.0].map(|ms| latency.share(ms)), [0.75, 1.0, 0.0, 0.0, 1.0]);
+        let rating = component(false, [1.0, 5.0]);
+        assert_eq!([1.0, 4.0, 7.0].map(|value| rating.share(value)), [0.0, 0.75, 1.0]);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::cases::CaseFault;
 use super::fingerprint::Fingerprint;
+use super::metric::Measured;
 use super::plan::Case;
 use super::target::Target;
 use crate::spec::words::{Difficulty, GraderType};
@@ -45,7 +46,7 @@ pub struct Profile {
 }
 
 /// A grader without what it compares with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GraderOutline {
     pub grader_type: GraderType,
     /// The method of a code grader, else the type's name.
@@ -56,6 +57,10 @@ pub struct GraderOutline {
     pub sandbox: Option<bool>,
     /// It starts no process and calls nothing.
     pub only_looks: bool,
+    /// Its verdict is shown and decides nothing.
+    pub informative: bool,
+    /// The metrics that it measures, by name.
+    pub measures: Vec<(String, Measured)>,
 }
 
 impl Profile {
@@ -89,7 +94,7 @@ impl Profile {
             && case.target.is_none()
             && self.target.is_none()
             && self.graders.len() == case.grading.graders.len()
-            && self.graders.iter().copied().eq(grader_outlines(case))
+            && grader_outlines(case).zip(&self.graders).all(|(its, ours)| its == *ours)
     }
 
     fn key(&self) -> (&[String], Option<Difficulty>, &[GraderOutline], Option<Fingerprint>) {
@@ -120,6 +125,8 @@ fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
         negate: grader.negate,
         sandbox: grader.kind.sandbox(),
         only_looks: grader.kind.only_looks(),
+        informative: grader.informative,
+        measures: grader.measures().into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect(),
     })
 }
 

@@ -14,6 +14,7 @@ use super::cases::Cases;
 use super::event::Shard;
 use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
+use super::metric::Composite;
 use super::target::Target;
 
 /// A suite, ready to run.
@@ -31,6 +32,8 @@ pub struct Plan {
     pub shard: Option<Shard>,
     pub settings: Settings,
     pub gate: GateSpec,
+    /// Metrics that the suite computes from others.
+    pub composites: Vec<Composite>,
     pub reporting: Reporting,
     /// Values of the `env:` names that the suite may read, to be redacted from all that is written.
     pub secrets: Vec<String>,

@@ -70,6 +70,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             allow_unsandboxed: false,
         },
         gate: GateSpec::default(),
+        composites: Vec::new(),
         reporting: Reporting {
             formats: Vec::new(),
             output_dir: "/".into(),

@@ -31,9 +31,12 @@ impl Prepared {
 /// the largest k that a threshold or the list of k names.
 pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
     let targets = Targets::open(&plan)?;
-    let asked = plan.settings.ks.iter().copied().chain(
-        plan.gate.thresholds.iter().filter_map(|t| t.metric.parse::<Metric>().ok().and_then(Metric::k)),
-    );
+    let asked = plan
+        .settings
+        .ks
+        .iter()
+        .copied()
+        .chain(plan.gate.thresholds.iter().filter_map(|t| t.metric.parse::<Metric>().ok()?.k()));
     let largest_k = asked.max().unwrap_or(1).max(1);
     let mut fewest = u32::MAX;
     for eval in &mut plan.evals {
@@ -47,7 +50,7 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
         fewest = eval.cases.outlines().map(Prepared::samples).fold(fewest, u32::min);
     }
     let kinds = plan.evals.iter().map(|eval| eval.info.kind).collect();
-    let problems = unanswerable(&plan.gate, fewest, &kinds);
+    let problems = unanswerable(&plan.gate, &plan.composites, fewest, &kinds);
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }

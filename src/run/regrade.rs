@@ -57,7 +57,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     let mut earlier = Earlier::read(&source.journal(), |_| Ok(()))?;
     let selected = select(&plan, &said, &mut earlier).map_err(RunError::Refused)?;
     let problems =
-        unanswerable(&plan.gate, selected.fewest, &plan.evals.iter().map(|eval| eval.info.kind).collect());
+        unanswerable(&plan.gate, &plan.composites, selected.fewest, &plan.evals.iter().map(|eval| eval.info.kind).collect());
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::queue::Work;
 use crate::base::redact::Redactor;
-use crate::grade::{Graders, apply_latency};
+use crate::grade::{Graders, apply_latency, without_output};
 use crate::model::{Attempt, Case, Cause, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
 
@@ -80,7 +80,7 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
         Err(failure) => (
             failure.output.map(|output| *output),
             None,
-            Verdict::without_grades(failure.cause, failure.reason),
+            without_output(case, failure.cause, failure.reason),
         ),
     };
     let duration_ms = milliseconds(started.elapsed());

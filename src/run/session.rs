@@ -186,6 +186,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         suite_path: plan.suite.path.clone(),
         environment,
         gate: plan.gate.clone(),
+        composites: plan.composites.clone(),
         ks: plan.settings.ks.clone(),
         seed: plan.settings.seed,
         formats: plan.reporting.formats.clone(),

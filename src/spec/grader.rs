@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judged::{HumanGraderSpec, ModelGraderSpec};
-use super::words::{CommandVerdict, Comparator, Executor, GraderType};
+use super::words::{CommandVerdict, Comparator, EditUnit, Executor, GraderType, SimilarityMetric};
 use super::{NameOr, OneOrMany, RefOr, tagged};
 
 /// What judges an output.
@@ -46,6 +46,13 @@ pub struct CodeGraderSpec {
     /// Weight under `combine: weighted`.
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
+    /// Records the grader's score under this name, as a metric that thresholds and composites may use; for `similarity`,
+    /// the name of its number.
+    #[schemars(length(min = 1, max = 64))]
+    pub metric: Option<String>,
+    /// `true`: the grader only measures; its verdict is shown and decides nothing. Default false.
+    #[serde(default)]
+    pub informative: bool,
 }
 
 /// Settings of a code grader, by method.
@@ -69,6 +76,8 @@ pub enum CodeConfig {
     FunctionOutput(FunctionOutputSpec),
     /// The output's code is run against tests.
     CodeExecution(CodeExecutionSpec),
+    /// The output is alike enough to a reference text.
+    Similarity(SimilaritySpec),
     /// A program of the author's decides.
     Command(CommandGraderSpec),
 }
@@ -76,7 +85,7 @@ pub enum CodeConfig {
 tagged!(CodeConfig by "method" {
     ExactMatch = "exact_match", Contains = "contains", Regex = "regex", Numeric = "numeric", Json = "json",
     StructuralMatch = "structural_match", FunctionOutput = "function_output", CodeExecution = "code_execution",
-    Command = "command",
+    Similarity = "similarity", Command = "command",
 });
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -267,6 +276,26 @@ pub struct StdioCaseSpec {
     pub stdout: String,
 }
 
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SimilaritySpec {
+    /// The reference, when the case has no `expected`; `expected.alternatives` are further references.
+    pub value: Option<String>,
+    #[serde(default)]
+    pub metric: SimilarityMetric,
+    /// The least likeness that passes, default 0.8; for `edit_rate` the highest rate that passes, default 0.2.
+    #[schemars(range(min = 0.0))]
+    pub threshold: Option<f64>,
+    /// What `edit_rate` counts. Default `chars`.
+    pub unit: Option<EditUnit>,
+    /// Default true; for `token_f1` and `rouge_l` false.
+    pub case_sensitive: Option<bool>,
+    /// Default true.
+    pub trim_whitespace: Option<bool>,
+    /// Default true.
+    pub normalize_newlines: Option<bool>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandGraderSpec {
@@ -281,6 +310,10 @@ pub struct CommandGraderSpec {
     /// How the program says its verdict.
     #[serde(default)]
     pub verdict: CommandVerdict,
+    /// Names of the numbers that the program says under `metrics` of its JSON verdict, all of them each time.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub metrics: Vec<String>,
 }
 
 /// `config/graders.yaml`: named graders, the default grader of each type, and named rubrics.

@@ -14,6 +14,12 @@ pub struct ModelGraderSpec {
     pub negate: bool,
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
+    /// Records the grader's score under this name, as a metric that thresholds and composites may use.
+    #[schemars(length(min = 1, max = 64))]
+    pub metric: Option<String>,
+    /// `true`: the grader only measures; its verdict is shown and decides nothing. Default false.
+    #[serde(default)]
+    pub informative: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -84,6 +90,12 @@ pub struct HumanGraderSpec {
     pub negate: bool,
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
+    /// Records the grader's score under this name, as a metric that thresholds and composites may use.
+    #[schemars(length(min = 1, max = 64))]
+    pub metric: Option<String>,
+    /// `true`: the grader only measures; its verdict is shown and decides nothing. Default false.
+    #[serde(default)]
+    pub informative: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -52,6 +52,9 @@ pub struct SuiteSpec {
     pub presets: BTreeMap<String, Thresholds>,
     /// The set of thresholds that holds unless `--preset` says another.
     pub preset: Option<String>,
+    /// Metrics that are computed from others, by name.
+    #[serde(default)]
+    pub metrics: BTreeMap<String, MetricSpec>,
     /// Failed regression evals that the gate forgives (never critical ones).
     pub max_regressions: Option<u32>,
     /// Where baselines are kept, relative to this file. Default `baselines/` in the project root.
@@ -61,6 +64,31 @@ pub struct SuiteSpec {
     pub allow_paths: Vec<String>,
     #[serde(default)]
     pub reporting: ReportingSpec,
+}
+
+/// A metric of the suite's own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MetricSpec {
+    /// The weighted mean of these, each brought to 0 (bad) to 1 (good).
+    #[schemars(length(min = 1, max = 64))]
+    pub composite: Vec<ComponentSpec>,
+}
+
+/// One part of a composite metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ComponentSpec {
+    /// A built-in metric, or one that a grader measures.
+    pub metric: String,
+    /// Its share of the whole, relative to the other weights. Default 1.
+    #[schemars(range(min = 0.0, max = 1000000.0))]
+    pub weight: Option<f64>,
+    /// `true` for what is better when it is lower: 1 - its value in the range. Default false.
+    #[serde(default)]
+    pub invert: bool,
+    /// The values that count 0 and 1; beyond them nothing is gained or lost. Default `[0, 1]`; metrics that are no shares need one.
+    pub range: Option<[f64; 2]>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -101,6 +101,47 @@ pub enum Comparator {
     Unordered,
 }
 
+/// How the likeness of two texts is measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SimilarityMetric {
+    /// 1 - Levenshtein distance / length of the longer text, in characters.
+    #[default]
+    Levenshtein,
+    /// F1 of the words that both texts have.
+    TokenF1,
+    /// F1 of the longest common subsequence of words.
+    RougeL,
+    /// N-grams of one to four words that a reference has too.
+    Bleu,
+    /// Levenshtein distance / length of the output: how much of it had to be changed. Lower is better.
+    EditRate,
+}
+
+impl SimilarityMetric {
+    /// The metric that it is recorded as, unless the grader says another.
+    pub fn name(self) -> &'static str {
+        match self {
+            SimilarityMetric::Levenshtein => "levenshtein",
+            SimilarityMetric::TokenF1 => "token_f1",
+            SimilarityMetric::RougeL => "rouge_l",
+            SimilarityMetric::Bleu => "bleu",
+            SimilarityMetric::EditRate => "edit_rate",
+        }
+    }
+}
+
+/// What `edit_rate` counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EditUnit {
+    #[default]
+    Chars,
+    /// Words and single signs, as an editor sees code; white space does not count.
+    Tokens,
+    Lines,
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandVerdict {

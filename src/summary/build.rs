@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SummaryError;
 use super::columns::CaseView;
+use super::composite;
 use super::failures::{self, Listed};
 use super::fold::Fold;
 use super::metrics::{Counted, CountedEval};
@@ -43,7 +44,10 @@ impl Fold {
         let evals = self.evals.iter().enumerate().filter(|(_, eval)| shards.is_empty() || eval.len() > 0);
         let evals = evals.map(|(number, eval)| CountedEval::new(number, eval)).collect();
         let counted = Counted::new(evals, &started.ks, started.seed);
-        let tallies = tallies(&counted);
+        let mut tallies = tallies(&counted);
+        for reading in [&mut tallies.actual, &mut tallies.worst, &mut tallies.best] {
+            composite::add(&started.composites, &mut reading.metrics);
+        }
         let mut lister = Lister::new(self, started.include_details);
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
         let mut totals = lister.totals;

@@ -179,7 +179,7 @@ impl EvalFold {
         self.samples.metrics.keys().map(String::as_str)
     }
 
-    /// The numbers of one name, by slot.
+    /// The numbers of one name, by slot; not a number where it was to be measured and could not be.
     pub fn metric(&self, name: &str) -> Option<&BTreeMap<u32, f64>> {
         self.samples.metrics.get(name)
     }
@@ -334,7 +334,7 @@ impl Samples {
         if infrastructure_retries > 0 {
             self.infrastructure_retries.insert(at, infrastructure_retries);
         }
-        for (name, value) in metrics.into_iter().filter(|(_, value)| value.is_finite()) {
+        for (name, value) in metrics.into_iter().filter(|(_, value)| !value.is_infinite()) {
             self.metrics.entry(name).or_default().insert(at, value);
         }
         self.packed[slot] = packed;

@@ -173,13 +173,17 @@ fn beginning(stored: &Stored) -> String {
     format!("{}\n[... {} bytes in all, kept beside the journal]", stored.head, stored.bytes)
 }
 
-/// The numbers that graders measured; of several grades with one name the first counts.
+/// The numbers that graders measured; of several grades with one name the first counts. Not a number: what was to be measured
+/// and could not be.
 pub(super) fn metrics(grades: &[Grade]) -> BTreeMap<String, f64> {
     let mut metrics = BTreeMap::new();
     for (name, value) in grades.iter().flat_map(|grade| &grade.metrics) {
         if !metrics.contains_key(name) {
             metrics.insert(name.clone(), *value);
         }
+    }
+    for name in grades.iter().flat_map(|grade| &grade.unmeasured) {
+        metrics.entry(name.clone()).or_insert(f64::NAN);
     }
     metrics
 }

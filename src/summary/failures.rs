@@ -34,9 +34,10 @@ pub(super) fn failure(listed: Listed<'_>, sample: &SampleResult, samples: usize)
     }
 }
 
-/// The first grade that ended as the sample did.
+/// The first grade that ended as the sample did; one that decided nothing tells nothing of it.
 fn telling_grade(grades: &[Grade], outcome: Outcome) -> Option<&Grade> {
-    grades.iter().find(|grade| grade.outcome == outcome).or_else(|| grades.first())
+    let mut deciding = grades.iter().filter(|grade| !grade.informative);
+    deciding.clone().find(|grade| grade.outcome == outcome).or_else(|| deciding.next())
 }
 
 /// The same without what the target said, for `include_details: false`.

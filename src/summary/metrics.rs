@@ -66,7 +66,6 @@ impl<'a> CountedEval<'a> {
 impl<'a> Counted<'a> {
     pub fn new(evals: Vec<CountedEval<'a>>, ks: &'a [u32], seed: u64) -> Self {
         let measured = Measured::new(&evals);
-        let named = Named::all(&evals, measured.samples, seed);
         let (mut fewest, mut errored, mut skipped, mut pending) = (None, 0, 0, 0);
         for case in evals.iter().flat_map(CountedEval::cases) {
             let finals = case.finals();
@@ -75,6 +74,7 @@ impl<'a> Counted<'a> {
             skipped += finals.skipped as usize;
             pending += finals.pending as usize;
         }
+        let named = Named::all(&evals, measured.samples, errored + skipped + pending, seed);
         Counted { evals, ks, seed, fewest, errored, skipped, pending, measured, named }
     }
 
@@ -166,7 +166,7 @@ impl Read {
         let n = self.weighted.len();
         let weighted = estimate(weighted_mean(&self.weighted), weighted_interval, n);
         let mut estimates: Vec<(Metric, Estimate)> =
-            self.pass_k.iter().map(|pass_k| (pass_k.metric, pass_k.estimate(fewest, seed))).collect();
+            self.pass_k.iter().map(|pass_k| (pass_k.metric.clone(), pass_k.estimate(fewest, seed))).collect();
         estimates.extend([
             (Metric::PassRate, self.evals.estimate()),
             (Metric::CapabilityPassRate, self.capabilities.estimate()),
@@ -212,7 +212,8 @@ struct PassK {
 
 impl PassK {
     fn new(metric: Metric) -> Self {
-        PassK { metric, k: u64::from(metric.k().unwrap_or(1)), values: OverCases::new(), single: true }
+        let k = u64::from(metric.k().unwrap_or(1));
+        PassK { metric, k, values: OverCases::new(), single: true }
     }
 
     fn add(&mut self, eval: usize, firsts: &SampleCounts) {

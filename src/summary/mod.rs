@@ -5,6 +5,7 @@
 
 mod build;
 mod columns;
+mod composite;
 mod details;
 mod failures;
 mod fold;

@@ -10,31 +10,41 @@ use crate::model::Estimate;
 pub(super) struct Named {
     pub name: String,
     estimate: Estimate,
-    /// Samples that have the number, of all that were planned.
-    told: usize,
+    /// Samples that should have the number and have none: those without a grade, and those whose graders could not measure it. A
+    /// graded sample whose graders do not measure it at all is none of them.
+    missing: usize,
     samples: usize,
 }
 
 impl Named {
     /// Every name that a graded sample has, ascending.
-    pub fn all(evals: &[CountedEval<'_>], samples: usize, seed: u64) -> Vec<Named> {
+    pub fn all(evals: &[CountedEval<'_>], samples: usize, ungraded: usize, seed: u64) -> Vec<Named> {
         let names: BTreeSet<&str> = evals.iter().flat_map(|eval| eval.fold.metric_names()).collect();
-        names.into_iter().filter_map(|name| Named::new(name, evals, samples, seed)).collect()
+        names.into_iter().filter_map(|name| Named::new(name, evals, samples, ungraded, seed)).collect()
     }
 
-    fn new(name: &str, evals: &[CountedEval<'_>], samples: usize, seed: u64) -> Option<Named> {
+    fn new(
+        name: &str,
+        evals: &[CountedEval<'_>],
+        samples: usize,
+        ungraded: usize,
+        seed: u64,
+    ) -> Option<Named> {
         let mut over = OverCases::new();
-        let (mut told, mut single) = (0, true);
+        let (mut missing, mut single) = (ungraded, true);
         for (at, eval) in evals.iter().enumerate() {
             let Some(numbers) = eval.fold.metric(name).filter(|numbers| !numbers.is_empty()) else {
                 continue;
             };
+            missing += numbers.values().filter(|number| number.is_nan()).count();
             for case in eval.cases() {
-                let of_case = case.slots().filter_map(|slot| numbers.get(&(slot as u32)));
+                let of_case = case
+                    .slots()
+                    .filter_map(|slot| numbers.get(&(slot as u32)))
+                    .filter(|number| !number.is_nan());
                 let (sum, n) = of_case.fold((0.0, 0usize), |(sum, n), value| (sum + value, n + 1));
                 if n > 0 {
                     over.add(at, sum / n as f64);
-                    told += n;
                     single &= n == 1;
                 }
             }
@@ -43,12 +53,12 @@ impl Named {
             return None;
         }
         let estimate = over.estimate(single && over.is_binary(), seed);
-        Some(Named { name: name.to_owned(), estimate, told, samples })
+        Some(Named { name: name.to_owned(), estimate, missing, samples })
     }
 
-    /// True when some sample has no such number, or none that counts because it has no grade.
+    /// True when some sample should have the number and has none.
     pub fn is_open(&self) -> bool {
-        self.told < self.samples
+        self.missing > 0
     }
 
     /// A number may be anything, so what is missing leaves both extremes open.
@@ -56,7 +66,6 @@ impl Named {
         if reading == Reading::Graded || !self.is_open() {
             return self.estimate.clone();
         }
-        let missing = self.samples - self.told;
-        undefined_because(format!("{missing} of {} samples have no `{}`", self.samples, self.name))
+        undefined_because(format!("{} of {} samples have no `{}`", self.missing, self.samples, self.name))
     }
 }

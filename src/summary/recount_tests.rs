@@ -150,15 +150,23 @@ fn pass_k(run: &Run, k: usize, reading: Option<Outcome>) -> [Option<f64>; 3] {
     values.map(|values| mean(&values))
 }
 
-/// Mean over cases of the means of the named number over the graded samples that have it, and whether all samples have it.
+/// Mean over cases of the means of the named number over the graded samples that have it, and whether it is known of all
+/// samples: they are graded, and no grader says that it could not measure it.
 fn named(run: &Run, name: &str) -> (Option<f64>, bool) {
     let of = |sample: &RunSample| {
         let last = sample.attempts()?.last()?;
         let number = last.verdict.grades.iter().find_map(|grade| grade.metrics.get(name).copied());
         number.filter(|_| last.verdict.outcome.is_graded())
     };
+    let known = |sample: &RunSample| {
+        let last = sample.attempts().and_then(|attempts| attempts.last());
+        last.is_some_and(|last| {
+            let unknown = |grade: &Grade| grade.unmeasured.iter().any(|unmeasured| unmeasured == name);
+            last.verdict.outcome.is_graded() && !last.verdict.grades.iter().any(unknown)
+        })
+    };
     let by_case = cases(run).filter_map(|case| mean(&case.samples.iter().filter_map(of).collect::<Vec<_>>()));
-    (mean(&by_case.collect::<Vec<_>>()), all_samples(run).all(|sample| of(sample).is_some()))
+    (mean(&by_case.collect::<Vec<_>>()), all_samples(run).all(known))
 }
 
 fn check_metrics(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {

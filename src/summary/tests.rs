@@ -36,6 +36,7 @@ fn started(ks: &[u32]) -> Event {
         suite_path: "s.yaml".into(),
         environment: Environment::default(),
         gate: GateSpec::default(),
+        composites: Vec::new(),
         ks: ks.to_vec(),
         seed: 7,
         formats: vec![],

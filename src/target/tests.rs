@@ -75,6 +75,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             max_fail: None,
             allow_unsandboxed: false,
         },
+        composites: Vec::new(),
         gate: GateSpec::default(),
         reporting: Reporting {
             formats: vec![],

@@ -227,7 +227,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code}\n",
         said: &[
-            "3:11 cannot-infer-grader: the grader names no `method`, and neither its settings nor `expected.type` tell which is meant | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, command",
+            "3:11 cannot-infer-grader: the grader names no `method`, and neither its settings nor `expected.type` tell which is meant | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, command",
         ],
     },
     Broken {
@@ -241,7 +241,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: y\n  grader: {type: code, config: {method: exact_mtach}}\n",
         said: &[
-            "4:41 unknown-value: `exact_mtach` is not a value of `method`: it takes `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `command` | did you mean `exact_match`?",
+            "4:41 unknown-value: `exact_mtach` is not a value of `method`: it takes `exact_match`, `contains`, `regex`, `numeric`, `json`, `structural_match`, `function_output`, `code_execution`, `similarity`, `command` | did you mean `exact_match`?",
         ],
     },
     Broken {
@@ -508,7 +508,7 @@ vec![
         text: "- id: a\n  input: hello\n  expected: y\n  graders: [{type: code, config: {method: exact_match}}]\n  combine: {at_least: 2}\n",
         said: &[
             "5:3 bad-combine: `at_least: 2` does not fit 1 grader(s)",
-            "5:3 warning bad-combine: `combine` has nothing to combine: there is only one grader",
+            "5:3 warning bad-combine: `combine` has nothing to combine: there is only one grader that decides",
         ],
     },
     Broken {
@@ -676,7 +676,7 @@ vec![
         name: "file.yaml",
         text: "graders:\n  g: {type: code, config: {case_sensitive: false}}\ndefaults: {code: h}\n",
         said: &[
-            "2:6 cannot-infer-grader: the grader names no `method`, and neither its settings nor `expected.type` tell which is meant | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, command",
+            "2:6 cannot-infer-grader: the grader names no `method`, and neither its settings nor `expected.type` tell which is meant | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, command",
             "3:18 unknown-grader: no grader is named `h`",
         ],
     },
@@ -685,7 +685,6 @@ vec![
         text: "thresholds: {pass_at_1: 2, pass@1: 0.5, nope: 1, latency_p95_ms: {on: ci_lower, max: 3}}\n",
         said: &[
             "1:14 both-spellings: `pass@1` and `pass_at_1` are two names of one metric",
-            "1:41 unknown-metric: `nope` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples",
             "1:66 unknown-metric: `latency_p95_ms` has no interval for `on` to look at",
         ],
     },
@@ -700,7 +699,7 @@ vec![
         name: "file.yaml",
         text: "eval_trigger: {when: now, suite: s.yaml, thresholds: {pas_rate: 1}}\n",
         said: &[
-            "1:55 unknown-metric: `pas_rate` is not a metric | did you mean `pass_rate`?",
+            "1:55 warning unknown-metric: `pas_rate` is not a metric | did you mean `pass_rate`?",
         ],
     },
 ]

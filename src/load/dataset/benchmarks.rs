@@ -122,7 +122,7 @@ impl Benchmark {
             sandbox: true,
         });
         let kind = GraderKind::Code(grader);
-        let grader = Grader { name: None, weight: 1.0, negate: false, inferred: false, kind };
+        let grader = Grader::of(kind);
         let grading = Grading { graders: vec![grader], combine: Combine::All };
         let input = Input::Prompt { text: task.prompt, context: Some(task.context) };
         Case {

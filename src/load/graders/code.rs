@@ -6,9 +6,9 @@ use super::super::problem::{Code, Problem};
 use super::super::scope::{Desk, seconds};
 use super::super::source::Span;
 use super::super::tree::Node;
-use super::{Expected, execution, regex_flags, structural};
+use super::{Expected, execution, regex_flags, similarity, structural};
 use crate::matching::{Pattern, numeric};
-use crate::model::{CodeGrader, CommandGrader};
+use crate::model::{CodeGrader, CommandGrader, CommandVerdict};
 use crate::spec::{
     CodeConfig, CommandGraderSpec, ContainsSpec, ContainsValue, ExactMatchSpec, ExpectedSpec, JsonSpec,
     NumericSpec, RegexSpec, ToleranceSpec,
@@ -32,6 +32,7 @@ pub(super) fn resolve(
         CodeConfig::StructuralMatch(spec) => one(structural::resolve(desk, spec, node, expected, baseline)),
         CodeConfig::FunctionOutput(spec) => one(execution::function_output(desk, spec, node, expected)),
         CodeConfig::CodeExecution(spec) => one(execution::code_execution(desk, spec, node)),
+        CodeConfig::Similarity(spec) => one(similarity::resolve(desk, spec, node, expected, baseline)),
         CodeConfig::Command(spec) => one(command(desk, spec, node, expected, baseline)),
     }
 }
@@ -384,12 +385,21 @@ fn command(
 ) -> Option<CodeGrader> {
     let at = node.locate("/command");
     super::super::targets::check_program(desk, &spec.command, at)?;
+    if !spec.metrics.is_empty() && spec.verdict != CommandVerdict::Json {
+        let message = "`metrics` are said in a JSON verdict, and this grader's verdict is its exit code";
+        let problem = Problem::error(Code::GraderConflict, node.key_span("/metrics"), message);
+        desk.push(
+            problem.hint("add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type"),
+        );
+        return None;
+    }
     Some(CodeGrader::Command(CommandGrader {
         argv: spec.command.clone(),
         dir: desk.suite.dir.clone(),
         env: spec.env.clone(),
         timeout: seconds(spec.timeout_seconds.unwrap_or(30.0)),
         verdict: spec.verdict,
+        metrics: spec.metrics.clone(),
         expected: super::reference(expected, baseline),
     }))
 }

@@ -4,6 +4,8 @@
 mod code;
 mod execution;
 mod judged;
+mod measures;
+mod similarity;
 mod structural;
 #[cfg(test)]
 mod tests;
@@ -117,10 +119,10 @@ pub(super) fn resolve(
     let lone = specs.len() == 1;
     let mut whole = true;
     for Found { name, spec, node } in &specs {
-        let (negate, weight) = match spec {
-            GraderSpec::Code(c) => (c.negate, c.weight),
-            GraderSpec::Model(m) => (m.negate, m.weight),
-            GraderSpec::Human(h) => (h.negate, h.weight),
+        let (negate, weight, metric, informative) = match spec {
+            GraderSpec::Code(c) => (c.negate, c.weight, &c.metric, c.informative),
+            GraderSpec::Model(m) => (m.negate, m.weight, &m.metric, m.informative),
+            GraderSpec::Human(h) => (h.negate, h.weight, &h.metric, h.informative),
         };
         let Some(kinds) = kinds_of(desk, spec, node, expected, baseline) else {
             whole = false;
@@ -139,9 +141,12 @@ pub(super) fn resolve(
             weight: weight.unwrap_or(1.0),
             negate,
             inferred: was_inferred(node),
+            metric: metric.clone(),
+            informative,
             kind,
         }));
     }
+    whole &= measures::check(desk, &graders, &specs.iter().map(|found| &found.node).collect::<Vec<_>>());
     if !whole || graders.is_empty() {
         return None;
     }
@@ -295,8 +300,9 @@ fn reference(expected: Option<Expected>, baseline: Option<&Value>) -> Option<Val
 }
 
 fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -> Option<Combine> {
+    let graders: Vec<&Grader> = graders.iter().filter(|grader| !grader.informative).collect();
     if graders.len() == 1 {
-        let message = "`combine` has nothing to combine: there is only one grader";
+        let message = "`combine` has nothing to combine: there is only one grader that decides";
         desk.push(Problem::warning(Code::BadCombine, at, message));
     }
     let total: f64 = graders.iter().map(|g| g.weight).sum();

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Loader, count};
+use crate::load::metrics::{self, WrittenMetrics};
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
 use crate::load::request::Counts;
 use crate::load::scope::{SuiteScope, seconds};
 use crate::load::select::{part_of, select};
-use crate::load::thresholds::{self, Demand};
+use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
 use crate::model::{Eval, Fingerprint, GateSpec, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target};
 
@@ -20,7 +21,8 @@ pub(super) struct Parts {
     pub config: crate::spec::SuiteConfig,
     pub reporting: crate::spec::ReportingSpec,
     pub max_regressions: Option<u32>,
-    pub demands: Vec<Demand>,
+    pub metrics: WrittenMetrics,
+    pub demands: Resolved,
     pub evals: Vec<Arc<Eval>>,
     pub target_name: String,
     pub target: Option<Target>,
@@ -58,7 +60,12 @@ impl Loader<'_> {
             let message = "the weights of all evals are 0, so `weighted_score` has no value";
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
-        thresholds::check_producible(&parts.demands, &parts.evals, parts.target.as_ref(), problems);
+        let complete = !problems.has_errors();
+        let declared = metrics::declared(&parts.evals, problems);
+        let composites = metrics::composites(&parts.metrics, &declared, complete, problems);
+        let demands = parts.demands.settle(&declared, &composites, complete, problems);
+        let target = parts.target.as_ref();
+        thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
         let total = count(&parts.evals);
         let errors_before_filters = problems.has_errors();
         let evals = if errors_before_filters {
@@ -71,6 +78,9 @@ impl Loader<'_> {
             }
         };
         let selected = count(&evals);
+        if selected != total && !problems.has_errors() {
+            metrics::check_selected(&demands, &composites, &evals, problems);
+        }
         let config = &parts.config;
         let parallel = config.parallel_execution.unwrap_or(true);
         let max_workers = overrides.jobs.unwrap_or(if parallel {
@@ -107,7 +117,7 @@ impl Loader<'_> {
             shard: overrides.shard,
             settings: Settings {
                 max_workers: max_workers.max(1),
-                ks: thresholds::ks(&config.k.0, &parts.demands),
+                ks: thresholds::ks(&config.k.0, &demands, &composites),
                 seed: config.seed.unwrap_or(0),
                 timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
                 retry_failed: retries,
@@ -115,9 +125,10 @@ impl Loader<'_> {
                 allow_unsandboxed: overrides.allow_unsandboxed,
             },
             gate: GateSpec {
-                thresholds: parts.demands.into_iter().map(|d| d.threshold).collect(),
+                thresholds: demands.into_iter().map(|d| d.threshold).collect(),
                 max_regressions: parts.max_regressions,
             },
+            composites,
             reporting: Reporting {
                 formats: formats(overrides.formats.as_ref(), &parts.reporting),
                 output_dir: match (&overrides.output_dir, &parts.reporting.output_dir) {

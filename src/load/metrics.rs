@@ -1,0 +1,372 @@
+//! Metrics of the authors' own: the names that graders measure, and what a suite computes of them and of the built-in ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::problem::{Code, Problem, Problems};
+use super::source::Span;
+use super::thresholds::{Demand, unknown_metric};
+use super::tree::Node;
+use crate::model::{Bound, Component, Composite, Eval, Measured, Metric, name_fault};
+use crate::spec::{ComponentSpec, MetricSpec};
+
+/// What is known of each metric that graders measure, by name.
+pub(super) type Declared = BTreeMap<String, Measured>;
+
+/// A suite's `metrics:` with the node that it was read from.
+pub(super) type WrittenMetrics = (BTreeMap<String, MetricSpec>, Option<Node>);
+
+/// The metrics that the graders of these evals measure. A name that means a score here and some number there is an error.
+pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> Declared {
+    let mut declared = Declared::new();
+    let mut conflicts: BTreeSet<String> = BTreeSet::new();
+    let graders = evals.iter().flat_map(|eval| eval.cases.profiles()).flat_map(|profile| &profile.graders);
+    for (name, kind) in graders.flat_map(|grader| &grader.measures) {
+        match declared.get(name) {
+            None => drop(declared.insert(name.clone(), *kind)),
+            Some(known) if known != kind => drop(conflicts.insert(name.clone())),
+            Some(_) => {}
+        }
+    }
+    for name in conflicts {
+        let message = format!(
+            "`{name}` is measured in two ways: a score, an edit rate and a number of `metrics:` are no one metric"
+        );
+        let hint = "give one of them another name with `metric: NAME`";
+        problems.push(Problem::general(Code::GraderConflict, message).hint(hint));
+    }
+    declared
+}
+
+/// The suite's composites. `complete`: false when faults may have hidden a part of what graders measure.
+pub(super) fn composites(
+    (specs, node): &WrittenMetrics,
+    declared: &Declared,
+    complete: bool,
+    problems: &mut Problems,
+) -> Vec<Composite> {
+    let mut composites = Vec::new();
+    for (name, spec) in specs {
+        let at = node.as_ref().and_then(|node| node.get_key(name)).map(|key| key.span);
+        let fault = name_fault(name).or_else(|| {
+            declared
+                .contains_key(name)
+                .then(|| "is what a grader measures, and cannot be computed, too".to_owned())
+        });
+        if let Some(fault) = fault {
+            problems.push(located(Code::BadFormat, at, format!("`{name}` {fault}")));
+            continue;
+        }
+        let parts = node.as_ref().and_then(|node| node.get(name)).and_then(|node| node.get("composite"));
+        let parts = parts.and_then(Node::as_seq).unwrap_or(&[]);
+        let mut components: Vec<Component> = Vec::new();
+        for (index, part) in spec.composite.iter().enumerate() {
+            let place = Place { node: parts.get(index), at };
+            match component(part, specs, declared, complete, &place) {
+                Ok(part) if components.iter().any(|known| known.metric == part.metric) => {
+                    let message = format!("`{}` is part of `{name}` twice", part.metric);
+                    problems.push(located(Code::SuspiciousValue, place.of("metric"), message));
+                }
+                Ok(part) => components.push(part),
+                Err(problem) => problems.extend(problem.map(|problem| *problem)),
+            }
+        }
+        if components.len() == spec.composite.len() && components.iter().all(|part| part.weight == 0.0) {
+            problems.push(located(
+                Code::OutOfRange,
+                at,
+                format!("the weights of all parts of `{name}` are 0"),
+            ));
+        }
+        composites.push(Composite { name: name.clone(), components });
+    }
+    composites
+}
+
+/// Where a component is written.
+struct Place<'a> {
+    node: Option<&'a Node>,
+    at: Option<Span>,
+}
+
+impl Place<'_> {
+    fn of(&self, key: &str) -> Option<Span> {
+        self.node.map(|node| node.locate(&format!("/{key}"))).or(self.at)
+    }
+}
+
+/// One part, or what is wrong with it; `Err(None)` when that may only seem wrong.
+fn component(
+    spec: &ComponentSpec,
+    all: &BTreeMap<String, MetricSpec>,
+    declared: &Declared,
+    complete: bool,
+    place: &Place,
+) -> Result<Component, Option<Box<Problem>>> {
+    let refuse = |code, key, message: String| Some(Box::new(located(code, place.of(key), message)));
+    let name = &spec.metric;
+    let known: Vec<&str> = declared.keys().map(String::as_str).collect();
+    let unknown = || Some(Box::new(unknown_metric(name, place.of("metric"), &known)));
+    let metric: Metric = name.parse().map_err(|_| unknown())?;
+    let kind = match &metric {
+        Metric::Named(name) if all.contains_key(name) => {
+            let message = format!("`{name}` is itself a composite; a composite is made of what is measured");
+            return Err(refuse(Code::UnknownMetric, "metric", message));
+        }
+        Metric::Named(name) => match declared.get(name) {
+            Some(kind) => *kind,
+            None => return Err(complete.then(unknown).flatten()),
+        },
+        share if share.is_share() => Measured::Score,
+        _ => Measured::Number,
+    };
+    let falls = match &metric {
+        Metric::Named(_) => (kind == Measured::Rate).then_some(true),
+        built_in => Some(built_in.bound() == Bound::Max),
+    };
+    // A composite in which a worse metric made a better whole could not be bounded by its worst and best case either.
+    match falls {
+        Some(true) if !spec.invert => {
+            let message = format!("`{name}` is better when it is lower, but here more of it would be better");
+            let problem = refuse(Code::SuspiciousValue, "metric", message);
+            return Err(problem.map(|problem| Box::new(problem.hint("add `invert: true`"))));
+        }
+        Some(false) if spec.invert => {
+            let message =
+                format!("`{name}` is better when it is higher, but `invert` would make less of it better");
+            return Err(refuse(Code::SuspiciousValue, "invert", message));
+        }
+        _ => {}
+    }
+    let range = match spec.range {
+        Some([low, high]) if !(low.is_finite() && high.is_finite() && low < high) => {
+            let message = format!("the range [{low}, {high}] is empty: the lower number comes first");
+            return Err(refuse(Code::OutOfRange, "range", message));
+        }
+        Some(range) => range,
+        None if kind == Measured::Number => {
+            let message =
+                format!("`{name}` is no share, so that it needs a `range`: the values that count 0 and 1");
+            let problem = refuse(Code::MissingKey, "metric", message);
+            return Err(problem.map(|problem| Box::new(problem.hint("for example `range: [0, 2000]`"))));
+        }
+        None => [0.0, 1.0],
+    };
+    Ok(Component {
+        metric: metric.to_string(),
+        weight: spec.weight.unwrap_or(1.0),
+        invert: spec.invert,
+        range,
+    })
+}
+
+/// Demands on metrics that no selected eval measures.
+pub(super) fn check_selected(
+    demands: &[Demand],
+    composites: &[Composite],
+    evals: &[Arc<Eval>],
+    problems: &mut Problems,
+) {
+    let is_named = |name: &str| matches!(name.parse(), Ok(Metric::Named(_)));
+    if !demands.iter().any(|demand| is_named(&demand.threshold.metric)) {
+        return;
+    }
+    let measured = declared(evals, &mut Problems::new());
+    for demand in demands {
+        let name = &demand.threshold.metric;
+        let composite = composites.iter().find(|composite| composite.name == *name);
+        let needed: Vec<&String> = match composite {
+            Some(composite) => composite.components.iter().map(|part| &part.metric).collect(),
+            None => vec![name],
+        };
+        for missing in needed.into_iter().filter(|name| is_named(name) && !measured.contains_key(*name)) {
+            let message =
+                format!("the threshold on `{name}` needs `{missing}`, which no selected eval measures");
+            problems.push(located(Code::UnknownMetric, demand.at, message));
+        }
+    }
+}
+
+fn located(code: Code, at: Option<Span>, message: impl Into<String>) -> Problem {
+    match at {
+        Some(at) => Problem::error(code, at, message),
+        None => Problem::general(code, message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::load::{LoadRequest, Overrides, Purpose, load};
+    use crate::model::Plan;
+
+    fn loaded(head: &str, graders: &str, overrides: Overrides) -> (Option<Plan>, Vec<String>) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let cwd = dir.path().canonicalize().expect("a path");
+        let text = format!(
+            "eval_suite:\n  name: s\n  target: {{type: echo}}\n{head}  evals:\n    - {{id: a, input: x, expected: y, graders: [{graders}]}}\n    - {{id: b, input: x, expected: y}}\n"
+        );
+        fs::write(cwd.join("s.yaml"), text).expect("written");
+        let request = LoadRequest {
+            suite: "s.yaml".into(),
+            purpose: Purpose::Run,
+            overrides,
+            env: Default::default(),
+            cwd,
+            cpus: 1,
+        };
+        let loaded = load(&request);
+        let said = loaded.problems.iter().map(|p| {
+            let at = p.span.map_or("-".to_owned(), |span| {
+                let at = loaded.sources.position(span);
+                format!("{}:{}", at.line, at.column)
+            });
+            let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+            format!("{at} {}: {}{hint}", p.code.slug(), p.message)
+        });
+        let said = said.collect();
+        (loaded.plan, said)
+    }
+
+    const RATE: &str = "{type: code, config: {method: similarity, metric: edit_rate}}";
+    const LIKE: &str = "{type: code, config: {method: similarity}}";
+    const TRUE: &str = "{type: code, metric: build_pass, config: {command: [/bin/true]}}";
+    const JSON: &str =
+        "{type: code, config: {command: [/bin/true], verdict: json, metrics: [lint_warnings]}}";
+
+    fn all() -> String {
+        [RATE, LIKE, TRUE, JSON].join(", ")
+    }
+
+    fn thresholds(head: &str, overrides: &[&str]) -> String {
+        let overrides = Overrides {
+            thresholds: overrides.iter().map(|t| (*t).to_owned()).collect(),
+            ..Overrides::default()
+        };
+        let (plan, said) = loaded(head, &all(), overrides);
+        let Some(plan) = plan else { return said.join("\n") };
+        let demands = plan.gate.thresholds.iter().map(|t| format!("{} {:?} {}", t.metric, t.bound, t.value));
+        demands.chain(said).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn what_graders_measure_takes_thresholds_in_its_own_direction() {
+        let said = [
+            thresholds(
+                "  thresholds: {build_pass: 0.9, levenshtein: 0.8, edit_rate: 0.3, lint_warnings: {max: 3}}\n",
+                &[],
+            ),
+            thresholds("  thresholds: {edit_rate: {max: 0.3}}\n", &["edit_rate=0.2", "lint_warnings<=5"]),
+            thresholds("  thresholds: {lint_warnings: 3}\n", &[]),
+            thresholds("  thresholds: {build_pass: 90}\n", &[]),
+            thresholds("  thresholds: {edit_rat: 0.3}\n", &["bild_pass=1"]),
+            thresholds("  presets: {p: {edit_rates: 0.3}}\n", &[]),
+        ];
+        insta::assert_snapshot!(said.join("\n"), @r##"
+        build_pass Min 0.9, edit_rate Max 0.3, levenshtein Min 0.8, lint_warnings Max 3
+        edit_rate Max 0.2, lint_warnings Max 5
+        4:16 missing-key: is `lint_warnings` better when it is higher, or lower? Nothing says so | write `{min: 3}` or `{max: 3}`; for `--threshold`, `lint_warnings>=3` or `lint_warnings<=3`
+        4:16 out-of-range: a threshold on `build_pass` is between 0 and 1, not 90 | 0.9 for 90 %
+        4:16 unknown-metric: `edit_rat` is not a metric | did you mean `edit_rate`?
+        - unknown-metric: `--threshold`: `bild_pass` is not a metric | did you mean `build_pass`?
+        4:17 unknown-metric: `edit_rates` is not a metric | did you mean `edit_rate`?
+        "##);
+    }
+
+    fn composite(parts: &str) -> String {
+        let head = format!("  metrics:\n    quality: {{composite: [{parts}]}}\n");
+        let (plan, said) = loaded(&head, &all(), Overrides::default());
+        let parts = plan.map(|plan| {
+            let parts = plan.composites[0].components.iter();
+            parts.map(|p| format!("{} {} {} {:?}", p.metric, p.weight, p.invert, p.range)).collect::<Vec<_>>()
+        });
+        parts.unwrap_or_default().into_iter().chain(said).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn composites_are_of_what_is_measured_and_point_one_way() {
+        let said = [
+            composite(
+                "{metric: pass@1, weight: 0.35}, {metric: edit_rate, invert: true}, {metric: latency_p50_ms, range: [0, 2000], invert: true}",
+            ),
+            composite("{metric: lint_warnings, range: [0, 20], invert: true}"),
+            composite("{metric: lint_warnings, invert: true}"),
+            composite("{metric: cost_usd, invert: true}"),
+            composite("{metric: cost_usd, range: [0, 1]}"),
+            composite("{metric: edit_rate}"),
+            composite("{metric: pass_at_1, invert: true}"),
+            composite("{metric: quality}"),
+            composite("{metric: levenstein}"),
+            composite("{metric: build_pass, range: [1, 0]}"),
+            composite("{metric: build_pass}, {metric: build_pass}"),
+            composite("{metric: build_pass, weight: 0}"),
+        ];
+        insta::assert_snapshot!(said.join("\n"), @r##"
+        pass_at_1 0.35 false [0.0, 1.0], edit_rate 1 true [0.0, 1.0], latency_p50_ms 1 true [0.0, 2000.0]
+        lint_warnings 1 true [0.0, 20.0]
+        5:36 missing-key: `lint_warnings` is no share, so that it needs a `range`: the values that count 0 and 1 | for example `range: [0, 2000]`
+        5:36 missing-key: `cost_usd` is no share, so that it needs a `range`: the values that count 0 and 1 | for example `range: [0, 2000]`
+        5:36 suspicious-value: `cost_usd` is better when it is lower, but here more of it would be better | add `invert: true`
+        5:36 suspicious-value: `edit_rate` is better when it is lower, but here more of it would be better | add `invert: true`
+        5:55 suspicious-value: `pass_at_1` is better when it is higher, but `invert` would make less of it better
+        5:36 unknown-metric: `quality` is itself a composite; a composite is made of what is measured
+        5:36 unknown-metric: `levenstein` is not a metric | did you mean `levenshtein`?
+        5:55 out-of-range: the range [1, 0] is empty: the lower number comes first
+        5:58 suspicious-value: `build_pass` is part of `quality` twice
+        5:5 out-of-range: the weights of all parts of `quality` are 0
+        "##);
+    }
+
+    #[test]
+    fn names_are_checked_where_they_are_written() {
+        let graders = |text: &str| loaded("", text, Overrides::default()).1.join(", ");
+        let said = [
+            graders("{type: code, metric: pass_rate, config: {command: [/bin/true]}}"),
+            graders("{type: code, metric: Build-Pass, config: {command: [/bin/true]}}"),
+            graders(&format!("{LIKE}, {LIKE}")),
+            graders("{type: code, informative: true, config: {method: similarity}}"),
+            graders("{type: code, config: {command: [/bin/true], metrics: [x]}}"),
+            graders("{type: code, config: {method: similarity, threshold: 80}}"),
+            graders("{type: code, config: {method: similarity, threshold: 0}}"),
+            graders("{type: code, config: {method: similarity, metric: rouge_l, unit: lines}}"),
+            loaded("  metrics: {edit_rate: {composite: [{metric: score}]}}\n", RATE, Overrides::default())
+                .1
+                .join(", "),
+            loaded("  metrics: {score: {composite: [{metric: pass_rate}]}}\n", RATE, Overrides::default())
+                .1
+                .join(", "),
+        ];
+        insta::assert_snapshot!(said.join("\n"), @r##"
+        5:69 bad-format: `pass_rate` is the name of a built-in metric
+        5:69 bad-format: `Build-Pass` is no metric's name: lower-case letters, digits and `_`, a letter first
+        5:113 grader-conflict: two graders of this case measure `levenshtein` | give one of them another name: `metric: NAME` beside its `type`
+        5:61 grader-incomplete: every grader of this case is `informative`, so that none decides | one grader at least must give the verdict
+        5:92 grader-conflict: `metrics` are said in a JSON verdict, and this grader's verdict is its exit code | add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type
+        5:101 out-of-range: a likeness is between 0 and 1, so that none reaches 80 | 0.8 for 80 %
+        5:101 suspicious-value: `threshold: 0` passes whatever the output says | a threshold above 0; for a grader that only measures, `informative: true` beside its type
+        5:107 grader-conflict: `unit` says what `edit_rate` counts; `rouge_l` has no use for it
+        4:13 bad-format: `edit_rate` is what a grader measures, and cannot be computed, too
+        4:13 bad-format: `score` is the name of a built-in metric
+        "##);
+    }
+
+    #[test]
+    fn a_filter_that_leaves_nothing_to_measure_is_an_error() {
+        let filters = |eval: &str| Overrides {
+            filters: crate::load::Filters { eval: vec![eval.to_owned()], ..Default::default() },
+            ..Overrides::default()
+        };
+        let head =
+            "  thresholds: {q: 0.5, edit_rate: 0.5}\n  metrics: {q: {composite: [{metric: levenshtein}]}}\n";
+        assert_eq!(loaded(head, &all(), filters("a")).1, Vec::<String>::new());
+        let said = loaded(head, &all(), filters("b")).1;
+        assert_eq!(
+            said,
+            [
+                "4:24 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures",
+                "4:16 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures",
+            ]
+        );
+    }
+}

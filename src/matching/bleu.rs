@@ -1,0 +1,170 @@
+//! BLEU of one sentence or text against its references.
+//!
+//! Papineni et al. 2002, *BLEU: a Method for Automatic Evaluation of Machine Translation*: the geometric mean of the shares of
+//! 1- to 4-grams that a reference has too (each counted at most as often as in the reference that has it most often), times a
+//! penalty for being shorter than the reference of the closest length. Without a match of some length the share is
+//! smoothed as in sacrebleu's `exp` (NIST's mteval-v13a; method 3 of Chen & Cherry 2014), and texts of fewer than four words use
+//! the n-grams that they have (sacrebleu's `effective_order`). Words are those of sacrebleu's tokenizer `13a`, so that the number
+//! is sacrebleu's `sentence_bleu(...).score / 100`.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use regex::{Captures, Regex};
+
+use super::distance::TooLong;
+use super::similarity::bounded;
+
+/// Longest n-grams.
+const ORDER: usize = 4;
+
+/// In [0, 1]; 0 without references or without a word in common.
+pub fn bleu<'r>(text: &str, references: impl IntoIterator<Item = &'r str>) -> Result<f64, TooLong> {
+    let text = tokens(bounded(text)?);
+    let mut others = Vec::new();
+    for reference in references {
+        others.push(tokens(bounded(reference)?));
+    }
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let others: Vec<Vec<&str>> = others.iter().map(|other| other.split_whitespace().collect()).collect();
+    Ok(of_words(&text, &others))
+}
+
+fn of_words(text: &[&str], references: &[Vec<&str>]) -> f64 {
+    let length = |words: &Vec<&str>| (words.len().abs_diff(text.len()), words.len());
+    let Some(closest) = references.iter().min_by_key(|words| length(words)) else { return 0.0 };
+    let (mut logarithms, mut order, mut smoothing) = (0.0, 0, 1.0);
+    for n in 1..=ORDER.min(text.len()) {
+        let (matched, total) = matches(text, references, n);
+        if n == 1 && matched == 0 {
+            return 0.0;
+        }
+        let share = if matched == 0 {
+            smoothing *= 2.0;
+            1.0 / (smoothing * total as f64)
+        } else {
+            matched as f64 / total as f64
+        };
+        logarithms += share.ln();
+        order = n;
+    }
+    if order == 0 {
+        return 0.0;
+    }
+    let brevity = (1.0 - closest.len() as f64 / text.len() as f64).min(0.0).exp();
+    (brevity * (logarithms / order as f64).exp()).clamp(0.0, 1.0)
+}
+
+/// The n-grams of a text that references have, and all of them.
+fn matches(text: &[&str], references: &[Vec<&str>], n: usize) -> (usize, usize) {
+    let mut most: HashMap<&[&str], usize> = HashMap::new();
+    for reference in references {
+        for (gram, count) in counted(reference, n) {
+            let known = most.entry(gram).or_default();
+            *known = count.max(*known);
+        }
+    }
+    let counts = counted(text, n);
+    let total = counts.values().sum();
+    let matched = counts.iter().map(|(gram, count)| (*count).min(most.get(gram).copied().unwrap_or(0))).sum();
+    (matched, total)
+}
+
+fn counted<'w, 't>(words: &'w [&'t str], n: usize) -> HashMap<&'w [&'t str], usize> {
+    let mut counts = HashMap::new();
+    words.windows(n).for_each(|gram| *counts.entry(gram).or_default() += 1);
+    counts
+}
+
+/// The tokenizer `13a`: spaces around most punctuation; full stops, commas and hyphens stay inside of numbers.
+fn tokens(text: &str) -> String {
+    static RULES: OnceLock<Option<[Regex; 4]>> = OnceLock::new();
+    let rules = RULES.get_or_init(|| {
+        Some([
+            Regex::new(r"([\{-~\[-` -\&\(-\+:-@/])").ok()?,
+            Regex::new(r"([^0-9])([\.,])").ok()?,
+            Regex::new(r"([\.,])([^0-9])").ok()?,
+            Regex::new(r"([0-9])(-)").ok()?,
+        ])
+    });
+    let mut text = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
+    if text.contains('&') {
+        for (entity, sign) in [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")] {
+            text = text.replace(entity, sign);
+        }
+    }
+    let mut text = format!(" {text} ");
+    let Some([signs, before, after, hyphen]) = rules else { return text };
+    text = signs.replace_all(&text, |found: &Captures| format!(" {} ", &found[1])).into_owned();
+    text = before.replace_all(&text, "$1 $2 ").into_owned();
+    text = after.replace_all(&text, " $1 $2").into_owned();
+    hyphen.replace_all(&text, "$1 $2 ").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn score(text: &str, references: &[&str]) -> f64 {
+        bleu(text, references.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn words_are_those_of_13a() {
+        let words = |text: &str| tokens(text).split_whitespace().collect::<Vec<_>>().join("|");
+        insta::assert_snapshot!(words("Hello, world! It's 3.14 (or 1,000) &amp; more-or-less 5-6."), @"Hello|,|world|!|It's|3.14|(|or|1,000|)|&|more-or-less|5|-|6|.");
+        insta::assert_snapshot!(words("a [b] {c} x/y a_b \"q\" e.g.,"), @r#"a|[|b|]|{|c|}|x|/|y|a|_|b|"|q|"|e|.|g|.|,"#);
+    }
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(score("the cat sat on the mat", &["the cat sat on the mat"]), 1.0);
+        // Papineni's example of clipping: 2 of 7 unigrams; then smoothed 1/(2*6), 1/(4*5), 1/(8*4); the reference is not longer.
+        let expected = (2.0 / 7.0 * (1.0 / 12.0) * (1.0 / 20.0) * (1.0 / 32.0_f64)).powf(0.25);
+        assert!((score("the the the the the the the", &["the cat is on the mat"]) - expected).abs() < 1e-12);
+        // Two words: 1- and 2-grams only; exp(1 - 4/2) for being half as long.
+        assert!((score("a b", &["a b c d"]) - (-1.0_f64).exp()).abs() < 1e-12);
+        // Of two lengths that are as close, the shorter: no penalty.
+        assert_eq!(score("a b c", &["a b", "a b c d"]), 1.0);
+        for nothing in [score("", &["a"]), score("a", &[""]), score("a", &["b"]), score("a", &[])] {
+            assert_eq!(nothing, 0.0);
+        }
+    }
+
+    /// What sacrebleu 2 says: `sentence_bleu(text, references).score / 100`.
+    #[test]
+    fn as_sacrebleu_computes_it() {
+        let papineni = [
+            "It is a guide to action that ensures that the military will forever heed Party commands",
+            "It is the guiding principle which guarantees the military forces always being under the command of the Party",
+            "It is the practical guide for the army always to heed the directions of the party",
+        ];
+        let text =
+            "It is a guide to action which ensures that the military always obeys the commands of the party";
+        let fox = "The quick brown fox jumps over the lazy dog.";
+        let rotation = "Fixes 3 bugs, e.g. the log-rotation (1,000 lines).";
+        for (got, expected) in [
+            (score(text, &papineni), 0.5045666840058485),
+            (score(fox, &["The fast brown fox jumped over the lazy dog."]), 0.4671379777281999),
+            (score(rotation, &["Fixes three bugs, e.g. log rotation of 1,000 lines."]), 0.3850322886878713),
+            (score("a b", &["a b c d"]), 0.3678794411714425),
+            (score("the the the the the the the", &["the cat is on the mat"]), 0.07809849842300637),
+        ] {
+            assert!((got - expected).abs() < 1e-12, "{got} {expected}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn in_range_and_1_for_the_same(a in "[ab.,3 -]{0,20}", b in "[ab.,3 -]{0,20}") {
+            prop_assert!((0.0..=1.0).contains(&score(&a, &[&b])));
+            if !tokens(&a).trim().is_empty() {
+                prop_assert!((score(&a, &[&a, &b]) - 1.0).abs() < 1e-12);
+            }
+        }
+    }
+}
