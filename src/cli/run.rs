@@ -74,16 +74,14 @@ async fn drive(
     filters: Vec<String>,
 ) -> Result<(run::Finished, AfterRun), Failure> {
     let cancel = Cancel::default();
-    signals::listen(cancel.clone(), |line| {
-        let _ = writeln!(io::stderr(), "\r{line}");
-    })
-    .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
+    let mode = if args.quiet { ProgressMode::None } else { args.progress };
+    let mut progress = Progress::new(mode, console);
+    signals::listen(cancel.clone(), progress.speaker())
+        .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
     let after = AfterRun {
         formats: prepared.plan.reporting.formats.clone(),
         notify: prepared.plan.reporting.notify_on_failure,
     };
-    let mode = if args.quiet { ProgressMode::None } else { args.progress };
-    let mut progress = Progress::new(mode, console);
     let mut events = EventLines;
     let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
     if args.events {

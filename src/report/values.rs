@@ -7,6 +7,7 @@ use serde_json::Value;
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 use crate::base::text;
+use crate::report::emphasis::{self, Marks};
 
 /// How much of a value is shown.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +21,8 @@ pub struct Limits {
 
 /// Bytes of a value that are looked at.
 const MAX_READ: usize = 1 << 20;
+/// Longer JSON is shown over several lines.
+const SHORT_JSON: usize = 60;
 /// Lines of each side that are compared, from the first that differs.
 const MAX_COMPARED: usize = 300;
 /// Characters before the first difference of two long lines that are shown.
@@ -47,6 +50,8 @@ pub struct Excerpt {
     pub text: String,
     /// Lines that are not shown.
     pub more: usize,
+    /// Where the text differs from the other side's; only for texts of one line.
+    pub marks: Marks,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +59,8 @@ pub struct DiffLine {
     pub kind: LineKind,
     /// Sanitised, without its line break.
     pub text: String,
+    /// Where the line differs from the one that stands for it on the other side.
+    pub marks: Marks,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +114,11 @@ pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Limits)
     if !old.contains('\n') && !new.contains('\n') {
         (old, new) = from_first_difference(&old, &new);
     }
-    Comparison::Sides { expected: Some(excerpt(&old, limits)), actual: Some(excerpt(&new, limits)) }
+    let (mut old, mut new) = (excerpt(&old, limits), excerpt(&new, limits));
+    if !old.text.contains('\n') && !new.text.contains('\n') {
+        (old.marks, new.marks) = emphasis::marks(&old.text, &new.text);
+    }
+    Comparison::Sides { expected: Some(old), actual: Some(new) }
 }
 
 /// A value on one line of at most so many columns.
@@ -122,10 +133,40 @@ fn same_shape(a: &Value, b: &Value) -> bool {
 }
 
 fn long_form(value: &Value) -> String {
-    match value {
-        Value::String(s) => text::sanitize(text::truncate_bytes(s, MAX_READ)).into_owned(),
-        _ if compact(value).len() <= 60 => text::sanitize(&compact(value)).into_owned(),
-        _ => text::sanitize(&serde_json::to_string_pretty(value).unwrap_or_default()).into_owned(),
+    if let Value::String(s) = value {
+        return text::sanitize(text::truncate_bytes(s, MAX_READ)).into_owned();
+    }
+    let short = written(value, false, SHORT_JSON + 1);
+    let long = if short.len() <= SHORT_JSON { short } else { written(value, true, MAX_READ) };
+    text::sanitize(&long).into_owned()
+}
+
+/// The beginning of a value as JSON, of which no more than so many bytes is made.
+fn written(value: &Value, pretty: bool, most: usize) -> String {
+    let mut out = Bounded { bytes: Vec::new(), most };
+    // The writer fails when it is full, which is no failure here.
+    let _ = if pretty {
+        serde_json::to_writer_pretty(&mut out, value)
+    } else {
+        serde_json::to_writer(&mut out, value)
+    };
+    String::from_utf8_lossy(&out.bytes).into_owned()
+}
+
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl std::io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = self.most - self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if bytes.len() > room { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -150,12 +191,8 @@ fn must_quote(value: &Value) -> bool {
 fn unmistakable(value: &Value) -> String {
     match value {
         Value::String(s) => text::quoted(text::truncate_bytes(s, MAX_READ)),
-        _ => text::sanitize(&compact(value)).into_owned(),
+        _ => text::sanitize(&written(value, false, MAX_READ)).into_owned(),
     }
-}
-
-fn compact(value: &Value) -> String {
-    value.to_string()
 }
 
 /// Two long lines without most of what they begin with alike.
@@ -180,7 +217,7 @@ fn excerpt(shown: &str, limits: Limits) -> Excerpt {
     if cut && (more == 0 || bounded.lines().count() <= limits.lines) {
         text.push_str(text::ELLIPSIS);
     }
-    Excerpt { text, more }
+    Excerpt { text, more, marks: Marks::new() }
 }
 
 /// The lines in which two texts differ, with how many more changed lines there are.
@@ -228,23 +265,47 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
     }
     more += lines[keep..].iter().filter(|line| line.kind != LineKind::Gap).count();
     lines.truncate(keep);
+    mark_pairs(&mut lines);
     (lines, more)
 }
 
 fn gap(lines: usize) -> DiffLine {
-    DiffLine { kind: LineKind::Gap, text: format!("{} alike", text::plural(lines, "line")) }
+    let text = format!("{} alike", text::plural(lines, "line"));
+    DiffLine { kind: LineKind::Gap, text, marks: Marks::new() }
 }
 
 /// Blanks at the end of a changed line may be all that changed, so they are shown.
 fn changed_line(tag: ChangeTag, line: &str) -> DiffLine {
     let kind = match tag {
-        ChangeTag::Equal => return DiffLine { kind: LineKind::Same, text: line.to_owned() },
+        ChangeTag::Equal => {
+            return DiffLine { kind: LineKind::Same, text: line.to_owned(), marks: Marks::new() };
+        }
         ChangeTag::Delete => LineKind::Missing,
         ChangeTag::Insert => LineKind::Extra,
     };
     let body = line.trim_end_matches([' ', '\t']);
     let tail: String = line[body.len()..].chars().map(|c| if c == ' ' { '·' } else { '→' }).collect();
-    DiffLine { kind, text: format!("{body}{tail}") }
+    DiffLine { kind, text: format!("{body}{tail}"), marks: Marks::new() }
+}
+
+/// Marks in lines that stand for each other: as many that are missing as there are extra ones right after them.
+fn mark_pairs(lines: &mut [DiffLine]) {
+    let run = |lines: &[DiffLine], from: usize, kind: LineKind| {
+        lines.iter().skip(from).take_while(|line| line.kind == kind).count()
+    };
+    let mut at = 0;
+    while at < lines.len() {
+        let missing = run(lines, at, LineKind::Missing);
+        let extra = run(lines, at + missing, LineKind::Extra);
+        if missing == extra {
+            for pair in at..at + missing {
+                let (old, new) = emphasis::marks(&lines[pair].text, &lines[pair + missing].text);
+                lines[pair].marks = old;
+                lines[pair + missing].marks = new;
+            }
+        }
+        at += (missing + extra).max(1);
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fold::{CaseFold, EvalFold, Fold};
 use super::metrics::Counted;
 use super::outcomes::Reading;
-use super::{DETAILED_SAMPLES, SummaryError, failures};
+use super::{DETAILED_SAMPLES, SummaryError, failures, rerun};
 use crate::model::{
     CaseResult, Cause, Counts, Estimate, EvalResult, Gate, GateSpec, Metadata, Outcome, RunStarted,
     SampleResult, Summary, Tallies, Totals,
@@ -185,6 +185,8 @@ fn metadata(started: &RunStarted, fold: &Fold, interrupted: bool) -> Metadata {
         interrupted,
         shard: started.shard,
         regrade_of: started.regrade_of.clone(),
+        suite_path: rerun::suite_path(started),
+        rerun_arguments: rerun::arguments(&started.arguments),
     }
 }
 

@@ -8,6 +8,7 @@ mod failures;
 mod fold;
 mod metrics;
 mod outcomes;
+mod rerun;
 #[cfg(test)]
 mod tests;
 
