@@ -18,7 +18,7 @@ use crate::report::ReportError;
 use crate::report::values::{self, Comparison, Limits, LineKind};
 use crate::report::{figures, notices};
 
-const LIMITS: Limits = Limits { lines: 60, bytes: 8_000, context: 3 };
+const LIMITS: Limits = Limits { lines: 60, bytes: 8_000, context: 3, unicode: true };
 /// Earlier attempts of a case that are listed.
 const RERUNS: usize = 20;
 /// Columns of a `message`.

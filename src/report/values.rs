@@ -17,6 +17,14 @@ pub struct Limits {
     pub bytes: usize,
     /// Unchanged lines around a change.
     pub context: usize,
+    /// False where only ASCII can be shown; it changes our own marks, never a text.
+    pub unicode: bool,
+}
+
+impl Limits {
+    fn ellipsis(&self) -> &'static str {
+        if self.unicode { text::ELLIPSIS } else { "..." }
+    }
 }
 
 /// Bytes of a value that are looked at.
@@ -112,7 +120,7 @@ pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Limits)
         (old, new) = (unmistakable(expected), unmistakable(actual));
     }
     if !old.contains('\n') && !new.contains('\n') {
-        (old, new) = from_first_difference(&old, &new);
+        (old, new) = from_first_difference(&old, &new, limits);
     }
     let (mut old, mut new) = (excerpt(&old, limits), excerpt(&new, limits));
     if !old.text.contains('\n') && !new.text.contains('\n') {
@@ -196,12 +204,12 @@ fn unmistakable(value: &Value) -> String {
 }
 
 /// Two long lines without most of what they begin with alike.
-fn from_first_difference(a: &str, b: &str) -> (String, String) {
+fn from_first_difference(a: &str, b: &str, limits: Limits) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
     if same <= LEAD * 2 {
         return (a.to_owned(), b.to_owned());
     }
-    let tail = |s: &str| format!("{}{}", text::ELLIPSIS, s.chars().skip(same - LEAD).collect::<String>());
+    let tail = |s: &str| format!("{}{}", limits.ellipsis(), s.chars().skip(same - LEAD).collect::<String>());
     (tail(a), tail(b))
 }
 
@@ -215,7 +223,7 @@ fn excerpt(shown: &str, limits: Limits) -> Excerpt {
     let mut text = lines.join("\n");
     let more = shown.trim_end().lines().count().saturating_sub(lines.len());
     if cut && (more == 0 || bounded.lines().count() <= limits.lines) {
-        text.push_str(text::ELLIPSIS);
+        text.push_str(limits.ellipsis());
     }
     Excerpt { text, more, marks: Marks::new() }
 }
@@ -249,7 +257,9 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
         }
         last_end = group.last().map_or(at, |op| op.old_range().end);
         for op in &group {
-            lines.extend(diff.iter_changes(op).map(|change| changed_line(change.tag(), change.value())));
+            lines.extend(
+                diff.iter_changes(op).map(|change| changed_line(change.tag(), change.value(), limits)),
+            );
         }
     }
     // Blank lines at the end say nothing.
@@ -275,7 +285,7 @@ fn gap(lines: usize) -> DiffLine {
 }
 
 /// Blanks at the end of a changed line may be all that changed, so they are shown.
-fn changed_line(tag: ChangeTag, line: &str) -> DiffLine {
+fn changed_line(tag: ChangeTag, line: &str, limits: Limits) -> DiffLine {
     let kind = match tag {
         ChangeTag::Equal => {
             return DiffLine { kind: LineKind::Same, text: line.to_owned(), marks: Marks::new() };
@@ -284,7 +294,8 @@ fn changed_line(tag: ChangeTag, line: &str) -> DiffLine {
         ChangeTag::Insert => LineKind::Extra,
     };
     let body = line.trim_end_matches([' ', '\t']);
-    let tail: String = line[body.len()..].chars().map(|c| if c == ' ' { '·' } else { '→' }).collect();
+    let [blank, tab] = if limits.unicode { ['·', '→'] } else { ['_', '>'] };
+    let tail: String = line[body.len()..].chars().map(|c| if c == ' ' { blank } else { tab }).collect();
     DiffLine { kind, text: format!("{body}{tail}"), marks: Marks::new() }
 }
 
@@ -314,7 +325,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    const LIMITS: Limits = Limits { lines: 12, bytes: 2000, context: 1 };
+    const LIMITS: Limits = Limits { lines: 12, bytes: 2000, context: 1, unicode: true };
 
     fn show(expected: Value, actual: Value) -> String {
         match compare(Some(&expected), Some(&actual), LIMITS) {
@@ -399,7 +410,7 @@ mod tests {
         #[test]
         fn every_excerpt_is_clean_and_bounded(a in "(?s).{0,200}", b in "(?s).{0,200}") {
             let (a, b) = (json!(a), json!(b));
-            let limits = Limits { lines: 5, bytes: 100, context: 1 };
+            let limits = Limits { lines: 5, bytes: 100, context: 1, unicode: true };
             let texts: Vec<String> = match compare(Some(&a), Some(&b), limits) {
                 Comparison::Nothing => Vec::new(),
                 Comparison::Sides { expected, actual } => {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use console::{measure_text_width, strip_ansi_codes};
+use console::measure_text_width;
 
 /// A stream, and what of the block stands on it.
 pub struct Screen {
@@ -24,7 +24,7 @@ impl Screen {
         if lines == self.drawn || lines.is_empty() {
             return;
         }
-        let mut bytes = self.to_top(columns);
+        let mut bytes = to_top(self.rows(columns));
         for (at, line) in lines.iter().enumerate() {
             let _ = write!(bytes, "{}{line}\x1b[K", if at == 0 { "" } else { "\r\n" });
         }
@@ -34,13 +34,17 @@ impl Screen {
         self.drawn = lines;
     }
 
-    /// Takes the block away, so that what comes next starts on a clean line.
+    /// Takes the block away, so that what comes next starts on a clean line. Row by row: to clear all from the top row on
+    /// makes some terminals keep what was there as history.
     pub fn clear(&mut self, columns: usize) {
-        if !self.drawn.is_empty() {
-            let bytes = self.to_top(columns) + "\x1b[J";
-            self.send(&bytes);
-            self.drawn.clear();
+        if self.drawn.is_empty() {
+            return;
         }
+        let rows = self.rows(columns);
+        let down = "\x1b[2K\x1b[1B".repeat(rows - 1);
+        let bytes = format!("{}{down}\x1b[2K{}", to_top(rows), to_top(rows));
+        self.send(&bytes);
+        self.drawn.clear();
     }
 
     /// A line of its own; the block comes back below it when it is drawn next.
@@ -49,14 +53,10 @@ impl Screen {
         self.send(&format!("{line}\n"));
     }
 
-    /// To the first column of the block's first row. A terminal that was made narrower has broken its lines.
-    fn to_top(&self, columns: usize) -> String {
-        let rows =
-            |line: &String| measure_text_width(&strip_ansi_codes(line)).div_ceil(columns.max(1)).max(1);
-        match self.drawn.iter().map(rows).sum::<usize>() {
-            0 | 1 => "\r".to_owned(),
-            rows => format!("\r\x1b[{}A", rows - 1),
-        }
+    /// Rows that the block takes, at least 1. A terminal that was made narrower has broken its lines.
+    fn rows(&self, columns: usize) -> usize {
+        let rows = |line: &String| measure_text_width(line).div_ceil(columns.max(1)).max(1);
+        self.drawn.iter().map(rows).sum::<usize>().max(1)
     }
 
     fn send(&mut self, bytes: &str) {
@@ -64,4 +64,9 @@ impl Screen {
             self.gone = self.out.write_all(bytes.as_bytes()).and_then(|()| self.out.flush()).is_err();
         }
     }
+}
+
+/// From the last row of a block to its first column of the first.
+fn to_top(rows: usize) -> String {
+    if rows > 1 { format!("\r\x1b[{}A", rows - 1) } else { "\r".to_owned() }
 }

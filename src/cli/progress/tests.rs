@@ -381,13 +381,11 @@ fn a_block_is_drawn_over_itself() {
     screen.draw(block(&["three"]), 80);
     assert_snapshot!(read().replace('\r', "<"), @"<^[1Athree^[K^[J");
     screen.line("said", 80);
-    assert_snapshot!(read().replace('\r', "<"), @"
-    <^[Jsaid
-    ");
+    assert_snapshot!(read().replace('\r', "<"), @"<^[2K<said");
     screen.draw(block(&["a line of 20 columns", "\x1b[32m12345678901\x1b[0m"]), 80);
     read();
     screen.clear(10);
-    assert_snapshot!(read().replace('\r', "<"), @"<^[3A^[J");
+    assert_snapshot!(read().replace('\r', "<"), @"<^[3A^[2K^[1B^[2K^[1B^[2K^[1B^[2K<^[3A");
     screen.clear(10);
     assert_eq!(read(), "");
 }

@@ -16,7 +16,7 @@ const SHOWN: usize = 50;
 /// Further ones that are named in a table.
 const NAMED: usize = 200;
 const FLAKY: usize = 50;
-const LIMITS: Limits = Limits { lines: 40, bytes: 3_000, context: 3 };
+const LIMITS: Limits = Limits { lines: 40, bytes: 3_000, context: 3, unicode: true };
 
 pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     if summary.failures.is_empty() {

@@ -16,8 +16,8 @@ const SHOWN: usize = 10;
 /// Failures that are shown when all are asked for: nobody reads more of them on a terminal.
 const SHOWN_VERBOSE: usize = 1_000;
 const FLAKY: usize = 5;
-const BRIEF: Limits = Limits { lines: 12, bytes: 4_000, context: 1 };
-const VERBOSE: Limits = Limits { lines: 60, bytes: 20_000, context: 3 };
+const BRIEF: Limits = Limits { lines: 12, bytes: 4_000, context: 1, unicode: true };
+const VERBOSE: Limits = Limits { lines: 60, bytes: 20_000, context: 3, unicode: true };
 const INDENT: &str = "    ";
 
 pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::Result<()> {
@@ -30,7 +30,7 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
     for failure in summary.failures.iter().take(shown) {
         page.blank()?;
         headline(page, failure)?;
-        body(page, failure, options)?;
+        body(page, summary, failure, options)?;
     }
     if summary.failures.len() > shown {
         page.blank()?;
@@ -96,16 +96,15 @@ fn headline(page: &mut Page, failure: &Failure) -> io::Result<()> {
     ])
 }
 
-fn body(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Result<()> {
-    let name = text::one_line(&failure.name);
-    if !name.is_empty() && name != failure.eval_id && name != failure.case_id {
+fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &TerminalOptions) -> io::Result<()> {
+    if let Some(name) = own_name(summary, failure) {
         page.line(&[plain(INDENT), span(Tone::Dim, name)])?;
     }
     if !failure.reason.trim().is_empty() {
         let lines = if options.verbose { 20 } else { 4 };
         page.wrapped(&[plain(INDENT)], Tone::Plain, &failure.reason, lines)?;
     }
-    let limits = if options.verbose { VERBOSE } else { BRIEF };
+    let limits = Limits { unicode: options.unicode, ..if options.verbose { VERBOSE } else { BRIEF } };
     match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), limits) {
         Comparison::Nothing => {}
         Comparison::Sides { expected, actual } => {
@@ -139,6 +138,19 @@ fn body(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Re
         }
     }
     Ok(())
+}
+
+/// The case's name, where it says more than its id and the eval's name, which stands above.
+fn own_name(summary: &Summary, failure: &Failure) -> Option<String> {
+    let eval = summary.evals.iter().find(|eval| eval.id == failure.eval_id);
+    let of_eval = eval.map_or("", |eval| eval.name.as_str());
+    let rest = failure
+        .name
+        .strip_prefix(of_eval)
+        .map_or(failure.name.as_str(), |rest| rest.trim_start_matches(": "));
+    let known = rest == failure.eval_id || rest == failure.case_id;
+    let name = text::one_line(rest);
+    (!known && !name.is_empty()).then_some(name)
 }
 
 fn side(page: &mut Page, label: &str, tone: Tone, side: Option<Excerpt>) -> io::Result<()> {

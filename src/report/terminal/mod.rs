@@ -8,7 +8,7 @@ pub mod page;
 use std::io::{self, Write};
 
 use crate::base::text;
-use crate::model::{Decision, Outcome, Summary};
+use crate::model::{Counts, Decision, Outcome, Summary};
 use crate::report::{commands, figures, notices};
 
 use page::{Page, Span, Tone, pad_left, pad_right, plain, span};
@@ -153,6 +153,9 @@ fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
     for outcome in &outcomes {
         head.push_str(&format!("  {}", pad_left(outcome.name(), widest)));
     }
+    if text::width(&head) > page.width() {
+        return narrow_counts(page, summary, &rows);
+    }
     page.line(&[span(Tone::Dim, head)])?;
     for (label, counts) in rows {
         let mut spans = vec![
@@ -167,6 +170,26 @@ fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
         }
         page.line(&spans)?;
     }
+    retries(page, summary)
+}
+
+/// The same in words, where the table would be cut.
+fn narrow_counts(page: &mut Page, summary: &Summary, rows: &[(&str, &Counts)]) -> io::Result<()> {
+    for (label, counts) in rows {
+        let outcomes = Outcome::ALL.map(|outcome| (outcome, figures::count_of(counts, outcome)));
+        let parts: Vec<String> = outcomes
+            .iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(outcome, n)| format!("{} {outcome}", text::group_digits(*n)))
+            .collect();
+        let (total, rate) = (text::group_digits(counts.total), figures::percent_or_none(counts.pass_rate));
+        let lead = [span(Tone::Bold, pad_right(&format!("  {label}"), 11))];
+        page.wrapped(&lead, Tone::Plain, &format!("{total}, pass rate {rate}: {}", parts.join(", ")), 3)?;
+    }
+    retries(page, summary)
+}
+
+fn retries(page: &mut Page, summary: &Summary) -> io::Result<()> {
     for words in notices::retries(summary) {
         page.wrapped(&[plain("  ")], Tone::Warn, &words, 2)?;
     }

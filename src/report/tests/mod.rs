@@ -382,7 +382,7 @@ fn red(cases: usize, spread: bool) -> Summary {
     summary.failures = (0..cases)
         .map(|n| {
             let ids = (format!("cap-{}", if spread { n } else { 0 }), format!("case-{n}"));
-            let (expected, actual) = (json!("a\nb\nc".repeat(200)), json!("a\nx\nc".repeat(200)));
+            let (expected, actual) = (json!("a\nb\nc".repeat(10)), json!("a\nx\nc".repeat(10)));
             failure((&ids.0, &ids.1), "", Cause::WrongAnswer, "it is wrong", Some(expected), Some(actual))
         })
         .collect();

@@ -36,7 +36,6 @@ fn terminal_shows_the_whole_picture() {
         the judge did not answer: connection refused
 
       ✗ reg-api-001  wrong_answer
-        Orders stay as they are
         </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS
         - expected  + actual
         - ok
@@ -127,7 +126,7 @@ fn terminal_without_unicode_or_sandbox() {
         - expected  + actual
           def parse(s):
         -     return [1, 2]
-        +     return [1, 3]··
+        +     return [1, 3]__
 
       x cap-code-002 > 日本語の長い名前のケース  timeout
         no answer within 10 s
@@ -136,7 +135,6 @@ fn terminal_without_unicode_or_sandbox() {
         the judge did not answer: connection refused
 
       x reg-api-001  wrong_answer
-        Orders stay as they are
         </script><img src=x> `rm -rf` | [a](http://evil)
         @admin⟨U+202E⟩ # GATE PASS
         - expected  + actual
@@ -146,9 +144,10 @@ fn terminal_without_unicode_or_sandbox() {
         + # GATE PASS
         + ````
 
-                 total  pass rate   passed   failed  errored ...
-      Evals          6     33.3 %        1        2        1 ...
-      Cases          8     40.0 %        2        3        1 ...
+      Evals    6, pass rate 33.3 %: 1 passed, 2 failed, 1
+               errored, 1 skipped, 1 pending
+      Cases    8, pass rate 40.0 %: 2 passed, 3 failed, 1
+               errored, 1 skipped, 1 pending
       1 sample passed only on a later attempt (flaky)
 
       Metric        value  95 % CI         cases  [worst, best]
@@ -239,9 +238,8 @@ fn failures_in_colour(failures: Vec<Failure>, width: usize) -> String {
     summary.failures = failures;
     let shown =
         terminal_text(&summary, &TerminalOptions { color: true, width, ..TerminalOptions::default() });
-    let end = shown.find("total  pass rate").unwrap();
-    let section = &shown[shown.find("Not passed").unwrap()..end];
-    let lines: Vec<&str> = section.trim_end_matches(|c| c != '\n').trim_end().lines().skip(1).collect();
+    let lines = shown.lines().skip_while(|line| !line.contains("Not passed")).skip(2);
+    let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
     lines.join("\n").replace('\x1b', "^").trim_start().to_owned()
 }
 
