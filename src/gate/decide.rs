@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use super::ExitCode;
 use crate::model::{
     Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Metric, Outcome,
-    Tallies, Tally, Threshold, ThresholdResult,
+    Shard, Tallies, Tally, Threshold, ThresholdResult,
 };
 use crate::stats::{reaches, stays_within};
 
-/// Decides. `interrupted` sets the exit code, not the decision.
-pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool) -> Gate {
+/// Decides. `interrupted` sets the exit code, not the decision. `shards` are the parts of a suite that were run, when they are
+/// not all of them: these decide nothing.
+pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Shard]) -> Gate {
+    if !shards.is_empty() {
+        return undecided(spec, tallies, interrupted, shards);
+    }
     // Only where nothing but human grades is missing do people decide; a figure that has no value even with all of them
     // is missing for another reason.
     let people_decide = tallies.pending > 0 && tallies.errored + tallies.skipped == 0;
@@ -28,6 +32,25 @@ pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool) -> Gate {
     };
     let reasons = reasons(spec, tallies, &thresholds, decision);
     Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), thresholds, reasons }
+}
+
+/// The gate of a part of a suite: its figures beside the thresholds, but no decision.
+fn undecided(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Shard]) -> Gate {
+    let decision = Decision::Undecided;
+    let shown = |threshold| ThresholdResult { status: decision, ..hold(threshold, tallies, decision) };
+    let indices: Vec<String> = shards.iter().map(|shard| shard.index.to_string()).collect();
+    let of = shards.first().map_or(0, |shard| shard.of);
+    let (noun, verb) = if shards.len() == 1 { ("shard", "decides") } else { ("shards", "decide") };
+    let reason = format!(
+        "{noun} {} of {of} {verb} no gate; join the shards with `eval-harness report --run A --run B ...`",
+        indices.join(", ")
+    );
+    Gate {
+        decision,
+        exit_code: ExitCode::of(decision, interrupted).code(),
+        thresholds: spec.thresholds.iter().map(shown).collect(),
+        reasons: vec![reason],
+    }
 }
 
 /// Whether the gate passes under one reading; `None` when a metric that it needs has no value there.
@@ -275,26 +298,29 @@ mod tests {
     fn without_thresholds_every_eval_must_pass() {
         let spec = GateSpec::default();
         let good = settled(tally(&[(CAP, None, Outcome::Passed), (REG, None, Outcome::Passed)], None));
-        assert_eq!(decide(&spec, &good, false).exit_code, 0);
+        assert_eq!(decide(&spec, &good, false, &[]).exit_code, 0);
         let bad = settled(tally(&[(CAP, None, Outcome::Passed), (CAP, None, Outcome::Failed)], None));
-        let gate = decide(&spec, &bad, false);
+        let gate = decide(&spec, &bad, false, &[]);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Fail, 1));
         assert_eq!(gate.reasons, ["1 eval (e1) failed"]);
     }
 
     #[test]
     fn a_run_of_nothing_never_passes() {
-        assert_eq!(decide(&GateSpec::default(), &settled(tally(&[], None)), false).decision, Decision::Fail);
+        assert_eq!(
+            decide(&GateSpec::default(), &settled(tally(&[], None)), false, &[]).decision,
+            Decision::Fail
+        );
     }
 
     #[test]
     fn with_thresholds_failed_capabilities_are_listed_but_decide_nothing() {
         let run = settled(tally(&[(CAP, None, Outcome::Failed), (CAP, None, Outcome::Passed)], Some(0.9)));
-        assert_eq!(decide(&at_least(0.9, Figure::Value), &run, false).decision, Decision::Pass);
-        let gate = decide(&at_least(0.95, Figure::Value), &run, false);
+        assert_eq!(decide(&at_least(0.9, Figure::Value), &run, false, &[]).decision, Decision::Pass);
+        let gate = decide(&at_least(0.95, Figure::Value), &run, false, &[]);
         assert_eq!(gate.decision, Decision::Fail);
         assert_eq!(gate.reasons, ["pass_at_1 is 0.9, at least 0.95 was asked"]);
-        assert_eq!(decide(&at_least(0.85, Figure::CiLower), &run, false).decision, Decision::Fail);
+        assert_eq!(decide(&at_least(0.85, Figure::CiLower), &run, false, &[]).decision, Decision::Fail);
     }
 
     #[test]
@@ -302,10 +328,10 @@ mod tests {
         let other = settled(tally(&[(REG, Some(Criticality::High), Outcome::Failed)], Some(1.0)));
         let critical = settled(tally(&[(REG, Some(Criticality::Critical), Outcome::Failed)], Some(1.0)));
         let mut spec = at_least(0.5, Figure::Value);
-        assert_eq!(decide(&spec, &other, false).decision, Decision::Fail);
+        assert_eq!(decide(&spec, &other, false, &[]).decision, Decision::Fail);
         spec.max_regressions = Some(1);
-        assert_eq!(decide(&spec, &other, false).decision, Decision::Pass);
-        let gate = decide(&spec, &critical, false);
+        assert_eq!(decide(&spec, &other, false, &[]).decision, Decision::Pass);
+        let gate = decide(&spec, &critical, false, &[]);
         assert_eq!(gate.decision, Decision::Fail);
         assert_eq!(gate.reasons, ["1 critical regression (e0) failed, which no threshold forgives"]);
     }
@@ -321,18 +347,18 @@ mod tests {
             pending,
         };
         let spec = at_least(0.7, Figure::Value);
-        assert_eq!(decide(&spec, &open(0.8, 0.9, 1, 0), false).decision, Decision::Pass);
-        assert_eq!(decide(&spec, &open(0.5, 0.6, 1, 0), false).decision, Decision::Fail);
-        assert_eq!(decide(&spec, &open(0.5, 0.9, 1, 0), false).exit_code, 3);
-        assert_eq!(decide(&spec, &open(0.5, 0.9, 0, 2), false).exit_code, 4);
-        assert_eq!(decide(&spec, &open(0.5, 0.9, 1, 2), false).exit_code, 3);
-        assert_eq!(decide(&spec, &open(0.8, 0.9, 1, 0), true).exit_code, 130);
+        assert_eq!(decide(&spec, &open(0.8, 0.9, 1, 0), false, &[]).decision, Decision::Pass);
+        assert_eq!(decide(&spec, &open(0.5, 0.6, 1, 0), false, &[]).decision, Decision::Fail);
+        assert_eq!(decide(&spec, &open(0.5, 0.9, 1, 0), false, &[]).exit_code, 3);
+        assert_eq!(decide(&spec, &open(0.5, 0.9, 0, 2), false, &[]).exit_code, 4);
+        assert_eq!(decide(&spec, &open(0.5, 0.9, 1, 2), false, &[]).exit_code, 3);
+        assert_eq!(decide(&spec, &open(0.8, 0.9, 1, 0), true, &[]).exit_code, 130);
     }
 
     #[test]
     fn an_undefined_metric_never_passes() {
         let run = settled(tally(&[(CAP, None, Outcome::Passed)], None));
-        let gate = decide(&at_least(0.0, Figure::Value), &run, false);
+        let gate = decide(&at_least(0.0, Figure::Value), &run, false, &[]);
         // No human grade is missing, so nobody is to be sent to review it.
         assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
         assert_eq!(gate.thresholds[0].status, Decision::Incomplete);
@@ -341,14 +367,14 @@ mod tests {
         for reading in [&mut alone.actual, &mut alone.worst, &mut alone.best] {
             reading.metrics.get_mut("pass_at_1").unwrap().ci = None;
         }
-        let gate = decide(&at_least(0.5, Figure::CiLower), &alone, false);
+        let gate = decide(&at_least(0.5, Figure::CiLower), &alone, false, &[]);
         assert_eq!(gate.exit_code, 3);
         assert_eq!(
             gate.reasons[0],
             "the lower end of the interval of pass_at_1 is undefined: too few cases for an interval"
         );
         let waits = Tallies { pending: 1, ..run };
-        assert_eq!(decide(&at_least(0.0, Figure::Value), &waits, false).exit_code, 3);
+        assert_eq!(decide(&at_least(0.0, Figure::Value), &waits, false, &[]).exit_code, 3);
     }
 
     #[test]
@@ -364,10 +390,26 @@ mod tests {
         };
         let mut spec = at_least(0.8, Figure::Value);
         spec.thresholds[0].bound = Bound::Max;
-        let gate = decide(&spec, &run, false);
+        let gate = decide(&spec, &run, false, &[]);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
         spec.thresholds[0].value = 0.3;
-        assert_eq!(decide(&spec, &run, false).decision, Decision::Fail);
+        assert_eq!(decide(&spec, &run, false, &[]).decision, Decision::Fail);
+    }
+
+    #[test]
+    fn a_shard_decides_nothing() {
+        let bad = settled(tally(&[(CAP, None, Outcome::Failed)], Some(0.5)));
+        let gate = decide(&at_least(0.9, Figure::Value), &bad, false, &[Shard { index: 1, of: 3 }]);
+        assert_eq!((gate.decision, gate.exit_code), (Decision::Undecided, 0));
+        assert_eq!((gate.thresholds[0].value, gate.thresholds[0].status), (Some(0.5), Decision::Undecided));
+        assert_eq!(
+            gate.reasons,
+            ["shard 1 of 3 decides no gate; join the shards with `eval-harness report --run A --run B ...`"]
+        );
+        let two = [Shard { index: 1, of: 3 }, Shard { index: 3, of: 3 }];
+        let gate = decide(&GateSpec::default(), &bad, true, &two);
+        assert_eq!((gate.decision, gate.exit_code), (Decision::Undecided, 130));
+        assert!(gate.reasons[0].starts_with("shards 1, 3 of 3 decide no gate"));
     }
 
     #[test]

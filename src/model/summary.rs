@@ -31,9 +31,28 @@ pub struct Summary {
     pub evals: Vec<EvalResult>,
     pub failures: Vec<Failure>,
     pub recommendations: Vec<String>,
-    /// True when only samples that did not pass are listed; the journal has all.
+    /// True when something is not listed; figures count everything, and the journal has it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// How much is not listed; absent when nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omitted: Option<Omitted>,
+}
+
+/// What the lists of a summary leave out. Beyond 20,000 planned samples `evals[].cases` holds only cases that are not passed in
+/// all their samples, or flaky, at most 20,000 of them, and `failures` at most 1,000; details are kept of at most 20,000 samples
+/// and 128 MiB.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Omitted {
+    /// Cases that no eval lists.
+    pub cases: usize,
+    /// Finished samples that no case lists.
+    pub samples: usize,
+    /// Of these, samples that did not pass: too many, or too large.
+    pub unpassed_samples: usize,
+    /// Entries of `failures`.
+    pub failures: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +63,7 @@ pub struct Metadata {
     pub run_id: String,
     /// RFC 3339, UTC.
     pub timestamp: String,
+    /// Sum over the sessions of a resumed run; of joined shards the longest.
     pub duration_seconds: f64,
     pub harness_version: String,
     pub environment: Environment,
@@ -65,6 +85,9 @@ pub struct Metadata {
     /// Arguments beside the suite that a further run of the same cases needs (`--target`, `--outputs`, ...).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rerun_arguments: Vec<String>,
+    /// The other runs that were joined to this one, each a shard of the same suite.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<String>,
 }
 
 /// Counts of evals and of cases, and the same by several groupings.
@@ -136,7 +159,7 @@ pub struct Estimate {
     pub ci: Option<[f64; 2]>,
     /// Confidence of the interval, 0.95.
     pub level: f64,
-    /// `wilson`, `bootstrap`, `cluster_bootstrap`, or `none`.
+    /// `wilson`, `bootstrap`, `cluster_bootstrap`, `normal`, or `none`.
     pub method: String,
     /// Cases that entered the estimate.
     pub n_cases: usize,
@@ -251,8 +274,14 @@ pub struct SampleResult {
     pub extracted: Option<Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grades: Vec<Grade>,
+    /// Numbers that graders measured, by name; of several grades with one name the first counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, f64>,
     /// How many attempts were made; more than 1 only with retries.
     pub attempts: usize,
+    /// The attempts before the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierAttempt>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flaky: bool,
     /// Calls of the target that did not get through and were made again, over all attempts.
@@ -262,6 +291,16 @@ pub struct SampleResult {
     pub duration_ms: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+}
+
+/// An attempt that another one followed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EarlierAttempt {
+    pub outcome: Outcome,
+    pub cause: Option<Cause>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 fn is_zero(n: &u32) -> bool {

@@ -3,12 +3,13 @@
 use crate::base::text;
 use crate::model::Summary;
 
-/// Runs the cases that did not pass once more; `None` when there are none.
+/// Runs the cases that did not pass once more; `None` when there are none, or no one run has them.
 pub fn run_failed_again(summary: &Summary) -> Option<String> {
-    if summary.failures.is_empty() {
+    let metadata = &summary.metadata;
+    // Of joined shards no single run knows all that failed.
+    if summary.failures.is_empty() || !metadata.joined.is_empty() {
         return None;
     }
-    let metadata = &summary.metadata;
     let mut words = vec!["eval-harness", "run"];
     if let Some(suite) = &metadata.suite_path {
         words.extend(["--suite", suite]);

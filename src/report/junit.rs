@@ -83,6 +83,7 @@ fn run_suite(summary: &Summary) -> TestSuite {
     }
     for (name, n) in [
         ("flaky_samples", summary.summary.flaky),
+        ("omitted_cases", summary.omitted.map_or(0, |omitted| omitted.cases)),
         ("infrastructure_retries", summary.summary.infrastructure_retries),
     ] {
         if n > 0 {
@@ -218,21 +219,25 @@ fn test_case(eval: &EvalResult, case: &CaseResult, failure: Option<&Failure>) ->
     test
 }
 
-/// The attempts before the one that passed, of the flaky samples of a case that passed: `flakyFailure` elements.
+/// The attempts before the one that passed, of the flaky samples of a case that passed: `flakyFailure` and `flakyError` elements.
 fn earlier_attempts(case: &CaseResult) -> Vec<TestRerun> {
     if case.outcome != Outcome::Passed {
         // Servers would read them as further tries of the failure that is shown.
         return Vec::new();
     }
     let flaky = case.samples.iter().filter(|sample| sample.flaky);
-    let attempts = flaky.flat_map(|sample| (1..sample.attempts).map(move |attempt| (sample, attempt)));
+    let attempts =
+        flaky.flat_map(|sample| sample.earlier.iter().enumerate().map(move |(at, e)| (sample, at, e)));
     attempts
         .take(RERUNS)
-        .map(|(sample, attempt)| {
-            let mut rerun = TestRerun::new(NonSuccessKind::Failure);
-            let (index, of) = (sample.index, sample.attempts);
-            rerun.set_type("flaky");
-            rerun.set_message(format!("sample {index}: attempt {attempt} of {of} did not pass"));
+        .map(|(sample, at, earlier)| {
+            let errored = earlier.outcome == Outcome::Errored;
+            let kind = if errored { NonSuccessKind::Error } else { NonSuccessKind::Failure };
+            let mut rerun = TestRerun::new(kind);
+            rerun.set_type(earlier.cause.map_or(earlier.outcome.name(), |cause| cause.name()));
+            let (index, attempt, of) = (sample.index, at + 1, sample.attempts);
+            rerun
+                .set_message(line(&format!("sample {index}, attempt {attempt} of {of}: {}", earlier.reason)));
             rerun
         })
         .collect()

@@ -58,6 +58,9 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
             "Shard {index} of {of}: no gate was decided; join the shards with eval-harness report --run RUN --run RUN"
         )));
     }
+    if !metadata.joined.is_empty() {
+        all.push(Notice::quiet(format!("Joined with {}", metadata.joined.join(", "))));
+    }
     if let Some(run) = &metadata.regrade_of {
         all.push(Notice::quiet(format!("Stored outputs of {run}, graded again; no target was asked")));
     }
@@ -71,9 +74,35 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
         ));
     }
     if summary.truncated {
-        all.push(Notice::quiet("Only samples that did not pass are listed; the journal has all"));
+        all.push(Notice::quiet(omitted(summary)));
     }
     all
+}
+
+/// Entries of `failures` that the summary does not list.
+pub fn unlisted_failures(summary: &Summary) -> usize {
+    summary.omitted.map_or(0, |omitted| omitted.failures)
+}
+
+/// What the lists leave out; the figures count it all.
+fn omitted(summary: &Summary) -> String {
+    let Some(omitted) = summary.omitted else {
+        return "Only samples that did not pass are listed; the journal has all".to_owned();
+    };
+    let mut parts = Vec::new();
+    for (n, noun) in [(omitted.cases, "case"), (omitted.samples, "sample"), (omitted.failures, "failure")] {
+        if n > 0 {
+            parts.push(text::plural(n, noun));
+        }
+    }
+    let unpassed = match omitted.unpassed_samples {
+        0 => String::new(),
+        n => format!(" ({} that did not pass among them)", text::plural(n, "sample")),
+    };
+    format!(
+        "Figures count everything; the lists leave out {}{unpassed}, which the journal has",
+        parts.join(", ")
+    )
 }
 
 /// The two kinds of second tries, in a sentence each: those of samples whose grade failed, and those of calls that did

@@ -66,7 +66,7 @@ impl RunError {
 /// The summary of a finished fold, gate included: the one way from events to figures.
 pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
     let report = fold.finish()?;
-    let gate = decide(report.gate_spec(), &report.tallies, report.interrupted);
+    let gate = decide(report.gate_spec(), &report.tallies, report.interrupted, &report.shards);
     Ok(report.with_gate(gate))
 }
 

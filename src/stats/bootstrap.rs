@@ -7,8 +7,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::Undefined;
-use super::interval::{Interval, Method, wilson_of_share};
+use super::binomial::binomial;
+use super::interval::{Interval, Method, normal_of_mean, wilson_of_share};
 use super::quantile::percentile;
+use super::values::DRAWN_VALUES;
 
 /// Enough for ends that are stable to the second decimal.
 pub const DEFAULT_RESAMPLES: usize = 2_000;
@@ -34,6 +36,39 @@ pub fn bootstrap_mean(
     let mut draws = Draws::new(seed);
     let means = (0..resamples)
         .map(|_| (0..n).map(|_| values[draws.below(n) as usize]).sum::<f64>() / f64::from(n))
+        .collect();
+    ends(means, level, Method::Bootstrap)
+}
+
+/// [`bootstrap_mean`] of values that are given as (value, how often): the number of times that each value is drawn is multinomial,
+/// so that a resample costs as many draws as there are different values.
+pub(super) fn resampled_histogram(
+    histogram: &[(f64, u64)],
+    resamples: usize,
+    seed: u64,
+    level: f64,
+) -> Result<Interval, Undefined> {
+    let histogram: Vec<(f64, u64)> = histogram.iter().copied().filter(|(_, count)| *count > 0).collect();
+    let n: u64 = histogram.iter().map(|(_, count)| count).sum();
+    check(n as usize, "cases", resamples, level)?;
+    if histogram.iter().any(|(value, _)| !value.is_finite()) {
+        return Err(Undefined::NotFinite);
+    }
+    if let Some(same) = all_equal(histogram.iter().map(|(value, _)| *value)) {
+        return without_variation(same, n as f64, level);
+    }
+    let mut draws = Draws::new(seed);
+    let means = (0..resamples)
+        .map(|_| {
+            let (mut sum, mut left, mut rest) = (0.0, n, n);
+            for (value, count) in &histogram {
+                let times = binomial(&mut draws, left, *count as f64 / rest as f64);
+                sum += value * times as f64;
+                left -= times;
+                rest -= count;
+            }
+            sum / n as f64
+        })
         .collect();
     ends(means, level, Method::Bootstrap)
 }
@@ -115,6 +150,9 @@ fn ratio_bootstrap(
         let size = total * total / ratios.iter().map(|(_, weight)| weight * weight).sum::<f64>();
         return without_variation(mean, size, level);
     }
+    if ratios.len() > DRAWN_VALUES {
+        return normal_of_ratio(&ratios, level);
+    }
     let mut draws = Draws::new(seed);
     let means = (0..resamples)
         .map(|_| {
@@ -128,6 +166,19 @@ fn ratio_bootstrap(
         })
         .collect();
     ends(means, level, method)
+}
+
+/// The ratio of sums with the standard error of its linear approximation (Cochran, "Sampling Techniques", 1977, section 2.11):
+/// what the bootstrap tends to, for numbers that are too large to draw.
+fn normal_of_ratio(ratios: &[(f64, f64)], level: f64) -> Result<Interval, Undefined> {
+    let total: f64 = ratios.iter().map(|(_, weight)| weight).sum();
+    let mean = ratios.iter().map(|(sum, _)| sum).sum::<f64>() / total;
+    let squares: f64 = ratios.iter().map(|(sum, weight)| (sum - mean * weight).powi(2)).sum();
+    let n = ratios.len() as f64;
+    let error = (n / (n - 1.0) * squares).sqrt() / total;
+    let each = || ratios.iter().map(|(sum, weight)| sum / weight);
+    let range = (each().fold(f64::INFINITY, f64::min), each().fold(f64::NEG_INFINITY, f64::max));
+    normal_of_mean(mean, error, range, level)
 }
 
 fn check(n: usize, unit: &'static str, resamples: usize, level: f64) -> Result<u32, Undefined> {
@@ -160,13 +211,19 @@ fn ends(mut means: Vec<f64>, level: f64, method: Method) -> Result<Interval, Und
 }
 
 /// Unbiased indices from a fixed stream.
-struct Draws(ChaCha8Rng);
+pub(super) struct Draws(ChaCha8Rng);
 
 impl Draws {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         Draws(ChaCha8Rng::from_seed(key))
+    }
+
+    /// Uniform in [0, 1), in steps of 2^-53.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Uniform in 0..n, for n > 0: multiply and reject (Lemire, ACM TOMACS 29, 2019).
@@ -247,6 +304,18 @@ mod tests {
         let clustered = cluster_bootstrap_mean(&clusters, 2000, 7, 0.95).unwrap();
         let ratio = (clustered.high - clustered.low) / width;
         assert!((ratio - 10f64.sqrt()).abs() < 0.4, "{ratio}");
+    }
+
+    #[test]
+    fn too_many_clusters_to_draw_get_a_normal_interval() {
+        let clusters: Vec<(f64, u64)> =
+            (0..6_000u32).map(|i| (f64::from(i * 31 % 7), 6 + u64::from(i % 3))).collect();
+        let normal = cluster_bootstrap_mean(&clusters, 2_000, 7, 0.95).unwrap();
+        assert_eq!(normal.method.name(), "normal");
+        let drawn = cluster_bootstrap_mean(&clusters[..5_000], 2_000, 7, 0.95).unwrap();
+        assert_eq!(drawn.method, Method::ClusterBootstrap);
+        let ratio = (normal.high - normal.low) / (drawn.high - drawn.low) * 1.2f64.sqrt();
+        assert!((ratio - 1.0).abs() < 0.06, "{ratio}");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum Method {
     Wilson,
     Bootstrap,
     ClusterBootstrap,
+    /// The mean and its standard error, where there is too much to draw.
+    Normal,
 }
 
 impl Method {
@@ -26,6 +28,7 @@ impl Method {
             Method::Wilson => "wilson",
             Method::Bootstrap => "bootstrap",
             Method::ClusterBootstrap => "cluster_bootstrap",
+            Method::Normal => "normal",
         }
     }
 }
@@ -57,6 +60,21 @@ pub(super) fn wilson_of_share(p: f64, n: f64, level: f64) -> Result<Interval, Un
     let low = if p == 0.0 { 0.0 } else { (centre - half).max(0.0) };
     let high = if p == 1.0 { 1.0 } else { (centre + half).min(1.0) };
     Ok(Interval { low, high, level, method: Method::Wilson })
+}
+
+/// The normal interval around a mean of given standard error, kept within the `range` of the values: no resample could leave it.
+pub(super) fn normal_of_mean(
+    mean: f64,
+    error: f64,
+    range: (f64, f64),
+    level: f64,
+) -> Result<Interval, Undefined> {
+    let half = two_sided_quantile(level)? * error;
+    if !(mean.is_finite() && half.is_finite()) {
+        return Err(Undefined::NotFinite);
+    }
+    let (low, high) = ((mean - half).max(range.0), (mean + half).min(range.1));
+    Ok(Interval { low, high, level, method: Method::Normal })
 }
 
 fn two_sided_quantile(level: f64) -> Result<f64, Undefined> {

@@ -4,11 +4,13 @@
 //! seed that the caller hands in, through a generator whose stream is fixed, so the same data and seed give the same digits.
 
 mod agreement;
+mod binomial;
 mod bootstrap;
 mod interval;
 mod pass_rates;
 mod quantile;
 mod thresholds;
+mod values;
 
 pub use agreement::{Agreement, McNemar, cohen_kappa, mcnemar_exact};
 pub use bootstrap::{
@@ -19,6 +21,7 @@ pub use interval::{Interval, Method, normal_quantile, wilson};
 pub use pass_rates::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
 pub use thresholds::{reaches, stays_within};
+pub use values::{DRAWN_VALUES, Values};
 
 /// Why a figure has no value. The text completes "undefined: ...".
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]

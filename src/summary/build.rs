@@ -2,13 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fold::{CaseFold, EvalFold, Fold};
-use super::metrics::Counted;
+use super::SummaryError;
+use super::columns::CaseView;
+use super::failures::{self, Listed};
+use super::fold::Fold;
+use super::metrics::{Counted, CountedEval};
 use super::outcomes::Reading;
-use super::{DETAILED_SAMPLES, SummaryError, failures, rerun};
+use super::packed::Packed;
+use super::rerun;
+use super::sessions::Sessions;
 use crate::model::{
-    CaseResult, Cause, Counts, Estimate, EvalResult, Gate, GateSpec, Metadata, Outcome, RunStarted,
-    SampleResult, Summary, Tallies, Totals,
+    CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, Metadata, Omitted, Outcome,
+    RunStarted, SampleResult, Shard, Summary, Tallies, Totals,
 };
 
 /// A run's summary but for its gate.
@@ -18,11 +23,14 @@ pub struct Report {
     pub started: RunStarted,
     /// True when the run was ended early or its journal breaks off.
     pub interrupted: bool,
+    /// The shards that this is made of, when they are not all of them: they decide no gate.
+    pub shards: Vec<Shard>,
     metadata: Metadata,
     totals: Totals,
     estimates: BTreeMap<String, Estimate>,
     evals: Vec<EvalResult>,
-    truncated: bool,
+    failures: Vec<Failure>,
+    omitted: Omitted,
     /// Samples with a grade that shared an interpreter with the candidate's code.
     in_process: usize,
 }
@@ -31,84 +39,29 @@ impl Fold {
     /// Counts everything that was taken.
     pub fn finish(&self) -> Result<Report, SummaryError> {
         let started = self.started.clone().ok_or(SummaryError::NotStarted)?;
-        let counted = Counted::new(&self.evals, &started.ks, started.seed);
+        let shards = self.sessions.lone_shards();
+        // A shard plans all evals, so that their order is known, also those of which it has no case.
+        let evals = self.evals.iter().enumerate().filter(|(_, eval)| shards.is_empty() || eval.len() > 0);
+        let evals = evals.map(|(number, eval)| CountedEval::new(number, eval)).collect();
+        let counted = Counted::new(evals, &started.ks, started.seed);
         let tallies = tallies(&counted);
-        let estimates = ranged(&tallies);
-        let evals: Vec<EvalResult> = self
-            .evals
-            .iter()
-            .zip(&counted.evals)
-            .map(|(eval, counted)| {
-                let (outcome, score) = counted.outcome();
-                let cases = eval
-                    .cases
-                    .iter()
-                    .enumerate()
-                    .map(|(at, case)| {
-                        let counts = &counted.finals[at];
-                        let outcome = counts.outcome(eval.info.pass_rate_threshold);
-                        case_result(case, outcome, counts.score(), counted.first_attempts(at))
-                    })
-                    .collect();
-                eval_result(eval, outcome, score, cases)
-            })
-            .collect();
-        let interrupted = self.finished.as_ref().is_none_or(|finished| finished.interrupted);
+        let mut lister = Lister::new(self, started.include_details);
+        let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
+        let mut totals = lister.totals;
+        totals.weighted_score = tallies.actual.metrics.get("weighted_score").and_then(|e| e.value);
         Ok(Report {
-            metadata: metadata(&started, self, interrupted),
-            totals: self.totals(&evals, &tallies),
+            metadata: metadata(&started, &self.sessions, &shards),
+            interrupted: self.sessions.interrupted(),
+            shards,
+            estimates: ranged(&tallies),
+            totals,
             tallies,
-            estimates,
             evals,
-            truncated: self.planned_samples > DETAILED_SAMPLES,
-            in_process: self.in_process(),
-            interrupted,
+            failures: lister.failures,
+            omitted: lister.omitted,
+            in_process: lister.in_process,
             started,
         })
-    }
-
-    fn in_process(&self) -> usize {
-        let cases = self.evals.iter().flat_map(|eval| &eval.cases);
-        let samples = cases.flat_map(|case| &case.samples).filter_map(|sample| sample.finished());
-        samples.filter(|sample| sample.in_process).count()
-    }
-
-    fn totals(&self, evals: &[EvalResult], tallies: &Tallies) -> Totals {
-        let mut totals = Totals { total_evals: evals.len(), ..Totals::default() };
-        let mut all = Counts::default();
-        for (eval, fold) in evals.iter().zip(&self.evals) {
-            all.add(eval.outcome);
-            totals.by_type.entry(eval.kind).or_default().add(eval.outcome);
-            if let Some(category) = &eval.category {
-                totals.by_category.entry(category.clone()).or_default().add(eval.outcome);
-            }
-            for tag in eval.tags.iter().collect::<BTreeSet<_>>() {
-                totals.by_tag.entry(tag.clone()).or_default().add(eval.outcome);
-            }
-            for (case, case_fold) in eval.cases.iter().zip(&fold.cases) {
-                totals.cases.add(case.outcome);
-                for grader in case_fold.planned.graders.iter().collect::<BTreeSet<_>>() {
-                    totals.by_grader.entry(grader.name().to_owned()).or_default().add(case.outcome);
-                }
-                for sample in &case_fold.samples {
-                    totals.samples.add(sample.outcome());
-                    if let Some(cause) = sample.cause() {
-                        *totals.by_cause.entry(cause.name().to_owned()).or_default() += 1;
-                    }
-                    totals.infrastructure_retries +=
-                        sample.finished().map_or(0, |f| f.result.infrastructure_retries as usize);
-                    totals.flaky += usize::from(sample.finished().is_some_and(|f| f.result.flaky));
-                }
-            }
-        }
-        totals.passed = all.passed;
-        totals.failed = all.failed;
-        totals.errored = all.errored;
-        totals.skipped = all.skipped;
-        totals.pending = all.pending;
-        totals.pass_rate = all.pass_rate;
-        totals.weighted_score = tallies.actual.metrics.get("weighted_score").and_then(|e| e.value);
-        totals
     }
 }
 
@@ -120,45 +73,36 @@ impl Report {
 
     /// The summary, with the decision that was made from [`Report::tallies`].
     pub fn with_gate(self, gate: Gate) -> Summary {
-        let failures = failures::list(&self.evals);
         let mut recommendations = failures::recommend(&self.evals, &self.totals);
-        if self.truncated || !self.started.include_details {
+        let omitted = Some(self.omitted).filter(|omitted| *omitted != Omitted::default());
+        if omitted.is_some() || !self.started.include_details {
             // Where the grades are not in the report, they can't say this for themselves.
             recommendations.extend(failures::in_process(self.in_process));
         }
         let metrics = self.estimates.iter().map(|(name, estimate)| (name.clone(), estimate.value)).collect();
-        let mut evals = self.evals;
-        for case in evals.iter_mut().flat_map(|eval| &mut eval.cases) {
-            if !self.started.include_details {
-                case.samples.clear();
-            } else if self.truncated {
-                case.samples.retain(|sample| sample.outcome != Outcome::Passed);
-            }
-        }
-        let failures =
-            if self.started.include_details { failures } else { failures::without_outputs(failures) };
         Summary {
             metadata: self.metadata,
             summary: self.totals,
             metrics,
             estimates: self.estimates,
             gate,
-            evals,
-            failures,
+            evals: self.evals,
+            failures: self.failures,
             recommendations,
-            truncated: self.truncated,
+            truncated: omitted.is_some(),
+            omitted,
         }
     }
 }
 
 fn tallies(counted: &Counted<'_>) -> Tallies {
-    let (errored, skipped, pending) = counted.ungraded();
     let actual = counted.tally(Reading::Graded);
-    let (worst, best) = if errored + skipped + pending == 0 && !counted.usage_in_part() {
-        (actual.clone(), actual.clone())
-    } else {
+    let (worst, best) = if counted.is_open() {
         (counted.tally(Reading::Worst), counted.tally(Reading::Best))
+    } else {
+        (actual.clone(), actual.clone())
     };
+    let Counted { errored, skipped, pending, .. } = *counted;
     Tallies { actual, worst, best, errored, skipped, pending }
 }
 
@@ -172,75 +116,221 @@ fn ranged(tallies: &Tallies) -> BTreeMap<String, Estimate> {
     estimates
 }
 
-fn metadata(started: &RunStarted, fold: &Fold, interrupted: bool) -> Metadata {
+fn metadata(started: &RunStarted, sessions: &Sessions, lone: &[Shard]) -> Metadata {
     Metadata {
         suite_name: started.suite_name.clone(),
         suite_version: started.suite_version.clone(),
         run_id: started.run_id.clone(),
-        timestamp: started.timestamp.clone(),
-        duration_seconds: fold.finished.as_ref().map_or(0.0, |finished| finished.duration_seconds),
+        timestamp: sessions.timestamp().unwrap_or(&started.timestamp).to_owned(),
+        duration_seconds: sessions.duration_seconds(),
         harness_version: started.harness_version.clone(),
         environment: started.environment.clone(),
         filters: started.filters.clone(),
-        interrupted,
-        shard: started.shard,
+        interrupted: sessions.interrupted(),
+        shard: started.shard.filter(|_| !lone.is_empty()),
         regrade_of: started.regrade_of.clone(),
         suite_path: rerun::suite_path(started),
         rerun_arguments: rerun::arguments(&started.arguments),
+        joined: sessions.joined(),
     }
 }
 
-fn eval_result(eval: &EvalFold, outcome: Outcome, score: Option<f64>, cases: Vec<CaseResult>) -> EvalResult {
-    let info = &eval.info;
-    let mut counts = Counts::default();
-    for case in &cases {
-        counts.add(case.outcome);
+/// Lists evals, cases, samples and failures as far as a report may, and counts them all.
+struct Lister<'a> {
+    fold: &'a Fold,
+    include_details: bool,
+    everything: bool,
+    /// Cases that may still be listed when not everything is.
+    room: usize,
+    totals: Totals,
+    failures: Vec<Failure>,
+    omitted: Omitted,
+    in_process: usize,
+}
+
+impl<'a> Lister<'a> {
+    fn new(fold: &'a Fold, include_details: bool) -> Self {
+        Lister {
+            fold,
+            include_details,
+            everything: fold.lists_everything(),
+            room: fold.limits().samples,
+            totals: Totals::default(),
+            failures: Vec::new(),
+            omitted: Omitted::default(),
+            in_process: 0,
+        }
     }
-    EvalResult {
-        id: info.id.clone(),
-        name: info.name.clone(),
-        kind: info.kind,
-        category: info.category.clone(),
-        tags: info.tags.clone(),
-        weight: info.weight,
-        difficulty: info.difficulty,
-        criticality: info.criticality,
-        outcome,
-        score,
-        counts,
-        cases,
+
+    fn eval(&mut self, eval: &CountedEval<'_>) -> EvalResult {
+        let info = eval.info();
+        let mut counter = eval.counter();
+        let mut counts = Counts::default();
+        let mut cases = Vec::new();
+        for case in eval.cases() {
+            let finals = case.finals();
+            let outcome = counter.add(&finals);
+            counts.add(outcome);
+            self.count(case, outcome);
+            self.fail(eval, case);
+            let remarkable = finals.passed < finals.total() || case.flaky_samples() > 0;
+            if self.everything || (remarkable && self.room > 0) {
+                self.room = self.room.saturating_sub(1);
+                let samples = self.samples(eval.number, case);
+                cases.push(case_result(case, outcome, finals.score(), samples));
+            } else {
+                self.omitted.cases += 1;
+                self.omit(case.samples().iter().copied());
+            }
+        }
+        let outcome = counter.outcome();
+        self.count_eval(eval, outcome);
+        EvalResult {
+            id: info.id.clone(),
+            name: info.name.clone(),
+            kind: info.kind,
+            category: info.category.clone(),
+            tags: info.tags.clone(),
+            weight: info.weight,
+            difficulty: info.difficulty,
+            criticality: info.criticality,
+            outcome,
+            score: counter.score(),
+            counts,
+            cases,
+        }
+    }
+
+    fn count_eval(&mut self, eval: &CountedEval<'_>, outcome: Outcome) {
+        let (info, totals) = (eval.info(), &mut self.totals);
+        let mut all = Counts {
+            total: totals.total_evals,
+            passed: totals.passed,
+            failed: totals.failed,
+            errored: totals.errored,
+            skipped: totals.skipped,
+            pending: totals.pending,
+            pass_rate: None,
+        };
+        all.add(outcome);
+        totals.total_evals = all.total;
+        totals.passed = all.passed;
+        totals.failed = all.failed;
+        totals.errored = all.errored;
+        totals.skipped = all.skipped;
+        totals.pending = all.pending;
+        totals.pass_rate = all.pass_rate;
+        totals.by_type.entry(info.kind).or_default().add(outcome);
+        if let Some(category) = &info.category {
+            totals.by_category.entry(category.clone()).or_default().add(outcome);
+        }
+        for tag in info.tags.iter().collect::<BTreeSet<_>>() {
+            totals.by_tag.entry(tag.clone()).or_default().add(outcome);
+        }
+    }
+
+    fn count(&mut self, case: CaseView<'_>, outcome: Outcome) {
+        let totals = &mut self.totals;
+        totals.cases.add(outcome);
+        for grader in case.graders() {
+            count_by(&mut totals.by_grader, grader.name(), |counts| counts.add(outcome));
+        }
+        for packed in case.samples() {
+            totals.samples.add(packed.outcome());
+            if let Some(cause) = packed.cause() {
+                count_by(&mut totals.by_cause, cause.name(), |n| *n += 1);
+            }
+        }
+        totals.infrastructure_retries += case.infrastructure_retries();
+        totals.flaky += case.flaky_samples();
+        self.in_process += case.in_process();
+    }
+
+    /// Entries for a case that failed or errored in part: its first sample that tells.
+    fn fail(&mut self, eval: &CountedEval<'_>, case: CaseView<'_>) {
+        for outcome in [Outcome::Failed, Outcome::Errored] {
+            let mut such =
+                case.samples().iter().enumerate().filter(|(_, packed)| packed.outcome() == outcome);
+            let Some((first, _)) = such.next() else { continue };
+            let samples = 1 + such.count();
+            let full = !self.everything && self.failures.len() >= self.fold.limits().failures;
+            let said = if full { None } else { self.fold.details(eval.number, case, first as u32) };
+            match said {
+                Some(sample) => {
+                    let listed = Listed { eval: eval.info(), case_id: case.id(), case_name: case.name() };
+                    let failure = failures::failure(listed, sample, samples);
+                    self.failures.push(if self.include_details {
+                        failure
+                    } else {
+                        failures::without_output(failure)
+                    });
+                }
+                None => self.omitted.failures += 1,
+            }
+        }
+    }
+
+    fn samples(&mut self, eval: usize, case: CaseView<'_>) -> Vec<SampleResult> {
+        if !self.include_details {
+            return Vec::new();
+        }
+        let mut samples = Vec::new();
+        for (sample, packed) in case.samples().iter().enumerate() {
+            match self.fold.details(eval, case, sample as u32) {
+                Some(said) => samples.push(said.clone()),
+                None => self.omit([*packed]),
+            }
+        }
+        samples
+    }
+
+    fn omit(&mut self, samples: impl IntoIterator<Item = Packed>) {
+        if !self.include_details {
+            return;
+        }
+        for packed in samples.into_iter().filter(|packed| packed.is_finished()) {
+            self.omitted.samples += 1;
+            self.omitted.unpassed_samples += usize::from(packed.outcome() != Outcome::Passed);
+        }
+    }
+}
+
+/// Counts under a name without making a new key of it each time.
+fn count_by<T: Default>(map: &mut BTreeMap<String, T>, name: &str, count: impl FnOnce(&mut T)) {
+    match map.get_mut(name) {
+        Some(value) => count(value),
+        None => count(map.entry(name.to_owned()).or_default()),
     }
 }
 
 fn case_result(
-    case: &CaseFold,
+    case: CaseView<'_>,
     outcome: Outcome,
     score: Option<f64>,
-    (first_passes, first_graded): (u32, u32),
+    samples: Vec<SampleResult>,
 ) -> CaseResult {
-    let samples: Vec<SampleResult> =
-        case.samples.iter().filter_map(|sample| sample.finished()).map(|f| f.result.clone()).collect();
+    let firsts = case.firsts();
     CaseResult {
-        id: case.planned.id.clone(),
-        name: case.planned.name.clone(),
+        id: case.id().to_owned(),
+        name: case.name().map(str::to_owned),
         outcome,
         score,
         cause: commonest_cause(case, outcome),
-        flaky: samples.iter().any(|sample| sample.flaky),
-        first_passes,
-        first_graded,
+        flaky: case.flaky_samples() > 0,
+        first_passes: firsts.passed,
+        first_graded: firsts.passed + firsts.failed,
         samples,
     }
 }
 
 /// The commonest cause among the samples that ended as the case did; of equals the first in the list of causes.
-fn commonest_cause(case: &CaseFold, outcome: Outcome) -> Option<Cause> {
+fn commonest_cause(case: CaseView<'_>, outcome: Outcome) -> Option<Cause> {
     if outcome == Outcome::Passed {
         return None;
     }
     let mut tally: BTreeMap<Cause, usize> = BTreeMap::new();
-    for sample in case.samples.iter().filter(|sample| sample.outcome() == outcome) {
-        if let Some(cause) = sample.cause() {
+    for packed in case.samples().iter().filter(|packed| packed.outcome() == outcome) {
+        if let Some(cause) = packed.cause() {
             *tally.entry(cause).or_default() += 1;
         }
     }

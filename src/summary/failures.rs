@@ -1,32 +1,25 @@
 //! Failures as people want to read them, and what to do about them.
 
-use crate::model::{CaseResult, Cause, EvalResult, Failure, Grade, Outcome, SampleResult, Totals};
+use crate::model::{Cause, EvalInfo, EvalResult, Failure, Grade, Outcome, SampleResult, Totals};
 
-/// One entry for each case that failed, errored or is flaky in part: its first sample that tells.
-pub(super) fn list(evals: &[EvalResult]) -> Vec<Failure> {
-    let mut failures = Vec::new();
-    for eval in evals {
-        for case in &eval.cases {
-            for outcome in [Outcome::Failed, Outcome::Errored] {
-                let mut samples = case.samples.iter().filter(|sample| sample.outcome == outcome);
-                if let Some(first) = samples.next() {
-                    failures.push(failure(eval, case, first, 1 + samples.count()));
-                }
-            }
-        }
-    }
-    failures
+/// Whose failure it is.
+pub(super) struct Listed<'a> {
+    pub eval: &'a EvalInfo,
+    pub case_id: &'a str,
+    pub case_name: Option<&'a str>,
 }
 
-fn failure(eval: &EvalResult, case: &CaseResult, sample: &SampleResult, samples: usize) -> Failure {
+/// The failure that `sample` tells of, the first of `samples` of its case that ended so.
+pub(super) fn failure(listed: Listed<'_>, sample: &SampleResult, samples: usize) -> Failure {
+    let Listed { eval, case_id, case_name } = listed;
     let grade = telling_grade(&sample.grades, sample.outcome);
-    let name = match &case.name {
-        Some(name) if *name != eval.name => format!("{}: {name}", eval.name),
+    let name = match case_name {
+        Some(name) if name != eval.name => format!("{}: {name}", eval.name),
         _ => eval.name.clone(),
     };
     Failure {
         eval_id: eval.id.clone(),
-        case_id: case.id.clone(),
+        case_id: case_id.to_owned(),
         name,
         outcome: sample.outcome,
         cause: sample.cause,
@@ -47,12 +40,8 @@ fn telling_grade(grades: &[Grade], outcome: Outcome) -> Option<&Grade> {
 }
 
 /// The same without what the target said, for `include_details: false`.
-pub(super) fn without_outputs(mut failures: Vec<Failure>) -> Vec<Failure> {
-    for failure in &mut failures {
-        failure.actual = None;
-        failure.details.clear();
-    }
-    failures
+pub(super) fn without_output(failure: Failure) -> Failure {
+    Failure { actual: None, details: serde_json::Map::new(), ..failure }
 }
 
 /// What to look at first, from the causes; most frequent first.

@@ -2,82 +2,52 @@
 
 use std::collections::HashMap;
 
-use super::{DETAILED_SAMPLES, SummaryError};
+use super::columns::{CaseView, EvalFold, Figures, Full};
+use super::details::{self, Details, Key, Room};
+use super::packed::{FLAKY, IN_PROCESS, Packed};
+use super::sessions::Sessions;
+use super::{DETAIL_BYTES, DETAILED_SAMPLES, LISTED_FAILURES, SummaryError};
 use crate::model::{
-    Attempt, CasePlanned, CasesPlanned, Cause, EvalInfo, Event, Outcome, Output, OutputValue, RunFinished,
-    RunStarted, SampleFinished, SampleResult, SampleSkipped, Trust, Usage,
+    CasesPlanned, Counts, EvalPlanned, Event, Outcome, RunStarted, SampleFinished, SampleResult,
+    SampleSkipped, Trust,
 };
 
 /// What is known of a run so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Fold {
     pub(super) started: Option<RunStarted>,
-    pub(super) finished: Option<RunFinished>,
+    pub(super) sessions: Sessions,
     pub(super) evals: Vec<EvalFold>,
     index: HashMap<String, usize>,
-    pub(super) planned_samples: usize,
+    /// The eval and case that were spoken of last: the next event is mostly of the same or the next one.
+    last: (usize, usize),
+    planned_samples: usize,
+    limits: Limits,
+    /// Details of samples that passed, while the plan is small enough to show them.
+    passed: Details,
+    /// Details of samples that did not pass.
+    unpassed: Details,
 }
 
-#[derive(Debug)]
-pub(super) struct EvalFold {
-    pub info: EvalInfo,
-    pub cases: Vec<CaseFold>,
-    index: HashMap<String, usize>,
+/// Where a summary stops listing; figures count everything.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Planned samples up to which everything is listed; the most that details are kept of; the most cases that are listed
+    /// beyond.
+    pub samples: usize,
+    pub bytes: usize,
+    pub failures: usize,
 }
 
-#[derive(Debug)]
-pub(super) struct CaseFold {
-    pub planned: CasePlanned,
-    /// One place for each planned sample.
-    pub samples: Vec<SampleFold>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum SampleFold {
-    /// Nothing is known of it: the run was cut off.
-    Unknown,
-    Skipped(Cause),
-    Finished(Box<FinishedSample>),
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct FinishedSample {
-    pub result: SampleResult,
-    /// Outcome of the first attempt: what pass@k and pass^k count.
-    pub first: Outcome,
-    /// Some grade shared an interpreter with the candidate's code; kept here because grades may be dropped.
-    pub in_process: bool,
-}
-
-impl SampleFold {
-    /// The sample's final outcome.
-    pub fn outcome(&self) -> Outcome {
-        match self {
-            SampleFold::Unknown | SampleFold::Skipped(_) => Outcome::Skipped,
-            SampleFold::Finished(finished) => finished.result.outcome,
-        }
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { samples: DETAILED_SAMPLES, bytes: DETAIL_BYTES, failures: LISTED_FAILURES }
     }
+}
 
-    pub fn first(&self) -> Outcome {
-        match self {
-            SampleFold::Finished(finished) => finished.first,
-            other => other.outcome(),
-        }
-    }
-
-    pub fn cause(&self) -> Option<Cause> {
-        match self {
-            SampleFold::Unknown => Some(Cause::Interrupted),
-            SampleFold::Skipped(cause) => Some(*cause),
-            SampleFold::Finished(finished) => finished.result.cause,
-        }
-    }
-
-    pub fn finished(&self) -> Option<&FinishedSample> {
-        match self {
-            SampleFold::Finished(finished) => Some(finished),
-            _ => None,
-        }
+impl Default for Fold {
+    fn default() -> Self {
+        Fold::within(Limits::default())
     }
 }
 
@@ -86,92 +56,156 @@ impl Fold {
         Fold::default()
     }
 
-    /// Takes one event. A later event of a sample takes the place of an earlier one.
+    pub(super) fn within(limits: Limits) -> Self {
+        // Two halves, so that passes never take room from failures.
+        let room = || Details::new(Room { samples: limits.samples, bytes: limits.bytes / 2 });
+        Fold {
+            started: None,
+            sessions: Sessions::default(),
+            evals: Vec::new(),
+            index: HashMap::new(),
+            last: (0, 0),
+            planned_samples: 0,
+            limits,
+            passed: room(),
+            unpassed: room(),
+        }
+    }
+
+    /// Takes one event. A later event of a sample takes the place of an earlier one, but a skip never that of a result.
     pub fn push(&mut self, event: &Event) -> Result<(), SummaryError> {
         match event {
             Event::RunStarted(started) => {
                 if self.started.is_none() {
                     self.started = Some((**started).clone());
                 }
-                self.finished = None;
+                self.sessions.started(started);
             }
             Event::RunResumed(resumed) => {
-                if let Some(first) = &mut self.started {
+                if let (Some(first), true) = (&mut self.started, self.sessions.is_first()) {
                     let (run_id, timestamp) = (first.run_id.clone(), first.timestamp.clone());
                     *first = RunStarted { run_id, timestamp, ..(**resumed).clone() };
                 }
-                self.finished = None;
+                self.sessions.resumed();
             }
-            Event::EvalPlanned(planned) => self.plan_eval(planned.eval.clone()),
+            Event::EvalPlanned(planned) => self.plan_eval(planned),
             Event::CasesPlanned(planned) => self.plan_cases(planned)?,
             Event::SampleFinished(sample) => self.finish_sample(sample)?,
             Event::SampleSkipped(sample) => self.skip_sample(sample)?,
-            Event::RunFinished(finished) => self.finished = Some(finished.clone()),
+            Event::RunFinished(finished) => self.sessions.finished(finished),
         }
         Ok(())
     }
 
-    fn plan_eval(&mut self, info: EvalInfo) {
-        if !self.index.contains_key(&info.id) {
-            self.index.insert(info.id.clone(), self.evals.len());
-            self.evals.push(EvalFold { info, cases: Vec::new(), index: HashMap::new() });
+    /// How a sample ended; `None` while it did not, and for one that was skipped or never planned.
+    pub fn finished(&self, eval: &str, case: &str, sample: u32) -> Option<Outcome> {
+        let eval = &self.evals[self.find_eval(eval)?];
+        let packed = eval.packed(eval.slot(eval.find(case)?, sample).ok()?);
+        packed.is_finished().then(|| packed.outcome())
+    }
+
+    /// Planned samples that did not finish, as eval, case and sample, in the order in which they were planned.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&str, &str, u32)> {
+        self.cases().flat_map(|case| {
+            let open = case.samples().iter().enumerate().filter(|(_, packed)| !packed.is_finished());
+            open.map(move |(sample, _)| (case.eval.info.id.as_str(), case.id(), sample as u32))
+        })
+    }
+
+    /// Samples by outcome so far; what was not heard of is skipped.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.cases().flat_map(CaseView::samples).for_each(|packed| counts.add(packed.outcome()));
+        counts
+    }
+
+    pub fn planned_samples(&self) -> usize {
+        self.planned_samples
+    }
+
+    fn cases(&self) -> impl Iterator<Item = CaseView<'_>> {
+        self.evals.iter().flat_map(|eval| (0..eval.len()).map(|at| eval.case(at)))
+    }
+
+    /// True while every sample is listed with what it said.
+    pub(super) fn lists_everything(&self) -> bool {
+        self.planned_samples <= self.limits.samples
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// What a finished sample said, if it was kept.
+    pub(super) fn details(&self, eval: usize, case: CaseView<'_>, sample: u32) -> Option<&SampleResult> {
+        let slot = case.eval.slot(case.at, sample).ok()?;
+        let of =
+            if case.eval.packed(slot).outcome() == Outcome::Passed { &self.passed } else { &self.unpassed };
+        of.get(key(eval, case.eval, case.at, sample))
+    }
+
+    fn plan_eval(&mut self, planned: &EvalPlanned) {
+        match self.index.get(&planned.eval.id) {
+            // A resumed run plans again what is known, and has the last word on it.
+            Some(at) if self.sessions.is_first() => self.evals[*at].info = planned.eval.clone(),
+            // Another shard's part of it.
+            Some(at) => self.evals[*at].expect(planned.cases),
+            None => {
+                self.index.insert(planned.eval.id.clone(), self.evals.len());
+                self.evals.push(EvalFold::new(planned.eval.clone(), planned.cases));
+            }
         }
     }
 
     fn plan_cases(&mut self, planned: &CasesPlanned) -> Result<(), SummaryError> {
-        let at =
-            *self.index.get(&planned.eval).ok_or_else(|| SummaryError::UnknownEval(planned.eval.clone()))?;
-        let eval = &mut self.evals[at];
+        let at = self.find_eval(&planned.eval).ok_or_else(|| unknown_eval(&planned.eval))?;
+        self.last = (at, 0);
         for case in &planned.cases {
-            let samples = case.samples as usize;
-            match eval.index.get(&case.id) {
-                // Planned again with more samples: a top-up.
-                Some(at) => {
-                    let known = &mut eval.cases[*at];
-                    if samples > known.samples.len() {
-                        self.planned_samples += samples - known.samples.len();
-                        known.samples.resize(samples, SampleFold::Unknown);
-                    }
-                    known.planned = case.clone();
-                    known.planned.samples = known.samples.len() as u32;
-                }
-                None => {
-                    eval.index.insert(case.id.clone(), eval.cases.len());
-                    self.planned_samples += samples;
-                    let samples = vec![SampleFold::Unknown; samples];
-                    eval.cases.push(CaseFold { planned: case.clone(), samples });
-                }
-            }
+            let more = self.evals[at].plan(case);
+            self.planned_samples += more.map_err(|Full| SummaryError::TooLarge(planned.eval.clone()))?;
+        }
+        if !self.lists_everything() {
+            self.passed.close();
         }
         Ok(())
     }
 
-    fn place(&mut self, eval: &str, case: &str, sample: u32) -> Result<&mut SampleFold, SummaryError> {
-        let at = *self.index.get(eval).ok_or_else(|| SummaryError::UnknownEval(eval.to_owned()))?;
-        let eval_fold = &mut self.evals[at];
-        let unknown = || SummaryError::UnknownCase { eval: eval.to_owned(), case: case.to_owned() };
-        let at = *eval_fold.index.get(case).ok_or_else(unknown)?;
-        let case_fold = &mut eval_fold.cases[at];
-        let planned = case_fold.planned.samples;
-        case_fold.samples.get_mut(sample as usize).ok_or_else(|| SummaryError::UnknownSample {
-            eval: eval.to_owned(),
-            case: case.to_owned(),
-            sample,
-            planned,
-        })
+    fn find_eval(&self, id: &str) -> Option<usize> {
+        match self.evals.get(self.last.0) {
+            Some(eval) if eval.info.id == id => Some(self.last.0),
+            _ => self.index.get(id).copied(),
+        }
+    }
+
+    /// Eval, case and slot of a sample.
+    fn place(&self, eval: &str, case: &str, sample: u32) -> Result<(usize, usize, usize), SummaryError> {
+        let at = self.find_eval(eval).ok_or_else(|| unknown_eval(eval))?;
+        let known = &self.evals[at];
+        let owned = || (eval.to_owned(), case.to_owned());
+        let Some(number) = known.find_from(self.last.1, case) else {
+            let (eval, case) = owned();
+            return Err(SummaryError::UnknownCase { eval, case });
+        };
+        let slot = known.slot(number, sample).map_err(|planned| {
+            let (eval, case) = owned();
+            SummaryError::UnknownSample { eval, case, sample, planned }
+        })?;
+        Ok((at, number, slot))
     }
 
     fn skip_sample(&mut self, skipped: &SampleSkipped) -> Result<(), SummaryError> {
-        let place = self.place(&skipped.eval, &skipped.case, skipped.sample)?;
-        if place.finished().is_none() {
-            *place = SampleFold::Skipped(skipped.cause);
+        let (at, case, slot) = self.place(&skipped.eval, &skipped.case, skipped.sample)?;
+        self.last = (at, case);
+        let eval = &mut self.evals[at];
+        if !eval.packed(slot).is_finished() {
+            eval.skip(slot, Packed::skipped(skipped.cause));
         }
         Ok(())
     }
 
     fn finish_sample(&mut self, sample: &SampleFinished) -> Result<(), SummaryError> {
-        let keep_all = self.planned_samples <= DETAILED_SAMPLES;
-        let place = self.place(&sample.eval, &sample.case, sample.sample)?;
+        let (at, case, slot) = self.place(&sample.eval, &sample.case, sample.sample)?;
+        self.last = (at, case);
         let (Some(first), Some(last)) = (sample.attempts.first(), sample.attempts.last()) else {
             return Err(SummaryError::NoAttempt {
                 eval: sample.eval.clone(),
@@ -179,56 +213,41 @@ impl Fold {
                 sample: sample.sample,
             });
         };
-        let detailed = keep_all || last.verdict.outcome != Outcome::Passed;
-        let result = sample_result(sample, last, detailed);
-        let in_process = last.verdict.grades.iter().any(|grade| grade.trust == Trust::InProcess);
-        let first = first.verdict.outcome;
-        *place = SampleFold::Finished(Box::new(FinishedSample { result, first, in_process }));
+        let verdict = &last.verdict;
+        let in_process = verdict.grades.iter().any(|grade| grade.trust == Trust::InProcess);
+        let packed = Packed::finished(verdict.outcome, first.verdict.outcome, verdict.cause)
+            .marked(FLAKY, details::is_flaky(sample, verdict.outcome))
+            .marked(IN_PROCESS, in_process);
+        let graded = verdict.outcome.is_graded();
+        let figures = Figures {
+            packed,
+            score: verdict.score,
+            latency_ms: last.latency_ms,
+            usage: details::usage(sample),
+            infrastructure_retries: details::infrastructure_retries(sample),
+            metrics: if graded { details::metrics(&verdict.grades) } else { Default::default() },
+        };
+        let eval = &mut self.evals[at];
+        eval.finish(slot, figures);
+        let key = key(at, eval, case, sample.sample);
+        let result = || details::sample_result(sample, last);
+        if verdict.outcome != Outcome::Passed {
+            self.passed.withdraw(key);
+            self.unpassed.put(key, details::cost(sample), result);
+        } else {
+            self.unpassed.withdraw(key);
+            if self.lists_everything() {
+                self.passed.put(key, details::cost(sample), result);
+            }
+        }
         Ok(())
     }
 }
 
-fn sample_result(sample: &SampleFinished, last: &Attempt, detailed: bool) -> SampleResult {
-    let verdict = &last.verdict;
-    let retried_failure =
-        sample.attempts[..sample.attempts.len() - 1].iter().any(|a| a.verdict.outcome == Outcome::Failed);
-    let outputs = sample.attempts.iter().filter_map(|attempt| attempt.output.as_ref());
-    SampleResult {
-        index: sample.sample,
-        outcome: verdict.outcome,
-        score: verdict.score,
-        cause: verdict.cause,
-        reason: verdict.reason.clone(),
-        output: last.output.as_ref().filter(|_| detailed).map(output_json),
-        extracted: last.extracted.clone().filter(|_| detailed),
-        grades: if detailed { verdict.grades.clone() } else { Vec::new() },
-        attempts: sample.attempts.len(),
-        infrastructure_retries: sample
-            .attempts
-            .iter()
-            .map(|attempt| attempt.infrastructure_retries)
-            .fold(0, u32::saturating_add),
-        flaky: verdict.outcome == Outcome::Passed && retried_failure,
-        latency_ms: last.latency_ms,
-        duration_ms: sample.attempts.iter().map(|attempt| attempt.duration_ms).sum(),
-        usage: outputs.filter_map(|output| output.usage).reduce(add_usage),
-    }
+fn key(at: usize, eval: &EvalFold, case: usize, sample: u32) -> Key {
+    (at as u32, eval.rank(case), case as u32, sample)
 }
 
-fn output_json(output: &Output) -> serde_json::Value {
-    match &output.value {
-        OutputValue::Text(text) | OutputValue::Program(text) => text.clone().into(),
-        OutputValue::Json(value) => value.clone(),
-    }
-}
-
-fn add_usage(a: Usage, b: Usage) -> Usage {
-    Usage {
-        input_tokens: a.input_tokens.saturating_add(b.input_tokens),
-        output_tokens: a.output_tokens.saturating_add(b.output_tokens),
-        cost_usd: match (a.cost_usd, b.cost_usd) {
-            (Some(a), Some(b)) => Some(a + b),
-            (one, other) => one.or(other),
-        },
-    }
+fn unknown_eval(id: &str) -> SummaryError {
+    SummaryError::UnknownEval(id.to_owned())
 }

@@ -4,19 +4,38 @@
 //! decides from. The same events give the same figures, whatever the order in which samples finished.
 
 mod build;
+mod columns;
+mod details;
 mod failures;
 mod fold;
+#[cfg(test)]
+mod joined_tests;
+mod measured;
 mod metrics;
+mod named;
 mod outcomes;
+mod packed;
+#[cfg(test)]
+mod random_run;
+#[cfg(test)]
+mod recount_tests;
 mod rerun;
+mod sessions;
 #[cfg(test)]
 mod tests;
 
 pub use build::Report;
 pub use fold::Fold;
 
-/// Samples beyond which only those that did not pass keep their details.
+/// Planned samples up to which everything is listed with its details. Beyond, cases are listed that did not pass in all their
+/// samples, at most as many, and details of at most as many samples.
 pub const DETAILED_SAMPLES: usize = 20_000;
+
+/// The most that details take, in bytes of text; half is for samples that did not pass, half for those that did.
+pub const DETAIL_BYTES: usize = 128 << 20;
+
+/// Entries of `failures` beyond [`DETAILED_SAMPLES`] samples.
+pub const LISTED_FAILURES: usize = 1_000;
 
 /// Events that don't make a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,4 +50,6 @@ pub enum SummaryError {
     UnknownSample { eval: String, case: String, sample: u32, planned: u32 },
     #[error("sample {sample} of case `{case}` of eval `{eval}` has no attempt")]
     NoAttempt { eval: String, case: String, sample: u32 },
+    #[error("eval `{0}` has more cases or samples than this program can count")]
+    TooLarge(String),
 }

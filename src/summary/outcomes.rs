@@ -98,39 +98,93 @@ fn undecided(errored: bool, skipped: bool) -> Outcome {
     }
 }
 
-/// The outcome of an eval from its cases, and its score (mean over cases that have one).
-pub(super) fn eval_outcome(
-    cases: &[SampleCounts],
+/// The outcome of an eval and its score, from its cases as they come.
+#[derive(Debug, Clone)]
+pub(super) struct EvalCounter {
     pass_rate_threshold: f64,
     score_threshold: Option<f64>,
-) -> (Outcome, Option<f64>) {
-    let outcomes: Vec<Outcome> = cases.iter().map(|case| case.outcome(pass_rate_threshold)).collect();
-    let has = |outcome: Outcome| outcomes.contains(&outcome);
-    let score = mean(cases.iter().filter_map(SampleCounts::score));
-    let all_passed = !cases.is_empty() && outcomes.iter().all(|outcome| *outcome == Outcome::Passed);
-    let outcome = if all_passed {
-        Outcome::Passed
-    } else {
-        let reached = score_threshold.map(|threshold| {
-            let at =
-                |reading| mean(cases.iter().filter_map(|case| case.read(reading).score())).unwrap_or(0.0);
-            (reaches(at(Reading::Worst), threshold), reaches(at(Reading::Best), threshold))
-        });
-        match (reached, has(Outcome::Failed)) {
-            (Some((true, _)), _) => Outcome::Passed,
-            (None | Some((_, false)), true) => Outcome::Failed,
-            _ => undecided(
-                has(Outcome::Errored) || cases.iter().any(|case| case.errored > 0),
-                has(Outcome::Skipped) || cases.iter().any(|case| case.skipped > 0),
-            ),
-        }
-    };
-    (outcome, score)
+    cases: usize,
+    passed: usize,
+    failed: usize,
+    /// Some case, or a sample of one, errored or was skipped.
+    errored: bool,
+    skipped: bool,
+    score: Mean,
+    worst: Mean,
+    best: Mean,
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, n) = values.fold((0.0, 0u32), |(sum, n), value| (sum + value, n + 1));
-    (n > 0).then(|| sum / f64::from(n))
+impl EvalCounter {
+    pub fn new(pass_rate_threshold: f64, score_threshold: Option<f64>) -> Self {
+        EvalCounter {
+            pass_rate_threshold,
+            score_threshold,
+            cases: 0,
+            passed: 0,
+            failed: 0,
+            errored: false,
+            skipped: false,
+            score: Mean::default(),
+            worst: Mean::default(),
+            best: Mean::default(),
+        }
+    }
+
+    /// Counts a case, and says how it ended.
+    pub fn add(&mut self, case: &SampleCounts) -> Outcome {
+        let outcome = case.outcome(self.pass_rate_threshold);
+        self.cases += 1;
+        self.passed += usize::from(outcome == Outcome::Passed);
+        self.failed += usize::from(outcome == Outcome::Failed);
+        self.errored |= outcome == Outcome::Errored || case.errored > 0;
+        self.skipped |= outcome == Outcome::Skipped || case.skipped > 0;
+        self.score.add(case.score());
+        if self.score_threshold.is_some() {
+            self.worst.add(case.read(Reading::Worst).score());
+            self.best.add(case.read(Reading::Best).score());
+        }
+        outcome
+    }
+
+    /// Mean over the cases that have a score.
+    pub fn score(&self) -> Option<f64> {
+        self.score.value()
+    }
+
+    /// Passed when all cases passed or the score reaches its threshold, whatever the unknown samples were.
+    pub fn outcome(&self) -> Outcome {
+        if self.cases > 0 && self.passed == self.cases {
+            return Outcome::Passed;
+        }
+        let reached = self.score_threshold.map(|threshold| {
+            let at = |mean: &Mean| reaches(mean.value().unwrap_or(0.0), threshold);
+            (at(&self.worst), at(&self.best))
+        });
+        match (reached, self.failed > 0) {
+            (Some((true, _)), _) => Outcome::Passed,
+            (None | Some((_, false)), true) => Outcome::Failed,
+            _ => undecided(self.errored, self.skipped),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Mean {
+    sum: f64,
+    n: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f64>) {
+        if let Some(value) = value {
+            self.sum += value;
+            self.n += 1;
+        }
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.n > 0).then(|| self.sum / f64::from(self.n))
+    }
 }
 
 #[cfg(test)]
@@ -142,6 +196,14 @@ mod tests {
     fn counts(passed: u32, failed: u32, errored: u32, skipped: u32, pending: u32) -> SampleCounts {
         let score_sum = f64::from(passed);
         SampleCounts { passed, failed, errored, skipped, pending, score_sum }
+    }
+
+    fn eval_outcome(cases: &[SampleCounts], pass_rate: f64, score: Option<f64>) -> (Outcome, Option<f64>) {
+        let mut counter = EvalCounter::new(pass_rate, score);
+        for case in cases {
+            counter.add(case);
+        }
+        (counter.outcome(), counter.score())
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::report::ReportError;
 use crate::report::markdown::escape::{fence, inline, sentence};
 use crate::report::markdown::table;
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
-use crate::report::{commands, flaky};
+use crate::report::{commands, flaky, notices};
 
 /// Failures that are told in full: a report that is too long is not shown by those who host it.
 const SHOWN: usize = 50;
@@ -43,9 +43,9 @@ pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError
         writeln!(out, "### Further ones\n")?;
         table(out, &["Eval", "Case", "Cause"], &[false; 3], &named)?;
     }
-    let more = summary.failures.len().saturating_sub(SHOWN + NAMED);
+    let more = summary.failures.len().saturating_sub(SHOWN + NAMED) + notices::unlisted_failures(summary);
     if more > 0 {
-        writeln!(out, "... and {} more (see the JSON report)\n", text::group_digits(more))?;
+        writeln!(out, "... and {} more (see the JSON report, or the journal)\n", text::group_digits(more))?;
     }
     Ok(())
 }
@@ -60,7 +60,8 @@ pub fn flaky(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
             let (index, attempts) = flaky
                 .sample
                 .map_or((String::new(), String::new()), |(index, n)| (index.to_string(), n.to_string()));
-            vec![inline(flaky.eval), inline(flaky.case), index, attempts]
+            let first = flaky.first.map(|first| inline(&first.reason)).unwrap_or_default();
+            vec![inline(flaky.eval), inline(flaky.case), index, attempts, first]
         })
         .collect();
     if rows.is_empty() {
@@ -70,7 +71,12 @@ pub fn flaky(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
         out,
         "## Flaky\n\nThese passed on a later attempt only; pass@k and pass^k count first attempts.\n"
     )?;
-    table(out, &["Eval", "Case", "Sample", "Attempts"], &[false, false, true, true], &rows)?;
+    table(
+        out,
+        &["Eval", "Case", "Sample", "Attempts", "First attempt"],
+        &[false, false, true, true, false],
+        &rows,
+    )?;
     let more = all.count();
     if more > 0 {
         writeln!(out, "... and {} more (see the JSON report)\n", text::group_digits(more))?;

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::base::text;
 use crate::model::{Failure, Outcome, Summary};
-use crate::report::flaky;
 use crate::report::terminal::page::{Page, Span, Tone, marked, pad_right, plain, span};
 use crate::report::terminal::{TerminalOptions, glyph};
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
+use crate::report::{flaky, notices};
 
 /// Failures that are shown unless all are asked for.
 const SHOWN: usize = 10;
@@ -32,9 +32,10 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
         headline(page, failure)?;
         body(page, summary, failure, options)?;
     }
-    if summary.failures.len() > shown {
+    let more = summary.failures.len().saturating_sub(shown) + notices::unlisted_failures(summary);
+    if more > 0 {
         page.blank()?;
-        let more = text::group_digits(summary.failures.len() - shown);
+        let more = text::group_digits(more);
         let where_to = if options.verbose { "the JSON report" } else { "--verbose, or the JSON report" };
         let dots = page.ellipsis();
         page.line(&[span(Tone::Dim, format!("  {dots} and {more} more ({where_to})"))])?;

@@ -95,3 +95,21 @@ fn shards_and_regrades_say_what_they_are() {
         }
     }
 }
+
+#[test]
+fn what_the_lists_leave_out_is_counted() {
+    let mut summary = red(5, false);
+    summary.truncated = true;
+    summary.omitted = Some(Omitted { cases: 1200, samples: 30_000, unpassed_samples: 1, failures: 70 });
+    let words = "Figures count everything; the lists leave out 1200 cases, 30,000 samples, 70 failures \
+                 (1 sample that did not pass among them), which the journal has";
+    for format in [ReportFormat::Terminal, ReportFormat::Markdown, ReportFormat::Junit] {
+        let shown = rendered(format, &summary).replace("\n   ", " ").replace("\\", "");
+        assert!(shown.contains(words), "{format:?}: {shown}");
+    }
+    assert!(rendered(ReportFormat::Terminal, &summary).contains("… and 70 more"));
+    assert!(rendered(ReportFormat::Markdown, &summary).contains("... and 70 more"));
+    summary.metadata.joined = vec!["eval-2".to_owned()];
+    let joined = rendered(ReportFormat::Terminal, &summary);
+    assert!(joined.contains("!  Joined with eval-2") && !joined.contains("--failed-in"), "{joined}");
+}

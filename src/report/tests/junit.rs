@@ -198,10 +198,10 @@ fn junit_tells_earlier_attempts_of_flaky_samples() {
                     <property name="case.flaky" value="true"/>
                     <property name="case.infrastructure_retries" value="2"/>
                 </properties>
-                <flakyFailure message="sample 0: attempt 1 of 3 did not pass" type="flaky">
+                <flakyFailure message="sample 0, attempt 1 of 3: expected 4, got | 5" type="wrong_answer">
                 </flakyFailure>
-                <flakyFailure message="sample 0: attempt 2 of 3 did not pass" type="flaky">
-                </flakyFailure>
+                <flakyError message="sample 0, attempt 2 of 3: no answer" type="judge_unreachable">
+                </flakyError>
     "#);
     for property in [
         r#"name="shard" value="2/3""#,

@@ -153,7 +153,7 @@ fn markdown_of_many_failures_tells_some_names_more_and_counts_the_rest() {
         let shown = rendered(ReportFormat::Markdown, &summary);
         assert_eq!(shown.matches("\n### ❌ ").count(), 50);
         assert!(shown.contains("### Further ones") && shown.contains("| cap-0 | case-60 |") == (evals == 1));
-        let more = if evals == 1 { "... and 19,750 more (see the JSON report)" } else { "... and 9750 more" };
+        let more = if evals == 1 { "... and 19,750 more (see the JSON report" } else { "... and 9750 more" };
         assert!(shown.contains(more), "{}", shown.len());
         assert!(shown.contains("- ... and 9900 evals more that did not pass") == (evals == 10_000));
         assert!(shown.len() < 250_000, "{}", shown.len());
@@ -170,11 +170,11 @@ fn markdown_tells_flaky_samples_apart_from_calls_made_again() {
 
     These passed on a later attempt only; pass@k and pass^k count first attempts.
 
-    | Eval | Case | Sample | Attempts |
-    | --- | --- | ---: | ---: |
-    | cap-000 | cap-000 | 0 | 3 |
-    | cap-000 | &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | 0 | 3 |
-    | cap-001 | cap-001 |  |  |
+    | Eval | Case | Sample | Attempts | First attempt |
+    | --- | --- | ---: | ---: | --- |
+    | cap-000 | cap-000 | 0 | 3 | expected 4, got &#124; 5 |
+    | cap-000 | &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | 0 | 3 | expected 4, got &#124; 5 |
+    | cap-001 | cap-001 |  |  |  |
     "#);
     assert!(shown.contains(
         "3 samples passed only on a later attempt (flaky). 4 calls of the target did not get through and were made again."

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::{ReportError, TerminalOptions, extension, render, terminal as screen};
 use crate::model::{
-    Bound, CaseResult, Cause, Counts, Decision, Environment, Estimate, EvalResult, EvalType, Failure, Figure,
-    Gate, GitState, Metadata, Outcome, ReportFormat, SampleResult, SandboxState, Shard, Summary,
-    ThresholdResult, Totals,
+    Bound, CaseResult, Cause, Counts, Decision, EarlierAttempt, Environment, Estimate, EvalResult, EvalType,
+    Failure, Figure, Gate, GitState, Metadata, Omitted, Outcome, ReportFormat, SampleResult, SandboxState,
+    Shard, Summary, ThresholdResult, Totals,
 };
 
 fn sample(outcome: Outcome, cause: Option<Cause>, reason: &str) -> SampleResult {
@@ -27,7 +27,9 @@ fn sample(outcome: Outcome, cause: Option<Cause>, reason: &str) -> SampleResult 
         output: None,
         extracted: None,
         grades: Vec::new(),
+        metrics: BTreeMap::new(),
         attempts: 1,
+        earlier: Vec::new(),
         flaky: false,
         infrastructure_retries: 0,
         latency_ms: Some(12.0),
@@ -252,6 +254,7 @@ fn rich() -> Summary {
             interrupted: false,
             shard: None,
             regrade_of: None,
+            joined: Vec::new(),
             suite_path: Some("evals/eval-suite.yaml".to_owned()),
             rerun_arguments: Vec::new(),
         },
@@ -288,6 +291,7 @@ fn rich() -> Summary {
             "Start the judge and run with --resume latest".to_owned(),
         ],
         truncated: false,
+        omitted: None,
     }
 }
 
@@ -354,6 +358,15 @@ fn flaky_case(id: &str) -> CaseResult {
     case.first_passes = 0;
     let sample = &mut case.samples[0];
     (sample.attempts, sample.flaky, sample.infrastructure_retries) = (3, true, 2);
+    let earlier = |cause: Cause, reason: &str| EarlierAttempt {
+        outcome: cause.outcome(),
+        cause: Some(cause),
+        reason: reason.to_owned(),
+    };
+    sample.earlier = vec![
+        earlier(Cause::WrongAnswer, "expected 4, got | 5"),
+        earlier(Cause::JudgeUnreachable, "no answer"),
+    ];
     case
 }
 

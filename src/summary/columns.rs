@@ -1,0 +1,445 @@
+//! The cases and samples of an eval as columns, so that a million cases fit: one with one sample takes about 40 bytes beside
+//! its id. What a sample said is not here but in `details`.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+use hashbrown::HashTable;
+
+use super::outcomes::SampleCounts;
+use super::packed::{FLAKY, IN_PROCESS, OWN_SCORE, Packed, USAGE};
+use crate::model::{CasePlanned, EvalInfo, GraderType, Outcome, Usage};
+
+/// More than the columns can number: 2^32 samples, or 4 GiB of ids, in one eval.
+#[derive(Debug)]
+pub(super) struct Full;
+
+/// An eval as planned, with all that is known of its samples.
+#[derive(Debug)]
+pub(super) struct EvalFold {
+    pub info: EvalInfo,
+    ids: Texts,
+    /// Cases by id; exact, since a candidate is compared with its text.
+    index: HashTable<u32>,
+    hasher: RandomState,
+    /// Empty until a case has a name.
+    names: Texts,
+    /// Bits 0 to 2: types of graders; bit 3: the case has a name.
+    about: Vec<u8>,
+    /// Where a case's samples lie in `samples`, and how many they are.
+    spans: Vec<(u32, u32)>,
+    /// The places of cases in the whole eval, when this is a part of it; empty until a case has one.
+    positions: Lazy<u32>,
+    samples: Samples,
+}
+
+const GRADER_TYPES: [GraderType; 3] = [GraderType::Code, GraderType::Model, GraderType::Human];
+const NAMED: u8 = 1 << 3;
+const NO_POSITION: u32 = u32::MAX;
+/// How far a journal's word on the number of cases is believed before they are seen.
+const FORETOLD: usize = 1 << 21;
+
+/// What is counted of a finished sample.
+pub(super) struct Figures {
+    pub packed: Packed,
+    pub score: Option<f64>,
+    pub latency_ms: Option<f64>,
+    pub usage: Option<Usage>,
+    pub infrastructure_retries: u32,
+    pub metrics: BTreeMap<String, f64>,
+}
+
+impl EvalFold {
+    pub fn new(info: EvalInfo, cases: usize) -> Self {
+        let hasher = RandomState::new();
+        let mut eval = EvalFold {
+            info,
+            ids: Texts::default(),
+            index: HashTable::new(),
+            hasher,
+            names: Texts::default(),
+            about: Vec::new(),
+            spans: Vec::new(),
+            positions: Lazy::new(NO_POSITION),
+            samples: Samples::default(),
+        };
+        eval.expect(cases);
+        eval
+    }
+
+    /// Makes room for `cases` more.
+    pub fn expect(&mut self, cases: usize) {
+        let cases = cases.min(FORETOLD);
+        let EvalFold { ids, hasher, .. } = self;
+        ids.ends.reserve(cases);
+        self.about.reserve(cases);
+        self.spans.reserve(cases);
+        self.samples.packed.reserve(cases);
+        self.index.reserve(cases, |at| hasher.hash_one(ids.get(*at as usize)));
+    }
+
+    /// How many cases are known.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    pub fn find(&self, id: &str) -> Option<usize> {
+        let hash = self.hasher.hash_one(id);
+        self.index.find(hash, |at| self.ids.get(*at as usize) == id).map(|at| *at as usize)
+    }
+
+    /// The same, faster when it is case `near` or the next one.
+    pub fn find_from(&self, near: usize, id: &str) -> Option<usize> {
+        let next = [near, near + 1].into_iter().find(|at| *at < self.len() && self.ids.get(*at) == id);
+        next.or_else(|| self.find(id))
+    }
+
+    /// Takes a case, or more samples of a known one; returns how many samples are new. A known case keeps its name and place.
+    pub fn plan(&mut self, case: &CasePlanned) -> Result<usize, Full> {
+        let graders = case.graders.iter().fold(0, |bits, grader| bits | grader_bit(*grader));
+        if let Some(at) = self.find(&case.id) {
+            self.about[at] = graders | self.about[at] & NAMED;
+            return self.grow(at, case.samples);
+        }
+        let at = u32::try_from(self.len()).map_err(|_| Full)?;
+        let start = self.samples.add(case.samples)?;
+        self.ids.push(&case.id)?;
+        let mut about = graders;
+        if let Some(name) = &case.name {
+            about |= NAMED;
+            self.names.pad_to(at as usize);
+            self.names.push(name)?;
+        }
+        if let Some(position) = case.position {
+            self.positions.set(at as usize, position);
+        }
+        self.about.push(about);
+        self.spans.push((start, case.samples));
+        let EvalFold { ids, hasher, .. } = self;
+        let hash = hasher.hash_one(ids.get(at as usize));
+        self.index.insert_unique(hash, at, |at| hasher.hash_one(ids.get(*at as usize)));
+        Ok(case.samples as usize)
+    }
+
+    /// Planned again with more samples: a top-up.
+    fn grow(&mut self, at: usize, samples: u32) -> Result<usize, Full> {
+        let (start, known) = self.spans[at];
+        if samples <= known {
+            return Ok(0);
+        }
+        let to = self.samples.add(samples)?;
+        self.samples.relocate(start as usize..(start + known) as usize, to as usize);
+        self.spans[at] = (to, samples);
+        Ok((samples - known) as usize)
+    }
+
+    /// The place of a sample in the columns; `Err` with the number of planned ones when it is not among them.
+    pub fn slot(&self, case: usize, sample: u32) -> Result<usize, u32> {
+        let (start, planned) = self.spans[case];
+        if sample < planned { Ok((start + sample) as usize) } else { Err(planned) }
+    }
+
+    pub fn packed(&self, slot: usize) -> Packed {
+        self.samples.packed[slot]
+    }
+
+    pub fn skip(&mut self, slot: usize, packed: Packed) {
+        self.samples.packed[slot] = packed;
+    }
+
+    pub fn finish(&mut self, slot: usize, figures: Figures) {
+        self.samples.set(slot, figures);
+    }
+
+    /// What orders a case among its eval's.
+    pub fn rank(&self, at: usize) -> u32 {
+        match self.positions.get(at) {
+            NO_POSITION => at as u32,
+            position => position,
+        }
+    }
+
+    /// The cases in the plan's order, when that is not the order in which they came.
+    pub fn order(&self) -> Option<Vec<u32>> {
+        if self.positions.values.is_empty() {
+            return None;
+        }
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_by_key(|at| (self.rank(*at as usize), *at));
+        Some(order)
+    }
+
+    pub fn case(&self, at: usize) -> CaseView<'_> {
+        CaseView { eval: self, at }
+    }
+
+    /// The names of the numbers that graders measured.
+    pub fn metric_names(&self) -> impl Iterator<Item = &str> {
+        self.samples.metrics.keys().map(String::as_str)
+    }
+
+    /// The numbers of one name, by slot.
+    pub fn metric(&self, name: &str) -> Option<&BTreeMap<u32, f64>> {
+        self.samples.metrics.get(name)
+    }
+}
+
+fn grader_bit(grader: GraderType) -> u8 {
+    match grader {
+        GraderType::Code => 1,
+        GraderType::Model => 2,
+        GraderType::Human => 4,
+    }
+}
+
+/// One case, read from the columns.
+#[derive(Clone, Copy)]
+pub(super) struct CaseView<'a> {
+    pub eval: &'a EvalFold,
+    /// Its number in order of arrival.
+    pub at: usize,
+}
+
+impl<'a> CaseView<'a> {
+    pub fn id(self) -> &'a str {
+        self.eval.ids.get(self.at)
+    }
+
+    pub fn name(self) -> Option<&'a str> {
+        (self.eval.about[self.at] & NAMED != 0).then(|| self.eval.names.get(self.at))
+    }
+
+    /// Each type once.
+    pub fn graders(self) -> impl Iterator<Item = GraderType> {
+        let about = self.eval.about[self.at];
+        GRADER_TYPES.into_iter().filter(move |grader| about & grader_bit(*grader) != 0)
+    }
+
+    /// The slots of its samples, in order.
+    pub fn slots(self) -> Range<usize> {
+        let (start, count) = self.eval.spans[self.at];
+        start as usize..start as usize + count as usize
+    }
+
+    pub fn samples(self) -> &'a [Packed] {
+        &self.eval.samples.packed[self.slots()]
+    }
+
+    /// Samples by final outcome, with their scores.
+    #[inline]
+    pub fn finals(self) -> SampleCounts {
+        let mut counts = SampleCounts::default();
+        for slot in self.slots() {
+            let packed = self.eval.packed(slot);
+            counts.add(packed.outcome(), self.eval.samples.score(slot));
+        }
+        counts
+    }
+
+    /// Samples by the outcome of their first attempts.
+    #[inline]
+    pub fn firsts(self) -> SampleCounts {
+        let mut counts = SampleCounts::default();
+        self.samples().iter().for_each(|packed| counts.add(packed.first(), None));
+        counts
+    }
+
+    pub fn flaky_samples(self) -> usize {
+        self.samples().iter().filter(|packed| packed.has(FLAKY)).count()
+    }
+
+    pub fn in_process(self) -> usize {
+        self.samples().iter().filter(|packed| packed.has(IN_PROCESS)).count()
+    }
+
+    pub fn infrastructure_retries(self) -> usize {
+        let Range { start, end } = self.slots();
+        let retries = &self.eval.samples.infrastructure_retries;
+        if retries.is_empty() {
+            return 0;
+        }
+        retries.range(start as u32..end as u32).map(|(_, n)| *n as usize).sum()
+    }
+
+    pub fn latency_ms(self, slot: usize) -> Option<f64> {
+        Some(self.eval.samples.latencies.get(slot)).filter(|latency| !latency.is_nan())
+    }
+
+    pub fn usage(self, slot: usize) -> Option<Usage> {
+        self.eval.packed(slot).has(USAGE).then(|| self.eval.samples.usages.get(slot))
+    }
+}
+
+/// The samples of an eval: what each needs, and columns that stay empty until a sample has something for them.
+#[derive(Debug)]
+struct Samples {
+    packed: Vec<Packed>,
+    /// Where a score is not what the outcome says.
+    scores: Lazy<f64>,
+    latencies: Lazy<f64>,
+    usages: Lazy<Usage>,
+    infrastructure_retries: BTreeMap<u32, u32>,
+    metrics: BTreeMap<String, BTreeMap<u32, f64>>,
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Samples {
+            packed: Vec::new(),
+            scores: Lazy::new(f64::NAN),
+            latencies: Lazy::new(f64::NAN),
+            usages: Lazy::new(Usage::default()),
+            infrastructure_retries: BTreeMap::new(),
+            metrics: BTreeMap::new(),
+        }
+    }
+}
+
+impl Samples {
+    /// Places for `count` samples of which nothing is known; the first of them.
+    fn add(&mut self, count: u32) -> Result<u32, Full> {
+        let start = u32::try_from(self.packed.len()).map_err(|_| Full)?;
+        let end = start.checked_add(count).ok_or(Full)?;
+        self.packed.try_reserve(count as usize).map_err(|_| Full)?;
+        self.packed.resize(end as usize, Packed::UNKNOWN);
+        Ok(start)
+    }
+
+    fn score(&self, slot: usize) -> Option<f64> {
+        self.packed[slot].has(OWN_SCORE).then(|| self.scores.get(slot))
+    }
+
+    fn set(&mut self, slot: usize, figures: Figures) {
+        let Figures { mut packed, score, latency_ms, usage, infrastructure_retries, metrics } = figures;
+        let at = slot as u32;
+        if self.packed[slot].is_finished() {
+            self.infrastructure_retries.remove(&at);
+            for values in self.metrics.values_mut() {
+                values.remove(&at);
+            }
+        }
+        // Nearly all scores are the 0 or 1 of the outcome, and need no place.
+        let implied = if packed.outcome() == Outcome::Passed { 1.0f64 } else { 0.0 };
+        if let Some(score) = score.filter(|score| score.to_bits() != implied.to_bits()) {
+            packed = packed.with(OWN_SCORE);
+            self.scores.set(slot, score);
+        }
+        self.latencies.set(slot, latency_ms.unwrap_or(f64::NAN));
+        if let Some(usage) = usage {
+            packed = packed.with(USAGE);
+            self.usages.set(slot, usage);
+        }
+        if infrastructure_retries > 0 {
+            self.infrastructure_retries.insert(at, infrastructure_retries);
+        }
+        for (name, value) in metrics.into_iter().filter(|(_, value)| value.is_finite()) {
+            self.metrics.entry(name).or_default().insert(at, value);
+        }
+        self.packed[slot] = packed;
+    }
+
+    /// Moves samples to places that were added after them.
+    fn relocate(&mut self, from: Range<usize>, to: usize) {
+        for (slot, new) in from.clone().zip(to..) {
+            self.packed[new] = std::mem::replace(&mut self.packed[slot], Packed::UNKNOWN);
+            self.scores.relocate(slot, new);
+            self.latencies.relocate(slot, new);
+            self.usages.relocate(slot, new);
+            if let Some(retries) = self.infrastructure_retries.remove(&(slot as u32)) {
+                self.infrastructure_retries.insert(new as u32, retries);
+            }
+            for values in self.metrics.values_mut() {
+                if let Some(value) = values.remove(&(slot as u32)) {
+                    values.insert(new as u32, value);
+                }
+            }
+        }
+    }
+}
+
+/// A column that takes no memory while all its values are absent.
+#[derive(Debug)]
+struct Lazy<T> {
+    values: Vec<T>,
+    absent: T,
+}
+
+impl<T: Copy + Bits> Lazy<T> {
+    fn new(absent: T) -> Self {
+        Lazy { values: Vec::new(), absent }
+    }
+
+    fn get(&self, at: usize) -> T {
+        self.values.get(at).copied().unwrap_or(self.absent)
+    }
+
+    fn set(&mut self, at: usize, value: T) {
+        if let Some(place) = self.values.get_mut(at) {
+            *place = value;
+        } else if !value.same(&self.absent) {
+            self.values.resize(at + 1, self.absent);
+            self.values[at] = value;
+        }
+    }
+
+    fn relocate(&mut self, from: usize, to: usize) {
+        let value = self.get(from);
+        self.set(from, self.absent);
+        self.set(to, value);
+    }
+}
+
+/// Equality by which NaN is itself.
+trait Bits {
+    fn same(&self, other: &Self) -> bool;
+}
+
+impl Bits for f64 {
+    fn same(&self, other: &Self) -> bool {
+        self.to_bits() == other.to_bits()
+    }
+}
+
+impl Bits for u32 {
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl Bits for Usage {
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+/// Texts one after the other.
+#[derive(Debug, Default)]
+struct Texts {
+    bytes: String,
+    ends: Vec<u32>,
+}
+
+impl Texts {
+    /// Empty for what was never pushed.
+    fn get(&self, at: usize) -> &str {
+        let start = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or(0) };
+        let end = self.ends.get(at).copied().unwrap_or(start);
+        self.bytes.get(start as usize..end as usize).unwrap_or("")
+    }
+
+    fn push(&mut self, text: &str) -> Result<(), Full> {
+        let end = u32::try_from(self.bytes.len() + text.len()).map_err(|_| Full)?;
+        self.bytes.push_str(text);
+        self.ends.push(end);
+        Ok(())
+    }
+
+    /// Empty texts until there are `count`.
+    fn pad_to(&mut self, count: usize) {
+        let end = self.ends.last().copied().unwrap_or(0);
+        if self.ends.len() < count {
+            self.ends.resize(count, end);
+        }
+    }
+}

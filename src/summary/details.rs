@@ -1,0 +1,280 @@
+//! What samples said: outputs, grades and reasons, of as many samples as fit.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::model::{
+    Attempt, EarlierAttempt, Grade, Outcome, Output, OutputValue, SampleFinished, SampleResult, Stored, Usage,
+};
+
+/// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have one rank), sample.
+pub(super) type Key = (u32, u32, u32, u32);
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    pub samples: usize,
+    pub bytes: usize,
+}
+
+/// The details of those samples that come first in the plan's order, as many as there is room for.
+///
+/// What is kept does not depend on the order in which samples finish. Of all samples that ever came, each with its cost,
+/// it is the longest prefix in the plan's order whose number and sum of costs fit: when there is too little room the last one
+/// goes and becomes the ceiling, and nothing at or beyond a ceiling comes in again. That is sound because costs only grow: the
+/// samples up to the ceiling were too many for the room once and for all. A sample that comes again with other details is
+/// therefore charged the most that it ever cost, and one that is withdrawn keeps its charge.
+#[derive(Debug)]
+pub(super) struct Details {
+    room: Room,
+    bytes: usize,
+    kept: BTreeMap<Key, Kept>,
+    ceiling: Option<Key>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    cost: usize,
+    /// `None` when a later event of the sample belongs elsewhere.
+    result: Option<Box<SampleResult>>,
+}
+
+impl Details {
+    pub fn new(room: Room) -> Self {
+        Details { room, bytes: 0, kept: BTreeMap::new(), ceiling: None }
+    }
+
+    /// Takes a sample's details if there is room for them; `result` is only asked for then.
+    pub fn put(&mut self, key: Key, cost: usize, result: impl FnOnce() -> SampleResult) {
+        if self.ceiling.is_some_and(|ceiling| key >= ceiling) {
+            return;
+        }
+        let kept = self.kept.entry(key).or_insert(Kept { cost: 0, result: None });
+        let more = cost.saturating_sub(kept.cost);
+        kept.cost += more;
+        kept.result = None;
+        self.bytes += more;
+        while self.kept.len() > self.room.samples || self.bytes > self.room.bytes {
+            let Some((last, gone)) = self.kept.pop_last() else { break };
+            self.bytes -= gone.cost;
+            self.ceiling = Some(last);
+        }
+        if let Some(kept) = self.kept.get_mut(&key) {
+            kept.result = Some(Box::new(result()));
+        }
+    }
+
+    /// Forgets what a sample said, because it ended otherwise after all; its charge stays.
+    pub fn withdraw(&mut self, key: Key) {
+        if let Some(kept) = self.kept.get_mut(&key) {
+            kept.result = None;
+        }
+    }
+
+    pub fn get(&self, key: Key) -> Option<&SampleResult> {
+        self.kept.get(&key)?.result.as_deref()
+    }
+
+    /// Forgets everything for good.
+    pub fn close(&mut self) {
+        self.kept.clear();
+        self.bytes = 0;
+        self.ceiling = Some((0, 0, 0, 0));
+    }
+}
+
+/// What a sample's details take, in bytes: the texts and what holds them.
+pub(super) fn cost(sample: &SampleFinished) -> usize {
+    let (last, earlier) = match sample.attempts.split_last() {
+        Some((last, earlier)) => (Some(last), earlier),
+        None => (None, &[][..]),
+    };
+    let before: usize =
+        earlier.iter().map(|attempt| size_of::<EarlierAttempt>() + attempt.verdict.reason.len()).sum();
+    size_of::<SampleResult>() + before + last.map_or(0, attempt_cost)
+}
+
+fn attempt_cost(attempt: &Attempt) -> usize {
+    let output = attempt.output.as_ref().map_or(0, |output| match &output.value {
+        OutputValue::Text(text) | OutputValue::Program(text) => text.len(),
+        OutputValue::Json(value) => value_cost(value),
+    });
+    let stored = attempt.stored.as_ref().map_or(0, |stored| stored.head.len() + 64);
+    let grades: usize = attempt.verdict.grades.iter().map(grade_cost).sum();
+    let extracted = attempt.extracted.as_ref().map_or(0, value_cost);
+    output + stored + extracted + attempt.verdict.reason.len() + grades
+}
+
+fn grade_cost(grade: &Grade) -> usize {
+    let texts = grade.method.len() + grade.grader.as_ref().map_or(0, String::len) + grade.reason.len();
+    let values = grade.expected.iter().chain(&grade.actual).map(value_cost).sum::<usize>();
+    let details = grade.details.iter().map(|(key, value)| key.len() + 64 + value_cost(value)).sum::<usize>();
+    let metrics = grade.metrics.keys().map(|name| name.len() + 64).sum::<usize>();
+    size_of::<Grade>() + texts + values + details + metrics
+}
+
+fn value_cost(value: &Value) -> usize {
+    let within = match value {
+        Value::Null | Value::Bool(_) => 0,
+        // Numbers keep their digits.
+        Value::Number(number) => number.as_str().len(),
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(value_cost).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + 64 + value_cost(value)).sum(),
+    };
+    size_of::<Value>() + within
+}
+
+/// A sample as reports show it; `last` is the last of its attempts.
+pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleResult {
+    let verdict = &last.verdict;
+    let output = match (&last.output, &last.stored) {
+        (Some(output), _) => Some(output_json(output)),
+        (None, Some(stored)) => Some(Value::String(beginning(stored))),
+        (None, None) => None,
+    };
+    let earlier = sample.attempts.split_last().map_or(&[][..], |(_, earlier)| earlier);
+    SampleResult {
+        index: sample.sample,
+        outcome: verdict.outcome,
+        score: verdict.score,
+        cause: verdict.cause,
+        reason: verdict.reason.clone(),
+        output,
+        extracted: last.extracted.clone(),
+        grades: verdict.grades.clone(),
+        metrics: metrics(&verdict.grades),
+        attempts: sample.attempts.len(),
+        earlier: earlier
+            .iter()
+            .map(|attempt| EarlierAttempt {
+                outcome: attempt.verdict.outcome,
+                cause: attempt.verdict.cause,
+                reason: attempt.verdict.reason.clone(),
+            })
+            .collect(),
+        infrastructure_retries: infrastructure_retries(sample),
+        flaky: is_flaky(sample, verdict.outcome),
+        latency_ms: last.latency_ms,
+        duration_ms: sample.attempts.iter().map(|attempt| attempt.duration_ms).sum(),
+        usage: usage(sample),
+    }
+}
+
+fn output_json(output: &Output) -> Value {
+    match &output.value {
+        OutputValue::Text(text) | OutputValue::Program(text) => text.clone().into(),
+        OutputValue::Json(value) => value.clone(),
+    }
+}
+
+fn beginning(stored: &Stored) -> String {
+    format!("{}\n[... {} bytes in all, kept beside the journal]", stored.head, stored.bytes)
+}
+
+/// The numbers that graders measured; of several grades with one name the first counts.
+pub(super) fn metrics(grades: &[Grade]) -> BTreeMap<String, f64> {
+    let mut metrics = BTreeMap::new();
+    for (name, value) in grades.iter().flat_map(|grade| &grade.metrics) {
+        if !metrics.contains_key(name) {
+            metrics.insert(name.clone(), *value);
+        }
+    }
+    metrics
+}
+
+pub(super) fn is_flaky(sample: &SampleFinished, outcome: Outcome) -> bool {
+    let before = sample.attempts.split_last().map_or(&[][..], |(_, earlier)| earlier);
+    outcome == Outcome::Passed && before.iter().any(|attempt| attempt.verdict.outcome == Outcome::Failed)
+}
+
+pub(super) fn infrastructure_retries(sample: &SampleFinished) -> u32 {
+    sample.attempts.iter().map(|attempt| attempt.infrastructure_retries).fold(0, u32::saturating_add)
+}
+
+/// What all attempts together used; `None` when none told.
+pub(super) fn usage(sample: &SampleFinished) -> Option<Usage> {
+    let told = sample.attempts.iter().filter_map(|attempt| match (&attempt.output, &attempt.stored) {
+        (Some(output), _) => output.usage,
+        (None, stored) => stored.as_ref().and_then(|stored| stored.usage),
+    });
+    told.reduce(add_usage)
+}
+
+fn add_usage(a: Usage, b: Usage) -> Usage {
+    Usage {
+        input_tokens: a.input_tokens.saturating_add(b.input_tokens),
+        output_tokens: a.output_tokens.saturating_add(b.output_tokens),
+        cost_usd: match (a.cost_usd, b.cost_usd) {
+            (Some(a), Some(b)) => Some(a + b),
+            (one, other) => one.or(other),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(index: u32, reason: usize) -> SampleResult {
+        let sample = SampleFinished {
+            eval: String::new(),
+            case: String::new(),
+            sample: index,
+            attempts: vec![],
+            finished_at: String::new(),
+        };
+        let verdict = crate::model::Verdict::without_grades(crate::model::Cause::Timeout, "x".repeat(reason));
+        let attempt = Attempt {
+            output: None,
+            stored: None,
+            extracted: None,
+            verdict,
+            latency_ms: None,
+            duration_ms: 0.0,
+            infrastructure_retries: 0,
+        };
+        sample_result(&sample, &attempt)
+    }
+
+    proptest! {
+        /// The longest prefix in the plan's order that fits, in whatever order samples come; of one that comes twice the
+        /// larger cost is charged and the later details are kept.
+        #[test]
+        fn what_is_kept_is_the_longest_prefix_that_fits(
+            events in prop::collection::vec((0u32..12, 1usize..40, any::<bool>()), 0..40),
+            samples in 0usize..12,
+            bytes in 0usize..200,
+        ) {
+            let mut details = Details::new(Room { samples, bytes });
+            let mut charged: BTreeMap<u32, usize> = BTreeMap::new();
+            let mut latest: BTreeMap<u32, Option<usize>> = BTreeMap::new();
+            for (sample, cost, withdrawn) in events {
+                let key = (0, sample / 4, 0, sample % 4);
+                if withdrawn {
+                    details.withdraw(key);
+                    latest.entry(sample).and_modify(|cost| *cost = None);
+                } else {
+                    details.put(key, cost, || said(sample % 4, cost));
+                    let most = charged.entry(sample).or_default();
+                    *most = cost.max(*most);
+                    latest.insert(sample, Some(cost));
+                }
+            }
+            let (mut number, mut sum, mut fits) = (0, 0, true);
+            for sample in 0..12 {
+                let cost = charged.get(&sample).copied();
+                if let Some(cost) = cost {
+                    number += 1;
+                    sum += cost;
+                    fits &= number <= samples && sum <= bytes;
+                }
+                let kept = details.get((0, sample / 4, 0, sample % 4)).map(|result| result.reason.len());
+                prop_assert_eq!(kept, latest.get(&sample).copied().flatten().filter(|_| fits && cost.is_some()));
+            }
+        }
+    }
+}

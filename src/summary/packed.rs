@@ -1,0 +1,106 @@
+//! How a sample ended, in four bytes.
+
+use crate::model::{Cause, Outcome};
+
+/// Outcome, outcome of the first attempt, cause and marks of one sample.
+///
+/// Bits 0 to 2 hold the outcome and 3 to 5 that of the first attempt (places in [`Outcome::ALL`]), bits 6 to 12 the cause (its
+/// place in [`Cause::ALL`] plus 1, or 0), bits above the marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Packed(u32);
+
+const FINISHED: u32 = 1 << 16;
+/// Passed only on a later attempt.
+pub(super) const FLAKY: u32 = 1 << 17;
+/// Some grade shared an interpreter with the candidate's code.
+pub(super) const IN_PROCESS: u32 = 1 << 18;
+/// The score is not the 0 or 1 of the outcome and stands in its column.
+pub(super) const OWN_SCORE: u32 = 1 << 19;
+/// The target told what it used.
+pub(super) const USAGE: u32 = 1 << 20;
+
+impl Packed {
+    /// Nothing is known of it: the run was cut off.
+    pub const UNKNOWN: Packed = Packed::skipped(Cause::Interrupted);
+
+    pub const fn skipped(cause: Cause) -> Packed {
+        Packed::new(Outcome::Skipped, Outcome::Skipped, Some(cause))
+    }
+
+    pub const fn finished(outcome: Outcome, first: Outcome, cause: Option<Cause>) -> Packed {
+        Packed(Packed::new(outcome, first, cause).0 | FINISHED)
+    }
+
+    const fn new(outcome: Outcome, first: Outcome, cause: Option<Cause>) -> Packed {
+        let cause = match cause {
+            Some(cause) => cause as u32 + 1,
+            None => 0,
+        };
+        Packed(outcome as u32 | (first as u32) << 3 | cause << 6)
+    }
+
+    pub fn with(self, mark: u32) -> Packed {
+        Packed(self.0 | mark)
+    }
+
+    pub fn marked(self, mark: u32, yes: bool) -> Packed {
+        if yes { self.with(mark) } else { self }
+    }
+
+    pub fn has(self, mark: u32) -> bool {
+        self.0 & mark != 0
+    }
+
+    pub fn is_finished(self) -> bool {
+        self.has(FINISHED)
+    }
+
+    /// The sample's final outcome.
+    pub fn outcome(self) -> Outcome {
+        outcome(self.0)
+    }
+
+    /// The outcome of its first attempt.
+    pub fn first(self) -> Outcome {
+        outcome(self.0 >> 3)
+    }
+
+    pub fn cause(self) -> Option<Cause> {
+        match self.0 >> 6 & 0x7f {
+            0 => None,
+            at => Cause::ALL.get(at as usize - 1).copied(),
+        }
+    }
+}
+
+fn outcome(bits: u32) -> Outcome {
+    match bits & 7 {
+        0 => Outcome::Passed,
+        1 => Outcome::Failed,
+        2 => Outcome::Errored,
+        3 => Outcome::Skipped,
+        _ => Outcome::Pending,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_in_comes_out() {
+        for outcome in Outcome::ALL {
+            for first in Outcome::ALL {
+                for cause in Cause::ALL.iter().copied().map(Some).chain([None]) {
+                    let packed = Packed::finished(outcome, first, cause).with(USAGE);
+                    assert_eq!((packed.outcome(), packed.first(), packed.cause()), (outcome, first, cause));
+                    assert!(packed.is_finished() && packed.has(USAGE) && !packed.has(FLAKY));
+                }
+            }
+        }
+        let skipped = Packed::skipped(Cause::MaxFail);
+        assert_eq!((skipped.outcome(), skipped.first()), (Outcome::Skipped, Outcome::Skipped));
+        assert_eq!(skipped.cause(), Some(Cause::MaxFail));
+        assert!(!skipped.is_finished() && !Packed::UNKNOWN.is_finished());
+    }
+}

@@ -1,0 +1,85 @@
+//! Who ran, when and how often: resumed runs and joined shards.
+
+use crate::model::{RunFinished, RunStarted, Shard};
+
+/// The runs that a fold was made of: one, or the shards of a suite. Each has one session or, when it was resumed, several.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    run_id: String,
+    timestamp: String,
+    shard: Option<Shard>,
+    /// Sum over the sessions that came to their end.
+    duration_seconds: f64,
+    /// Whether the last session was ended early; `None` while it goes on, or when it broke off.
+    interrupted: Option<bool>,
+}
+
+impl Sessions {
+    /// A run begins: the first, or another shard that is joined to it.
+    pub fn started(&mut self, started: &RunStarted) {
+        self.parts.push(Part {
+            run_id: started.run_id.clone(),
+            timestamp: started.timestamp.clone(),
+            shard: started.shard,
+            duration_seconds: 0.0,
+            interrupted: None,
+        });
+    }
+
+    pub fn resumed(&mut self) {
+        if let Some(part) = self.parts.last_mut() {
+            part.interrupted = None;
+        }
+    }
+
+    pub fn finished(&mut self, finished: &RunFinished) {
+        if let Some(part) = self.parts.last_mut() {
+            part.duration_seconds += finished.duration_seconds;
+            part.interrupted = Some(finished.interrupted);
+        }
+    }
+
+    /// True while the events are those of the run that gave the summary its identity.
+    pub fn is_first(&self) -> bool {
+        self.parts.len() <= 1
+    }
+
+    /// The longest of the shards: they run side by side.
+    pub fn duration_seconds(&self) -> f64 {
+        self.parts.iter().map(|part| part.duration_seconds).fold(0.0, f64::max)
+    }
+
+    /// True when any part was ended early or broke off.
+    pub fn interrupted(&self) -> bool {
+        self.parts.is_empty() || self.parts.iter().any(|part| part.interrupted != Some(false))
+    }
+
+    /// The earliest start. All timestamps have one form, in which the order of texts is that of times.
+    pub fn timestamp(&self) -> Option<&str> {
+        self.parts.iter().map(|part| part.timestamp.as_str()).min()
+    }
+
+    /// The other runs that were joined to the first.
+    pub fn joined(&self) -> Vec<String> {
+        self.parts.iter().skip(1).map(|part| part.run_id.clone()).collect()
+    }
+
+    /// The shards that were run, ascending, when they are not all of them; empty for a whole suite.
+    pub fn lone_shards(&self) -> Vec<Shard> {
+        let mut shards: Vec<Shard> = self.parts.iter().filter_map(|part| part.shard).collect();
+        if shards.len() < self.parts.len() {
+            return Vec::new();
+        }
+        shards.sort_by_key(|shard| shard.index);
+        shards.dedup();
+        match shards.first() {
+            Some(first) if shards.len() < first.of as usize => shards,
+            _ => Vec::new(),
+        }
+    }
+}
