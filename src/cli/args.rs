@@ -209,7 +209,9 @@ pub struct ListArgs {
 pub enum ProgressMode {
     /// A bar on a terminal, else plain lines.
     Auto,
+    /// A bar with counts, rate, time left and the slowest samples.
     Bar,
+    /// A line every few seconds, for logs.
     Plain,
     None,
 }
@@ -260,6 +262,7 @@ pub struct RunArgs {
     /// Show the plan and how many calls it makes; run nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
+    /// What stderr shows while the run goes on.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
     /// Every event as one JSON line on stdout, in place of the summary.

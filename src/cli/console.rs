@@ -104,6 +104,12 @@ impl Console {
     }
 }
 
+/// Rows and columns of the terminal on stderr, just now; `None` when there is none.
+pub fn stderr_size() -> Option<(usize, usize)> {
+    let (rows, columns) = Term::stderr().size_checked()?;
+    (rows > 0 && columns > 0).then(|| (usize::from(rows), usize::from(columns)))
+}
+
 fn width(term: &Term) -> usize {
     term.size_checked().map_or(80, |(_, columns)| usize::from(columns).clamp(40, 160))
 }

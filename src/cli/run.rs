@@ -131,12 +131,10 @@ where
         .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
     runtime.block_on(async {
         let cancel = Cancel::default();
-        signals::listen(cancel.clone(), |line| {
-            let _ = writeln!(io::stderr(), "\r{line}");
-        })
-        .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
         let mode = if args.quiet { ProgressMode::None } else { args.progress };
         let mut progress = Progress::new(mode, console);
+        signals::listen(cancel.clone(), progress.speaker())
+            .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
         let mut events = EventLines;
         let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
         if args.events {

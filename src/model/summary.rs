@@ -79,6 +79,12 @@ pub struct Metadata {
     /// The run whose stored outputs were graded again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regrade_of: Option<String>,
+    /// The suite file as it was given on the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite_path: Option<String>,
+    /// Arguments beside the suite that a further run of the same cases needs (`--target`, `--outputs`, ...).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rerun_arguments: Vec<String>,
     /// The other runs that were joined to this one, each a shard of the same suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,

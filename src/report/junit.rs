@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::Duration;
 
-use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite, XmlString};
+use quick_junit::{
+    NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestRerun, TestSuite, XmlString,
+};
 
 use crate::base::text;
 use crate::model::{CaseResult, Decision, EvalResult, Failure, Outcome, Summary};
@@ -16,7 +18,9 @@ use crate::report::ReportError;
 use crate::report::values::{self, Comparison, Limits, LineKind};
 use crate::report::{figures, notices};
 
-const LIMITS: Limits = Limits { lines: 60, bytes: 8_000, context: 3 };
+const LIMITS: Limits = Limits { lines: 60, bytes: 8_000, context: 3, unicode: true };
+/// Earlier attempts of a case that are listed.
+const RERUNS: usize = 20;
 /// Columns of a `message`.
 const MAX_MESSAGE: usize = 500;
 
@@ -68,6 +72,24 @@ fn run_suite(summary: &Summary) -> TestSuite {
     let metadata = &summary.metadata;
     let mut suite = TestSuite::new(line(&format!("{} (run)", metadata.suite_name)));
     property(&mut suite, "run_id", &metadata.run_id);
+    if let Some(shard) = metadata.shard {
+        property(&mut suite, "shard", &format!("{}/{}", shard.index, shard.of));
+    }
+    if let Some(run) = &metadata.regrade_of {
+        property(&mut suite, "regrade_of", run);
+    }
+    if metadata.interrupted {
+        property(&mut suite, "interrupted", "true");
+    }
+    for (name, n) in [
+        ("flaky_samples", summary.summary.flaky),
+        ("omitted_cases", summary.omitted.map_or(0, |omitted| omitted.cases)),
+        ("infrastructure_retries", summary.summary.infrastructure_retries),
+    ] {
+        if n > 0 {
+            property(&mut suite, name, &n.to_string());
+        }
+    }
     property(&mut suite, "target", &metadata.environment.target);
     if let Some(model) = &metadata.environment.model {
         property(&mut suite, "model", model);
@@ -104,8 +126,8 @@ fn run_suite(summary: &Summary) -> TestSuite {
         let mut lines = String::new();
         for notice in notices {
             let _ = writeln!(lines, "{}", text::one_line(&notice.headline));
-            for note in notice.notes {
-                let _ = writeln!(lines, "- {}", text::one_line(&note));
+            for note in notice.notes.iter().chain(&notice.command) {
+                let _ = writeln!(lines, "- {}", text::one_line(note));
             }
         }
         suite.set_system_err(xml(&lines));
@@ -172,6 +194,7 @@ fn test_case(eval: &EvalResult, case: &CaseResult, failure: Option<&Failure>) ->
     if let Some(body) = failure.and_then(description) {
         status.set_description(xml(&body));
     }
+    status.add_reruns(earlier_attempts(case));
     let mut test = TestCase::new(line(&case.id), status);
     test.set_classname(line(&eval.id));
     if !case.samples.is_empty() {
@@ -189,7 +212,35 @@ fn test_case(eval: &EvalResult, case: &CaseResult, failure: Option<&Failure>) ->
     if case.flaky {
         add("case.flaky", "true");
     }
+    let retries: u64 = case.samples.iter().map(|sample| u64::from(sample.infrastructure_retries)).sum();
+    if retries > 0 {
+        add("case.infrastructure_retries", &retries.to_string());
+    }
     test
+}
+
+/// The attempts before the one that passed, of the flaky samples of a case that passed: `flakyFailure` and `flakyError` elements.
+fn earlier_attempts(case: &CaseResult) -> Vec<TestRerun> {
+    if case.outcome != Outcome::Passed {
+        // Servers would read them as further tries of the failure that is shown.
+        return Vec::new();
+    }
+    let flaky = case.samples.iter().filter(|sample| sample.flaky);
+    let attempts =
+        flaky.flat_map(|sample| sample.earlier.iter().enumerate().map(move |(at, e)| (sample, at, e)));
+    attempts
+        .take(RERUNS)
+        .map(|(sample, at, earlier)| {
+            let errored = earlier.outcome == Outcome::Errored;
+            let kind = if errored { NonSuccessKind::Error } else { NonSuccessKind::Failure };
+            let mut rerun = TestRerun::new(kind);
+            rerun.set_type(earlier.cause.map_or(earlier.outcome.name(), |cause| cause.name()));
+            let (index, attempt, of) = (sample.index, at + 1, sample.attempts);
+            rerun
+                .set_message(line(&format!("sample {index}, attempt {attempt} of {of}: {}", earlier.reason)));
+            rerun
+        })
+        .collect()
 }
 
 fn message(case: &CaseResult, failure: Option<&Failure>) -> String {

@@ -7,6 +7,9 @@
 pub mod figures;
 pub mod terminal;
 
+mod commands;
+mod emphasis;
+mod flaky;
 mod json;
 mod junit;
 mod markdown;

@@ -1,6 +1,8 @@
 //! What every report must say beside the numbers, so that no format forgets it.
 
-use crate::model::{Summary, Trust};
+use crate::base::text;
+use crate::model::{Shard, Summary, Trust};
+use crate::report::commands;
 
 /// A remark on the run as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +12,18 @@ pub struct Notice {
     pub headline: String,
     /// Further sentences.
     pub notes: Vec<String>,
+    /// What to run next.
+    pub command: Option<String>,
+}
+
+impl Notice {
+    fn quiet(headline: impl Into<String>) -> Self {
+        Notice { loud: false, headline: headline.into(), notes: Vec::new(), command: None }
+    }
+
+    fn loud(headline: impl Into<String>) -> Self {
+        Notice { loud: true, ..Notice::quiet(headline) }
+    }
 }
 
 /// The headline of a run whose code was not isolated.
@@ -29,41 +43,79 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
         let sandbox = metadata.environment.sandbox.as_ref();
         let tier = sandbox.map(|s| format!(" (tier: {})", s.tier)).unwrap_or_default();
         all.push(Notice {
-            loud: true,
-            headline: format!("{NOT_SANDBOXED}: code ran, or may have run, without isolation{tier}"),
             notes: sandbox.map(|s| s.notes.clone()).unwrap_or_default(),
+            ..Notice::loud(format!("{NOT_SANDBOXED}: code ran, or may have run, without isolation{tier}"))
         });
     }
     if metadata.interrupted {
         all.push(Notice {
-            loud: true,
-            headline: "INTERRUPTED: the run was ended early; what it left out is skipped, not failed"
-                .to_owned(),
-            notes: Vec::new(),
+            command: commands::resume(summary),
+            ..Notice::loud("INTERRUPTED: the run was ended early; what it left out is skipped, not failed")
         });
+    }
+    if let Some(Shard { index, of }) = metadata.shard {
+        all.push(Notice::quiet(format!(
+            "Shard {index} of {of}: no gate was decided; join the shards with eval-harness report --run RUN --run RUN"
+        )));
+    }
+    if !metadata.joined.is_empty() {
+        all.push(Notice::quiet(format!("Joined with {}", metadata.joined.join(", "))));
+    }
+    if let Some(run) = &metadata.regrade_of {
+        all.push(Notice::quiet(format!("Stored outputs of {run}, graded again; no target was asked")));
     }
     if !metadata.filters.is_empty() {
-        all.push(Notice {
-            loud: false,
-            headline: format!("Not the whole suite: {}", metadata.filters.join(", ")),
-            notes: Vec::new(),
-        });
+        all.push(Notice::quiet(format!("Not the whole suite: {}", metadata.filters.join(", "))));
     }
     if any_trust(summary, Trust::InProcess) {
-        all.push(Notice {
-            loud: false,
-            headline: "Some tests shared an interpreter with the candidate's code (trust: in_process); \
-                       a determined program could forge their verdict"
-                .to_owned(),
-            notes: Vec::new(),
-        });
+        all.push(Notice::quiet(
+            "Some tests shared an interpreter with the candidate's code (trust: in_process); \
+             a determined program could forge their verdict",
+        ));
     }
     if summary.truncated {
-        all.push(Notice {
-            loud: false,
-            headline: "Only samples that did not pass are listed; the journal has all".to_owned(),
-            notes: Vec::new(),
-        });
+        all.push(Notice::quiet(omitted(summary)));
+    }
+    all
+}
+
+/// Entries of `failures` that the summary does not list.
+pub fn unlisted_failures(summary: &Summary) -> usize {
+    summary.omitted.map_or(0, |omitted| omitted.failures)
+}
+
+/// What the lists leave out; the figures count it all.
+fn omitted(summary: &Summary) -> String {
+    let Some(omitted) = summary.omitted else {
+        return "Only samples that did not pass are listed; the journal has all".to_owned();
+    };
+    let mut parts = Vec::new();
+    for (n, noun) in [(omitted.cases, "case"), (omitted.samples, "sample"), (omitted.failures, "failure")] {
+        if n > 0 {
+            parts.push(text::plural(n, noun));
+        }
+    }
+    let unpassed = match omitted.unpassed_samples {
+        0 => String::new(),
+        n => format!(" ({} that did not pass among them)", text::plural(n, "sample")),
+    };
+    format!(
+        "Figures count everything; the lists leave out {}{unpassed}, which the journal has",
+        parts.join(", ")
+    )
+}
+
+/// The two kinds of second tries, in a sentence each: those of samples whose grade failed, and those of calls that did
+/// not get through. They are never one number.
+pub fn retries(summary: &Summary) -> Vec<String> {
+    let totals = &summary.summary;
+    let mut all = Vec::new();
+    if totals.flaky > 0 {
+        all.push(format!("{} passed only on a later attempt (flaky)", text::plural(totals.flaky, "sample")));
+    }
+    if totals.infrastructure_retries > 0 {
+        let calls = text::plural(totals.infrastructure_retries, "call");
+        all.push(format!("{calls} of the target did not get through and were made again"));
     }
     all
 }

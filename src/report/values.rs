@@ -7,6 +7,7 @@ use serde_json::Value;
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 use crate::base::text;
+use crate::report::emphasis::{self, Marks};
 
 /// How much of a value is shown.
 #[derive(Debug, Clone, Copy)]
@@ -16,10 +17,20 @@ pub struct Limits {
     pub bytes: usize,
     /// Unchanged lines around a change.
     pub context: usize,
+    /// False where only ASCII can be shown; it changes our own marks, never a text.
+    pub unicode: bool,
+}
+
+impl Limits {
+    fn ellipsis(&self) -> &'static str {
+        if self.unicode { text::ELLIPSIS } else { "..." }
+    }
 }
 
 /// Bytes of a value that are looked at.
 const MAX_READ: usize = 1 << 20;
+/// Longer JSON is shown over several lines.
+const SHORT_JSON: usize = 60;
 /// Lines of each side that are compared, from the first that differs.
 const MAX_COMPARED: usize = 300;
 /// Characters before the first difference of two long lines that are shown.
@@ -47,6 +58,8 @@ pub struct Excerpt {
     pub text: String,
     /// Lines that are not shown.
     pub more: usize,
+    /// Where the text differs from the other side's; only for texts of one line.
+    pub marks: Marks,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +67,8 @@ pub struct DiffLine {
     pub kind: LineKind,
     /// Sanitised, without its line break.
     pub text: String,
+    /// Where the line differs from the one that stands for it on the other side.
+    pub marks: Marks,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,9 +120,13 @@ pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Limits)
         (old, new) = (unmistakable(expected), unmistakable(actual));
     }
     if !old.contains('\n') && !new.contains('\n') {
-        (old, new) = from_first_difference(&old, &new);
+        (old, new) = from_first_difference(&old, &new, limits);
     }
-    Comparison::Sides { expected: Some(excerpt(&old, limits)), actual: Some(excerpt(&new, limits)) }
+    let (mut old, mut new) = (excerpt(&old, limits), excerpt(&new, limits));
+    if !old.text.contains('\n') && !new.text.contains('\n') {
+        (old.marks, new.marks) = emphasis::marks(&old.text, &new.text);
+    }
+    Comparison::Sides { expected: Some(old), actual: Some(new) }
 }
 
 /// A value on one line of at most so many columns.
@@ -122,10 +141,40 @@ fn same_shape(a: &Value, b: &Value) -> bool {
 }
 
 fn long_form(value: &Value) -> String {
-    match value {
-        Value::String(s) => text::sanitize(text::truncate_bytes(s, MAX_READ)).into_owned(),
-        _ if compact(value).len() <= 60 => text::sanitize(&compact(value)).into_owned(),
-        _ => text::sanitize(&serde_json::to_string_pretty(value).unwrap_or_default()).into_owned(),
+    if let Value::String(s) = value {
+        return text::sanitize(text::truncate_bytes(s, MAX_READ)).into_owned();
+    }
+    let short = written(value, false, SHORT_JSON + 1);
+    let long = if short.len() <= SHORT_JSON { short } else { written(value, true, MAX_READ) };
+    text::sanitize(&long).into_owned()
+}
+
+/// The beginning of a value as JSON, of which no more than so many bytes is made.
+fn written(value: &Value, pretty: bool, most: usize) -> String {
+    let mut out = Bounded { bytes: Vec::new(), most };
+    // The writer fails when it is full, which is no failure here.
+    let _ = if pretty {
+        serde_json::to_writer_pretty(&mut out, value)
+    } else {
+        serde_json::to_writer(&mut out, value)
+    };
+    String::from_utf8_lossy(&out.bytes).into_owned()
+}
+
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl std::io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = self.most - self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if bytes.len() > room { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -150,21 +199,17 @@ fn must_quote(value: &Value) -> bool {
 fn unmistakable(value: &Value) -> String {
     match value {
         Value::String(s) => text::quoted(text::truncate_bytes(s, MAX_READ)),
-        _ => text::sanitize(&compact(value)).into_owned(),
+        _ => text::sanitize(&written(value, false, MAX_READ)).into_owned(),
     }
 }
 
-fn compact(value: &Value) -> String {
-    value.to_string()
-}
-
 /// Two long lines without most of what they begin with alike.
-fn from_first_difference(a: &str, b: &str) -> (String, String) {
+fn from_first_difference(a: &str, b: &str, limits: Limits) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
     if same <= LEAD * 2 {
         return (a.to_owned(), b.to_owned());
     }
-    let tail = |s: &str| format!("{}{}", text::ELLIPSIS, s.chars().skip(same - LEAD).collect::<String>());
+    let tail = |s: &str| format!("{}{}", limits.ellipsis(), s.chars().skip(same - LEAD).collect::<String>());
     (tail(a), tail(b))
 }
 
@@ -178,9 +223,9 @@ fn excerpt(shown: &str, limits: Limits) -> Excerpt {
     let mut text = lines.join("\n");
     let more = shown.trim_end().lines().count().saturating_sub(lines.len());
     if cut && (more == 0 || bounded.lines().count() <= limits.lines) {
-        text.push_str(text::ELLIPSIS);
+        text.push_str(limits.ellipsis());
     }
-    Excerpt { text, more }
+    Excerpt { text, more, marks: Marks::new() }
 }
 
 /// The lines in which two texts differ, with how many more changed lines there are.
@@ -212,7 +257,9 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
         }
         last_end = group.last().map_or(at, |op| op.old_range().end);
         for op in &group {
-            lines.extend(diff.iter_changes(op).map(|change| changed_line(change.tag(), change.value())));
+            lines.extend(
+                diff.iter_changes(op).map(|change| changed_line(change.tag(), change.value(), limits)),
+            );
         }
     }
     // Blank lines at the end say nothing.
@@ -228,23 +275,48 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
     }
     more += lines[keep..].iter().filter(|line| line.kind != LineKind::Gap).count();
     lines.truncate(keep);
+    mark_pairs(&mut lines);
     (lines, more)
 }
 
 fn gap(lines: usize) -> DiffLine {
-    DiffLine { kind: LineKind::Gap, text: format!("{} alike", text::plural(lines, "line")) }
+    let text = format!("{} alike", text::plural(lines, "line"));
+    DiffLine { kind: LineKind::Gap, text, marks: Marks::new() }
 }
 
 /// Blanks at the end of a changed line may be all that changed, so they are shown.
-fn changed_line(tag: ChangeTag, line: &str) -> DiffLine {
+fn changed_line(tag: ChangeTag, line: &str, limits: Limits) -> DiffLine {
     let kind = match tag {
-        ChangeTag::Equal => return DiffLine { kind: LineKind::Same, text: line.to_owned() },
+        ChangeTag::Equal => {
+            return DiffLine { kind: LineKind::Same, text: line.to_owned(), marks: Marks::new() };
+        }
         ChangeTag::Delete => LineKind::Missing,
         ChangeTag::Insert => LineKind::Extra,
     };
     let body = line.trim_end_matches([' ', '\t']);
-    let tail: String = line[body.len()..].chars().map(|c| if c == ' ' { '·' } else { '→' }).collect();
-    DiffLine { kind, text: format!("{body}{tail}") }
+    let [blank, tab] = if limits.unicode { ['·', '→'] } else { ['_', '>'] };
+    let tail: String = line[body.len()..].chars().map(|c| if c == ' ' { blank } else { tab }).collect();
+    DiffLine { kind, text: format!("{body}{tail}"), marks: Marks::new() }
+}
+
+/// Marks in lines that stand for each other: as many that are missing as there are extra ones right after them.
+fn mark_pairs(lines: &mut [DiffLine]) {
+    let run = |lines: &[DiffLine], from: usize, kind: LineKind| {
+        lines.iter().skip(from).take_while(|line| line.kind == kind).count()
+    };
+    let mut at = 0;
+    while at < lines.len() {
+        let missing = run(lines, at, LineKind::Missing);
+        let extra = run(lines, at + missing, LineKind::Extra);
+        if missing == extra {
+            for pair in at..at + missing {
+                let (old, new) = emphasis::marks(&lines[pair].text, &lines[pair + missing].text);
+                lines[pair].marks = old;
+                lines[pair + missing].marks = new;
+            }
+        }
+        at += (missing + extra).max(1);
+    }
 }
 
 #[cfg(test)]
@@ -253,7 +325,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    const LIMITS: Limits = Limits { lines: 12, bytes: 2000, context: 1 };
+    const LIMITS: Limits = Limits { lines: 12, bytes: 2000, context: 1, unicode: true };
 
     fn show(expected: Value, actual: Value) -> String {
         match compare(Some(&expected), Some(&actual), LIMITS) {
@@ -338,7 +410,7 @@ mod tests {
         #[test]
         fn every_excerpt_is_clean_and_bounded(a in "(?s).{0,200}", b in "(?s).{0,200}") {
             let (a, b) = (json!(a), json!(b));
-            let limits = Limits { lines: 5, bytes: 100, context: 1 };
+            let limits = Limits { lines: 5, bytes: 100, context: 1, unicode: true };
             let texts: Vec<String> = match compare(Some(&a), Some(&b), limits) {
                 Comparison::Nothing => Vec::new(),
                 Comparison::Sides { expected, actual } => {

@@ -10,6 +10,7 @@ use super::fold::Fold;
 use super::metrics::{Counted, CountedEval};
 use super::outcomes::Reading;
 use super::packed::Packed;
+use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
     CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, Metadata, Omitted, Outcome,
@@ -132,6 +133,8 @@ fn metadata(started: &RunStarted, sessions: &Sessions, lone: &[Shard]) -> Metada
         interrupted: sessions.interrupted(),
         shard: started.shard.filter(|_| !lone.is_empty()),
         regrade_of: started.regrade_of.clone(),
+        suite_path: rerun::suite_path(started),
+        rerun_arguments: rerun::arguments(&started.arguments),
         joined: sessions.joined(),
     }
 }

@@ -20,6 +20,7 @@ mod packed;
 mod random_run;
 #[cfg(test)]
 mod recount_tests;
+mod rerun;
 mod sessions;
 #[cfg(test)]
 mod tests;

@@ -81,9 +81,12 @@ fn is_domain(text: &str) -> bool {
 pub fn code(raw: &str) -> String {
     let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
     let line = text::truncate_width(&line, MAX_INLINE);
-    if line.is_empty() {
-        return "(empty)".to_owned();
-    }
+    if line.is_empty() { "(empty)".to_owned() } else { code_whole(&line) }
+}
+
+/// [`code`] for what people copy: never cut.
+pub fn code_whole(raw: &str) -> String {
+    let line = text::one_line(raw);
     let ticks = "`".repeat(longest_run(&line) + 1);
     let pad = if line.starts_with('`') || line.ends_with('`') { " " } else { "" };
     format!("{ticks}{pad}{line}{pad}{ticks}")

@@ -7,23 +7,79 @@ use crate::base::text;
 use crate::model::{Failure, Outcome, Summary};
 use crate::report::ReportError;
 use crate::report::markdown::escape::{fence, inline, sentence};
+use crate::report::markdown::table;
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
+use crate::report::{commands, flaky, notices};
 
-/// A report that is too long is not shown by those who host it.
-const SHOWN: usize = 100;
-const LIMITS: Limits = Limits { lines: 40, bytes: 3_000, context: 3 };
+/// Failures that are told in full: a report that is too long is not shown by those who host it.
+const SHOWN: usize = 50;
+/// Further ones that are named in a table.
+const NAMED: usize = 200;
+const FLAKY: usize = 50;
+const LIMITS: Limits = Limits { lines: 40, bytes: 3_000, context: 3, unicode: true };
 
 pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     if summary.failures.is_empty() {
         return Ok(());
     }
     writeln!(out, "## Not passed\n")?;
+    if let Some(command) = commands::run_failed_again(summary) {
+        writeln!(out, "Run these again:\n\n{}", fence("sh", &command))?;
+    }
     for failure in summary.failures.iter().take(SHOWN) {
         one(failure, out)?;
     }
-    if summary.failures.len() > SHOWN {
-        let more = text::group_digits(summary.failures.len() - SHOWN);
-        writeln!(out, "... and {more} more (see the JSON report)\n")?;
+    let named: Vec<Vec<String>> = summary
+        .failures
+        .iter()
+        .skip(SHOWN)
+        .take(NAMED)
+        .map(|failure| {
+            let cause = failure.cause.map_or(failure.outcome.name(), |cause| cause.name());
+            vec![inline(&failure.eval_id), inline(&failure.case_id), cause.to_owned()]
+        })
+        .collect();
+    if !named.is_empty() {
+        writeln!(out, "### Further ones\n")?;
+        table(out, &["Eval", "Case", "Cause"], &[false; 3], &named)?;
+    }
+    let more = summary.failures.len().saturating_sub(SHOWN + NAMED) + notices::unlisted_failures(summary);
+    if more > 0 {
+        writeln!(out, "... and {} more (see the JSON report, or the journal)\n", text::group_digits(more))?;
+    }
+    Ok(())
+}
+
+/// Samples that passed on a later attempt only.
+pub fn flaky(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
+    let mut all = flaky::flaky(summary);
+    let rows: Vec<Vec<String>> = all
+        .by_ref()
+        .take(FLAKY)
+        .map(|flaky| {
+            let (index, attempts) = flaky
+                .sample
+                .map_or((String::new(), String::new()), |(index, n)| (index.to_string(), n.to_string()));
+            let first = flaky.first.map(|first| inline(&first.reason)).unwrap_or_default();
+            vec![inline(flaky.eval), inline(flaky.case), index, attempts, first]
+        })
+        .collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "## Flaky\n\nThese passed on a later attempt only; pass@k and pass^k count first attempts.\n"
+    )?;
+    table(
+        out,
+        &["Eval", "Case", "Sample", "Attempts", "First attempt"],
+        &[false, false, true, true, false],
+        &rows,
+    )?;
+    let more = all.count();
+    if more > 0 {
+        writeln!(out, "... and {} more (see the JSON report)\n", text::group_digits(more))?;
     }
     Ok(())
 }

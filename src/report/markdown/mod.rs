@@ -11,10 +11,14 @@ use crate::model::{Counts, Decision, EvalResult, EvalType, Failure, Outcome, Sum
 use crate::report::ReportError;
 use crate::report::{figures, notices, values};
 
-use escape::{code, inline, sentence};
+use escape::{code, code_whole, inline, sentence};
 
 /// Failed cases that are listed under their eval in the checklist.
 const CASES_PER_EVAL: usize = 3;
+/// With more evals of a type than this, those that passed are only counted; and so many of the others are listed.
+const MANY_EVALS: usize = 100;
+/// Categories, or causes, in a table.
+const GROUPS: usize = 50;
 
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     title(summary, out)?;
@@ -26,6 +30,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     metrics(summary, out)?;
     checklist(summary, out)?;
     failures::section(summary, out)?;
+    failures::flaky(summary, out)?;
     recommendations(summary, out)?;
     Ok(())
 }
@@ -72,6 +77,9 @@ fn warnings(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         }
         for note in &notice.notes {
             writeln!(out, "> - {}", sentence(note))?;
+        }
+        if let Some(command) = &notice.command {
+            writeln!(out, ">\n> {}", code_whole(command))?;
         }
         writeln!(out)?;
     }
@@ -192,12 +200,7 @@ fn totals(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     if let Some(score) = totals.weighted_score {
         remarks.push(format!("Weighted score: {}.", figures::rate(score)));
     }
-    if totals.flaky > 0 {
-        remarks.push(format!(
-            "{} passed only on a later attempt (flaky).",
-            text::plural(totals.flaky, "sample")
-        ));
-    }
+    remarks.extend(notices::retries(summary).into_iter().map(|words| format!("{words}.")));
     writeln!(out, "{}\n", remarks.join(" "))?;
     Ok(())
 }
@@ -208,12 +211,16 @@ fn groups(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     for (kind, counts) in &totals.by_type {
         rows.push(counts_cells(format!("type: {}", type_name(*kind).to_lowercase()), counts));
     }
-    for (category, counts) in &totals.by_category {
+    for (category, counts) in totals.by_category.iter().take(GROUPS) {
         rows.push(counts_cells(format!("category: {}", inline(category)), counts));
     }
     if !rows.is_empty() {
         writeln!(out, "### By type and category\n")?;
         table(out, &counts_head("Group"), &COUNTS_RIGHT, &rows)?;
+    }
+    if totals.by_category.len() > GROUPS {
+        let more = text::group_digits(totals.by_category.len() - GROUPS);
+        writeln!(out, "... and {more} more categories (see the JSON report)\n")?;
     }
     if !totals.by_cause.is_empty() {
         writeln!(out, "### By cause\n")?;
@@ -285,9 +292,20 @@ fn checklist(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
         }
         let passed = evals.iter().filter(|eval| eval.outcome == Outcome::Passed).count();
         writeln!(out, "### {} evals ({passed}/{} passed)\n", type_name(kind), evals.len())?;
-        for eval in evals {
+        let many = evals.len() > MANY_EVALS;
+        let listed = evals.iter().filter(|eval| !many || eval.outcome != Outcome::Passed);
+        for eval in listed.clone().take(if many { MANY_EVALS } else { usize::MAX }) {
             let failures = failures.get(eval.id.as_str()).map_or(&[][..], Vec::as_slice);
             checklist_item(eval, failures, out)?;
+        }
+        if many {
+            let more = listed.count().saturating_sub(MANY_EVALS);
+            if more > 0 {
+                writeln!(out, "- ... and {} more that did not pass", text::plural(more, "eval"))?;
+            }
+            if passed > 0 {
+                writeln!(out, "- [x] {} passed", text::plural(passed, "eval"))?;
+            }
         }
         writeln!(out)?;
     }

@@ -6,14 +6,18 @@ use serde_json::Value;
 
 use crate::base::text;
 use crate::model::{Failure, Outcome, Summary};
-use crate::report::terminal::page::{Page, Span, Tone, pad_right, plain, span};
+use crate::report::terminal::page::{Page, Span, Tone, marked, pad_right, plain, span};
 use crate::report::terminal::{TerminalOptions, glyph};
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
+use crate::report::{flaky, notices};
 
 /// Failures that are shown unless all are asked for.
-const SHOWN: usize = 20;
-const BRIEF: Limits = Limits { lines: 10, bytes: 4_000, context: 1 };
-const VERBOSE: Limits = Limits { lines: 60, bytes: 20_000, context: 3 };
+const SHOWN: usize = 10;
+/// Failures that are shown when all are asked for: nobody reads more of them on a terminal.
+const SHOWN_VERBOSE: usize = 1_000;
+const FLAKY: usize = 5;
+const BRIEF: Limits = Limits { lines: 12, bytes: 4_000, context: 1, unicode: true };
+const VERBOSE: Limits = Limits { lines: 60, bytes: 20_000, context: 3, unicode: true };
 const INDENT: &str = "    ";
 
 pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::Result<()> {
@@ -22,26 +26,59 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
     }
     page.blank()?;
     page.line(&[span(Tone::Bold, "Not passed")])?;
-    let shown = if options.verbose { summary.failures.len() } else { SHOWN };
+    let shown = if options.verbose { SHOWN_VERBOSE } else { SHOWN };
     for failure in summary.failures.iter().take(shown) {
         page.blank()?;
         headline(page, failure)?;
-        body(page, failure, options)?;
+        body(page, summary, failure, options)?;
     }
-    if summary.failures.len() > shown {
+    let more = summary.failures.len().saturating_sub(shown) + notices::unlisted_failures(summary);
+    if more > 0 {
         page.blank()?;
-        let more = text::group_digits(summary.failures.len() - shown);
-        page.line(&[span(Tone::Dim, format!("  ... and {more} more (see the report)"))])?;
+        let more = text::group_digits(more);
+        let where_to = if options.verbose { "the JSON report" } else { "--verbose, or the JSON report" };
+        let dots = page.ellipsis();
+        page.line(&[span(Tone::Dim, format!("  {dots} and {more} more ({where_to})"))])?;
     }
     Ok(())
 }
 
+/// Samples that passed on a later attempt only.
+pub fn flaky(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::Result<()> {
+    let shown = if options.verbose { SHOWN_VERBOSE } else { FLAKY };
+    let mut more = 0;
+    for (at, flaky) in flaky::flaky(summary).enumerate() {
+        if at == 0 {
+            page.blank()?;
+            page.line(&[span(Tone::Bold, "Flaky")])?;
+        }
+        if at >= shown {
+            more += 1;
+            continue;
+        }
+        let words = flaky.words();
+        let room = page.width().saturating_sub(text::width(&words) + 6);
+        let place = place(page, flaky.eval, flaky.case, room);
+        page.line(&[span(Tone::Warn, "  ~ "), plain(place), plain("  "), span(Tone::Warn, words)])?;
+    }
+    if more > 0 {
+        let dots = page.ellipsis();
+        page.line(&[span(Tone::Dim, format!("  {dots} and {} more", text::group_digits(more)))])?;
+    }
+    Ok(())
+}
+
+/// `eval › case`, or the eval alone when it has the case's name.
+fn place(page: &Page, eval: &str, case: &str, room: usize) -> String {
+    let mut place = text::one_line(eval);
+    if case != eval {
+        place = format!("{place} {} {}", page.pick("›", ">"), text::one_line(case));
+    }
+    text::truncate_width_with(&place, room, page.ellipsis()).into_owned()
+}
+
 fn headline(page: &mut Page, failure: &Failure) -> io::Result<()> {
     let tone = if failure.outcome == Outcome::Errored { Tone::Warn } else { Tone::Bad };
-    let mut place = text::one_line(&failure.eval_id);
-    if failure.case_id != failure.eval_id {
-        place = format!("{place} {} {}", page.pick("›", ">"), text::one_line(&failure.case_id));
-    }
     let cause = failure.cause.map_or(failure.outcome.name(), |cause| cause.name());
     let times = if failure.samples > 1 {
         format!(" ({})", text::plural(failure.samples, "sample"))
@@ -50,7 +87,7 @@ fn headline(page: &mut Page, failure: &Failure) -> io::Result<()> {
     };
     // The cause must stay in sight however long the ids are.
     let room = page.width().saturating_sub(text::width(cause) + text::width(&times) + 6);
-    let place = text::truncate_width_with(&place, room, page.ellipsis()).into_owned();
+    let place = place(page, &failure.eval_id, &failure.case_id, room);
     page.line(&[
         span(tone, format!("  {} ", glyph(failure.outcome, page))),
         span(Tone::Bold, place),
@@ -60,16 +97,15 @@ fn headline(page: &mut Page, failure: &Failure) -> io::Result<()> {
     ])
 }
 
-fn body(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Result<()> {
-    let name = text::one_line(&failure.name);
-    if !name.is_empty() && name != failure.eval_id && name != failure.case_id {
+fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &TerminalOptions) -> io::Result<()> {
+    if let Some(name) = own_name(summary, failure) {
         page.line(&[plain(INDENT), span(Tone::Dim, name)])?;
     }
     if !failure.reason.trim().is_empty() {
         let lines = if options.verbose { 20 } else { 4 };
         page.wrapped(&[plain(INDENT)], Tone::Plain, &failure.reason, lines)?;
     }
-    let limits = if options.verbose { VERBOSE } else { BRIEF };
+    let limits = Limits { unicode: options.unicode, ..if options.verbose { VERBOSE } else { BRIEF } };
     match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), limits) {
         Comparison::Nothing => {}
         Comparison::Sides { expected, actual } => {
@@ -90,7 +126,9 @@ fn body(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Re
                     LineKind::Extra => ("+", Tone::Bad),
                     LineKind::Gap => (page.pick("⋯", ":"), Tone::Dim),
                 };
-                page.line(&[plain(INDENT), span(tone, format!("{sign} {}", line.text))])?;
+                let mut spans = vec![plain(INDENT), span(tone, format!("{sign} "))];
+                spans.extend(marked(tone, &line.text, &line.marks));
+                page.line(&spans)?;
             }
             left_out(page, more)?;
         }
@@ -103,6 +141,19 @@ fn body(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Re
     Ok(())
 }
 
+/// The case's name, where it says more than its id and the eval's name, which stands above.
+fn own_name(summary: &Summary, failure: &Failure) -> Option<String> {
+    let eval = summary.evals.iter().find(|eval| eval.id == failure.eval_id);
+    let of_eval = eval.map_or("", |eval| eval.name.as_str());
+    let rest = failure
+        .name
+        .strip_prefix(of_eval)
+        .map_or(failure.name.as_str(), |rest| rest.trim_start_matches(": "));
+    let known = rest == failure.eval_id || rest == failure.case_id;
+    let name = text::one_line(rest);
+    (!known && !name.is_empty()).then_some(name)
+}
+
 fn side(page: &mut Page, label: &str, tone: Tone, side: Option<Excerpt>) -> io::Result<()> {
     let Some(side) = side else { return Ok(()) };
     let first: [Span; 2] = [plain(INDENT), span(Tone::Dim, pad_right(label, 10))];
@@ -112,10 +163,12 @@ fn side(page: &mut Page, label: &str, tone: Tone, side: Option<Excerpt>) -> io::
             page.line(&[plain(INDENT), span(tone, format!("  {line}"))])?;
         }
     } else if side.text.trim() == side.text && !side.text.contains("  ") {
-        page.wrapped(&first, tone, &side.text, 4)?;
+        page.wrapped_marked(&first, tone, &side.text, &side.marks, 4)?;
     } else {
         // Words must not be moved where blanks count.
-        page.line(&[first[0].clone(), first[1].clone(), span(tone, side.text)])?;
+        let mut spans = first.to_vec();
+        spans.extend(marked(tone, &side.text, &side.marks));
+        page.line(&spans)?;
     }
     left_out(page, side.more)
 }

@@ -1,26 +1,22 @@
 //! What people see at the end of a run: evals, what did not pass, counts, metrics, thresholds, and last the gate and
 //! where to look.
 
+mod evals;
 mod failures;
-mod page;
+pub mod page;
 
 use std::io::{self, Write};
 
 use crate::base::text;
-use crate::model::{Decision, EvalResult, Outcome, Summary};
-use crate::report::figures;
-use crate::report::notices;
+use crate::model::{Counts, Decision, Outcome, Summary};
+use crate::report::{commands, figures, notices};
 
 use page::{Page, Span, Tone, pad_left, pad_right, plain, span};
-
-/// With more evals than this, those that passed are only counted.
-const MANY_EVALS: usize = 30;
-const MAX_ID: usize = 30;
 
 /// How a terminal wants its text; the caller asks the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalOptions {
-    /// Columns; no line is longer, save the paths of reports.
+    /// Columns; no line is longer, save commands and the paths of reports.
     pub width: usize,
     pub color: bool,
     /// Every eval, every failure and more of each.
@@ -45,13 +41,21 @@ pub fn render(
 ) -> io::Result<()> {
     let mut page = Page::new(out, options);
     header(&mut page, summary)?;
-    evals(&mut page, summary, options)?;
+    evals::section(&mut page, summary, options)?;
     failures::section(&mut page, summary, options)?;
+    failures::flaky(&mut page, summary, options)?;
     counts(&mut page, summary)?;
     metrics(&mut page, summary)?;
     thresholds(&mut page, summary)?;
     recommendations(&mut page, summary)?;
     gate(&mut page, summary)?;
+    // What people copy is never cut.
+    if let Some(command) = commands::resume(summary) {
+        page.uncut("go on    ", &command)?;
+    }
+    if let Some(command) = commands::run_failed_again(summary) {
+        page.uncut("rerun    ", &command)?;
+    }
     for (at, path) in reports.iter().enumerate() {
         page.uncut(if at == 0 { "reports  " } else { "         " }, path)?;
     }
@@ -59,7 +63,7 @@ pub fn render(
 }
 
 /// The sign of an outcome.
-fn glyph(outcome: Outcome, page: &Page) -> &'static str {
+pub fn glyph(outcome: Outcome, page: &Page) -> &'static str {
     match outcome {
         Outcome::Passed => page.pick("✓", "+"),
         Outcome::Failed => page.pick("✗", "x"),
@@ -69,7 +73,8 @@ fn glyph(outcome: Outcome, page: &Page) -> &'static str {
     }
 }
 
-fn tone_of(outcome: Outcome) -> Tone {
+/// The colour of an outcome.
+pub fn tone_of(outcome: Outcome) -> Tone {
     match outcome {
         Outcome::Passed => Tone::Good,
         Outcome::Failed => Tone::Bad,
@@ -127,100 +132,6 @@ fn header(page: &mut Page, summary: &Summary) -> io::Result<()> {
     Ok(())
 }
 
-fn evals(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::Result<()> {
-    let many = summary.evals.len() > MANY_EVALS && !options.verbose;
-    let shown: Vec<&EvalResult> =
-        summary.evals.iter().filter(|eval| !many || eval.outcome != Outcome::Passed).collect();
-    let passed = summary.evals.len() - shown.len();
-    page.blank()?;
-    let id_width =
-        shown.iter().map(|eval| text::width(&text::one_line(&eval.id))).max().unwrap_or(0).min(MAX_ID);
-    let rows: Vec<EvalRow> = shown.iter().map(|eval| EvalRow::new(eval, summary.truncated)).collect();
-    let widest =
-        |column: fn(&EvalRow) -> &str| rows.iter().map(|row| text::width(column(row))).max().unwrap_or(0);
-    let cases = widest(|row| &row.cases).max("cases".len());
-    let score = widest(|row| &row.score).max("score".len());
-    let latency = widest(|row| &row.latency);
-    let latency = if latency > 0 { latency.max("latency".len()) } else { 0 };
-    let right = cases + 2 + score + if latency > 0 { latency + 2 } else { 0 };
-    let name_width = page.width().saturating_sub(4 + id_width + 2 + right + 2);
-    if !rows.is_empty() {
-        let lead = " ".repeat(4 + id_width + 2 + name_width + 2);
-        let last = if latency > 0 { pad_left("latency", latency) } else { String::new() };
-        let head = format!("{lead}{}  {}  {last}", pad_left("cases", cases), pad_left("score", score));
-        page.line(&[span(Tone::Dim, head.trim_end().to_owned())])?;
-    }
-    for row in &rows {
-        let id = text::truncate_width_with(&row.id, id_width, page.ellipsis()).into_owned();
-        let name = text::truncate_width_with(&row.name, name_width, page.ellipsis()).into_owned();
-        page.line(&[
-            span(tone_of(row.outcome), format!("  {} ", glyph(row.outcome, page))),
-            span(
-                if row.outcome == Outcome::Passed { Tone::Plain } else { Tone::Bold },
-                pad_right(&id, id_width + 2),
-            ),
-            plain(pad_right(&name, name_width + 2)),
-            span(tone_of(row.outcome), pad_left(&row.cases, cases)),
-            plain(format!("  {}", pad_left(&row.score, score))),
-            span(
-                Tone::Dim,
-                if latency > 0 { format!("  {}", pad_left(&row.latency, latency)) } else { String::new() },
-            ),
-        ])?;
-    }
-    if many {
-        let lead = if shown.is_empty() { "All" } else { "and" };
-        page.line(&[
-            span(Tone::Good, format!("  {} ", glyph(Outcome::Passed, page))),
-            plain(format!("{lead} {} passed", text::plural(passed, "eval"))),
-        ])?;
-    }
-    Ok(())
-}
-
-/// An eval's line before it is laid out.
-struct EvalRow {
-    outcome: Outcome,
-    id: String,
-    name: String,
-    cases: String,
-    score: String,
-    latency: String,
-}
-
-impl EvalRow {
-    fn new(eval: &EvalResult, truncated: bool) -> Self {
-        let (id, name) = (text::one_line(&eval.id), text::one_line(&eval.name));
-        EvalRow {
-            outcome: eval.outcome,
-            name: if name == id { String::new() } else { name },
-            id,
-            cases: format!(
-                "{}/{}",
-                text::group_digits(eval.counts.passed),
-                text::group_digits(eval.counts.total)
-            ),
-            score: eval.score.map_or_else(|| "-".to_owned(), figures::rate),
-            latency: median_latency(eval)
-                .filter(|_| !truncated)
-                .map(figures::duration_ms)
-                .unwrap_or_default(),
-        }
-    }
-}
-
-/// The median latency of an eval's samples, in milliseconds.
-fn median_latency(eval: &EvalResult) -> Option<f64> {
-    let samples = eval.cases.iter().flat_map(|case| &case.samples);
-    let mut all: Vec<f64> = samples.filter_map(|sample| sample.latency_ms).collect();
-    all.sort_by(f64::total_cmp);
-    let middle = all.len() / 2;
-    match all.len() % 2 {
-        0 if middle > 0 => Some((all.get(middle - 1)? + all.get(middle)?) / 2.0),
-        _ => all.get(middle).copied(),
-    }
-}
-
 /// A table of outcomes; those that nothing had are left out.
 fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
     let totals = &summary.summary;
@@ -242,6 +153,9 @@ fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
     for outcome in &outcomes {
         head.push_str(&format!("  {}", pad_left(outcome.name(), widest)));
     }
+    if text::width(&head) > page.width() {
+        return narrow_counts(page, summary, &rows);
+    }
     page.line(&[span(Tone::Dim, head)])?;
     for (label, counts) in rows {
         let mut spans = vec![
@@ -256,10 +170,28 @@ fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
         }
         page.line(&spans)?;
     }
-    if totals.flaky > 0 {
-        let flaky =
-            format!("{} passed only on a later attempt (flaky)", text::plural(totals.flaky, "sample"));
-        page.line(&[span(Tone::Warn, format!("  {flaky}"))])?;
+    retries(page, summary)
+}
+
+/// The same in words, where the table would be cut.
+fn narrow_counts(page: &mut Page, summary: &Summary, rows: &[(&str, &Counts)]) -> io::Result<()> {
+    for (label, counts) in rows {
+        let outcomes = Outcome::ALL.map(|outcome| (outcome, figures::count_of(counts, outcome)));
+        let parts: Vec<String> = outcomes
+            .iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(outcome, n)| format!("{} {outcome}", text::group_digits(*n)))
+            .collect();
+        let (total, rate) = (text::group_digits(counts.total), figures::percent_or_none(counts.pass_rate));
+        let lead = [span(Tone::Bold, pad_right(&format!("  {label}"), 11))];
+        page.wrapped(&lead, Tone::Plain, &format!("{total}, pass rate {rate}: {}", parts.join(", ")), 3)?;
+    }
+    retries(page, summary)
+}
+
+fn retries(page: &mut Page, summary: &Summary) -> io::Result<()> {
+    for words in notices::retries(summary) {
+        page.wrapped(&[plain("  ")], Tone::Warn, &words, 2)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use crate::base::text;
 use crate::report::terminal::TerminalOptions;
@@ -17,11 +18,24 @@ pub enum Tone {
     Bad,
     Warn,
     Wait,
+    /// What is right, where it counts most.
+    GoodMark,
+    /// What is wrong, where it counts most.
+    BadMark,
     /// White on red.
     Alarm,
 }
 
 impl Tone {
+    /// The tone of what is marked in a text of this tone.
+    fn marked(self) -> Tone {
+        match self {
+            Tone::Good => Tone::GoodMark,
+            Tone::Bad => Tone::BadMark,
+            tone => tone,
+        }
+    }
+
     /// Select-graphic-rendition parameters (ECMA-48 8.3.117).
     fn sgr(self) -> Option<&'static str> {
         match self {
@@ -32,6 +46,8 @@ impl Tone {
             Tone::Bad => Some("31"),
             Tone::Warn => Some("33"),
             Tone::Wait => Some("36"),
+            Tone::GoodMark => Some("1;7;32"),
+            Tone::BadMark => Some("1;7;31"),
             Tone::Alarm => Some("1;97;41"),
         }
     }
@@ -42,6 +58,13 @@ impl Tone {
 pub struct Span<'a> {
     tone: Tone,
     text: Cow<'a, str>,
+}
+
+impl Span<'_> {
+    /// Columns that it takes.
+    pub fn width(&self) -> usize {
+        text::width(&clean(&self.text))
+    }
 }
 
 pub fn span<'a>(tone: Tone, text: impl Into<Cow<'a, str>>) -> Span<'a> {
@@ -115,13 +138,26 @@ impl<'a> Page<'a> {
 
     /// A text in words over at most `max_lines` lines, the first after `first`, the others indented as far as it.
     pub fn wrapped(&mut self, first: &[Span], tone: Tone, text: &str, max_lines: usize) -> io::Result<()> {
+        self.wrapped_marked(first, tone, text, &[], max_lines)
+    }
+
+    /// [`Page::wrapped`] with ranges of the text that are marked.
+    pub fn wrapped_marked(
+        &mut self,
+        first: &[Span],
+        tone: Tone,
+        text: &str,
+        marks: &[Range<usize>],
+        max_lines: usize,
+    ) -> io::Result<()> {
         let indent: usize = first.iter().map(|span| text::width(&clean(&span.text))).sum();
         let room = self.options.width.saturating_sub(indent).max(8);
         let lines = wrap(&text::one_line(text), room, max_lines, self.ellipsis());
+        let of_lines = marks_of_lines(text, marks, &lines);
         let margin = " ".repeat(indent);
-        for (at, line) in lines.iter().enumerate() {
+        for (at, (line, marks)) in lines.iter().zip(of_lines).enumerate() {
             let mut spans = if at == 0 { first.to_vec() } else { vec![plain(margin.as_str())] };
-            spans.push(span(tone, line.as_str()));
+            spans.extend(marked(tone, line, &marks));
             self.line(&spans)?;
         }
         Ok(())
@@ -131,6 +167,44 @@ impl<'a> Page<'a> {
     pub fn uncut(&mut self, label: &str, path: &str) -> io::Result<()> {
         writeln!(self.out, "{}{}", clean(label), clean(path))
     }
+}
+
+/// A text cut where its marks begin and end.
+pub fn marked<'a>(tone: Tone, text: &'a str, marks: &[Range<usize>]) -> Vec<Span<'a>> {
+    let mut spans = Vec::new();
+    let mut end = 0;
+    for mark in marks {
+        let (Some(before), Some(within)) = (text.get(end..mark.start), text.get(mark.clone())) else {
+            continue;
+        };
+        spans.push(span(tone, before));
+        spans.push(span(tone.marked(), within));
+        end = mark.end;
+    }
+    spans.push(span(tone, text.get(end..).unwrap_or_default()));
+    spans
+}
+
+/// The marks of a text in each of the lines into which it was broken: the same characters but for blanks.
+fn marks_of_lines(text: &str, marks: &[Range<usize>], lines: &[String]) -> Vec<Vec<Range<usize>>> {
+    let mut rest = text.char_indices().peekable();
+    let mut of_lines = Vec::new();
+    for line in lines {
+        let mut own: Vec<Range<usize>> = Vec::new();
+        for (at, c) in line.char_indices() {
+            while c != ' ' && rest.next_if(|(_, source)| *source == ' ').is_some() {}
+            let Some((source, _)) = rest.next_if(|(_, source)| *source == c) else { continue };
+            if !marks.iter().any(|mark| mark.contains(&source)) {
+                continue;
+            }
+            match own.last_mut() {
+                Some(last) if last.end == at => last.end = at + c.len_utf8(),
+                _ => own.push(at..at + c.len_utf8()),
+            }
+        }
+        of_lines.push(own);
+    }
+    of_lines
 }
 
 /// Safe to print as part of a line: a tab is four blanks, a line break one.

@@ -1,0 +1,115 @@
+//! What holds for several formats.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+#[test]
+fn a_missing_sandbox_is_in_every_format() {
+    let summary = unsandboxed();
+    let coloured = terminal_text(&summary, &TerminalOptions { color: true, ..TerminalOptions::default() });
+    assert_eq!(coloured.matches("\x1b[1;97;41m!! ").count(), 2, "{coloured:?}");
+    for format in [ReportFormat::Terminal, ReportFormat::Markdown, ReportFormat::Junit] {
+        assert!(rendered(format, &summary).contains("SANDBOX NOT ENFORCED"), "{format:?}");
+        assert!(!rendered(format, &rich()).contains("NOT ENFORCED"), "{format:?}");
+    }
+    let json: Value = serde_json::from_str(&rendered(ReportFormat::Json, &summary)).unwrap();
+    assert_eq!(json["eval_report"]["metadata"]["environment"]["sandbox"]["enforced"], json!(false));
+}
+
+#[test]
+fn a_grade_without_isolation_warns_although_the_run_declared_none() {
+    let mut summary = green(1);
+    summary.metadata.environment.sandbox = None;
+    let mut grade = crate::model::Grade::passed(crate::model::GraderType::Code, "code_execution");
+    grade.trust = crate::model::Trust::Unsandboxed;
+    summary.evals[0].cases[0].samples[0].grades.push(grade);
+    assert!(
+        rendered(ReportFormat::Markdown, &summary)
+            .contains("# ✅ PASS: Parser suite 1.2.0 (SANDBOX NOT ENFORCED)")
+    );
+}
+
+#[test]
+fn json_reads_back_as_it_was() {
+    let summary = rich();
+    let written = rendered(ReportFormat::Json, &summary);
+    assert!(written.starts_with("{\n  \"eval_report\": {\n") && written.ends_with("}\n"));
+    let read: crate::model::ReportFile = serde_json::from_str(&written).unwrap();
+    assert_eq!(read.eval_report, summary);
+}
+
+#[test]
+fn formats_have_their_extensions_and_html_waits() {
+    let mut out = Vec::new();
+    let refused = render(ReportFormat::Html, &rich(), &mut out).unwrap_err();
+    assert_eq!(refused.to_string(), "HTML reports come with a later version");
+    assert!(
+        matches!(refused, ReportError::NotAvailable { format: ReportFormat::Html, .. }) && out.is_empty()
+    );
+    let all = [ReportFormat::Json, ReportFormat::Markdown, ReportFormat::Html, ReportFormat::Junit];
+    assert_eq!(all.map(extension), [Some("json"), Some("md"), Some("html"), Some("junit.xml")]);
+    assert_eq!(extension(ReportFormat::Terminal), None);
+}
+
+#[test]
+fn every_kind_of_remark_is_shown() {
+    let mut summary = green(1);
+    summary.metadata.interrupted = true;
+    summary.metadata.filters = vec!["tag fast".to_owned(), "eval cap-*".to_owned()];
+    summary.truncated = true;
+    let shown = terminal_text(&summary, &TerminalOptions::default());
+    for remark in [
+        "!! INTERRUPTED: the run was ended early; what it left out is skipped, not failed",
+        "!  Not the whole suite: tag fast, eval cap-*",
+        "!  Only samples that did not pass are listed; the journal has all",
+    ] {
+        assert!(shown.contains(remark), "{shown}");
+    }
+    // The median of some samples is not that of all.
+    assert!(!shown.contains("12 ms"), "{shown}");
+    assert!(shown.contains("cases  score\n"), "the head of the table is whole: {shown}");
+    assert!(
+        rendered(ReportFormat::Markdown, &summary).contains("> Not the whole suite: tag fast, eval cap-\\*")
+    );
+}
+
+#[test]
+fn shards_and_regrades_say_what_they_are() {
+    let mut summary = green(1);
+    summary.metadata.shard = Some(Shard { index: 1, of: 3 });
+    summary.metadata.regrade_of = Some("eval-1".to_owned());
+    summary.gate.decision = Decision::Undecided;
+    for (format, decision) in [
+        (ReportFormat::Terminal, "GATE UNDECIDED"),
+        (ReportFormat::Markdown, "# ➗ UNDECIDED: Parser suite"),
+        (ReportFormat::Junit, r#"name="gate.decision" value="undecided""#),
+    ] {
+        let shown = rendered(format, &summary).replace("\n   ", " ");
+        for words in [
+            decision,
+            "Shard 1 of 3: no gate was decided; join the shards with eval-harness report --run RUN --run RUN",
+            "Stored outputs of eval-1, graded again; no target was asked",
+        ] {
+            assert!(shown.contains(words), "{format:?} lacks {words:?}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn what_the_lists_leave_out_is_counted() {
+    let mut summary = red(5, false);
+    summary.truncated = true;
+    summary.omitted = Some(Omitted { cases: 1200, samples: 30_000, unpassed_samples: 1, failures: 70 });
+    let words = "Figures count everything; the lists leave out 1200 cases, 30,000 samples, 70 failures \
+                 (1 sample that did not pass among them), which the journal has";
+    for format in [ReportFormat::Terminal, ReportFormat::Markdown, ReportFormat::Junit] {
+        let shown = rendered(format, &summary).replace("\n   ", " ").replace("\\", "");
+        assert!(shown.contains(words), "{format:?}: {shown}");
+    }
+    assert!(rendered(ReportFormat::Terminal, &summary).contains("… and 70 more"));
+    assert!(rendered(ReportFormat::Markdown, &summary).contains("... and 70 more"));
+    summary.metadata.joined = vec!["eval-2".to_owned()];
+    let joined = rendered(ReportFormat::Terminal, &summary);
+    assert!(joined.contains("!  Joined with eval-2") && !joined.contains("--failed-in"), "{joined}");
+}

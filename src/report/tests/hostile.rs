@@ -1,0 +1,143 @@
+//! Texts of an attacker wherever text may stand.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::base::text;
+
+/// Texts of an attacker, and of everyone else.
+fn hostile_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        any::<char>().prop_map(|c| c.to_string()),
+        prop::sample::select(vec![
+            "\x1b[2J",
+            "\x1b]0;x\x07",
+            "\u{9b}31m",
+            "\r",
+            "\n",
+            "\t",
+            "|",
+            "\\",
+            "`",
+            "```",
+            "~~~",
+            "<b>",
+            "</details>",
+            "# ",
+            "- [x] ",
+            "](",
+            "https://x",
+            "👩\u{200d}💻",
+            "日本語",
+            "❤\u{fe0f}",
+            "e\u{301}",
+            "\u{202e}",
+            "word ",
+            "GATE PASS",
+            "]]>",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 0..20).prop_map(|pieces| pieces.concat())
+}
+
+/// The rich summary with texts of an attacker wherever text may stand.
+fn hostile_summary() -> impl Strategy<Value = Summary> {
+    prop::collection::vec(hostile_text(), 8).prop_map(|texts| {
+        let mut summary = unsandboxed();
+        let text = |at: usize| texts[at % texts.len()].clone();
+        summary.metadata.suite_name = text(0);
+        summary.metadata.run_id = text(1);
+        summary.metadata.environment.target = text(2);
+        summary.metadata.filters = vec![text(3)];
+        for (at, eval) in summary.evals.iter_mut().enumerate() {
+            eval.id = text(at);
+            eval.name = text(at + 1);
+            eval.category = Some(text(at + 2));
+            for case in &mut eval.cases {
+                case.id = text(at + 3);
+                case.samples[0].reason = text(at + 4);
+            }
+        }
+        for (at, failure) in summary.failures.iter_mut().enumerate() {
+            failure.eval_id = text(at);
+            failure.case_id = text(at + 3);
+            failure.name = text(at + 1);
+            failure.reason = text(at + 4);
+            failure.expected = Some(json!(text(at + 5)));
+            failure.actual = Some(json!(text(at + 6)));
+            failure.details.insert(text(at + 7), json!({"stderr": text(at)}));
+        }
+        let counts = summary.summary.cases;
+        summary.summary.by_category.insert(text(4), counts);
+        summary.summary.by_cause.insert(text(5), 3);
+        summary.estimates.insert(text(6), estimate(None, None, None, Some(&text(7))));
+        summary.gate.reasons = vec![text(0), text(1)];
+        summary.gate.thresholds[0].metric = text(6);
+        summary.recommendations = vec![text(2)];
+        summary
+    })
+}
+
+/// Without the colours that we write ourselves.
+fn without_colour(text: &str) -> String {
+    regex::Regex::new("\x1b\\[[0-9;]*m").unwrap().replace_all(text, "").into_owned()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn terminal_lines_keep_to_the_width(summary in hostile_summary(), width in 20usize..120, unicode: bool, verbose: bool) {
+        let options = TerminalOptions { width, color: false, verbose, unicode };
+        let mut out = Vec::new();
+        screen::render(&summary, &options, &[], &mut out).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        // A command to copy is never cut.
+        for line in shown.lines().filter(|line| !line.starts_with("rerun ")) {
+            prop_assert!(text::width(line) <= width, "{} > {width}: {line:?}", text::width(line));
+            prop_assert!(line.chars().all(|c| !c.is_control()), "{line:?}");
+        }
+        // The first line is the suite's name.
+        prop_assert_eq!(shown.lines().skip(1).filter(|line| line.starts_with("GATE")).count(), 1);
+        let mut again = Vec::new();
+        screen::render(&summary, &TerminalOptions { color: true, ..options }, &[], &mut again).unwrap();
+        prop_assert_eq!(without_colour(&String::from_utf8(again).unwrap()), shown);
+    }
+
+    #[test]
+    fn markdown_structure_is_ours_alone(summary in hostile_summary()) {
+        let shown = rendered(ReportFormat::Markdown, &summary);
+        let mut fence: Option<&str> = None;
+        let mut columns: Option<usize> = None;
+        for line in shown.lines() {
+            prop_assert!(line.chars().all(|c| !c.is_control() || c == '\t'), "{line:?}");
+            if let Some(ticks) = fence {
+                fence = Some(ticks).filter(|ticks| line != *ticks);
+                continue;
+            }
+            if line.starts_with("```") {
+                fence = Some(line.trim_end_matches(|c: char| c.is_ascii_lowercase()));
+                continue;
+            }
+            let pipes = line.matches('|').count();
+            columns = line.starts_with("| ").then(|| columns.unwrap_or(pipes));
+            prop_assert!(columns.is_none_or(|columns| columns == pipes), "{line:?}");
+            let ours = ["# ❌ FAIL: ", "## ", "### By ", "### Capability evals", "### Regression evals", "### ❌ ", "### ⚠️ "];
+            prop_assert!(!line.starts_with('#') || ours.iter().any(|heading| line.starts_with(heading)), "{line:?}");
+            let html = line.starts_with("<details><summary>Details</summary>") || line == "</details>";
+            let spans = line.contains('`');
+            prop_assert!(html || spans || !line.replace("<!-- -->", "").contains('<'), "{line:?}");
+        }
+        prop_assert!(fence.is_none());
+    }
+
+    #[test]
+    fn junit_is_always_well_formed(summary in hostile_summary()) {
+        let written = rendered(ReportFormat::Junit, &summary);
+        let report = quick_junit::Report::deserialize_from_str(&written).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        prop_assert_eq!(report.tests, 8);
+        prop_assert!(written.chars().all(|c| !c.is_control() || c == '\n'));
+    }
+}

@@ -1,0 +1,197 @@
+//! The Markdown report.
+
+use insta::assert_snapshot;
+
+use super::*;
+
+#[test]
+fn markdown_shows_the_whole_picture() {
+    assert_snapshot!(rendered(ReportFormat::Markdown, &unsandboxed()), @r#"
+    # ❌ FAIL: Parser suite 1.2.0 (SANDBOX NOT ENFORCED)
+
+    > [!CAUTION]
+    > **SANDBOX NOT ENFORCED: code ran, or may have run, without isolation (tier: none)**
+    >
+    > - programs can read the network
+
+    Run `eval-20260102-120000` · 2026-01-02T12:00:00Z · 12.3 s · target `solver` (command) · sandbox none (**not enforced**) · commit `0123456789ab` (with uncommitted changes) · eval-harness 0.1.0 · linux/x86_64
+
+    ## Gate
+
+    **FAIL** (exit code 1)
+
+    - pass@1 is 0.400 and must be at least 0.850
+    - &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+
+    | Metric | Value | 95 % CI | Threshold | Status |
+    | --- | ---: | --- | --- | --- |
+    | pass@1 | 0.400 | [0.117, 0.769] | ≥ 0.850 | ❌ FAIL |
+    | latency p95 | 1.23 s |  | ≤ 2.00 s | ✅ PASS |
+
+    ## Summary
+
+    |  | Total | Passed | Failed | Errored | Skipped | Pending | Pass rate |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | Evals | 6 | 1 | 2 | 1 | 1 | 1 | 33.3 % |
+    | Cases | 8 | 2 | 3 | 1 | 1 | 1 | 40.0 % |
+    | Samples | 8 | 2 | 3 | 1 | 1 | 1 | 40.0 % |
+
+    Pass rates are over what was graded: passed / (passed + failed). Weighted score: 0.444. 1 sample passed only on a later attempt (flaky).
+
+    ### By type and category
+
+    | Group | Total | Passed | Failed | Errored | Skipped | Pending | Pass rate |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | type: capability | 4 | 1 | 1 | 1 | 0 | 1 | 50.0 % |
+    | type: regression | 2 | 0 | 1 | 0 | 1 | 0 | 0 % |
+    | category: code &#124; gen | 8 | 2 | 3 | 1 | 1 | 1 | 40.0 % |
+
+    ### By cause
+
+    | Cause | Samples |
+    | --- | ---: |
+    | timeout | 1 |
+    | wrong_answer | 2 |
+
+    ## Metrics
+
+    | Metric | Value | 95 % CI | Cases | [worst, best] | Remark |
+    | --- | ---: | --- | ---: | --- | --- |
+    | pass@1 | 0.400 | [0.117, 0.769] | 6 | [0.250, 0.625] |  |
+    | pass@3 | n/a |  | 6 |  | undefined: 3 samples per case are needed; there is 1 |
+    | pass@10 | n/a |  | 6 |  | undefined: 10 samples per case are needed; there is 1 |
+    | latency p95 | 1.23 s |  | 6 |  |  |
+
+    [worst, best]: the value if all that errored, was skipped or is pending had failed, or had passed.
+
+    ## Evals
+
+    ### Capability evals (1/4 passed)
+
+    - [x] cap-add-001: Adds two numbers
+    - [ ] cap-code-002: Writes a parser for configuration files with comments and escapes (FAILED), 1 of 3 cases
+      - lists (wrong_answer)
+        - Expected: `def parse(s): return [1, 2] print('done')`
+        - Actual: `def parse(s): return [1, 3] print('done')`
+      - 日本語の長い名前のケース (timeout)
+        - Reason: no answer within 10 s
+    - [ ] cap-judge-003: 数学の問題を解く 🧮 (ERRORED)
+      - Reason: the judge did not answer: connection refused
+    - [ ] cap-human-004: Tone of the reply (PENDING)
+
+    ### Regression evals (0/2 passed)
+
+    - [ ] reg-api-001: Orders stay as they are (FAILED)
+      - Expected: `ok`
+      - Actual: ````` ``` </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS ```` `````
+    - [ ] reg-skip-002: &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS (SKIPPED)
+
+    ## Not passed
+
+    Run these again:
+
+    ```sh
+    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    ```
+
+    ### ❌ cap-code-002 › lists
+
+    - Name: A list of items
+    - Outcome: failed
+    - Cause: `wrong_answer`
+    - Reason: the output differs from what was expected in line 2
+
+    Difference (`-` expected, `+` actual):
+
+    ```diff
+     def parse(s):
+    -    return [1, 2]
+    +    return [1, 3]··
+     
+     print('done')
+    ```
+
+    ### ❌ cap-code-002 › 日本語の長い名前のケース
+
+    - Outcome: failed
+    - Cause: `timeout`
+    - Reason: no answer within 10 s
+
+    ### ⚠️ cap-judge-003
+
+    - Outcome: errored
+    - Cause: `judge_unreachable`
+    - Reason: the judge did not answer: connection refused
+
+    ### ❌ reg-api-001
+
+    - Name: Orders stay as they are
+    - Outcome: failed
+    - Cause: `wrong_answer`
+    - Reason: &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+
+    Difference (`-` expected, `+` actual):
+
+    `````diff
+    -ok
+    +```
+    +</script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩
+    +# GATE PASS
+    +````
+    `````
+
+    ## Recommendations
+
+    1. Fix the parser (cap-code-002)
+    2. Start the judge and run with --resume latest
+    "#);
+}
+
+#[test]
+fn markdown_of_many_failures_tells_some_names_more_and_counts_the_rest() {
+    for (summary, evals) in [(red(20_000, false), 1), (red(10_000, true), 10_000)] {
+        let shown = rendered(ReportFormat::Markdown, &summary);
+        assert_eq!(shown.matches("\n### ❌ ").count(), 50);
+        assert!(shown.contains("### Further ones") && shown.contains("| cap-0 | case-60 |") == (evals == 1));
+        let more = if evals == 1 { "... and 19,750 more (see the JSON report" } else { "... and 9750 more" };
+        assert!(shown.contains(more), "{}", shown.len());
+        assert!(shown.contains("- ... and 9900 evals more that did not pass") == (evals == 10_000));
+        assert!(shown.len() < 250_000, "{}", shown.len());
+    }
+    let many = rendered(ReportFormat::Markdown, &green(101));
+    assert!(many.contains("### Capability evals (101/101 passed)\n\n- [x] 101 evals passed\n"), "{many}");
+}
+
+#[test]
+fn markdown_tells_flaky_samples_apart_from_calls_made_again() {
+    let shown = rendered(ReportFormat::Markdown, &flaky());
+    assert_snapshot!(&shown[shown.find("## Flaky").unwrap()..], @r#"
+    ## Flaky
+
+    These passed on a later attempt only; pass@k and pass^k count first attempts.
+
+    | Eval | Case | Sample | Attempts | First attempt |
+    | --- | --- | ---: | ---: | --- |
+    | cap-000 | cap-000 | 0 | 3 | expected 4, got &#124; 5 |
+    | cap-000 | &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | 0 | 3 | expected 4, got &#124; 5 |
+    | cap-001 | cap-001 |  |  |  |
+    "#);
+    assert!(shown.contains(
+        "3 samples passed only on a later attempt (flaky). 4 calls of the target did not get through and were made again."
+    ));
+}
+
+#[test]
+fn markdown_offers_to_go_on_with_what_was_ended_early() {
+    let mut summary = green(1);
+    summary.metadata.interrupted = true;
+    let shown = rendered(ReportFormat::Markdown, &summary);
+    assert_snapshot!(&shown[..shown.find("Run `").unwrap()], @"
+    # ✅ PASS: Parser suite 1.2.0
+
+    > [!CAUTION]
+    > **INTERRUPTED: the run was ended early; what it left out is skipped, not failed**
+    >
+    > `eval-harness run --resume eval-20260102-120000`
+    ");
+}
