@@ -17,7 +17,10 @@ use super::session::{Broken, read};
 use super::source::Span;
 use super::targets;
 use super::tree::{Node, NodeValue};
-use crate::model::{self, Case, Eval, EvalInfo, EvalType, Extract, Fingerprint, Input, Target};
+use crate::model::{
+    self, Case, CaseSource, Chain, Eval, EvalInfo, EvalType, Extract, Fingerprint, Input, Outlines, Target,
+    Written as CasesWritten,
+};
 use crate::spec::{
     CapabilityDefinition, CaseSpec, DefinitionMetadata, EvalConfig, EvalFile, EvalMetadata, ExactExpected,
     ExpectedRef, ExpectedSpec, NameOr, RegressionDefinition, RegressionDocument,
@@ -257,7 +260,9 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
         };
         if let Some(spec) = spec.or_else(|| read::<CaseSpec>(case, broken, desk.problems)) {
             let origin = desk.place(case.span);
-            cases.list.extend(finish(desk, Draft { spec, node: case, origin }, &header).map(Arc::new));
+            if let Some(case) = finish(desk, Draft { spec, node: case, origin }, &header) {
+                cases.add(case);
+            }
         }
     }
     let written = cases.claimed.len();
@@ -272,7 +277,7 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
         desk.push(Problem::error(Code::EmptyCases, at, message).hint("add `test_cases:` or a `dataset:`"));
         return None;
     }
-    Some(built(info?, parallel, model::Cases::written(cases.list), at))
+    Some(built(info?, parallel, cases.whole(), at))
 }
 
 /// A file's tree without its cases, its cases, and its dataset.
@@ -297,10 +302,12 @@ fn seq(node: &mut Node) -> Option<&mut Vec<Node>> {
     }
 }
 
-/// Cases of one eval, whose ids are unique.
+/// Cases of one eval, whose ids are unique: first those that are written, then those of a data file.
 #[derive(Debug, Default)]
 pub(super) struct Cases {
-    pub list: Vec<Arc<Case>>,
+    list: Vec<Arc<Case>>,
+    pub outlines: Outlines,
+    pub data: Option<Arc<dyn CaseSource>>,
     claimed: HashMap<String, Span>,
 }
 
@@ -317,6 +324,23 @@ impl Cases {
                 );
             }
             None => drop(self.claimed.insert(id.to_owned(), at)),
+        }
+    }
+
+    /// Takes a written case in.
+    fn add(&mut self, case: Case) {
+        // More written cases than can be counted do not fit into memory.
+        if self.outlines.push(&case).is_ok() {
+            self.list.push(Arc::new(case));
+        }
+    }
+
+    fn whole(self) -> model::Cases {
+        let written = CasesWritten(self.list);
+        match self.data {
+            None => model::Cases::new(self.outlines, Arc::new(written)),
+            Some(data) if written.0.is_empty() => model::Cases::new(self.outlines, data),
+            Some(data) => model::Cases::new(self.outlines, Arc::new(Chain { written, data })),
         }
     }
 

@@ -57,7 +57,7 @@ pub struct Overrides {
     pub grader_type: Option<GraderType>,
     pub allow_unsandboxed: bool,
     pub filters: Filters,
-    /// Only this part of the selected cases.
+    /// Only the cases of one part of the suite.
     pub shard: Option<Shard>,
 }
 

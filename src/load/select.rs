@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
+use sha2::{Digest, Sha256};
 
 use super::problem::{Code, Problem, Problems, did_you_mean};
 use super::request::Filters;
-use crate::model::{Eval, EvalType, Outline};
+use crate::model::{Eval, EvalType, Outline, Shard};
 
 impl Filters {
     /// Each kind of filter in words, for the journal and reports; empty when nothing is filtered.
@@ -99,6 +100,36 @@ pub(super) fn select(evals: Vec<Arc<Eval>>, filters: &Filters, problems: &mut Pr
     selected
 }
 
+/// The cases of one part of the suite: a case's part depends on its eval's id and its own alone, so that it stays whatever
+/// else the suite holds and in whatever order. All evals stay, those without a case of this part too, so that joined parts
+/// know of all.
+pub(super) fn part_of(evals: Vec<Arc<Eval>>, shard: Shard, problems: &mut Problems) -> Vec<Arc<Eval>> {
+    let Shard { index, of } = shard;
+    if index == 0 || index > of {
+        let message = format!("`--shard {index}/{of}`: there is no such part; parts count from 1");
+        problems.push(Problem::general(Code::EmptyCases, message));
+        return evals;
+    }
+    let ours = |eval: &Eval, case: Outline<'_>| part(&eval.info.id, case.id, of) == index;
+    let part = |eval: &Arc<Eval>| {
+        let cases = eval.cases.select(|case| ours(eval, case));
+        Arc::new(Eval { info: eval.info.clone(), parallel: eval.parallel, cases })
+    };
+    let selected: Vec<Arc<Eval>> = evals.iter().map(part).collect();
+    if selected.iter().all(|eval| eval.cases.is_empty()) && !evals.is_empty() {
+        let message = format!("part {index} of {of} holds no case");
+        problems.push(Problem::general(Code::EmptyCases, message).hint("use fewer parts"));
+    }
+    selected
+}
+
+/// The part of a case, from 1: the first 8 bytes of the SHA-256 over eval id, NUL and case id as a number, modulo `of`.
+fn part(eval: &str, case: &str, of: u32) -> u32 {
+    let digest = Sha256::new().chain_update(eval).chain_update([0]).chain_update(case).finalize();
+    let number = digest.iter().take(8).fold(0, |number: u64, byte| (number << 8) | u64::from(*byte));
+    u32::try_from(number % u64::from(of.max(1))).map_or(1, |part| part + 1)
+}
+
 fn eval_fits(eval: &Eval, filters: &Filters, globs: &Globs) -> bool {
     let category = |wanted: &String| {
         let kind = match eval.info.kind {
@@ -157,4 +188,74 @@ fn strangers(evals: &[Arc<Eval>], filters: &Filters, eval_globs: &Globs, case_gl
         look("case", word, &ids, ids.iter().any(|id| id == word || glob.is_match(id)));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Cases, testing};
+
+    fn eval(id: &str, cases: &[String]) -> Arc<Eval> {
+        let cases: Cases = cases.iter().map(|id| Arc::new(testing::case(id))).collect();
+        Arc::new(testing::eval(id, cases))
+    }
+
+    fn ids(evals: &[Arc<Eval>]) -> Vec<(String, String, usize)> {
+        let of = |eval: &Arc<Eval>| {
+            let cases = (0..eval.cases.len()).filter_map(|at| {
+                let id = eval.cases.outline(at)?.id.to_owned();
+                Some((eval.info.id.clone(), id, eval.cases.position(at)?))
+            });
+            cases.collect::<Vec<_>>()
+        };
+        evals.iter().flat_map(of).collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn parts_are_disjoint_and_together_the_whole(
+            evals in proptest::collection::btree_map("[a-c]{1,2}", proptest::collection::btree_set("[a-d/ ]{1,3}", 0..12), 1..4),
+            of in 1u32..6,
+        ) {
+            let evals: Vec<Arc<Eval>> = evals.iter()
+                .map(|(id, cases)| eval(id, &cases.iter().cloned().collect::<Vec<_>>()))
+                .collect();
+            let mut joined = Vec::new();
+            for index in 1..=of {
+                let selected = part_of(evals.clone(), Shard { index, of }, &mut Problems::new());
+                proptest::prop_assert_eq!(selected.len(), evals.len());
+                joined.extend(ids(&selected));
+                for eval in &selected {
+                    let whole = evals.iter().find(|other| other.info.id == eval.info.id).unwrap();
+                    for (at, case) in eval.cases.all().unwrap().iter().enumerate() {
+                        let position = eval.cases.position(at).unwrap();
+                        proptest::prop_assert_eq!(&whole.cases.get(position).unwrap().unwrap().id, &case.id);
+                    }
+                }
+            }
+            let mut whole = ids(&evals);
+            joined.sort();
+            whole.sort();
+            proptest::prop_assert_eq!(joined, whole);
+        }
+    }
+
+    #[test]
+    fn a_part_is_the_same_for_all_time() {
+        // The number is 0x7fbbe98d4145bd6f, see `printf 'e\0case-7' | sha256sum`.
+        assert_eq!(part("e", "case-7", u32::MAX), 3238110973);
+        let few = vec![eval("e", &["a".to_owned()])];
+        let mut problems = Problems::new();
+        let empty = (1..=9).find(|index| part("e", "a", 9) != *index).unwrap();
+        part_of(few.clone(), Shard { index: empty, of: 9 }, &mut problems);
+        part_of(few, Shard { index: 3, of: 2 }, &mut problems);
+        let told: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                format!("part {empty} of 9 holds no case").as_str(),
+                "`--shard 3/2`: there is no such part; parts count from 1"
+            ]
+        );
+    }
 }

@@ -265,3 +265,86 @@ impl CaseSource for Chain {
         self.written.held(at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Fingerprint, testing};
+
+    #[derive(Debug)]
+    struct Given(Vec<(usize, Case)>);
+
+    impl CaseSource for Given {
+        fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+            let given = self.0.iter().filter(move |(at, _)| wanted(*at));
+            Box::new(given.map(|(at, case)| Streamed { at: *at, bytes: 1, case: Ok(Arc::new(case.clone())) }))
+        }
+    }
+
+    fn told(cases: &Cases, wanted: fn(usize) -> bool) -> Vec<String> {
+        let told = |streamed: Streamed| match streamed.case {
+            Ok(case) => format!("{} {}", streamed.at, case.id),
+            Err(fault) => format!("{} {fault}", streamed.at),
+        };
+        cases.stream(wanted).map(told).collect()
+    }
+
+    #[test]
+    fn a_stream_gives_what_is_wanted_of_a_selection_and_keeps_positions() {
+        let written: Vec<Arc<Case>> = ["a", "b"].iter().map(|id| Arc::new(testing::case(id))).collect();
+        let data: Vec<(usize, Case)> =
+            ["c", "d", "e"].iter().map(|id| testing::case(id)).enumerate().collect();
+        let mut outlines = Outlines::default();
+        written.iter().for_each(|case| outlines.push(case).unwrap());
+        data.iter().for_each(|(_, case)| outlines.push(case).unwrap());
+        let chain = Chain { written: Written(written), data: Arc::new(Given(data)) };
+        let all = Cases::new(outlines, Arc::new(chain));
+        assert_eq!(told(&all, |_| true), ["0 a", "1 b", "2 c", "3 d", "4 e"]);
+        let some = all.select(|case| "bde".contains(case.id));
+        assert_eq!(told(&some, |_| true), ["0 b", "1 d", "2 e"]);
+        assert_eq!(told(&some, |at| at != 1), ["0 b", "2 e"]);
+        let fewer = some.select(|case| case.id != "b");
+        assert_eq!(
+            (fewer.len(), fewer.position(0), fewer.position(1), fewer.position(2)),
+            (2, Some(3), Some(4), None)
+        );
+        assert_eq!((fewer.held(0), some.held(0).map(|case| case.id.clone())), (None, Some("b".into())));
+    }
+
+    #[test]
+    fn a_case_that_is_another_than_its_outline_says_is_a_fault() {
+        let cases: Vec<Case> = ["a", "b", "c", "d"].iter().map(|id| testing::case(id)).collect();
+        let mut outlines = Outlines::default();
+        cases.iter().for_each(|case| outlines.push(case).unwrap());
+        let other = Fingerprint::of(&"other");
+        let given = vec![
+            (0, Case { input_hash: other, ..cases[0].clone() }),
+            (1, Case { grading_hash: other, ..cases[1].clone() }),
+            (2, cases[2].clone()),
+        ];
+        let cases = Cases::new(outlines, Arc::new(Given(given)));
+        assert_eq!(
+            told(&cases, |_| true),
+            [
+                "0 a.yaml changed while the run was going on: a.yaml:1:1 now holds another case",
+                "1 b.yaml changed while the run was going on: b.yaml:1:1 now holds another case",
+                "2 c",
+                "3 the data file changed while the run was going on: it has become shorter",
+            ]
+        );
+    }
+
+    #[test]
+    fn samples_are_settled_for_those_alone_that_said_nothing() {
+        let said = Case { samples: Some(2), ..testing::case("a") };
+        let mut cases: Cases =
+            [said, testing::case("b"), testing::case("c")].into_iter().map(Arc::new).collect();
+        let before = cases.clone();
+        cases.settle(|case| u32::from(case.id == "b") * 7);
+        assert_eq!(
+            cases.outlines().map(|case| case.samples).collect::<Vec<_>>(),
+            [Some(2), Some(7), Some(1)]
+        );
+        assert_eq!(before.outlines().map(|case| case.samples).collect::<Vec<_>>(), [Some(2), None, None]);
+    }
+}

@@ -11,6 +11,8 @@ mod outline;
 mod plan;
 mod summary;
 mod target;
+#[cfg(test)]
+pub mod testing;
 
 pub use cases::*;
 pub use event::*;

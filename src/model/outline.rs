@@ -165,27 +165,55 @@ impl Outlines {
     /// # Errors
     /// When places or lengths no longer fit into 32 bits; nothing is noted then.
     pub fn push(&mut self, case: &Case) -> Result<(), TooMany> {
-        u32::try_from(self.len).map_err(|_| TooMany)?;
         let profile = self.profile_of(case)?;
+        let name = case.name.as_deref().unwrap_or_default();
+        let samples = case.samples.unwrap_or(0);
+        self.note(&case.id, name, |id_end, name_end| Record {
+            id_end,
+            name_end,
+            samples,
+            profile,
+            input_hash: case.input_hash,
+            grading_hash: case.grading_hash,
+        })
+    }
+
+    /// Notes all of another list behind these.
+    ///
+    /// # Errors
+    /// As [`Outlines::push`]; what came before the one that has no place is noted.
+    pub fn append(&mut self, other: Outlines) -> Result<(), TooMany> {
+        let mut profiles = Vec::with_capacity(other.profiles.len());
+        for profile in &other.profiles {
+            profiles.push(self.intern(Arc::clone(profile))?);
+        }
+        for block in &other.blocks {
+            let mut start = 0;
+            for record in &block.records {
+                let id = block.text.get(start..record.id_end as usize).unwrap_or_default();
+                let name =
+                    block.text.get(record.id_end as usize..record.name_end as usize).unwrap_or_default();
+                start = record.name_end as usize;
+                let profile = profiles.get(record.profile as usize).copied().unwrap_or_default();
+                self.note(id, name, |id_end, name_end| Record { id_end, name_end, profile, ..*record })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, id: &str, name: &str, record: impl FnOnce(u32, u32) -> Record) -> Result<(), TooMany> {
+        u32::try_from(self.len).map_err(|_| TooMany)?;
         if self.blocks.last().is_none_or(|block| block.records.len() >= BLOCK) {
             // The first block grows as needed: most evals are small.
             let capacity = if self.blocks.is_empty() { 0 } else { BLOCK };
             self.blocks.push(Block { records: Vec::with_capacity(capacity), text: String::new() });
         }
         let block = self.blocks.last_mut().ok_or(TooMany)?;
-        let id_end = u32::try_from(block.text.len() + case.id.len()).map_err(|_| TooMany)?;
-        let name = case.name.as_deref().unwrap_or_default();
+        let id_end = u32::try_from(block.text.len() + id.len()).map_err(|_| TooMany)?;
         let name_end = u32::try_from(id_end as usize + name.len()).map_err(|_| TooMany)?;
-        block.text.push_str(&case.id);
+        block.text.push_str(id);
         block.text.push_str(name);
-        block.records.push(Record {
-            id_end,
-            name_end,
-            samples: case.samples.unwrap_or(0),
-            profile,
-            input_hash: case.input_hash,
-            grading_hash: case.grading_hash,
-        });
+        block.records.push(record(id_end, name_end));
         if block.records.len() == BLOCK {
             block.text.shrink_to_fit();
         }
@@ -197,13 +225,17 @@ impl Outlines {
         if self.profiles.get(self.last_profile as usize).is_some_and(|last| last.is_plainly_of(case)) {
             return Ok(self.last_profile);
         }
-        let profile = Arc::new(Profile::of(case));
+        self.last_profile = self.intern(Arc::new(Profile::of(case)))?;
+        Ok(self.last_profile)
+    }
+
+    fn intern(&mut self, profile: Arc<Profile>) -> Result<u32, TooMany> {
         let new = u32::try_from(self.profiles.len()).map_err(|_| TooMany)?;
-        self.last_profile = *self.by_profile.entry(Arc::clone(&profile)).or_insert(new);
-        if self.last_profile == new {
+        let index = *self.by_profile.entry(Arc::clone(&profile)).or_insert(new);
+        if index == new {
             self.profiles.push(profile);
         }
-        Ok(self.last_profile)
+        Ok(index)
     }
 
     pub fn get(&self, at: usize) -> Option<Outline<'_>> {
@@ -252,7 +284,7 @@ impl Outlines {
         if same {
             return Ok(case);
         }
-        let file = case.origin.split(':').next().unwrap_or_default().to_owned();
+        let file = case.origin.rsplitn(3, ':').last().unwrap_or_default().to_owned();
         Err(CaseFault::Changed { file, what: format!("{} now holds another case", case.origin) })
     }
 
@@ -260,5 +292,58 @@ impl Outlines {
     pub fn bytes(&self) -> usize {
         let block = |block: &Block| block.records.capacity() * size_of::<Record>() + block.text.capacity();
         self.blocks.capacity() * size_of::<Block>() + self.blocks.iter().map(block).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::testing;
+
+    #[test]
+    fn two_hundred_thousand_outlines_cost_less_than_80_bytes_each() {
+        let mut all = Outlines::default();
+        let mut case = testing::case("");
+        for batch in 0..1_000 {
+            let mut outlines = Outlines::default();
+            for at in 0..200 {
+                case.id = format!("case-{}", batch * 200 + at);
+                outlines.push(&case).unwrap();
+            }
+            all.append(outlines).unwrap();
+        }
+        assert_eq!(all.len(), 200_000);
+        assert_eq!(all.get(199_999).unwrap().id, "case-199999");
+        assert_eq!(all.profiles().len(), 1);
+        let each = all.bytes() / all.len();
+        assert!(each < 80, "{each} bytes each");
+    }
+
+    #[test]
+    fn cases_share_the_profiles_that_are_equal() {
+        let tagged = |id: &str, tag: &str, target: Option<Target>| Case {
+            tags: vec![tag.to_owned()],
+            name: Some(format!("n{id}")),
+            target,
+            ..testing::case(id)
+        };
+        let all = [
+            tagged("a", "x", None),
+            tagged("b", "y", None),
+            tagged("c", "x", None),
+            tagged("d", "x", Some(Target::Echo)),
+        ];
+        let (mut outlines, mut other) = (Outlines::default(), Outlines::default());
+        all.iter().take(2).for_each(|case| outlines.push(case).unwrap());
+        all.iter().skip(2).for_each(|case| other.push(case).unwrap());
+        outlines.append(other).unwrap();
+        assert_eq!(outlines.profiles().len(), 3);
+        for (at, case) in all.iter().enumerate() {
+            let outline = outlines.get(at).unwrap();
+            assert_eq!((outline.id, outline.name), (case.id.as_str(), case.name.as_deref()));
+            assert_eq!((&outline.profile.tags, &outline.profile.target), (&case.tags, &case.target));
+            assert_eq!(outline.profile.target_hash.is_some(), case.target.is_some());
+        }
+        assert!(outlines.get(4).is_none());
     }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Message, ReportFormat};
 
 use super::cases::Cases;
+use super::event::Shard;
 use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
 use super::target::Target;
@@ -26,6 +27,8 @@ pub struct Plan {
     /// Over `target`: with another one a run can't be resumed. Empty without one.
     pub target_hash: String,
     pub evals: Vec<Arc<Eval>>,
+    /// Present when the plan is one part of the suite. It then holds every eval, also those of which this part has no case.
+    pub shard: Option<Shard>,
     pub settings: Settings,
     pub gate: GateSpec,
     pub reporting: Reporting,
@@ -124,7 +127,7 @@ pub struct Eval {
 }
 
 /// One input with its expectation and its graders.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     pub id: String,
     pub name: Option<String>,

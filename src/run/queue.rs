@@ -200,88 +200,22 @@ fn next_wanted(eval: &Eval, index: usize, from: (usize, u32), remaining: &Remain
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::model::{
-        Combine, EvalInfo, EvalType, Fingerprint, GateSpec, Grading, Input, Reporting, Settings, SuiteInfo,
-    };
+    use crate::model::{CaseSource, Cases, Outlines, Stream, Streamed, Wanted, testing};
 
     fn case(id: &str, samples: u32) -> Arc<Case> {
-        Arc::new(Case {
-            id: id.to_owned(),
-            name: None,
-            input: Input::Prompt { text: String::new(), context: None },
-            grading: Grading { graders: Vec::new(), combine: Combine::All },
-            extract: Vec::new(),
-            samples: Some(samples),
-            timeout: Duration::from_secs(1),
-            retries: None,
-            max_latency: None,
-            target: None,
-            expected: None,
-            tags: Vec::new(),
-            difficulty: None,
-            input_hash: Fingerprint::default(),
-            grading_hash: Fingerprint::default(),
-            origin: String::new(),
-        })
+        Arc::new(Case { samples: Some(samples), ..testing::case(id) })
     }
 
     fn eval(id: &str, parallel: bool, cases: &[(&str, u32)]) -> Arc<Eval> {
-        let info = EvalInfo {
-            id: id.to_owned(),
-            name: id.to_owned(),
-            description: None,
-            kind: EvalType::Capability,
-            category: None,
-            tags: Vec::new(),
-            weight: 1.0,
-            difficulty: None,
-            criticality: None,
-            pass_rate_threshold: 1.0,
-            score_threshold: None,
-        };
-        Arc::new(Eval {
-            info,
-            parallel,
-            cases: cases.iter().map(|(id, samples)| case(id, *samples)).collect(),
-        })
+        let cases = cases.iter().map(|(id, samples)| case(id, *samples)).collect();
+        Arc::new(Eval { parallel, ..testing::eval(id, cases) })
     }
 
     fn queue(evals: Vec<Arc<Eval>>) -> Queue {
-        let plan = Plan {
-            suite: SuiteInfo {
-                name: String::new(),
-                version: None,
-                description: None,
-                path: "s.yaml".into(),
-                dir: "/".into(),
-                root: "/".into(),
-            },
-            target_name: String::new(),
-            target: None,
-            target_hash: String::new(),
-            evals,
-            settings: Settings {
-                max_workers: 4,
-                ks: vec![1],
-                seed: 0,
-                timeout_global: None,
-                retry_failed: 0,
-                max_fail: None,
-                allow_unsandboxed: false,
-            },
-            gate: GateSpec::default(),
-            reporting: Reporting {
-                formats: Vec::new(),
-                output_dir: "/".into(),
-                include_details: true,
-                notify_on_failure: false,
-            },
-            secrets: Vec::new(),
-        };
-        Queue::new(&plan, Remaining::all())
+        Queue::new(&testing::plan(evals), Remaining::all())
     }
 
     fn name(work: &Work) -> String {
@@ -291,6 +225,11 @@ mod tests {
     fn rest(queue: &mut Queue) -> String {
         let works: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
         works.iter().map(name).collect::<Vec<_>>().join(" ")
+    }
+
+    fn drained(queue: &mut Queue) -> String {
+        let name = |left: Unstarted| format!("{}{}{}", left.eval.info.id, left.case_id(), left.sample);
+        queue.drain().map(name).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -306,15 +245,10 @@ mod tests {
         queue.done(&first);
         let second = queue.next_if(|_, _| true).unwrap();
         assert_eq!((name(&second), rest(&mut queue)), ("ax1".into(), String::new()));
-        assert_eq!(
-            queue
-                .drain()
-                .map(|left| format!("{}{}{}", left.eval.info.id, left.case_id(), left.sample))
-                .collect::<Vec<_>>(),
-            ["ay0"]
-        );
+        assert_eq!(drained(&mut queue), "ay0");
         assert!(queue.is_empty());
     }
+
     #[test]
     fn a_batch_holds_cheap_samples_of_parallel_evals_only() {
         let evals = || {
@@ -339,5 +273,87 @@ mod tests {
         assert_eq!(batches(32, |_| true), ["ax0 ax1 ax2", "bx0", "bx1", "cx0 cy0"]);
         assert_eq!(batches(2, |_| true), ["ax0 ax1", "ax2", "bx0", "bx1", "cx0 cy0"]);
         assert_eq!(batches(32, |case| case.id == "y"), ["ax0", "ax1", "ax2", "bx0", "bx1", "cx0", "cy0"]);
+    }
+
+    #[test]
+    fn what_is_finished_is_passed_over() {
+        let evals = vec![
+            eval("a", true, &[("x", 3), ("y", 1)]),
+            eval("b", true, &[("x", 1)]),
+            eval("c", true, &[("x", 2)]),
+        ];
+        let mut remaining = Remaining::all();
+        [(0, 0, 1), (0, 1, 0), (1, 0, 0), (2, 0, 0)]
+            .into_iter()
+            .for_each(|(e, c, s)| remaining.finish(e, c, s));
+        let mut queue = Queue::new(&testing::plan(evals), remaining);
+        assert_eq!(name(&queue.next_if(|_, _| true).unwrap()), "ax0");
+        assert_eq!(drained(&mut queue), "ax2 cx1");
+    }
+
+    /// A source that has to build its cases, and counts.
+    #[derive(Debug)]
+    struct Counting {
+        cases: usize,
+        built: Arc<AtomicUsize>,
+        /// From this place on its file is broken.
+        broken: usize,
+    }
+
+    impl CaseSource for Counting {
+        fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+            Box::new((0..self.cases).filter(move |at| wanted(*at)).map(|at| {
+                self.built.fetch_add(1, Ordering::SeqCst);
+                let gone = CaseFault::Changed { file: "rows".into(), what: "gone".into() };
+                let case = if at < self.broken { Ok(case(&at.to_string(), 1)) } else { Err(gone) };
+                Streamed { at, bytes: 100, case }
+            }))
+        }
+    }
+
+    fn counting(id: &str, parallel: bool, cases: usize, broken: usize) -> (Arc<Eval>, Arc<AtomicUsize>) {
+        let built = Arc::new(AtomicUsize::new(0));
+        let mut outlines = Outlines::default();
+        (0..cases).for_each(|at| outlines.push(&case(&at.to_string(), 1)).unwrap());
+        let cases = Cases::new(outlines, Arc::new(Counting { cases, built: Arc::clone(&built), broken }));
+        (Arc::new(Eval { parallel, ..testing::eval(id, cases) }), built)
+    }
+
+    #[test]
+    fn no_more_cases_are_built_than_a_little_ahead_and_none_to_be_left_out() {
+        let (eval, built) = counting("a", true, 20_000, 20_000);
+        let mut queue = queue(vec![eval]);
+        assert_eq!(built.load(Ordering::SeqCst), 0);
+        for taken in 1..=5_000 {
+            let work = queue.next_if(|_, _| true).unwrap();
+            assert_eq!(work.case.unwrap().id, work.eval.cases.outline(taken - 1).unwrap().id);
+            let ahead = built.load(Ordering::SeqCst) - taken;
+            assert!(ahead <= 1_024, "{ahead} cases ahead of {taken}");
+        }
+        assert_eq!(queue.drain().count(), 15_000);
+        assert!(built.load(Ordering::SeqCst) <= 5_000 + 1_024);
+    }
+
+    #[test]
+    fn a_case_that_cannot_be_built_any_more_is_a_fault_and_the_others_run() {
+        let (eval, _) = counting("a", true, 3, 2);
+        let mut queue = queue(vec![eval]);
+        let cases: Vec<Result<String, String>> = std::iter::from_fn(|| queue.next_if(|_, _| true))
+            .map(|work| work.case.map(|case| case.id.clone()).map_err(|fault| fault.to_string()))
+            .collect();
+        let gone = "rows changed while the run was going on: gone".to_owned();
+        assert_eq!(cases, [Ok("0".into()), Ok("1".into()), Err(gone)]);
+    }
+
+    #[test]
+    fn only_a_few_data_files_are_open_at_once() {
+        let evals: Vec<Arc<Eval>> = (0..9).map(|at| counting(&format!("e{at}-"), false, 2, 2).0).collect();
+        let mut queue = queue(evals);
+        let first: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
+        assert_eq!(first.iter().map(name).collect::<Vec<_>>().join(" "), "e0-00 e1-00 e2-00 e3-00");
+        first.iter().for_each(|work| queue.done(work));
+        let more: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
+        let names = more.iter().map(name).collect::<Vec<_>>().join(" ");
+        assert_eq!(names, "e0-10 e1-10 e2-10 e3-10 e4-00 e5-00 e6-00 e7-00");
     }
 }

@@ -65,6 +65,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         target,
         target_hash: String::new(),
         evals,
+        shard: None,
         settings: Settings {
             max_workers: 1,
             ks: vec![1],

@@ -4,17 +4,15 @@
 //! solution, then set-up code and imports, then each assert; the sanitized set says `prompt` for `text` and brings
 //! `test_imports`.
 
-use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use minijinja::{Environment, Template};
 use serde_json::{Map, Value, json};
 
-use super::Intake;
-use super::records::{self, Layout};
-use crate::load::evals::Header;
+use super::{Make, Misfit, Recipe, Setting};
 use crate::load::inputs::{grading_hash, input_hash};
-use crate::load::problem::{Code, Problem};
 use crate::load::scope::{DEFAULT_TIMEOUT, Desk, seconds};
+use crate::load::source::Sources;
 use crate::load::template::{self, Engine, to_jinja};
 use crate::load::tree::Node;
 use crate::model::{
@@ -35,107 +33,116 @@ struct Task {
     entry_point: Option<String>,
 }
 
-#[allow(clippy::too_many_arguments)] // the settings of one load, used once
-pub(super) fn load(
+/// Makes cases of the records of a benchmark.
+#[derive(Debug)]
+pub(super) struct Benchmark {
+    setting: Setting,
+    environment: Environment<'static>,
+    prompt: Option<String>,
+    limits: CodeLimits,
+    mbpp: bool,
+}
+
+/// The recipe of a built-in layout; `None` after saying what is wrong.
+pub(super) fn recipe(
     desk: &mut Desk,
     node: &Node,
-    file: &Path,
-    layout: Layout,
     spec: &BenchmarkDataset,
     mbpp: bool,
-    header: &Header,
-    intake: &mut Intake,
-) {
+    setting: Setting,
+) -> Option<Arc<dyn Recipe>> {
     let prompt_at = node.locate("/prompt");
     let engine = Engine::new(&desk.suite.templates);
     let mut environment = template::environment(false);
     for (name, value) in engine.globals() {
         environment.add_global(name.to_owned(), value.clone());
     }
-    let mut prompt = None;
     if let Some(text) = spec.prompt.as_deref() {
         if !engine.check(text, prompt_at, &["row"], desk.sources, desk.problems) {
-            intake.rows += 1;
-            return;
+            return None;
         }
-        match environment.template_from_named_str("prompt", text) {
-            Ok(template) => prompt = Some(template),
-            Err(error) => return desk.push(template::bad_template(&error, prompt_at)),
+        if let Err(error) = environment.template_from_named_str("prompt", text) {
+            desk.push(template::bad_template(&error, prompt_at));
+            return None;
         }
     }
-    let read = records::each(file, layout, &mut |line, record| {
-        if spec.limit.is_some_and(|limit| intake.rows >= limit) {
-            return false;
-        }
-        intake.rows += 1;
-        let task = record.and_then(|row| {
-            let mut task = if mbpp { mbpp_task(&row) } else { humaneval_task(&row) }?;
-            if let Some(template) = &prompt {
-                let context = minijinja::Value::from_pairs([("row", to_jinja(&Value::Object(row)))]);
-                task.prompt = template.render(context).map_err(|e| format!("the prompt's template: {e}"))?;
-            }
-            Ok(task)
-        });
-        match task {
-            Err(reason) => intake.refuse(desk, line, None, &reason, None),
-            Ok(task) => {
-                if intake.claim(desk, &task.id, line) {
-                    let case = case(desk, task, spec, header, intake.origin(line));
-                    intake.add(case);
-                }
-            }
-        }
-        true
-    });
-    if let Err(error) = read {
-        let message = format!("`{}` {error}", intake.file);
-        desk.push(Problem::error(Code::DatasetUnreadable, intake.at, message));
-        intake.rows += 1;
-    }
-}
-
-fn case(desk: &Desk, task: Task, spec: &BenchmarkDataset, header: &Header, origin: String) -> Case {
     let usual = CodeLimits::default();
     let limits = CodeLimits {
         wall: spec.timeout_seconds.map_or(usual.wall, seconds),
         memory_mb: spec.memory_mb.unwrap_or(usual.memory_mb),
         ..usual
     };
-    let grader = CodeGrader::CodeExecution(CodeExecution {
-        executor: Executor::Python,
-        prefix: task.prefix,
-        tests: task.tests,
-        setup: task.setup,
-        entry_point: task.entry_point,
-        limits,
-        sandbox: true,
-    });
-    let kind = GraderKind::Code(grader);
-    let grader = Grader { name: None, weight: 1.0, negate: false, inferred: false, kind };
-    let grading = Grading { graders: vec![grader], combine: Combine::All };
-    let input = Input::Prompt { text: task.prompt, context: Some(task.context) };
-    Case {
-        id: task.id,
-        name: task.name,
-        input_hash: input_hash(&input),
-        grading_hash: grading_hash(&grading, &header.extract, header.max_latency_ms),
-        input,
-        grading,
-        extract: header.extract.clone(),
-        samples: desk.suite.samples.or(header.samples).or(desk.suite.suite_samples),
-        timeout: desk
-            .suite
-            .timeout
-            .or(header.timeout)
-            .or(desk.suite.suite_timeout)
-            .unwrap_or(DEFAULT_TIMEOUT),
-        retries: header.retries,
-        max_latency: header.max_latency_ms.map(|ms| seconds(ms / 1000.0)),
-        target: None,
-        expected: None,
-        tags: Vec::new(),
-        difficulty: None,
-        origin,
+    Some(Arc::new(Benchmark { setting, environment, prompt: spec.prompt.clone(), limits, mbpp }))
+}
+
+impl Recipe for Benchmark {
+    fn open<'a>(&'a self, _sources: &'a Sources, _checked: bool) -> Option<Box<dyn Make + 'a>> {
+        let prompt = match self.prompt.as_deref() {
+            Some(text) => Some(self.environment.template_from_named_str("prompt", text).ok()?),
+            None => None,
+        };
+        Some(Box::new(Maker { recipe: self, prompt }))
+    }
+}
+
+struct Maker<'a> {
+    recipe: &'a Benchmark,
+    prompt: Option<Template<'a, 'a>>,
+}
+
+impl Make for Maker<'_> {
+    fn case(&mut self, row: Value, line: usize) -> Result<Case, Misfit> {
+        let task = self.task(row).map_err(Misfit::plain)?;
+        Ok(self.recipe.case(task, line))
+    }
+}
+
+impl Maker<'_> {
+    fn task(&self, row: Value) -> Result<Task, String> {
+        let fields = row.as_object().ok_or("not a JSON object")?;
+        let mut task = if self.recipe.mbpp { mbpp_task(fields) } else { humaneval_task(fields) }?;
+        if let Some(template) = &self.prompt {
+            let context = minijinja::Value::from_pairs([("row", to_jinja(&row))]);
+            task.prompt = template.render(context).map_err(|e| format!("the prompt's template: {e}"))?;
+        }
+        Ok(task)
+    }
+}
+
+impl Benchmark {
+    fn case(&self, task: Task, line: usize) -> Case {
+        let Setting { suite, header, .. } = &self.setting;
+        let grader = CodeGrader::CodeExecution(CodeExecution {
+            executor: Executor::Python,
+            prefix: task.prefix,
+            tests: task.tests,
+            setup: task.setup,
+            entry_point: task.entry_point,
+            limits: self.limits,
+            sandbox: true,
+        });
+        let kind = GraderKind::Code(grader);
+        let grader = Grader { name: None, weight: 1.0, negate: false, inferred: false, kind };
+        let grading = Grading { graders: vec![grader], combine: Combine::All };
+        let input = Input::Prompt { text: task.prompt, context: Some(task.context) };
+        Case {
+            id: task.id,
+            name: task.name,
+            input_hash: input_hash(&input),
+            grading_hash: grading_hash(&grading, &header.extract, header.max_latency_ms),
+            input,
+            grading,
+            extract: header.extract.clone(),
+            samples: suite.samples.or(header.samples).or(suite.suite_samples),
+            timeout: suite.timeout.or(header.timeout).or(suite.suite_timeout).unwrap_or(DEFAULT_TIMEOUT),
+            retries: header.retries,
+            max_latency: header.max_latency_ms.map(|ms| seconds(ms / 1000.0)),
+            target: None,
+            expected: None,
+            tags: Vec::new(),
+            difficulty: None,
+            origin: self.setting.origin(line),
+        }
     }
 }
 

@@ -1,26 +1,81 @@
 //! Cases from data files, row by row: our own rows through a `case:` template, and benchmarks of known layout.
+//!
+//! A data file is read twice. When the suite is loaded every row is read, filled in and checked, and only an outline of
+//! its case is kept; when the case is wanted ([`source`]) the row is read and filled in again.
 
 mod benchmarks;
+mod cells;
+mod direct;
+mod intake;
 mod records;
 mod rows;
+mod source;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::evals::{Cases, Header};
 use super::problem::{Code, Problem};
 use super::refs::existing_file;
-use super::scope::Desk;
-use super::source::Span;
+use super::scope::{Desk, SuiteScope};
+use super::source::{Sources, Span};
+use super::template::Scope;
 use super::tree::Node;
 use crate::model::Case;
 use crate::spec::DatasetSpec;
+use intake::Intake;
 use records::Layout;
+use source::DataFile;
 
-/// Broken rows that are told one by one; the rest is counted.
-const SHOWN: usize = 20;
+/// How rows become cases. It owns all it needs, so that it outlives the loading of its suite.
+trait Recipe: fmt::Debug + Send + Sync {
+    /// `checked`: rows are held against the schema; they need not be when they were before.
+    fn open<'a>(&'a self, sources: &'a Sources, checked: bool) -> Option<Box<dyn Make + 'a>>;
+}
+
+/// Makes one case after the other.
+trait Make: Send {
+    /// `row` is a JSON object.
+    fn case(&mut self, row: Value, line: usize) -> Result<Case, Misfit>;
+}
+
+/// What is wrong with a row, and where in the template, if there.
+#[derive(Debug)]
+struct Misfit {
+    at: Option<Span>,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Misfit {
+    fn plain(message: impl Into<String>) -> Misfit {
+        Misfit { at: None, message: message.into(), hint: None }
+    }
+}
+
+/// What all rows of a data file share.
+#[derive(Debug)]
+struct Setting {
+    /// The data file as written, for messages.
+    file: String,
+    /// Its suite, without the variables, which the recipe holds in its own form.
+    suite: SuiteScope,
+    /// The folder of the eval file.
+    dir: PathBuf,
+    header: Header,
+}
+
+impl Setting {
+    /// `file:line:1`, as the origin of a case.
+    fn origin(&self, line: usize) -> String {
+        format!("{}:{line}:1", self.file)
+    }
+}
 
 /// Adds the cases of a `dataset:` block; the number of rows that were read, good or bad.
 pub(super) fn load(desk: &mut Desk, node: &mut Node, header: &Header, cases: &mut Cases) -> usize {
@@ -46,83 +101,31 @@ pub(super) fn load(desk: &mut Desk, node: &mut Node, header: &Header, cases: &mu
             return 0;
         }
     };
-    let mut intake = Intake { file: path.clone(), at, bad: 0, rows: 0, first_lines: HashMap::new(), cases };
-    match &spec {
+    if !file.is_file() {
+        let message = format!("`{path}` is no regular file: data is read twice");
+        desk.push(Problem::error(Code::DatasetUnreadable, at, message));
+        return 0;
+    }
+    let setting = Setting {
+        file: path.clone(),
+        suite: SuiteScope { templates: Scope::default(), ..desk.suite.clone() },
+        dir: desk.dir.to_path_buf(),
+        header: header.clone(),
+    };
+    let recipe = match &spec {
         DatasetSpec::Jsonl(_) | DatasetSpec::Json(_) | DatasetSpec::Csv(_) => {
-            rows::load(desk, node, &file, layout, limit, header, &mut intake);
+            rows::recipe(desk, node, setting)
         }
-        DatasetSpec::Humaneval(b) | DatasetSpec::Mbpp(b) => {
-            let mbpp = matches!(spec, DatasetSpec::Mbpp(_));
-            benchmarks::load(desk, node, &file, layout, b, mbpp, header, &mut intake);
-        }
-    }
-    intake.close(desk)
-}
-
-/// Takes the rows of one data file in.
-pub(super) struct Intake<'a> {
-    /// As written, for messages.
-    file: String,
-    at: Span,
-    bad: usize,
-    rows: usize,
-    first_lines: HashMap<String, usize>,
-    cases: &'a mut Cases,
-}
-
-impl Intake<'_> {
-    /// `file:line:1`, as the origin of a case.
-    fn origin(&self, line: usize) -> String {
-        format!("{}:{line}:1", self.file)
-    }
-
-    /// Tells of a row that does not fit; `at` is the place of the template that it does not fit, if there is one.
-    fn refuse(
-        &mut self,
-        desk: &mut Desk,
-        line: usize,
-        at: Option<Span>,
-        message: &str,
-        hint: Option<String>,
-    ) {
-        self.bad += 1;
-        if self.bad <= SHOWN {
-            let message = format!("{}:{line}: {message}", self.file);
-            desk.push(Problem::error(Code::DatasetRow, at.unwrap_or(self.at), message).maybe_hint(hint));
-        }
-    }
-
-    /// Notes the id of a row; a second row (or a written case) of the same id is refused.
-    fn claim(&mut self, desk: &mut Desk, id: &str, line: usize) -> bool {
-        if let Some(first) = self.first_lines.get(id) {
-            let message = format!("the id `{id}` is taken by line {first}");
-            self.refuse(desk, line, None, &message, Some("ids are unique in an eval".to_owned()));
-            return false;
-        }
-        if let Some(span) = self.cases.written_at(id) {
-            let message =
-                format!("the id `{id}` is taken by a case on line {}", desk.sources.position(span).line);
-            self.refuse(desk, line, None, &message, Some("ids are unique in an eval".to_owned()));
-            return false;
-        }
-        self.first_lines.insert(id.to_owned(), line);
-        true
-    }
-
-    fn add(&mut self, case: Case) {
-        self.cases.list.push(Arc::new(case));
-    }
-
-    fn close(self, desk: &mut Desk) -> usize {
-        if self.bad > SHOWN {
-            let message = format!("{}: {} more rows do not fit", self.file, self.bad - SHOWN);
-            desk.push(Problem::error(Code::DatasetRow, self.at, message));
-        }
-        if self.rows == 0 && self.bad == 0 {
-            let message = format!("`{}` holds no rows, so the eval would pass without a test", self.file);
-            desk.push(Problem::error(Code::EmptyCases, self.at, message));
-            return 1;
-        }
-        self.rows
-    }
+        DatasetSpec::Humaneval(b) => benchmarks::recipe(desk, node, b, false, setting),
+        DatasetSpec::Mbpp(b) => benchmarks::recipe(desk, node, b, true, setting),
+    };
+    // A broken template is told once, and not that the eval has no cases, too.
+    let Some(recipe) = recipe else { return 1 };
+    let mut data =
+        DataFile { name: path.clone(), path: file, layout, limit, rows: 0, recipe, nowhere: Sources::new() };
+    let before = cases.outlines.len();
+    let rows = Intake::new(path.clone(), at, cases).read(desk, &data);
+    data.rows = cases.outlines.len() - before;
+    cases.data = Some(Arc::new(data));
+    rows
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -36,59 +37,183 @@ pub(super) enum RecordsError {
 /// What a record turned out to be, or why it is none.
 pub(super) type Record = Result<Map<String, Value>, String>;
 
-/// Calls `take` for every record until it says to stop.
-pub(super) fn each(
-    path: &Path,
-    layout: Layout,
-    take: &mut dyn FnMut(usize, Record) -> bool,
-) -> Result<(), RecordsError> {
-    match layout {
-        Layout::Lines => lines(path, take),
-        Layout::Array => array(path, take),
-        Layout::Csv => table(path, take),
-        Layout::LinesOrArray => {
-            let mut reader = BufReader::new(File::open(path)?);
-            let mut first = [0; 1];
-            while reader.read(&mut first)? == 1 {
-                if !first[0].is_ascii_whitespace() && !b"\xEF\xBB\xBF".contains(&first[0]) {
-                    break;
-                }
-            }
-            if first[0] == b'[' { array(path, take) } else { lines(path, take) }
+/// Records that are read together.
+const BATCH: usize = 256;
+/// Bytes after which a batch is full.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Records in a row, not yet understood where that can wait for those who want them.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    text: Vec<u8>,
+    rows: Vec<(usize, Raw)>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+enum Raw {
+    /// Where in the batch's text.
+    Json(Range<usize>),
+    /// With about its size.
+    Done(Box<Record>, usize),
+}
+
+impl Batch {
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The line that a record begins on; 0 past the end.
+    pub fn line(&self, at: usize) -> usize {
+        self.rows.get(at).map_or(0, |(line, _)| *line)
+    }
+
+    /// About how much memory a record takes.
+    pub fn bytes(&self, at: usize) -> usize {
+        match self.rows.get(at) {
+            Some((_, Raw::Json(range))) => range.len(),
+            Some((_, Raw::Done(_, bytes))) => *bytes,
+            None => 0,
         }
+    }
+
+    /// Takes a record out and understands it.
+    pub fn take(&mut self, at: usize) -> Record {
+        let nothing = || Err("the record was taken".to_owned());
+        match self.rows.get_mut(at) {
+            Some((_, Raw::Json(range))) => {
+                object(serde_json::from_slice(self.text.get(range.clone()).unwrap_or_default()))
+            }
+            Some((_, Raw::Done(record, _))) => std::mem::replace(&mut **record, nothing()),
+            None => nothing(),
+        }
+    }
+
+    fn push(&mut self, line: usize, raw: Raw) {
+        self.rows.push((line, raw));
+        self.bytes += self.bytes(self.rows.len() - 1);
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.len() >= BATCH || self.bytes >= BATCH_BYTES
     }
 }
 
-fn lines(path: &Path, take: &mut dyn FnMut(usize, Record) -> bool) -> Result<(), RecordsError> {
-    let mut reader = BufReader::with_capacity(256 * 1024, File::open(path)?);
-    let mut buffer = Vec::new();
-    for line in 1.. {
-        buffer.clear();
-        let limit = MAX_RECORD as u64 + 1;
-        if reader.by_ref().take(limit).read_until(b'\n', &mut buffer)? == 0 {
-            break;
+/// The records of a file in order, batch by batch; after an error there is nothing more.
+pub(super) struct Records {
+    reader: Option<Reader>,
+    /// Records that are still to be read.
+    left: usize,
+    failed: Option<RecordsError>,
+}
+
+enum Reader {
+    Lines(Lines),
+    Array(Array),
+    Table(Table),
+}
+
+impl Records {
+    /// At most `limit` records are read.
+    pub fn open(path: &Path, layout: Layout, limit: Option<usize>) -> Result<Records, RecordsError> {
+        let reader = match layout {
+            Layout::Lines => Reader::Lines(Lines::open(path)?),
+            Layout::Array => Reader::Array(Array::open(path)?),
+            Layout::Csv => Reader::Table(Table::open(path)?),
+            Layout::LinesOrArray if begins_an_array(path)? => Reader::Array(Array::open(path)?),
+            Layout::LinesOrArray => Reader::Lines(Lines::open(path)?),
+        };
+        Ok(Records { reader: Some(reader), left: limit.unwrap_or(usize::MAX), failed: None })
+    }
+
+    fn fill(&mut self) -> Batch {
+        let mut batch = Batch::default();
+        while self.left > 0 && !batch.is_full() {
+            let more = match &mut self.reader {
+                Some(Reader::Lines(lines)) => lines.read(&mut batch),
+                Some(Reader::Array(array)) => array.read(&mut batch),
+                Some(Reader::Table(table)) => table.read(&mut batch),
+                None => Ok(false),
+            };
+            match more {
+                Ok(true) => self.left -= 1,
+                Ok(false) => self.reader = None,
+                Err(error) => {
+                    self.failed = Some(error);
+                    self.reader = None;
+                }
+            }
+            if self.reader.is_none() {
+                break;
+            }
         }
-        if buffer.len() > MAX_RECORD {
-            return Err(RecordsError::Format {
-                line,
-                reason: format!("longer than {} MiB", MAX_RECORD >> 20),
-            });
-        }
-        let bytes = if line == 1 { buffer.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&buffer) } else { &buffer };
-        let bytes = bytes.trim_ascii();
-        if bytes.is_empty() {
-            continue;
-        }
-        if line == 1 && bytes == b"[" {
-            let reason =
-                "a JSON array begins here, but the format is JSON lines; use `format: json`".to_owned();
-            return Err(RecordsError::Format { line, reason });
-        }
-        if !take(line, object(serde_json::from_slice(bytes))) {
+        batch
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Batch, RecordsError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = if self.failed.is_none() { self.fill() } else { Batch::default() };
+        if batch.len() > 0 { Some(Ok(batch)) } else { self.failed.take().map(Err) }
+    }
+}
+
+fn begins_an_array(path: &Path) -> Result<bool, RecordsError> {
+    let mut reader = BufReader::new(File::open(path)?);
+    let mut first = [0; 1];
+    while reader.read(&mut first)? == 1 {
+        if !first[0].is_ascii_whitespace() && !b"\xEF\xBB\xBF".contains(&first[0]) {
             break;
         }
     }
-    Ok(())
+    Ok(first[0] == b'[')
+}
+
+struct Lines {
+    reader: BufReader<File>,
+    line: usize,
+}
+
+impl Lines {
+    fn open(path: &Path) -> Result<Lines, RecordsError> {
+        Ok(Lines { reader: BufReader::with_capacity(256 * 1024, File::open(path)?), line: 0 })
+    }
+
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
+        loop {
+            let start = batch.text.len();
+            self.line += 1;
+            let line = self.line;
+            let limit = MAX_RECORD as u64 + 1;
+            if self.reader.by_ref().take(limit).read_until(b'\n', &mut batch.text)? == 0 {
+                return Ok(false);
+            }
+            let bytes = batch.text.get(start..).unwrap_or_default();
+            if bytes.len() > MAX_RECORD {
+                batch.text.truncate(start);
+                let reason = format!("longer than {} MiB", MAX_RECORD >> 20);
+                return Err(RecordsError::Format { line, reason });
+            }
+            let marked = if line == 1 { bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes) } else { bytes };
+            let record = marked.trim_ascii();
+            if record.is_empty() {
+                batch.text.truncate(start);
+                continue;
+            }
+            if line == 1 && record == b"[" {
+                let reason =
+                    "a JSON array begins here, but the format is JSON lines; use `format: json`".to_owned();
+                return Err(RecordsError::Format { line, reason });
+            }
+            let from =
+                start + (bytes.len() - marked.len()) + (marked.len() - marked.trim_ascii_start().len());
+            let to = from + record.len();
+            batch.push(line, Raw::Json(from..to));
+            return Ok(true);
+        }
+    }
 }
 
 fn object(parsed: Result<Value, serde_json::Error>) -> Record {
@@ -105,33 +230,54 @@ fn object(parsed: Result<Value, serde_json::Error>) -> Record {
     }
 }
 
-fn array(path: &Path, take: &mut dyn FnMut(usize, Record) -> bool) -> Result<(), RecordsError> {
-    let file = File::open(path)?;
-    if file.metadata()?.len() > MAX_ARRAY {
-        let reason = "a JSON array of more than 1 GiB; use JSON lines".to_owned();
-        return Err(RecordsError::Format { line: 1, reason });
+/// A JSON array, which is read whole.
+struct Array {
+    text: String,
+    at: usize,
+    line: usize,
+    begun: bool,
+}
+
+impl Array {
+    fn open(path: &Path) -> Result<Array, RecordsError> {
+        let file = File::open(path)?;
+        if file.metadata()?.len() > MAX_ARRAY {
+            let reason = "a JSON array of more than 1 GiB; use JSON lines".to_owned();
+            return Err(RecordsError::Format { line: 1, reason });
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_ARRAY).read_to_end(&mut bytes)?;
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let good = e.as_bytes().iter().take(e.utf8_error().valid_up_to());
+            let line = good.filter(|b| **b == b'\n').count() + 1;
+            RecordsError::Format { line, reason: "not UTF-8".to_owned() }
+        })?;
+        let at = if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
+        Ok(Array { text, at, line: 1, begun: false })
     }
-    let mut bytes = Vec::new();
-    file.take(MAX_ARRAY).read_to_end(&mut bytes)?;
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let good = e.as_bytes().iter().take(e.utf8_error().valid_up_to());
-        let line = good.filter(|b| **b == b'\n').count() + 1;
-        RecordsError::Format { line, reason: "not UTF-8".to_owned() }
-    })?;
-    let text = text.trim_start_matches('\u{FEFF}');
-    let mut cursor = Cursor { text, at: 0, line: 1 };
-    if cursor.next_mark() != Some(b'[') {
-        return Err(cursor.error("a JSON array was expected"));
-    }
-    cursor.at += 1;
-    if cursor.next_mark() == Some(b']') {
-        return cursor.end();
-    }
-    loop {
+
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
+        let mut cursor = Cursor { text: &self.text, at: self.at, line: self.line };
+        if self.begun {
+            match cursor.next_mark() {
+                Some(b',') => cursor.at += 1,
+                Some(b']') => return cursor.end().map(|()| false),
+                _ => return Err(cursor.error("a comma or the end of the array was expected")),
+            }
+        } else {
+            if cursor.next_mark() != Some(b'[') {
+                return Err(cursor.error("a JSON array was expected"));
+            }
+            cursor.at += 1;
+            if cursor.next_mark() == Some(b']') {
+                return cursor.end().map(|()| false);
+            }
+        }
+        self.begun = true;
         cursor.next_mark();
         let line = cursor.line;
-        let mut stream = serde_json::Deserializer::from_str(cursor.text.get(cursor.at..).unwrap_or(""))
-            .into_iter::<Value>();
+        let rest = cursor.text.get(cursor.at..).unwrap_or("");
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         let parsed = match stream.next() {
             Some(Ok(value)) => Ok(value),
             Some(Err(error)) => {
@@ -140,15 +286,12 @@ fn array(path: &Path, take: &mut dyn FnMut(usize, Record) -> bool) -> Result<(),
             }
             None => return Err(cursor.error("the array is not closed")),
         };
-        cursor.skip(stream.byte_offset());
-        if !take(line, object(parsed)) {
-            return Ok(());
-        }
-        match cursor.next_mark() {
-            Some(b',') => cursor.at += 1,
-            Some(b']') => return cursor.end(),
-            _ => return Err(cursor.error("a comma or the end of the array was expected")),
-        }
+        let bytes = stream.byte_offset();
+        cursor.skip(bytes);
+        let (at, now) = (cursor.at, cursor.line);
+        (self.at, self.line) = (at, now);
+        batch.push(line, Raw::Done(Box::new(object(parsed)), bytes));
+        Ok(true)
     }
 }
 
@@ -173,7 +316,7 @@ impl Cursor<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn end(&mut self) -> Result<(), RecordsError> {
+    fn end(mut self) -> Result<(), RecordsError> {
         self.at += 1;
         match self.next_mark() {
             None => Ok(()),
@@ -186,44 +329,59 @@ impl Cursor<'_> {
     }
 }
 
-fn table(path: &Path, take: &mut dyn FnMut(usize, Record) -> bool) -> Result<(), RecordsError> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(BufReader::new(File::open(path)?));
-    let header = match reader.headers() {
-        Ok(header) => header.clone(),
-        Err(error) => return Err(RecordsError::Format { line: 1, reason: error.to_string() }),
-    };
-    let names: Vec<String> = header.iter().map(|n| n.trim().to_owned()).collect();
-    for (i, name) in names.iter().enumerate() {
-        if name.is_empty() {
-            let reason = format!("column {} of the header has no name", i + 1);
-            return Err(RecordsError::Format { line: 1, reason });
+struct Table {
+    reader: csv::Reader<BufReader<File>>,
+    names: Vec<String>,
+    record: csv::StringRecord,
+}
+
+impl Table {
+    fn open(path: &Path) -> Result<Table, RecordsError> {
+        let file = BufReader::new(File::open(path)?);
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
+        let header = match reader.headers() {
+            Ok(header) => header,
+            Err(error) => return Err(RecordsError::Format { line: 1, reason: error.to_string() }),
+        };
+        let names: Vec<String> = header.iter().map(|n| n.trim().to_owned()).collect();
+        for (i, name) in names.iter().enumerate() {
+            if name.is_empty() {
+                let reason = format!("column {} of the header has no name", i + 1);
+                return Err(RecordsError::Format { line: 1, reason });
+            }
+            if names.iter().take(i).any(|other| other == name) {
+                let reason = format!("the header names `{name}` twice");
+                return Err(RecordsError::Format { line: 1, reason });
+            }
         }
-        if names.iter().take(i).any(|other| other == name) {
-            return Err(RecordsError::Format { line: 1, reason: format!("the header names `{name}` twice") });
-        }
+        Ok(Table { reader, names, record: csv::StringRecord::new() })
     }
-    for record in reader.records() {
-        let (line, row) = match record {
-            Ok(record) => {
-                let line = record.position().map_or(1, |p| usize::try_from(p.line()).unwrap_or(usize::MAX));
+
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
+        let line_of =
+            |p: Option<&csv::Position>| p.map_or(1, |p| usize::try_from(p.line()).unwrap_or(usize::MAX));
+        let (names, record) = (&self.names, &mut self.record);
+
+        let (line, row) = match self.reader.read_record(record) {
+            Ok(false) => return Ok(false),
+            Ok(true) => {
                 let row = if record.len() == names.len() {
                     Ok(names.iter().cloned().zip(record.iter().map(Value::from)).collect())
                 } else {
                     Err(format!("{} fields, but the header names {}", record.len(), names.len()))
                 };
-                (line, row)
+                (line_of(record.position()), row)
             }
             Err(error) => {
-                let line = error.position().map_or(1, |p| usize::try_from(p.line()).unwrap_or(usize::MAX));
+                let line = line_of(error.position());
                 if matches!(error.kind(), csv::ErrorKind::Io(_)) {
                     return Err(RecordsError::Format { line, reason: error.to_string() });
                 }
                 (line, Err("not UTF-8".to_owned()))
             }
         };
-        if !take(line, row) {
-            break;
-        }
+        let bytes = record.as_slice().len();
+        batch.push(line, Raw::Done(Box::new(row), bytes));
+        Ok(true)
     }
-    Ok(())
 }

@@ -1,70 +1,140 @@
 //! Rows through a `case:` template: compiled once, filled for each row, then judged like a case that is written.
 
-use std::path::Path;
+use std::fmt;
+use std::sync::Arc;
 
-use minijinja::{Environment, Expression, Value as Jinja};
-use serde_json::{Map, Value};
+use minijinja::{Environment, Value as Jinja};
+use serde_json::Value;
 
-use super::Intake;
-use super::records::{self, Layout};
-use crate::load::evals::{Draft, Header, finish};
+use super::cells::{Cell, compile, fill};
+use super::direct::Direct;
+use super::{Make, Misfit, Recipe, Setting};
+use crate::load::evals::{Draft, finish};
 use crate::load::infer::infer_case;
-use crate::load::problem::{Code, Problem, Problems, Severity, did_you_mean};
+use crate::load::problem::{Code, Problem, Problems, Severity};
 use crate::load::schema::Validator;
 use crate::load::scope::Desk;
 use crate::load::session::case_validator;
-use crate::load::source::Span;
-use crate::load::template::{self, Engine, has_template, is_template, lone_expression, to_jinja};
-use crate::load::tree::{Key, Node, NodeValue};
+use crate::load::source::{Sources, Span};
+use crate::load::template::{self, Engine, is_template, to_jinja};
+use crate::load::tree::{Node, NodeValue};
+use crate::model::Case;
 use crate::spec::CaseSpec;
 
-/// Keys whose values are texts, so that a row's number is written out there.
-const TEXT_KEYS: [&str; 6] = ["id", "name", "description", "content", "endpoint", "input"];
+/// Makes cases of rows by a template.
+pub(super) struct Rows {
+    setting: Setting,
+    environment: Environment<'static>,
+    case: Node,
+    /// `input.context`, which the other texts may name.
+    context: Option<Node>,
+    validator: &'static Validator,
+}
 
-pub(super) fn load(
-    desk: &mut Desk,
-    node: &mut Node,
-    file: &Path,
-    layout: Layout,
-    limit: Option<usize>,
-    header: &Header,
-    intake: &mut Intake,
-) {
-    let (Some(validator), Some(case)) = (case_validator(), node.get_mut("case")) else { return };
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows").field("setting", &self.setting).finish_non_exhaustive()
+    }
+}
+
+/// The recipe of a `case:` template; `None` after saying what is wrong with it.
+pub(super) fn recipe(desk: &mut Desk, node: &mut Node, setting: Setting) -> Option<Arc<dyn Recipe>> {
+    let (validator, case) = (case_validator()?, node.get_mut("case")?);
     if !check_template(desk, validator, case) {
-        intake.rows += 1;
-        return;
+        return None;
     }
     let engine = Engine::new(&desk.suite.templates);
     let mut environment = template::environment(true);
     for (name, value) in engine.globals() {
         environment.add_global(name.to_owned(), value.clone());
     }
-    let cell = match compile(&environment, case) {
-        Ok(cell) => cell,
-        Err(problem) => {
-            desk.push(*problem);
-            intake.rows += 1;
-            return;
-        }
-    };
+    if let Err(problem) = compile(&environment, case) {
+        desk.push(*problem);
+        return None;
+    }
     let context = case.at_pointer("/input/context").cloned();
-    let context = context.as_ref().and_then(|c| compile(&environment, c).ok());
-    let read = records::each(file, layout, &mut |line, record| {
-        if limit.is_some_and(|limit| intake.rows >= limit) {
-            return false;
+    Some(Arc::new(Rows { setting, environment, case: case.clone(), context, validator }))
+}
+
+impl Recipe for Rows {
+    fn open<'a>(&'a self, sources: &'a Sources, checked: bool) -> Option<Box<dyn Make + 'a>> {
+        let cell = compile(&self.environment, &self.case).ok()?;
+        let context = self.context.as_ref().and_then(|context| compile(&self.environment, context).ok());
+        let direct =
+            Direct::of(&self.case, &self.environment, context.as_ref(), self.setting.header.max_latency_ms);
+        Some(Box::new(Maker {
+            recipe: self,
+            judge: Judge { recipe: self, sources, checked },
+            cell,
+            context,
+            direct,
+        }))
+    }
+}
+
+struct Maker<'a> {
+    recipe: &'a Rows,
+    judge: Judge<'a>,
+    cell: Cell<'a>,
+    context: Option<Cell<'a>>,
+    direct: Option<Direct<'a>>,
+}
+
+impl Make for Maker<'_> {
+    fn case(&mut self, row: Value, line: usize) -> Result<Case, Misfit> {
+        if let Some(case) = self.direct.as_ref().and_then(|direct| direct.case(&row)) {
+            return Ok(Case { origin: self.recipe.setting.origin(line), ..case });
         }
-        intake.rows += 1;
-        match record {
-            Err(reason) => intake.refuse(desk, line, None, &reason, None),
-            Ok(row) => one_row(desk, validator, &cell, context.as_ref(), row, line, header, intake),
+        let mut names = vec![("row", to_jinja(&row))];
+        if let Some(cell) = &self.context {
+            let context = fill(cell, &row, &Jinja::from_pairs(names.clone()))?;
+            names.push(("context", to_jinja(&context.to_json())));
         }
-        true
-    });
-    if let Err(error) = read {
-        let message = format!("`{}` {error}", intake.file);
-        desk.push(Problem::error(Code::DatasetUnreadable, intake.at, message));
-        intake.rows += 1;
+        let node = fill(&self.cell, &row, &Jinja::from_pairs(names))?;
+        let as_filled = self.direct.as_ref().filter(|direct| direct.is_open()).map(|_| node.clone());
+        let case = self.judge.case(node, line)?;
+        if let (Some(direct), Some(node)) = (&mut self.direct, as_filled) {
+            direct.learn(&row, &case, &node, &|node| self.judge.case(node, line).ok());
+        }
+        Ok(case)
+    }
+}
+
+/// Judges a filled template like a case that is written.
+struct Judge<'a> {
+    recipe: &'a Rows,
+    sources: &'a Sources,
+    /// False when the row was found to fit before.
+    checked: bool,
+}
+
+impl Judge<'_> {
+    fn case(&self, mut node: Node, line: usize) -> Result<Case, Misfit> {
+        let Setting { suite, dir, header, .. } = &self.recipe.setting;
+        let mut found = Problems::new();
+        // The file's graders hold for a case that has none, whatever its expectation would mean.
+        let own = node.get("grader").is_some() || node.get("graders").is_some();
+        if own || header.written.is_empty() {
+            infer_case(&mut node, &mut found);
+        }
+        let validator = self.recipe.validator;
+        validator.normalise(self.sources, &mut node, &mut found);
+        let json = if self.checked { validator.validate(&node, &mut found) } else { Some(node.to_json()) };
+        let mut case = None;
+        if let Some(json) = json {
+            match serde_json::from_value::<CaseSpec>(json) {
+                Ok(spec) => {
+                    let mut desk = Desk { sources: self.sources, problems: &mut found, suite, dir };
+                    let origin = self.recipe.setting.origin(line);
+                    case = finish(&mut desk, Draft { spec, node: &node, origin }, header);
+                }
+                Err(error) => found.push(Problem::error(Code::BadShape, node.span, error.to_string())),
+            }
+        }
+        if let Some(first) = found.iter().find(|p| p.severity == Severity::Error) {
+            return Err(Misfit { at: first.span, message: first.message.clone(), hint: first.hint.clone() });
+        }
+        case.ok_or_else(|| Misfit::plain("the row makes no case"))
     }
 }
 
@@ -95,210 +165,5 @@ fn texts(node: &Node, out: &mut Vec<(String, Span)>) {
         NodeValue::Seq(items) => items.iter().for_each(|n| texts(n, out)),
         NodeValue::Map(entries) => entries.iter().for_each(|(_, n)| texts(n, out)),
         _ => {}
-    }
-}
-
-/// A part of the template.
-enum Cell<'e> {
-    Fixed(Node),
-    /// `{{ row.a.b }}` alone: the value as it is.
-    Path(Vec<String>, Span),
-    /// Any other lone expression: its value.
-    Lone(Expression<'e, 'static>, Span),
-    Text(minijinja::Template<'e, 'e>, Span),
-    Seq(Vec<Cell<'e>>, Span),
-    Map(Vec<(Key, Cell<'e>)>, Span),
-}
-
-fn compile<'e>(environment: &'e Environment<'static>, node: &'e Node) -> Result<Cell<'e>, Box<Problem>> {
-    if !has_template(node) {
-        return Ok(Cell::Fixed(node.clone()));
-    }
-    let bad = |error: minijinja::Error| Box::new(template::bad_template(&error, node.span));
-    Ok(match &node.value {
-        NodeValue::Text(text) => match lone_expression(text) {
-            Some(expression) => match row_path(expression) {
-                Some(path) => Cell::Path(path, node.span),
-                None => {
-                    let compiled =
-                        environment.compile_expression_owned(expression.to_owned()).map_err(bad)?;
-                    Cell::Lone(compiled, node.span)
-                }
-            },
-            None => Cell::Text(environment.template_from_named_str("case", text).map_err(bad)?, node.span),
-        },
-        NodeValue::Seq(items) => {
-            let cells = items.iter().map(|item| compile(environment, item)).collect::<Result<_, _>>()?;
-            Cell::Seq(cells, node.span)
-        }
-        NodeValue::Map(entries) => {
-            let cells = entries
-                .iter()
-                .map(|(key, value)| compile(environment, value).map(|cell| (key.clone(), cell)))
-                .collect::<Result<_, _>>()?;
-            Cell::Map(cells, node.span)
-        }
-        _ => Cell::Fixed(node.clone()),
-    })
-}
-
-/// `row.a.b` as its keys.
-fn row_path(expression: &str) -> Option<Vec<String>> {
-    let mut parts = expression.split('.');
-    let plain = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let path: Vec<String> = (parts.next()? == "row").then(|| parts.map(str::to_owned).collect())?;
-    (!path.is_empty() && path.iter().all(|p| plain(p))).then_some(path)
-}
-
-/// What is wrong with a row, and where in the template.
-struct Misfit {
-    at: Span,
-    message: String,
-    hint: Option<String>,
-}
-
-fn fill(cell: &Cell, row: &Value, context: &Jinja) -> Result<Node, Misfit> {
-    Ok(match cell {
-        Cell::Fixed(node) => node.clone(),
-        Cell::Path(path, span) => from_json(lookup(row, path, *span)?, *span),
-        Cell::Lone(expression, span) => {
-            let value = expression.eval(context).map_err(|e| misfit(&e, *span, row))?;
-            if value.is_undefined() {
-                return Err(Misfit {
-                    at: *span,
-                    message: "the expression has no value".to_owned(),
-                    hint: None,
-                });
-            }
-            from_json(&serde_json::to_value(&value).unwrap_or(Value::Null), *span)
-        }
-        Cell::Text(template, span) => {
-            let text = template.render(context).map_err(|e| misfit(&e, *span, row))?;
-            Node { span: *span, value: NodeValue::Text(text.into()) }
-        }
-        Cell::Seq(cells, span) => {
-            let items = cells.iter().map(|c| fill(c, row, context)).collect::<Result<_, _>>()?;
-            Node { span: *span, value: NodeValue::Seq(items) }
-        }
-        Cell::Map(cells, span) => {
-            let mut entries = Vec::with_capacity(cells.len());
-            for (key, cell) in cells {
-                let mut value = fill(cell, row, context)?;
-                if TEXT_KEYS.contains(&&*key.name) && !matches!(cell, Cell::Fixed(_)) {
-                    spell_out(&mut value);
-                }
-                entries.push((key.clone(), value));
-            }
-            Node { span: *span, value: NodeValue::Map(entries) }
-        }
-    })
-}
-
-fn lookup<'r>(row: &'r Value, path: &[String], at: Span) -> Result<&'r Value, Misfit> {
-    let mut here = row;
-    for (i, part) in path.iter().enumerate() {
-        let next = match here {
-            Value::Array(items) => part.parse::<usize>().ok().and_then(|at| items.get(at)),
-            other => other.get(part),
-        };
-        here = next.ok_or_else(|| {
-            let known = here.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-            let parent =
-                path.get(..i).unwrap_or(&[]).iter().fold("row".to_owned(), |p, k| format!("{p}.{k}"));
-            Misfit {
-                at,
-                message: format!("the row has no `{parent}.{part}`"),
-                hint: did_you_mean(part, known).map(|near| format!("did you mean `{parent}.{near}`?")),
-            }
-        })?;
-    }
-    Ok(here)
-}
-
-fn misfit(error: &minijinja::Error, at: Span, row: &Value) -> Misfit {
-    if error.kind() == minijinja::ErrorKind::UndefinedError {
-        let keys: Vec<&str> = row.as_object().into_iter().flatten().map(|(k, _)| k.as_str()).collect();
-        let name = error
-            .range()
-            .and_then(|r| error.template_source().and_then(|s| s.get(r)).map(str::to_owned))
-            .map_or_else(|| "a name".to_owned(), |name| format!("`{name}`"));
-        let message = format!("{name} of the template is not in the row");
-        return Misfit { at, message, hint: Some(format!("the row's keys are {}", keys.join(", "))) };
-    }
-    Misfit { at, message: format!("the template cannot be rendered: {error}"), hint: None }
-}
-
-/// A row's value as a tree that stands where the template stands.
-fn from_json(value: &Value, span: Span) -> Node {
-    let value = match value {
-        Value::Null => NodeValue::Null,
-        Value::Bool(b) => NodeValue::Bool(*b),
-        Value::Number(n) => NodeValue::Number(n.clone()),
-        Value::String(s) => NodeValue::Text(s.as_str().into()),
-        Value::Array(items) => NodeValue::Seq(items.iter().map(|v| from_json(v, span)).collect()),
-        Value::Object(map) => NodeValue::Map(
-            map.iter().map(|(k, v)| (Key { name: k.as_str().into(), span }, from_json(v, span))).collect(),
-        ),
-    };
-    Node { span, value }
-}
-
-fn spell_out(node: &mut Node) {
-    let text = match &node.value {
-        NodeValue::Number(n) => n.to_string(),
-        NodeValue::Bool(b) => b.to_string(),
-        _ => return,
-    };
-    node.value = NodeValue::Text(text.into());
-}
-
-#[allow(clippy::too_many_arguments)] // one row's whole surroundings; a struct would be filled and emptied once
-fn one_row(
-    desk: &mut Desk,
-    validator: &Validator,
-    cell: &Cell,
-    context_cell: Option<&Cell>,
-    row: Map<String, Value>,
-    line: usize,
-    header: &Header,
-    intake: &mut Intake,
-) {
-    let row = Value::Object(row);
-    let mut names = vec![("row", to_jinja(&row))];
-    if let Some(cell) = context_cell {
-        match fill(cell, &row, &Jinja::from_pairs(names.clone())) {
-            Ok(context) => names.push(("context", to_jinja(&context.to_json()))),
-            Err(m) => return intake.refuse(desk, line, Some(m.at), &m.message, m.hint),
-        }
-    }
-    let mut node = match fill(cell, &row, &Jinja::from_pairs(names)) {
-        Ok(node) => node,
-        Err(m) => return intake.refuse(desk, line, Some(m.at), &m.message, m.hint),
-    };
-    let mut found = Problems::new();
-    // The file's graders hold for a case that has none, whatever its expectation would mean.
-    let own = node.get("grader").is_some() || node.get("graders").is_some();
-    if own || header.written.is_empty() {
-        infer_case(&mut node, &mut found);
-    }
-    validator.normalise(desk.sources, &mut node, &mut found);
-    let origin = intake.origin(line);
-    let mut case = None;
-    if let Some(json) = validator.validate(&node, &mut found) {
-        match serde_json::from_value::<CaseSpec>(json) {
-            Ok(spec) => {
-                let mut inner =
-                    Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
-                case = finish(&mut inner, Draft { spec, node: &node, origin }, header);
-            }
-            Err(error) => found.push(Problem::error(Code::BadShape, node.span, error.to_string())),
-        }
-    }
-    if let Some(first) = found.iter().find(|p| p.severity == Severity::Error) {
-        return intake.refuse(desk, line, first.span, &first.message, first.hint.clone());
-    }
-    let Some(case) = case else { return };
-    if intake.claim(desk, &case.id, line) {
-        intake.add(case);
     }
 }

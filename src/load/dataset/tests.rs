@@ -1,25 +1,45 @@
 use std::fs;
+use std::ops::Deref;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::SHOWN;
-use crate::load::{LoadRequest, Loaded, Purpose, load};
-use crate::model::{CodeGrader, GraderKind, Input, Tests};
+use proptest::prelude::*;
 
-/// An eval file with a dataset, loaded as a suite of one.
-fn loaded(dataset: &str, files: &[(&str, &str)]) -> Loaded {
+use super::intake::SHOWN;
+use crate::load::{LoadRequest, Loaded, load};
+use crate::model::{Case, Cases, CodeGrader, GraderKind, Input, Tests};
+
+/// A suite of one eval file with a dataset, in a folder that stays as long as its data may be read.
+struct Kept {
+    dir: tempfile::TempDir,
+    loaded: Loaded,
+}
+
+impl Deref for Kept {
+    type Target = Loaded;
+
+    fn deref(&self) -> &Loaded {
+        &self.loaded
+    }
+}
+
+fn of_file(eval: &str, files: &[(&str, &str)]) -> Kept {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd: PathBuf = dir.path().canonicalize().expect("a path");
     for (name, text) in files {
         fs::write(cwd.join(name), text).expect("written");
     }
-    fs::write(cwd.join("eval.yaml"), format!("metadata: {{id: e}}\ndataset:\n{dataset}")).expect("written");
-    load(&LoadRequest {
-        suite: "eval.yaml".into(),
-        purpose: Purpose::Validate,
-        cwd,
-        cpus: 1,
-        ..LoadRequest::default()
-    })
+    fs::write(cwd.join("eval.yaml"), format!("metadata: {{id: e}}\n{eval}")).expect("written");
+    let request = LoadRequest { suite: "eval.yaml".into(), cwd, cpus: 1, ..LoadRequest::default() };
+    Kept { loaded: load(&request), dir }
+}
+
+fn loaded(dataset: &str, files: &[(&str, &str)]) -> Kept {
+    of_file(&format!("dataset:\n{dataset}"), files)
+}
+
+fn kept(eval: &str, rows: &str) -> Kept {
+    of_file(eval, &[("r.jsonl", rows)])
 }
 
 fn errors(loaded: &Loaded) -> Vec<String> {
@@ -37,7 +57,7 @@ fn a_lone_expression_takes_the_row_s_value_as_it_is() {
     );
     let loaded = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{CASE}"), &[("r.jsonl", &rows)]);
     assert_eq!(errors(&loaded), [""; 0]);
-    let plan = loaded.plan.expect("a plan");
+    let plan = loaded.plan.as_ref().expect("a plan");
     let cases = plan.evals[0].cases.all().expect("cases");
     assert_eq!(cases[0].id, "7");
     assert_eq!(cases[0].input, Input::Prompt { text: "Say 1.5".into(), context: None });
@@ -52,7 +72,7 @@ fn a_lone_expression_takes_the_row_s_value_as_it_is() {
 fn a_row_is_never_a_template() {
     let rows = "{\"id\": 1, \"q\": \"{{ env.HOME }} {% if %}\", \"a\": \"{{ x }}\"}\n";
     let loaded = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{CASE}"), &[("r.jsonl", rows)]);
-    let plan = loaded.plan.expect("a plan");
+    let plan = loaded.plan.as_ref().expect("a plan");
     let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
     assert_eq!(case.input, Input::Prompt { text: "Say {{ env.HOME }} {% if %}".into(), context: None });
     assert_eq!(case.expected, Some("{{ x }}".into()));
@@ -98,7 +118,7 @@ fn a_humaneval_record_becomes_a_program_that_is_judged_by_check() {
     let found = loaded(dataset, &[("r.jsonl", &rows)]);
     assert_eq!(errors(&found), ["r.jsonl:2: `test` does not define `check`, so nothing would be tested"]);
     let found = loaded(dataset, &[("r.jsonl", &format!("{record}\n"))]);
-    let plan = found.plan.expect("a plan");
+    let plan = found.plan.as_ref().expect("a plan");
     let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
     assert_eq!(case.id, "HumanEval/0");
     let GraderKind::Code(CodeGrader::CodeExecution(code)) = &case.grading.graders[0].kind else {
@@ -121,7 +141,7 @@ fn mbpp_is_read_in_both_layouts() {
             &[(name, text)],
         );
         assert_eq!(errors(&found), [""; 0]);
-        let plan = found.plan.expect("a plan");
+        let plan = found.plan.as_ref().expect("a plan");
         let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
         assert_eq!(case.id, "11");
         assert!(matches!(&case.input, Input::Prompt { text, .. } if text == "11!"));
@@ -132,4 +152,174 @@ fn mbpp_is_read_in_both_layouts() {
         setups.push(code.setup.clone());
     }
     assert_eq!(setups, ["import a", "import a\nimport b"]);
+}
+
+impl Kept {
+    fn cases(&self) -> &Cases {
+        &self.loaded.plan.as_ref().expect("a plan").evals[0].cases
+    }
+
+    fn told(&self) -> Vec<String> {
+        let told =
+            |case: Result<Arc<Case>, _>| case.map_or_else(|fault| format!("{fault}"), |case| case.id.clone());
+        self.cases().stream(|_| true).map(|streamed| told(streamed.case)).collect()
+    }
+}
+
+const ROWS: &str = "{\"id\": \"a\", \"q\": \"x\", \"a\": 1}\n{\"id\": \"b\", \"q\": \"y\", \"a\": 2}\n{\"id\": \"c\", \"q\": \"z\", \"a\": 3}\n";
+
+#[test]
+fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
+    let lazy = kept(&format!("dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}"), ROWS);
+    assert_eq!(lazy.told(), ["a", "b", "c"]);
+    let path = lazy.dir.path().join("r.jsonl");
+    let changed = "r.jsonl changed while the run was going on:";
+    let with = |from: &str, to: &str| fs::write(&path, ROWS.replace(from, to)).expect("written");
+
+    with("\"y\"", "\"other\"");
+    assert_eq!(lazy.told(), ["a", &format!("{changed} r.jsonl:2:1 now holds another case"), "c"]);
+    with("\"a\": 3", "\"a\": 4");
+    assert_eq!(lazy.told(), ["a", "b", &format!("{changed} r.jsonl:3:1 now holds another case")]);
+    with("{\"id\": \"b\"", "{\"id\"; \"b\"");
+    assert_eq!(lazy.told(), ["a", &format!("{changed} line 2: not JSON: expected `:` (column 6)"), "c"]);
+    with("\"q\": \"y\", ", "");
+    assert_eq!(
+        lazy.told(),
+        ["a", &format!("{changed} line 2: `row.q` of the template is not in the row"), "c"]
+    );
+    fs::write(&path, "{\"id\": \"a\", \"q\": \"x\", \"a\": 1}\n").expect("written");
+    let shorter = format!("{changed} it has become shorter");
+    assert_eq!(lazy.told(), ["a", &shorter, &shorter]);
+    fs::remove_file(&path).expect("removed");
+    let gone = "r.jsonl could be read before the run, and now cannot: cannot be read: No such file or directory (os error 2)";
+    assert_eq!(lazy.told(), [gone, gone, gone]);
+}
+
+#[test]
+fn rows_that_come_later_are_no_part_of_the_run() {
+    let lazy = kept(&format!("dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}"), ROWS);
+    fs::write(lazy.dir.path().join("r.jsonl"), format!("{ROWS}{{\"id\": \"d\"}}\n")).expect("written");
+    assert_eq!(lazy.told(), ["a", "b", "c"]);
+}
+
+#[test]
+fn a_file_may_have_written_cases_and_a_dataset() {
+    let written = "test_cases:\n  - {id: w, input: i, expected: o}\n";
+    let both =
+        kept(&format!("{written}dataset:\n  path: r.jsonl\n  format: jsonl\n  limit: 2\n{CASE}"), ROWS);
+    assert_eq!(both.told(), ["w", "a", "b"]);
+    assert_eq!(both.cases().select(|case| case.id != "a").all().map(|all| all.len()), Ok(2));
+    let twice = ROWS.replace("\"c\"", "\"w\"").replace("\"b\"", "\"a\"");
+    let both = kept(&format!("{written}dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}"), &twice);
+    assert_eq!(
+        errors(&both.loaded),
+        ["r.jsonl:2: the id `a` is taken by line 1", "r.jsonl:3: the id `w` is taken by a case on line 3"]
+    );
+}
+
+#[test]
+fn large_files_are_judged_by_several_threads_in_the_order_of_the_file() {
+    let row = |at: usize| match at {
+        1_700 | 2_900 => format!("{{\"id\": \"case-{}\", \"q\": \"x\", \"a\": 1}}\n", at - 1_500),
+        2_100 => "nope\n".to_owned(),
+        2_500 => "{\"id\": \"case-2500\", \"q\": \"x\"}\n".to_owned(),
+        _ => format!("{{\"id\": \"case-{at}\", \"q\": \"x{at}\", \"a\": {at}}}\n"),
+    };
+    let rows = |broken: bool| {
+        (0..3_000).filter(move |at| broken || ![1_700, 2_100, 2_500, 2_900].contains(at)).map(row)
+    };
+    let dataset = format!("dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}");
+    let bad = kept(&dataset, &rows(true).collect::<String>());
+    assert_eq!(
+        errors(&bad.loaded),
+        [
+            "r.jsonl:1701: the id `case-200` is taken by line 201",
+            "r.jsonl:2101: not JSON: expected ident (column 2)",
+            "r.jsonl:2501: the row has no `row.a`",
+            "r.jsonl:2901: the id `case-1400` is taken by line 1401",
+        ]
+    );
+    let good = kept(&dataset, &rows(false).collect::<String>());
+    assert_eq!(errors(&good.loaded), [""; 0]);
+    let told = good.told();
+    assert_eq!((told.len(), told[0].as_str(), told[2_995].as_str()), (2_996, "case-0", "case-2999"));
+    assert!(told.iter().zip(good.cases().outlines()).all(|(told, outline)| told == outline.id));
+}
+
+/// The same template with a key that changes no case, and that the short way does not know.
+fn the_long_way(template: &str) -> String {
+    format!("{template}    description: \"{{{{ row.id }}}}\"\n")
+}
+
+fn cells() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        4 => "[a-c{}% ]{0,4}".prop_map(|text| serde_json::Value::from(text).to_string()),
+        2 => prop_oneof![Just("prompt"), Just("exact"), Just("trim"), Just("code"), Just("7"), Just("é\u{2028}\\n"), Just("   ")]
+            .prop_map(|text| serde_json::Value::from(text).to_string()),
+        2 => prop_oneof![Just("1"), Just("1.0"), Just("1e3"), Just("-0.5"), Just("123456789012345678901234567890")]
+            .prop_map(str::to_owned),
+        1 => prop_oneof![Just("true"), Just("null"), Just("[1, \"x\"]"), Just("{\"type\": \"exact\", \"value\": 1}"), Just("{}")]
+            .prop_map(str::to_owned),
+    ];
+    (value.clone(), value.clone(), value).prop_map(|(q, a, n)| format!("\"q\": {q}, \"a\": {a}, \"n\": {n}"))
+}
+
+fn templates() -> impl Strategy<Value = String> {
+    let input = prop_oneof![
+        Just("\"{{ row.q }}\""),
+        Just("\"Say {{ row.q }}, {{row.n}}!\""),
+        Just("\"{{ row.q | upper }}\""),
+        Just("{type: prompt, content: \"{{ row.q }}\", context: {lang: en}}"),
+        Just("{type: prompt, content: \"{{ context.lang }}: {{ row.q }}\", context: {lang: en}}"),
+        Just("{type: prompt, content: \"{% if row.q %}yes{% endif %} {{ row.q }}\"}"),
+        Just("{type: prompt, content: c, context: {n: \"{{ row.n }}\"}}"),
+        Just("fixed"),
+    ];
+    let expected = prop_oneof![
+        Just("{type: exact, value: \"{{ row.a }}\"}"),
+        Just("{type: exact, value: \"{{ row.a }}\", alternatives: [none, 1]}"),
+        Just("\"{{ row.a }}\""),
+        Just("{type: contains, value: \"{{ row.a }}\"}"),
+        Just("{type: numeric, value: \"{{ row.a }}\"}"),
+        Just("{type: json, value: \"{{ row.a }}\"}"),
+        Just("{type: pattern, value: x+}"),
+        Just("{type: exact, value: 7}"),
+    ];
+    let more = prop_oneof![
+        4 => Just(""),
+        1 => Just("    grader: {type: code, config: {method: exact_match, case_sensitive: false}}\n"),
+        1 => Just("    grader: {type: code, config: {method: exact_match, value: a}}\n"),
+        1 => Just("    grader: {type: code, config: {method: json}}\n"),
+        1 => Just("    grader: {type: code, config: {method: regex, pattern: a}}\n"),
+        1 => Just("    graders: [{type: human, config: {}}, {type: code, config: {method: exact_match}}]\n"),
+        1 => Just("    max_latency_ms: 1500\n    tags: [t]\n    difficulty: easy\n"),
+        1 => Just("    name: \"{{ row.n }}\"\n"),
+        1 => Just("    tags: [\"{{ row.n }}\"]\n"),
+    ];
+    (input, expected, more).prop_map(|(input, expected, more)| {
+        format!("  case:\n    id: \"{{{{ row.id }}}}\"\n    input: {input}\n    expected: {expected}\n{more}")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    /// Whether a row goes the short way or the long one, and whether its case is built at once or when it is wanted, its
+    /// case (or what is wrong with it) is the same.
+    #[test]
+    fn cases_are_the_same_whichever_way_they_go(template in templates(), rows in prop::collection::vec(cells(), 1..7)) {
+        let line = |(at, cells): (usize, &String)| format!("{{\"id\": \"{at}\", {cells}}}\n");
+        let text: String = rows.iter().enumerate().map(line).collect();
+        let dataset = |template: &str| format!("dataset:\n  path: r.jsonl\n  format: jsonl\n{template}");
+        let (short, long) = (kept(&dataset(&template), &text), kept(&dataset(&the_long_way(&template)), &text));
+        prop_assert_eq!(errors(&short.loaded), errors(&long.loaded));
+        if short.loaded.plan.is_some() {
+            let (short, long) = (short.cases(), long.cases());
+            prop_assert_eq!(short.all(), long.all());
+            for (outline, case) in short.outlines().zip(long.all().unwrap()) {
+                prop_assert_eq!((outline.id, outline.name), (case.id.as_str(), case.name.as_deref().filter(|n| !n.is_empty())));
+                prop_assert_eq!((outline.input_hash, outline.grading_hash), (case.input_hash, case.grading_hash));
+                prop_assert_eq!((&outline.profile.tags, outline.samples), (&case.tags, case.samples));
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
 use crate::load::request::Counts;
 use crate::load::scope::{SuiteScope, seconds};
-use crate::load::select::select;
+use crate::load::select::{part_of, select};
 use crate::load::thresholds::{self, Demand};
 use crate::load::tree::Node;
 use crate::model::{Eval, Fingerprint, GateSpec, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target};
@@ -64,7 +64,11 @@ impl Loader<'_> {
         let evals = if errors_before_filters {
             parts.evals
         } else {
-            select(parts.evals, &overrides.filters, problems)
+            let evals = select(parts.evals, &overrides.filters, problems);
+            match overrides.shard {
+                Some(shard) => part_of(evals, shard, problems),
+                None => evals,
+            }
         };
         let selected = count(&evals);
         let config = &parts.config;
@@ -100,6 +104,7 @@ impl Loader<'_> {
                 .unwrap_or_default(),
             target: parts.target,
             evals,
+            shard: overrides.shard,
             settings: Settings {
                 max_workers: max_workers.max(1),
                 ks: thresholds::ks(&config.k.0, &parts.demands),

@@ -1,0 +1,167 @@
+//! The parts of a `case:` template, compiled once and filled for each row.
+
+use minijinja::{Environment, Expression, Value as Jinja};
+use serde_json::Value;
+
+use super::Misfit;
+use crate::load::problem::{Problem, did_you_mean};
+use crate::load::source::Span;
+use crate::load::template::{self, has_template, lone_expression};
+use crate::load::tree::{Key, Node, NodeValue};
+
+/// Keys whose values are texts, so that a row's number is written out there.
+pub(super) const TEXT_KEYS: [&str; 6] = ["id", "name", "description", "content", "endpoint", "input"];
+
+/// A part of the template.
+pub(super) enum Cell<'e> {
+    Fixed(Node),
+    /// `{{ row.a.b }}` alone: the value as it is.
+    Path(Vec<String>, Span),
+    /// Any other lone expression: its value.
+    Lone(Expression<'e, 'static>, Span),
+    Text(minijinja::Template<'e, 'e>, Span),
+    Seq(Vec<Cell<'e>>, Span),
+    Map(Vec<(Key, Cell<'e>)>, Span),
+}
+
+pub(super) fn compile<'e>(
+    environment: &'e Environment<'static>,
+    node: &'e Node,
+) -> Result<Cell<'e>, Box<Problem>> {
+    if !has_template(node) {
+        return Ok(Cell::Fixed(node.clone()));
+    }
+    let bad = |error: minijinja::Error| Box::new(template::bad_template(&error, node.span));
+    Ok(match &node.value {
+        NodeValue::Text(text) => match lone_expression(text) {
+            Some(expression) => match row_path(expression) {
+                Some(path) => Cell::Path(path, node.span),
+                None => {
+                    let compiled =
+                        environment.compile_expression_owned(expression.to_owned()).map_err(bad)?;
+                    Cell::Lone(compiled, node.span)
+                }
+            },
+            None => Cell::Text(environment.template_from_named_str("case", text).map_err(bad)?, node.span),
+        },
+        NodeValue::Seq(items) => {
+            let cells = items.iter().map(|item| compile(environment, item)).collect::<Result<_, _>>()?;
+            Cell::Seq(cells, node.span)
+        }
+        NodeValue::Map(entries) => {
+            let cells = entries
+                .iter()
+                .map(|(key, value)| compile(environment, value).map(|cell| (key.clone(), cell)))
+                .collect::<Result<_, _>>()?;
+            Cell::Map(cells, node.span)
+        }
+        _ => Cell::Fixed(node.clone()),
+    })
+}
+
+/// `row.a.b` as its keys.
+pub(super) fn row_path(expression: &str) -> Option<Vec<String>> {
+    let mut parts = expression.split('.');
+    let plain = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let path: Vec<String> = (parts.next()? == "row").then(|| parts.map(str::to_owned).collect())?;
+    (!path.is_empty() && path.iter().all(|p| plain(p))).then_some(path)
+}
+
+pub(super) fn fill(cell: &Cell, row: &Value, context: &Jinja) -> Result<Node, Misfit> {
+    Ok(match cell {
+        Cell::Fixed(node) => node.clone(),
+        Cell::Path(path, span) => from_json(lookup(row, path, *span)?, *span),
+        Cell::Lone(expression, span) => {
+            let value = expression.eval(context).map_err(|e| misfit(&e, *span, row))?;
+            if value.is_undefined() {
+                return Err(Misfit {
+                    at: Some(*span),
+                    message: "the expression has no value".to_owned(),
+                    hint: None,
+                });
+            }
+            from_json(&serde_json::to_value(&value).unwrap_or(Value::Null), *span)
+        }
+        Cell::Text(template, span) => {
+            let text = template.render(context).map_err(|e| misfit(&e, *span, row))?;
+            Node { span: *span, value: NodeValue::Text(text.into()) }
+        }
+        Cell::Seq(cells, span) => {
+            let items = cells.iter().map(|c| fill(c, row, context)).collect::<Result<_, _>>()?;
+            Node { span: *span, value: NodeValue::Seq(items) }
+        }
+        Cell::Map(cells, span) => {
+            let mut entries = Vec::with_capacity(cells.len());
+            for (key, cell) in cells {
+                let mut value = fill(cell, row, context)?;
+                if TEXT_KEYS.contains(&&*key.name) && !matches!(cell, Cell::Fixed(_)) {
+                    spell_out(&mut value);
+                }
+                entries.push((key.clone(), value));
+            }
+            Node { span: *span, value: NodeValue::Map(entries) }
+        }
+    })
+}
+
+pub(super) fn lookup<'r>(row: &'r Value, path: &[String], at: Span) -> Result<&'r Value, Misfit> {
+    let mut here = row;
+    for (i, part) in path.iter().enumerate() {
+        let next = match here {
+            Value::Array(items) => part.parse::<usize>().ok().and_then(|at| items.get(at)),
+            other => other.get(part),
+        };
+        here = next.ok_or_else(|| {
+            let known = here.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+            let parent =
+                path.get(..i).unwrap_or(&[]).iter().fold("row".to_owned(), |p, k| format!("{p}.{k}"));
+            Misfit {
+                at: Some(at),
+                message: format!("the row has no `{parent}.{part}`"),
+                hint: did_you_mean(part, known).map(|near| format!("did you mean `{parent}.{near}`?")),
+            }
+        })?;
+    }
+    Ok(here)
+}
+
+fn misfit(error: &minijinja::Error, at: Span, row: &Value) -> Misfit {
+    if error.kind() == minijinja::ErrorKind::UndefinedError {
+        let keys: Vec<&str> = row.as_object().into_iter().flatten().map(|(k, _)| k.as_str()).collect();
+        let name = error
+            .range()
+            .and_then(|r| error.template_source().and_then(|s| s.get(r)).map(str::to_owned))
+            .map_or_else(|| "a name".to_owned(), |name| format!("`{name}`"));
+        let message = format!("{name} of the template is not in the row");
+        return Misfit {
+            at: Some(at),
+            message,
+            hint: Some(format!("the row's keys are {}", keys.join(", "))),
+        };
+    }
+    Misfit { at: Some(at), message: format!("the template cannot be rendered: {error}"), hint: None }
+}
+
+/// A row's value as a tree that stands where the template stands.
+fn from_json(value: &Value, span: Span) -> Node {
+    let value = match value {
+        Value::Null => NodeValue::Null,
+        Value::Bool(b) => NodeValue::Bool(*b),
+        Value::Number(n) => NodeValue::Number(n.clone()),
+        Value::String(s) => NodeValue::Text(s.as_str().into()),
+        Value::Array(items) => NodeValue::Seq(items.iter().map(|v| from_json(v, span)).collect()),
+        Value::Object(map) => NodeValue::Map(
+            map.iter().map(|(k, v)| (Key { name: k.as_str().into(), span }, from_json(v, span))).collect(),
+        ),
+    };
+    Node { span, value }
+}
+
+fn spell_out(node: &mut Node) {
+    let text = match &node.value {
+        NodeValue::Number(n) => n.to_string(),
+        NodeValue::Bool(b) => b.to_string(),
+        _ => return,
+    };
+    node.value = NodeValue::Text(text.into());
+}

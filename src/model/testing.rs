@@ -1,0 +1,81 @@
+//! The least of plans, evals and cases, for tests to change.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+
+pub fn case(id: &str) -> Case {
+    let input = Input::Prompt { text: String::new(), context: None };
+    let grading = Grading { graders: Vec::new(), combine: Combine::All };
+    Case {
+        id: id.to_owned(),
+        name: None,
+        input_hash: Fingerprint::of(&input),
+        grading_hash: Fingerprint::of(&grading),
+        input,
+        grading,
+        extract: Vec::new(),
+        samples: None,
+        timeout: Duration::from_secs(1),
+        retries: None,
+        max_latency: None,
+        target: None,
+        expected: None,
+        tags: Vec::new(),
+        difficulty: None,
+        origin: format!("{id}.yaml:1:1"),
+    }
+}
+
+pub fn eval(id: &str, cases: Cases) -> Eval {
+    let info = EvalInfo {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        description: None,
+        kind: EvalType::Capability,
+        category: None,
+        tags: Vec::new(),
+        weight: 1.0,
+        difficulty: None,
+        criticality: None,
+        pass_rate_threshold: 1.0,
+        score_threshold: None,
+    };
+    Eval { info, parallel: true, cases }
+}
+
+pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
+    Plan {
+        suite: SuiteInfo {
+            name: String::new(),
+            version: None,
+            description: None,
+            path: "s.yaml".into(),
+            dir: "/".into(),
+            root: "/".into(),
+        },
+        target_name: String::new(),
+        target: None,
+        target_hash: String::new(),
+        evals,
+        shard: None,
+        settings: Settings {
+            max_workers: 4,
+            ks: vec![1],
+            seed: 0,
+            timeout_global: None,
+            retry_failed: 0,
+            max_fail: None,
+            allow_unsandboxed: false,
+        },
+        gate: GateSpec::default(),
+        reporting: Reporting {
+            formats: Vec::new(),
+            output_dir: "/".into(),
+            include_details: true,
+            notify_on_failure: false,
+        },
+        secrets: Vec::new(),
+    }
+}
