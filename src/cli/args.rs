@@ -363,7 +363,8 @@ Examples:
   eval-harness export --format completions --output samples.jsonl
 
 One line for each sample that has an output, in the order of the plan, however the run was scheduled. With retries it is
-the output of the last attempt, the one that counts. Samples that the target gave no output for, or failed at, are left
+the output of the last attempt, the one that counts for the case; graded again it is the first attempt, too, so that
+pass@k may rise. Samples that the target gave no output for, or failed at, are left
 out, and their number is told on stderr.")]
 pub struct ExportArgs {
     /// `latest`, a run id, or the path of a journal.

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::args::{ExportArgs, ExportFormat};
@@ -119,11 +119,18 @@ struct OutputLine<'a> {
     model: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
 enum Content<'a> {
     Text(&'a str),
     Json(&'a Value),
+}
+
+impl Serialize for Content<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Content::Text(text) => text.serialize(serializer),
+            Content::Json(value) => value.serialize(serializer),
+        }
+    }
 }
 
 /// A line of `--format completions`; one of `completion` and `solution` is there.

@@ -365,8 +365,16 @@ mod tests {
         };
         assert_eq!(asked("/properties/id"), json!({ "type": "string", "minLength": 1 }));
         assert_eq!(asked("/properties/name"), json!({ "type": ["string", "null"] }));
-        assert_eq!(asked("/$defs/PromptInput/properties/content"), json!({ "type": "string" }));
-        assert_eq!(asked("/$defs/ExactExpected/properties/value"), json!(true));
+        assert_eq!(
+            asked("/$defs/InputSpec/oneOf/0/properties/type"),
+            json!({ "type": "string", "const": "prompt" })
+        );
+        assert_eq!(asked("/$defs/InputSpec/oneOf/0/properties/content"), json!({ "type": "string" }));
+        assert_eq!(
+            asked("/$defs/ExpectedSpec/oneOf/0/properties/type"),
+            json!({ "type": "string", "const": "exact" })
+        );
+        assert_eq!(asked("/$defs/ExpectedSpec/oneOf/0/properties/value"), json!(true));
     }
 
     fn shape(case: &str) -> String {

@@ -118,7 +118,9 @@ impl<'a> Intake<'a> {
             let (mut sent, mut next) = (0usize, 0usize);
             let mut early: BTreeMap<usize, Judged> = BTreeMap::new();
             loop {
-                while let Some(job) = batch.take().filter(|_| sent - next < most) {
+                while sent - next < most
+                    && let Some(job) = batch.take()
+                {
                     if jobs.send((sent, job)).is_err() {
                         break;
                     }
