@@ -282,10 +282,14 @@ mod tests {
             eval("b", true, &[("x", 1)]),
             eval("c", true, &[("x", 2)]),
         ];
-        let mut remaining = Remaining::all();
-        [(0, 0, 1), (0, 1, 0), (1, 0, 0), (2, 0, 0)]
-            .into_iter()
-            .for_each(|(e, c, s)| remaining.finish(e, c, s));
+        let done = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (2, 0, 0)];
+        let mut remaining = Remaining::none();
+        for (e, eval) in evals.iter().enumerate() {
+            remaining.add_eval();
+            for (c, case) in eval.cases.outlines().enumerate() {
+                remaining.add_case(Prepared::samples(case), |s| done.contains(&(e, c, s)));
+            }
+        }
         let mut queue = Queue::new(&testing::plan(evals), remaining);
         assert_eq!(name(&queue.next_if(|_, _| true).unwrap()), "ax0");
         assert_eq!(drained(&mut queue), "ax2 cx1");
