@@ -123,7 +123,7 @@ impl JournalWriter {
     ///
     /// Fails when another process writes the same run.
     pub fn open(path: &Path, redactor: Redactor) -> Result<Self, JournalError> {
-        let fail = |source| JournalError::Write { path: path.to_owned(), source };
+        let fail = |source| JournalError::Open { path: path.to_owned(), source };
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(fail)?;
         if !lock(&file).map_err(fail)? {
             let run = RunPaths::of_journal(path).map(|paths| paths.run_id);
