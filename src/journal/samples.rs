@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::JournalError;
+use super::tail::is_json;
 use crate::base::blocks::{Blocks, Expect};
 use crate::base::names::Names;
 use crate::model::{Event, JOURNAL_VERSION, SampleFinished};
@@ -149,10 +150,6 @@ pub fn index_samples(path: &Path, wanted: impl Fn(&str, &str) -> bool) -> Result
     entries.dedup_by_key(|entry| (entry.rank, entry.sample));
     let blocks = Blocks::of_file(held, path, Expect::Growth, true).map_err(unreadable)?;
     Ok(SampleIndex { path: path.to_owned(), blocks, entries })
-}
-
-fn is_json(line: &[u8]) -> bool {
-    serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
 /// A line that is no JSON begins what a crash tore, unless somebody wrote on behind it.

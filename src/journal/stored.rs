@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::paths::outputs_of;
 use super::{JournalError, RunPaths};
 use crate::model::{Attempt, Output, OutputValue, Stored, StoredKind};
 
 impl RunPaths {
     /// The folder of the outputs that are too large for the journal; absent when there is none.
     pub fn outputs_dir(&self) -> PathBuf {
-        self.dir.join(format!("{}.outputs", self.stem))
+        outputs_of(&self.journal())
     }
 }
 

@@ -282,13 +282,12 @@ mod tests {
             eval("b", true, &[("x", 1)]),
             eval("c", true, &[("x", 2)]),
         ];
-        let done = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (2, 0, 0)];
         let mut remaining = Remaining::none();
-        for (e, eval) in evals.iter().enumerate() {
+        let done: [&[&[bool]]; 3] = [&[&[false, true, false], &[true]], &[&[true]], &[&[true, false]]];
+        for eval in done {
             remaining.add_eval();
-            for (c, case) in eval.cases.outlines().enumerate() {
-                remaining.add_case(Prepared::samples(case), |s| done.contains(&(e, c, s)));
-            }
+            eval.iter()
+                .for_each(|case| remaining.add_case(case.len() as u32, |sample| case[sample as usize]));
         }
         let mut queue = Queue::new(&testing::plan(evals), remaining);
         assert_eq!(name(&queue.next_if(|_, _| true).unwrap()), "ax0");

@@ -89,6 +89,12 @@ impl EvalFold {
         self.index.find(hash, |at| self.ids.get(*at as usize) == id).map(|at| *at as usize)
     }
 
+    /// The same, faster when it is case `near` or the next one.
+    pub fn find_from(&self, near: usize, id: &str) -> Option<usize> {
+        let next = [near, near + 1].into_iter().find(|at| *at < self.len() && self.ids.get(*at) == id);
+        next.or_else(|| self.find(id))
+    }
+
     /// Takes a case, or more samples of a known one; returns how many samples are new. A known case keeps its name and place.
     pub fn plan(&mut self, case: &CasePlanned) -> Result<usize, Full> {
         let graders = case.graders.iter().fold(0, |bits, grader| bits | grader_bit(*grader));
@@ -106,7 +112,7 @@ impl EvalFold {
             self.names.push(name)?;
         }
         if let Some(position) = case.position {
-            self.positions.set(at as usize, position);
+            self.positions.set(at as usize, position, self.about.capacity());
         }
         self.about.push(about);
         self.spans.push((start, case.samples));
@@ -313,16 +319,17 @@ impl Samples {
                 values.remove(&at);
             }
         }
+        let total = self.packed.len();
         // Nearly all scores are the 0 or 1 of the outcome, and need no place.
         let implied = if packed.outcome() == Outcome::Passed { 1.0f64 } else { 0.0 };
         if let Some(score) = score.filter(|score| score.to_bits() != implied.to_bits()) {
             packed = packed.with(OWN_SCORE);
-            self.scores.set(slot, score);
+            self.scores.set(slot, score, total);
         }
-        self.latencies.set(slot, latency_ms.unwrap_or(f64::NAN));
+        self.latencies.set(slot, latency_ms.unwrap_or(f64::NAN), total);
         if let Some(usage) = usage {
             packed = packed.with(USAGE);
-            self.usages.set(slot, usage);
+            self.usages.set(slot, usage, total);
         }
         if infrastructure_retries > 0 {
             self.infrastructure_retries.insert(at, infrastructure_retries);
@@ -335,11 +342,12 @@ impl Samples {
 
     /// Moves samples to places that were added after them.
     fn relocate(&mut self, from: Range<usize>, to: usize) {
-        for (slot, new) in from.clone().zip(to..) {
+        let total = self.packed.len();
+        for (slot, new) in from.zip(to..) {
             self.packed[new] = std::mem::replace(&mut self.packed[slot], Packed::UNKNOWN);
-            self.scores.relocate(slot, new);
-            self.latencies.relocate(slot, new);
-            self.usages.relocate(slot, new);
+            self.scores.relocate(slot, new, total);
+            self.latencies.relocate(slot, new, total);
+            self.usages.relocate(slot, new, total);
             if let Some(retries) = self.infrastructure_retries.remove(&(slot as u32)) {
                 self.infrastructure_retries.insert(new as u32, retries);
             }
@@ -368,19 +376,23 @@ impl<T: Copy + Bits> Lazy<T> {
         self.values.get(at).copied().unwrap_or(self.absent)
     }
 
-    fn set(&mut self, at: usize, value: T) {
+    /// `total` is how many places the whole column will have, so that it grows once.
+    fn set(&mut self, at: usize, value: T, total: usize) {
         if let Some(place) = self.values.get_mut(at) {
             *place = value;
         } else if !value.same(&self.absent) {
+            if at >= self.values.capacity() {
+                self.values.reserve_exact(total.max(at + 1) - self.values.len());
+            }
             self.values.resize(at + 1, self.absent);
             self.values[at] = value;
         }
     }
 
-    fn relocate(&mut self, from: usize, to: usize) {
+    fn relocate(&mut self, from: usize, to: usize, total: usize) {
         let value = self.get(from);
-        self.set(from, self.absent);
-        self.set(to, value);
+        self.set(from, self.absent, total);
+        self.set(to, value, total);
     }
 }
 

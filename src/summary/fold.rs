@@ -19,8 +19,8 @@ pub struct Fold {
     pub(super) sessions: Sessions,
     pub(super) evals: Vec<EvalFold>,
     index: HashMap<String, usize>,
-    /// The eval that was spoken of last: events mostly come in runs of one.
-    last: usize,
+    /// The eval and case that were spoken of last: the next event is mostly of the same or the next one.
+    last: (usize, usize),
     planned_samples: usize,
     limits: Limits,
     /// Details of samples that passed, while the plan is small enough to show them.
@@ -64,7 +64,7 @@ impl Fold {
             sessions: Sessions::default(),
             evals: Vec::new(),
             index: HashMap::new(),
-            last: 0,
+            last: (0, 0),
             planned_samples: 0,
             limits,
             passed: room(),
@@ -146,15 +146,10 @@ impl Fold {
 
     fn plan_eval(&mut self, planned: &EvalPlanned) {
         match self.index.get(&planned.eval.id) {
-            // Another shard's part of it, or a resumed run, which plans what is known.
-            Some(at) => {
-                if self.sessions.is_first() {
-                    // What a resumed run says of itself holds for all of it.
-                    self.evals[*at].info = planned.eval.clone();
-                } else {
-                    self.evals[*at].expect(planned.cases);
-                }
-            }
+            // A resumed run plans again what is known, and has the last word on it.
+            Some(at) if self.sessions.is_first() => self.evals[*at].info = planned.eval.clone(),
+            // Another shard's part of it.
+            Some(at) => self.evals[*at].expect(planned.cases),
             None => {
                 self.index.insert(planned.eval.id.clone(), self.evals.len());
                 self.evals.push(EvalFold::new(planned.eval.clone(), planned.cases));
@@ -164,7 +159,7 @@ impl Fold {
 
     fn plan_cases(&mut self, planned: &CasesPlanned) -> Result<(), SummaryError> {
         let at = self.find_eval(&planned.eval).ok_or_else(|| unknown_eval(&planned.eval))?;
-        self.last = at;
+        self.last = (at, 0);
         for case in &planned.cases {
             let more = self.evals[at].plan(case);
             self.planned_samples += more.map_err(|Full| SummaryError::TooLarge(planned.eval.clone()))?;
@@ -176,8 +171,8 @@ impl Fold {
     }
 
     fn find_eval(&self, id: &str) -> Option<usize> {
-        match self.evals.get(self.last) {
-            Some(eval) if eval.info.id == id => Some(self.last),
+        match self.evals.get(self.last.0) {
+            Some(eval) if eval.info.id == id => Some(self.last.0),
             _ => self.index.get(id).copied(),
         }
     }
@@ -187,7 +182,7 @@ impl Fold {
         let at = self.find_eval(eval).ok_or_else(|| unknown_eval(eval))?;
         let known = &self.evals[at];
         let owned = || (eval.to_owned(), case.to_owned());
-        let Some(number) = known.find(case) else {
+        let Some(number) = known.find_from(self.last.1, case) else {
             let (eval, case) = owned();
             return Err(SummaryError::UnknownCase { eval, case });
         };
@@ -199,8 +194,8 @@ impl Fold {
     }
 
     fn skip_sample(&mut self, skipped: &SampleSkipped) -> Result<(), SummaryError> {
-        let (at, _, slot) = self.place(&skipped.eval, &skipped.case, skipped.sample)?;
-        self.last = at;
+        let (at, case, slot) = self.place(&skipped.eval, &skipped.case, skipped.sample)?;
+        self.last = (at, case);
         let eval = &mut self.evals[at];
         if !eval.packed(slot).is_finished() {
             eval.skip(slot, Packed::skipped(skipped.cause));
@@ -210,7 +205,7 @@ impl Fold {
 
     fn finish_sample(&mut self, sample: &SampleFinished) -> Result<(), SummaryError> {
         let (at, case, slot) = self.place(&sample.eval, &sample.case, sample.sample)?;
-        self.last = at;
+        self.last = (at, case);
         let (Some(first), Some(last)) = (sample.attempts.first(), sample.attempts.last()) else {
             return Err(SummaryError::NoAttempt {
                 eval: sample.eval.clone(),

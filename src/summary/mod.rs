@@ -8,11 +8,17 @@ mod columns;
 mod details;
 mod failures;
 mod fold;
+#[cfg(test)]
+mod joined_tests;
 mod measured;
 mod metrics;
 mod named;
 mod outcomes;
 mod packed;
+#[cfg(test)]
+mod random_run;
+#[cfg(test)]
+mod recount_tests;
 mod sessions;
 #[cfg(test)]
 mod tests;

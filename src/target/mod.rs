@@ -7,7 +7,7 @@ mod input;
 mod line;
 mod recorded;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,11 @@ pub enum TargetError {
 #[derive(Debug)]
 pub struct Targets {
     target: Option<Target>,
-    recordings: HashMap<PathBuf, Recording>,
+    /// The number of the recording that `target` is.
+    main: Option<usize>,
+    recordings: Vec<Recording>,
+    /// Numbers in `recordings`.
+    paths: HashMap<PathBuf, usize>,
     warnings: Vec<String>,
 }
 
@@ -79,31 +83,45 @@ impl Targets {
     /// Fails when a case has no target and when a recording can't be read or understood; all problems of a recording at
     /// once, each with its line.
     pub fn open(plan: &Plan) -> Result<Targets, TargetError> {
-        let mut asked: BTreeMap<&Path, Asked> = BTreeMap::new();
-        if let Some(Target::Recorded { path }) = &plan.target {
+        let mut asked: Vec<(&Path, Asked)> = Vec::new();
+        let mut numbers: HashMap<&Path, usize> = HashMap::new();
+        let mut number_of = |path, asked: &mut Vec<_>| {
+            *numbers.entry(path).or_insert_with(|| {
+                asked.push((path, Asked::default()));
+                asked.len() - 1
+            })
+        };
+        let main = match &plan.target {
             // Also a recording that no case asks is checked: the author named it.
-            asked.entry(path.as_path()).or_default();
-        }
+            Some(Target::Recorded { path }) => Some(number_of(path.as_path(), &mut asked)),
+            _ => None,
+        };
         for eval in &plan.evals {
             for case in eval.cases.outlines() {
-                match case.profile.target.as_ref().or(plan.target.as_ref()) {
-                    None => return Err(TargetError::NoTarget),
-                    Some(Target::Recorded { path }) => {
-                        let fits = asked.entry(path.as_path()).or_default().add(&eval.info.id, case.id);
-                        if !fits {
-                            return Err(TargetError::TooManyCases);
-                        }
-                    }
-                    Some(_) => {}
+                let number = match (&case.profile.target, &plan.target) {
+                    (None, None) => return Err(TargetError::NoTarget),
+                    (None, Some(_)) => main,
+                    (Some(Target::Recorded { path }), _) => Some(number_of(path.as_path(), &mut asked)),
+                    (Some(_), _) => None,
+                };
+                let asked = number.and_then(|number| asked.get_mut(number));
+                if asked.is_some_and(|(_, asked)| !asked.add(&eval.info.id, case.id)) {
+                    return Err(TargetError::TooManyCases);
                 }
             }
         }
-        let mut targets =
-            Targets { target: plan.target.clone(), recordings: HashMap::new(), warnings: Vec::new() };
-        for (n, (path, asked)) in asked.into_iter().enumerate() {
-            let (recording, warnings) = Recording::open(path, asked, n < HELD)?;
+        let paths = numbers.into_iter().map(|(path, number)| (path.to_owned(), number)).collect();
+        let mut targets = Targets {
+            target: plan.target.clone(),
+            main,
+            recordings: Vec::new(),
+            paths,
+            warnings: Vec::new(),
+        };
+        for (number, (path, asked)) in asked.into_iter().enumerate() {
+            let (recording, warnings) = Recording::open(path, asked, number < HELD)?;
             targets.warnings.extend(warnings);
-            targets.recordings.insert(path.to_owned(), recording);
+            targets.recordings.push(recording);
         }
         Ok(targets)
     }
@@ -116,10 +134,17 @@ impl Targets {
     /// How many samples of a case its recording holds (at least 0); `None` when its target is no recording. `own` is the
     /// case's own target.
     pub fn recorded_samples(&self, eval_id: &str, case_id: &str, own: Option<&Target>) -> Option<u32> {
-        match own.or(self.target.as_ref())? {
-            Target::Recorded { path } => Some(self.recordings.get(path)?.samples(eval_id, case_id)),
-            _ => None,
-        }
+        Some(self.recording_of(own)?.samples(eval_id, case_id))
+    }
+
+    /// The recording that a case with this own target (or none) asks.
+    fn recording_of(&self, own: Option<&Target>) -> Option<&Recording> {
+        let number = match own {
+            None => self.main,
+            Some(Target::Recorded { path }) => self.paths.get(path).copied(),
+            Some(_) => None,
+        };
+        self.recordings.get(number?)
     }
 
     /// True when the answers of cases with this own target (or none) are recorded.
@@ -158,7 +183,7 @@ impl Targets {
         case: &Case,
         sample: u32,
     ) -> Result<Output, TargetFailure> {
-        let output = match self.recordings.get(path) {
+        let output = match self.recording_of(case.target.as_ref()) {
             Some(recording) => recording.output(eval_id, &case.id, sample),
             None => Err(format!("the recording {} was not opened", path.display())),
         };

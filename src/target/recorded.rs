@@ -25,7 +25,7 @@ use super::TargetError;
 use super::line::{Checked, Object};
 pub(super) use asked::Asked;
 use index::Index;
-use scan::{Ended, LONGEST, Scan};
+use scan::{Ended, LONGEST, Scan, Sound, Wrong};
 
 /// Bytes of the largest file that is one array, and of what comes through a pipe: they are read whole.
 const LARGEST_WHOLE: u64 = 1 << 30;
@@ -188,10 +188,9 @@ impl Recording {
             }
             Blocks::of_memory(bytes)
         };
-        let (index, form, warnings) = scan.finish(&name).map_err(|(problems, more)| RecordingProblems {
-            path: path.to_owned(),
-            problems,
-            more,
+        let Sound { index, form, warnings } = scan.finish(&name).map_err(|wrong| {
+            let Wrong { problems, more } = wrong;
+            RecordingProblems { path: path.to_owned(), problems, more }
         })?;
         Ok((Recording { name, form, asked, index, blocks }, warnings))
     }

@@ -35,6 +35,21 @@ pub(super) enum Ended {
     Array,
 }
 
+/// A file without faults.
+pub(super) struct Sound {
+    pub index: Index,
+    pub form: Form,
+    pub warnings: Vec<String>,
+}
+
+/// What is wrong with a file.
+pub(super) struct Wrong {
+    /// The first ones, in the order of the file.
+    pub problems: Vec<Problem>,
+    /// How many more there are.
+    pub more: usize,
+}
+
 pub(super) struct Scan<'a> {
     asked: &'a Asked,
     form: Form,
@@ -212,12 +227,12 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The index and warnings; or the problems, and how many more there are.
-    pub fn finish(self, name: &str) -> Result<(Index, Form, Vec<String>), (Vec<Problem>, usize)> {
+    /// What was found, at the end of the file.
+    pub fn finish(self, name: &str) -> Result<Sound, Wrong> {
         let warnings = self.warnings(name);
         let Scan { asked, form, entries, mut problems, mut problem_count, .. } = self;
         match Index::build(entries, asked.slots(), LISTED) {
-            Ok(index) if problem_count == 0 => return Ok((index, form, warnings)),
+            Ok(index) if problem_count == 0 => return Ok(Sound { index, form, warnings }),
             Ok(_) => {}
             Err(faults) => {
                 problem_count += faults.count;
@@ -230,7 +245,7 @@ impl<'a> Scan<'a> {
         problems.sort_by_key(|(place, _)| *place);
         problems.truncate(LISTED);
         let more = problem_count - problems.len();
-        Err((problems.into_iter().map(|(_, problem)| problem).collect(), more))
+        Err(Wrong { problems: problems.into_iter().map(|(_, problem)| problem).collect(), more })
     }
 
     fn warnings(&self, name: &str) -> Vec<String> {

@@ -1,0 +1,329 @@
+//! Random runs for property tests: what every sample did, and the events that a journal would hold of it.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::fold::Limits;
+use super::{Fold, Report};
+use crate::model::*;
+
+/// A run to be.
+#[derive(Debug, Clone)]
+pub(super) struct Run {
+    pub evals: Vec<RunEval>,
+    pub ks: Vec<u32>,
+    pub include_details: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct RunEval {
+    pub info: EvalInfo,
+    pub cases: Vec<RunCase>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct RunCase {
+    pub name: Option<String>,
+    pub graders: Vec<GraderType>,
+    pub samples: Vec<RunSample>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct RunSample {
+    /// What the journal says of it, in order: the last result counts, else the last skip. Empty: it was never heard of.
+    pub said: Vec<Said>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Said {
+    Skipped(Cause),
+    Finished(Vec<Attempt>),
+}
+
+impl RunSample {
+    /// The attempts that count.
+    pub fn attempts(&self) -> Option<&[Attempt]> {
+        self.said.iter().rev().find_map(|said| match said {
+            Said::Finished(attempts) => Some(attempts.as_slice()),
+            Said::Skipped(_) => None,
+        })
+    }
+
+    pub fn outcome(&self) -> Outcome {
+        self.attempts().map_or(Outcome::Skipped, |attempts| attempts.last().unwrap().verdict.outcome)
+    }
+
+    pub fn first(&self) -> Outcome {
+        self.attempts().map_or(Outcome::Skipped, |attempts| attempts[0].verdict.outcome)
+    }
+
+    pub fn cause(&self) -> Option<Cause> {
+        match (self.attempts(), self.said.last()) {
+            (Some(attempts), _) => attempts.last().unwrap().verdict.cause,
+            (None, Some(Said::Skipped(cause))) => Some(*cause),
+            _ => Some(Cause::Interrupted),
+        }
+    }
+}
+
+fn cause_of(outcome: Outcome) -> BoxedStrategy<Option<Cause>> {
+    let causes: Vec<Cause> = Cause::ALL.iter().copied().filter(|cause| cause.outcome() == outcome).collect();
+    if causes.is_empty() { Just(None).boxed() } else { prop::sample::select(causes).prop_map(Some).boxed() }
+}
+
+fn grade(outcome: Outcome, trust: Trust, metrics: BTreeMap<String, f64>, text: usize) -> Grade {
+    let mut grade = Grade::passed(GraderType::Code, "exact_match").with_expected(serde_json::json!("wanted"));
+    grade.outcome = outcome;
+    grade.trust = trust;
+    grade.metrics = metrics;
+    grade.reason = "r".repeat(text);
+    grade
+}
+
+fn an_attempt() -> impl Strategy<Value = Attempt> {
+    let outcome = prop::sample::select(vec![
+        Outcome::Passed,
+        Outcome::Passed,
+        Outcome::Failed,
+        Outcome::Failed,
+        Outcome::Errored,
+        Outcome::Pending,
+    ]);
+    let usage =
+        (0u64..50, 0u64..50, prop::option::of(0u8..8)).prop_map(|(input_tokens, output_tokens, cost)| {
+            Usage { input_tokens, output_tokens, cost_usd: cost.map(|cost| f64::from(cost) / 8.0) }
+        });
+    let metrics = prop::collection::btree_map(
+        prop::sample::select(vec!["lint_pass".to_owned(), "edit_rate".to_owned()]),
+        prop::sample::select(vec![0.0, 1.0, 0.25, 3.0]),
+        0..3,
+    );
+    let trust = prop::sample::select(vec![Trust::Full, Trust::Full, Trust::InProcess]);
+    (
+        outcome.prop_flat_map(|outcome| (Just(outcome), cause_of(outcome))),
+        prop::sample::select(vec![None, Some(0.25), Some(0.5), Some(0.75)]),
+        (prop::option::of(usage), prop::option::of(0u32..1000), metrics, trust),
+        (0usize..40, 0u32..3, prop::bool::weighted(0.2)),
+    )
+        .prop_map(
+            |((outcome, cause), score, (usage, latency, metrics, trust), (text, retries, apart))| {
+                let score = score.filter(|_| outcome.is_graded());
+                let said = "o".repeat(text * 7);
+                let stored = Stored {
+                    sha256: "0".repeat(64),
+                    bytes: 104_857_600,
+                    kind: StoredKind::Text,
+                    head: said.clone(),
+                    truncated: false,
+                    usage,
+                    model: None,
+                };
+                Attempt {
+                    output: (!apart).then(|| Output { usage, ..Output::text(said) }),
+                    stored: apart.then_some(stored),
+                    extracted: None,
+                    verdict: Verdict {
+                        outcome,
+                        score,
+                        cause,
+                        reason: "w".repeat(text),
+                        grades: vec![grade(outcome, trust, metrics, text)],
+                    },
+                    latency_ms: latency.map(|latency| f64::from(latency) / 8.0),
+                    duration_ms: 3.0,
+                    infrastructure_retries: retries.saturating_sub(1),
+                }
+            },
+        )
+}
+
+fn a_sample() -> impl Strategy<Value = RunSample> {
+    let finished = prop_oneof![4 => prop::collection::vec(an_attempt(), 1..2), 1 => prop::collection::vec(an_attempt(), 2..4)];
+    let skipped = prop::sample::select(vec![Cause::MaxFail, Cause::GlobalTimeout, Cause::Interrupted]);
+    let said = (
+        prop::option::weighted(0.2, skipped),
+        prop::option::weighted(
+            0.9,
+            prop_oneof![8 => prop::collection::vec(finished.clone(), 1..2), 1 => prop::collection::vec(finished, 2..3)],
+        ),
+    );
+    said.prop_map(|(skipped, finished)| {
+        let mut said: Vec<Said> = skipped.map(Said::Skipped).into_iter().collect();
+        said.extend(finished.unwrap_or_default().into_iter().map(Said::Finished));
+        RunSample { said }
+    })
+}
+
+/// Up to `evals` evals; of one sample a case in a part of the runs, so that Wilson's intervals come up too.
+pub(super) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
+    let graders =
+        prop::sample::subsequence(vec![GraderType::Code, GraderType::Model, GraderType::Human], 1..=3);
+    let case = move |most: usize| {
+        let samples = prop::collection::vec(a_sample(), 1..=most);
+        (prop::option::weighted(0.3, Just("A name".to_owned())), graders.clone(), samples)
+            .prop_map(|(name, graders, samples)| RunCase { name, graders, samples })
+    };
+    let eval = move |most: usize| {
+        (
+            prop::collection::vec(case(most), 1..5),
+            (any::<bool>(), prop::option::of(prop::sample::select(vec!["math", "code"]))),
+            prop::sample::subsequence(vec!["a", "b", "a"], 0..=3),
+            prop::sample::select(vec![1.0, 0.5, 2.0 / 3.0]),
+            prop::option::of(prop::sample::select(vec![0.25, 0.5, 0.75])),
+            0u8..4,
+        )
+            .prop_map(
+                |(cases, (regression, category), tags, pass_rate_threshold, score_threshold, weight)| {
+                    let info = EvalInfo {
+                        id: String::new(),
+                        name: "An eval".into(),
+                        description: None,
+                        kind: if regression { EvalType::Regression } else { EvalType::Capability },
+                        category: category.map(str::to_owned),
+                        tags: tags.into_iter().map(str::to_owned).collect(),
+                        weight: f64::from(weight),
+                        difficulty: None,
+                        criticality: None,
+                        pass_rate_threshold,
+                        score_threshold,
+                    };
+                    RunEval { info, cases }
+                },
+            )
+    };
+    let evals = prop::sample::select(vec![1usize, 4])
+        .prop_flat_map(move |most| prop::collection::vec(eval(most), 1..=evals));
+    (evals, any::<bool>()).prop_map(|(mut evals, include_details)| {
+        for (number, eval) in evals.iter_mut().enumerate() {
+            eval.info.id = format!("eval {number}");
+        }
+        Run { evals, ks: vec![1, 2, 3], include_details }
+    })
+}
+
+/// A sequence that is random but the same for one seed.
+pub(super) struct Dice(pub u64);
+
+impl Dice {
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+impl Run {
+    pub fn started(&self, run_id: &str, shard: Option<Shard>) -> Event {
+        Event::RunStarted(Box::new(RunStarted {
+            journal_version: JOURNAL_VERSION,
+            run_id: run_id.into(),
+            timestamp: "2026-03-04T05:06:07.000Z".into(),
+            harness_version: "0.1.0".into(),
+            suite_name: "Suite".into(),
+            suite_version: None,
+            suite_description: None,
+            suite_path: "s.yaml".into(),
+            environment: Environment::default(),
+            gate: GateSpec::default(),
+            ks: self.ks.clone(),
+            seed: 7,
+            formats: vec![],
+            include_details: self.include_details,
+            filters: vec![],
+            target_hash: String::new(),
+            shard,
+            regrade_of: None,
+            arguments: vec![],
+        }))
+    }
+
+    /// The plan events of the cases that `mine` takes (by eval and position); `parts` says whether positions are told.
+    pub fn plan(&self, parts: bool, mine: impl Fn(usize, usize) -> bool) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (e, eval) in self.evals.iter().enumerate() {
+            let cases: Vec<CasePlanned> = eval
+                .cases
+                .iter()
+                .enumerate()
+                .filter(|(c, _)| mine(e, *c))
+                .map(|(c, case)| CasePlanned {
+                    id: format!("case {c}"),
+                    name: case.name.clone(),
+                    samples: case.samples.len() as u32,
+                    graders: case.graders.clone(),
+                    input_hash: String::new(),
+                    grading_hash: String::new(),
+                    target_hash: None,
+                    position: parts.then_some(c as u32),
+                })
+                .collect();
+            events.push(Event::EvalPlanned(EvalPlanned { eval: eval.info.clone(), cases: cases.len() }));
+            // In chunks, as journals have them.
+            for chunk in cases.chunks(2) {
+                let (eval, cases) = (eval.info.id.clone(), chunk.to_vec());
+                events.push(Event::CasesPlanned(CasesPlanned { eval, cases }));
+            }
+        }
+        events
+    }
+
+    /// What is said of the samples that `mine` takes, in a random order that keeps what is said of one sample in its order.
+    pub fn samples(&self, dice: &mut Dice, mine: impl Fn(usize, usize) -> bool) -> Vec<Event> {
+        let mut queues: Vec<Vec<Event>> = Vec::new();
+        for (e, eval) in self.evals.iter().enumerate() {
+            for (c, case) in eval.cases.iter().enumerate().filter(|(c, _)| mine(e, *c)) {
+                for (s, sample) in case.samples.iter().enumerate() {
+                    let event = |said: &Said| match said.clone() {
+                        Said::Skipped(cause) => Event::SampleSkipped(SampleSkipped {
+                            eval: eval.info.id.clone(),
+                            case: format!("case {c}"),
+                            sample: s as u32,
+                            cause,
+                        }),
+                        Said::Finished(attempts) => Event::SampleFinished(Box::new(SampleFinished {
+                            eval: eval.info.id.clone(),
+                            case: format!("case {c}"),
+                            sample: s as u32,
+                            attempts,
+                            finished_at: String::new(),
+                        })),
+                    };
+                    queues.push(sample.said.iter().rev().map(event).collect());
+                }
+            }
+        }
+        let mut events = Vec::new();
+        loop {
+            queues.retain(|queue| !queue.is_empty());
+            if queues.is_empty() {
+                return events;
+            }
+            let at = dice.below(queues.len());
+            events.extend(queues[at].pop());
+        }
+    }
+
+    /// The whole run in one journal.
+    pub fn whole(&self, dice: &mut Dice) -> Vec<Event> {
+        let mut events = vec![self.started("whole", None)];
+        events.extend(self.plan(false, |_, _| true));
+        events.extend(self.samples(dice, |_, _| true));
+        events.push(finished(2.0, false));
+        events
+    }
+}
+
+pub(super) fn finished(duration_seconds: f64, interrupted: bool) -> Event {
+    Event::RunFinished(RunFinished { timestamp: String::new(), duration_seconds, interrupted })
+}
+
+pub(super) fn report(events: &[Event], limits: Limits) -> Report {
+    let mut fold = Fold::within(limits);
+    events.iter().for_each(|event| fold.push(event).unwrap());
+    fold.finish().unwrap()
+}
+
+pub(super) fn summary(events: &[Event], limits: Limits) -> Summary {
+    let gate = Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
+    report(events, limits).with_gate(gate)
+}
