@@ -65,7 +65,8 @@ fn recorded() -> Project {
 
 /// Thirty cases of two samples; every fifth answer is wrong. The command notes each time that it is asked.
 fn command() -> Project {
-    let script = "#!/bin/sh\nread -r line\necho \"$line\" >> asked.log\ncase $line in *0 | *5) echo wrong ;; *) echo \"$line\" ;; esac\n";
+    // A harness that is killed before it has written the prompt asks nothing.
+    let script = "#!/bin/sh\nread -r line\n[ -n \"$line\" ] || exit 1\necho \"$line\" >> asked.log\ncase $line in *0 | *5) echo wrong ;; *) echo \"$line\" ;; esac\n";
     let mut eval = "metadata: {id: soak}\nconfig: {samples: 2}\ntest_cases:\n".to_owned();
     for n in 0..30 {
         let _ = writeln!(

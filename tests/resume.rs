@@ -363,23 +363,25 @@ fn outputs_are_graded_again_without_asking_the_target() {
 
 #[test]
 fn what_the_target_said_before_it_failed_is_no_answer_when_it_is_graded_again() {
-    let suite = r#"
+    for on_error in ["error", "fail"] {
+        let suite = format!(
+            r#"
 eval_suite:
   name: Partial
-  evals:
-    - {id: errored, input: x, expected: {type: contains, value: [almost]}, target: {type: command, command: [sh, -c, "echo almost; exit 1"]}}
-    - {id: failed, input: x, expected: {type: contains, value: [almost]}, target: {type: command, command: [sh, -c, "echo almost; exit 1"], on_error: fail}}
-  target: {type: echo}
-"#;
-    let project = Project::with(&[("suite.yaml", suite)]);
-    let call = project.call(&["run", "--suite", "suite.yaml"]);
-    let before = normal(project.report());
-    let again = project.call(&["regrade"]);
-    assert_eq!(again.code, call.code, "{}{}", call.stderr, again.stderr);
-    let mut after = normal(project.report());
-    after["metadata"].as_object_mut().unwrap().remove("regrade_of");
-    assert_eq!(after, before);
-    assert_eq!(before["summary"]["passed"], 0);
+  evals: [{{id: e, input: x, expected: almost}}]
+  target: {{type: command, command: [sh, -c, "printf almost; exit 1"], on_error: {on_error}}}
+"#
+        );
+        let project = Project::with(&[("suite.yaml", &suite)]);
+        let call = project.call(&["run", "--suite", "suite.yaml"]);
+        let before = normal(project.report());
+        let again = project.call(&["regrade"]);
+        assert_eq!(again.code, call.code, "{}{}", call.stderr, again.stderr);
+        let mut after = normal(project.report());
+        after["metadata"].as_object_mut().unwrap().remove("regrade_of");
+        assert_eq!(after, before);
+        assert_eq!(before["summary"]["passed"], 0);
+    }
 }
 
 #[test]
@@ -456,4 +458,57 @@ fn every_line_of_a_journal_fits_its_published_schema() {
         assert!(problems.is_empty(), "{problems:?} in {line}");
     }
     assert!(!schema.is_valid(&serde_json::json!({"run_ended": {}})));
+}
+
+#[test]
+fn joined_shards_are_the_whole_run() {
+    let project = project();
+    let many: Vec<(String, String)> =
+        (0..23).map(|n| (format!("m{n}"), if n % 5 == 0 { "no".into() } else { n.to_string() })).collect();
+    let inputs: Vec<String> = (0..23).map(|n| n.to_string()).collect();
+    let many: Vec<(&str, &str, &str)> = many
+        .iter()
+        .zip(&inputs)
+        .map(|((id, expected), input)| (id.as_str(), input.as_str(), expected.as_str()))
+        .collect();
+    project.write("cases.yaml", &eval("first", &many));
+    project.call(&["run", "--suite", "suite.yaml", "--samples", "2"]).expect(1);
+    let whole = normal(project.report());
+    let mut shards = Vec::new();
+    for index in 1..=3 {
+        let shard = format!("{index}/3");
+        let call =
+            project.call(&["run", "--suite", "suite.yaml", "--samples", "2", "--shard", &shard]).expect(0);
+        assert!(call.stdout.contains("UNDECIDED"), "{}", call.stdout);
+        shards.push(project.result(".journal.jsonl"));
+    }
+    let refused = |runs: &[&Path], reason: &str| {
+        let mut args = vec!["report"];
+        runs.iter().for_each(|run| args.extend(["--run", run.to_str().unwrap()]));
+        let call = project.call(&args).expect(2);
+        assert!(call.stderr.contains(reason), "{reason}: {}", call.stderr);
+    };
+    refused(&[&shards[0], &shards[2]], "the runs can't be joined: shard 2/3 missing");
+    refused(&[&shards[0], &shards[1], &shards[2], &shards[1]], "shard 2 is there twice");
+    let one = &journals(&project)[0];
+    refused(&[one, &shards[0]], "is no shard");
+    let mut joined = normal(report_of(&project, &[&shards[2], &shards[0], &shards[1]]));
+    joined["metadata"].as_object_mut().unwrap().remove("joined");
+    assert_eq!(joined, whole);
+    let runs: Vec<&str> = shards.iter().flat_map(|run| ["--run", run.to_str().unwrap()]).collect();
+    project.call(&[["report"].as_slice(), &runs].concat()).expect(1);
+    // A shard that was cut off leaves the whole undecided.
+    let text = std::fs::read_to_string(&shards[1]).unwrap();
+    std::fs::write(&shards[1], &text[..text.rfind("{\"sample_finished\"").unwrap()]).unwrap();
+    project.call(&[["report"].as_slice(), &runs].concat()).expect(130);
+    project.call(&["run", "--resume", shards[1].to_str().unwrap()]).expect(0);
+    let mut joined = normal(report_of(&project, &[&shards[0], &shards[1], &shards[2]]));
+    joined["metadata"].as_object_mut().unwrap().remove("joined");
+    assert_eq!(joined, whole);
+    let call = project.call(&["run", "--resume", shards[1].to_str().unwrap(), "--shard", "1/3"]).expect(2);
+    assert!(
+        call.stderr.contains("it is a run of shard 2/3, and now shard 1/3 is asked for"),
+        "{}",
+        call.stderr
+    );
 }

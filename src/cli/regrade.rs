@@ -19,7 +19,6 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     let after = AfterRun::of(&plan);
     let said = Said {
         filters: selected.filters,
-        shard: again.args.suite.shard,
         arguments: resume::recorded(again.words, selected.failed_in.as_deref()),
         cwd: suite::cwd().ok(),
     };

@@ -57,7 +57,6 @@ fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<R
     }
     let said = Said {
         filters: selected.filters,
-        shard: args.suite.shard,
         arguments: resume::recorded(words, selected.failed_in.as_deref()),
         cwd: suite::cwd().ok(),
     };

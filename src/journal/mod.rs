@@ -27,6 +27,8 @@ use std::path::PathBuf;
 pub enum JournalError {
     #[error("cannot write the journal {path}: {source}", path = path.display())]
     Write { path: PathBuf, source: std::io::Error },
+    #[error("cannot open the journal {path} for writing: {source}", path = path.display())]
+    Open { path: PathBuf, source: std::io::Error },
     #[error("cannot read the journal {path}: {source}", path = path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error("{path}:{line}: not a journal line: {message}", path = path.display())]

@@ -123,7 +123,7 @@ impl JournalWriter {
     ///
     /// Fails when another process writes the same run.
     pub fn open(path: &Path, redactor: Redactor) -> Result<Self, JournalError> {
-        let fail = |source| JournalError::Write { path: path.to_owned(), source };
+        let fail = |source| JournalError::Open { path: path.to_owned(), source };
         let file = OpenOptions::new().read(true).append(true).open(path).map_err(fail)?;
         if !lock(&file).map_err(fail)? {
             let run = RunPaths::of_journal(path).map(|paths| paths.run_id);
@@ -259,3 +259,150 @@ fn still_there(file: &File) -> io::Result<()> {
 
 /// What is said of a journal that vanished under the run.
 const DELETED: &str = "it was deleted while the run went on";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        Attempt, Cause, Grade, GraderType, Output, OutputValue, RunFinished, SampleFinished, SampleSkipped,
+        Verdict,
+    };
+
+    fn skipped(sample: u32) -> Event {
+        let (eval, case) = ("e".to_owned(), "c".to_owned());
+        Event::SampleSkipped(SampleSkipped { eval, case, sample, cause: Cause::Interrupted })
+    }
+
+    fn run() -> (tempfile::TempDir, RunPaths) {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
+        (dir, paths)
+    }
+
+    fn open(paths: &RunPaths) -> Result<JournalWriter, JournalError> {
+        JournalWriter::open(&paths.journal(), Redactor::new(["hunter2secret".to_owned()]))
+    }
+
+    fn finished(output: OutputValue, grade: Grade) -> Event {
+        let verdict = Verdict {
+            outcome: grade.outcome,
+            score: grade.score,
+            cause: grade.cause,
+            reason: grade.reason.clone(),
+            grades: vec![grade],
+        };
+        let attempt = Attempt {
+            output: Some(Output { value: output, ..Output::text("") }),
+            stored: None,
+            extracted: None,
+            verdict,
+            latency_ms: None,
+            duration_ms: 0.0,
+            infrastructure_retries: 0,
+        };
+        Event::SampleFinished(Box::new(SampleFinished {
+            eval: "e".into(),
+            case: "c".into(),
+            sample: 0,
+            attempts: vec![attempt],
+            finished_at: "2026-03-04T05:06:08.300Z".into(),
+        }))
+    }
+
+    fn attempt(event: &Event) -> &Attempt {
+        let Event::SampleFinished(sample) = event else { panic!("{event:?}") };
+        &sample.attempts[0]
+    }
+
+    #[test]
+    fn a_second_writer_is_refused_until_the_first_has_ended() {
+        let (_dir, paths) = run();
+        let first = open(&paths).unwrap();
+        let error = open(&paths).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "run eval-20260304-050607 is being written by another process; wait until it has ended"
+        );
+        drop(first);
+        open(&paths).unwrap();
+    }
+
+    #[test]
+    fn events_after_a_torn_tail_stand_on_lines_of_their_own() {
+        let (_dir, paths) = run();
+        open(&paths).unwrap().append_all(&mut [skipped(0), skipped(1)]).unwrap();
+        let whole = std::fs::read(paths.journal()).unwrap();
+        for cut in 0..=whole.len() {
+            for tail in [b"".as_slice(), b"\0\0\0", b"\0\n\xff"] {
+                std::fs::write(paths.journal(), [&whole[..cut], tail].concat()).unwrap();
+                open(&paths).unwrap().append(skipped(2)).unwrap();
+                let text = std::fs::read_to_string(paths.journal()).unwrap();
+                let events: Vec<Event> =
+                    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+                let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
+                assert_eq!(events.len(), lines + 1, "cut at {cut}, {tail:?}");
+                assert_eq!(events.last(), Some(&skipped(2)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_output_is_stored_once_and_without_secrets() {
+        let (_dir, paths) = run();
+        let mut writer = open(&paths).unwrap();
+        let text = format!("hunter2secret{}é", "x".repeat(LARGE));
+        let passed = || Grade::passed(GraderType::Code, "exact_match");
+        let mut events = [
+            finished(OutputValue::Text(text.clone()), passed()),
+            finished(OutputValue::Text(text.clone()), passed()),
+            finished(OutputValue::Json(serde_json::json!({ "said": [text] })), passed()),
+            finished(OutputValue::Text("y".repeat(LARGE)), passed()),
+        ];
+        writer.append_all(&mut events).unwrap();
+        let names: Vec<_> =
+            std::fs::read_dir(paths.outputs_dir()).unwrap().map(|e| e.unwrap().path()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+        for name in names {
+            let stored = std::fs::read_to_string(name).unwrap();
+            assert!(stored.contains("[redacted]xxx") && !stored.contains("hunter2secret"));
+        }
+        let back = |event: &Event| super::super::output_of(&paths, attempt(event)).unwrap().unwrap().value;
+        let clean = text.replace("hunter2secret", "[redacted]");
+        assert_eq!(back(&events[0]), OutputValue::Text(clean.clone()));
+        assert_eq!(back(&events[2]), OutputValue::Json(serde_json::json!({ "said": [clean] })));
+        assert!(attempt(&events[0]).stored.as_ref().unwrap().head.starts_with("[redacted]xxx"));
+        assert_eq!(attempt(&events[3]).stored, None, "what fits stays in its line");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_a_mebibyte_whatever_graders_say() {
+        let (_dir, paths) = run();
+        let mut writer = open(&paths).unwrap();
+        let long = "é".repeat(400_000);
+        let mut grade = Grade::failed(GraderType::Code, "exact_match", Cause::WrongAnswer, long.as_str())
+            .with_expected(long.as_str().into())
+            .with_actual(serde_json::json!([long]));
+        for n in 0..400 {
+            grade = grade.with_detail(&format!("d{n}"), long.as_str());
+        }
+        let recorded = writer.append(finished(OutputValue::Text("short".into()), grade)).unwrap();
+        let text = std::fs::read_to_string(paths.journal()).unwrap();
+        assert!(text.len() < 1 << 20, "{}", text.len());
+        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), recorded);
+        assert_eq!(attempt(&recorded).output, Some(Output::text("short")));
+        assert!(attempt(&recorded).verdict.reason.ends_with("é…"));
+    }
+
+    #[test]
+    fn a_journal_that_was_deleted_takes_no_more_events() {
+        let (dir, paths) = run();
+        let mut writer = open(&paths).unwrap();
+        writer.append(skipped(0)).unwrap();
+        std::fs::remove_dir_all(dir.path().join("2026-03-04")).unwrap();
+        let error = writer.append(skipped(1)).unwrap_err();
+        assert!(error.to_string().ends_with("it was deleted while the run went on"), "{error}");
+        assert_eq!(error.hint().unwrap(), "what was recorded went with it: run again");
+        let end = RunFinished { timestamp: String::new(), duration_seconds: 0.0, interrupted: false };
+        assert!(writer.append(Event::RunFinished(end)).is_err(), "and no more after that");
+    }
+}

@@ -24,8 +24,8 @@ use crate::gate::unanswerable;
 use crate::grade::Graders;
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
-    Attempt, Case, CaseFault, Cause, Event, JOURNAL_VERSION, Outcome, Plan, Profile, RunStarted,
-    SampleFinished, Verdict,
+    Attempt, Case, CaseFault, Cause, Event, JOURNAL_VERSION, Outcome, Plan, RunStarted, SampleFinished,
+    Verdict,
 };
 
 /// Everything that grading again needs from outside.
@@ -280,7 +280,9 @@ impl Again<'_, '_> {
                 }
                 Event::SampleFinished(sample) if self.earlier.is_last(&sample) => {
                     let Some(case) = self.case(&sample.eval, &sample.case) else { continue };
-                    let alone = case.as_ref().is_ok_and(|case| !Profile::of(case).only_looks());
+                    let alone = case
+                        .as_ref()
+                        .is_ok_and(|case| !case.grading.graders.iter().all(|g| g.kind.only_looks()));
                     bytes += sample.attempts.iter().map(size).sum::<usize>();
                     batch.push(Item { case, sample: *sample });
                     if alone || batch.len() >= BATCH || bytes > BATCH_BYTES {

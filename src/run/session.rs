@@ -21,7 +21,7 @@ use crate::base::redact::Redactor;
 use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::model::{
-    Cause, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunFinished, RunStarted, Shard, Summary,
+    Cause, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunFinished, RunStarted, Summary,
 };
 
 /// Everything that a run needs from outside.
@@ -43,7 +43,6 @@ pub struct RunRequest<'a> {
 pub struct Said {
     /// The filters in words.
     pub filters: Vec<String>,
-    pub shard: Option<Shard>,
     /// As typed after the verb; see [`RunStarted::arguments`].
     pub arguments: Vec<String>,
     pub cwd: Option<PathBuf>,
@@ -193,7 +192,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         include_details: plan.reporting.include_details,
         filters: said.filters,
         target_hash: plan.target_hash.clone(),
-        shard: said.shard,
+        shard: plan.shard,
         regrade_of: None,
         arguments: said.arguments,
         cwd: said.cwd,

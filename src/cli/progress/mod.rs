@@ -10,6 +10,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -21,7 +22,7 @@ use self::screen::Screen;
 use self::state::State;
 use super::args::ProgressMode;
 use super::console::Console;
-use crate::model::Event;
+use crate::model::{Event, Outcome};
 use crate::report::TerminalOptions;
 use crate::run::Observer;
 
@@ -127,6 +128,12 @@ impl Observer for Progress {
         if !self.shared.silent {
             let now = self.shared.now();
             lock(&self.shared.state).started(eval, case, sample, now);
+        }
+    }
+
+    fn resumed(&mut self, total: usize, kept: &BTreeMap<Outcome, usize>) {
+        if !self.shared.silent {
+            lock(&self.shared.state).resumed(total, kept);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Times are spans since the program began, handed in. Events come by the ten thousands a second, so they only count;
 //! whatever is written or looked for is found when somebody draws.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
@@ -77,6 +77,15 @@ impl State {
             Event::RunFinished(finished) => {
                 self.ending = Some(if finished.interrupted { Ending::Interrupted } else { Ending::Finished });
             }
+        }
+    }
+
+    /// An earlier session left these samples; `total` are planned in all, whatever plan events said.
+    pub fn resumed(&mut self, total: usize, kept: &BTreeMap<Outcome, usize>) {
+        self.total = total as u64;
+        self.counts = [0; 5];
+        for (outcome, n) in kept {
+            self.counts[*outcome as usize] = *n as u64;
         }
     }
 
