@@ -175,7 +175,7 @@ fn out_of_range(metric: &str, value: f64, share: bool, at: Option<Span>) -> Prob
 
 /// A built-in metric that a name was probably meant to be.
 fn near_built_in(name: &str) -> Option<&'static str> {
-    did_you_mean(name, built_in_names().into_iter())
+    did_you_mean(name, built_in_names())
 }
 
 fn built_in_names() -> Vec<&'static str> {
