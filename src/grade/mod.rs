@@ -25,8 +25,8 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::model::{
-    Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Grading, Outcome, Outline, Output,
-    OutputValue, Plan, SandboxState, Trust, Verdict,
+    Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Grading, Outcome, Outline,
+    Output, OutputValue, Plan, SandboxState, Trust, Verdict,
 };
 use crate::sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, Tier};
 

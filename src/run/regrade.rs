@@ -56,8 +56,12 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     let RegradeRequest { plan, source, helper, clock, said, cancel, observers } = request;
     let mut earlier = Earlier::read(&source.journal(), |_| Ok(()))?;
     let selected = select(&plan, &said, &mut earlier).map_err(RunError::Refused)?;
-    let problems =
-        unanswerable(&plan.gate, &plan.composites, selected.fewest, &plan.evals.iter().map(|eval| eval.info.kind).collect());
+    let problems = unanswerable(
+        &plan.gate,
+        &plan.composites,
+        selected.fewest,
+        &plan.evals.iter().map(|eval| eval.info.kind).collect(),
+    );
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }

@@ -77,11 +77,9 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
                 judge(&bench.graders, &bench.redactor, case, &output, answer.latency).await;
             (Some(output), extracted, verdict)
         }
-        Err(failure) => (
-            failure.output.map(|output| *output),
-            None,
-            without_output(case, failure.cause, failure.reason),
-        ),
+        Err(failure) => {
+            (failure.output.map(|output| *output), None, without_output(case, failure.cause, failure.reason))
+        }
     };
     let duration_ms = milliseconds(started.elapsed());
     Attempt { output, stored: None, extracted, verdict, latency_ms, duration_ms, infrastructure_retries }
