@@ -234,6 +234,7 @@ impl Run {
             shard,
             regrade_of: None,
             arguments: vec![],
+            cwd: None,
         }))
     }
 
