@@ -19,7 +19,7 @@ fn recorded(cases: usize, bytes: usize) -> Project {
         let _ = writeln!(outputs, r#"{{"case": "c{n}", "output": "[{n}] {filler}"}}"#);
     }
     let eval = "metadata: {id: e}\ndataset:\n  path: rows.jsonl\n  format: jsonl\n  case: {id: \"{{ row.id }}\", input: x, \
-                expected: {type: contains, must_include: [\"{{ row.a }}\"]}}\n";
+                expected: {type: contains, value: [\"{{ row.a }}\"]}}\n";
     Project::with(&[
         (
             "suite.yaml",
@@ -159,7 +159,7 @@ fn garbage_in_the_middle_is_named_by_its_line_and_garbage_at_the_end_is_a_torn_t
             let cut = text.trim_end().rfind('\n').expect("lines") + 1;
             format!("{}{tail}", &text[..cut])
         };
-        let call = report_of_changed_journal(torn).expect(3);
+        let call = report_of_changed_journal(torn).expect(130);
         assert!(call.stdout.contains("INTERRUPTED"), "{tail:?}: {}", call.stdout);
     }
 }
@@ -226,7 +226,7 @@ fn few_file_descriptors_and_many_evals_are_enough() {
     for n in 0..10_000 {
         let _ = writeln!(
             inline,
-            "    - {{id: e{n}, input: {{prompt: \"{n}\"}}, expected: {{type: exact, value: \"{n}\"}}}}"
+            "    - {{id: e{n}, input: \"{n}\", expected: {{type: exact, value: \"{n}\"}}}}"
         );
         let _ = writeln!(outputs, r#"{{"case": "e{n}", "output": "{n}"}}"#);
     }

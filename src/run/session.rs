@@ -84,7 +84,7 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     recorder.record(Event::RunStarted(Box::new(started)))?;
     record_plan(plan, shard, &mut recorder)?;
     let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer };
-    drive.to_end(&mut recorder, Remaining::all()).await?;
+    drive.run(&mut recorder, Remaining::all()).await?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
 }
 
@@ -130,7 +130,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     // What was compared is no longer needed; of a large run it is large.
     drop(earlier);
     let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer };
-    drive.to_end(&mut recorder, next.remaining).await?;
+    drive.run(&mut recorder, next.remaining).await?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: left > 0 })
 }
 
@@ -211,7 +211,7 @@ struct Drive<'a> {
 
 impl Drive<'_> {
     /// Runs what remains and records the end.
-    async fn to_end(self, recorder: &mut Recorder<'_>, remaining: Remaining) -> Result<(), RunError> {
+    async fn run(self, recorder: &mut Recorder<'_>, remaining: Remaining) -> Result<(), RunError> {
         let plan = &self.prepared.plan;
         let bench = Bench {
             targets: Arc::clone(&self.prepared.targets),
