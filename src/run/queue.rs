@@ -156,7 +156,7 @@ impl Lane {
     fn needs_file(&self) -> bool {
         let at = self.next.0;
         self.feed.is_none()
-            && !self.case.as_ref().is_some_and(|(last, _)| *last == at)
+            && self.case.as_ref().is_none_or(|(last, _)| *last != at)
             && self.eval.cases.held(at).is_none()
     }
 

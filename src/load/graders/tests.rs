@@ -136,7 +136,7 @@ fn what_changes_the_grading_changes_its_hash_alone() {
         (case.input_hash, case.grading_hash)
     };
     let (input, grading) = hashes("expected: y");
-    assert_eq!(hashes("name: other, expected: {type: exact, value: y}"), (input.clone(), grading.clone()));
+    assert_eq!(hashes("name: other, expected: {type: exact, value: y}"), (input, grading));
     let (same, other) = hashes("expected: z");
     assert_eq!(same, input);
     assert_ne!(other, grading);
