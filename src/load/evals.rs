@@ -1,11 +1,11 @@
 //! Evals from the parts of a document: headers, cases, and the rules that hold between them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::cases::Cases;
 use super::dataset;
 use super::graders::{self, Expected, Written};
 use super::inputs;
@@ -17,10 +17,7 @@ use super::session::{Broken, read};
 use super::source::Span;
 use super::targets;
 use super::tree::{Node, NodeValue};
-use crate::model::{
-    self, Case, CaseSource, Chain, Eval, EvalInfo, EvalType, Extract, Fingerprint, Input, Outlines, Target,
-    Written as CasesWritten,
-};
+use crate::model::{self, Case, Eval, EvalInfo, EvalType, Extract, Fingerprint, Input, Target};
 use crate::spec::{
     CapabilityDefinition, CaseSpec, DefinitionMetadata, EvalConfig, EvalFile, EvalMetadata, ExactExpected,
     ExpectedRef, ExpectedSpec, NameOr, RegressionDefinition, RegressionDocument,
@@ -265,7 +262,7 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
             }
         }
     }
-    let written = cases.claimed.len();
+    let written = cases.claimed();
     let mut from_data = 0;
     if let Some(dataset) = dataset_node.as_mut().filter(|d| !broken.holds(d)) {
         from_data = dataset::load(desk, dataset, &header, &mut cases);
@@ -299,54 +296,6 @@ fn seq(node: &mut Node) -> Option<&mut Vec<Node>> {
     match &mut node.value {
         NodeValue::Seq(items) => Some(items),
         _ => None,
-    }
-}
-
-/// Cases of one eval, whose ids are unique: first those that are written, then those of a data file.
-#[derive(Debug, Default)]
-pub(super) struct Cases {
-    list: Vec<Arc<Case>>,
-    pub outlines: Outlines,
-    pub data: Option<Arc<dyn CaseSource>>,
-    claimed: HashMap<String, Span>,
-}
-
-impl Cases {
-    /// Notes an id of a case that is written in the file.
-    fn claim(&mut self, desk: &mut Desk, id: &str, at: Span) {
-        match self.claimed.get(id) {
-            Some(first) => {
-                let message = format!("two cases have the id `{id}`");
-                desk.push(
-                    Problem::error(Code::DuplicateId, at, message)
-                        .related(*first, "the first one")
-                        .hint(format!("the first one is on line {}", desk.sources.position(*first).line)),
-                );
-            }
-            None => drop(self.claimed.insert(id.to_owned(), at)),
-        }
-    }
-
-    /// Takes a written case in.
-    fn add(&mut self, case: Case) {
-        // More written cases than can be counted do not fit into memory.
-        if self.outlines.push(&case).is_ok() {
-            self.list.push(Arc::new(case));
-        }
-    }
-
-    fn whole(self) -> model::Cases {
-        let written = CasesWritten(self.list);
-        match self.data {
-            None => model::Cases::new(self.outlines, Arc::new(written)),
-            Some(data) if written.0.is_empty() => model::Cases::new(self.outlines, data),
-            Some(data) => model::Cases::new(self.outlines, Arc::new(Chain { written, data })),
-        }
-    }
-
-    /// Where a case with this id is written in the file.
-    pub fn written_at(&self, id: &str) -> Option<Span> {
-        self.claimed.get(id).copied()
     }
 }
 

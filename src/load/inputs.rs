@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -124,11 +125,7 @@ fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
 
 /// Over what a case gives the target: the input, and the content of an input file.
 pub(super) fn input_hash(input: &Input) -> Fingerprint {
-    let content = match input {
-        Input::File { path, .. } => file_hash(path).map(|hash| hash.to_string()),
-        _ => None,
-    };
-    Fingerprint::of(&(input, content))
+    Fingerprint::of(&input_hashed(input))
 }
 
 /// Over grading and extraction.
@@ -137,7 +134,25 @@ pub(super) fn grading_hash(
     extract: &[Extract],
     max_latency_ms: Option<f64>,
 ) -> Fingerprint {
-    Fingerprint::of(&(grading, extract, max_latency_ms))
+    Fingerprint::of(&grading_hashed(grading, extract, max_latency_ms))
+}
+
+/// What [`input_hash`] is over.
+pub(super) fn input_hashed(input: &Input) -> impl Serialize + '_ {
+    let content = match input {
+        Input::File { path, .. } => file_hash(path).map(|hash| hash.to_string()),
+        _ => None,
+    };
+    (input, content)
+}
+
+/// What [`grading_hash`] is over.
+pub(super) fn grading_hashed<'a>(
+    grading: &'a Grading,
+    extract: &'a [Extract],
+    max_latency_ms: Option<f64>,
+) -> impl Serialize + 'a {
+    (grading, extract, max_latency_ms)
 }
 
 fn file_hash(path: &std::path::Path) -> Option<Fingerprint> {

@@ -9,7 +9,7 @@ use super::refs::Fence;
 use super::source::{Sources, Span};
 use super::template::Scope;
 use super::tree::Node;
-use crate::model::{GraderType, Target};
+use crate::model::GraderType;
 use crate::spec::GraderSpec;
 
 /// Seconds for one call of a target when nobody says.
@@ -52,8 +52,6 @@ pub(super) struct SuiteScope {
     pub search_path: Option<String>,
     /// True when a lack that a run would mind only warns.
     pub lenient: bool,
-    /// The suite's target, which is part of what an input's hash covers.
-    pub target: Option<Target>,
 }
 
 /// The texts, the problems and the suite, as everything that judges a part of a file needs them.

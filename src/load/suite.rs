@@ -178,7 +178,6 @@ impl Loader<'_> {
             let choice = choice(self.request);
             targets::choose(&mut desk, &Targets::new(), choice, at).unwrap_or_default()
         };
-        scope.target = target.clone();
         let built = self.eval_document(node, &scope, &self.dir.clone());
         let gathered = built.into_iter().map(|built| Gathered { built, by: at }).collect();
         let evals = self.unique(gathered);
@@ -246,7 +245,6 @@ impl Loader<'_> {
         scope.shelf.open |= spec.is_none();
         let demands = self.demands(spec.as_ref(), &node);
         let (target_name, target) = self.target(spec.as_ref(), &node, &scope);
-        scope.target = target.clone();
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);
         let Some(spec) = spec else {

@@ -7,14 +7,15 @@
 //! any other template.
 
 use minijinja::{Environment, Value as Jinja};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::cells::{Cell, TEXT_KEYS, compile, lookup, row_path};
-use crate::load::inputs::{grading_hash, input_hash};
+use crate::load::inputs::{grading_hashed, input_hashed};
 use crate::load::source::Span;
 use crate::load::template::{has_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
-use crate::model::{Case, CodeGrader, Grader, GraderKind, Input};
+use crate::model::{Case, CodeGrader, Fingerprint, Grader, GraderKind, Input};
 
 /// Rows that are tried before a template is given up.
 const TRIES: usize = 8;
@@ -64,7 +65,9 @@ enum State {
 /// A case of the template, without what a row gives.
 struct Pattern {
     case: Case,
-    max_latency_ms: Option<f64>,
+    /// The texts that are hashed, cut where a row's values go.
+    input: Cut,
+    grading: Cut,
 }
 
 impl<'e> Direct<'e> {
@@ -283,6 +286,9 @@ fn joined(parts: &[Part], row: &Value) -> Option<String> {
 impl Pattern {
     /// From a case that was made with marked texts; `None` when one of them ended where it is more than a text.
     fn of(marked: &Case, marks: &Gift, max_latency_ms: Option<f64>) -> Option<Pattern> {
+        let input = Cut::of(&input_hashed(&marked.input), marks.prompt.as_deref());
+        let mark = marks.expected.as_ref().and_then(Value::as_str);
+        let grading = Cut::of(&grading_hashed(&marked.grading, &marked.extract, max_latency_ms), mark);
         let mut case = marked.clone();
         if let Some(mark) = &marks.expected {
             for grader in &mut case.grading.graders {
@@ -291,7 +297,7 @@ impl Pattern {
             }
             case.expected = None;
         }
-        Some(Pattern { case, max_latency_ms })
+        Some(Pattern { case, input, grading })
     }
 
     /// The case with what a row gives.
@@ -299,17 +305,16 @@ impl Pattern {
         let fixed = &self.case;
         let (input, input_hash) = match (gift.prompt, &fixed.input) {
             (Some(text), Input::Prompt { context, .. }) => {
-                let input = Input::Prompt { text, context: context.clone() };
-                let hash = input_hash(&input);
-                (input, hash)
+                let hash = self.input.hash(&text);
+                (Input::Prompt { text, context: context.clone() }, hash)
             }
             _ => (fixed.input.clone(), fixed.input_hash),
         };
         let mut grading = fixed.grading.clone();
         let mut hash = fixed.grading_hash;
         if let Some(value) = &gift.expected {
-            grading.graders.iter_mut().filter_map(slot).for_each(|slot| *slot = value.clone());
-            hash = grading_hash(&grading, &fixed.extract, self.max_latency_ms);
+            grading.graders.iter_mut().filter_map(slot).for_each(|slot| slot.clone_from(value));
+            hash = self.grading.hash(value);
         }
         Case {
             id: gift.id.unwrap_or_else(|| fixed.id.clone()),
@@ -329,6 +334,34 @@ impl Pattern {
             max_latency: fixed.max_latency,
             difficulty: fixed.difficulty,
         }
+    }
+}
+
+/// A JSON text that was cut where a marked text stood.
+struct Cut(Vec<Vec<u8>>);
+
+impl Cut {
+    fn of(hashed: &impl Serialize, mark: Option<&str>) -> Cut {
+        let text = serde_json::to_string(hashed).unwrap_or_default();
+        let mark = mark.and_then(|mark| serde_json::to_string(mark).ok());
+        let parts = match &mark {
+            Some(mark) => text.split(mark.as_str()).map(|part| part.as_bytes().to_vec()).collect(),
+            None => vec![text.into_bytes()],
+        };
+        Cut(parts)
+    }
+
+    /// What [`Fingerprint::of`] says of the whole, with this value in all cuts.
+    fn hash(&self, value: &impl Serialize) -> Fingerprint {
+        let mut text = Vec::with_capacity(512);
+        for (at, part) in self.0.iter().enumerate() {
+            if at > 0 && serde_json::to_writer(&mut text, value).is_err() {
+                // A half-written value is no other case's whole one.
+                text.push(0);
+            }
+            text.extend_from_slice(part);
+        }
+        Fingerprint::of_bytes(&text)
     }
 }
 
@@ -426,7 +459,7 @@ mod tests {
                 context: None,
             };
             Case {
-                input_hash: input_hash(&input),
+                input_hash: crate::load::inputs::input_hash(&input),
                 input,
                 ..testing::case(node.get("id").unwrap().as_text().unwrap())
             }

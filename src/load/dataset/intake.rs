@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::records::{Batch, Records, RecordsError};
 use super::source::DataFile;
 use super::{Make, Misfit};
-use crate::load::evals::Cases;
+use crate::load::cases::Cases;
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::source::{Sources, Span};

@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::evals::{Cases, Header};
+use super::cases::Cases;
+use super::evals::Header;
 use super::problem::{Code, Problem};
 use super::refs::existing_file;
 use super::scope::{Desk, SuiteScope};

@@ -1,0 +1,62 @@
+//! The cases of one eval while its file is read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::problem::{Code, Problem};
+use super::scope::Desk;
+use super::source::Span;
+use crate::model::{self, Case, CaseSource, Chain, Outlines, Written};
+
+/// Cases of one eval, whose ids are unique: first those that are written, then those of a data file.
+#[derive(Debug, Default)]
+pub(super) struct Cases {
+    list: Vec<Arc<Case>>,
+    pub outlines: Outlines,
+    pub data: Option<Arc<dyn CaseSource>>,
+    claimed: HashMap<String, Span>,
+}
+
+impl Cases {
+    /// Notes an id of a case that is written in the file.
+    pub fn claim(&mut self, desk: &mut Desk, id: &str, at: Span) {
+        match self.claimed.get(id) {
+            Some(first) => {
+                let message = format!("two cases have the id `{id}`");
+                desk.push(
+                    Problem::error(Code::DuplicateId, at, message)
+                        .related(*first, "the first one")
+                        .hint(format!("the first one is on line {}", desk.sources.position(*first).line)),
+                );
+            }
+            None => drop(self.claimed.insert(id.to_owned(), at)),
+        }
+    }
+
+    /// Ids of written cases, good or bad.
+    pub fn claimed(&self) -> usize {
+        self.claimed.len()
+    }
+
+    /// Takes a written case in.
+    pub fn add(&mut self, case: Case) {
+        // More written cases than can be counted do not fit into memory.
+        if self.outlines.push(&case).is_ok() {
+            self.list.push(Arc::new(case));
+        }
+    }
+
+    pub fn whole(self) -> model::Cases {
+        let written = Written(self.list);
+        match self.data {
+            None => model::Cases::new(self.outlines, Arc::new(written)),
+            Some(data) if written.0.is_empty() => model::Cases::new(self.outlines, data),
+            Some(data) => model::Cases::new(self.outlines, Arc::new(Chain { written, data })),
+        }
+    }
+
+    /// Where a case with this id is written in the file.
+    pub fn written_at(&self, id: &str) -> Option<Span> {
+        self.claimed.get(id).copied()
+    }
+}
