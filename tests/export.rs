@@ -63,6 +63,7 @@ fn comparable(mut report: Value) -> Value {
     for key in ["run_id", "timestamp", "duration_seconds", "environment"] {
         assert!(metadata.remove(key).is_some(), "{key}");
     }
+    metadata.remove("rerun_arguments");
     without_times(&mut report);
     report
 }

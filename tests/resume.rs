@@ -60,7 +60,7 @@ fn normal(mut report: Value) -> Value {
                 fields.retain(|name, _| {
                     !matches!(
                         name.as_str(),
-                        "run_id" | "timestamp" | "duration_seconds" | "duration_ms" | "latency_ms" | "git"
+                        "run_id" | "rerun_arguments" | "timestamp" | "duration_seconds" | "duration_ms" | "latency_ms" | "git"
                     ) && !name.starts_with("latency_")
                 });
                 fields.values_mut().for_each(clean);
@@ -79,7 +79,7 @@ fn journals(project: &Project) -> Vec<PathBuf> {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.to_string_lossy().ends_with(".journal.jsonl"))
         .collect();
-    found.sort();
+    found.sort_by_key(|path| path.metadata().and_then(|data| data.modified()).unwrap());
     found
 }
 
@@ -104,9 +104,9 @@ fn killed(project: &Project) -> PathBuf {
         .spawn()
         .unwrap();
     eventually("samples wait", || project.path().join("waiting").exists());
-    eventually("two are recorded", || {
+    eventually("one is recorded", || {
         let journal = journals(project).pop().map(|path| std::fs::read_to_string(path).unwrap_or_default());
-        journal.is_some_and(|text| text.matches("{\"sample_finished\"").count() >= 2)
+        journal.is_some_and(|text| text.contains("{\"sample_finished\""))
     });
     child.kill().unwrap();
     child.wait().unwrap();

@@ -71,7 +71,8 @@ impl Project {
             .map(|entry| entry.expect("an entry").path())
             .filter(|path| path.to_string_lossy().ends_with(ending))
             .collect();
-        found.sort();
+        // Runs of one second differ by a suffix that does not sort.
+        found.sort_by_key(|path| path.metadata().and_then(|data| data.modified()).expect("a file"));
         found.pop().unwrap_or_else(|| panic!("no *{ending} in {}", day.display()))
     }
 
