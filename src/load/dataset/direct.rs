@@ -142,7 +142,8 @@ impl<'e> Direct<'e> {
         let (marked, marks) = self.marked(filled);
         let known = judge(marked).and_then(|marked| {
             let pattern = Pattern::of(&marked, &marks, self.max_latency_ms)?;
-            (pattern.build(marks) == marked && with_origin(pattern.build(gift), case) == *case)
+            (with_origin(pattern.build(marks), &marked) == marked
+                && with_origin(pattern.build(gift), case) == *case)
                 .then_some(pattern)
         });
         self.state = known.map_or(State::GivenUp, |pattern| State::Known(Box::new(pattern)));
@@ -470,7 +471,7 @@ mod tests {
         filled.get_mut("input").unwrap().value = NodeValue::Text("Say x".into());
         assert!(direct.case(&row).is_none() && direct.is_open());
         let case = of(&filled);
-        direct.learn(&row, &case, &filled, &|node| Some(Case { origin: String::new(), ..of(&node) }));
+        direct.learn(&row, &case, &filled, &|node| Some(of(&node)));
         assert_eq!(direct.case(&row).map(|found| with_origin(found, &case)), Some(case));
         let prompt = |row: Value| {
             direct.case(&row).map(|case| serde_json::to_value(case.input).unwrap()["prompt"]["text"].clone())

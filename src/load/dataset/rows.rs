@@ -58,17 +58,18 @@ pub(super) fn recipe(desk: &mut Desk, node: &mut Node, setting: Setting) -> Opti
 
 impl Recipe for Rows {
     fn open<'a>(&'a self, sources: &'a Sources, checked: bool) -> Option<Box<dyn Make + 'a>> {
+        Some(Box::new(self.maker(sources, checked)?))
+    }
+}
+
+impl Rows {
+    fn maker<'a>(&'a self, sources: &'a Sources, checked: bool) -> Option<Maker<'a>> {
         let cell = compile(&self.environment, &self.case).ok()?;
         let context = self.context.as_ref().and_then(|context| compile(&self.environment, context).ok());
-        let direct =
-            Direct::of(&self.case, &self.environment, context.as_ref(), self.setting.header.max_latency_ms);
-        Some(Box::new(Maker {
-            recipe: self,
-            judge: Judge { recipe: self, sources, checked },
-            cell,
-            context,
-            direct,
-        }))
+        let max_latency_ms = self.setting.header.max_latency_ms;
+        let direct = Direct::of(&self.case, &self.environment, context.as_ref(), max_latency_ms);
+        let judge = Judge { recipe: self, sources, checked };
+        Some(Maker { recipe: self, judge, cell, context, direct })
     }
 }
 
@@ -165,5 +166,54 @@ fn texts(node: &Node, out: &mut Vec<(String, Span)>) {
         NodeValue::Seq(items) => items.iter().for_each(|n| texts(n, out)),
         NodeValue::Map(entries) => entries.iter().for_each(|(_, n)| texts(n, out)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::load::evals::Header;
+    use crate::load::scope::SuiteScope;
+    use crate::load::tree;
+
+    /// That the short way leads to the same cases is tested elsewhere; here that it is taken at all.
+    #[test]
+    fn rows_of_the_usual_templates_take_the_short_way_from_the_second_on() {
+        let table = [
+            (
+                "{id: '{{ row.a }}', input: '{{ row.b }}', expected: {type: exact, value: '{{ row.c }}'}}",
+                true,
+            ),
+            (
+                "{id: '{{ row.a }}', input: 'Say {{ row.b }}', expected: '{{ row.b }}', max_latency_ms: 5}",
+                true,
+            ),
+            ("{id: '{{ row.a }}', input: '{{ row.b }}', expected: {type: numeric, value: 1}}", true),
+            (
+                "{id: '{{ row.a }}', input: {type: prompt, content: '{{ row.b }}', context: {k: 1}}, expected: {type: exact, value: '{{ row.c }}'}, grader: {type: human, config: {}}}",
+                true,
+            ),
+            (
+                "{id: '{{ row.a }}', input: '{{ row.b }}', expected: {type: contains, value: '{{ row.b }}'}}",
+                false,
+            ),
+        ];
+        for (text, short) in table {
+            let mut sources = Sources::new();
+            let file = sources.add("case", text);
+            let case = tree::parse(&sources, file, &mut Problems::new()).unwrap();
+            let context = case.at_pointer("/input/context").cloned();
+            let (suite, header) = (SuiteScope::default(), Header::default());
+            let setting = Setting { file: "r".into(), suite, dir: "/".into(), header };
+            let (environment, validator) = (template::environment(true), case_validator().unwrap());
+            let rows = Rows { setting, environment, case, context, validator };
+            let mut maker = rows.maker(&sources, true).unwrap();
+            maker.case(json!({ "a": "1", "b": "x", "c": 2 }), 1).unwrap();
+            let case =
+                maker.direct.as_ref().and_then(|direct| direct.case(&json!({ "a": "2", "b": "y", "c": 3 })));
+            assert_eq!(case.map(|case| case.id), short.then(|| "2".to_owned()), "of {text}");
+        }
     }
 }
