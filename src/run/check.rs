@@ -100,7 +100,7 @@ fn compare_eval(eval: &Eval, earlier: &Earlier, shard: bool, found: &mut Found, 
     next.evals_differ |= known.is_none_or(|known| known.info != eval.info);
     let (mut again, mut matched) = (Vec::new(), 0);
     for (at, planned) in case_planned(eval, shard).enumerate() {
-        let case = known.and_then(|known| known.cases.get(planned.id.as_str()));
+        let case = known.and_then(|known| known.cases.get(&planned.id));
         let done = |sample| case.is_some_and(|case| earlier.is_kept(case, sample));
         next.remaining.add_case(planned.samples, done);
         next.left += (0..planned.samples).filter(|sample| !done(*sample)).count();
@@ -133,7 +133,7 @@ fn compare_case(eval: &str, planned: &CasePlanned, case: &EarlierCase, kept: boo
     if !case.grading.is(Print::of(&planned.grading_hash)) {
         found.grading.add(eval, &planned.id);
     }
-    let same_target = match (case.target, &planned.target_hash) {
+    let same_target = match (&case.target, &planned.target_hash) {
         (None, None) => true,
         (Some(then), Some(now)) => then.is(Print::of(now)),
         _ => false,
@@ -175,7 +175,7 @@ impl Found {
                         .flat_map(|eval| case_planned(eval, false))
                         .map(|case| case.id)
                         .collect();
-                    let gone = known.cases.keys().filter(|case| !ids.contains(case.as_ref()));
+                    let gone = known.cases.iter().map(|(case, _)| case).filter(|case| !ids.contains(*case));
                     names.extend(gone.map(|case| format!("{id}/{case}")));
                 }
                 Some(_) => {}

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZero;
 use std::path::Path;
 
 use super::RunError;
+use crate::base::names::Names;
 use crate::journal;
 use crate::model::{
     CasePlanned, CasesPlanned, EvalInfo, Event, Outcome, RunFinished, RunStarted, SampleFinished,
@@ -33,7 +35,43 @@ pub(super) struct Earlier {
 #[derive(Debug)]
 pub(super) struct EarlierEval {
     pub info: EvalInfo,
-    pub cases: HashMap<Box<str>, EarlierCase>,
+    pub cases: EarlierCases,
+}
+
+/// The cases of an eval, found by their ids: about 110 bytes each.
+#[derive(Debug, Default)]
+pub(super) struct EarlierCases {
+    ids: Names,
+    /// By the number of the id.
+    cases: Vec<EarlierCase>,
+}
+
+impl EarlierCases {
+    pub fn get(&self, id: &str) -> Option<&EarlierCase> {
+        self.cases.get(self.ids.number(id)? as usize)
+    }
+
+    pub fn get_mut(&mut self, id: &str) -> Option<&mut EarlierCase> {
+        self.cases.get_mut(self.ids.number(id)? as usize)
+    }
+
+    pub fn len(&self) -> usize {
+        self.cases.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &EarlierCase)> {
+        self.ids.iter().zip(&self.cases)
+    }
+
+    /// False when there are more cases than can be numbered.
+    fn insert(&mut self, id: &str, case: EarlierCase) -> bool {
+        let Some(number) = self.ids.add(id) else { return false };
+        match self.cases.get_mut(number as usize) {
+            Some(known) => *known = case,
+            None => self.cases.push(case),
+        }
+        true
+    }
 }
 
 #[derive(Debug)]
@@ -41,24 +79,26 @@ pub(super) struct EarlierCase {
     pub samples: u32,
     pub input: Print,
     pub grading: Print,
-    pub target: Option<Print>,
+    /// Boxed, since few cases have a target of their own.
+    pub target: Option<Box<Print>>,
     /// Over everything that was said of the case.
     pub about: u64,
     /// Its place in the whole eval, in a shard.
     pub position: Option<u32>,
     /// Its place among the cases of the plan's eval, once somebody has looked.
-    pub at: Option<usize>,
+    pub at: Option<u32>,
     /// Where its marks begin.
     marks: usize,
 }
 
 /// The first 32 hex digits of a hash, which tell as much as all of them; of anything else nothing is equal.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Print(Option<u128>);
+pub(super) struct Print(Option<NonZero<u128>>);
 
 impl Print {
     pub fn of(hash: &str) -> Print {
-        Print(hash.get(..hash.len().min(32)).and_then(|digits| u128::from_str_radix(digits, 16).ok()))
+        let digits = hash.get(..hash.len().min(32));
+        Print(digits.and_then(|digits| u128::from_str_radix(digits, 16).ok()).and_then(NonZero::new))
     }
 
     pub fn is(self, other: Print) -> bool {
@@ -124,7 +164,7 @@ impl Earlier {
             }
             Event::EvalPlanned(planned) => {
                 let known = self.evals.entry(planned.eval.id.clone());
-                let fresh = EarlierEval { info: planned.eval.clone(), cases: HashMap::new() };
+                let fresh = EarlierEval { info: planned.eval.clone(), cases: EarlierCases::default() };
                 known.and_modify(|eval| eval.info = planned.eval).or_insert(fresh);
             }
             Event::CasesPlanned(planned) => self.plan(&planned)?,
@@ -141,7 +181,7 @@ impl Earlier {
             .get_mut(&planned.eval)
             .ok_or_else(|| SummaryError::UnknownEval(planned.eval.clone()))?;
         for case in &planned.cases {
-            let known = eval.cases.get(case.id.as_str()).map(|known| (known.marks, known.samples));
+            let known = eval.cases.get(&case.id).map(|known| (known.marks, known.samples));
             let (from, before) = known.unwrap_or((0, 0));
             let samples = case.samples.max(before);
             self.planned += (samples - before) as usize;
@@ -163,13 +203,15 @@ impl Earlier {
                 samples,
                 input: Print::of(&case.input_hash),
                 grading: Print::of(&case.grading_hash),
-                target: case.target_hash.as_deref().map(Print::of),
+                target: case.target_hash.as_deref().map(Print::of).map(Box::new),
                 about: about(case),
                 position: case.position,
                 at: None,
                 marks,
             };
-            eval.cases.insert(case.id.as_str().into(), known);
+            if !eval.cases.insert(&case.id, known) {
+                return Err(SummaryError::TooLarge(planned.eval.clone()));
+            }
         }
         Ok(())
     }

@@ -114,14 +114,14 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
         let mut places = Vec::new();
         let mut known = earlier.evals.get_mut(&eval.info.id);
         for (at, planned) in case_planned(eval, false).enumerate() {
-            let Some(case) = known.as_mut().and_then(|known| known.cases.get_mut(planned.id.as_str())) else {
+            let Some(case) = known.as_mut().and_then(|known| known.cases.get_mut(&planned.id)) else {
                 selected.part = true;
                 continue;
             };
             if !case.input.is(Print::of(&planned.input_hash)) {
                 changed.add(&eval.info.id, &planned.id);
             }
-            case.at = Some(at);
+            case.at = u32::try_from(at).ok();
             selected.fewest = selected.fewest.min(case.samples);
             places.push(at);
         }
@@ -195,7 +195,7 @@ fn record_selected(
         let mut wanted = places.iter().copied().peekable();
         let cases = case_planned(eval, false).enumerate().filter(|(at, _)| wanted.next_if_eq(at).is_some());
         let cases = cases.map(|(_, mut planned)| {
-            if let Some(case) = known.and_then(|known| known.cases.get(planned.id.as_str())) {
+            if let Some(case) = known.and_then(|known| known.cases.get(&planned.id)) {
                 planned.samples = case.samples;
                 planned.position = case.position;
             }
@@ -301,7 +301,7 @@ impl Again<'_, '_> {
 
     /// Where a case of the run is in the plan.
     fn place(&self, eval: &str, case: &str) -> Option<usize> {
-        self.earlier.evals.get(eval)?.cases.get(case)?.at
+        self.earlier.evals.get(eval)?.cases.get(case)?.at.map(|at| at as usize)
     }
 
     fn case(&mut self, eval: &str, case: &str) -> Option<Result<Arc<Case>, CaseFault>> {
