@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use super::RunError;
+use crate::base::names::Names;
 use crate::journal;
 use crate::model::{
     CasePlanned, CasesPlanned, EvalInfo, Event, Outcome, RunFinished, RunStarted, SampleFinished,
@@ -33,7 +34,32 @@ pub(super) struct Earlier {
 #[derive(Debug)]
 pub(super) struct EarlierEval {
     pub info: EvalInfo,
-    pub cases: HashMap<Box<str>, EarlierCase>,
+    ids: Names,
+    /// In the order of `ids`.
+    cases: Vec<EarlierCase>,
+}
+
+impl EarlierEval {
+    fn of(info: EvalInfo) -> EarlierEval {
+        EarlierEval { info, ids: Names::default(), cases: Vec::new() }
+    }
+
+    pub fn case(&self, id: &str) -> Option<&EarlierCase> {
+        self.cases.get(self.ids.number(id)? as usize)
+    }
+
+    pub fn case_mut(&mut self, id: &str) -> Option<&mut EarlierCase> {
+        self.cases.get_mut(self.ids.number(id)? as usize)
+    }
+
+    /// Every case with its id.
+    pub fn cases(&self) -> impl Iterator<Item = (&str, &EarlierCase)> {
+        self.ids.iter().zip(&self.cases)
+    }
+
+    pub fn len(&self) -> usize {
+        self.cases.len()
+    }
 }
 
 #[derive(Debug)]
@@ -47,18 +73,19 @@ pub(super) struct EarlierCase {
     /// Its place in the whole eval, in a shard.
     pub position: Option<u32>,
     /// Its place among the cases of the plan's eval, once somebody has looked.
-    pub at: Option<usize>,
+    pub at: Option<u32>,
     /// Where its marks begin.
     marks: usize,
 }
 
 /// The first 32 hex digits of a hash, which tell as much as all of them; of anything else nothing is equal.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Print(Option<u128>);
+pub(super) struct Print(Option<[u8; 16]>);
 
 impl Print {
     pub fn of(hash: &str) -> Print {
-        Print(hash.get(..hash.len().min(32)).and_then(|digits| u128::from_str_radix(digits, 16).ok()))
+        let digits = hash.get(..hash.len().min(32));
+        Print(digits.and_then(|digits| u128::from_str_radix(digits, 16).ok()).map(u128::to_be_bytes))
     }
 
     pub fn is(self, other: Print) -> bool {
@@ -124,7 +151,7 @@ impl Earlier {
             }
             Event::EvalPlanned(planned) => {
                 let known = self.evals.entry(planned.eval.id.clone());
-                let fresh = EarlierEval { info: planned.eval.clone(), cases: HashMap::new() };
+                let fresh = EarlierEval::of(planned.eval.clone());
                 known.and_modify(|eval| eval.info = planned.eval).or_insert(fresh);
             }
             Event::CasesPlanned(planned) => self.plan(&planned)?,
@@ -141,7 +168,7 @@ impl Earlier {
             .get_mut(&planned.eval)
             .ok_or_else(|| SummaryError::UnknownEval(planned.eval.clone()))?;
         for case in &planned.cases {
-            let known = eval.cases.get(case.id.as_str()).map(|known| (known.marks, known.samples));
+            let known = eval.case(&case.id).map(|known| (known.marks, known.samples));
             let (from, before) = known.unwrap_or((0, 0));
             let samples = case.samples.max(before);
             self.planned += (samples - before) as usize;
@@ -169,14 +196,19 @@ impl Earlier {
                 at: None,
                 marks,
             };
-            eval.cases.insert(case.id.as_str().into(), known);
+            // More ids than there are numbers can't be in a plan.
+            let Some(number) = eval.ids.add(&case.id) else { continue };
+            match eval.cases.get_mut(number as usize) {
+                Some(case) => *case = known,
+                None => eval.cases.push(known),
+            }
         }
         Ok(())
     }
 
     /// Where the mark of a sample is; `None` for one that was never planned.
     fn place(&self, eval: &str, case: &str, sample: u32) -> Option<usize> {
-        let case = self.evals.get(eval)?.cases.get(case)?;
+        let case = self.evals.get(eval)?.case(case)?;
         (sample < case.samples).then_some(case.marks + sample as usize)
     }
 
