@@ -369,12 +369,15 @@ fn outputs_are_graded_again_without_asking_the_target() {
 
 #[test]
 fn what_the_target_said_before_it_failed_is_no_answer_when_it_is_graded_again() {
-    for on_error in ["error", "fail"] {
+    let plain = "expected: almost";
+    // A grader that measures leaves a grade also for what could not be measured.
+    let measured = "expected: {type: contains, value: [almost]}, grader: {type: code, metric: quality, config: {method: contains}}";
+    for (on_error, expected) in [("error", plain), ("fail", plain), ("error", measured), ("fail", measured)] {
         let suite = format!(
             r#"
 eval_suite:
   name: Partial
-  evals: [{{id: e, input: x, expected: almost}}]
+  evals: [{{id: e, input: x, {expected}}}]
   target: {{type: command, command: [sh, -c, "printf almost; exit 1"], on_error: {on_error}}}
 "#
         );
@@ -387,7 +390,119 @@ eval_suite:
         after["metadata"].as_object_mut().unwrap().remove("regrade_of");
         assert_eq!(after, before);
         assert_eq!(before["summary"]["passed"], 0);
+        project.call(&["export"]).expect(2);
     }
+}
+
+#[test]
+fn an_output_without_its_secret_is_not_graded_again() {
+    let suite = r#"
+eval_suite:
+  name: Secrets
+  env: [TOKEN]
+  evals: [{id: e, input: x, expected: x, grader: {type: code, config: {method: contains, must_include: [hi], must_not_include: [verysecr]}}}]
+  target: {type: command, env: [TOKEN], command: [sh, -c, "echo hi $TOKEN"]}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    let call = |args: &[&str]| Call::of(project.command(args).env("TOKEN", "verysecret").output().unwrap());
+    call(&["run", "--suite", "suite.yaml"]).expect(1);
+    for _ in 0..2 {
+        call(&["regrade"]).expect(3);
+        let reason = project.report()["failures"][0]["reason"].as_str().unwrap().to_owned();
+        assert!(reason.starts_with("a secret was cut out of the output"), "{reason}");
+    }
+}
+
+#[test]
+fn a_composite_that_is_defined_anew_holds_for_what_is_there() {
+    let suite = |composite: &str| {
+        format!(
+            r#"
+eval_suite:
+  name: Composites
+  evals: [{{id: a, input: x, expected: x}}, {{id: b, input: y, expected: z}}]
+  target: {{type: echo}}
+  metrics: {{q: {{composite: [{composite}]}}}}
+  thresholds: {{q: 0.5}}
+"#
+        )
+    };
+    let project = Project::with(&[("suite.yaml", &suite("{metric: pass_at_1}"))]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    project.write("suite.yaml", &suite("{metric: failed_samples, range: [0, 1], invert: true}"));
+    project.call(&["regrade"]).expect(1);
+    let run = journals(&project)[0].clone();
+    project.call(&["run", "--resume", run.to_str().unwrap()]).expect(1);
+}
+
+#[test]
+fn a_recording_may_grow_under_a_run_and_not_change() {
+    let suite = r#"
+eval_suite:
+  name: Recorded
+  evals: [{id: a, input: x, expected: x}, {id: b, input: x, expected: x}]
+  target: {type: recorded, path: outputs.jsonl}
+"#;
+    let line = |case: &str, output: &str| format!("{{\"case\": \"{case}\", \"output\": \"{output}\"}}\n");
+    let project = Project::with(&[("suite.yaml", suite), ("outputs.jsonl", &line("a", "x"))]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(3);
+    let journal = project.result(".journal.jsonl");
+    project.write("outputs.jsonl", &[line("a", "y"), line("b", "x")].concat());
+    let call = project.call(&["run", "--resume", "latest"]).expect(2);
+    assert!(call.stderr.contains("the recorded outputs changed: outputs.jsonl is not"), "{}", call.stderr);
+    project.write("outputs.jsonl", &[line("a", "x"), line("b", "x")].concat());
+    project.call(&["run", "--resume", "latest"]).expect(0);
+    // With nothing left to run nothing comes from it.
+    project.write("outputs.jsonl", &line("a", "other"));
+    let call = project.call(&["run", "--resume", "latest", "--samples", "1"]).expect(0);
+    assert!(call.stderr.contains("is complete: nothing was left to run"), "{}", call.stderr);
+    project.call(&["run", "--resume", "latest", "--samples", "1", "--threshold", "pass@1=0.5"]).expect(0);
+    // And what was said of it still holds when there is something again.
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let cut = text.rfind("{\"sample_finished\"").unwrap();
+    let end = cut + text[cut..].find('\n').unwrap() + 1;
+    std::fs::write(&journal, [&text[..cut], &text[end..]].concat()).unwrap();
+    project.call(&["run", "--resume", "latest"]).expect(2);
+}
+
+#[test]
+fn a_project_that_was_moved_goes_on_and_its_shards_are_joined() {
+    let suite = r#"
+eval_suite:
+  name: Moved
+  evals:
+    - {id: a, input: {type: file, path: in.txt}, expected: {type: exact, value: hi}}
+    - {id: b, input: x, expected: hi, grader: {type: code, config: {method: command, command: [sh, -c, "exit 0"]}}}
+    - {id: c, input: x, expected: hi}
+    - {id: d, input: x, expected: hi}
+  target: {type: command, command: [sh, -c, "echo hi"]}
+"#;
+    let fresh = || Project::with(&[("suite.yaml", suite), ("in.txt", "x")]);
+    let (first, second) = (fresh(), fresh());
+    let shard = |project: &Project, shard: &str, more: &[&str]| {
+        project.call(&[&["run", "--suite", "suite.yaml", "--shard", shard], more].concat()).expect(0);
+        journals(project).pop().unwrap()
+    };
+    let (a, b) = (shard(&first, "1/2", &[]), shard(&second, "2/2", &[]));
+    let join = |a: &Path, b: &Path| {
+        first.call(&["report", "--run", a.to_str().unwrap(), "--run", b.to_str().unwrap()])
+    };
+    join(&a, &b).expect(0);
+    let more = shard(&second, "2/2", &["--samples", "2"]);
+    let call = join(&a, &more).expect(2);
+    assert!(call.stderr.contains("differ in their cases (inputs, graders or samples)"), "{}", call.stderr);
+    second.write("suite.yaml", &suite.replace("id: c, input: x", "id: c, input: y"));
+    let other = shard(&second, "2/2", &[]);
+    join(&a, &other).expect(2);
+    // Moved to another folder.
+    let (old, new) = (fresh(), fresh());
+    old.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    let journal = journals(&old).pop().unwrap();
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let moved = new.path().join("run-1.journal.jsonl");
+    std::fs::write(&moved, &text[..text.rfind("{\"sample_finished\"").unwrap()]).unwrap();
+    drop(old);
+    new.call(&["run", "--resume", moved.to_str().unwrap()]).expect(0);
 }
 
 #[test]

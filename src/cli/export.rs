@@ -15,7 +15,7 @@ use super::{Exit, Failure};
 use crate::base::text::sanitize;
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths, SampleIndex};
-use crate::model::{Attempt, Cause, Outcome, Output, OutputValue, SampleFinished, Usage};
+use crate::model::{Outcome, Output, OutputValue, SampleFinished, Usage};
 
 pub fn export(console: &Console, args: &ExportArgs) -> Exit {
     let (evals, cases) = (Globs::new(&args.eval, "eval")?, Globs::new(&args.case, "case")?);
@@ -173,7 +173,8 @@ impl Exporter<'_> {
                 done.other_outcomes += 1;
                 continue;
             }
-            let output = if is_answer(attempt) { journal::output_of(self.paths, attempt)? } else { None };
+            // Graded again, what was said before a failure could pass.
+            let output = if attempt.is_answer() { journal::output_of(self.paths, attempt)? } else { None };
             let Some(output) = output else {
                 done.without_output += 1;
                 continue;
@@ -225,23 +226,6 @@ impl Exporter<'_> {
         }
         Ok(out.write_all(b"\n")?)
     }
-}
-
-/// What a target said before it failed is no answer: graded again it could pass what was never given.
-fn is_answer(attempt: &Attempt) -> bool {
-    let verdict = &attempt.verdict;
-    let target_failed = matches!(
-        verdict.cause,
-        Some(
-            Cause::TargetUnreachable
-                | Cause::TargetFailed
-                | Cause::TargetTimeout
-                | Cause::MissingOutput
-                | Cause::Exception
-                | Cause::Crashed
-        )
-    );
-    !(target_failed && verdict.grades.is_empty())
 }
 
 /// Writes beside the file and then takes its place, so that there is never half a file of that name.

@@ -34,7 +34,8 @@ pub fn report(console: &Console, args: &ReportArgs) -> Exit {
         say_how_to_go_on(console, &summary);
     }
     if let Some(file) = &args.output {
-        write_report(file, args.format, &summary).map_err(Failure::wrong)?;
+        write_report(file, args.format, &summary)
+            .map_err(|error| Failure::incomplete(format!("cannot write {}: {error}", file.display())))?;
         return Ok(exit_code(&summary));
     }
     let mut page = Vec::new();

@@ -84,7 +84,8 @@ fn merged(session: &RunStarted, typed: Vec<String>, here: &Path) -> Result<(RunA
     let mut words = session.arguments.clone();
     words.extend(typed);
     let mut args = parse(&words).map_err(unreadable)?;
-    let there = session.cwd.as_deref().unwrap_or(here);
+    // A project that was moved or copied goes on from here.
+    let there = session.cwd.as_deref().filter(|dir| dir.is_dir()).unwrap_or(here);
     if there != here {
         let mut from_there = |flag: &str, value: &mut Option<PathBuf>, typed_now: bool| {
             if let Some(path) = value.as_mut().filter(|_| !typed_now) {

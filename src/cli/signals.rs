@@ -1,6 +1,6 @@
 //! Ctrl-C and friends: once to finish what runs, twice to stop it, three times to leave at once.
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::gate::ExitCode;
 use crate::run::{Cancel, Level};
@@ -9,13 +9,15 @@ use crate::run::{Cancel, Level};
 pub fn listen(cancel: Cancel, say: impl Fn(&str) + Send + 'static) -> std::io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
+    // Who started this with `nohup` wants it to outlive its terminal.
+    let mut hangup =
+        if is_ignored(SignalKind::hangup()) { None } else { Some(signal(SignalKind::hangup())?) };
     tokio::spawn(async move {
         loop {
             tokio::select! {
                 received = interrupt.recv() => if received.is_none() { return },
                 received = terminate.recv() => if received.is_none() { return },
-                received = hangup.recv() => if received.is_none() { return },
+                received = next(&mut hangup) => if received.is_none() { return },
             }
             if cancel.level() == Level::Stop {
                 std::process::exit(i32::from(ExitCode::Interrupted.code()));
@@ -27,4 +29,20 @@ pub fn listen(cancel: Cancel, say: impl Fn(&str) + Send + 'static) -> std::io::R
         }
     });
     Ok(())
+}
+
+async fn next(signal: &mut Option<Signal>) -> Option<()> {
+    match signal {
+        Some(signal) => signal.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether this process was started with a signal ignored; `false` where the system does not tell.
+fn is_ignored(signal: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0);
+    let bit = u32::try_from(signal.as_raw_value() - 1).unwrap_or(u32::MAX);
+    mask.checked_shr(bit).unwrap_or(0) & 1 == 1
 }

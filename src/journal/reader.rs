@@ -173,6 +173,8 @@ mod tests {
             include_details: true,
             filters: vec![],
             target_hash: String::new(),
+            whole_hash: String::new(),
+            recordings: Vec::new(),
             shard: None,
             regrade_of: None,
             arguments: vec![],
@@ -237,6 +239,8 @@ mod tests {
             latency_ms: None,
             duration_ms,
             infrastructure_retries: 0,
+            unanswered: false,
+            redacted: false,
         };
         Event::SampleFinished(Box::new(SampleFinished {
             eval: "e".into(),

@@ -97,6 +97,8 @@ mod tests {
             latency_ms: None,
             duration_ms: 0.0,
             infrastructure_retries: 0,
+            unanswered: false,
+            redacted: false,
         }
     }
 

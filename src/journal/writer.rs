@@ -19,7 +19,7 @@ use crate::base::redact::{REDACTED, Redactor};
 use crate::model::Event;
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well be such a word (`passed`).
-const OWN_WORDS: [&str; 21] = [
+const OWN_WORDS: [&str; 22] = [
     "outcome",
     "cause",
     "type",
@@ -38,6 +38,7 @@ const OWN_WORDS: [&str; 21] = [
     "input_hash",
     "grading_hash",
     "target_hash",
+    "whole_hash",
     "regrade_of",
     "sha256",
     "kind",
@@ -50,7 +51,13 @@ const FROM_OUTSIDE: [&str; 5] = ["json", "extracted", "expected", "actual", "det
 fn redacted(event: &Event, redactor: &Redactor) -> serde_json::Result<Event> {
     let mut value = serde_json::to_value(event)?;
     redact_fields(&mut value, redactor);
-    serde_json::from_value(value)
+    let mut clean = serde_json::from_value(value)?;
+    if let (Event::SampleFinished(before), Event::SampleFinished(after)) = (event, &mut clean) {
+        for (before, after) in before.attempts.iter().zip(&mut after.attempts) {
+            after.redacted |= before.output != after.output;
+        }
+    }
+    Ok(clean)
 }
 
 fn redact_fields(value: &mut Value, redactor: &Redactor) {
@@ -299,6 +306,8 @@ mod tests {
             latency_ms: None,
             duration_ms: 0.0,
             infrastructure_retries: 0,
+            unanswered: false,
+            redacted: false,
         };
         Event::SampleFinished(Box::new(SampleFinished {
             eval: "e".into(),

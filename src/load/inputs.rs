@@ -137,13 +137,16 @@ pub(super) fn grading_hash(
     Fingerprint::of(&grading_hashed(grading, extract, max_latency_ms))
 }
 
-/// What [`input_hash`] is over.
+/// What [`input_hash`] is over: of a file its name and content, and not where the project lies.
 pub(super) fn input_hashed(input: &Input) -> impl Serialize + '_ {
-    let content = match input {
-        Input::File { path, .. } => file_hash(path).map(|hash| hash.to_string()),
+    let file = match input {
+        Input::File { path, context } => file_hash(path).map(|hash| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            (name, context, hash.to_string())
+        }),
         _ => None,
     };
-    (input, content)
+    (Some(input).filter(|_| file.is_none()), file)
 }
 
 /// What [`grading_hash`] is over.

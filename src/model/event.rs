@@ -61,6 +61,12 @@ pub struct RunStarted {
     /// A fingerprint (hex) of the suite's target: with another one a run can't be resumed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target_hash: String,
+    /// In a shard: a fingerprint (hex) of all cases of the suite, those of the other shards included.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub whole_hash: String,
+    /// The recordings that outputs were taken from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recordings: Vec<RecordingRead>,
     /// Present when this run is one part of a suite; it then decides no gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -73,6 +79,16 @@ pub struct RunStarted {
     /// Where relative paths of `arguments` start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
+}
+
+/// What a recording held when it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RecordingRead {
+    /// Relative to the project's root when it lies below.
+    pub path: PathBuf,
+    pub bytes: u64,
+    /// The first half of the SHA-256 (hex) of its content.
+    pub sha256: String,
 }
 
 /// One part of a suite that is run in parts: part `index` (from 1) of `of`.
@@ -182,6 +198,29 @@ pub struct Attempt {
     /// Calls of the target that did not get through and were made again before this answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub infrastructure_retries: u32,
+    /// True when the target gave no answer: what `output` holds it had said before it failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
+    /// True when a secret was cut out of the output, so that graders would not see what they saw.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
+}
+
+impl Attempt {
+    /// True when the target gave an answer that graders may judge (again).
+    pub fn is_answer(&self) -> bool {
+        let verdict = &self.verdict;
+        let by_target = match verdict.cause {
+            // Only a target gives these.
+            Some(
+                Cause::TargetUnreachable | Cause::TargetFailed | Cause::TargetTimeout | Cause::MissingOutput,
+            ) => true,
+            // With `on_error: fail`, in a journal that does not say it otherwise.
+            Some(Cause::Exception | Cause::Crashed) => verdict.grades.is_empty(),
+            _ => false,
+        };
+        !self.unanswered && !by_target
+    }
 }
 
 fn is_zero(n: &u32) -> bool {

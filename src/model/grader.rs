@@ -344,6 +344,8 @@ pub struct StdioCase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandGrader {
     pub argv: Vec<String>,
+    /// Where it runs. No part of what tells graders apart, which is the same on every machine.
+    #[serde(skip)]
     pub dir: PathBuf,
     pub env: Vec<String>,
     pub timeout: Duration,

@@ -28,6 +28,8 @@ pub struct Plan {
     /// Over `target`: with another one a run can't be resumed. Empty without one.
     pub target_hash: String,
     pub evals: Vec<Arc<Eval>>,
+    /// Over all cases of the suite, whatever part of it this plan is; empty but in a shard.
+    pub whole_hash: String,
     /// Present when the plan is one part of the suite. It then holds every eval, also those of which this part has no case.
     pub shard: Option<Shard>,
     pub settings: Settings,

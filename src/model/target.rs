@@ -57,7 +57,8 @@ pub struct CommandTarget {
     /// Program and arguments. Suite variables are already in place; `{{ input_file }}` is filled for each call with the path of
     /// an `input.json` that holds the whole input.
     pub argv: Vec<String>,
-    /// Where the program runs: the suite's folder.
+    /// Where the program runs: the suite's folder. No part of what tells targets apart, which is the same on every machine.
+    #[serde(skip)]
     pub dir: PathBuf,
     /// Names of the environment variables that it sees besides PATH.
     pub env: Vec<String>,

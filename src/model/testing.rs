@@ -58,6 +58,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         target_name: String::new(),
         target: None,
         target_hash: String::new(),
+        whole_hash: String::new(),
         evals,
         shard: None,
         settings: Settings {

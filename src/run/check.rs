@@ -23,11 +23,13 @@ pub(super) struct Continuation {
     pub evals_differ: bool,
 }
 
-/// Compares the plan with what was done. `now` is what this session would say of itself.
+/// Compares the plan with what was done. `now` is what this session would say of itself; `recordings` are sentences on
+/// recordings that changed, which matters when anything is left to run.
 pub(super) fn check(
     prepared: &Prepared,
     now: &RunStarted,
     earlier: &Earlier,
+    recordings: Vec<String>,
 ) -> Result<Continuation, Refused> {
     let run = &earlier.started.run_id;
     let mut refused =
@@ -40,6 +42,9 @@ pub(super) fn check(
         compare_eval(eval, earlier, now.shard.is_some(), &mut found, &mut next);
     }
     refused.reasons.extend(found.reasons(run, earlier, prepared));
+    if next.left > 0 && !earlier.kept.is_empty() {
+        refused.reasons.extend(recordings);
+    }
     if found.grading.count > 0 {
         let command = format!("`eval-harness regrade --run {run}`");
         refused.hint = Some(format!("grade what is there with {command}, or take the change back"));
@@ -100,7 +105,7 @@ fn compare_eval(eval: &Eval, earlier: &Earlier, shard: bool, found: &mut Found, 
     next.evals_differ |= known.is_none_or(|known| known.info != eval.info);
     let (mut again, mut matched) = (Vec::new(), 0);
     for (at, planned) in case_planned(eval, shard).enumerate() {
-        let case = known.and_then(|known| known.cases.get(&planned.id));
+        let case = known.and_then(|known| known.case(&planned.id));
         let done = |sample| case.is_some_and(|case| earlier.is_kept(case, sample));
         next.remaining.add_case(planned.samples, done);
         next.left += (0..planned.samples).filter(|sample| !done(*sample)).count();
@@ -133,7 +138,7 @@ fn compare_case(eval: &str, planned: &CasePlanned, case: &EarlierCase, kept: boo
     if !case.grading.is(Print::of(&planned.grading_hash)) {
         found.grading.add(eval, &planned.id);
     }
-    let same_target = match (&case.target, &planned.target_hash) {
+    let same_target = match (case.target, &planned.target_hash) {
         (None, None) => true,
         (Some(then), Some(now)) => then.is(Print::of(now)),
         _ => false,
@@ -168,15 +173,15 @@ impl Found {
         for (id, known) in &earlier.evals {
             match planned.get(id.as_str()) {
                 None => names.push(format!("eval {id}")),
-                Some(matched) if *matched < known.cases.len() => {
+                Some(matched) if *matched < known.len() => {
                     let eval = prepared.plan.evals.iter().find(|eval| eval.info.id == *id);
                     let ids: HashSet<String> = eval
                         .into_iter()
                         .flat_map(|eval| case_planned(eval, false))
                         .map(|case| case.id)
                         .collect();
-                    let gone = known.cases.iter().map(|(case, _)| case).filter(|case| !ids.contains(*case));
-                    names.extend(gone.map(|case| format!("{id}/{case}")));
+                    let gone = known.cases().filter(|(case, _)| !ids.contains(*case));
+                    names.extend(gone.map(|(case, _)| format!("{id}/{case}")));
                 }
                 Some(_) => {}
             }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::num::NonZero;
 use std::path::Path;
 
 use super::RunError;
@@ -35,42 +34,31 @@ pub(super) struct Earlier {
 #[derive(Debug)]
 pub(super) struct EarlierEval {
     pub info: EvalInfo,
-    pub cases: EarlierCases,
-}
-
-/// The cases of an eval, found by their ids: about 110 bytes each.
-#[derive(Debug, Default)]
-pub(super) struct EarlierCases {
     ids: Names,
-    /// By the number of the id.
+    /// In the order of `ids`.
     cases: Vec<EarlierCase>,
 }
 
-impl EarlierCases {
-    pub fn get(&self, id: &str) -> Option<&EarlierCase> {
+impl EarlierEval {
+    fn of(info: EvalInfo) -> EarlierEval {
+        EarlierEval { info, ids: Names::default(), cases: Vec::new() }
+    }
+
+    pub fn case(&self, id: &str) -> Option<&EarlierCase> {
         self.cases.get(self.ids.number(id)? as usize)
     }
 
-    pub fn get_mut(&mut self, id: &str) -> Option<&mut EarlierCase> {
+    pub fn case_mut(&mut self, id: &str) -> Option<&mut EarlierCase> {
         self.cases.get_mut(self.ids.number(id)? as usize)
+    }
+
+    /// Every case with its id.
+    pub fn cases(&self) -> impl Iterator<Item = (&str, &EarlierCase)> {
+        self.ids.iter().zip(&self.cases)
     }
 
     pub fn len(&self) -> usize {
         self.cases.len()
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &EarlierCase)> {
-        self.ids.iter().zip(&self.cases)
-    }
-
-    /// False when there are more cases than can be numbered.
-    fn insert(&mut self, id: &str, case: EarlierCase) -> bool {
-        let Some(number) = self.ids.add(id) else { return false };
-        match self.cases.get_mut(number as usize) {
-            Some(known) => *known = case,
-            None => self.cases.push(case),
-        }
-        true
     }
 }
 
@@ -79,8 +67,7 @@ pub(super) struct EarlierCase {
     pub samples: u32,
     pub input: Print,
     pub grading: Print,
-    /// Boxed, since few cases have a target of their own.
-    pub target: Option<Box<Print>>,
+    pub target: Option<Print>,
     /// Over everything that was said of the case.
     pub about: u64,
     /// Its place in the whole eval, in a shard.
@@ -93,12 +80,12 @@ pub(super) struct EarlierCase {
 
 /// The first 32 hex digits of a hash, which tell as much as all of them; of anything else nothing is equal.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Print(Option<NonZero<u128>>);
+pub(super) struct Print(Option<[u8; 16]>);
 
 impl Print {
     pub fn of(hash: &str) -> Print {
         let digits = hash.get(..hash.len().min(32));
-        Print(digits.and_then(|digits| u128::from_str_radix(digits, 16).ok()).and_then(NonZero::new))
+        Print(digits.and_then(|digits| u128::from_str_radix(digits, 16).ok()).map(u128::to_be_bytes))
     }
 
     pub fn is(self, other: Print) -> bool {
@@ -164,7 +151,7 @@ impl Earlier {
             }
             Event::EvalPlanned(planned) => {
                 let known = self.evals.entry(planned.eval.id.clone());
-                let fresh = EarlierEval { info: planned.eval.clone(), cases: EarlierCases::default() };
+                let fresh = EarlierEval::of(planned.eval.clone());
                 known.and_modify(|eval| eval.info = planned.eval).or_insert(fresh);
             }
             Event::CasesPlanned(planned) => self.plan(&planned)?,
@@ -181,7 +168,7 @@ impl Earlier {
             .get_mut(&planned.eval)
             .ok_or_else(|| SummaryError::UnknownEval(planned.eval.clone()))?;
         for case in &planned.cases {
-            let known = eval.cases.get(&case.id).map(|known| (known.marks, known.samples));
+            let known = eval.case(&case.id).map(|known| (known.marks, known.samples));
             let (from, before) = known.unwrap_or((0, 0));
             let samples = case.samples.max(before);
             self.planned += (samples - before) as usize;
@@ -203,14 +190,17 @@ impl Earlier {
                 samples,
                 input: Print::of(&case.input_hash),
                 grading: Print::of(&case.grading_hash),
-                target: case.target_hash.as_deref().map(Print::of).map(Box::new),
+                target: case.target_hash.as_deref().map(Print::of),
                 about: about(case),
                 position: case.position,
                 at: None,
                 marks,
             };
-            if !eval.cases.insert(&case.id, known) {
-                return Err(SummaryError::TooLarge(planned.eval.clone()));
+            // More ids than there are numbers can't be in a plan.
+            let Some(number) = eval.ids.add(&case.id) else { continue };
+            match eval.cases.get_mut(number as usize) {
+                Some(case) => *case = known,
+                None => eval.cases.push(known),
             }
         }
         Ok(())
@@ -218,7 +208,7 @@ impl Earlier {
 
     /// Where the mark of a sample is; `None` for one that was never planned.
     fn place(&self, eval: &str, case: &str, sample: u32) -> Option<usize> {
-        let case = self.evals.get(eval)?.cases.get(case)?;
+        let case = self.evals.get(eval)?.case(case)?;
         (sample < case.samples).then_some(case.marks + sample as usize)
     }
 

@@ -95,14 +95,22 @@ fn differences(first: &Part, part: &Part, reasons: &mut Vec<String>) {
         (a.suite_name == b.suite_name && a.suite_version == b.suite_version, "suite or its version"),
         (a.target_hash == b.target_hash, "target"),
         (a.gate == b.gate, "thresholds"),
+        (a.composites == b.composites, "composite metrics"),
         (a.ks == b.ks, "list of k"),
         (a.seed == b.seed, "seed"),
         (a.filters == b.filters, "filters"),
         (first.shard.of == part.shard.of, "number of shards"),
+        (a.whole_hash == b.whole_hash, "cases (inputs, graders or samples)"),
+        (contents(a) == contents(b), "recorded outputs"),
     ];
     for (_, what) in checks.iter().filter(|(same, _)| !same) {
         reasons.push(format!("{} and {} differ in their {what}", a.run_id, b.run_id));
     }
+}
+
+/// What the recordings held; they may lie elsewhere on another machine.
+fn contents(session: &RunStarted) -> Vec<(u64, &str)> {
+    session.recordings.iter().map(|read| (read.bytes, read.sha256.as_str())).collect()
 }
 
 /// The evals of all shards, each once, in the suite's order as far as it can be told: every shard has them in that order.

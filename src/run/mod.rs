@@ -15,6 +15,7 @@ mod planned;
 mod prepare;
 mod queue;
 mod recorder;
+mod recordings;
 mod refused;
 mod regrade;
 mod remaining;

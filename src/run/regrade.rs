@@ -21,11 +21,10 @@ use super::{RunError, conclude};
 use crate::base::clock::{Clock, rfc3339};
 use crate::base::redact::Redactor;
 use crate::gate::unanswerable;
-use crate::grade::Graders;
+use crate::grade::{Graders, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
     Attempt, Case, CaseFault, Cause, Event, JOURNAL_VERSION, Outcome, Plan, RunStarted, SampleFinished,
-    Verdict,
 };
 
 /// Everything that grading again needs from outside.
@@ -47,6 +46,10 @@ const BATCH: usize = 32;
 
 /// Bytes of outputs in one task, about.
 const BATCH_BYTES: usize = 1 << 20;
+
+/// Why an output that is not what the target gave has no new grade.
+const REDACTED: &str =
+    "a secret was cut out of the output when it was stored, so that it can't be graded again; run it again";
 
 /// Grades every stored output of a run with the plan's graders.
 ///
@@ -114,7 +117,7 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
         let mut places = Vec::new();
         let mut known = earlier.evals.get_mut(&eval.info.id);
         for (at, planned) in case_planned(eval, false).enumerate() {
-            let Some(case) = known.as_mut().and_then(|known| known.cases.get_mut(&planned.id)) else {
+            let Some(case) = known.as_mut().and_then(|known| known.case_mut(&planned.id)) else {
                 selected.part = true;
                 continue;
             };
@@ -129,7 +132,7 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
     }
     for (id, known) in &earlier.evals {
         gone.extend(
-            known.cases.iter().filter(|(_, case)| case.at.is_none()).map(|(case, _)| format!("{id}/{case}")),
+            known.cases().filter(|(_, case)| case.at.is_none()).map(|(case, _)| format!("{id}/{case}")),
         );
     }
     let mut reasons = Vec::new();
@@ -171,6 +174,7 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         suite_description: plan.suite.description.clone(),
         suite_path: plan.suite.path.clone(),
         gate: plan.gate.clone(),
+        composites: plan.composites.clone(),
         ks: plan.settings.ks.clone(),
         seed: plan.settings.seed,
         formats: plan.reporting.formats.clone(),
@@ -195,7 +199,7 @@ fn record_selected(
         let mut wanted = places.iter().copied().peekable();
         let cases = case_planned(eval, false).enumerate().filter(|(at, _)| wanted.next_if_eq(at).is_some());
         let cases = cases.map(|(_, mut planned)| {
-            if let Some(case) = known.and_then(|known| known.cases.get(&planned.id)) {
+            if let Some(case) = known.and_then(|known| known.case(&planned.id)) {
                 planned.samples = case.samples;
                 planned.position = case.position;
             }
@@ -301,7 +305,7 @@ impl Again<'_, '_> {
 
     /// Where a case of the run is in the plan.
     fn place(&self, eval: &str, case: &str) -> Option<usize> {
-        self.earlier.evals.get(eval)?.cases.get(case)?.at.map(|at| at as usize)
+        self.earlier.evals.get(eval)?.case(case)?.at.map(|at| at as usize)
     }
 
     fn case(&mut self, eval: &str, case: &str) -> Option<Result<Arc<Case>, CaseFault>> {
@@ -365,8 +369,13 @@ async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
 }
 
 async fn grade_attempt(bench: &Bench, case: &Case, attempt: Attempt) -> Attempt {
-    if ended_by_target(&attempt.verdict) {
+    if !attempt.is_answer() {
         return attempt;
+    }
+    if attempt.redacted {
+        // A grader that looks for what was cut out would not find it.
+        let verdict = without_output(case, Cause::Harness, REDACTED);
+        return Attempt { extracted: None, verdict, ..attempt };
     }
     let started = Instant::now();
     let (output, extracted, verdict) = match output_of(&bench.source, &attempt) {
@@ -376,22 +385,8 @@ async fn grade_attempt(bench: &Bench, case: &Case, attempt: Attempt) -> Attempt 
             let (extracted, verdict) = judge(&bench.graders, &bench.redactor, case, &output, latency).await;
             (Some(output), extracted, verdict)
         }
-        Err(error) => (None, None, Verdict::without_grades(Cause::Harness, error.to_string())),
+        Err(error) => (None, None, without_output(case, Cause::Harness, error.to_string())),
     };
     let duration_ms = attempt.latency_ms.unwrap_or(0.0) + milliseconds(started.elapsed());
     Attempt { output, stored: None, extracted, verdict, duration_ms, ..attempt }
-}
-
-/// True when the attempt ended before there was an answer. What the target had said until then may lie in `output`.
-fn ended_by_target(verdict: &Verdict) -> bool {
-    let by_target = [
-        Cause::TargetUnreachable,
-        Cause::TargetFailed,
-        Cause::TargetTimeout,
-        Cause::MissingOutput,
-        // With `on_error: fail`. Graders that see the same in a candidate leave a grade.
-        Cause::Exception,
-        Cause::Crashed,
-    ];
-    verdict.grades.is_empty() && verdict.cause.is_some_and(|cause| by_target.contains(&cause))
 }

@@ -44,6 +44,8 @@ pub(super) fn fault(reason: impl Into<String>) -> Attempt {
         latency_ms: None,
         duration_ms: 0.0,
         infrastructure_retries: 0,
+        unanswered: false,
+        redacted: false,
     }
 }
 
@@ -71,6 +73,7 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
     let started = Instant::now();
     let (answer, infrastructure_retries) = ask(bench, work, case).await;
     let latency_ms = answer.latency.map(milliseconds);
+    let unanswered = answer.result.is_err();
     let (output, extracted, verdict) = match answer.result {
         Ok(output) => {
             let (extracted, verdict) =
@@ -82,7 +85,17 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
         }
     };
     let duration_ms = milliseconds(started.elapsed());
-    Attempt { output, stored: None, extracted, verdict, latency_ms, duration_ms, infrastructure_retries }
+    Attempt {
+        output,
+        stored: None,
+        extracted,
+        verdict,
+        latency_ms,
+        duration_ms,
+        infrastructure_retries,
+        unanswered,
+        redacted: false,
+    }
 }
 
 /// Grades an output: what the graders saw, when extraction changed it, and the verdict.

@@ -13,6 +13,7 @@ use super::planned::{case_planned, record_cases, record_eval, record_plan};
 use super::prepare::Prepared;
 use super::queue::Queue;
 use super::recorder::{Observer, Recorder};
+use super::recordings::{changed, recordings};
 use super::remaining::Remaining;
 use super::sample::{Bench, milliseconds};
 use super::{RunError, conclude};
@@ -80,6 +81,7 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let mut started = introduction(plan, said, environment);
     started.run_id = paths.run_id.clone();
     started.timestamp = rfc3339(started_at);
+    started.recordings = recordings(&prepared);
     let shard = started.shard.is_some();
     recorder.record(Event::RunStarted(Box::new(started)))?;
     record_plan(plan, shard, &mut recorder)?;
@@ -101,13 +103,17 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let mut now = introduction(plan, said, environment(plan, git.clone()));
     now.run_id = earlier.started.run_id.clone();
     now.timestamp = rfc3339(clock.now());
-    let next = check(&prepared, &now, &earlier).map_err(RunError::Refused)?;
+    now.recordings = recordings(&prepared);
+    let others = changed(&prepared, &earlier.session.recordings, &now.recordings);
+    let next = check(&prepared, &now, &earlier, others).map_err(RunError::Refused)?;
     if next.left == 0 && earlier.finished.is_some() && says_nothing_new(&now, &next, &earlier) {
         return Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: false });
     }
     let graders = graders(plan, helper);
     if next.left == 0 {
+        // Nothing comes from what is there now.
         now.environment = earlier.session.environment.clone();
+        now.recordings = earlier.session.recordings.clone();
     } else {
         let before = &earlier.session.environment;
         let mut environment = prepared_environment(plan, git, &graders).await?;
@@ -142,6 +148,7 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && !next.evals_differ
         && next.again.iter().all(Vec::is_empty)
         && now.gate == was.gate
+        && now.composites == was.composites
         && now.ks == was.ks
         && now.seed == was.seed
         && now.formats == was.formats
@@ -192,6 +199,8 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         include_details: plan.reporting.include_details,
         filters: said.filters,
         target_hash: plan.target_hash.clone(),
+        whole_hash: plan.whole_hash.clone(),
+        recordings: Vec::new(),
         shard: plan.shard,
         regrade_of: None,
         arguments: said.arguments,

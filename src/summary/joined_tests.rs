@@ -210,6 +210,8 @@ fn a_top_up_keeps_what_is_known() {
             latency_ms: Some(f64::from(sample) + 1.0),
             duration_ms: 1.0,
             infrastructure_retries: 2,
+            unanswered: false,
+            redacted: false,
         };
         attempt.verdict.score = Some(score);
         attempt.verdict.grades.push(Grade::failed(GraderType::Code, "m", Cause::Timeout, "slow"));

@@ -137,6 +137,8 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                     latency_ms: latency.map(|latency| f64::from(latency) / 8.0),
                     duration_ms: 3.0,
                     infrastructure_retries: retries.saturating_sub(1),
+                    unanswered: false,
+                    redacted: false,
                 }
             },
         )
@@ -236,6 +238,8 @@ impl Run {
             include_details: self.include_details,
             filters: vec![],
             target_hash: String::new(),
+            whole_hash: String::new(),
+            recordings: Vec::new(),
             shard,
             regrade_of: None,
             arguments: vec![],

@@ -43,6 +43,8 @@ fn started(ks: &[u32]) -> Event {
         include_details: true,
         filters: vec![],
         target_hash: String::new(),
+        whole_hash: String::new(),
+        recordings: Vec::new(),
         shard: None,
         regrade_of: None,
         arguments: vec![],
@@ -77,6 +79,8 @@ fn attempt(outcome: Outcome) -> Attempt {
         latency_ms: Some(10.0),
         duration_ms: 11.0,
         infrastructure_retries: 0,
+        unanswered: false,
+        redacted: false,
     }
 }
 

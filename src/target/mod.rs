@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::model::{Case, Cause, Output, Plan, Target};
+use crate::model::{Case, Cause, Fingerprint, Output, Plan, Target};
 
 use recorded::{Asked, Recording};
 pub use recorded::{Problem, RecordingProblems};
@@ -129,6 +129,24 @@ impl Targets {
     /// What people should know before the run, one sentence each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// What each recording held when it was read, by its path.
+    pub fn recordings(&self) -> Vec<(&Path, u64, Fingerprint)> {
+        let mut all = Vec::with_capacity(self.paths.len());
+        for (path, number) in &self.paths {
+            if let Some(recording) = self.recordings.get(*number) {
+                let (bytes, fingerprint) = recording.content;
+                all.push((path.as_path(), bytes, fingerprint));
+            }
+        }
+        all.sort_unstable_by_key(|(path, ..)| *path);
+        all
+    }
+
+    /// Length and fingerprint of the first `bytes` of a recording.
+    pub fn beginning(path: &Path, bytes: u64) -> std::io::Result<(u64, Fingerprint)> {
+        recorded::beginning(path, bytes)
     }
 
     /// How many samples of a case its recording holds (at least 0); `None` when its target is no recording. `own` is the

@@ -17,9 +17,10 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::base::blocks::{BlockError, Blocks, Expect};
-use crate::model::Output;
+use crate::model::{Fingerprint, Output};
 
 use super::TargetError;
 use super::line::{Checked, Object};
@@ -129,6 +130,42 @@ pub(super) struct Recording {
     asked: Asked,
     index: Index,
     blocks: Blocks,
+    /// Its length and the fingerprint of its content.
+    pub content: (u64, Fingerprint),
+}
+
+/// Digests what is read through it.
+struct Digesting<R> {
+    inner: R,
+    digest: Sha256,
+    bytes: u64,
+}
+
+impl<R: Read> Digesting<R> {
+    fn new(inner: R) -> Self {
+        Digesting { inner, digest: Sha256::new(), bytes: 0 }
+    }
+
+    fn content(self) -> (u64, Fingerprint) {
+        (self.bytes, Fingerprint::of_digest(&self.digest.finalize()))
+    }
+}
+
+impl<R: Read> Read for Digesting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.digest.update(buffer.get(..n).unwrap_or_default());
+        self.bytes += n as u64;
+        Ok(n)
+    }
+}
+
+/// Length and fingerprint of the first `bytes` of a file.
+pub(super) fn beginning(path: &Path, bytes: u64) -> std::io::Result<(u64, Fingerprint)> {
+    let mut reader = Digesting::new(File::open(path)?.take(bytes));
+    let mut buffer = vec![0; 256 << 10];
+    while reader.read(&mut buffer)? > 0 {}
+    Ok(reader.content())
 }
 
 /// A recording and warnings.
@@ -158,26 +195,28 @@ impl Recording {
             let mebibytes = largest_whole >> 20;
             whole_file(format!("{what} is read whole and may hold up to {mebibytes} MiB: {remedy}"))
         };
-        let mut file = File::open(path).map_err(unreadable)?;
+        let file = File::open(path).map_err(unreadable)?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut scan = Scan::new(&asked, longest);
-        let blocks = if file.metadata().map_err(unreadable)?.is_file() {
+        let (blocks, content) = if file.metadata().map_err(unreadable)?.is_file() {
             let blocks =
                 Blocks::of_file(file.try_clone().map_err(unreadable)?, path, Expect::Unchanged, hold)
                     .map_err(unreadable)?;
-            let mut reader = BufReader::with_capacity(256 << 10, &file);
+            let mut reader = BufReader::with_capacity(256 << 10, Digesting::new(&file));
+            let mut content = None;
             if let Ended::Array = scan.lines(&mut reader).map_err(unreadable)? {
-                file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+                (&file).seek(SeekFrom::Start(0)).map_err(unreadable)?;
                 let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
                     return Err(too_large("a JSON array", "write one JSON object a line instead"));
                 };
+                content = Some((bytes.len() as u64, Fingerprint::of_bytes(&bytes)));
                 scan.array(&bytes);
             }
             blocks.check().map_err(|error| match error {
                 BlockError::Changed => whole_file("the file changed while it was read".to_owned()),
                 BlockError::Io(source) => unreadable(source),
             })?;
-            blocks
+            (blocks, content.unwrap_or_else(|| reader.into_inner().content()))
         } else {
             // A pipe can't be read a second time.
             let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
@@ -186,13 +225,14 @@ impl Recording {
             if let Ended::Array = scan.lines(&mut bytes.as_slice()).map_err(unreadable)? {
                 scan.array(&bytes);
             }
-            Blocks::of_memory(bytes)
+            let content = (bytes.len() as u64, Fingerprint::of_bytes(&bytes));
+            (Blocks::of_memory(bytes), content)
         };
         let Sound { index, form, warnings } = scan.finish(&name).map_err(|wrong| {
             let Wrong { problems, more } = wrong;
             RecordingProblems { path: path.to_owned(), problems, more }
         })?;
-        Ok((Recording { name, form, asked, index, blocks }, warnings))
+        Ok((Recording { name, form, asked, index, blocks, content }, warnings))
     }
 
     /// How many samples of a case can be asked for: one more than the highest index.

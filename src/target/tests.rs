@@ -64,6 +64,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         target_name: "t".into(),
         target,
         target_hash: String::new(),
+        whole_hash: String::new(),
         evals,
         shard: None,
         settings: Settings {

@@ -44,6 +44,8 @@ fn finished(eval: &str, case: &str, sample: u32, outcome: Outcome) -> Event {
         latency_ms: None,
         duration_ms: 1.0,
         infrastructure_retries: 0,
+        unanswered: false,
+        redacted: false,
     };
     Event::SampleFinished(Box::new(SampleFinished {
         eval: eval.to_owned(),

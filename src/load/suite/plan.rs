@@ -1,8 +1,11 @@
 //! The last step: settings of the files and of the command line become a plan.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+use sha2::{Digest, Sha256};
 
 use super::{Loader, count};
 use crate::load::metrics::{self, WrittenMetrics};
@@ -68,12 +71,16 @@ impl Loader<'_> {
         thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
         let total = count(&parts.evals);
         let errors_before_filters = problems.has_errors();
+        let mut whole_hash = String::new();
         let evals = if errors_before_filters {
             parts.evals
         } else {
             let evals = select(parts.evals, &overrides.filters, problems);
             match overrides.shard {
-                Some(shard) => part_of(evals, shard, problems),
+                Some(shard) => {
+                    whole_hash = hash_of_all(&evals).to_string();
+                    part_of(evals, shard, problems)
+                }
                 None => evals,
             }
         };
@@ -110,8 +117,9 @@ impl Loader<'_> {
             target_hash: parts
                 .target
                 .as_ref()
-                .map(|target| Fingerprint::of(target).to_string())
+                .map(|target| Fingerprint::of(&located(target, &self.root)).to_string())
                 .unwrap_or_default(),
+            whole_hash,
             target: parts.target,
             evals,
             shard: overrides.shard,
@@ -144,6 +152,37 @@ impl Loader<'_> {
         };
         (Some(plan), total, selected)
     }
+}
+
+/// The target as it is the same wherever the project lies: what a recording holds is told apart by its content.
+fn located(target: &Target, root: &Path) -> Target {
+    match target {
+        Target::Recorded { path } => {
+            let outside = || path.file_name().map_or_else(|| path.clone(), PathBuf::from);
+            let path = path.strip_prefix(root).map_or_else(|_| outside(), Path::to_owned);
+            Target::Recorded { path }
+        }
+        other => other.clone(),
+    }
+}
+
+/// Over what every case asks and how it is graded, so that shards of two suites are told apart.
+fn hash_of_all(evals: &[Arc<Eval>]) -> Fingerprint {
+    let mut digest = Sha256::new();
+    for eval in evals {
+        let header = (eval.info.id.as_str(), eval.cases.len());
+        digest.update(Fingerprint::of(&header).to_string());
+        for case in eval.cases.outlines() {
+            let profile = case.profile;
+            // Where a recording lies differs between machines.
+            let target =
+                profile.target_hash.filter(|_| !matches!(profile.target, Some(Target::Recorded { .. })));
+            let target = target.unwrap_or_default();
+            digest.update(format!("{} {target} {:?} ", case.input_hash, case.samples));
+            digest.update(format!("{} {} {}", case.grading_hash, case.id.len(), case.id));
+        }
+    }
+    Fingerprint::of_digest(&digest.finalize())
 }
 
 fn formats(given: Option<&Vec<ReportFormat>>, spec: &crate::spec::ReportingSpec) -> Vec<ReportFormat> {

@@ -1,0 +1,40 @@
+//! What recordings held when a run read them, so that a run does not go on with other outputs under the same name.
+
+use std::path::Path;
+
+use super::prepare::Prepared;
+use crate::model::RecordingRead;
+use crate::target::Targets;
+
+/// What the recordings of a plan hold now.
+pub(super) fn recordings(prepared: &Prepared) -> Vec<RecordingRead> {
+    let root = &prepared.plan.suite.root;
+    let read = |(path, bytes, fingerprint): (&Path, u64, crate::model::Fingerprint)| RecordingRead {
+        path: path.strip_prefix(root).unwrap_or(path).to_owned(),
+        bytes,
+        sha256: fingerprint.to_string(),
+    };
+    prepared.targets.recordings().into_iter().map(read).collect()
+}
+
+/// Why outputs of now don't go with those of then: a sentence for each recording that changed. One that has only grown at
+/// its end has not: every output that was taken from it is still there.
+pub(super) fn changed(prepared: &Prepared, then: &[RecordingRead], now: &[RecordingRead]) -> Vec<String> {
+    let root = &prepared.plan.suite.root;
+    let differs = |was: &&RecordingRead| {
+        // Another path is another target, and told as such.
+        let Some(now) = now.iter().find(|now| now.path == was.path) else { return false };
+        let grown = || {
+            let beginning = Targets::beginning(&root.join(&was.path), was.bytes);
+            beginning.is_ok_and(|(bytes, hash)| bytes == was.bytes && hash.to_string() == was.sha256)
+        };
+        now != *was && !(now.bytes > was.bytes && grown())
+    };
+    let sentence = |was: &RecordingRead| {
+        let path = was.path.display();
+        format!(
+            "the recorded outputs changed: {path} is not what it was, and finished samples came from it (it may grow at its end)"
+        )
+    };
+    then.iter().filter(differs).map(sentence).collect()
+}
