@@ -171,6 +171,7 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         suite_description: plan.suite.description.clone(),
         suite_path: plan.suite.path.clone(),
         gate: plan.gate.clone(),
+        composites: plan.composites.clone(),
         ks: plan.settings.ks.clone(),
         seed: plan.settings.seed,
         formats: plan.reporting.formats.clone(),

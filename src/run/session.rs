@@ -142,6 +142,7 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && !next.evals_differ
         && next.again.iter().all(Vec::is_empty)
         && now.gate == was.gate
+        && now.composites == was.composites
         && now.ks == was.ks
         && now.seed == was.seed
         && now.formats == was.formats
