@@ -581,6 +581,38 @@ fn every_line_of_a_journal_fits_its_published_schema() {
     assert!(!schema.is_valid(&serde_json::json!({"run_ended": {}})));
 }
 
+/// Five of six cases pass.
+fn with_composite(project: &Project, of_passes: u32, of_failures: u32) {
+    let metrics = format!(
+        "  thresholds: {{quality: 0.5}}\n  metrics: {{quality: {{composite: [{{metric: pass@1, weight: {of_passes}}}, {{metric: failed_samples, weight: {of_failures}, range: [0, 1], invert: true}}]}}}}\n"
+    );
+    project.write("suite.yaml", &format!("{SUITE}{metrics}"));
+}
+
+#[test]
+fn the_composites_of_today_decide_a_run_that_goes_on_or_is_graded_again() {
+    let project = project();
+    let quality = || project.report()["metrics"]["quality"].as_f64().unwrap();
+    with_composite(&project, 9, 1);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    assert!((quality() - 0.75).abs() < 1e-9);
+    with_composite(&project, 1, 9);
+    project.call(&["run", "--resume", "latest"]).expect(1);
+    assert!((quality() - 1.0 / 12.0).abs() < 1e-9);
+    assert_eq!(calls(&project), 6);
+    with_composite(&project, 9, 1);
+    project.call(&["regrade", "--run", "latest"]).expect(0);
+    assert!((quality() - 0.75).abs() < 1e-9);
+    let mut args = vec!["report".to_owned()];
+    for (shard, of_failures) in [("1/3", 1), ("2/3", 2)] {
+        with_composite(&project, 9, of_failures);
+        project.call(&["run", "--suite", "suite.yaml", "--shard", shard]).expect(0);
+        args.extend(["--run".to_owned(), project.result(".journal.jsonl").to_str().unwrap().to_owned()]);
+    }
+    let call = project.call(&args.iter().map(String::as_str).collect::<Vec<_>>()).expect(2);
+    assert!(call.stderr.contains("differ in their metrics"), "{}", call.stderr);
+}
+
 #[test]
 fn joined_shards_are_the_whole_run() {
     let project = project();

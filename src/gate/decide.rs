@@ -167,14 +167,16 @@ fn threshold_reason(result: &ThresholdResult, tallies: &Tallies) -> String {
     };
     let name = &result.metric;
     match (result.value, result.status) {
-        (Some(value), Decision::Fail) => {
-            format!("{of}{name} is {}, {sign} {} was asked", number(value), number(result.threshold))
+        (Some(value), status) => {
+            let (value, bound) = apart(value, result.threshold);
+            if status == Decision::Fail {
+                format!("{of}{name} is {value}, {sign} {bound} was asked")
+            } else {
+                format!(
+                    "{of}{name} is {value} over what was graded; whether it is {sign} {bound} depends on the rest"
+                )
+            }
         }
-        (Some(value), _) => format!(
-            "{of}{name} is {} over what was graded; whether it is {sign} {} depends on the rest",
-            number(value),
-            number(result.threshold)
-        ),
         (None, _) => {
             let reason = match tallies.actual.metrics.get(name) {
                 Some(Estimate { undefined: Some(reason), .. }) => reason,
@@ -209,9 +211,16 @@ fn named(evals: &[&EvalTally], noun: &str) -> String {
     format!("{} {noun}{} ({})", evals.len(), if evals.len() == 1 { "" } else { "s" }, ids.join(", "))
 }
 
-/// Up to 4 decimals, without trailing zeros.
-fn number(value: f64) -> String {
-    let text = format!("{value:.4}");
+/// Two numbers with up to 4 decimals, or with as many more as it takes to tell them apart.
+fn apart(a: f64, b: f64) -> (String, String) {
+    let decimals =
+        (4..17).find(|decimals| a == b || number(a, *decimals) != number(b, *decimals)).unwrap_or(17);
+    (number(a, decimals), number(b, decimals))
+}
+
+/// Without trailing zeros.
+fn number(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -331,6 +340,14 @@ mod tests {
         assert_eq!(gate.decision, Decision::Fail);
         assert_eq!(gate.reasons, ["pass_at_1 is 0.9, at least 0.95 was asked"]);
         assert_eq!(decide(&at_least(0.85, Figure::CiLower), &run, false, &[]).decision, Decision::Fail);
+    }
+
+    #[test]
+    fn a_reason_never_says_that_a_number_misses_itself() {
+        let run = settled(tally(&[(CAP, None, Outcome::Passed)], Some(0.849_99)));
+        let gate = decide(&at_least(0.85, Figure::Value), &run, false, &[]);
+        assert_eq!(gate.reasons, ["pass_at_1 is 0.84999, at least 0.85 was asked"]);
+        assert_eq!(apart(2000.0, 100.0), ("2000".to_owned(), "100".to_owned()));
     }
 
     #[test]

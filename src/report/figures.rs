@@ -106,8 +106,12 @@ pub fn percent_or_none(value: Option<f64>) -> String {
 
 /// A span of time given in milliseconds, in the unit that suits its size.
 pub fn duration_ms(ms: f64) -> String {
-    if !ms.is_finite() || ms < 0.0 {
+    if !ms.is_finite() {
         return NO_VALUE.to_owned();
+    }
+    if ms < 0.0 {
+        // No time passes backwards, but an author's own number may lie below 0.
+        return format!("-{}", duration_ms(-ms));
     }
     if ms == 0.0 {
         return "0 ms".to_owned();
@@ -158,10 +162,14 @@ pub fn count(value: f64) -> String {
     if !value.is_finite() {
         return NO_VALUE.to_owned();
     }
-    if value.fract() == 0.0 && (0.0..=9e15).contains(&value) {
-        return text::group_digits(value as usize);
+    if value.fract() == 0.0 {
+        let small = (0.0..=9e15).contains(&value);
+        return if small { text::group_digits(value as usize) } else { format!("{value:.0}") };
     }
-    format!("{value:.1}")
+    // A mean of 0.96 is not written as 1.0, nor one of 0.04 as 0.0.
+    let is_whole = |written: &String| written.trim_end_matches('0').ends_with('.');
+    let mut written = (1..=6).map(|decimals| format!("{value:.decimals$}"));
+    written.find(|written| !is_whole(written)).unwrap_or_else(|| format!("{value:e}"))
 }
 
 /// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`.
@@ -416,6 +424,7 @@ mod tests {
             (125_400.0, "2 min 05 s"),
             (3_725_000.0, "1 h 02 min"),
             (f64::INFINITY, "n/a"),
+            (-5.0, "-5.0 ms"),
         ] {
             assert_eq!(duration_ms(ms), written);
         }
@@ -429,6 +438,8 @@ mod tests {
         assert_eq!(cost(12.345), "$12.35");
         assert_eq!(count(12345.0), "12,345");
         assert_eq!(count(2.25), "2.2");
+        assert_eq!([0.04, 0.96, 12.004, -0.5, -3.0].map(count), ["0.04", "0.96", "12.004", "-0.5", "-3"]);
+        assert_eq!(count(1e-9), "1e-9");
     }
 
     #[test]

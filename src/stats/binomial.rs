@@ -113,7 +113,18 @@ mod tests {
     fn draws_follow_the_definition() {
         let mut draws = Draws::new(11);
         const DRAWN: usize = 40_000;
-        for (n, p) in [(20, 0.1), (50, 0.3), (200, 0.06), (400, 0.5), (90, 0.8), (1_000, 0.02), (12, 0.95)] {
+        for (n, p) in [
+            (20, 0.1),
+            (50, 0.3),
+            (200, 0.06),
+            (400, 0.5),
+            (90, 0.8),
+            (1_000, 0.02),
+            (12, 0.95),
+            (20, 0.5),
+            (100_000, 1e-4),
+            (9, 0.5),
+        ] {
             let mut seen = vec![0usize; n as usize + 1];
             for _ in 0..DRAWN {
                 seen[binomial(&mut draws, n, p) as usize] += 1;

@@ -15,6 +15,7 @@ pub(super) struct Measured {
     graded: usize,
     failed: usize,
     errored: usize,
+    skipped: usize,
     flaky: usize,
     latencies: usize,
     /// Mean, median and 95th percentile of the latencies, when there are any.
@@ -40,6 +41,7 @@ impl Measured {
                 all.graded += usize::from(packed.outcome().is_graded());
                 all.failed += usize::from(packed.outcome() == Outcome::Failed);
                 all.errored += usize::from(packed.outcome() == Outcome::Errored);
+                all.skipped += usize::from(packed.outcome() == Outcome::Skipped);
                 all.flaky += usize::from(packed.has(FLAKY));
                 latencies.extend(case.latency_ms(slot));
                 let Some(usage) = case.usage(slot) else { continue };
@@ -86,7 +88,7 @@ impl Measured {
             told => observed(Ok(sum), told),
         };
         let open = self.samples - self.graded;
-        let failed = self.failed + if reading == Reading::Worst { open } else { 0 };
+        let at_worst = |more: usize| if reading == Reading::Worst { more } else { 0 };
         let count = |value: usize| Estimate { value: Some(value as f64), n_cases: self.samples, ..blank() };
         let none = Err(Undefined::NoData);
         let [latency_mean, latency_p50, latency_p95] = self.latency.unwrap_or([none, none, none]);
@@ -98,9 +100,10 @@ impl Measured {
             (Metric::TokensOutput, total(self.tokens_output, self.told_usage)),
             (Metric::Tokens, total(self.tokens, self.told_usage)),
             (Metric::CostUsd, total(self.cost_usd, self.told_cost)),
-            (Metric::FailedSamples, count(failed)),
-            (Metric::ErroredSamples, count(self.errored)),
-            (Metric::FlakySamples, count(self.flaky)),
+            (Metric::FailedSamples, count(self.failed + at_worst(open))),
+            // What never ran might have errored; what has no grade might have passed on a later attempt only.
+            (Metric::ErroredSamples, count(self.errored + at_worst(self.skipped))),
+            (Metric::FlakySamples, count(self.flaky + at_worst(open))),
         ]
     }
 }

@@ -169,6 +169,11 @@ fn named(run: &Run, name: &str) -> (Option<f64>, bool) {
     (mean(&by_case.collect::<Vec<_>>()), all_samples(run).all(known))
 }
 
+fn is_flaky(sample: &RunSample) -> bool {
+    let failed_before = |attempts: &[Attempt]| attempts.iter().any(|a| a.verdict.outcome == Outcome::Failed);
+    sample.outcome() == P && sample.attempts().is_some_and(failed_before)
+}
+
 fn check_metrics(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
     let mut expected: BTreeMap<String, [Option<f64>; 3]> = BTreeMap::new();
     for (at, reading) in READINGS.into_iter().enumerate() {
@@ -201,6 +206,17 @@ fn check_metrics(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
         put("weighted_score", (weight > 0.0).then_some(sum / weight));
         let failed = all_samples(run).filter(|sample| read(sample, reading).0 == Outcome::Failed).count();
         put("failed_samples", Some(failed as f64));
+        // At worst what was skipped would have errored, and what has no grade would have passed on a later attempt only.
+        let worst = reading == Some(Outcome::Failed);
+        let such =
+            |holds: &dyn Fn(&RunSample) -> bool| all_samples(run).filter(|sample| holds(sample)).count();
+        let errored = such(&|sample| match sample.outcome() {
+            Outcome::Errored => true,
+            outcome => worst && outcome == Outcome::Skipped,
+        });
+        put("errored_samples", Some(errored as f64));
+        let flaky = such(&|sample| is_flaky(sample) || worst && !sample.outcome().is_graded());
+        put("flaky_samples", Some(flaky as f64));
         for name in ["lint_pass", "edit_rate"] {
             let (value, complete) = named(run, name);
             if value.is_some() {
@@ -290,12 +306,7 @@ fn check_totals(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
         let n = all_samples(run).filter(|sample| sample.cause() == Some(*cause)).count();
         prop_assert_eq!(totals.by_cause.get(cause.name()).copied().unwrap_or(0), n);
     }
-    let flaky = all_samples(run).filter(|sample| {
-        let failed_before =
-            |attempts: &[Attempt]| attempts.iter().any(|a| a.verdict.outcome == Outcome::Failed);
-        sample.outcome() == P && sample.attempts().is_some_and(failed_before)
-    });
-    prop_assert_eq!(totals.flaky, flaky.count());
+    prop_assert_eq!(totals.flaky, all_samples(run).filter(|sample| is_flaky(sample)).count());
     let retries =
         all_samples(run).filter_map(RunSample::attempts).flatten().map(|a| a.infrastructure_retries as usize);
     prop_assert_eq!(totals.infrastructure_retries, retries.sum::<usize>());
@@ -347,5 +358,22 @@ proptest! {
         check_metrics(&run, &summary)?;
         check_measured(&run, &summary)?;
         check_evals(&run, &summary)?;
+    }
+
+    /// Figures count everything, also where next to nothing is listed.
+    #[test]
+    fn what_is_left_out_of_the_lists_is_in_the_figures(run in a_run(6), samples in 0usize..6, failures in 0usize..3, seed: u64) {
+        let events = run.whole(&mut Dice(seed));
+        let whole = summary(&events, Limits::default());
+        let short = summary(&events, Limits { samples, bytes: 1_000, failures });
+        prop_assert_eq!(&short.summary, &whole.summary);
+        prop_assert_eq!(&short.estimates, &whole.estimates);
+        prop_assert_eq!((&short.gate, &short.metadata), (&whole.gate, &whole.metadata));
+        let evals = |summary: &Summary| {
+            summary.evals.iter().cloned().map(|eval| EvalResult { cases: Vec::new(), ..eval }).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(evals(&short), evals(&whole));
+        let listed = short.failures.len() + short.omitted.map_or(0, |omitted| omitted.failures);
+        prop_assert_eq!(listed, whole.failures.len());
     }
 }

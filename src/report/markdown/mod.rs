@@ -296,7 +296,10 @@ fn checklist(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
         let listed = evals.iter().filter(|eval| !many || eval.outcome != Outcome::Passed);
         for eval in listed.clone().take(if many { MANY_EVALS } else { usize::MAX }) {
             let failures = failures.get(eval.id.as_str()).map_or(&[][..], Vec::as_slice);
-            checklist_item(eval, failures, out)?;
+            // The list of failures ends within this eval: how many more it has is not known here.
+            let last = summary.failures.last().is_some_and(|failure| failure.eval_id == eval.id);
+            let cut = last && notices::unlisted_failures(summary) > 0;
+            checklist_item(eval, failures, cut, out)?;
         }
         if many {
             let more = listed.count().saturating_sub(MANY_EVALS);
@@ -312,7 +315,12 @@ fn checklist(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
     Ok(())
 }
 
-fn checklist_item(eval: &EvalResult, failures: &[&Failure], out: &mut dyn Write) -> Result<(), ReportError> {
+fn checklist_item(
+    eval: &EvalResult,
+    failures: &[&Failure],
+    cut: bool,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     let box_ = if eval.outcome == Outcome::Passed { "x" } else { " " };
     let label = if eval.outcome == Outcome::Passed {
         String::new()
@@ -343,7 +351,8 @@ fn checklist_item(eval: &EvalResult, failures: &[&Failure], out: &mut dyn Write)
         }
     }
     if failures.len() > CASES_PER_EVAL {
-        writeln!(out, "  - ... and {} more", text::group_digits(failures.len() - CASES_PER_EVAL))?;
+        let least = if cut { "at least " } else { "" };
+        writeln!(out, "  - ... and {least}{} more", text::group_digits(failures.len() - CASES_PER_EVAL))?;
     }
     Ok(())
 }

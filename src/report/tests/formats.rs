@@ -109,6 +109,7 @@ fn what_the_lists_leave_out_is_counted() {
     }
     assert!(rendered(ReportFormat::Terminal, &summary).contains("… and 70 more"));
     assert!(rendered(ReportFormat::Markdown, &summary).contains("... and 70 more"));
+    assert!(rendered(ReportFormat::Markdown, &summary).contains("  - ... and at least 2 more"));
     summary.metadata.joined = vec!["eval-2".to_owned()];
     let joined = rendered(ReportFormat::Terminal, &summary);
     assert!(joined.contains("!  Joined with eval-2") && !joined.contains("--failed-in"), "{joined}");

@@ -184,6 +184,15 @@ fn junit_fails_when_only_the_gate_does() {
 }
 
 #[test]
+fn junit_fails_when_the_cases_that_failed_are_not_listed() {
+    let mut summary = green(2);
+    summary.gate = Gate { decision: Decision::Fail, exit_code: 1, ..rich().gate };
+    summary.summary.cases.failed = 3;
+    let report = quick_junit::Report::deserialize_from_str(&rendered(ReportFormat::Junit, &summary)).unwrap();
+    assert_eq!((report.tests, report.failures), (3, 1));
+}
+
+#[test]
 fn junit_tells_earlier_attempts_of_flaky_samples() {
     let mut summary = flaky();
     summary.metadata.shard = Some(Shard { index: 2, of: 3 });
