@@ -28,6 +28,9 @@ pub struct Plan {
     /// Over `target`: with another one a run can't be resumed. Empty without one.
     pub target_hash: String,
     pub evals: Vec<Arc<Eval>>,
+    /// Every eval of the suite when `evals` are a selection, else empty. Only who reads recordings needs it: which case a line
+    /// means must not depend on what was selected.
+    pub whole: Vec<Arc<Eval>>,
     /// Present when the plan is one part of the suite. It then holds every eval, also those of which this part has no case.
     pub shard: Option<Shard>,
     pub settings: Settings,

@@ -59,6 +59,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         target: None,
         target_hash: String::new(),
         evals,
+        whole: Vec::new(),
         shard: None,
         settings: Settings {
             max_workers: 4,

@@ -68,6 +68,7 @@ impl Loader<'_> {
         thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
         let total = count(&parts.evals);
         let errors_before_filters = problems.has_errors();
+        let all = parts.evals.clone();
         let evals = if errors_before_filters {
             parts.evals
         } else {
@@ -114,6 +115,7 @@ impl Loader<'_> {
                 .unwrap_or_default(),
             target: parts.target,
             evals,
+            whole: if selected == total { Vec::new() } else { all },
             shard: overrides.shard,
             settings: Settings {
                 max_workers: max_workers.max(1),
