@@ -48,10 +48,7 @@ fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<R
     let plan = suite::plan_or_problems(console, selected.loaded)?;
     warn_of_formats(console, &plan);
     let prepared = run::prepare(plan).map_err(failure)?;
-    if selected.filters.is_empty() && args.suite.shard.is_none() {
-        // Of a part of the suite a whole recording always holds more than was asked.
-        prepared.warnings.iter().for_each(|warning| console.warn(warning));
-    }
+    prepared.warnings.iter().for_each(|warning| console.warn(warning));
     if args.dry_run {
         return list::dry_run(console, &prepared);
     }

@@ -30,6 +30,9 @@ pub struct Plan {
     pub evals: Vec<Arc<Eval>>,
     /// Over all cases of the suite, whatever part of it this plan is; empty but in a shard.
     pub whole_hash: String,
+    /// Every eval of the suite when `evals` are a selection, else empty. Only who reads recordings needs it: which case a line
+    /// means must not depend on what was selected.
+    pub whole: Vec<Arc<Eval>>,
     /// Present when the plan is one part of the suite. It then holds every eval, also those of which this part has no case.
     pub shard: Option<Shard>,
     pub settings: Settings,

@@ -60,6 +60,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         target_hash: String::new(),
         whole_hash: String::new(),
         evals,
+        whole: Vec::new(),
         shard: None,
         settings: Settings {
             max_workers: 4,

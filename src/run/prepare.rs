@@ -31,6 +31,8 @@ impl Prepared {
 /// the largest k that a threshold or the list of k names.
 pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
     let targets = Targets::open(&plan)?;
+    // Outlines that nobody else holds are settled without a copy.
+    plan.whole = Vec::new();
     let asked = plan
         .settings
         .ks

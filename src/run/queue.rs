@@ -2,7 +2,7 @@
 //!
 //! Only outlines wait here. Whole cases are built a little ahead of their turn, by a thread beside those that grade.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::feed::Feed;
@@ -60,11 +60,13 @@ struct Lane {
 
 /// The samples of a plan in its order. Of an eval with `parallel: false` at most one is out at a time.
 pub(super) struct Queue {
-    /// Only evals with samples that wait.
-    lanes: VecDeque<Lane>,
-    /// Evals (by place) that are not parallel and have a sample out: never more than samples are out, so that the search for
-    /// a free lane is short however many samples wait.
-    busy: HashSet<usize>,
+    /// By the place of their eval: only evals with samples that wait.
+    lanes: BTreeMap<usize, Lane>,
+    /// Lanes whose next sample may start as it is. An eval that is not parallel and has a sample out is in neither set, so
+    /// that no lane that has to wait is looked at.
+    ready: BTreeSet<usize>,
+    /// Lanes whose next sample may start once a data file is opened.
+    shut: BTreeSet<usize>,
     feeds: usize,
     remaining: Arc<Remaining>,
 }
@@ -73,20 +75,27 @@ impl Queue {
     pub fn new(plan: &Plan, remaining: Remaining) -> Self {
         let lane = |(index, eval): (usize, &Arc<Eval>)| {
             let next = next_wanted(eval, index, (0, 0), &remaining)?;
-            Some(Lane { eval: Arc::clone(eval), index, next, case: None, feed: None })
+            Some((index, Lane { eval: Arc::clone(eval), index, next, case: None, feed: None }))
         };
-        let lanes = plan.evals.iter().enumerate().filter_map(lane).collect();
-        Queue { lanes, busy: HashSet::new(), feeds: 0, remaining: Arc::new(remaining) }
+        let lanes: BTreeMap<usize, Lane> = plan.evals.iter().enumerate().filter_map(lane).collect();
+        let (ready, shut) = (BTreeSet::new(), BTreeSet::new());
+        let mut queue = Queue { lanes, ready, shut, feeds: 0, remaining: Arc::new(remaining) };
+        (0..plan.evals.len()).for_each(|at| queue.offer(at));
+        queue
+    }
+
+    /// Notes that the next sample of a lane may start.
+    fn offer(&mut self, at: usize) {
+        let Some(lane) = self.lanes.get(&at) else { return };
+        let set = if lane.needs_file() { &mut self.shut } else { &mut self.ready };
+        set.insert(at);
     }
 
     /// The next sample that may start now, if it is of a case that `wanted` takes.
     fn next_if(&mut self, wanted: impl Fn(&Eval, Outline<'_>) -> bool) -> Option<Work> {
-        let more_files = self.feeds < FEEDS;
-        let free = |lane: &Lane| {
-            (lane.eval.parallel || !self.busy.contains(&lane.index)) && (more_files || !lane.needs_file())
-        };
-        let at = self.lanes.iter().position(free)?;
-        let lane = self.lanes.get_mut(at)?;
+        let shut = if self.feeds < FEEDS { self.shut.first() } else { None };
+        let at = *self.ready.first().into_iter().chain(shut).min()?;
+        let lane = self.lanes.get_mut(&at)?;
         if !lane.eval.cases.outline(lane.next.0).is_some_and(|case| wanted(&lane.eval, case)) {
             return None;
         }
@@ -95,14 +104,18 @@ impl Queue {
         self.feeds += usize::from(!fed && lane.feed.is_some());
         let (place, sample) = ((lane.index, lane.next.0), lane.next.1);
         let work = Work { eval: Arc::clone(&lane.eval), place, sample, case };
-        if !lane.eval.parallel {
-            self.busy.insert(lane.index);
-        }
+        self.ready.remove(&at);
+        self.shut.remove(&at);
         match next_wanted(&lane.eval, lane.index, (lane.next.0, sample + 1), &self.remaining) {
-            Some(next) => lane.next = next,
+            Some(next) => {
+                lane.next = next;
+                if lane.eval.parallel {
+                    self.offer(at);
+                }
+            }
             None => {
                 self.feeds -= usize::from(lane.feed.is_some());
-                self.lanes.remove(at);
+                self.lanes.remove(&at);
             }
         }
         Some(work)
@@ -127,7 +140,7 @@ impl Queue {
     /// A sample is done (or given up).
     pub fn done(&mut self, work: &Work) {
         if !work.eval.parallel {
-            self.busy.remove(&work.place.0);
+            self.offer(work.place.0);
         }
     }
 
@@ -135,7 +148,9 @@ impl Queue {
     pub fn drain(&mut self) -> impl Iterator<Item = Unstarted> + '_ {
         let remaining = Arc::clone(&self.remaining);
         self.feeds = 0;
-        self.lanes.drain(..).flat_map(move |lane| {
+        self.ready.clear();
+        self.shut.clear();
+        std::mem::take(&mut self.lanes).into_values().flat_map(move |lane| {
             let (remaining, index) = (Arc::clone(&remaining), lane.index);
             let mut next = Some(lane.next);
             std::iter::from_fn(move || {

@@ -77,8 +77,9 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Reads and checks every recording that the plan uses. Lines of cases that the plan doesn't hold are warnings, so
-    /// a plan should be opened before it is filtered.
+    /// Reads and checks every recording that the plan uses. Which case a line means is told by the whole suite, whatever
+    /// part of it the plan is: a line that fits two cases must not become sure because one of them was filtered away. Lines
+    /// of cases that the suite doesn't hold are warnings.
     ///
     /// Fails when a case has no target and when a recording can't be read or understood; all problems of a recording at
     /// once, each with its line.
@@ -96,13 +97,19 @@ impl Targets {
             Some(Target::Recorded { path }) => Some(number_of(path.as_path(), &mut asked)),
             _ => None,
         };
-        for eval in &plan.evals {
+        for profile in plan.evals.iter().flat_map(|eval| eval.cases.profiles()) {
+            match (&profile.target, &plan.target) {
+                (None, None) => return Err(TargetError::NoTarget),
+                (Some(Target::Recorded { path }), _) => _ = number_of(path.as_path(), &mut asked),
+                _ => {}
+            }
+        }
+        for eval in if plan.whole.is_empty() { &plan.evals } else { &plan.whole } {
             for case in eval.cases.outlines() {
-                let number = match (&case.profile.target, &plan.target) {
-                    (None, None) => return Err(TargetError::NoTarget),
-                    (None, Some(_)) => main,
-                    (Some(Target::Recorded { path }), _) => Some(number_of(path.as_path(), &mut asked)),
-                    (Some(_), _) => None,
+                let number = match &case.profile.target {
+                    None => main,
+                    Some(Target::Recorded { path }) => numbers.get(path.as_path()).copied(),
+                    Some(_) => None,
                 };
                 let asked = number.and_then(|number| asked.get_mut(number));
                 if asked.is_some_and(|(_, asked)| !asked.add(&eval.info.id, case.id)) {

@@ -66,6 +66,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         target_hash: String::new(),
         whole_hash: String::new(),
         evals,
+        whole: Vec::new(),
         shard: None,
         settings: Settings {
             max_workers: 1,
@@ -273,6 +274,28 @@ fn unknown_cases_are_one_warning() {
     insta::assert_snapshot!(targets.warnings().join("\n"), @r##"
     samples.jsonl: 4 records are of no case of this suite: `case-tow` (line 2, did you mean `case-two`?), `zzz` (line 3), `yyy` (line 4) and 1 more
     "##);
+}
+
+#[test]
+fn what_a_line_means_does_not_depend_on_what_was_selected() {
+    let files = Recordings::new();
+    let path = files.dir.path().join("samples.jsonl");
+    let told = |content: &str, selected: &[(&str, &[&str])], whole: &[(&str, &[&str])]| {
+        std::fs::write(&path, content).unwrap();
+        let target = Some(Target::Recorded { path: path.clone() });
+        let evals = plan(None, whole).evals;
+        let opened = Targets::open(&Plan { whole: evals, ..plan(target, selected) });
+        let dir = format!("{}/", files.dir.path().display());
+        opened.map(|targets| targets.warnings().join(";")).map_err(|e| e.to_string().replace(&dir, ""))
+    };
+    let whole: &[(&str, &[&str])] = &[("e", &["a", "b"]), ("f", &["a", "c"])];
+    let line = "{\"case\":\"a\",\"output\":\"x\"}\n{\"case\":\"c\",\"output\":\"x\"}\n";
+    let several = "samples.jsonl:1: case `a` is in the evals `e` and `f`: say which with `eval`".to_owned();
+    assert_eq!(told(line, whole, &[]), Err(several.clone()));
+    assert_eq!(told(line, &[("e", &["a"])], whole), Err(several.clone()));
+    assert_eq!(told(line, &[("e", &["a", "b"]), ("f", &[])], whole), Err(several));
+    let said = line.replace("{\"case\":\"a\"", "{\"eval\":\"f\",\"case\":\"a\"");
+    assert_eq!(told(&said, &[("e", &["a"])], whole), Ok(String::new()));
 }
 
 #[test]

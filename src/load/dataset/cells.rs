@@ -12,6 +12,10 @@ use crate::load::tree::{Key, Node, NodeValue};
 /// Keys whose values are texts, so that a row's number is written out there.
 pub(super) const TEXT_KEYS: [&str; 6] = ["id", "name", "description", "content", "endpoint", "input"];
 
+/// Keys below which everything is data that is compared or passed on: there a row's number stays a number, whatever key it
+/// stands under.
+const DATA_KEYS: [&str; 6] = ["expected", "value", "alternatives", "context", "body", "args"];
+
 /// A part of the template.
 pub(super) enum Cell<'e> {
     Fixed(Node),
@@ -67,7 +71,17 @@ pub(super) fn row_path(expression: &str) -> Option<Vec<String>> {
     (!path.is_empty() && path.iter().all(|p| plain(p))).then_some(path)
 }
 
+/// The whole template, filled.
 pub(super) fn fill(cell: &Cell, row: &Value, context: &Jinja) -> Result<Node, Misfit> {
+    fill_in(cell, row, context, false)
+}
+
+/// A part of the template that is data, filled.
+pub(super) fn fill_data(cell: &Cell, row: &Value, context: &Jinja) -> Result<Node, Misfit> {
+    fill_in(cell, row, context, true)
+}
+
+fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node, Misfit> {
     Ok(match cell {
         Cell::Fixed(node) => node.clone(),
         Cell::Path(path, span) => from_json(lookup(row, path, *span)?, *span),
@@ -87,14 +101,15 @@ pub(super) fn fill(cell: &Cell, row: &Value, context: &Jinja) -> Result<Node, Mi
             Node { span: *span, value: NodeValue::Text(text.into()) }
         }
         Cell::Seq(cells, span) => {
-            let items = cells.iter().map(|c| fill(c, row, context)).collect::<Result<_, _>>()?;
+            let items = cells.iter().map(|c| fill_in(c, row, context, data)).collect::<Result<_, _>>()?;
             Node { span: *span, value: NodeValue::Seq(items) }
         }
         Cell::Map(cells, span) => {
             let mut entries = Vec::with_capacity(cells.len());
             for (key, cell) in cells {
-                let mut value = fill(cell, row, context)?;
-                if TEXT_KEYS.contains(&&*key.name) && !matches!(cell, Cell::Fixed(_)) {
+                let data = data || DATA_KEYS.contains(&&*key.name);
+                let mut value = fill_in(cell, row, context, data)?;
+                if !data && TEXT_KEYS.contains(&&*key.name) && !matches!(cell, Cell::Fixed(_)) {
                     spell_out(&mut value);
                 }
                 entries.push((key.clone(), value));

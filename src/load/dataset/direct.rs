@@ -240,7 +240,9 @@ impl<'e> Hole<'e> {
             Value::String(text) => Some(Value::String(text)),
             Value::Number(n) if self.is_text => Some(Value::String(n.to_string())),
             Value::Bool(b) if self.is_text => Some(Value::String(b.to_string())),
-            Value::Number(_) | Value::Bool(_) => Some(value),
+            Value::Bool(_) => Some(value),
+            // On the long way a case goes through serde, which makes a 0 of -0.
+            Value::Number(_) => serde_json::from_value(value).ok(),
             Value::Null | Value::Array(_) | Value::Object(_) => None,
         }
     }

@@ -7,6 +7,7 @@ mod benchmarks;
 mod cells;
 mod direct;
 mod intake;
+mod quotes;
 mod records;
 mod rows;
 mod source;

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::quotes::{Quotes, explained};
+
 /// Bytes of one record.
-const MAX_RECORD: usize = 64 << 20;
+pub(super) const MAX_RECORD: usize = 64 << 20;
 /// Bytes of a JSON array, which is read whole.
 const MAX_ARRAY: u64 = 1 << 30;
 
@@ -330,18 +332,19 @@ impl Cursor<'_> {
 }
 
 struct Table {
-    reader: csv::Reader<BufReader<File>>,
+    reader: csv::Reader<Quotes<File>>,
     names: Vec<String>,
     record: csv::StringRecord,
 }
 
 impl Table {
     fn open(path: &Path) -> Result<Table, RecordsError> {
-        let file = BufReader::new(File::open(path)?);
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(file);
+        let file = Quotes::new(File::open(path)?);
+        let mut reader =
+            csv::ReaderBuilder::new().flexible(true).buffer_capacity(64 * 1024).from_reader(file);
         let header = match reader.headers() {
             Ok(header) => header,
-            Err(error) => return Err(RecordsError::Format { line: 1, reason: error.to_string() }),
+            Err(error) => return Err(explained(&error, 1)),
         };
         let names: Vec<String> = header.iter().map(|n| n.trim().to_owned()).collect();
         for (i, name) in names.iter().enumerate() {
@@ -375,7 +378,7 @@ impl Table {
             Err(error) => {
                 let line = line_of(error.position());
                 if matches!(error.kind(), csv::ErrorKind::Io(_)) {
-                    return Err(RecordsError::Format { line, reason: error.to_string() });
+                    return Err(explained(&error, line));
                 }
                 (line, Err("not UTF-8".to_owned()))
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use minijinja::{Environment, Value as Jinja};
 use serde_json::Value;
 
-use super::cells::{Cell, compile, fill};
+use super::cells::{Cell, compile, fill, fill_data};
 use super::direct::Direct;
 use super::{Make, Misfit, Recipe, Setting};
 use crate::load::evals::{Draft, finish};
@@ -88,7 +88,7 @@ impl Make for Maker<'_> {
         }
         let mut names = vec![("row", to_jinja(&row))];
         if let Some(cell) = &self.context {
-            let context = fill(cell, &row, &Jinja::from_pairs(names.clone()))?;
+            let context = fill_data(cell, &row, &Jinja::from_pairs(names.clone()))?;
             names.push(("context", to_jinja(&context.to_json())));
         }
         let node = fill(&self.cell, &row, &Jinja::from_pairs(names))?;

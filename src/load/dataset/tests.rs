@@ -106,6 +106,45 @@ fn json_arrays_and_tables_are_read_with_their_lines() {
 }
 
 #[test]
+fn a_table_whose_quotation_marks_hide_rows_is_refused() {
+    let told = |table: &str| {
+        let found = loaded(&format!("  path: r.csv\n  format: csv\n{CASE}"), &[("r.csv", table)]);
+        let ids =
+            found.plan.as_ref().map(|plan| plan.evals[0].cases.outlines().map(|o| o.id.to_owned()).collect());
+        (errors(&found), ids.unwrap_or_else(Vec::new))
+    };
+    let wrong = |reason: &str| (vec![format!("`r.csv` {reason}")], Vec::<String>::new());
+    // The three fields of the second row would be whole, and two rows gone.
+    let unclosed = "a quotation mark opens a field here and is never closed";
+    assert_eq!(told("id,q,a\n1,x,x\n2,y,\"y\n3,z,z\n4,w,w\n"), wrong(&format!("line 3: {unclosed}")));
+    assert_eq!(told("id,\"q,a\n1,x,x\n"), wrong(&format!("line 1: {unclosed}")));
+    let after = "stands neither a comma nor the end of the line; one inside a field is written twice";
+    assert_eq!(
+        told("id,q,a\r\n2,y,\"y\r\n3,\"z,z\r\n"),
+        wrong(&format!("line 3: after the quotation mark that ends the field of line 2 {after}"))
+    );
+    let good = "\u{feff}\"id\",q,a\r\n\r\n\"1\",\"x\"\"\r\n,\"\"\",5\" long\r\n2,\"\",y\"\"\r\n3,z,\"z\"";
+    assert_eq!(told(good), (vec![], ["1", "2", "3"].map(str::to_owned).to_vec()));
+}
+
+#[test]
+fn numbers_of_a_row_stay_numbers_in_what_is_compared() {
+    let case = "  case:\n    id: \"{{ row.id }}\"\n    input: {type: prompt, content: \"{{ row.n }}\", context: {id: \"{{ row.n }}\"}}\n    \
+                expected: {type: json, value: {id: \"{{ row.n }}\", of: [{name: \"{{ row.t }}\", input: \"{{ row.n }}\"}]}}\n";
+    let rows = "{\"id\": 1, \"n\": 50, \"t\": true}\n";
+    let found = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{case}"), &[("r.jsonl", rows)]);
+    assert_eq!(errors(&found), [""; 0]);
+    let case = found.plan.as_ref().unwrap().evals[0].cases.get(0).unwrap().unwrap();
+    assert_eq!(case.id, "1");
+    assert_eq!(
+        case.expected.as_ref().map(ToString::to_string).as_deref(),
+        Some(r#"{"id":50,"of":[{"input":50,"name":true}]}"#)
+    );
+    let Input::Prompt { text, context } = &case.input else { panic!("{case:?}") };
+    assert_eq!((text.as_str(), context.as_ref().unwrap().to_string().as_str()), ("50", r#"{"id":50}"#));
+}
+
+#[test]
 fn a_humaneval_record_becomes_a_program_that_is_judged_by_check() {
     let record = serde_json::json!({
         "task_id": "HumanEval/0", "prompt": "def f(x):\n    \"\"\"Doubles.\"\"\"\n", "entry_point": "f",
@@ -254,9 +293,10 @@ fn the_long_way(template: &str) -> String {
 fn cells() -> impl Strategy<Value = String> {
     let value = prop_oneof![
         4 => "[a-c{}% ]{0,4}".prop_map(|text| serde_json::Value::from(text).to_string()),
-        2 => prop_oneof![Just("prompt"), Just("exact"), Just("trim"), Just("code"), Just("7"), Just("é\u{2028}\\n"), Just("   ")]
+        2 => prop_oneof![Just("prompt"), Just("exact"), Just("trim"), Just("code"), Just("7"), Just("é\u{2028}\\n"), Just("   "), Just(""),
+                Just("{{ row.id }}"), Just("{{any_string}}"), Just("\u{0}\u{1b}[2J")]
             .prop_map(|text| serde_json::Value::from(text).to_string()),
-        2 => prop_oneof![Just("1"), Just("1.0"), Just("1e3"), Just("-0.5"), Just("123456789012345678901234567890")]
+        2 => prop_oneof![Just("1"), Just("1.0"), Just("1e3"), Just("-0.5"), Just("123456789012345678901234567890"), Just("-0"), Just("1e400"), Just("0.10")]
             .prop_map(str::to_owned),
         1 => prop_oneof![Just("true"), Just("null"), Just("[1, \"x\"]"), Just("{\"type\": \"exact\", \"value\": 1}"), Just("{}")]
             .prop_map(str::to_owned),

@@ -71,6 +71,7 @@ impl Loader<'_> {
         thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
         let total = count(&parts.evals);
         let errors_before_filters = problems.has_errors();
+        let all = parts.evals.clone();
         let mut whole_hash = String::new();
         let evals = if errors_before_filters {
             parts.evals
@@ -122,6 +123,7 @@ impl Loader<'_> {
             whole_hash,
             target: parts.target,
             evals,
+            whole: if selected == total { Vec::new() } else { all },
             shard: overrides.shard,
             settings: Settings {
                 max_workers: max_workers.max(1),
