@@ -224,10 +224,8 @@ fn few_file_descriptors_and_many_evals_are_enough() {
     let mut inline = "eval_suite:\n  name: Many\n  target: {type: recorded, path: outputs.jsonl}\n  config: {max_workers: 8}\n  reporting: {format: [json]}\n  evals:\n".to_owned();
     let mut outputs = String::new();
     for n in 0..10_000 {
-        let _ = writeln!(
-            inline,
-            "    - {{id: e{n}, input: \"{n}\", expected: {{type: exact, value: \"{n}\"}}}}"
-        );
+        let _ =
+            writeln!(inline, "    - {{id: e{n}, input: \"{n}\", expected: {{type: exact, value: \"{n}\"}}}}");
         let _ = writeln!(outputs, r#"{{"case": "e{n}", "output": "{n}"}}"#);
     }
     let project = Project::with(&[("suite.yaml", &inline), ("outputs.jsonl", &outputs)]);

@@ -60,7 +60,13 @@ fn normal(mut report: Value) -> Value {
                 fields.retain(|name, _| {
                     !matches!(
                         name.as_str(),
-                        "run_id" | "rerun_arguments" | "timestamp" | "duration_seconds" | "duration_ms" | "latency_ms" | "git"
+                        "run_id"
+                            | "rerun_arguments"
+                            | "timestamp"
+                            | "duration_seconds"
+                            | "duration_ms"
+                            | "latency_ms"
+                            | "git"
                     ) && !name.starts_with("latency_")
                 });
                 fields.values_mut().for_each(clean);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::SuiteArgs;
 use super::console::Console;
 use super::{Failure, report};
+use crate::base::text::plural;
 use crate::journal::RunPaths;
 use crate::load::{self, Filters, LoadRequest, Loaded, Overrides, Purpose, render};
 use crate::model::{Outcome, Plan};
@@ -103,7 +104,7 @@ fn filters(args: &SuiteArgs) -> Filters {
 
 /// The cases of an earlier run that did not pass.
 fn not_passed(results: &Path, run: &str) -> Result<(RunPaths, BTreeSet<(String, String)>), Failure> {
-    let paths = crate::journal::find_run(results, run).map_err(Failure::wrong)?;
+    let paths = crate::journal::find_run(results, run)?;
     let summary = run::reread(&paths.journal()).map_err(Failure::wrong)?.summary;
     let cases: BTreeSet<(String, String)> = summary
         .evals
@@ -112,6 +113,17 @@ fn not_passed(results: &Path, run: &str) -> Result<(RunPaths, BTreeSet<(String, 
         .filter(|(_, case)| case.outcome != Outcome::Passed)
         .map(|(eval, case)| (eval.id.clone(), case.id.clone()))
         .collect();
+    // A report lists a bounded number of them; without the others "rerun" would say too little.
+    let counted = &summary.summary.cases;
+    let unlisted = counted.total.saturating_sub(counted.passed).saturating_sub(cases.len());
+    if unlisted > 0 {
+        let message = format!(
+            "{} did not pass in {}, more than can be selected one by one",
+            plural(cases.len() + unlisted, "case"),
+            paths.run_id
+        );
+        return Err(Failure::wrong(message).hint("`run` with filters, or the whole suite again"));
+    }
     if cases.is_empty() {
         return Err(Failure::wrong(format!("every case of {} passed, so nothing is selected", paths.run_id)));
     }
@@ -126,10 +138,7 @@ pub fn plan_or_problems(console: &Console, loaded: Loaded) -> Result<Plan, Failu
     let errors = loaded.problems.error_count();
     match loaded.plan {
         Some(plan) if errors == 0 => Ok(plan),
-        _ => Err(Failure::wrong(format!(
-            "{} in the suite; nothing ran",
-            crate::base::text::plural(errors.max(1), "problem")
-        ))),
+        _ => Err(Failure::wrong(format!("{} in the suite; nothing ran", plural(errors.max(1), "problem")))),
     }
 }
 

@@ -170,11 +170,16 @@ fn threshold_reason(result: &ThresholdResult, tallies: &Tallies) -> String {
         (Some(value), Decision::Fail) => {
             format!("{of}{name} is {}, {sign} {} was asked", number(value), number(result.threshold))
         }
-        (Some(value), _) => format!(
-            "{of}{name} is {} over what was graded; whether it is {sign} {} depends on the rest",
-            number(value),
-            number(result.threshold)
-        ),
+        (Some(value), _) => {
+            // A worst case that has no value says itself what is missing.
+            let open = tallies.worst.metrics.get(name).and_then(|worst| worst.undefined.as_deref());
+            let open = open.map(|open| format!(" ({open})")).unwrap_or_default();
+            format!(
+                "{of}{name} is {} over what was graded; whether it is {sign} {} depends on the rest{open}",
+                number(value),
+                number(result.threshold)
+            )
+        }
         (None, _) => {
             let reason = match tallies.actual.metrics.get(name) {
                 Some(Estimate { undefined: Some(reason), .. }) => reason,
@@ -211,6 +216,9 @@ fn named(evals: &[&EvalTally], noun: &str) -> String {
 
 /// Up to 4 decimals, without trailing zeros.
 fn number(value: f64) -> String {
+    if value.abs() >= 1e12 {
+        return format!("{value:.3e}");
+    }
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -10,6 +10,9 @@ use crate::model::{
 /// What is written where there is no number.
 pub const NO_VALUE: &str = "n/a";
 
+/// From here on numbers are written with an exponent: what an author's program measures may have 300 digits.
+const LONG: f64 = 1e12;
+
 /// What a metric's number counts; its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -44,6 +47,9 @@ impl Unit {
     }
 
     pub fn format(self, value: f64) -> String {
+        if value.is_finite() && value.abs() >= LONG {
+            return format!("{value:.3e}");
+        }
         match self {
             Unit::Rate => rate(value),
             Unit::Milliseconds => duration_ms(value),
@@ -106,8 +112,11 @@ pub fn percent_or_none(value: Option<f64>) -> String {
 
 /// A span of time given in milliseconds, in the unit that suits its size.
 pub fn duration_ms(ms: f64) -> String {
-    if !ms.is_finite() || ms < 0.0 {
+    if !ms.is_finite() {
         return NO_VALUE.to_owned();
+    }
+    if ms < 0.0 {
+        return format!("-{}", duration_ms(-ms));
     }
     if ms == 0.0 {
         return "0 ms".to_owned();
@@ -416,6 +425,7 @@ mod tests {
             (125_400.0, "2 min 05 s"),
             (3_725_000.0, "1 h 02 min"),
             (f64::INFINITY, "n/a"),
+            (-1234.0, "-1.23 s"),
         ] {
             assert_eq!(duration_ms(ms), written);
         }
@@ -429,6 +439,12 @@ mod tests {
         assert_eq!(cost(12.345), "$12.35");
         assert_eq!(count(12345.0), "12,345");
         assert_eq!(count(2.25), "2.2");
+    }
+
+    #[test]
+    fn what_an_authors_program_measures_stays_short() {
+        let all = ["x", "x_ms", "x_usd", "x_count"].map(|metric| figure(metric, -1.7e308));
+        assert_eq!(all, ["-1.700e308"; 4]);
     }
 
     #[test]
