@@ -9,7 +9,7 @@ use super::{Failure, report};
 use crate::base::text::plural;
 use crate::journal::RunPaths;
 use crate::load::{self, Filters, LoadRequest, Loaded, Overrides, Purpose, render};
-use crate::model::{Outcome, Plan};
+use crate::model::Plan;
 use crate::run;
 
 /// Looked for in this order when `--suite` is not given.
@@ -105,25 +105,7 @@ fn filters(args: &SuiteArgs) -> Filters {
 /// The cases of an earlier run that did not pass.
 fn not_passed(results: &Path, run: &str) -> Result<(RunPaths, BTreeSet<(String, String)>), Failure> {
     let paths = crate::journal::find_run(results, run)?;
-    let summary = run::reread(&paths.journal()).map_err(Failure::wrong)?.summary;
-    let cases: BTreeSet<(String, String)> = summary
-        .evals
-        .iter()
-        .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
-        .filter(|(_, case)| case.outcome != Outcome::Passed)
-        .map(|(eval, case)| (eval.id.clone(), case.id.clone()))
-        .collect();
-    // A report lists a bounded number of them; without the others "rerun" would say too little.
-    let counted = &summary.summary.cases;
-    let unlisted = counted.total.saturating_sub(counted.passed).saturating_sub(cases.len());
-    if unlisted > 0 {
-        let message = format!(
-            "{} did not pass in {}, more than can be selected one by one",
-            plural(cases.len() + unlisted, "case"),
-            paths.run_id
-        );
-        return Err(Failure::wrong(message).hint("`run` with filters, or the whole suite again"));
-    }
+    let cases = run::not_passed(&paths.journal()).map_err(super::run::failure)?;
     if cases.is_empty() {
         return Err(Failure::wrong(format!("every case of {} passed, so nothing is selected", paths.run_id)));
     }
