@@ -175,7 +175,7 @@ fn filters_choose_and_choosing_nothing_is_exit_2() {
     error: none of the 8 samples that fit ended as asked by --outcome
     error: `--case [a` is not a glob: unclosed character class; missing ']'
     error: invalid value 'good' for '--outcome <OUTCOME>': unknown variant `good`, expected one of `passed`, `failed`, `errored`, `skipped`, `pending`
-    error: no run `eval-20200101-000000` below RESULTS; the latest is RUN
+    error: no run `eval-20200101-000000` below RESULTS
     ");
 }
 

@@ -15,6 +15,8 @@ Exit codes:
   4    pending: human grades are still missing
   130  interrupted; the journal is whole and `run --resume` continues";
 
+const FILTERS: &str = "Filters";
+
 /// Parts of a suite at most.
 const MAX_SHARDS: u32 = 10_000;
 
@@ -160,27 +162,30 @@ pub struct SuiteArgs {
     pub filters: FilterArgs,
 }
 
-/// The same kind repeated means or, different kinds mean and.
+/// The same kind repeated means or, different kinds mean and. Each names its heading: `next_help_heading` would hold for what
+/// comes after them, too.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Filters")]
 pub struct FilterArgs {
     /// `capability`, `regression`, or a category.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = FILTERS)]
     pub category: Vec<String>,
-    #[arg(long, value_name = "TAG")]
+    /// A tag of the eval or of the case.
+    #[arg(long, value_name = "TAG", help_heading = FILTERS)]
     pub tag: Vec<String>,
     /// Eval ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", help_heading = FILTERS)]
     pub eval: Vec<String>,
     /// Case ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", help_heading = FILTERS)]
     pub case: Vec<String>,
-    #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>)]
+    /// `easy`, `medium` or `hard`.
+    #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>, help_heading = FILTERS)]
     pub difficulty: Vec<Difficulty>,
-    #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>)]
+    /// `low`, `medium`, `high` or `critical`.
+    #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>, help_heading = FILTERS)]
     pub criticality: Vec<Criticality>,
     /// The cases that did not pass in an earlier run (`latest` or a run id).
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", help_heading = FILTERS)]
     pub failed_in: Option<String>,
 }
 
@@ -213,6 +218,7 @@ pub enum ProgressMode {
     Bar,
     /// A line every few seconds, for logs.
     Plain,
+    /// Nothing.
     None,
 }
 
@@ -223,9 +229,9 @@ Examples:
   eval-harness run --category regression --tag critical
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
-  eval-harness run --resume latest                   go on with a run that was cut off, with its own arguments
-  eval-harness run --resume latest --samples 10      add samples to a run
-  eval-harness run --shard 2/5                       one part of five; `report --run A --run B ...` joins them
+  eval-harness run --resume latest                 go on with a run that was cut off
+  eval-harness run --resume latest --samples 10    add samples to a run
+  eval-harness run --shard 2/5                     a part of five; `report --run A --run B ...` joins them
   eval-harness run --events | jq .sample_finished.case")]
 #[command(args_override_self = true)]
 pub struct RunArgs {
@@ -247,7 +253,7 @@ pub struct RunArgs {
     /// Run model-written code without isolation when there is none; every report then says so.
     #[arg(long)]
     pub allow_unsandboxed: bool,
-    /// A demand on a metric, such as `pass@1=0.9`.
+    /// A demand on a metric, such as `pass@1=0.9` or `lint_warnings<=3`.
     #[arg(long = "threshold", value_name = "METRIC=VALUE")]
     pub thresholds: Vec<String>,
     /// A set of thresholds: development, staging, production, critical, or one of the suite's.
@@ -296,7 +302,7 @@ pub struct RegradeArgs {
     /// Run model-written code without isolation when there is none; every report then says so.
     #[arg(long)]
     pub allow_unsandboxed: bool,
-    /// A demand on a metric, such as `pass@1=0.9`.
+    /// A demand on a metric, such as `pass@1=0.9` or `lint_warnings<=3`.
     #[arg(long = "threshold", value_name = "METRIC=VALUE")]
     pub thresholds: Vec<String>,
     /// A set of thresholds: development, staging, production, critical, or one of the suite's.

@@ -20,7 +20,7 @@ use crate::model::{Outcome, Output, OutputValue, SampleFinished, Usage};
 pub fn export(console: &Console, args: &ExportArgs) -> Exit {
     let (evals, cases) = (Globs::new(&args.eval, "eval")?, Globs::new(&args.case, "case")?);
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
-    let paths = journal::find_run(&dir, &args.run).map_err(Failure::wrong)?;
+    let paths = journal::find_run(&dir, &args.run)?;
     let index = journal::index_samples(&paths.journal(), |eval, case| evals.fit(eval) && cases.fit(case))
         .map_err(Failure::wrong)?;
     let mut writer = Exporter { paths: &paths, format: args.format, outcomes: &args.outcome };

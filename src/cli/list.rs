@@ -65,7 +65,7 @@ pub fn dry_run(console: &Console, prepared: &Prepared) -> Exit {
     writeln!(page, "target     {} ({target})", one_line(&plan.target_name))?;
     writeln!(
         page,
-        "samples    {samples} ({calls} calls of the target at most {} at once)",
+        "samples    {samples} ({calls} calls of the target, at most {} at once)",
         plan.settings.max_workers
     )?;
     writeln!(page, "cost       none that is known: no model is asked")?;

@@ -27,6 +27,7 @@ use clap::error::ErrorKind;
 use self::args::{Cli, Command};
 use self::console::Console;
 use crate::gate::ExitCode;
+use crate::journal::JournalError;
 use crate::sandbox;
 
 /// What a verb ended with.
@@ -54,6 +55,17 @@ impl Failure {
     fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+/// A run that can't be found or read: nothing ran.
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        let failure = Failure::wrong(&error);
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 }
 

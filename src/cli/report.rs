@@ -17,7 +17,7 @@ pub fn report(console: &Console, args: &ReportArgs) -> Exit {
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
     let mut journals = Vec::new();
     for run in &args.run {
-        journals.push(journal::find_run(&dir, run).map_err(Failure::wrong)?.journal());
+        journals.push(journal::find_run(&dir, run)?.journal());
     }
     let unreadable = |error: RunError| {
         let failure = Failure::wrong(&error);

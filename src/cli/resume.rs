@@ -51,16 +51,8 @@ pub struct Again {
 
 /// Finds a run in a results folder, and merges its arguments with the words typed now.
 pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<Again, Failure> {
-    let wrong = |error: journal::JournalError| {
-        let hint = error.hint();
-        let failure = Failure::wrong(error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    };
-    let paths = journal::find_run(results, run).map_err(wrong)?;
-    let session = journal::sessions(&paths.journal()).map_err(wrong)?.pop();
+    let paths = journal::find_run(results, run)?;
+    let session = journal::sessions(&paths.journal())?.pop();
     let session = session.ok_or_else(|| Failure::wrong("the journal holds no run"))?;
     let (args, words) = merged(&session, typed, &suite::cwd()?)?;
     Ok(Again { paths, args, words })

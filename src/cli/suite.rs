@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use super::args::SuiteArgs;
 use super::console::Console;
 use super::{Failure, report};
+use crate::base::text::plural;
 use crate::journal::RunPaths;
 use crate::load::{self, Filters, LoadRequest, Loaded, Overrides, Purpose, render};
-use crate::model::{Outcome, Plan};
+use crate::model::Plan;
 use crate::run;
 
 /// Looked for in this order when `--suite` is not given.
@@ -103,15 +104,8 @@ fn filters(args: &SuiteArgs) -> Filters {
 
 /// The cases of an earlier run that did not pass.
 fn not_passed(results: &Path, run: &str) -> Result<(RunPaths, BTreeSet<(String, String)>), Failure> {
-    let paths = crate::journal::find_run(results, run).map_err(Failure::wrong)?;
-    let summary = run::reread(&paths.journal()).map_err(Failure::wrong)?.summary;
-    let cases: BTreeSet<(String, String)> = summary
-        .evals
-        .iter()
-        .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
-        .filter(|(_, case)| case.outcome != Outcome::Passed)
-        .map(|(eval, case)| (eval.id.clone(), case.id.clone()))
-        .collect();
+    let paths = crate::journal::find_run(results, run)?;
+    let cases = run::not_passed(&paths.journal()).map_err(super::run::failure)?;
     if cases.is_empty() {
         return Err(Failure::wrong(format!("every case of {} passed, so nothing is selected", paths.run_id)));
     }
@@ -126,10 +120,7 @@ pub fn plan_or_problems(console: &Console, loaded: Loaded) -> Result<Plan, Failu
     let errors = loaded.problems.error_count();
     match loaded.plan {
         Some(plan) if errors == 0 => Ok(plan),
-        _ => Err(Failure::wrong(format!(
-            "{} in the suite; nothing ran",
-            crate::base::text::plural(errors.max(1), "problem")
-        ))),
+        _ => Err(Failure::wrong(format!("{} in the suite; nothing ran", plural(errors.max(1), "problem")))),
     }
 }
 

@@ -172,8 +172,11 @@ fn threshold_reason(result: &ThresholdResult, tallies: &Tallies) -> String {
             if status == Decision::Fail {
                 format!("{of}{name} is {value}, {sign} {bound} was asked")
             } else {
+                // A worst case that has no value says itself what is missing.
+                let open = tallies.worst.metrics.get(name).and_then(|worst| worst.undefined.as_deref());
+                let open = open.map(|open| format!(" ({open})")).unwrap_or_default();
                 format!(
-                    "{of}{name} is {value} over what was graded; whether it is {sign} {bound} depends on the rest"
+                    "{of}{name} is {value} over what was graded; whether it is {sign} {bound} depends on the rest{open}"
                 )
             }
         }
@@ -220,6 +223,9 @@ fn apart(a: f64, b: f64) -> (String, String) {
 
 /// Without trailing zeros.
 fn number(value: f64, decimals: usize) -> String {
+    if value.abs() >= 1e12 {
+        return format!("{value:.3e}");
+    }
     let text = format!("{value:.decimals$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

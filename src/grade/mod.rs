@@ -16,6 +16,7 @@ mod patterns;
 mod program;
 mod show;
 mod similarity;
+mod unique_keys;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -13,6 +13,7 @@ use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, print
 
 use super::extract::as_text;
 use super::show::{bounded, bounded_text, compared, in_reason};
+use super::unique_keys::UniqueKeys;
 
 const METHOD: &str = "command";
 
@@ -95,6 +96,11 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
                 why.map_or_else(|| format!("the grader {name} exited with code 1"), |text| in_reason(&text));
             Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why)
         }
+        // What was cut off could say otherwise.
+        (CommandVerdict::Json, 0) if ended.stdout_truncated => {
+            let why = format!("it wrote more than {KEEP_STDOUT} bytes");
+            errored(Cause::Harness, format!("the grader {name} gave no verdict: {why}"))
+        }
         (CommandVerdict::Json, 0) => match parse(&ended.stdout, &grader.metrics) {
             Ok(grade) => grade,
             Err(why) => errored(Cause::Harness, format!("the grader {name} gave no verdict: {why}")),
@@ -110,6 +116,8 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
 fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
     let mut verdict: Map<String, Value> =
         serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
+    // Of two values the later one would be believed.
+    let UniqueKeys = serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
     let passed = match verdict.remove("passed") {
         Some(Value::Bool(passed)) => passed,
         Some(other) => {
@@ -241,6 +249,7 @@ mod tests {
             told(Json, Exited(0), r#"{"passed": true, "score": 5}"#, ""),
             told(Json, Exited(0), r#"{"score": 1}"#, ""),
             told(Json, Exited(0), "passed", ""),
+            told(Json, Exited(0), r#"{"passed": false, "passed": true}"#, ""),
             told(Json, Exited(1), r#"{"passed": true}"#, ""),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r##"
@@ -259,8 +268,28 @@ mod tests {
         errored - harness the grader ./grade gave no verdict: `score` must be a number from 0 to 1, not 5 {}
         errored - harness the grader ./grade gave no verdict: `passed` is missing {}
         errored - harness the grader ./grade gave no verdict: expected value at line 1 column 1 {}
+        errored - harness the grader ./grade gave no verdict: the key `passed` is there twice at line 1 column 33 {}
         errored - harness the grader ./grade exited with code 1 {}
         "##);
+    }
+
+    #[test]
+    fn a_verdict_that_was_cut_off_is_none() {
+        let ended = TreeOutput {
+            end: TreeEnd::Exited(0),
+            stdout: br#"{"passed": true}   "#.to_vec(),
+            stdout_truncated: true,
+            stderr_tail: Vec::new(),
+            elapsed: Duration::ZERO,
+        };
+        let g = read_verdict(&grader(CommandVerdict::Json, 1500), &ended);
+        assert_eq!(g.outcome, crate::model::Outcome::Errored);
+        assert_eq!(g.reason, "the grader ./grade gave no verdict: it wrote more than 65536 bytes");
+        // An exit code is whole, whatever was written.
+        assert_eq!(
+            read_verdict(&grader(CommandVerdict::ExitCode, 1500), &ended).outcome,
+            crate::model::Outcome::Passed
+        );
     }
 
     #[test]
@@ -279,6 +308,7 @@ mod tests {
             told(r#"{"passed": true, "metrics": {"coverage": true, "lint_warnings": 0}}"#),
             told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 0, "pass_rate": 1}}"#),
             told(r#"{"passed": true, "metrics": [1]}"#),
+            told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 9, "lint_warnings": 0}}"#),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r##"
         failed {"coverage": 0.83, "lint_warnings": 3.0} {"tool":"x"}
@@ -289,6 +319,7 @@ mod tests {
         the metric `coverage` must be a finite number, not true
         `metrics` holds `pass_rate`, which the grader's `metrics:` does not name
         `metrics` must be an object, not [1]
+        the key `lint_warnings` is there twice at line 1 column 83
         "##);
     }
 }

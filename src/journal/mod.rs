@@ -39,8 +39,10 @@ pub enum JournalError {
     Locked { run: String },
     #[error("{path} was written by a later version of eval-harness (journal version {version})", path = path.display())]
     Version { path: PathBuf, version: u32 },
-    #[error("no run `{run}` below {dir}{hint}", dir = dir.display())]
-    NoRun { run: String, dir: PathBuf, hint: String },
+    #[error("no run `{run}` below {dir}", dir = dir.display())]
+    NoRun { run: String, dir: PathBuf, latest: Option<String> },
+    #[error("there is no run below {dir} yet", dir = dir.display())]
+    NoRuns { dir: PathBuf },
     #[error("the stored output {path} can't be used: {message}", path = path.display())]
     Stored { path: PathBuf, message: String },
     #[error("cannot create {path}: {source}", path = path.display())]
@@ -63,6 +65,11 @@ impl JournalError {
             JournalError::Write { path, .. } => paths::run_of(path).map(|run| {
                 format!("`eval-harness run --resume {run}` continues when there is room to write")
             }),
+            JournalError::NoRun { latest, .. } => latest.as_ref().map(|latest| format!("the latest is {latest}")),
+            JournalError::NoRuns { .. } => Some(
+                "results lie where --output-dir says, or the suite (--suite), or in `results/` of the project".to_owned(),
+            ),
+            JournalError::Create { .. } => Some("--output-dir names another folder for results".to_owned()),
             JournalError::Version { .. } => Some("use that version, or a later one".to_owned()),
             _ => None,
         }

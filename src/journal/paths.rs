@@ -126,12 +126,13 @@ pub fn find_run(output_dir: &Path, run: &str) -> Result<RunPaths, JournalError> 
     }
     let runs = list_runs(output_dir);
     let found = if run == "latest" { runs.last() } else { runs.iter().find(|paths| paths.run_id == run) };
-    found.cloned().ok_or_else(|| {
-        let hint = match runs.last() {
-            Some(last) if run != "latest" => format!("; the latest is {}", last.run_id),
-            _ => String::new(),
-        };
-        JournalError::NoRun { run: run.to_owned(), dir: output_dir.to_owned(), hint }
+    let dir = || output_dir.to_owned();
+    found.cloned().ok_or_else(|| match runs.last() {
+        None if run == "latest" => JournalError::NoRuns { dir: dir() },
+        last => {
+            let latest = last.map(|last| last.run_id.clone());
+            JournalError::NoRun { run: run.to_owned(), dir: dir(), latest }
+        }
     })
 }
 
@@ -167,8 +168,11 @@ mod tests {
     fn a_run_that_is_not_there_is_named_with_the_latest() {
         let dir = tempfile::tempdir().unwrap();
         RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
-        let error = find_run(dir.path(), "eval-1").unwrap_err().to_string();
-        assert!(error.starts_with("no run `eval-1` below "), "{error}");
-        assert!(error.ends_with("; the latest is eval-20260304-050607"), "{error}");
+        let error = find_run(dir.path(), "eval-1").unwrap_err();
+        assert!(error.to_string().starts_with("no run `eval-1` below "), "{error}");
+        assert_eq!(error.hint().unwrap(), "the latest is eval-20260304-050607");
+        let error = find_run(&dir.path().join("empty"), "latest").unwrap_err();
+        assert!(error.to_string().starts_with("there is no run below "), "{error}");
+        assert!(error.hint().unwrap().contains("--output-dir"));
     }
 }

@@ -160,11 +160,13 @@ fn component(
     })
 }
 
-/// Demands on metrics that no selected eval measures.
+/// Demands on metrics that no selected eval measures: an error, since the gate could not decide. `again`: the cases are
+/// those that did not pass in an earlier run, which nobody chose by what they measure; then it is a warning.
 pub(super) fn check_selected(
     demands: &[Demand],
     composites: &[Composite],
     evals: &[Arc<Eval>],
+    again: bool,
     problems: &mut Problems,
 ) {
     let is_named = |name: &str| matches!(name.parse(), Ok(Metric::Named(_)));
@@ -182,7 +184,8 @@ pub(super) fn check_selected(
         for missing in needed.into_iter().filter(|name| is_named(name) && !measured.contains_key(*name)) {
             let message =
                 format!("the threshold on `{name}` needs `{missing}`, which no selected eval measures");
-            problems.push(located(Code::UnknownMetric, demand.at, message));
+            let problem = located(Code::UnknownMetric, demand.at, message);
+            problems.push(problem.hint("the gate can't pass without it").maybe_warning(again));
         }
     }
 }
@@ -352,6 +355,35 @@ mod tests {
     }
 
     #[test]
+    fn what_a_shard_or_a_rerun_does_not_measure_is_no_error() {
+        let head = "  thresholds: {edit_rate: 0.5}\n";
+        let only = [("b".to_owned(), "b".to_owned())].into();
+        let rerun = Overrides {
+            filters: crate::load::Filters { only: Some(only), ..Default::default() },
+            ..Overrides::default()
+        };
+        let (plan, said) = loaded(head, &all(), rerun);
+        let demands: Vec<String> = plan.unwrap().gate.thresholds.into_iter().map(|t| t.metric).collect();
+        assert_eq!(demands, ["edit_rate"], "it is left undecided, not dropped");
+        assert_eq!(
+            said,
+            [
+                "4:16 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | the gate can't pass without it"
+            ]
+        );
+        let shards = (1..=2).map(|index| {
+            let shard = Some(crate::model::Shard { index, of: 3 });
+            loaded(head, &all(), Overrides { shard, ..Overrides::default() })
+        });
+        let mut cases = 0;
+        for (plan, said) in shards {
+            assert_eq!(said, Vec::<String>::new());
+            cases += plan.unwrap().evals.iter().map(|eval| eval.cases.len()).sum::<usize>();
+        }
+        assert_eq!(cases, 2);
+    }
+
+    #[test]
     fn a_filter_that_leaves_nothing_to_measure_is_an_error() {
         let filters = |eval: &str| Overrides {
             filters: crate::load::Filters { eval: vec![eval.to_owned()], ..Default::default() },
@@ -364,8 +396,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "4:24 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures",
-                "4:16 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures",
+                "4:24 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | the gate can't pass without it",
+                "4:16 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures | the gate can't pass without it",
             ]
         );
     }

@@ -13,10 +13,12 @@ use std::sync::OnceLock;
 use regex::{Captures, Regex};
 
 use super::distance::TooLong;
-use super::similarity::bounded;
 
 /// Longest n-grams.
 const ORDER: usize = 4;
+
+/// Bytes of a text from which on nothing is compared: a text of signs alone has as many words, of which all 4-grams are counted.
+pub const LONGEST: usize = 2 << 20;
 
 /// In [0, 1]; 0 without references or without a word in common.
 pub fn bleu<'r>(text: &str, references: impl IntoIterator<Item = &'r str>) -> Result<f64, TooLong> {
@@ -28,6 +30,10 @@ pub fn bleu<'r>(text: &str, references: impl IntoIterator<Item = &'r str>) -> Re
     let text: Vec<&str> = text.split_whitespace().collect();
     let others: Vec<Vec<&str>> = others.iter().map(|other| other.split_whitespace().collect()).collect();
     Ok(of_words(&text, &others))
+}
+
+fn bounded(text: &str) -> Result<&str, TooLong> {
+    if text.len() <= LONGEST { Ok(text) } else { Err(TooLong::One(text.len())) }
 }
 
 fn of_words(text: &[&str], references: &[Vec<&str>]) -> f64 {
@@ -131,6 +137,13 @@ mod tests {
         for nothing in [score("", &["a"]), score("a", &[""]), score("a", &["b"]), score("a", &[])] {
             assert_eq!(nothing, 0.0);
         }
+    }
+
+    #[test]
+    fn long_texts_are_refused() {
+        let long = ".".repeat(LONGEST + 1);
+        assert_eq!(bleu(&long, ["a"]), Err(TooLong::One(LONGEST + 1)));
+        assert_eq!(bleu("a", [long.as_str()]), Err(TooLong::One(LONGEST + 1)));
     }
 
     /// What sacrebleu 2 says: `sentence_bleu(text, references).score / 100`.

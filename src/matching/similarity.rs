@@ -116,7 +116,7 @@ fn scalars(text: &str) -> Result<Vec<char>, TooLong> {
     Ok(bounded(text)?.chars().collect())
 }
 
-pub(super) fn bounded(text: &str) -> Result<&str, TooLong> {
+fn bounded(text: &str) -> Result<&str, TooLong> {
     if text.len() <= LONGEST { Ok(text) } else { Err(TooLong::One(text.len())) }
 }
 

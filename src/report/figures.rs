@@ -10,6 +10,9 @@ use crate::model::{
 /// What is written where there is no number.
 pub const NO_VALUE: &str = "n/a";
 
+/// From here on numbers are written with an exponent: what an author's program measures may have 300 digits.
+const LONG: f64 = 1e12;
+
 /// What a metric's number counts; its name tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -44,6 +47,9 @@ impl Unit {
     }
 
     pub fn format(self, value: f64) -> String {
+        if value.is_finite() && value.abs() >= LONG {
+            return format!("{value:.3e}");
+        }
         match self {
             Unit::Rate => rate(value),
             Unit::Milliseconds => duration_ms(value),
@@ -425,6 +431,7 @@ mod tests {
             (3_725_000.0, "1 h 02 min"),
             (f64::INFINITY, "n/a"),
             (-5.0, "-5.0 ms"),
+            (-1234.0, "-1.23 s"),
         ] {
             assert_eq!(duration_ms(ms), written);
         }
@@ -440,6 +447,12 @@ mod tests {
         assert_eq!(count(2.25), "2.2");
         assert_eq!([0.04, 0.96, 12.004, -0.5, -3.0].map(count), ["0.04", "0.96", "12.004", "-0.5", "-3"]);
         assert_eq!(count(1e-9), "1e-9");
+    }
+
+    #[test]
+    fn what_an_authors_program_measures_stays_short() {
+        let all = ["x", "x_ms", "x_usd", "x_count"].map(|metric| figure(metric, -1.7e308));
+        assert_eq!(all, ["-1.700e308"; 4]);
     }
 
     #[test]

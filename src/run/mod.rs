@@ -32,6 +32,7 @@ pub use refused::Refused;
 pub use regrade::{RegradeRequest, regrade};
 pub use session::{Finished, RunRequest, Said, run};
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::gate::decide;
@@ -103,15 +104,28 @@ pub struct Reread {
 
 /// Reads a run back from its journal.
 pub fn reread(journal: &Path) -> Result<Reread, RunError> {
-    let mut fold = Fold::new();
     let mut started = None;
-    for event in journal::read(journal)? {
-        let event = event?;
-        if let Event::RunStarted(first) = &event {
+    let fold = folded(journal, |event| {
+        if let Event::RunStarted(first) = event {
             started.get_or_insert_with(|| (**first).clone());
         }
-        fold.push(&event)?;
-    }
+    })?;
     let summary = conclude(&fold)?;
     Ok(Reread { summary, started: started.ok_or(SummaryError::NotStarted)? })
+}
+
+/// All cases of a run that did not pass, as eval and case; a summary lists a bounded number of them.
+pub fn not_passed(journal: &Path) -> Result<BTreeSet<(String, String)>, RunError> {
+    let fold = folded(journal, |_| ())?;
+    Ok(fold.not_passed().map(|(eval, case)| (eval.to_owned(), case.to_owned())).collect())
+}
+
+fn folded(journal: &Path, mut see: impl FnMut(&Event)) -> Result<Fold, RunError> {
+    let mut fold = Fold::new();
+    for event in journal::read(journal)? {
+        let event = event?;
+        see(&event);
+        fold.push(&event)?;
+    }
+    Ok(fold)
 }

@@ -112,6 +112,14 @@ impl Fold {
         })
     }
 
+    /// Cases that did not pass, as eval and case.
+    pub fn not_passed(&self) -> impl Iterator<Item = (&str, &str)> {
+        let open = self
+            .cases()
+            .filter(|case| case.finals().outcome(case.eval.info.pass_rate_threshold) != Outcome::Passed);
+        open.map(|case| (case.eval.info.id.as_str(), case.id()))
+    }
+
     /// Samples by outcome so far; what was not heard of is skipped.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();

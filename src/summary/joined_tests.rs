@@ -109,6 +109,19 @@ proptest! {
         prop_assert_eq!(counted, cases().count());
     }
 
+    /// What `--failed-in` asks of a fold that lists next to nothing.
+    #[test]
+    fn cases_that_did_not_pass_are_all_told(run in a_run(4), seed: u64) {
+        let events = run.whole(&mut Dice(seed));
+        let mut bounded = Fold::within(Limits { samples: 0, bytes: 0, failures: 0 });
+        events.iter().for_each(|event| bounded.push(event).unwrap());
+        let told: Vec<(&str, &str)> = bounded.not_passed().collect();
+        let whole = summary(&events, Limits::default());
+        let cases = whole.evals.iter().flat_map(|eval| eval.cases.iter().map(|case| (eval.id.as_str(), case)));
+        let open = cases.filter(|(_, case)| case.outcome != Outcome::Passed);
+        prop_assert_eq!(told, open.map(|(eval, case)| (eval, case.id.as_str())).collect::<Vec<_>>());
+    }
+
     /// What resuming asks of a fold.
     #[test]
     fn the_fold_knows_what_is_left_to_do(run in a_run(3), seed: u64) {

@@ -59,7 +59,9 @@ impl Expected<'_> {
             ExpectedSpec::Pattern(e) => {
                 std::iter::once(&e.value).chain(&e.alternatives).map(|p| Value::from(p.as_str())).collect()
             }
-            ExpectedSpec::Contains(e) => serde_json::to_value(&e.value).into_iter().collect(),
+            ExpectedSpec::Contains(e) => {
+                serde_json::to_value(&e.value).map(without_nulls).into_iter().collect()
+            }
             ExpectedSpec::Functional(e) => serde_json::to_value(&e.value).into_iter().collect(),
         }
     }

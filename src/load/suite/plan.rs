@@ -77,6 +77,11 @@ impl Loader<'_> {
             parts.evals
         } else {
             let evals = select(parts.evals, &overrides.filters, problems);
+            // Not of a shard: it decides no gate, and another one may measure what it does not.
+            if count(&evals) != total && !problems.has_errors() {
+                let again = overrides.filters.only.is_some();
+                metrics::check_selected(&demands, &composites, &evals, again, problems);
+            }
             match overrides.shard {
                 Some(shard) => {
                     whole_hash = hash_of_all(&evals).to_string();
@@ -86,9 +91,6 @@ impl Loader<'_> {
             }
         };
         let selected = count(&evals);
-        if selected != total && !problems.has_errors() {
-            metrics::check_selected(&demands, &composites, &evals, problems);
-        }
         let config = &parts.config;
         let parallel = config.parallel_execution.unwrap_or(true);
         let max_workers = overrides.jobs.unwrap_or(if parallel {

@@ -196,6 +196,9 @@ fn retries(page: &mut Page, summary: &Summary) -> io::Result<()> {
     Ok(())
 }
 
+/// Columns that a metric's name keeps however narrow the terminal is.
+const NAME_AT_LEAST: usize = 24;
+
 fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
     let rows = figures::metric_rows(summary);
     if rows.is_empty() {
@@ -209,7 +212,7 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
         "cases".to_owned(),
         if ranged { "[worst, best]".to_owned() } else { String::new() },
     ];
-    let cells: Vec<[String; 5]> = rows
+    let mut cells: Vec<[String; 5]> = rows
         .iter()
         .map(|row| {
             [
@@ -221,9 +224,15 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
             ]
         })
         .collect();
-    let widths: Vec<usize> = (0..5)
+    let mut widths: Vec<usize> = (0..5)
         .map(|at| cells.iter().chain([&head]).map(|row| text::width(&row[at])).max().unwrap_or(0))
         .collect();
+    // An author's long name must not push the figures off the page.
+    let others: usize = widths[1..].iter().filter(|width| **width > 0).map(|width| width + 2).sum();
+    widths[0] = widths[0].min(page.width().saturating_sub(others).max(NAME_AT_LEAST));
+    for row in &mut cells {
+        row[0] = text::truncate_width_with(&row[0], widths[0], page.ellipsis()).into_owned();
+    }
     let lay = |row: &[String; 5], tone: Tone| {
         let padded: Vec<Span> = row
             .iter()
@@ -266,9 +275,11 @@ fn thresholds(page: &mut Page, summary: &Summary) -> io::Result<()> {
     let widest = |head: &str, column: fn(&figures::ThresholdRow) -> &str| {
         rows.iter().map(|row| text::width(column(row))).max().unwrap_or(0).max(head.len())
     };
-    let metric = widest("Threshold", |row| &row.metric);
     let value = widest("value", |row| &row.value);
     let needs = widest("needs", |row| &row.needs);
+    let status = widest("status", |row| row.status.name());
+    let room = page.width().saturating_sub(value + needs + status + 8).max(NAME_AT_LEAST);
+    let metric = widest("Threshold", |row| &row.metric).min(room);
     let lead = format!(
         "{}  {}  {}  ",
         pad_right("  Threshold", metric + 2),
@@ -279,7 +290,10 @@ fn thresholds(page: &mut Page, summary: &Summary) -> io::Result<()> {
     page.line(&[span(Tone::Dim, lead), span(Tone::Dim, "status")])?;
     for row in &rows {
         page.line(&[
-            plain(pad_right(&format!("  {}", row.metric), metric + 4)),
+            plain(pad_right(
+                &format!("  {}", text::truncate_width_with(&row.metric, metric, page.ellipsis())),
+                metric + 4,
+            )),
             plain(pad_left(&row.value, value)),
             plain(format!("  {}", pad_right(&row.needs, needs + 2))),
             span(tone_of_decision(row.status), row.status.name()),

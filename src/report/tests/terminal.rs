@@ -75,6 +75,25 @@ fn terminal_shows_the_whole_picture() {
 }
 
 #[test]
+fn terminal_cuts_the_long_name_of_a_metric_and_not_its_figures() {
+    let mut summary = rich();
+    let name = "m".repeat(64);
+    let like = summary.estimates["pass_at_1"].clone();
+    summary.estimates.insert(name.clone(), like);
+    let mut threshold = summary.gate.thresholds[0].clone();
+    threshold.metric = name;
+    summary.gate.thresholds.push(threshold);
+    let text = terminal_text(&summary, &TerminalOptions::default());
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("mmm")).collect();
+    let [metric, threshold] = rows.as_slice() else { panic!("{text}") };
+    assert!(metric.contains("mm…") && metric.contains("[0."), "{metric}");
+    assert!(
+        threshold.contains("mm…") && threshold.ends_with("pass") | threshold.ends_with("fail"),
+        "{threshold}"
+    );
+}
+
+#[test]
 fn terminal_is_short_when_all_is_well() {
     assert_snapshot!(terminal_text(&green(2), &TerminalOptions::default()), @r##"
     Parser suite 1.2.0

@@ -1,0 +1,87 @@
+//! Whether a JSON text says every key of every object once. serde_json's own values keep the last of two, silently.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::show::in_reason;
+
+/// Reads any JSON, keeps nothing of it, and fails at a key that its object has twice.
+#[derive(Debug)]
+pub(super) struct UniqueKeys;
+
+impl<'de> Deserialize<'de> for UniqueKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UniqueKeysVisitor)
+    }
+}
+
+struct UniqueKeysVisitor;
+
+impl<'de> Visitor<'de> for UniqueKeysVisitor {
+    type Value = UniqueKeys;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<UniqueKeys, E> {
+        Ok(UniqueKeys)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<UniqueKeys, A::Error> {
+        while let Some(UniqueKeys) = seq.next_element()? {}
+        Ok(UniqueKeys)
+    }
+
+    /// Numbers come here, too: as an object of one key, which is how their digits are kept.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UniqueKeys, A::Error> {
+        let mut seen = BTreeSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let UniqueKeys = map.next_value()?;
+            if let Some(again) = seen.replace(key) {
+                return Err(A::Error::custom(format!("the key `{}` is there twice", in_reason(&again))));
+            }
+        }
+        Ok(UniqueKeys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_object_is_looked_at() {
+        let why = |text: &str| serde_json::from_str::<UniqueKeys>(text).err().map(|error| error.to_string());
+        assert_eq!(
+            why(r#"{"a": [1, -2, 3.5, 1e999, "x", null, true, {"a": 12345678901234567890123}], "b": {}}"#),
+            None
+        );
+        for twice in [r#"{"a": 1, "a": 1}"#, r#"[{"b": {"a": 1, "\u0061": 2}}]"#] {
+            assert!(why(twice).is_some_and(|why| why.starts_with("the key `a` is there twice")), "{twice}");
+        }
+    }
+}
