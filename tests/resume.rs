@@ -390,7 +390,7 @@ eval_suite:
         after["metadata"].as_object_mut().unwrap().remove("regrade_of");
         assert_eq!(after, before);
         assert_eq!(before["summary"]["passed"], 0);
-        project.call(&["export"]).expect(2);
+        assert_eq!(project.call(&["export"]).expect(0).stdout, "");
     }
 }
 
@@ -471,7 +471,7 @@ fn a_project_that_was_moved_goes_on_and_its_shards_are_joined() {
 eval_suite:
   name: Moved
   evals:
-    - {id: a, input: {type: file, path: in.txt}, expected: {type: exact, value: hi}}
+    - {id: a, input: {type: file, content: in.txt}, expected: {type: exact, value: hi}}
     - {id: b, input: x, expected: hi, grader: {type: code, config: {method: command, command: [sh, -c, "exit 0"]}}}
     - {id: c, input: x, expected: hi}
     - {id: d, input: x, expected: hi}

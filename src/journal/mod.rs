@@ -62,6 +62,12 @@ impl JournalError {
             JournalError::Write { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 Some("what was recorded went with it: run again".to_owned())
             }
+            JournalError::Write { path, .. } if path.metadata().is_ok_and(|file| file.len() == 0) => {
+                Some("nothing was recorded: run again when there is room to write".to_owned())
+            }
+            JournalError::Empty { .. } => {
+                Some("nothing of that run was recorded: run again, or name an earlier one".to_owned())
+            }
             JournalError::Write { path, .. } => paths::run_of(path).map(|run| {
                 format!("`eval-harness run --resume {run}` continues when there is room to write")
             }),
