@@ -614,6 +614,25 @@ fn the_composites_of_today_decide_a_run_that_goes_on_or_is_graded_again() {
 }
 
 #[test]
+fn a_shard_without_a_case_is_a_run_of_nothing_that_the_union_needs() {
+    let project = Project::with(&[
+        ("suite.yaml", SUITE.replace(", {$ref: more.yaml}", "").as_str()),
+        ("cases.yaml", &eval("first", &[("a", "one", "one")])),
+        ("solve.sh", SOLVE),
+    ]);
+    let mut journals = Vec::new();
+    for shard in ["1/3", "2/3", "3/3"] {
+        let call = project.call(&["run", "--suite", "suite.yaml", "--shard", shard]).expect(0);
+        assert!(call.stdout.contains("UNDECIDED"), "{}", call.stdout);
+        journals.push(project.result(".journal.jsonl").display().to_string());
+    }
+    assert_eq!(calls(&project), 1);
+    let args: Vec<&str> = journals.iter().flat_map(|journal| ["--run", journal.as_str()]).collect();
+    let call = project.call(&[&["report"], args.as_slice()].concat()).expect(0);
+    assert!(call.stdout.contains("GATE PASS"), "{}", call.stdout);
+}
+
+#[test]
 fn joined_shards_are_the_whole_run() {
     let project = project();
     let many: Vec<(String, String)> =
