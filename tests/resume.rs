@@ -610,7 +610,7 @@ fn the_composites_of_today_decide_a_run_that_goes_on_or_is_graded_again() {
         args.extend(["--run".to_owned(), project.result(".journal.jsonl").to_str().unwrap().to_owned()]);
     }
     let call = project.call(&args.iter().map(String::as_str).collect::<Vec<_>>()).expect(2);
-    assert!(call.stderr.contains("differ in their metrics"), "{}", call.stderr);
+    assert!(call.stderr.contains("differ in their composite metrics"), "{}", call.stderr);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Project, eventually};
+use support::{Call, Project, eventually};
 
 const SUITE: &str = r#"
 eval_suite:
@@ -420,4 +420,31 @@ dataset:
     assert_eq!(report["summary"]["cases"]["passed"], 1);
     assert_eq!(report["failures"][0]["case_id"], "2");
     assert_eq!(report["failures"][0]["details"]["missing"][0], "please");
+}
+
+#[test]
+fn what_graders_look_for_is_rendered_wherever_it_is_written() {
+    let suite = r#"
+eval_suite:
+  name: Rendered
+  env: [TOKEN]
+  vars: {word: hello}
+  target: {type: echo}
+  evals:
+    - {id: env, input: "it is tok-12345", grader: {type: code, config: {method: contains, must_not_include: ["{{ env.TOKEN }}"]}}}
+    - {id: vars, input: "hello there", grader: {type: code, config: {method: contains, must_not_include: "{{ vars.word }}"}}}
+    - {id: pattern, input: "hello there", grader: {type: code, config: {method: regex, pattern: "^{{ word }}", must_match: false}}}
+    - {id: value, input: "hello", grader: {type: code, config: {method: exact_match, value: "{{ word }}"}, negate: true}}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    let call = Call::of(
+        project
+            .command(&["run", "--suite", "suite.yaml"])
+            .env("TOKEN", "tok-12345")
+            .output()
+            .expect("it starts"),
+    );
+    assert_eq!(call.code, Some(1), "{}", call.stderr);
+    let report = project.report();
+    assert_eq!(report["summary"]["failed"], 4, "{}", report["failures"]);
 }

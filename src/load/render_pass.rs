@@ -89,7 +89,7 @@ impl RenderPass<'_> {
         self.graders(node);
     }
 
-    /// Judges' addresses and the commands of the author's own graders.
+    /// Judges' addresses, the commands of the author's own graders, and what outputs are compared with.
     fn graders(&mut self, case: &mut Node) {
         if let Some(grader) = case.get_mut("grader") {
             self.grader(grader);
@@ -101,7 +101,12 @@ impl RenderPass<'_> {
 
     pub fn grader(&mut self, grader: &mut Node) {
         let Some(config) = grader.get_mut("config") else { return };
-        for key in ["base_url", "model"] {
+        // A value of these may hold matchers such as `{{any_uuid}}`, or the text of a program.
+        let literal = config.get("method").and_then(Node::as_text).is_none_or(|method| {
+            matches!(method, "structural_match" | "json" | "function_output" | "code_execution")
+        });
+        let compared = ["must_include", "must_not_include", "pattern"];
+        for key in ["base_url", "model"].into_iter().chain(compared).chain((!literal).then_some("value")) {
             if let Some(node) = config.get_mut(key) {
                 self.text(node, &[]);
             }
