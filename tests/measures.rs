@@ -166,3 +166,26 @@ eval_suite:
     let report = run(&[], 3);
     assert!(report["metrics"]["code_quality"].is_null(), "{report}");
 }
+
+#[test]
+fn equal_counts_have_no_interval_and_equal_scores_have() {
+    let counting = |id: &str, grader: &str| {
+        format!(
+            "    - {{id: {id}, input: x, graders: [{{type: code, config: {{method: contains, must_include: x}}}}, {grader}]}}\n"
+        )
+    };
+    let count = r#"{type: code, informative: true, config: {method: command, verdict: json, metrics: [warnings], command: [sh, -c, "echo '{\"passed\": true, \"metrics\": {\"warnings\": 1}}'"]}}"#;
+    let score = r#"{type: code, metric: builds, config: {method: command, command: ["true"]}}"#;
+    let mut suite = "eval_suite:\n  name: Counts\n  target: {type: echo}\n  thresholds: {warnings: {max: 1, on: ci_upper}}\n  evals:\n".to_owned();
+    for n in 0..3 {
+        suite.push_str(&counting(&format!("count-{n}"), count));
+        suite.push_str(&counting(&format!("score-{n}"), score));
+    }
+    let project = Project::with(&[("suite.yaml", &suite)]);
+    // That nothing was counted above 1 in three cases is no upper bound.
+    project.call(&["run", "--suite", "suite.yaml"]).expect(3);
+    let report = project.report();
+    assert_eq!(report["estimates"]["warnings"]["value"].as_f64(), Some(1.0));
+    assert!(report["estimates"]["warnings"]["ci"].is_null());
+    assert_eq!(report["estimates"]["builds"]["method"], "wilson");
+}

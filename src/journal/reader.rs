@@ -167,6 +167,7 @@ mod tests {
             environment: Default::default(),
             gate: Default::default(),
             composites: Vec::new(),
+            score_metrics: Vec::new(),
             ks: vec![1],
             seed: 18_446_744_073_709_551_615,
             formats: vec![],

@@ -52,6 +52,9 @@ pub struct RunStarted {
     /// Metrics that the suite computes from others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub composites: Vec<Composite>,
+    /// Named metrics that are scores, in [0, 1]: where all are 0 or 1 they are proportions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub score_metrics: Vec<String>,
     pub ks: Vec<u32>,
     pub seed: u64,
     pub formats: Vec<ReportFormat>,

@@ -39,6 +39,10 @@ pub struct Plan {
     pub gate: GateSpec,
     /// Metrics that the suite computes from others.
     pub composites: Vec<Composite>,
+    /// Metrics of graders' own that are scores, ascending: those that lie in [0, 1].
+    pub score_metrics: Vec<String>,
+    /// The cases are those that did not pass in an earlier run: nobody chose them by what thresholds need.
+    pub again: bool,
     pub reporting: Reporting,
     /// Values of the `env:` names that the suite may read, to be redacted from all that is written.
     pub secrets: Vec<String>,

@@ -73,6 +73,8 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         },
         gate: GateSpec::default(),
         composites: Vec::new(),
+        score_metrics: Vec::new(),
+        again: false,
         reporting: Reporting {
             formats: Vec::new(),
             output_dir: "/".into(),

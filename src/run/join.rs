@@ -95,7 +95,7 @@ fn differences(first: &Part, part: &Part, reasons: &mut Vec<String>) {
         (a.suite_name == b.suite_name && a.suite_version == b.suite_version, "suite or its version"),
         (a.target_hash == b.target_hash, "target"),
         (a.gate == b.gate, "thresholds"),
-        (a.composites == b.composites, "composite metrics"),
+        (a.composites == b.composites && a.score_metrics == b.score_metrics, "composite metrics"),
         (a.ks == b.ks, "list of k"),
         (a.seed == b.seed, "seed"),
         (a.filters == b.filters, "filters"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::RunError;
 use crate::gate::unanswerable;
-use crate::model::{Eval, Metric, Outline, Plan};
+use crate::model::{Eval, EvalType, Metric, Outline, Plan};
 use crate::target::Targets;
 
 /// A plan whose targets are open and whose cases all know their number of samples.
@@ -51,7 +51,11 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
         }
         fewest = eval.cases.outlines().map(Prepared::samples).fold(fewest, u32::min);
     }
-    let kinds = plan.evals.iter().map(|eval| eval.info.kind).collect();
+    // Of what is run again nobody chose the types; a threshold on one that is not among them stays undecided.
+    let kinds = match plan.again {
+        true => [EvalType::Capability, EvalType::Regression].into(),
+        false => plan.evals.iter().map(|eval| eval.info.kind).collect(),
+    };
     let problems = unanswerable(&plan.gate, &plan.composites, fewest, &kinds);
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));

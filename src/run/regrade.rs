@@ -175,6 +175,7 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         suite_path: plan.suite.path.clone(),
         gate: plan.gate.clone(),
         composites: plan.composites.clone(),
+        score_metrics: plan.score_metrics.clone(),
         ks: plan.settings.ks.clone(),
         seed: plan.settings.seed,
         formats: plan.reporting.formats.clone(),

@@ -149,6 +149,7 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && next.again.iter().all(Vec::is_empty)
         && now.gate == was.gate
         && now.composites == was.composites
+        && now.score_metrics == was.score_metrics
         && now.ks == was.ks
         && now.seed == was.seed
         && now.formats == was.formats
@@ -193,6 +194,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         environment,
         gate: plan.gate.clone(),
         composites: plan.composites.clone(),
+        score_metrics: plan.score_metrics.clone(),
         ks: plan.settings.ks.clone(),
         seed: plan.settings.seed,
         formats: plan.reporting.formats.clone(),

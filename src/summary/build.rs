@@ -44,7 +44,7 @@ impl Fold {
         // A shard plans all evals, so that their order is known, also those of which it has no case.
         let evals = self.evals.iter().enumerate().filter(|(_, eval)| shards.is_empty() || eval.len() > 0);
         let evals = evals.map(|(number, eval)| CountedEval::new(number, eval)).collect();
-        let counted = Counted::new(evals, &started.ks, started.seed);
+        let counted = Counted::new(evals, &started.ks, started.seed, &started.score_metrics);
         let mut tallies = tallies(&counted);
         for reading in [&mut tallies.actual, &mut tallies.worst, &mut tallies.best] {
             composite::add(&started.composites, &mut reading.metrics);

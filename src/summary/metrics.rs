@@ -64,7 +64,7 @@ impl<'a> CountedEval<'a> {
 }
 
 impl<'a> Counted<'a> {
-    pub fn new(evals: Vec<CountedEval<'a>>, ks: &'a [u32], seed: u64) -> Self {
+    pub fn new(evals: Vec<CountedEval<'a>>, ks: &'a [u32], seed: u64, score_metrics: &[String]) -> Self {
         let measured = Measured::new(&evals);
         let (mut fewest, mut errored, mut skipped, mut pending) = (None, 0, 0, 0);
         for case in evals.iter().flat_map(CountedEval::cases) {
@@ -74,7 +74,7 @@ impl<'a> Counted<'a> {
             skipped += finals.skipped as usize;
             pending += finals.pending as usize;
         }
-        let named = Named::all(&evals, measured.samples, errored + skipped + pending, seed);
+        let named = Named::all(&evals, score_metrics, measured.samples, errored + skipped + pending, seed);
         Counted { evals, ks, seed, fewest, errored, skipped, pending, measured, named }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::metrics::{CountedEval, OverCases, undefined_because};
 use super::outcomes::Reading;
 use crate::model::Estimate;
+use crate::stats::Method;
 
 /// One name: the mean over cases of the mean over each case's graded samples that have the number.
 pub(super) struct Named {
@@ -18,13 +19,26 @@ pub(super) struct Named {
 
 impl Named {
     /// Every name that a graded sample has, ascending.
-    pub fn all(evals: &[CountedEval<'_>], samples: usize, ungraded: usize, seed: u64) -> Vec<Named> {
+    ///
+    /// `scores` are those that lie in [0, 1].
+    pub fn all(
+        evals: &[CountedEval<'_>],
+        scores: &[String],
+        samples: usize,
+        ungraded: usize,
+        seed: u64,
+    ) -> Vec<Named> {
         let names: BTreeSet<&str> = evals.iter().flat_map(|eval| eval.fold.metric_names()).collect();
-        names.into_iter().filter_map(|name| Named::new(name, evals, samples, ungraded, seed)).collect()
+        let named = |name: &str| {
+            let is_score = scores.iter().any(|score| score == name);
+            Named::new(name, is_score, evals, samples, ungraded, seed)
+        };
+        names.into_iter().filter_map(named).collect()
     }
 
     fn new(
         name: &str,
+        is_score: bool,
         evals: &[CountedEval<'_>],
         samples: usize,
         ungraded: usize,
@@ -52,7 +66,11 @@ impl Named {
         if over.is_empty() {
             return None;
         }
-        let estimate = over.estimate(single && over.is_binary(), seed);
+        let mut estimate = over.estimate(is_score && single && over.is_binary(), seed);
+        if !is_score && estimate.method == Method::Wilson.name() {
+            // Of counts that are all 1 nothing says that the next one is no 2: they are no share of anything.
+            (estimate.ci, estimate.method) = (None, "none".to_owned());
+        }
         Some(Named { name: name.to_owned(), estimate, missing, samples })
     }
 

@@ -232,6 +232,7 @@ impl Run {
             environment: Environment::default(),
             gate: GateSpec::default(),
             composites: Vec::new(),
+            score_metrics: Vec::new(),
             ks: self.ks.clone(),
             seed: 7,
             formats: vec![],

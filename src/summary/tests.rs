@@ -37,6 +37,7 @@ fn started(ks: &[u32]) -> Event {
         environment: Environment::default(),
         gate: GateSpec::default(),
         composites: Vec::new(),
+        score_metrics: Vec::new(),
         ks: ks.to_vec(),
         seed: 7,
         formats: vec![],

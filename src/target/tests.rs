@@ -78,6 +78,8 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             allow_unsandboxed: false,
         },
         composites: Vec::new(),
+        score_metrics: Vec::new(),
+        again: false,
         gate: GateSpec::default(),
         reporting: Reporting {
             formats: vec![],

@@ -16,7 +16,9 @@ use crate::load::scope::{SuiteScope, seconds};
 use crate::load::select::{part_of, select};
 use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
-use crate::model::{Eval, Fingerprint, GateSpec, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target};
+use crate::model::{
+    Eval, Fingerprint, GateSpec, Measured, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target,
+};
 
 /// Everything of a plan but what the command line still changes.
 pub(super) struct Parts {
@@ -141,6 +143,12 @@ impl Loader<'_> {
                 max_regressions: parts.max_regressions,
             },
             composites,
+            score_metrics: declared
+                .iter()
+                .filter(|(_, kind)| **kind == Measured::Score)
+                .map(|(name, _)| name.clone())
+                .collect(),
+            again: overrides.filters.only.is_some(),
             reporting: Reporting {
                 formats: formats(overrides.formats.as_ref(), &parts.reporting),
                 output_dir: match (&overrides.output_dir, &parts.reporting.output_dir) {
