@@ -111,7 +111,7 @@ fn a_table_whose_quotation_marks_hide_rows_is_refused() {
         let found = loaded(&format!("  path: r.csv\n  format: csv\n{CASE}"), &[("r.csv", table)]);
         let ids =
             found.plan.as_ref().map(|plan| plan.evals[0].cases.outlines().map(|o| o.id.to_owned()).collect());
-        (errors(&found), ids.unwrap_or_else(Vec::new))
+        (errors(&found), ids.unwrap_or_default())
     };
     let wrong = |reason: &str| (vec![format!("`r.csv` {reason}")], Vec::<String>::new());
     // The three fields of the second row would be whole, and two rows gone.
