@@ -241,15 +241,25 @@ pub struct RunArgs {
     /// again. Its own arguments hold, and those typed now come on top.
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
-    /// Samples in flight at once.
-    #[arg(long, short, value_name = "N", value_parser = at_least_one)]
-    pub jobs: Option<usize>,
     /// Seconds for one call of the target.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub timeout: Option<f64>,
     /// Start nothing more after this many failed samples.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub max_fail: Option<usize>,
+    /// Show the plan and how many calls it makes; run nothing.
+    #[arg(long, conflicts_with = "resume")]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+/// What a run and a regrade have in common: how samples are worked off, and what is written and shown.
+#[derive(Debug, Args)]
+pub struct SessionArgs {
+    /// Samples in flight at once.
+    #[arg(long, short, value_name = "N", value_parser = at_least_one)]
+    pub jobs: Option<usize>,
     /// Run model-written code without isolation when there is none; every report then says so.
     #[arg(long)]
     pub allow_unsandboxed: bool,
@@ -265,9 +275,6 @@ pub struct RunArgs {
     /// Reports to write: json, markdown, junit. Repeat it, or separate with commas.
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
     pub format: Vec<ReportFormat>,
-    /// Show the plan and how many calls it makes; run nothing.
-    #[arg(long, conflicts_with = "resume")]
-    pub dry_run: bool,
     /// What stderr shows while the run goes on.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
@@ -296,35 +303,8 @@ pub struct RegradeArgs {
     pub run: String,
     #[command(flatten)]
     pub suite: SuiteArgs,
-    /// Outputs that are graded at once.
-    #[arg(long, short, value_name = "N", value_parser = at_least_one)]
-    pub jobs: Option<usize>,
-    /// Run model-written code without isolation when there is none; every report then says so.
-    #[arg(long)]
-    pub allow_unsandboxed: bool,
-    /// A demand on a metric, such as `pass@1=0.9` or `lint_warnings<=3`.
-    #[arg(long = "threshold", value_name = "METRIC=VALUE")]
-    pub thresholds: Vec<String>,
-    /// A set of thresholds: development, staging, production, critical, or one of the suite's.
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<String>,
-    /// Where results go.
-    #[arg(long, value_name = "DIR")]
-    pub output_dir: Option<PathBuf>,
-    /// Reports to write: json, markdown, junit. Repeat it, or separate with commas.
-    #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
-    pub format: Vec<ReportFormat>,
-    #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
-    pub progress: ProgressMode,
-    /// Every event as one JSON line on stdout, in place of the summary.
-    #[arg(long)]
-    pub events: bool,
-    /// Show every case, not only those that did not pass.
-    #[arg(long, short, overrides_with = "quiet")]
-    pub verbose: bool,
-    /// Show only the gate.
-    #[arg(long, short, overrides_with = "verbose")]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub session: SessionArgs,
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use crate::load::Purpose;
 use crate::run::{self, RegradeRequest, Said};
 
 pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
-    let dir = results_dir(args.suite.suite.as_deref(), args.output_dir.as_deref())?;
+    let dir = results_dir(args.suite.suite.as_deref(), args.session.output_dir.as_deref())?;
     // What `regrade` takes `run` takes, too.
     let words = resume::typed("regrade", "--run");
     let again = resume::again(&dir, &args.run, words)?;

@@ -22,7 +22,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
     let Some(run) = &args.resume else {
         return start(console, args, words, None);
     };
-    let dir = results_dir(args.suite.suite.as_deref(), args.output_dir.as_deref())?;
+    let dir = results_dir(args.suite.suite.as_deref(), args.session.output_dir.as_deref())?;
     let again = resume::again(&dir, run, words)?;
     start(console, &again.args, again.words, Some(again.paths))
 }
@@ -30,14 +30,14 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
 /// What the arguments say in place of the files.
 pub fn overrides(args: &RunArgs) -> Overrides {
     Overrides {
-        jobs: args.jobs,
+        jobs: args.session.jobs,
         timeout: args.timeout,
         max_fail: args.max_fail,
-        thresholds: args.thresholds.clone(),
-        preset: args.preset.clone(),
-        output_dir: args.output_dir.clone(),
-        formats: (!args.format.is_empty()).then(|| args.format.clone()),
-        allow_unsandboxed: args.allow_unsandboxed,
+        thresholds: args.session.thresholds.clone(),
+        preset: args.session.preset.clone(),
+        output_dir: args.session.output_dir.clone(),
+        formats: (!args.session.format.is_empty()).then(|| args.session.format.clone()),
+        allow_unsandboxed: args.session.allow_unsandboxed,
         ..Overrides::default()
     }
 }
@@ -127,13 +127,13 @@ where
         .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
     runtime.block_on(async {
         let cancel = Cancel::default();
-        let mode = if args.quiet { ProgressMode::None } else { args.progress };
+        let mode = if args.session.quiet { ProgressMode::None } else { args.session.progress };
         let mut progress = Progress::new(mode, console);
         signals::listen(cancel.clone(), progress.speaker())
             .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
         let mut events = EventLines;
         let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
-        if args.events {
+        if args.session.events {
             observers.push(&mut events);
         }
         let finished = work(helper, cancel, observers).await;
@@ -212,10 +212,10 @@ pub fn write_report(path: &Path, format: ReportFormat, summary: &Summary) -> Res
 }
 
 fn show(console: &Console, args: &RunArgs, summary: &Summary, written: &[PathBuf]) -> Result<(), Failure> {
-    if args.events {
+    if args.session.events {
         return Ok(());
     }
-    if args.quiet {
+    if args.session.quiet {
         let reasons: String = summary.gate.reasons.iter().map(|reason| format!("  {reason}\n")).collect();
         let text = format!("{}\n{reasons}", summary.gate.decision.name());
         return Ok(console.result(crate::base::text::sanitize(&text).as_bytes())?);
@@ -224,6 +224,6 @@ fn show(console: &Console, args: &RunArgs, summary: &Summary, written: &[PathBuf
     let paths: Vec<String> =
         written.iter().map(|path| path.strip_prefix(&cwd).unwrap_or(path).display().to_string()).collect();
     let mut page = Vec::new();
-    terminal::render(summary, &console.terminal_options(args.verbose), &paths, &mut page)?;
+    terminal::render(summary, &console.terminal_options(args.session.verbose), &paths, &mut page)?;
     Ok(console.result(&page)?)
 }
