@@ -611,6 +611,10 @@ fn the_composites_of_today_decide_a_run_that_goes_on_or_is_graded_again() {
     }
     let call = project.call(&args.iter().map(String::as_str).collect::<Vec<_>>()).expect(2);
     assert!(call.stderr.contains("differ in their composite metrics"), "{}", call.stderr);
+    project.call(&["regrade", "--run", "latest"]).expect(0);
+    let (one, again) = (args[2].as_str(), project.result(".journal.jsonl"));
+    let call = project.call(&["report", "--run", one, "--run", again.to_str().unwrap()]).expect(2);
+    assert!(call.stderr.contains("differ in their grading"), "{}", call.stderr);
 }
 
 #[test]

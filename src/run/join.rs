@@ -98,6 +98,7 @@ fn differences(first: &Part, part: &Part, reasons: &mut Vec<String>) {
         (a.composites == b.composites && a.score_metrics == b.score_metrics, "composite metrics"),
         (a.ks == b.ks, "list of k"),
         (a.seed == b.seed, "seed"),
+        (a.regrade_of.is_some() == b.regrade_of.is_some(), "grading, since only one was graded again"),
         (a.filters == b.filters, "filters"),
         (first.shard.of == part.shard.of, "number of shards"),
         (a.whole_hash == b.whole_hash, "cases (inputs, graders or samples)"),
