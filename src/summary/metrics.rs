@@ -30,6 +30,8 @@ pub(super) struct Counted<'a> {
     pub errored: usize,
     pub skipped: usize,
     pub pending: usize,
+    /// Some first attempt has no grade, whatever came of later ones.
+    open_firsts: bool,
     measured: Measured,
     named: Vec<Named>,
 }
@@ -67,21 +69,26 @@ impl<'a> Counted<'a> {
     pub fn new(evals: Vec<CountedEval<'a>>, ks: &'a [u32], seed: u64, score_metrics: &[String]) -> Self {
         let measured = Measured::new(&evals);
         let (mut fewest, mut errored, mut skipped, mut pending) = (None, 0, 0, 0);
+        let mut open_firsts = false;
         for case in evals.iter().flat_map(CountedEval::cases) {
             let finals = case.finals();
+            open_firsts |= case.firsts().ungraded() > 0;
             fewest = Some(fewest.map_or(finals.total(), |fewest: u32| fewest.min(finals.total())));
             errored += finals.errored as usize;
             skipped += finals.skipped as usize;
             pending += finals.pending as usize;
         }
         let named = Named::all(&evals, score_metrics, measured.samples, errored + skipped + pending, seed);
-        Counted { evals, ks, seed, fewest, errored, skipped, pending, measured, named }
+        Counted { evals, ks, seed, fewest, errored, skipped, pending, open_firsts, measured, named }
     }
 
     /// True when what is not known could change a figure, so that its worst and best differ.
     pub fn is_open(&self) -> bool {
         let ungraded = self.errored + self.skipped + self.pending;
-        ungraded > 0 || self.measured.usage_in_part() || self.named.iter().any(Named::is_open)
+        ungraded > 0
+            || self.open_firsts
+            || self.measured.usage_in_part()
+            || self.named.iter().any(Named::is_open)
     }
 
     /// Outcomes and metrics under one reading.
