@@ -448,3 +448,24 @@ eval_suite:
     let report = project.report();
     assert_eq!(report["summary"]["failed"], 4, "{}", report["failures"]);
 }
+
+#[test]
+fn running_failures_again_leaves_a_threshold_on_what_was_not_among_them_undecided() {
+    let suite = r#"
+eval_suite:
+  name: Again
+  target: {type: echo}
+  thresholds: {capability_pass_rate: 0.4, regression_pass_rate: 1.0}
+  evals:
+    - {id: bad, input: x, grader: {type: code, config: {method: exact_match, value: y}}}
+    - {id: good, input: x, grader: {type: code, config: {method: exact_match, value: x}}}
+    - {id: kept, baseline: {output: x}, current: {input: x}, grader: {type: code, config: {method: contains, must_include: x}}}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    project.write("suite.yaml", &suite.replace("value: y", "value: x"));
+    let call = project.call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"]).expect(3);
+    assert!(call.stdout.contains("regression_pass_rate"), "{}", call.stdout);
+    // Whoever chose the part is told before anything runs.
+    project.call(&["run", "--suite", "suite.yaml", "--category", "capability"]).expect(2);
+}
