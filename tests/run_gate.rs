@@ -466,6 +466,8 @@ eval_suite:
     project.write("suite.yaml", &suite.replace("value: y", "value: x"));
     let call = project.call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"]).expect(3);
     assert!(call.stdout.contains("regression_pass_rate"), "{}", call.stdout);
+    // Graded again, that run is as undecided as it was.
+    project.call(&["regrade", "--run", "latest"]).expect(3);
     // Whoever chose the part is told before anything runs.
     project.call(&["run", "--suite", "suite.yaml", "--category", "capability"]).expect(2);
 }

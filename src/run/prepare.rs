@@ -27,6 +27,16 @@ impl Prepared {
     }
 }
 
+/// Thresholds that this plan can't answer, in sentences. `fewest`: the samples of the case that has fewest.
+pub(super) fn unanswered(plan: &Plan, fewest: u32) -> Vec<String> {
+    // Of what is run again nobody chose the types; a threshold on one that is not among them stays undecided.
+    let kinds = match plan.again {
+        true => [EvalType::Capability, EvalType::Regression].into(),
+        false => plan.evals.iter().map(|eval| eval.info.kind).collect(),
+    };
+    unanswerable(&plan.gate, &plan.composites, fewest, &kinds)
+}
+
 /// Opens the targets and settles how many samples each case has: what its author said, else what a recording holds, else
 /// the largest k that a threshold or the list of k names.
 pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
@@ -51,12 +61,7 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
         }
         fewest = eval.cases.outlines().map(Prepared::samples).fold(fewest, u32::min);
     }
-    // Of what is run again nobody chose the types; a threshold on one that is not among them stays undecided.
-    let kinds = match plan.again {
-        true => [EvalType::Capability, EvalType::Regression].into(),
-        false => plan.evals.iter().map(|eval| eval.info.kind).collect(),
-    };
-    let problems = unanswerable(&plan.gate, &plan.composites, fewest, &kinds);
+    let problems = unanswered(&plan, fewest);
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }

@@ -12,6 +12,7 @@ use super::dispatch::Ending;
 use super::earlier::{Earlier, Print};
 use super::environment::harness_version;
 use super::planned::{case_planned, record_cases, record_eval};
+use super::prepare::unanswered;
 use super::recorder::{Observer, Recorder};
 use super::refused::{Cases, Refused, listed};
 use super::sample::{fault, judge, milliseconds};
@@ -20,7 +21,6 @@ use super::windows::Windows;
 use super::{RunError, conclude};
 use crate::base::clock::{Clock, rfc3339};
 use crate::base::redact::Redactor;
-use crate::gate::unanswerable;
 use crate::grade::{Graders, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
@@ -59,12 +59,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     let RegradeRequest { plan, source, helper, clock, said, cancel, observers } = request;
     let mut earlier = Earlier::read(&source.journal(), |_| Ok(()))?;
     let selected = select(&plan, &said, &mut earlier).map_err(RunError::Refused)?;
-    let problems = unanswerable(
-        &plan.gate,
-        &plan.composites,
-        selected.fewest,
-        &plan.evals.iter().map(|eval| eval.info.kind).collect(),
-    );
+    let problems = unanswered(&plan, selected.fewest);
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }
