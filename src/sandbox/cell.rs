@@ -7,16 +7,11 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::path::Path;
 
 use super::channel::{receive, send};
-use super::protocol::{CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_spec};
+use super::job::{mind, report};
+use super::protocol::CellConfig;
 use super::{Tier, namespaces, syscalls as sys};
-
-/// Where the status pipe stands in the program's process until `execve`.
-const STATUS_FD: i32 = 199;
-/// Descriptors are moved here, above all that came, before they are moved to their places.
-const PARKING: i32 = STATUS_FD + 1;
 
 /// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one thread.
 pub fn cell_main() -> ! {
@@ -159,179 +154,7 @@ fn close_all_but(fds: &[OwnedFd]) {
     }
 }
 
-/// Writes a line to the status pipe; nobody is left to tell when that fails.
-fn report(fds: &[OwnedFd], line: &str) {
-    if let Some(status) = fds.get(4) {
-        write_line(status.as_raw_fd(), line);
-    }
-}
-
-fn write_line(fd: i32, line: &str) {
-    // SAFETY: the pointer and length are those of a live string.
-    unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
-}
-
-/// The minder: makes the private folder, starts the program, waits for it, tells its status, cleans up.
-fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Result<()> {
-    let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
-    let (spec, files) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
-    let folder = private_folder(config, serial)?;
-    for (path, content) in files {
-        if let Some(parent) = Path::new(&path).parent() {
-            fs::create_dir_all(parent)?;
-        }
-        sys::step(&path, fs::write(&path, content))?;
-    }
-    if config.tier == Tier::None {
-        // SAFETY: integer arguments only.
-        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
-    }
-    // The program runs as the same user: it must not be able to look in here.
-    sys::set_dumpable(false);
-    let program = sys::fork()?;
-    if program == 0 {
-        if let Err(e) = place_descriptors(fds) {
-            report(fds, &format!("F{e}\n"));
-        } else if let Err(e) = become_program(config, &spec, folder.as_deref()) {
-            write_line(STATUS_FD, &format!("F{e}\n"));
-        }
-        sys::exit_now(126);
-    }
-    // Only the program holds its streams now, so that their end means its end.
-    for fd in fds.iter().take(4).chain(fds.iter().skip(FIXED_FDS)) {
-        // SAFETY: these descriptors are not used again in this process, which ends without destructors.
-        unsafe { libc::close(fd.as_raw_fd()) };
-    }
-    let status = loop {
-        let ended = sys::reap()?;
-        if ended.pid == program {
-            break ended.status;
-        }
-    };
-    report(fds, &format!("S{status}\n"));
-    if let Some(folder) = folder {
-        end_descendants();
-        let _ = fs::remove_dir_all(folder);
-    }
-    Ok(())
-}
-
-/// A fresh, empty working folder. In the tiers with namespaces it is a `/tmp` of the job's own, of bounded size, which
-/// vanishes with the namespace; in tier `none` it is a folder that must be removed, whose path is returned.
-fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>> {
-    if config.tier == Tier::None {
-        let folder = format!("{}/{serial}", config.scratch);
-        sys::step(&folder, fs::create_dir(&folder))?;
-        std::env::set_current_dir(&folder)?;
-        return Ok(Some(folder));
-    }
-    let options = format!("size={}m,nr_inodes={},mode=700", config.tmp_mb, config.tmp_inodes);
-    sys::mount("tmpfs", "/tmp", "tmpfs", libc::MS_NOSUID | libc::MS_NODEV, &options)?;
-    // Programs that need /proc fail without it, in their own words; the others need not care.
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    let _ = sys::mount("proc", "/proc", "proc", flags, "subset=pid,hidepid=invisible");
-    std::env::set_current_dir("/tmp")?;
-    Ok(None)
-}
-
-/// Without a pid namespace: kills what came to the minder after its parent ended.
-fn end_descendants() {
-    let me = std::process::id();
-    for _ in 0..100 {
-        let children = fs::read_to_string(format!("/proc/{me}/task/{me}/children")).unwrap_or_default();
-        let pids: Vec<libc::pid_t> = children.split_whitespace().filter_map(|p| p.parse().ok()).collect();
-        if pids.is_empty() {
-            return;
-        }
-        for pid in pids {
-            // SAFETY: integer arguments; an unreaped child's number can't have been reused.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
-            let _ = sys::reap();
-        }
-    }
-}
-
-/// Turns the forked child into the program. Returns only when that fails.
-fn become_program(config: &CellConfig, spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
-    if config.tier == Tier::None {
-        sys::die_with_parent();
-    }
-    set_limits(&spec.limits, config.tier)?;
-    if config.tier != Tier::None {
-        sys::drop_all_capabilities()?;
-        #[cfg(target_arch = "x86_64")]
-        super::filter::attach(&mut super::filter::program())?;
-    }
-    sys::set_dumpable(true);
-    if spec.argv.is_empty() {
-        // A trial: everything is in place.
-        sys::exit_now(0);
-    }
-    execute(spec, folder)
-}
-
-/// stdin, stdout, stderr as 0, 1, 2; the extra ones as 3, 4, ...; the status pipe at [`STATUS_FD`], where `execve` closes
-/// it; everything else is closed.
-fn place_descriptors(fds: &[OwnedFd]) -> io::Result<()> {
-    let wanted: Vec<&OwnedFd> = fds.iter().skip(1).take(3).chain(fds.iter().skip(FIXED_FDS)).collect();
-    let status = fds.get(4).ok_or_else(|| io::Error::other("no status pipe came"))?;
-    // SAFETY: integer arguments only; the process ends without destructors or is replaced, so no descriptor that is
-    // closed or overwritten here is used through its owner again.
-    unsafe {
-        libc::setsid();
-        sys::check(libc::syscall(libc::SYS_dup3, status.as_raw_fd(), STATUS_FD, libc::O_CLOEXEC))?;
-        for (i, fd) in (PARKING..).zip(&wanted) {
-            sys::check(libc::dup2(fd.as_raw_fd(), i) as libc::c_long)?;
-        }
-        for i in 0..wanted.len() as i32 {
-            sys::check(libc::dup2(PARKING + i, i) as libc::c_long)?;
-        }
-        libc::syscall(libc::SYS_close_range, wanted.len() as libc::c_uint, STATUS_FD - 1, 0);
-        libc::syscall(libc::SYS_close_range, PARKING, libc::c_uint::MAX, 0);
-    }
-    Ok(())
-}
-
-fn set_limits(limits: &ProcessLimits, tier: Tier) -> io::Result<()> {
-    let same = |resource, value| sys::set_limit(resource, value, value);
-    // SIGXCPU at the soft limit can be caught; the hard one can't.
-    sys::set_limit(libc::RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds.saturating_add(1))?;
-    same(libc::RLIMIT_DATA, limits.data_bytes)?;
-    same(libc::RLIMIT_FSIZE, limits.file_bytes)?;
-    same(libc::RLIMIT_NOFILE, limits.open_files)?;
-    same(libc::RLIMIT_CORE, 0)?;
-    same(libc::RLIMIT_MEMLOCK, 0)?;
-    same(libc::RLIMIT_MSGQUEUE, 0)?;
-    if tier != Tier::None {
-        // These count by user: unsandboxed, that is everything the caller runs.
-        same(libc::RLIMIT_NPROC, limits.processes)?;
-        same(libc::RLIMIT_SIGPENDING, 256)?;
-    }
-    Ok(())
-}
-
-fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
-    let argv = spec.argv.iter().map(|a| sys::c_string(a)).collect::<io::Result<Vec<_>>>()?;
-    let env = spec
-        .env
-        .iter()
-        .map(|(name, value)| match (folder, value.as_str()) {
-            // The private folder has another name when there is no private /tmp.
-            (Some(folder), "/tmp") => sys::c_string(&format!("{name}={folder}")),
-            _ => sys::c_string(&format!("{name}={value}")),
-        })
-        .collect::<io::Result<Vec<_>>>()?;
-    let mut argv_pointers: Vec<_> = argv.iter().map(|a| a.as_ptr()).collect();
-    argv_pointers.push(std::ptr::null());
-    let mut env_pointers: Vec<_> = env.iter().map(|e| e.as_ptr()).collect();
-    env_pointers.push(std::ptr::null());
-    let program = argv.first().ok_or_else(|| io::Error::other("no program"))?;
-    // SAFETY: both arrays are null-terminated and hold pointers to live strings. execve returns only on failure.
-    unsafe { libc::execve(program.as_ptr(), argv_pointers.as_ptr(), env_pointers.as_ptr()) };
-    Err(io::Error::last_os_error())
-}
-
-fn read_all(fd: &OwnedFd) -> io::Result<Vec<u8>> {
+pub(super) fn read_all(fd: &OwnedFd) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     fs::File::from(fd.try_clone()?).read_to_end(&mut bytes)?;
     Ok(bytes)

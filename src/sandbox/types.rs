@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A way of isolating programs, strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// User, mount, pid, network, IPC and UTS namespaces, a root of its own, seccomp. Needs no privilege.
     Userns,
     /// The same without a user namespace. Needs CAP_SYS_ADMIN.
     Rootns,
+    /// Landlock and seccomp on the caller's own file system: files can't be read or written, but what exists can be seen.
+    Landlock,
     /// Limits and a clean environment only: the program can read the caller's files and reach the network.
     None,
 }
@@ -23,6 +25,7 @@ impl Tier {
         match self {
             Tier::Userns => "userns",
             Tier::Rootns => "rootns",
+            Tier::Landlock => "landlock",
             Tier::None => "none",
         }
     }
@@ -250,6 +253,8 @@ pub struct FunctionReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestMode {
+    /// Nowhere: the tests only compare results with plain values, so that the calls are made and the harness compares.
+    Compared,
     /// In a process that never loads the candidate's code and calls it through plain data.
     Split,
     /// In the candidate's interpreter: a determined program can forge the verdict.
