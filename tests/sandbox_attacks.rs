@@ -118,7 +118,7 @@ async fn run_functions(sandbox: &Sandbox, attack: &Attack) -> Result<String, San
 async fn run_tests(sandbox: &Sandbox, attack: &Attack, mode: TestMode) -> Result<String, SandboxError> {
     let (tests, check) = match mode {
         TestMode::InProcess => ("assert 1 + 1 == 2", None),
-        TestMode::Split => (
+        TestMode::Compared | TestMode::Split => (
             "def check(candidate):\n    assert candidate(1, 2) == 3\n    assert candidate(10, -3) == 7\n    assert candidate(0, 0) == 0\n",
             Some("check".to_owned()),
         ),
