@@ -61,6 +61,9 @@ mod programs;
 #[cfg(target_os = "linux")]
 mod protocol;
 #[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub mod protocol_fuzz;
+#[cfg(target_os = "linux")]
 mod python;
 #[cfg(target_os = "linux")]
 mod running;
