@@ -272,6 +272,8 @@ impl<'c> Running<'c> {
         let exceeds = |measure| held_kib(&self.pidfds, measure) > most_kib;
         if exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
             self.kill(Stop::Memory);
+        } else if self.cell.is_over_its_disk() {
+            self.kill(Stop::Output);
         }
     }
 
