@@ -17,6 +17,8 @@
 //! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before it is believed, and
 //! `exit 0` is never taken for success.
 
+pub mod commands;
+pub mod demand;
 pub mod process_tree;
 
 mod error;
