@@ -23,7 +23,7 @@ pub(super) fn detect(
                     reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
                 all.extend((!notes.is_empty()).then_some(notes));
                 let enforced = *tier != Tier::None;
-                return Ok((settings, SandboxReport { tier: *tier, enforced, notes: all }));
+                return Ok((settings, SandboxReport { tier: *tier, enforced, notes: all, cgroup: None }));
             }
             Err(reason) => reasons.push((*tier, reason)),
         }
@@ -32,7 +32,10 @@ pub(super) fn detect(
         match try_tier(config, Tier::None, interpreter_binds) {
             Ok((settings, _)) => {
                 let notes = reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
-                return Ok((settings, SandboxReport { tier: Tier::None, enforced: false, notes }));
+                return Ok((
+                    settings,
+                    SandboxReport { tier: Tier::None, enforced: false, notes, cgroup: None },
+                ));
             }
             Err(reason) => reasons.push((Tier::None, reason)),
         }
