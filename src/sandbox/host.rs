@@ -5,9 +5,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::adjudicate::Shortage;
+use super::cgroup::{CellGroup, CellGroups};
 use super::channel::{hang_up, message_pair, pipe, poll, poll_entry, receive, sealed_file, send};
 use super::confinement::Confinement;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, encode_spec};
@@ -47,6 +50,8 @@ pub(super) struct CellSettings {
     pub helper: PathBuf,
     pub tier: Tier,
     pub binds: Vec<String>,
+    /// Where cells get their control groups.
+    pub cgroups: Option<Arc<CellGroups>>,
 }
 
 impl CellSettings {
@@ -54,7 +59,7 @@ impl CellSettings {
         let mut binds: Vec<String> = STANDARD_BINDS.iter().map(|s| (*s).to_owned()).collect();
         let readable = config.readable.iter().filter_map(|p| p.to_str().map(str::to_owned));
         binds.extend(interpreter_binds.iter().cloned().chain(readable));
-        CellSettings { helper: config.helper.clone(), tier, binds }
+        CellSettings { helper: config.helper.clone(), tier, binds, cgroups: None }
     }
 }
 
@@ -86,6 +91,10 @@ pub(super) struct Cell {
     /// Where its jobs have their folders, on the host.
     scratch: Option<PathBuf>,
     next_look: Instant,
+    /// What bounds the memory of everything in it. Dropped, hence removed, after the cell has ended.
+    pub(super) cgroup: Option<CellGroup>,
+    /// Of time-outs: what the processes had of the processor. Emptied by who asks.
+    pub(super) late: Vec<Shortage>,
 }
 
 impl Cell {
@@ -94,6 +103,7 @@ impl Cell {
     pub fn open(settings: &CellSettings) -> io::Result<Cell> {
         let scratch = settings.tier.on_the_host().then(new_scratch);
         let (ours, theirs) = message_pair()?;
+        let cgroup = settings.cgroups.as_ref().map(|groups| groups.group()).transpose()?;
         let child = Command::new(&settings.helper)
             .arg("__cell")
             .env_clear()
@@ -106,7 +116,20 @@ impl Cell {
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
         let next_look = Instant::now();
-        let mut cell = Cell { child, socket: ours, notes: String::new(), broken: false, scratch, next_look };
+        let mut cell = Cell {
+            child,
+            socket: ours,
+            notes: String::new(),
+            broken: false,
+            scratch,
+            next_look,
+            cgroup,
+            late: Vec::new(),
+        };
+        // It waits for its settings: it has started nothing yet.
+        if let Some(group) = &cell.cgroup {
+            group.add(cell.child.id())?;
+        }
         let config = CellConfig {
             tier: settings.tier,
             binds: settings.binds.clone(),
