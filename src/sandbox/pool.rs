@@ -13,7 +13,7 @@ use super::host::{Cell, CellSettings, Launch, request};
 use super::python::server::{Kept, Server, Wait};
 use super::python::{Python, PythonJob};
 use super::running::{Running, Started, begin};
-use super::types::{Limits, Tier};
+use super::types::{Limits, ServerReport, Tier};
 
 type Task = Box<dyn FnOnce(&mut Worker) + Send>;
 
@@ -27,6 +27,16 @@ pub(super) struct Counts {
     pub jobs: AtomicU64,
     /// Why some worker starts an interpreter for each job.
     pub given_up: Mutex<Option<String>>,
+}
+
+impl Counts {
+    pub fn report(&self) -> ServerReport {
+        ServerReport {
+            started: self.started.load(Ordering::Relaxed),
+            jobs: self.jobs.load(Ordering::Relaxed),
+            given_up: self.given_up.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
 }
 
 /// What a job gets: a cell, and in it a fork server for Python.
@@ -109,6 +119,7 @@ impl Worker {
 
     /// Starts a process that outlives the job, or `None` where there is no server. It ends with [`Kept`], or with its server:
     /// look whether it still [runs](Kept::runs) before use.
+    #[allow(dead_code)] // for the judge that serves many programs
     pub fn keep(
         &mut self,
         python: &Python,
@@ -142,7 +153,7 @@ impl Worker {
 
     /// Makes a server when there is none that works. False: this worker does without.
     fn has_server(&mut self, python: &Python) -> Result<bool, SandboxError> {
-        if !python.can_serve() || !matches!(self.settings.tier, Tier::Userns | Tier::Rootns) {
+        if python.cold().is_some() || !matches!(self.settings.tier, Tier::Userns | Tier::Rootns) {
             return Ok(false);
         }
         if self.server.as_ref().is_some_and(|server| server.link.broken) {

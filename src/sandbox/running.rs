@@ -100,6 +100,7 @@ pub(super) struct Started {
 
 impl Started {
     /// The pidfds of a job of one process, its own in front, and our ends.
+    #[allow(dead_code)]
     pub fn into_only(mut self) -> Option<(Vec<OwnedFd>, Ends)> {
         self.ends.pop().map(|ends| (self.pidfds, ends))
     }

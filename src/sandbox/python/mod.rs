@@ -151,9 +151,13 @@ impl Python {
         })
     }
 
-    /// Whether it can be a fork server, as far as it knows itself.
-    pub fn can_serve(&self) -> bool {
-        self.cold.is_empty() && cfg!(target_arch = "x86_64")
+    /// Why it can't be a fork server, as far as it knows itself.
+    pub fn cold(&self) -> Option<&str> {
+        if cfg!(target_arch = "x86_64") {
+            Some(self.cold.as_str()).filter(|reason| !reason.is_empty())
+        } else {
+            Some("only on x86_64")
+        }
     }
 
     fn compiled(&self, name: &str) -> Vec<u8> {

@@ -32,6 +32,7 @@ const MOST_KIB: u64 = 128 << 10;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::sandbox) enum Wait {
     Yes,
+    #[allow(dead_code)]
     No,
 }
 
@@ -162,6 +163,7 @@ fn settings(python: &Python) -> Value {
 }
 
 /// A process that outlives the job it was started in. Dropping it ends it and everything that it has started.
+#[allow(dead_code)]
 pub(in crate::sandbox) struct Kept {
     /// Its own in front.
     pidfds: Vec<OwnedFd>,
@@ -175,6 +177,7 @@ impl Drop for Kept {
     }
 }
 
+#[allow(dead_code)]
 impl Kept {
     pub fn new(started: Started) -> Result<Kept, SandboxError> {
         let (pidfds, output) =
