@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::capture::{Capture, Line, Lines};
 use super::channel::{Link, poll, poll_entry, receive, write_some};
 use super::error::SandboxError;
-use super::host::Ends;
+use super::host::{DiskWatch, Ends};
 use super::memory::{Measure, held_kib};
 use super::protocol::{Told, told};
 use super::syscalls::kill_by_pidfd;
@@ -309,6 +309,8 @@ impl<'c> Running<'c> {
         let exceeds = |measure| held_kib(&self.pidfds, measure) > most_kib;
         if exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
             self.kill(Stop::Memory);
+        } else if self.link.disk.as_mut().is_some_and(DiskWatch::is_over) {
+            self.kill(Stop::Output);
         }
     }
 

@@ -29,6 +29,12 @@ impl Tier {
             Tier::None => "none",
         }
     }
+
+    /// Jobs share the host's file system and processes, so that what they leave behind has to be cleared away.
+    #[cfg(target_os = "linux")]
+    pub(super) fn on_the_host(self) -> bool {
+        matches!(self, Tier::Landlock | Tier::None)
+    }
 }
 
 impl std::fmt::Display for Tier {
@@ -339,6 +345,8 @@ pub struct SandboxReport {
     pub enforced: bool,
     /// Reasons why better tiers do not work, and what is missing in this one.
     pub notes: Vec<String>,
+    /// The version of Landlock, in the tier that stands on it.
+    pub landlock_abi: Option<u32>,
 }
 
 /// What the warm interpreters of a sandbox did so far.
@@ -381,7 +389,7 @@ impl SandboxConfig {
             isolation: Isolation::Required,
             helper,
             workers: 1,
-            tiers: vec![Tier::Userns, Tier::Rootns],
+            tiers: vec![Tier::Userns, Tier::Rootns, Tier::Landlock],
             python: None,
             readable: Vec::new(),
         }

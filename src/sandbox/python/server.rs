@@ -13,6 +13,7 @@ use super::{Python, PythonJob, Runner, START_SERVER, spec};
 use crate::sandbox::capture::{Line, Lines};
 use crate::sandbox::channel::{Link, message_pair, pipe, poll, poll_entry, sealed_file, send};
 use crate::sandbox::error::SandboxError;
+use crate::sandbox::filter;
 use crate::sandbox::host::{Cell, Ends, Launch, TMP_INODES, TMP_MB, input};
 use crate::sandbox::launch::process_limits;
 use crate::sandbox::memory::{Measure, held_kib};
@@ -148,10 +149,7 @@ fn settings(python: &Python) -> Value {
         .filter(|(name, _)| *name != "server")
         .map(|(name, code)| (name.clone(), Value::from(code.as_str())))
         .collect();
-    #[cfg(target_arch = "x86_64")]
-    let filter = crate::sandbox::filter::to_bytes(&crate::sandbox::filter::job_extra());
-    #[cfg(not(target_arch = "x86_64"))]
-    let filter: Vec<u8> = Vec::new();
+    let filter = filter::to_bytes(&filter::job_extra());
     let filter: String = filter.iter().map(|b| format!("{b:02x}")).collect();
     serde_json::json!({
         "namespaces": 1,
