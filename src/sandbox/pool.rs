@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use super::adjudicate::Shortage;
 use super::channel::pipe;
 use super::error::SandboxError;
 use super::host::{Cell, CellSettings};
@@ -32,6 +33,13 @@ impl Worker {
             Some(cell) => Ok(cell),
             none => Ok(none.insert(Cell::open(&self.settings).map_err(SandboxError::lost)?)),
         }
+    }
+}
+
+impl Worker {
+    /// What late processes had of the processors since this was asked last.
+    pub fn take_late(&mut self) -> Vec<Shortage> {
+        self.cell.as_mut().map(|cell| std::mem::take(&mut cell.late)).unwrap_or_default()
     }
 }
 

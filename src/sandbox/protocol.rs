@@ -12,6 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Tier;
+use super::confinement::Confinement;
 
 /// Descriptors of a process before the extra ones: specification, stdin, stdout, stderr, status.
 pub(super) const FIXED_FDS: usize = 5;
@@ -23,8 +24,11 @@ pub(super) struct CellConfig {
     pub binds: Vec<String>,
     pub tmp_mb: u64,
     pub tmp_inodes: u64,
-    /// The folder below which jobs of tier `none` get theirs.
+    /// The folder below which jobs get theirs, in the tiers that share the host's file system; the keeper makes it.
     pub scratch: String,
+    /// What the cell of the landlock tier found out about itself.
+    #[serde(skip)]
+    pub confinement: Confinement,
 }
 
 /// The limits that the kernel keeps for each process.

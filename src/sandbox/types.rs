@@ -29,6 +29,12 @@ impl Tier {
             Tier::None => "none",
         }
     }
+
+    /// Jobs share the host's file system and processes, so that what they leave behind has to be cleared away.
+    #[cfg(target_os = "linux")]
+    pub(super) fn on_the_host(self) -> bool {
+        matches!(self, Tier::Landlock | Tier::None)
+    }
 }
 
 impl std::fmt::Display for Tier {
@@ -42,6 +48,9 @@ impl std::fmt::Display for Tier {
 pub struct Limits {
     /// Wall time of a program, from its start.
     pub wall: Duration,
+    /// Processor time of each process, in whole seconds rounded up, and of the whole tree (by the watchdog); `None`: two seconds
+    /// more than `wall` for each process, so that only several threads at once can use it up.
+    pub cpu: Option<Duration>,
     /// Private memory, in MiB, of each process (by the kernel) and of the whole tree (by a watchdog, a little later).
     pub memory_mb: u64,
     /// Bytes kept of each stream; the rest is thrown away.
@@ -61,6 +70,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             wall: Duration::from_secs(10),
+            cpu: None,
             memory_mb: 256,
             output_bytes: 1 << 20,
             output_end: 16 << 20,
@@ -165,6 +175,8 @@ pub struct ProgramResult {
     pub wall: Duration,
     /// User and system time of the whole tree.
     pub cpu: Duration,
+    /// It ran out of time on a busy machine and was tried once more alone; this is the result of that.
+    pub adjudicated: bool,
 }
 
 /// One call of a function. Arguments and results are *tagged JSON*: plain JSON where that says exactly what the value
@@ -257,6 +269,8 @@ pub struct FunctionReport {
     pub cpu: Duration,
     /// How many processes it took.
     pub processes: u32,
+    /// As in [`ProgramResult`].
+    pub adjudicated: bool,
 }
 
 /// Where tests run.
@@ -339,6 +353,8 @@ pub struct TestReport {
     pub streams: Streams,
     pub wall: Duration,
     pub cpu: Duration,
+    /// As in [`ProgramResult`].
+    pub adjudicated: bool,
 }
 
 /// What [`super::Sandbox::state`] says.
@@ -349,6 +365,18 @@ pub struct SandboxReport {
     pub enforced: bool,
     /// Reasons why better tiers do not work, and what is missing in this one.
     pub notes: Vec<String>,
+    /// The version of Landlock, in the tier that stands on it.
+    pub landlock_abi: Option<u32>,
+    /// What control groups bound, as `v1 memory, pids`; `None`: memory is only watched, and `notes` say why.
+    pub cgroup: Option<String>,
+}
+
+/// Why cells get no control group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoCgroup {
+    pub reason: String,
+    /// What a user can do about it.
+    pub remedy: String,
 }
 
 /// Whether running without isolation is acceptable.
@@ -380,7 +408,7 @@ impl SandboxConfig {
             isolation: Isolation::Required,
             helper,
             workers: 1,
-            tiers: vec![Tier::Userns, Tier::Rootns],
+            tiers: vec![Tier::Userns, Tier::Rootns, Tier::Landlock],
             python: None,
             readable: Vec::new(),
         }
