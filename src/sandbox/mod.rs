@@ -17,6 +17,8 @@
 //! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before it is believed, and
 //! `exit 0` is never taken for success.
 
+pub mod commands;
+pub mod demand;
 pub mod process_tree;
 
 mod error;
@@ -68,6 +70,9 @@ mod pool;
 mod programs;
 #[cfg(target_os = "linux")]
 mod protocol;
+#[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub mod protocol_fuzz;
 #[cfg(target_os = "linux")]
 mod python;
 #[cfg(target_os = "linux")]

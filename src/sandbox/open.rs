@@ -21,6 +21,8 @@ pub struct Sandbox {
 struct Inner {
     pool: Pool,
     report: SandboxReport,
+    /// Host paths that jobs can read; empty: all.
+    shown: Vec<std::path::PathBuf>,
     python: Result<Arc<Python>, String>,
 }
 
@@ -41,13 +43,23 @@ impl Sandbox {
         let python = Python::find(config.python.as_deref()).map(Arc::new);
         let binds = python.as_ref().map_or(&[][..], |p| p.binds.as_slice());
         let (settings, report) = detect(config, binds)?;
+        let shown = if report.tier == Tier::None {
+            Vec::new()
+        } else {
+            settings.binds.iter().map(Into::into).collect()
+        };
         let pool = Pool::start(settings, config.workers)?;
-        Ok(Sandbox { inner: Arc::new(Inner { pool, report, python }) })
+        Ok(Sandbox { inner: Arc::new(Inner { pool, report, shown, python }) })
     }
 
     /// Which tier is at work.
     pub fn state(&self) -> &SandboxReport {
         &self.inner.report
+    }
+
+    /// Whether jobs can read what lies there on this machine.
+    pub fn shows(&self, path: &std::path::Path) -> bool {
+        self.inner.shown.is_empty() || self.inner.shown.iter().any(|shown| path.starts_with(shown))
     }
 
     /// The Python that runs candidates, or [`SandboxError::InterpreterMissing`].

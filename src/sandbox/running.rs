@@ -101,8 +101,10 @@ impl<'c> Running<'c> {
         let mut processes = Vec::new();
         for end in ends {
             processes.push(Process {
-                stdout: Capture::new(end.stdout, limits.output_bytes).map_err(SandboxError::lost)?,
-                stderr: Capture::new(end.stderr, limits.output_bytes).map_err(SandboxError::lost)?,
+                stdout: Capture::new(end.stdout, limits.output_bytes, limits.output_end, false)
+                    .map_err(SandboxError::lost)?,
+                stderr: Capture::new(end.stderr, limits.output_bytes, limits.output_end, limits.stderr_tail)
+                    .map_err(SandboxError::lost)?,
                 status: Lines::new(end.status).map_err(SandboxError::lost)?,
                 reaped: None,
             });

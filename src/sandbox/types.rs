@@ -50,8 +50,12 @@ pub struct Limits {
     pub wall: Duration,
     /// Private memory, in MiB, of each process (by the kernel) and of the whole tree (by a watchdog, a little later).
     pub memory_mb: u64,
-    /// Bytes kept of each stream; the rest is thrown away. At 16 MiB the job is killed.
+    /// Bytes kept of each stream; the rest is thrown away.
     pub output_bytes: u64,
+    /// Bytes of one stream at which the job is killed: 16 MiB.
+    pub output_end: u64,
+    /// Keep the end of stderr instead of its beginning.
+    pub stderr_tail: bool,
     /// Processes and threads.
     pub processes: u64,
     pub open_files: u64,
@@ -65,6 +69,8 @@ impl Default for Limits {
             wall: Duration::from_secs(10),
             memory_mb: 256,
             output_bytes: 1 << 20,
+            output_end: 16 << 20,
+            stderr_tail: false,
             processes: 32,
             open_files: 128,
             file_mb: 16,
@@ -141,8 +147,12 @@ pub struct Program {
     pub stdin: Vec<u8>,
     /// Added to the clean environment.
     pub env: Vec<(String, String)>,
+    /// `env` is the whole environment.
+    pub whole_env: bool,
     /// Files in the working folder: relative path, content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Where it runs; it must be a folder that can be seen inside. `None`: the private folder.
+    pub dir: Option<PathBuf>,
     pub limits: Limits,
 }
 
