@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use eval_harness::sandbox::{
-    Ending, Limits, Program, ProgramResult, Sandbox, SandboxConfig, Script, Tier,
-};
+use eval_harness::sandbox::{Ending, Limits, Program, ProgramResult, Sandbox, SandboxConfig, Script, Tier};
 
 /// Set when this test runs once more as another user, from copies.
 const HELPER: &str = "SANDBOX_TEST_HELPER";
@@ -71,8 +69,11 @@ async fn programs_run_as_they_would_elsewhere() {
     assert_eq!((state.tier, state.enforced), (Tier::Landlock, true));
     assert!(state.landlock_abi.is_some_and(|abi| abi >= 3));
     assert!(state.notes.iter().any(|n| n.contains("which paths and processes exist")), "{:?}", state.notes);
-    let (result, said) =
-        shell(&sandbox, "mkdir d && echo one > d/f && touch d/g && ls d && cat <d/f | tr o 0; yes | head -1; exit 3").await;
+    let (result, said) = shell(
+        &sandbox,
+        "mkdir d && echo one > d/f && touch d/g && ls d && cat <d/f | tr o 0; yes | head -1; exit 3",
+    )
+    .await;
     assert_eq!((result.ending, said.as_str()), (Ending::Exited(3), "f\ng\n0ne\ny\n"));
     assert_eq!(python(&sandbox, "import os, tempfile\nassert os.getcwd() == os.environ['HOME']\nprint(tempfile.mkdtemp().startswith(os.getcwd() + '/'))").await, "True\n");
     let lines = "import subprocess, threading\nt = threading.Thread(target=print, args=('thread',)); t.start(); t.join()\n\
@@ -245,8 +246,11 @@ async fn a_job_sees_nothing_of_the_one_before_and_leaves_nothing() {
 async fn a_program_that_forks_for_ever_is_ended_whole() {
     let sandbox = sandbox_or_skip!();
     let mark = format!("{:05}", std::process::id());
-    let bomb = format!("import os, sys\nsys.argv[0] = 'x'\nos.execv('/bin/sh', ['sh', '-c', 'f() {{ f 8{mark} & f 8{mark} & }}; f; sleep 1'])");
-    let script = Script { code: bomb, limits: Limits { wall: Duration::from_secs(2), ..wide() }, ..Script::default() };
+    let bomb = format!(
+        "import os, sys\nsys.argv[0] = 'x'\nos.execv('/bin/sh', ['sh', '-c', 'f() {{ f 8{mark} & f 8{mark} & }}; f; sleep 1'])"
+    );
+    let script =
+        Script { code: bomb, limits: Limits { wall: Duration::from_secs(2), ..wide() }, ..Script::default() };
     sandbox.run_script(script).await.unwrap();
     let (_, said) = shell(&sandbox, "echo well").await;
     assert_eq!(said, "well\n");
