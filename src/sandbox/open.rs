@@ -1,9 +1,11 @@
 //! The handle that the rest of the program has.
 
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use super::detect::detect;
 use super::error::SandboxError;
+use super::plans::Plans;
 use super::pool::Pool;
 use super::python::Python;
 use super::types::*;
@@ -22,6 +24,7 @@ struct Inner {
     pool: Pool,
     report: SandboxReport,
     python: Result<Arc<Python>, String>,
+    plans: Arc<Plans>,
 }
 
 impl Sandbox {
@@ -42,7 +45,7 @@ impl Sandbox {
         let binds = python.as_ref().map_or(&[][..], |p| p.binds.as_slice());
         let (settings, report) = detect(config, binds)?;
         let pool = Pool::start(settings, config.workers)?;
-        Ok(Sandbox { inner: Arc::new(Inner { pool, report, python }) })
+        Ok(Sandbox { inner: Arc::new(Inner { pool, report, python, plans: Arc::default() }) })
     }
 
     /// Which tier is at work.
@@ -86,12 +89,20 @@ impl Sandbox {
     /// Runs Python tests against a candidate.
     pub async fn run_tests(&self, job: TestJob) -> Result<TestReport, SandboxError> {
         let python = self.shared_python()?;
-        self.inner.pool.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &job)).await
+        let plans = Arc::clone(&self.inner.plans);
+        let run = move |worker: &mut _, cancel: BorrowedFd<'_>| {
+            testing::run_tests(worker, cancel, &python, &plans, &job)
+        };
+        self.inner.pool.run(run).await
     }
 
     /// Which mode the tests of a job get, found out without the candidate's code, which is not looked at.
     pub async fn test_mode(&self, job: TestJob) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
         let python = self.shared_python()?;
-        self.inner.pool.run(move |worker, cancel| testing::choose_mode(worker, cancel, &python, &job)).await
+        let plans = Arc::clone(&self.inner.plans);
+        let choose = move |worker: &mut _, cancel: BorrowedFd<'_>| {
+            testing::choose_mode(worker, cancel, &python, &plans, &job)
+        };
+        self.inner.pool.run(choose).await
     }
 }

@@ -22,6 +22,8 @@ use super::types::{Interpreter, Limits};
 const VALUES: &str = include_str!("python/values.py");
 const CANDIDATE: &str = include_str!("python/candidate.py");
 const ANALYSIS: &str = include_str!("python/analysis.py");
+const COMPARED: &str = include_str!("python/compared.py");
+const PLAN: &str = include_str!("python/plan.py");
 const JUDGE: &str = include_str!("python/judge.py");
 const IN_PROCESS: &str = include_str!("python/in_process.py");
 const ABOUT: &str = include_str!("python/about.py");
@@ -41,6 +43,8 @@ pub(super) enum Runner {
     Candidate,
     Judge,
     InProcess,
+    /// Reads tests before any candidate is seen.
+    Planner,
 }
 
 /// A usable interpreter.
@@ -54,6 +58,7 @@ pub(super) struct Python {
     candidate: Vec<u8>,
     judge: Vec<u8>,
     in_process: Vec<u8>,
+    planner: Vec<u8>,
 }
 
 /// What `about.py` prints.
@@ -84,7 +89,7 @@ impl Python {
     }
 
     fn from_about(about: About) -> Result<Python, String> {
-        let [candidate, judge, in_process] =
+        let [candidate, judge, in_process, planner] =
             about.runners.try_into().map_err(|_| "it did not compile the runners".to_owned())?;
         let unhex = |text: &str| unhex(text).ok_or_else(|| "it compiled the runners to nonsense".to_owned());
         Ok(Python {
@@ -94,6 +99,7 @@ impl Python {
             candidate: unhex(&candidate)?,
             judge: unhex(&judge)?,
             in_process: unhex(&in_process)?,
+            planner: unhex(&planner)?,
         })
     }
 
@@ -122,6 +128,7 @@ impl Python {
             Runner::Candidate => &self.candidate,
             Runner::Judge => &self.judge,
             Runner::InProcess => &self.in_process,
+            Runner::Planner => &self.planner,
         };
         let mut input = format!("{}\n", code.len()).into_bytes();
         input.extend_from_slice(code);
@@ -156,8 +163,12 @@ fn ask(name: &OsStr) -> Result<About, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|e| e.to_string())?;
-    let sources =
-        [[VALUES, CANDIDATE].concat(), [VALUES, ANALYSIS, JUDGE].concat(), [VALUES, IN_PROCESS].concat()];
+    let sources = [
+        [VALUES, CANDIDATE].concat(),
+        [VALUES, JUDGE].concat(),
+        [VALUES, IN_PROCESS].concat(),
+        [VALUES, ANALYSIS, COMPARED, PLAN].concat(),
+    ];
     let sources = Value::from(sources.to_vec());
     if let Some(mut stdin) = child.stdin.take() {
         // A python that ends without reading says why on stderr.

@@ -80,6 +80,7 @@ def find(g, name):
 
 def answer(g, lines, q):
     i, raw = q['i'], q['a']
+    begin_message()
     try:
         f = find(g, q['f'])
         _DECODERS['$fn'] = lambda v, _: find(g, v)
@@ -110,6 +111,8 @@ def answer(g, lines, q):
         if changed:
             r['a'] = changed
         return r
+    except TooMuch:
+        return {'i': i, 'large': MOST_PARTS}
     except BaseException as e:
         return {'i': i, 'e': error_of(e, (FILE, lines))}
 
