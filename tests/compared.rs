@@ -120,15 +120,19 @@ const CANDIDATES: [&str; 28] = [
 #[tokio::test]
 async fn every_candidate_gets_the_verdict_that_a_judge_gives() {
     let sandbox = sandbox_or_skip!();
+    // Every test with every third candidate, so that each pair of neighbours meets.
+    let pairs: Vec<(&str, &str)> = TESTS
+        .iter()
+        .enumerate()
+        .flat_map(|(i, tests)| CANDIDATES.iter().skip(i % 3).step_by(3).map(move |code| (*tests, *code)))
+        .collect();
     let mut compared = 0;
-    for tests in TESTS {
-        for code in CANDIDATES {
-            let report = both(&sandbox, job(code, &["pass", tests], None)).await;
-            compared += usize::from(report.mode == TestMode::Compared);
-        }
+    for (tests, code) in &pairs {
+        let report = both(&sandbox, job(code, &["pass", tests], None)).await;
+        compared += usize::from(report.mode == TestMode::Compared);
     }
     // What the harness can't tell is rare.
-    assert!(compared * 100 >= TESTS.len() * CANDIDATES.len() * 90, "{compared}");
+    assert!(compared * 100 >= pairs.len() * 90, "{compared} of {}", pairs.len());
 }
 
 #[tokio::test]

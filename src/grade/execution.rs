@@ -70,14 +70,16 @@ async fn judged_tests(grader: &CodeExecution, code: String, sandbox: &Sandbox) -
     }
     match report {
         Ok(report) => {
-            let mut grade = judge(grader, &report);
-            if report.mode == TestMode::InProcess {
-                grade.trust = Trust::InProcess;
-                if !report.mode_reason.is_empty() {
-                    grade = grade.with_detail("in_process", in_reason(&report.mode_reason));
-                }
+            let grade = judge(grader, &report).with_trust(match report.mode {
+                TestMode::Compared => Trust::Harness,
+                TestMode::Split => Trust::Split,
+                TestMode::InProcess => Trust::InProcess,
+            });
+            if report.mode == TestMode::InProcess && !report.mode_reason.is_empty() {
+                grade.with_detail("in_process", in_reason(&report.mode_reason))
+            } else {
+                grade
             }
-            grade
         }
         Err(error) => not_run(METHOD, &error),
     }
@@ -202,6 +204,7 @@ async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox:
         }
     };
     grade
+        .with_trust(Trust::Harness)
         .with_detail("inputs", Value::Array(listed))
         .with_detail("passed", passed)
         .with_detail("total", cases.len())

@@ -29,7 +29,7 @@ use crate::model::{
     Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Grading, Outcome, Outline,
     Output, OutputValue, Plan, SandboxState, Trust, Verdict,
 };
-use crate::sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, Tier};
+use crate::sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, SandboxReport, Tier};
 
 pub use measure::without_output;
 
@@ -107,12 +107,7 @@ impl Graders {
         }
         let mut state = None;
         if isolated {
-            let report = self.sandbox(true).await.map_err(refused)?.state().clone();
-            state = Some(SandboxState {
-                tier: report.tier.name().to_owned(),
-                enforced: report.enforced,
-                notes: report.notes,
-            });
+            state = Some(state_of(self.sandbox(true).await.map_err(refused)?.state()));
         }
         if open {
             self.sandbox(false).await.map_err(refused)?;
@@ -120,6 +115,8 @@ impl Graders {
                 tier: Tier::None.name().to_owned(),
                 enforced: false,
                 notes: Vec::new(),
+                landlock_abi: None,
+                cgroup: None,
             });
             state.enforced = false;
             state.notes.push("graders that say `sandbox: false` ran code without isolation".to_owned());
@@ -215,8 +212,8 @@ impl Graders {
             CodeGrader::CodeExecution(execution) => execution::grade(execution, value, sandbox).await,
             other => Grade::errored(GraderType::Code, other.method(), Cause::Harness, "no such grader"),
         };
-        if !sandbox.state().enforced {
-            grade.trust = Trust::Unsandboxed;
+        if !sandbox.state().enforced && may_have_run(&grade) {
+            grade.trust = Some(Trust::Unsandboxed);
         }
         grade
     }
@@ -233,6 +230,22 @@ impl Graders {
             self.unsandboxed.get_or_init(|| Sandbox::unsandboxed(config)).await
         };
         opened.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// A sandbox that was lost on the way may have run something before.
+fn may_have_run(grade: &Grade) -> bool {
+    grade.trust.is_some() || grade.cause == Some(Cause::SandboxUnavailable)
+}
+
+/// What a sandbox is, as reports tell it.
+fn state_of(report: &SandboxReport) -> SandboxState {
+    SandboxState {
+        tier: report.tier.name().to_owned(),
+        enforced: report.enforced,
+        notes: report.notes.clone(),
+        landlock_abi: None,
+        cgroup: None,
     }
 }
 

@@ -250,10 +250,47 @@ fn rules() -> Vec<Rule> {
     table
 }
 
+/// What a fork server needs to shut its jobs in, and what each job loses by [`job_extra`].
+const SERVER_ONLY: [c_long; 3] = [SYS_mount, SYS_unshare, SYS_setns];
+
 /// The whole program.
 pub(super) fn program() -> Vec<sock_filter> {
+    compile(rules())
+}
+
+/// The program of a fork server, which its jobs inherit: it lets through what makes namespaces.
+pub(super) fn for_server() -> Vec<sock_filter> {
+    let mut table = rules();
+    for number in SERVER_ONLY {
+        if let Some(slot) = table.get_mut(number as usize) {
+            *slot = Rule::Allow;
+        }
+    }
+    compile(table)
+}
+
+/// What a job adds to [`for_server`], so that the two together decide as [`program`] does. Short, because attaching costs
+/// by the instruction. The inherited program has looked at the architecture.
+pub(super) fn job_extra() -> Vec<sock_filter> {
+    let mut program = vec![op(LOAD, 0)];
+    for (i, number) in SERVER_ONLY.into_iter().enumerate() {
+        program.push(branch(IF_EQUAL, number as u32, (SERVER_ONLY.len() - i) as u8, 0));
+    }
+    program.extend([op(RETURN, RET_ALLOW), op(RETURN, RET_KILL_PROCESS)]);
+    program
+}
+
+/// A program as the kernel takes it.
+pub(super) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
+    program
+        .iter()
+        .flat_map(|i| [&i.code.to_ne_bytes()[..], &[i.jt, i.jf], &i.k.to_ne_bytes()[..]].concat())
+        .collect()
+}
+
+fn compile(rules: Vec<Rule>) -> Vec<sock_filter> {
     let mut ranges: Vec<(u32, Rule)> = Vec::new();
-    for (number, rule) in rules().into_iter().enumerate() {
+    for (number, rule) in rules.into_iter().enumerate() {
         if ranges.last().is_none_or(|(_, last)| *last != rule) {
             ranges.push((number as u32, rule));
         }
@@ -327,6 +364,24 @@ mod tests {
                 Rule::SocketPair => RET_ERRNO | EPERM as u32,
             };
             assert_eq!(got, want, "syscall {number}: {rule:?}");
+        }
+    }
+
+    /// The kernel takes the strictest answer of all attached programs; a kill is the lowest number of these.
+    #[test]
+    fn a_job_of_a_server_may_do_what_any_job_may() {
+        let (server, extra, whole) = (for_server(), job_extra(), program());
+        assert_eq!(to_bytes(&extra).len(), 8 * extra.len());
+        for number in 0..LAST_KNOWN as u32 + 10 {
+            let ask = |p: &[sock_filter]| decide(p, AUDIT_ARCH_X86_64, number, [0; 6]);
+            let both = match (ask(&server), ask(&extra)) {
+                (_, RET_KILL_PROCESS) | (RET_KILL_PROCESS, _) => RET_KILL_PROCESS,
+                (server, RET_ALLOW) => server,
+                other => panic!("{number}: {other:?}"),
+            };
+            assert_eq!(both, ask(&whole), "syscall {number}");
+            let differs = ask(&server) != ask(&whole);
+            assert_eq!(differs, SERVER_ONLY.contains(&c_long::from(number)), "syscall {number}");
         }
     }
 

@@ -6,17 +6,17 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::channel::{message_pair, pipe, poll, poll_entry, receive, sealed_file, send};
-use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, encode_spec};
+use super::channel::{Link, message_pair, pipe, sealed_file, send};
+use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
 use super::{Tier, types::SandboxConfig};
 
 /// Building a cell takes milliseconds; a machine that needs longer than this is not going to run tests either.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The size of a job's private folder.
-const TMP_MB: u64 = 64;
-const TMP_INODES: u64 = 4096;
+pub(super) const TMP_MB: u64 = 64;
+pub(super) const TMP_INODES: u64 = 4096;
 
 /// Host paths that every cell shows.
 const STANDARD_BINDS: [&str; 14] = [
@@ -67,17 +67,16 @@ pub(super) struct Launch {
 pub(super) struct Ends {
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
-    pub status: OwnedFd,
+    /// Where its minder tells how it ended; a fork server tells that itself.
+    pub status: Option<OwnedFd>,
 }
 
 /// A running cell. Dropping it ends the cell and everything in it.
 pub(super) struct Cell {
     child: Child,
-    pub(super) socket: OwnedFd,
+    pub link: Link,
     /// What is missing in it, in words; usually empty.
     pub notes: String,
-    /// Set when its state is not known any more; it must not get another job.
-    pub broken: bool,
     scratch: Option<PathBuf>,
 }
 
@@ -98,7 +97,7 @@ impl Cell {
             .process_group(0)
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
-        let mut cell = Cell { child, socket: ours, notes: String::new(), broken: false, scratch };
+        let mut cell = Cell { child, link: Link::new(ours), notes: String::new(), scratch };
         let config = CellConfig {
             tier: settings.tier,
             binds: settings.binds.clone(),
@@ -107,24 +106,14 @@ impl Cell {
             scratch: cell.scratch.as_deref().and_then(Path::to_str).unwrap_or_default().to_owned(),
         };
         let file = sealed_file(&serde_json::to_vec(&config)?)?;
-        send(cell.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
+        send(cell.link.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
         cell.notes = cell.await_answer()?;
         Ok(cell)
     }
 
     fn await_answer(&self) -> io::Result<String> {
-        let mut entry = [poll_entry(self.socket.as_raw_fd(), libc::POLLIN)];
-        let start = Instant::now();
-        // A signal of the harness' own may interrupt the wait.
-        while entry[0].revents == 0 {
-            let left = BUILD_TIMEOUT.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "the cell did not get ready"));
-            }
-            poll(&mut entry, i32::try_from(left.as_millis()).unwrap_or(i32::MAX).max(1))?;
-        }
         let mut buffer = [0u8; 1024];
-        let (length, _) = receive(self.socket.as_fd(), &mut buffer)?;
+        let (length, _) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
         let text = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned();
         match (text.strip_prefix('O'), text.strip_prefix('E')) {
             (Some(notes), _) => Ok(notes.to_owned()),
@@ -133,31 +122,48 @@ impl Cell {
         }
     }
 
-    /// Asks for the processes of one job.
-    pub fn request(&self, launches: Vec<Launch>) -> io::Result<Vec<Ends>> {
-        let mut counts = Vec::new();
-        let mut theirs: Vec<OwnedFd> = Vec::new();
-        let mut ours = Vec::new();
-        for launch in launches {
-            let contents: Vec<&[u8]> = launch.contents.iter().map(Vec::as_slice).collect();
-            let (out_read, out_write) = pipe()?;
-            let (err_read, err_write) = pipe()?;
-            let (status_read, status_write) = pipe()?;
-            let stdin = if launch.stdin.is_empty() {
-                OwnedFd::from(std::fs::File::open("/dev/null")?)
-            } else {
-                sealed_file(&launch.stdin)?
-            };
-            counts.push((FIXED_FDS + launch.extra.len()) as u8);
-            let spec = sealed_file(&encode_spec(&launch.spec, &contents)?)?;
-            theirs.extend([spec, stdin, out_write, err_write, status_write]);
-            theirs.extend(launch.extra);
-            ours.push(Ends { stdout: out_read, stderr: err_read, status: status_read });
-        }
+    /// Starts a process that becomes a fork server: its pidfd and our ends.
+    pub fn start_server(&self, launch: Launch) -> io::Result<(OwnedFd, Ends)> {
+        let mut theirs = Vec::new();
+        let ours = descriptors(launch, &mut theirs)?;
         let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
-        send(self.socket.as_fd(), &counts, &raw)?;
-        Ok(ours)
+        send(self.link.socket.as_fd(), START_SERVER, &raw)?;
+        let mut buffer = [0u8; 64];
+        let (_, mut pidfd) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
+        pidfd.pop().map(|pidfd| (pidfd, ours)).ok_or_else(|| io::Error::other("the cell ended"))
     }
+}
+
+/// Asks a cell for the processes of one job.
+pub(super) fn request(cell: &Link, launches: Vec<Launch>) -> io::Result<Vec<Ends>> {
+    let mut counts = Vec::new();
+    let mut theirs: Vec<OwnedFd> = Vec::new();
+    let mut ours = Vec::new();
+    for launch in launches {
+        counts.push((FIXED_FDS + launch.extra.len()) as u8);
+        ours.push(descriptors(launch, &mut theirs)?);
+    }
+    let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
+    send(cell.socket.as_fd(), &counts, &raw)?;
+    Ok(ours)
+}
+
+/// Makes the descriptors of a process, in the order of [`FIXED_FDS`]; returns our ends.
+fn descriptors(launch: Launch, theirs: &mut Vec<OwnedFd>) -> io::Result<Ends> {
+    let contents: Vec<&[u8]> = launch.contents.iter().map(Vec::as_slice).collect();
+    let (out_read, out_write) = pipe()?;
+    let (err_read, err_write) = pipe()?;
+    let (status_read, status_write) = pipe()?;
+    let stdin = input(&launch.stdin)?;
+    let spec = sealed_file(&encode_spec(&launch.spec, &contents)?)?;
+    theirs.extend([spec, stdin, out_write, err_write, status_write]);
+    theirs.extend(launch.extra);
+    Ok(Ends { stdout: out_read, stderr: err_read, status: Some(status_read) })
+}
+
+/// What a program reads as its stdin.
+pub(super) fn input(bytes: &[u8]) -> io::Result<OwnedFd> {
+    if bytes.is_empty() { Ok(std::fs::File::open("/dev/null")?.into()) } else { sealed_file(bytes) }
 }
 
 impl Drop for Cell {

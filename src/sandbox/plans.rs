@@ -13,8 +13,8 @@ use super::channel::pipe;
 use super::error::SandboxError;
 use super::messages::{object, raised, text};
 use super::pool::Worker;
-use super::python::{Python, Runner};
-use super::running::{Heard, Running, bounded};
+use super::python::{Python, PythonJob, Runner};
+use super::running::{Heard, bounded};
 use super::testing::Compiled;
 use super::types::*;
 
@@ -45,6 +45,8 @@ pub(super) struct Plan {
     pub why: String,
     /// For tests that only compare.
     pub compiled: Option<Compiled>,
+    /// The set-up and the tests, compiled by the interpreter for a judge, in hexadecimal digits; may be empty.
+    pub code: Vec<String>,
 }
 
 impl Plan {
@@ -153,7 +155,10 @@ fn key(job: &TestJob) -> Key {
 
 fn size(job: &TestJob, planned: &Planned) -> usize {
     let compiled = match planned {
-        Planned::Plan(plan) => plan.compiled.as_ref().map_or(0, Compiled::size),
+        Planned::Plan(plan) => {
+            plan.compiled.as_ref().map_or(0, Compiled::size)
+                + plan.code.iter().map(String::len).sum::<usize>()
+        }
         Planned::Broken(_) => 0,
     };
     1024 + job.tests.iter().map(String::len).sum::<usize>() + compiled
@@ -174,9 +179,10 @@ fn make(
         "site": python.site(),
     });
     let limits = Limits { wall: PLANNING_TIME, ..Limits::default() };
-    let (read, write) = pipe().map_err(SandboxError::lost)?;
-    let launch = python.runner(Runner::Planner, &request, vec![write], &limits)?;
-    let mut running = Running::start(worker.cell()?, cancel, vec![launch], &limits)?;
+    let (mut running, read) = worker.start(python, cancel, &limits, || {
+        let (read, write) = pipe().map_err(SandboxError::lost)?;
+        Ok((vec![PythonJob::new(Runner::Planner, &request, vec![write])?], read))
+    })?;
     let mut until = running.started + bounded(limits.wall);
     let mut lines = Lines::new(read).map_err(SandboxError::lost)?;
     let mut said = Vec::new();
@@ -202,15 +208,17 @@ fn planned(first: &Map<String, Value>, second: Option<&Map<String, Value>>) -> P
     if let Some(error) = first.get("error") {
         return Planned::Broken(raised(Some(error)));
     }
-    let words = |key: &str| -> Vec<String> {
-        let list = first.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let words = |map: Option<&Map<String, Value>>, key: &str| -> Vec<String> {
+        let list =
+            map.and_then(|map| map.get(key)).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     Planned::Plan(Plan {
-        names: words("names"),
-        modules: words("modules"),
+        names: words(Some(first), "names"),
+        modules: words(Some(first), "modules"),
         why: text(first, "why"),
         compiled: second.and_then(|map| map.get("compiled")).and_then(Compiled::read),
+        code: words(second, "code"),
     })
 }
 

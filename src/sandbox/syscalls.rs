@@ -169,6 +169,15 @@ pub(super) fn keep_only_capability(keep: u32) -> io::Result<()> {
     set_capabilities(1 << keep)
 }
 
+/// Makes a capability that is in the permitted and inheritable sets survive `execve` by an ordinary user.
+pub(super) fn raise_ambient(capability: u32) -> io::Result<()> {
+    // SAFETY: prctl with integer arguments only.
+    let r = unsafe {
+        libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, libc::c_ulong::from(capability), 0, 0)
+    };
+    step("ambient capability", check(r as libc::c_long)).map(drop)
+}
+
 /// Gives up every capability.
 pub(super) fn drop_all_capabilities() -> io::Result<()> {
     // SAFETY: prctl with integer arguments only.

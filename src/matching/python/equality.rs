@@ -21,13 +21,11 @@ pub(super) enum Key {
 
 pub(super) fn equal(a: &Object, b: &Object) -> Equality {
     match (a, b) {
-        // As a match object: it can't be what stands on the other side.
-        (Object::Opaque { unique: true, .. }, other) | (other, Object::Opaque { unique: true, .. })
-            if !matches!(other, Object::Opaque { .. }) =>
-        {
-            NotEqual
-        }
-        (Object::Opaque { .. }, _) | (_, Object::Opaque { .. }) => Unknown,
+        // As a match object: it can't be what stands on the other side. The left side is asked first.
+        (Object::Opaque { unique: true, .. }, _) => NotEqual,
+        (Object::Opaque { .. }, _) => Unknown,
+        (_, Object::Opaque { unique: true, .. }) => NotEqual,
+        (_, Object::Opaque { .. }) => Unknown,
         (Object::Int(x), Object::Int(y)) => Equality::of(x == y),
         (Object::Float(x), Object::Float(y)) => Equality::of(x == y),
         (Object::Bool(x), Object::Bool(y)) => Equality::of(x == y),

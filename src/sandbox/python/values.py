@@ -292,7 +292,7 @@ def _add_details(r, e, depth):
 def error_of(e, mark=None, depth=0):
     # What is told of an exception. `mark`: only frames of this file are shown, with their lines.
     t = type(e)
-    r = {'type': str(t.__name__), 'mro': [str(c.__name__) for c in t.__mro__][:8]}
+    r = {'type': str(t.__name__)[:200], 'mro': [str(c.__name__)[:200] for c in t.__mro__[:8]]}
     try:
         r['message'] = str(e)[:2000]
         r['message'].encode()

@@ -18,7 +18,7 @@ use crate::sandbox::channel::{set_nonblocking, stream_pair};
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::messages::{forged, load_failure, number, object, silent_end, text};
 use crate::sandbox::programs::only;
-use crate::sandbox::python::Runner;
+use crate::sandbox::python::{PythonJob, Runner};
 use crate::sandbox::running::{Ended, Heard, Running, bounded};
 use crate::sandbox::types::*;
 
@@ -121,10 +121,10 @@ pub(super) fn run(
     compiled: &Compiled,
 ) -> Result<Option<TestReport>, SandboxError> {
     let Place { worker, cancel, python } = place;
-    let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
-    let request = candidate_request(job, python);
-    let launch = python.runner(Runner::Candidate, &request, vec![theirs], &job.limits)?;
-    let running = Running::start(worker.cell()?, cancel, vec![launch], &job.limits)?;
+    let (running, ours) = worker.start(python, cancel, &job.limits, || {
+        let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
+        Ok((vec![PythonJob::new(Runner::Candidate, &candidate_request(job, python), vec![theirs])?], ours))
+    })?;
     let voice = ours.try_clone().map_err(SandboxError::lost)?;
     set_nonblocking(voice.as_fd()).map_err(SandboxError::lost)?;
     let lines = Lines::new(ours).map_err(SandboxError::lost)?;

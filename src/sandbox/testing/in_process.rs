@@ -6,8 +6,7 @@ use super::{Place, hear_verdict, interpret, report, token};
 use crate::sandbox::channel::pipe;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::messages::silent_end;
-use crate::sandbox::python::Runner;
-use crate::sandbox::running::Running;
+use crate::sandbox::python::{PythonJob, Runner};
 use crate::sandbox::types::*;
 
 pub(super) fn run(
@@ -18,19 +17,20 @@ pub(super) fn run(
 ) -> Result<TestReport, SandboxError> {
     let Place { worker, cancel, python } = place;
     let token = token()?;
-    let (read, write) = pipe().map_err(SandboxError::lost)?;
-    let request = json!({
-        "token": token,
-        "code": job.code,
-        "setup": job.setup,
-        "tests": job.tests,
-        "entry": job.entry_point,
-        "check": job.check,
-        "names": names,
-        "site": python.site(),
-    });
-    let launch = python.runner(Runner::InProcess, &request, vec![write], &job.limits)?;
-    let running = Running::start(worker.cell()?, cancel, vec![launch], &job.limits)?;
+    let (running, read) = worker.start(python, cancel, &job.limits, || {
+        let (read, write) = pipe().map_err(SandboxError::lost)?;
+        let request = json!({
+            "token": token,
+            "code": job.code,
+            "setup": job.setup,
+            "tests": job.tests,
+            "entry": job.entry_point,
+            "check": job.check,
+            "names": names,
+            "site": python.site(),
+        });
+        Ok((vec![PythonJob::new(Runner::InProcess, &request, vec![write])?], read))
+    })?;
     let judged = hear_verdict(running, read, &token, &job.limits)?;
     let process = judged.ended.first().ok_or_else(|| SandboxError::lost("a job without a process"))?;
     let verdict = match &judged.verdict {

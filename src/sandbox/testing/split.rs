@@ -6,8 +6,7 @@ use super::{Judged, Place, candidate_request, hear_verdict, interpret, report, t
 use crate::sandbox::channel::{pipe, stream_pair};
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::plans::Plan;
-use crate::sandbox::python::Runner;
-use crate::sandbox::running::Running;
+use crate::sandbox::python::{PythonJob, Runner};
 use crate::sandbox::types::*;
 
 pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestReport, SandboxError> {
@@ -24,28 +23,26 @@ pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestRe
 fn judge(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, SandboxError> {
     let Place { worker, cancel, python } = place;
     let token = token()?;
-    let (read, write) = pipe().map_err(SandboxError::lost)?;
-    let (judge_end, candidate_end) = stream_pair().map_err(SandboxError::lost)?;
-    let to_judge = json!({
-        "token": token,
-        "setup": job.setup,
-        "tests": job.tests,
-        "entry": job.entry_point,
-        "check": job.check,
-        "names": plan.names,
-        "modules": plan.modules,
-        "site": python.site(),
-    });
-    let launches = vec![
-        python.runner(Runner::Judge, &to_judge, vec![write, judge_end], &job.limits)?,
-        python.runner(
-            Runner::Candidate,
-            &candidate_request(job, python),
-            vec![candidate_end],
-            &job.limits,
-        )?,
-    ];
-    let running = Running::start(worker.cell()?, cancel, launches, &job.limits)?;
+    let (running, read) = worker.start(python, cancel, &job.limits, || {
+        let (read, write) = pipe().map_err(SandboxError::lost)?;
+        let (judge_end, candidate_end) = stream_pair().map_err(SandboxError::lost)?;
+        let to_judge = json!({
+            "token": token,
+            "setup": job.setup,
+            "tests": job.tests,
+            "code": plan.code,
+            "entry": job.entry_point,
+            "check": job.check,
+            "names": plan.names,
+            "modules": plan.modules,
+            "site": python.site(),
+        });
+        let jobs = vec![
+            PythonJob::new(Runner::Judge, &to_judge, vec![write, judge_end])?,
+            PythonJob::new(Runner::Candidate, &candidate_request(job, python), vec![candidate_end])?,
+        ];
+        Ok((jobs, read))
+    })?;
     hear_verdict(running, read, &token, &job.limits)
 }
 
