@@ -59,7 +59,7 @@ class TooMuch(Exception):
     # More than any channel takes. Data that holds itself twice would else be unfolded for ever.
     pass
 
-MOST_PARTS = 4000000   # of one message: each takes two bytes at least
+MOST_PARTS = 4000000   # of one message: each takes two bytes at least, and a container some memory too
 _parts_left = MOST_PARTS
 
 def begin_message():
@@ -68,7 +68,7 @@ def begin_message():
 
 def _count(x):
     global _parts_left
-    _parts_left -= len(x) + 1
+    _parts_left -= len(x) + 6
     if _parts_left < 0:
         raise TooMuch
 
@@ -280,6 +280,8 @@ def _add_details(r, e, depth):
     # What an exception of the same standard type is made from: its arguments, and the members of a group.
     try:
         args = e.args
+        if isinstance(e, OSError) and len(args) == 2 and type(e.filename) is str:
+            args += (e.filename,)
         if type(args) is tuple and len(args) <= 8 and all(type(a) in _PLAIN_ARGUMENTS for a in args):
             args = [enc(a) for a in args]
             if len(to_json(args)) <= 4000:
