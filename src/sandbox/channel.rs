@@ -4,6 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
+use super::adjudicate::Shortage;
+use super::cgroup::SharedGroup;
+use super::host::DiskWatch;
 use super::syscalls::{c_string, check};
 
 /// More than a message of ours ever carries (two processes of eight descriptors each).
@@ -18,11 +21,17 @@ pub(super) struct Link {
     pub broken: bool,
     /// The pidfd of the other side, where others may hold its end of the socket too.
     pub process: Option<OwnedFd>,
+    /// Where its jobs share the host's disk.
+    pub disk: Option<DiskWatch>,
+    /// What bounds the memory of everything in the cell.
+    pub cgroup: Option<SharedGroup>,
+    /// Of time-outs: what the processes had of the processor. Emptied by who asks.
+    pub late: Vec<Shortage>,
 }
 
 impl Link {
     pub fn new(socket: OwnedFd) -> Self {
-        Link { socket, broken: false, process: None }
+        Link { socket, broken: false, process: None, disk: None, cgroup: None, late: Vec::new() }
     }
 
     /// What to poll: a message, and the end of the other side.
@@ -135,6 +144,12 @@ pub(super) fn send(socket: BorrowedFd<'_>, data: &[u8], fds: &[RawFd]) -> io::Re
         }
         check(libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as libc::c_long).map(drop)
     }
+}
+
+/// Lets the other side know that nothing will come any more, also where somebody else still holds our end.
+pub(super) fn hang_up(socket: BorrowedFd<'_>) {
+    // SAFETY: integer arguments only.
+    unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
 }
 
 /// Receives one message: its length in `buffer` (0: the other side is gone) and its descriptors.

@@ -48,6 +48,7 @@ pub(super) fn call_functions(
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         processes: 0,
+        adjudicated: false,
     };
     while report.processes == 0 || report.calls.len() < job.calls.len() {
         if report.processes >= MOST_PROCESSES || (report.processes > 0 && Instant::now() >= last) {
@@ -224,7 +225,7 @@ fn request(i: usize, entry_point: &str, call: &Call) -> Value {
     json!({"i": i, "f": entry_point, "a": call.args, "k": kwargs})
 }
 
-fn outcome(mut answer: Map<String, Value>, call: &Call) -> CallOutcome {
+pub(super) fn outcome(mut answer: Map<String, Value>, call: &Call) -> CallOutcome {
     if answer.contains_key("large") {
         return CallOutcome::Failed(RunFailure::Ended(Ending::OutputLimit));
     }

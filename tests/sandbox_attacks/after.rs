@@ -6,6 +6,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::processes::{below, field, told};
+
 /// More than the harness may hold while a program runs, beyond what it held before.
 const MOST_GROWTH_KIB: u64 = 128 << 10;
 /// What programs call the files that they try to leave outside.
@@ -39,7 +41,7 @@ impl Tally {
     fn take() -> Tally {
         let mut tally = Tally { all: 0, of_jobs: 0, stopped: 0, descriptors: 0 };
         let own_depth = depth("self");
-        for pid in descendants() {
+        for pid in below(std::process::id()) {
             tally.all += 1;
             let name = pid.to_string();
             tally.of_jobs += usize::from(depth(&name) >= own_depth + 2);
@@ -115,7 +117,7 @@ impl Outside {
                     "{:?} are there, {:?} belong there: {}",
                     Tally::take(),
                     self.settled,
-                    told()
+                    told(&below(std::process::id()))
                 ));
                 break;
             }
@@ -185,40 +187,6 @@ pub fn lay_bait(folder: &Path, owner: Option<u32>) {
     }
 }
 
-/// Orphans of the jobs shall come to this process, where they are seen, and not to the machine's init.
-pub fn adopt_orphans() {
-    // SAFETY: prctl with integer arguments only.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
-}
-
-/// Every process below this one, by its children files.
-pub fn descendants() -> Vec<u32> {
-    below(std::process::id())
-}
-
-/// Every process below `pid`, itself not.
-pub fn below(pid: u32) -> Vec<u32> {
-    let mut found: Vec<u32> = Vec::new();
-    let mut waiting = vec![pid];
-    while let Some(pid) = waiting.pop() {
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
-        for task in tasks.flatten() {
-            let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            let children = text.split_whitespace().filter_map(|p| p.parse::<u32>().ok());
-            for child in children {
-                found.push(child);
-                waiting.push(child);
-            }
-        }
-    }
-    found
-}
-
-fn field(pid: &str, name: &str) -> String {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim().to_owned()
-}
-
 /// In how many pid namespaces a process has a number.
 fn depth(pid: &str) -> usize {
     field(pid, "NSpid:").split_whitespace().count()
@@ -226,16 +194,6 @@ fn depth(pid: &str) -> usize {
 
 fn kib(name: &str) -> u64 {
     field("self", name).trim_end_matches(" kB").parse().unwrap_or(0)
-}
-
-/// The processes that are there, in words.
-fn told() -> String {
-    let line = |pid: u32| {
-        let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let command: String = command.replace('\0', " ").chars().take(60).collect();
-        format!("{pid} {} {command:?}", field(&pid.to_string(), "State:"))
-    };
-    descendants().into_iter().map(line).collect::<Vec<_>>().join("; ")
 }
 
 fn mounts() -> String {

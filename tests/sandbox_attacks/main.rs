@@ -7,6 +7,7 @@
 
 mod after;
 mod labels;
+mod processes;
 mod programs;
 
 use std::os::unix::fs::PermissionsExt;
@@ -150,7 +151,7 @@ fn helper() -> PathBuf {
 
 /// Every `PARTS`-th attack from `part` on. Prints a line for each, and one that starts with `WRONG` for what must not be.
 async fn attack_part(tier: Tier, part: usize) {
-    after::adopt_orphans();
+    processes::adopt_orphans();
     let config = SandboxConfig {
         tiers: vec![tier],
         python: std::env::var_os(PYTHON).map(PathBuf::from),

@@ -40,7 +40,7 @@ const START_RUNNER: &str = "import marshal\nf=open(3,'rb')\nn=int(f.readline())\
 const START_SERVER: &str = "import marshal\nf=open(4,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
                             p=eval(f.read())\nf.close()\nexec(c,{'__name__':'server','SETTINGS':p})";
 /// Runs `main.py` as the main program; the arguments are folders of packages.
-const START_SCRIPT: &str = "import sys\nsys.path[0]='/tmp'\nsys.path+=sys.argv[1:]\nsys.argv[:]=['main.py']\n\
+const START_SCRIPT: &str = "import sys,posix\nsys.path[0]=posix.getcwd()\nsys.path+=sys.argv[1:]\nsys.argv[:]=['main.py']\n\
                             __file__='main.py'\nexec(compile(open('main.py','rb').read(),'main.py','exec'))";
 /// The flags of every start: no user site, no site, no bytecode files. Not `-I`, which would ignore PYTHONHASHSEED.
 const FLAGS: [&str; 3] = ["-s", "-S", "-B"];
@@ -158,11 +158,7 @@ impl Python {
 
     /// Why it can't be a fork server, as far as it knows itself.
     pub fn cold(&self) -> Option<&str> {
-        if cfg!(target_arch = "x86_64") {
-            Some(self.cold.as_str()).filter(|reason| !reason.is_empty())
-        } else {
-            Some("only on x86_64")
-        }
+        Some(self.cold.as_str()).filter(|reason| !reason.is_empty())
     }
 
     fn compiled(&self, name: &str) -> Vec<u8> {

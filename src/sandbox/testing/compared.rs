@@ -270,6 +270,7 @@ impl Talk<'_> {
                 verdict,
                 mode: TestMode::Compared,
                 mode_reason: String::new(),
+                adjudicated: false,
                 calls,
                 streams: ended.streams,
                 wall: started.elapsed(),
