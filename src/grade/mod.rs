@@ -11,15 +11,20 @@ mod execution;
 mod extract;
 mod fences;
 mod functions;
+mod languages;
 mod measure;
 mod patterns;
 mod program;
+mod rows;
 mod show;
 mod similarity;
+mod source;
+mod stdio;
 mod unique_keys;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -29,12 +34,14 @@ use crate::model::{
     Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Grading, Outcome, Outline,
     Output, OutputValue, Plan, SandboxState, Trust, Verdict,
 };
+use crate::sandbox::languages::Language;
 use crate::sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, Tier};
 
 pub use measure::without_output;
 
 use combine::{Decision, combine, decide, negate};
 use extract::{Nothing, extract};
+use languages::{Languages, language_of};
 use patterns::Patterns;
 
 /// What graders need to know of the run.
@@ -46,6 +53,10 @@ pub struct GradersConfig {
     pub helper: PathBuf,
     /// Programs that may run at once, at least 1.
     pub workers: usize,
+    /// The suite's folder, absolute.
+    pub dir: PathBuf,
+    /// More folders that candidates' programs may read.
+    pub readable: Vec<PathBuf>,
 }
 
 /// Grading as the plan asks for it is not possible here; nothing has run (exit code 2).
@@ -75,15 +86,20 @@ pub struct Graders {
     patterns: Patterns,
     sandbox: OnceCell<Result<Sandbox, SandboxError>>,
     unsandboxed: OnceCell<Result<Sandbox, SandboxError>>,
+    languages: Languages,
+    /// Those that the plan's graders need; all of them until a plan was seen.
+    needed: OnceLock<Vec<Language>>,
 }
 
 impl Graders {
     pub fn new(config: GradersConfig) -> Graders {
         Graders {
+            languages: Languages::new(config.dir.clone()),
             config,
             patterns: Patterns::default(),
             sandbox: OnceCell::new(),
             unsandboxed: OnceCell::new(),
+            needed: OnceLock::new(),
         }
     }
 
@@ -92,6 +108,16 @@ impl Graders {
     /// Fails when no isolation is possible and the user did not allow to go without.
     pub async fn prepare(&self, plan: &Plan) -> Result<Option<SandboxState>, GradeError> {
         let (mut isolated, mut open) = (false, false);
+        let mut needed: Vec<Language> = plan
+            .evals
+            .iter()
+            .flat_map(|eval| eval.cases.profiles())
+            .flat_map(|profile| &profile.graders)
+            .filter_map(|grader| language_of(grader.executor.as_ref()?))
+            .collect();
+        needed.sort_unstable();
+        needed.dedup();
+        let _ = self.needed.set(needed);
         for eval in &plan.evals {
             for grader in eval.cases.profiles().into_iter().flat_map(|profile| &profile.graders) {
                 isolated |= grader.sandbox == Some(true);
@@ -131,7 +157,8 @@ impl Graders {
     pub fn interpreters(&self) -> BTreeMap<String, String> {
         let opened = [self.sandbox.get(), self.unsandboxed.get()];
         let python = opened.into_iter().flatten().flatten().find_map(|sandbox| sandbox.python().ok());
-        python.map(|python| ("python".to_owned(), python.version.clone())).into_iter().collect()
+        let python = python.map(|python| ("python".to_owned(), python.version.clone()));
+        python.into_iter().chain(self.languages.versions()).collect()
     }
 
     /// Grades one output of a case.
@@ -211,8 +238,8 @@ impl Graders {
             Err(error) => return endings::not_run(code.method(), &error),
         };
         let mut grade = match code {
-            CodeGrader::FunctionOutput(function) => functions::grade(function, value, sandbox).await,
-            CodeGrader::CodeExecution(execution) => execution::grade(execution, value, sandbox).await,
+            CodeGrader::FunctionOutput(function) => functions::grade(function, value, sandbox, &self.languages).await,
+            CodeGrader::CodeExecution(execution) => execution::grade(execution, value, sandbox, &self.languages).await,
             other => Grade::errored(GraderType::Code, other.method(), Cause::Harness, "no such grader"),
         };
         if !sandbox.state().enforced {
@@ -222,7 +249,11 @@ impl Graders {
     }
 
     async fn sandbox(&self, isolated: bool) -> Result<&Sandbox, SandboxError> {
+        let needed = self.needed.get().map_or(&Language::ALL[1..], Vec::as_slice);
+        let mut readable = self.config.readable.clone();
+        readable.extend(self.languages.readable(needed).await);
         let config = SandboxConfig {
+            readable,
             isolation: if self.config.allow_unsandboxed { Isolation::AllowNone } else { Isolation::Required },
             workers: self.config.workers.max(1),
             ..SandboxConfig::new(self.config.helper.clone())

@@ -4,7 +4,13 @@ use super::*;
 use crate::model::*;
 
 fn graders() -> Graders {
-    Graders::new(GradersConfig { allow_unsandboxed: false, helper: "/no/helper".into(), workers: 1 })
+    Graders::new(GradersConfig {
+        allow_unsandboxed: false,
+        helper: "/no/helper".into(),
+        workers: 1,
+        dir: "/".into(),
+        readable: vec![],
+    })
 }
 
 fn exact(text: &str) -> Grader {

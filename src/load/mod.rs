@@ -11,6 +11,7 @@ mod cases;
 mod check;
 mod dataset;
 mod evals;
+mod executors;
 mod graders;
 mod infer;
 mod inputs;

@@ -12,8 +12,10 @@ mod matcher;
 pub mod numeric;
 pub mod paths;
 pub mod pattern;
+pub mod printed;
 #[cfg(test)]
 mod pattern_tests;
+pub mod rows;
 pub mod similarity;
 pub mod structural;
 mod tagged;

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::cases::CaseFault;
+use super::executor::Executor;
 use super::fingerprint::Fingerprint;
 use super::metric::Measured;
 use super::plan::Case;
@@ -55,6 +56,8 @@ pub struct GraderOutline {
     pub negate: bool,
     /// Whether the candidate's code runs, and if so whether in the sandbox.
     pub sandbox: Option<bool>,
+    /// What runs the candidate's code, if it is run.
+    pub executor: Option<Executor>,
     /// It starts no process and calls nothing.
     pub only_looks: bool,
     /// Its verdict is shown and decides nothing.
@@ -124,6 +127,7 @@ fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
         inferred: grader.inferred,
         negate: grader.negate,
         sandbox: grader.kind.sandbox(),
+        executor: grader.kind.executor().cloned(),
         only_looks: grader.kind.only_looks(),
         informative: grader.informative,
         measures: grader.measures().into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect(),

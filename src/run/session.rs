@@ -165,6 +165,8 @@ pub(super) fn graders(plan: &Plan, helper: PathBuf) -> Graders {
         allow_unsandboxed: plan.settings.allow_unsandboxed,
         helper,
         workers: plan.settings.max_workers,
+        dir: plan.suite.dir.clone(),
+        readable: plan.readable.clone(),
     })
 }
 

@@ -3,10 +3,11 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::cell::read_all;
-use super::protocol::{CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_spec};
+use super::protocol::{BuiltIn, CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_spec};
 use super::{Tier, syscalls as sys};
 
 /// Where the status pipe stands in the program's process until `execve`.
@@ -24,7 +25,14 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
             fs::create_dir_all(parent)?;
         }
         sys::step(&path, fs::write(&path, content))?;
+        if spec.executables.contains(&path) {
+            sys::step(&path, fs::set_permissions(&path, fs::Permissions::from_mode(0o700)))?;
+        }
     }
+    let (fds, collection) = match fds.split_last() {
+        Some((last, rest)) if spec.collect => (rest, Some(last)),
+        _ => (fds, None),
+    };
     if config.tier == Tier::None {
         // SAFETY: integer arguments only.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
@@ -51,6 +59,15 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
             break ended.status;
         }
     };
+    if let Some(collection) = collection.filter(|_| status == 0) {
+        // What is still running could change the files while they are read.
+        if std::process::id() == 1 {
+            sys::kill_all_others();
+        } else {
+            end_descendants();
+        }
+        sys::step("collect", super::artifacts::collect(Path::new("."), collection))?;
+    }
     report(fds, &format!("S{status}\n"));
     if let Some(folder) = folder {
         end_descendants();
@@ -104,6 +121,9 @@ fn become_program(config: &CellConfig, spec: &ProcessSpec, folder: Option<&str>)
         sys::drop_all_capabilities()?;
         #[cfg(target_arch = "x86_64")]
         super::filter::attach(&mut super::filter::program())?;
+    }
+    if let Some(BuiltIn::Sql) = spec.built_in {
+        sys::exit_now(super::sql::serve());
     }
     sys::set_dumpable(true);
     if spec.argv.is_empty() {

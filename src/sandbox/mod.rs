@@ -17,6 +17,7 @@
 //! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before it is believed, and
 //! `exit 0` is never taken for success.
 
+pub mod languages;
 pub mod process_tree;
 
 mod error;
@@ -28,6 +29,8 @@ pub const CELL_ARGUMENT: &str = "__cell";
 pub use error::SandboxError;
 pub use types::*;
 
+#[cfg(target_os = "linux")]
+mod artifacts;
 #[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
@@ -64,6 +67,8 @@ mod protocol;
 mod python;
 #[cfg(target_os = "linux")]
 mod running;
+#[cfg(target_os = "linux")]
+mod sql;
 #[cfg(target_os = "linux")]
 mod syscalls;
 #[cfg(target_os = "linux")]

@@ -3,13 +3,15 @@
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
+use super::artifacts;
+use super::channel::memory_file;
 use super::error::SandboxError;
 use super::host::Launch;
 use super::launch::{check_files, process_limits, spec};
 use super::pool::Worker;
 use super::python::Python;
 use super::running::{Ended, Running};
-use super::types::{Ending, Limits, Program, ProgramResult, Script};
+use super::types::{Built, Ending, Limits, Program, ProgramResult, Script};
 
 /// Where a program without a slash in its name is looked for; the same folders stand in every cell.
 const SEARCH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
@@ -19,6 +21,13 @@ pub(super) fn run_program(
     cancel: BorrowedFd<'_>,
     program: Program,
 ) -> Result<ProgramResult, SandboxError> {
+    let limits = program.limits.clone();
+    let (launch, shown) = prepare(program)?;
+    run(worker, cancel, launch, &shown, &limits)
+}
+
+/// A program as a process to start, and its name as the caller wrote it.
+pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError> {
     check_files(&program.files)?;
     let mut argv = program.argv;
     let name = argv.first_mut().ok_or_else(|| SandboxError::BadRequest("no program is named".to_owned()))?;
@@ -30,13 +39,35 @@ pub(super) fn run_program(
             found.ok_or_else(|| SandboxError::CannotStart { program: shown.clone(), reason: reason() })?;
     }
     let files = program.files.iter().map(|(path, content)| (path.clone(), content.len())).collect();
-    let launch = Launch {
-        spec: spec(argv, &program.env, files, process_limits(&program.limits)),
-        contents: program.files.into_iter().map(|(_, content)| content).collect(),
-        stdin: program.stdin,
-        extra: Vec::new(),
-    };
-    run(worker, cancel, launch, &shown, &program.limits)
+    let mut spec = spec(argv, &program.env, files, process_limits(&program.limits));
+    spec.executables = program.executables;
+    let contents = program.files.into_iter().map(|(_, content)| content).collect();
+    Ok((Launch { spec, contents, stdin: program.stdin, extra: Vec::new() }, shown))
+}
+
+/// Runs a program and keeps the files that it leaves.
+pub(super) fn build(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    program: Program,
+) -> Result<Built, SandboxError> {
+    let limits = program.limits.clone();
+    let (mut launch, shown) = prepare(program)?;
+    let kept = memory_file().map_err(SandboxError::lost)?;
+    launch.spec.collect = true;
+    launch.extra.push(kept.try_clone().map_err(SandboxError::lost)?);
+    let result = run(worker, cancel, launch, &shown, &limits)?;
+    let mut built = Built { result, files: Vec::new(), executables: Vec::new() };
+    if built.result.ending == Ending::Exited(0) {
+        let artifacts = artifacts::read(kept).ok_or_else(|| SandboxError::lost("files were cut off"))?;
+        for artifact in artifacts {
+            if artifact.executable {
+                built.executables.push(artifact.path.clone());
+            }
+            built.files.push((artifact.path, artifact.content));
+        }
+    }
+    Ok(built)
 }
 
 pub(super) fn run_script(
@@ -45,7 +76,7 @@ pub(super) fn run_script(
     python: &Python,
     script: Script,
 ) -> Result<ProgramResult, SandboxError> {
-    let launch = python.script(&script.code, script.stdin, &script.limits);
+    let launch = python.script(&script.code, script.stdin, &script.args, &script.limits);
     let mut result = run(worker, cancel, launch, "python", &script.limits)?;
     // The kernel's limit reaches a Python program as an exception that it may even survive.
     if result.ending == Ending::Exited(1) && ends_with_memory_error(&result.streams.stderr) {

@@ -45,6 +45,23 @@ pub(super) struct ProcessSpec {
     /// (path below the working folder, length of its content)
     pub files: Vec<(String, usize)>,
     pub limits: ProcessLimits,
+    /// Those of `files` that may be executed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub executables: Vec<String>,
+    /// A part of this program that runs in place of `argv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built_in: Option<BuiltIn>,
+    /// Once the program ended well, the files of its folder are written to the last of the extra descriptors, which it does
+    /// not get itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub collect: bool,
+}
+
+/// What a process may run without an `execve`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum BuiltIn {
+    /// SQLite: a request on stdin, rows on stdout.
+    Sql,
 }
 
 /// A specification as it travels: the length of the JSON in decimal, a newline, the JSON, the files' contents.
@@ -94,6 +111,9 @@ mod tests {
             env: vec![("K".into(), "ü".into())],
             files: vec![("a".into(), 3), ("b/c".into(), 0), ("d".into(), 2)],
             limits,
+            executables: vec!["d".into()],
+            built_in: None,
+            collect: false,
         };
         let bytes = encode_spec(&spec, &[b"\0\n\xff", b"", b"xy"]).unwrap();
         let (back, files) = decode_spec(&bytes).unwrap();

@@ -29,8 +29,8 @@ const ABOUT: &str = include_str!("python/about.py");
 /// Runs a compiled runner: its length, its code and its request come through descriptor 3.
 const START_RUNNER: &str = "import marshal\nf=open(3,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
                             p=f.read()\nf.close()\nexec(c,{'__name__':'runner','REQUEST':p})";
-/// Runs `main.py` as the main program; the arguments are folders of packages.
-const START_SCRIPT: &str = "import sys\nsys.path[0]='/tmp'\nsys.path+=sys.argv[1:]\nsys.argv[:]=['main.py']\n\
+/// Runs `main.py` as the main program; the arguments are how many folders of packages there are, these, and the program's own.
+const START_SCRIPT: &str = "import sys\nsys.path[0]='/tmp'\nn=2+int(sys.argv[1])\nsys.path+=sys.argv[2:n]\nsys.argv[:]=['main.py']+sys.argv[n:]\ndel n\n\
                             __file__='main.py'\nexec(compile(open('main.py','rb').read(),'main.py','exec'))";
 /// The flags of every start: no user site, no site, no bytecode files. Not `-I`, which would ignore PYTHONHASHSEED.
 const FLAGS: [&str; 3] = ["-s", "-S", "-B"];
@@ -137,10 +137,13 @@ impl Python {
     }
 
     /// A program with its own stdin and stdout.
-    pub fn script(&self, code: &str, stdin: Vec<u8>, limits: &Limits) -> Launch {
+    pub fn script(&self, code: &str, stdin: Vec<u8>, args: &[String], limits: &Limits) -> Launch {
+        let count = self.site.len().to_string();
+        let arguments: Vec<String> =
+            std::iter::once(&count).chain(&self.site).chain(args).cloned().collect();
         let files = vec![("main.py".to_owned(), code.len())];
         Launch {
-            spec: spec(self.argv(START_SCRIPT, &self.site), &[], files, process_limits(limits)),
+            spec: spec(self.argv(START_SCRIPT, &arguments), &[], files, process_limits(limits)),
             contents: vec![code.as_bytes().to_vec()],
             stdin,
             extra: Vec::new(),

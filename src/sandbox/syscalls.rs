@@ -236,6 +236,12 @@ pub(super) fn reap() -> io::Result<Reaped> {
     }
 }
 
+/// Ends every other process of a pid namespace. Only its first process may call this.
+pub(super) fn kill_all_others() {
+    // SAFETY: integer arguments; the first process of a namespace reaches no process outside of it.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
 /// Ends the process at once, without destructors: right in a forked child.
 pub(super) fn exit_now(code: i32) -> ! {
     // SAFETY: _exit never returns and touches no memory of ours.

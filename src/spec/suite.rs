@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::executor::SuiteExecutors;
 use super::grader::SuiteGraders;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
@@ -45,6 +46,8 @@ pub struct SuiteSpec {
     pub env: Vec<String>,
     /// Named graders, defaults and rubrics.
     pub graders: Option<SuiteGraders>,
+    /// Languages that graders may name after `executor:` beside the built-in ones; `$ref` to a file of them.
+    pub executors: Option<SuiteExecutors>,
     /// Demands on metrics; `$ref` to a file of presets and thresholds.
     pub thresholds: Option<RefOr<Thresholds>>,
     /// Presets that `--preset` knows besides the built-in ones.
