@@ -141,3 +141,66 @@ fn what_changes_the_grading_changes_its_hash_alone() {
     assert_eq!(same, input);
     assert_ne!(other, grading);
 }
+
+fn complaints(executors: &str, config: &str) -> String {
+    let text = format!(
+        "eval_suite:\n  name: s\n  target: {{type: echo}}\n  executors: {executors}\n  evals:\n    - {{id: a, input: x, grader: {{type: code, config: {config}}}}}\n"
+    );
+    let loaded = loaded(&text, Overrides::default());
+    let told: Vec<String> = loaded
+        .problems
+        .iter()
+        .map(|p| {
+            let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+            let at = p.span.and_then(|span| text.get(span.start as usize..span.end as usize)).unwrap_or_default();
+            format!("{} at `{at}`: {}{hint}", p.code.slug(), p.message)
+        })
+        .collect();
+    told.join("; ")
+}
+
+const C: &str = "{c: {file: main.c, compile: [gcc, main.c], run: [./a.out], timeout_seconds: 3}}";
+
+#[test]
+fn executors_are_names_that_someone_defines() {
+    let ok = |config: &str| assert_eq!(complaints(C, config), "", "{config}");
+    ok("{executor: c, stdio: [{input: '1', output: '2'}]}");
+    ok("{executor: js, asserts: ['assert(f() === 1)'], tests: asserts}");
+    ok("{executor: sqlite, rows: [[1, x, null]], ordered: true, tests: rows}");
+    ok("{executor: sh, test: '[ 1 = 1 ]'}");
+    ok("{executor: node, function_name: $f, test_cases: [{args: [1], expected: 1}]}");
+    ok("{stdio: [{stdin: a, expected: b, args: [-v], exit_code: 2}], compare: tokens, tolerance: 0.1, tests: stdin}");
+    let lines = [
+        complaints(C, "{executor: javscript, stdio: [{output: x}]}"),
+        complaints(C, "{executor: cobol, stdio: [{output: x}]}"),
+        complaints(C, "{executor: c, asserts: ['assert 1']}"),
+        complaints(C, "{executor: sql, stdio: [{output: x}]}"),
+        complaints(C, "{rows: [[1]]}"),
+        complaints(C, "{executor: sql, rows: [[1, 2], [3]]}"),
+        complaints(C, "{executor: sql, rows: [[[1]]]}"),
+        complaints(C, "{executor: js, asserts: ['f()']}"),
+        complaints(C, "{tests: stdin, asserts: ['assert f()']}"),
+        complaints(C, "{stdio: [{output: x}], tolerance: 0.1}"),
+        complaints(C, "{executor: bash, function_name: f, test_cases: [{args: [1], expected: 1}]}"),
+        complaints(C, "{executor: js, function_name: f, test_cases: [{kwargs: {a: 1}, expected: 1}]}"),
+        complaints("{python: {file: a, run: [x]}}", "{stdio: [{output: x}]}"),
+        complaints("{d: {file: a/b, run: ['']}}", "{executor: d, stdio: [{output: x}]}"),
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @"");
+}
+
+#[test]
+fn an_executor_is_part_of_what_tells_gradings_apart() {
+    let hash = |executors: &str| {
+        let text = format!(
+            "eval_suite:\n  name: s\n  target: {{type: echo}}\n  executors: {executors}\n  evals:\n    - {{id: a, input: x, grader: {{type: code, config: {{executor: c, stdio: [{{output: x}}]}}}}}}\n"
+        );
+        let plan = loaded(&text, Overrides::default()).plan.expect("a plan");
+        plan.evals[0].cases.get(0).unwrap().unwrap().grading_hash
+    };
+    assert_eq!(hash(C), hash(C));
+    assert_ne!(hash(C), hash(&C.replace("gcc, main.c", "gcc, -O2, main.c")));
+    assert_ne!(hash(C), hash(&C.replace("timeout_seconds: 3", "timeout_seconds: 4")));
+    // How to get it, and where it lies, are no part of it.
+    assert_eq!(hash(C), hash(&C.replace("timeout_seconds: 3", "timeout_seconds: 3, hint: apt, readable: [/opt/c]")));
+}
