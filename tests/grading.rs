@@ -13,7 +13,8 @@ fn graders() -> Graders {
         allow_unsandboxed: true,
         helper: env!("CARGO_BIN_EXE_eval-harness").into(),
         workers: 2,
-        dir: env!("CARGO_MANIFEST_DIR").into(),
+        demand: Default::default(),
+        dir: std::env::temp_dir(),
         readable: vec![],
     })
 }
@@ -24,7 +25,7 @@ fn case(code: CodeGrader) -> Case {
         id: "c".into(),
         name: None,
         input: Input::Prompt { text: String::new(), context: None },
-        grading: Grading { graders: vec![grader], combine: Combine::All },
+        grading: Grading { graders: vec![grader], combine: Combine::All, demands: None },
         extract: vec![],
         samples: None,
         timeout: Duration::from_secs(10),
@@ -158,7 +159,11 @@ async fn a_check_is_run_against_completions() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_are_judged_by_what_they_print() {
-    let stdio = |stdin: &str, stdout: &str| StdioCase { stdin: stdin.into(), stdout: stdout.into(), ..StdioCase::default() };
+    let stdio = |stdin: &str, stdout: &str| StdioCase {
+        stdin: stdin.into(),
+        stdout: stdout.into(),
+        ..StdioCase::default()
+    };
     let case = case(CodeGrader::CodeExecution(CodeExecution {
         executor: Executor::Python,
         prefix: String::new(),
@@ -199,11 +204,13 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
         case(CodeGrader::Command(CommandGrader {
             argv: vec!["sh".into(), "-c".into(), script.into()],
             dir: std::env::temp_dir(),
+            readable: vec![],
             env: vec![],
             timeout: Duration::from_secs(20),
             verdict,
             metrics: vec![],
             expected: Some(json!("right")),
+            sandbox: false,
         }))
     };
     let exit =

@@ -16,6 +16,7 @@ fn graders_in(dir: &Path) -> Graders {
         allow_unsandboxed: true,
         helper: env!("CARGO_BIN_EXE_eval-harness").into(),
         workers: 2,
+        demand: SandboxDemand::default(),
         dir: dir.to_owned(),
         readable: vec![],
     })
@@ -184,7 +185,8 @@ async fn values_of_javascript_cross_as_what_they_are() {
         assert_eq!(told(&graders, &grader, echo).await, "passed -", "{argument}");
     }
     let big: Value = serde_json::from_str("[[9007199254740993, 7, 1.5]]").unwrap();
-    let grader = function(Executor::Javascript, "f", vec![(big, value(json!(["bigint", "number", "number"])))]);
+    let grader =
+        function(Executor::Javascript, "f", vec![(big, value(json!(["bigint", "number", "number"])))]);
     assert_eq!(told(&graders, &grader, "const f = (a) => a.map((x) => typeof x)").await, "passed -");
 }
 
@@ -219,7 +221,10 @@ async fn functions_of_javascript_are_found_in_every_form() {
     }
     let of_class = function(Executor::Javascript, "Solution.add", vec![(json!([1, 2]), value(json!(3)))]);
     assert_eq!(told(&graders, &of_class, "class Solution { add(a, b) { return a + b } }").await, "passed -");
-    assert_eq!(told(&graders, &of_class, "class Solution { static add(a, b) { return a + b } }").await, "passed -");
+    assert_eq!(
+        told(&graders, &of_class, "class Solution { static add(a, b) { return a + b } }").await,
+        "passed -"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -250,10 +255,50 @@ async fn wrong_and_hostile_javascript_gets_its_label() {
         lines.push(told(&graders, &three, code).await);
     }
     lines.push(told(&graders, &grader(Expectation::Raises("Error".into())), "function g() {}").await);
-    lines.push(told(&graders, &grader(Expectation::Raises("RangeError".into())), "function f() { throw new RangeError('x') }").await);
-    lines.push(told(&graders, &grader(Expectation::Raises("Mine".into())), "class Mine extends Error {}; function f() { throw new Mine() }").await);
-    lines.push(told(&graders, &function(Executor::Javascript, "structuredClone", vec![(json!([1]), value(json!(1)))]), "let x").await);
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    lines.push(
+        told(
+            &graders,
+            &grader(Expectation::Raises("RangeError".into())),
+            "function f() { throw new RangeError('x') }",
+        )
+        .await,
+    );
+    lines.push(
+        told(
+            &graders,
+            &grader(Expectation::Raises("Mine".into())),
+            "class Mine extends Error {}; function f() { throw new Mine() }",
+        )
+        .await,
+    );
+    lines.push(
+        told(
+            &graders,
+            &function(Executor::Javascript, "structuredClone", vec![(json!([1]), value(json!(1)))]),
+            "let x",
+        )
+        .await,
+    );
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    failed wrong_answer f(1) returned {"a":1}, expected 3
+    failed syntax_error the code does not parse: Unexpected end of input (line 1)
+    failed exception the code raised TypeError: Cannot read properties of null (reading 'y') when it was loaded
+    failed exception f(1) raised ReferenceError: f is not defined, expected 3
+    failed exception f(1) raised RangeError: no, expected 3
+    failed exception f(1) raised string: text, expected 3
+    failed exception f(1) raised RangeError: Maximum call stack size exceeded, expected 3
+    failed exited f(1): the program ended with exit code 0 before its tests did
+    failed exited the program ended with exit code 0 before its tests did
+    failed forged f(1): the program tampered with the verdict: an answer that was not asked for
+    failed forged f(1): the program tampered with the verdict: an answer that was not asked for
+    failed exited f(1): the program ended with exit code 0 before its tests did
+    failed exited f(1): the program ended with exit code 1 before its tests did
+    failed crashed f(1): the program was ended by SIGSEGV
+    failed exception there is no f to call (ReferenceError: f is not defined), expected it to raise Error
+    passed -
+    passed -
+    failed exception structuredClone(1) raised ReferenceError: structuredClone is not defined, expected 1
+    "###);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -262,7 +307,9 @@ async fn limits_hold_for_node() {
         return;
     }
     let graders = graders();
-    let CodeGrader::FunctionOutput(mut f) = function(Executor::Javascript, "f", vec![(json!([]), value(json!(0)))]) else {
+    let CodeGrader::FunctionOutput(mut f) =
+        function(Executor::Javascript, "f", vec![(json!([]), value(json!(0)))])
+    else {
         return;
     };
     f.timeout_per_case = Duration::from_millis(700);
@@ -295,7 +342,10 @@ async fn tests_in_javascript_share_the_process_and_say_so() {
         ..execution(
             Executor::Javascript,
             Tests::Asserts {
-                asserts: vec!["assert.strictEqual(add(1, 2), three)".into(), "assert(add(2, 2) === 4, 'four')".into()],
+                asserts: vec![
+                    "assert.strictEqual(add(1, 2), three)".into(),
+                    "assert(add(2, 2) === 4, 'four')".into(),
+                ],
             },
         )
     });
@@ -320,23 +370,48 @@ async fn tests_in_javascript_share_the_process_and_say_so() {
             ..execution(Executor::Javascript, Tests::Check { code: test.into() })
         })
     };
-    let with_check = check("const check = async (candidate) => {\n  assert.equal(await candidate(1, 2), 3);\n};", Some("add"));
+    let with_check = check(
+        "const check = async (candidate) => {\n  assert.equal(await candidate(1, 2), 3);\n};",
+        Some("add"),
+    );
     lines.push(told(&graders, &with_check, "module.exports = { add: async (a, b) => a + b }").await);
     lines.push(told(&graders, &with_check, "const add = async () => 1").await);
-    let humaneval_x = check("const testAdd = () => {\n  console.assert(add(1, 2) === 3)\n}\n\ntestAdd()", None);
+    let humaneval_x =
+        check("const testAdd = () => {\n  console.assert(add(1, 2) === 3)\n}\n\ntestAdd()", None);
     lines.push(told(&graders, &humaneval_x, "const add = (a, b) => a + b").await);
     lines.push(told(&graders, &humaneval_x, "const add = (a, b) => a - b").await);
-    let requiring = check("const assert = require('node:assert');\nconst { add } = require('./solution');\nassert.deepEqual(add(1, 2), 3);", None);
+    let requiring = check(
+        "const assert = require('node:assert');\nconst { add } = require('./solution');\nassert.deepEqual(add(1, 2), 3);",
+        None,
+    );
     lines.push(told(&graders, &requiring, "exports.add = (a, b) => a + b").await);
     lines.push(told(&graders, &check("assert(", None), "let x").await);
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed -
+    failed wrong_answer test 2 of 2 does not hold: assert(add(2, 2) === 4, 'four') (four)
+    failed exception the code raised TypeError: Cannot read properties of undefined (reading 'x')
+    failed exception the code raised ReferenceError: add is not defined
+    failed exited the program ended with exit code 0 before its tests did
+    failed exited the program ended with exit code 0 before its tests did
+    failed syntax_error the code does not parse: Unexpected end of input (line 1)
+    failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts
+    passed -
+    failed wrong_answer line 2 of the tests does not hold: assert.equal(await candidate(1, 2), 3); (1 == 3)
+    passed -
+    failed wrong_answer line 2 of the tests does not hold: console.assert(add(1, 2) === 3) (console.assert)
+    passed -
+    errored harness the test itself is broken: SyntaxError: Unexpected token ';'
+    "###);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_in_javascript_and_bash_read_and_print() {
     let graders = graders();
     if has(Language::Javascript) {
-        let grader = CodeGrader::CodeExecution(execution(Executor::Javascript, stdio(&[("1 2\n", "3\n"), ("4 5\n", "9")])));
+        let grader = CodeGrader::CodeExecution(execution(
+            Executor::Javascript,
+            stdio(&[("1 2\n", "3\n"), ("4 5\n", "9")]),
+        ));
         let mut lines = Vec::new();
         for code in [
             "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number); console.log(a + b)",
@@ -349,24 +424,39 @@ async fn programs_in_javascript_and_bash_read_and_print() {
         ] {
             lines.push(told(&graders, &grader, code).await);
         }
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed -
+    passed -
+    passed -
+    failed wrong_answer given "4 5": at line 1, column 1: expected "9", got "3"
+    failed syntax_error given "1 2": the program ended with exit code 1: SyntaxError: Unexpected token ';'
+    failed exception given "1 2": the program ended with exit code 1: SyntaxError: Expected property name or '}' in JSON at position 1
+    failed exception given "1 2": the program ended with exit code 4
+    "###);
     }
     if has(Language::Bash) {
         let mut grader = execution(Executor::Bash, stdio(&[("b\na\n", "a\nb")]));
         if let Tests::Stdio { cases, .. } = &mut grader.tests {
-            cases.push(StdioCase { stdout: "x y".into(), args: vec!["x y".into()], exit_code: 3, ..StdioCase::default() });
+            cases.push(StdioCase {
+                stdout: "x y".into(),
+                args: vec!["x y".into()],
+                exit_code: 3,
+                ..StdioCase::default()
+            });
         }
         let grader = CodeGrader::CodeExecution(grader);
         let mut lines = Vec::new();
-        for code in [
-            "```bash\nif [ $# -gt 0 ]; then echo \"$1\"; exit 3; fi\nsort\n```",
-            "sort",
-            "if then",
-            "exit 7",
-        ] {
+        for code in
+            ["```bash\nif [ $# -gt 0 ]; then echo \"$1\"; exit 3; fi\nsort\n```", "sort", "if then", "exit 7"]
+        {
             lines.push(told(&graders, &grader, code).await);
         }
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @r###"
+        passed -
+        failed wrong_answer given no input and the arguments ["x y"]: the program ended with exit code 0, expected 3
+        failed syntax_error given "b\na": the program ended with exit code 2: main.sh: line 1: syntax error near unexpected token `then'
+        failed exception given "b\na": the program ended with exit code 7
+        "###);
     }
 }
 
@@ -378,7 +468,12 @@ async fn tests_in_bash_run_after_the_script() {
     let graders = graders();
     let asserts = CodeGrader::CodeExecution(execution(
         Executor::Bash,
-        Tests::Asserts { asserts: vec!["[ \"$(add 1 2)\" = 3 ]".into(), "add 2 2 >/dev/null; [ \"$(add 2 2)\" = 4 ]".into()] },
+        Tests::Asserts {
+            asserts: vec![
+                "[ \"$(add 1 2)\" = 3 ]".into(),
+                "add 2 2 >/dev/null; [ \"$(add 2 2)\" = 4 ]".into(),
+            ],
+        },
     ));
     let script = CodeGrader::CodeExecution(execution(
         Executor::Bash,
@@ -396,9 +491,23 @@ async fn tests_in_bash_run_after_the_script() {
         "echo '{\"verdict\":\"passed\",\"held\":2}' >&4",
         "set -e; set -u; false_thing() { false; }; add() { echo $(($1 + $2)); }",
     ] {
-        lines.push(format!("{} | {}", told(&graders, &asserts, code).await, told(&graders, &script, code).await));
+        lines.push(format!(
+            "{} | {}",
+            told(&graders, &asserts, code).await,
+            told(&graders, &script, code).await
+        ));
     }
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed - | passed -
+    failed wrong_answer test 2 of 2 does not hold: add 2 2 >/dev/null; [ "$(add 2 2)" = 4 ] | failed wrong_answer the test does not hold: grep -q 10 out
+    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] | failed wrong_answer the test does not hold: [ "$x" = 3 ]
+    failed exited the program ended with exit code 0 before its tests did | failed exited the program ended with exit code 0 before its tests did
+    failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then' | failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then'
+    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] (/usr/bin/bash: line 29: add: command not found) | failed wrong_answer the test does not hold: x=$(add 1 2) (/usr/bin/bash: line 34: add: command not found)
+    passed - | passed -
+    failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts | failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts
+    passed - | passed -
+    "###);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -426,7 +535,7 @@ async fn sql_is_graded_by_its_rows() {
         "SELECT dept, MAX(pay) FROM emp GROUP BY dept",
         "SELECT dept FROM emp",
         "SELEC 1",
-        "SELECT nothing FROM emp",
+        "SELECT wages FROM emp",
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
         "ATTACH '/tmp/x.db' AS x",
         "SELECT load_extension('/tmp/x.so')",
@@ -448,9 +557,25 @@ async fn sql_is_graded_by_its_rows() {
     ] {
         lines.push(told(&graders, &changing, sql).await);
     }
-    let broken = rows(RowsTest { wanted: WantedRows::Reference("SELECT * FROM nowhere".into()), ..plain.clone() });
+    let broken =
+        rows(RowsTest { wanted: WantedRows::Reference("SELECT * FROM nowhere".into()), ..plain.clone() });
     lines.push(told(&graders, &broken, "SELECT 1").await);
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed -
+    failed wrong_answer the row ('x', 30.5) is missing, ('x', 20.5) is there instead
+    failed wrong_answer expected 2 columns, got 1
+    failed syntax_error the SQL does not parse: near "SELEC": syntax error
+    failed exception the SQL failed: no such column: wages
+    failed timeout the program did not end within 2 s
+    failed sandbox_violation the SQL tried what is forbidden: not authorized
+    failed exception the SQL failed: not authorized to use function: load_extension
+    failed no_code the output's code is python, not SQL
+    passed -
+    failed wrong_answer expected 1 rows, got 0
+    failed exception after the SQL, the check failed: no such table: emp
+    failed wrong_answer row 1: expected ('c', 'y', 7.0), got ('a', 'x', 10.0)
+    errored harness the reference can't be run: the SQL failed: no such table: nowhere
+    "###);
 }
 
 fn c_compiler(compile: &[&str]) -> Executor {
@@ -487,9 +612,18 @@ async fn a_language_of_the_suite_is_compiled_once_and_run_for_each_input() {
     ] {
         lines.push(told(&graders, &grader, code).await);
     }
-    let missing = CodeGrader::CodeExecution(execution(c_compiler(&["no-such-compiler", "main.c"]), stdio(&[("", "")])));
+    let missing =
+        CodeGrader::CodeExecution(execution(c_compiler(&["no-such-compiler", "main.c"]), stdio(&[("", "")])));
     lines.push(told(&graders, &missing, "int main(void) {}").await);
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed -
+    failed wrong_answer given "40 2": at line 1, column 1: expected "42", got "3"
+    failed syntax_error the code does not compile: main.c:1:26: error: expected ‘;’ before ‘}’ token
+    failed crashed given "1 2": the program was ended by SIGSEGV
+    failed exception given "1 2": the program ended with exit code 5
+    failed syntax_error the code does not compile: main.c:1:10: fatal error: /etc/shadow: No such file or directory
+    errored executor_missing no-such-compiler could not be started in the sandbox: it is not in /usr/local/bin:/usr/bin:/bin; apt install gcc
+    "###);
 
     let Executor::Configured(mut slow) = c_compiler(&["sleep", "30"]) else { return };
     slow.compile_timeout = Duration::from_millis(200);

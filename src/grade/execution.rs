@@ -1,22 +1,26 @@
 //! `code_execution`: the candidate's program against tests in its language, against what it should print, or against rows.
 
-use crate::model::{Cause, CodeExecution, Executor, Grade, GraderType, OutputValue, Tests, Trust};
+use crate::model::{
+    Cause, CodeExecution, Executor, Grade, GraderType, OutputValue, SandboxDemand, Tests, Trust,
+};
 use crate::sandbox::{Sandbox, TestJob, TestMode, TestReport, TestVerdict};
 
 use super::candidate::{Wanted, candidate};
+use super::demands;
 use super::endings::{self, exception, limits, not_run};
 use super::languages::{Languages, language_of, missing};
 use super::show::{bounded_text, in_reason};
 use super::source::source;
 use super::{rows, stdio};
 
-const METHOD: &str = "code_execution";
+pub(super) const METHOD: &str = "code_execution";
 
 pub(super) async fn grade(
     grader: &CodeExecution,
     value: &OutputValue,
     sandbox: &Sandbox,
     languages: &Languages,
+    demand: &SandboxDemand,
 ) -> Grade {
     let tests_text = match &grader.tests {
         Tests::Check { code } => code.clone(),
@@ -25,7 +29,9 @@ pub(super) async fn grade(
     };
     let entry_point = grader.entry_point.as_deref();
     let code = match &grader.executor {
-        Executor::Python => candidate(value, Wanted { prefix: &grader.prefix, entry_point, tests: &tests_text }),
+        Executor::Python => {
+            candidate(value, Wanted { prefix: &grader.prefix, entry_point, tests: &tests_text })
+        }
         other => source(value, other, &grader.prefix, entry_point),
     };
     let code = match code {
@@ -33,7 +39,9 @@ pub(super) async fn grade(
         Err(why) => return Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why),
     };
     match &grader.tests {
-        Tests::Check { .. } | Tests::Asserts { .. } => judged_tests(grader, code, sandbox, languages).await,
+        Tests::Check { .. } | Tests::Asserts { .. } => {
+            judged_tests(grader, code, sandbox, languages, demand).await
+        }
         Tests::Stdio { cases, compare, tolerance } => {
             let expected = stdio::Expected { cases, compare: *compare, tolerance: tolerance.as_ref() };
             stdio::grade(grader, &code, &expected, sandbox, languages).await
@@ -50,24 +58,20 @@ fn failed(cause: Cause, why: impl Into<String>) -> Grade {
     Grade::failed(GraderType::Code, METHOD, cause, why)
 }
 
-async fn judged_tests(
-    grader: &CodeExecution,
-    code: String,
-    sandbox: &Sandbox,
-    languages: &Languages,
-) -> Grade {
+/// The tests as the sandbox wants them; an error says what is wrong with them.
+pub(super) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, &'static str> {
     let (tests, check) = match &grader.tests {
         Tests::Check { code } => (vec![code.clone()], Some("check".to_owned())),
         Tests::Asserts { asserts } => (asserts.clone(), None),
         Tests::Stdio { .. } | Tests::Rows(_) => (Vec::new(), None),
     };
     if tests.iter().all(|test| test.trim().is_empty()) {
-        return broken("there are no tests to run");
+        return Err("there are no tests to run");
     }
     if check.is_some() && grader.entry_point.is_none() && grader.executor == Executor::Python {
-        return broken("`check` needs the name of the function that it is given");
+        return Err("`check` needs the name of the function that it is given");
     }
-    let mut job = TestJob {
+    Ok(TestJob {
         code,
         setup: grader.setup.clone(),
         tests,
@@ -75,26 +79,40 @@ async fn judged_tests(
         check,
         mode: None,
         limits: limits(&grader.limits),
+    })
+}
+
+async fn judged_tests(
+    grader: &CodeExecution,
+    code: String,
+    sandbox: &Sandbox,
+    languages: &Languages,
+    demand: &SandboxDemand,
+) -> Grade {
+    let mut job = match test_job(grader, code) {
+        Ok(job) => job,
+        Err(why) => return broken(why),
     };
     if grader.executor != Executor::Python {
         return in_process(grader, job, sandbox, languages).await;
     }
     let mut report = sandbox.run_tests(job.clone()).await;
     if let Ok(TestReport { verdict: TestVerdict::NeedsInProcess { why }, .. }) = &report {
+        if !demand.accepts(Trust::InProcess) {
+            return demands::too_weak(METHOD, demand, Trust::InProcess, why);
+        }
         let why = why.clone();
         job.mode = Some(TestMode::InProcess);
         report = sandbox.run_tests(job).await.map(|report| TestReport { mode_reason: why, ..report });
     }
     match report {
         Ok(report) => {
-            let mut grade = judge(grader, &report);
-            if report.mode == TestMode::InProcess {
-                grade.trust = Trust::InProcess;
-                if !report.mode_reason.is_empty() {
-                    grade = grade.with_detail("in_process", in_reason(&report.mode_reason));
-                }
+            let grade = judge(grader, &report).with_trust(demands::trust_of(report.mode));
+            if report.mode == TestMode::InProcess && !report.mode_reason.is_empty() {
+                grade.with_detail("in_process", in_reason(&report.mode_reason))
+            } else {
+                grade
             }
-            grade
         }
         Err(error) => not_run(METHOD, &error),
     }
@@ -133,7 +151,7 @@ async fn in_process(
         job.tests = made.collect();
     }
     match sandbox.run_tests_in(found, job).await {
-        Ok(report) => Grade { trust: Trust::InProcess, ..judge(grader, &report) },
+        Ok(report) => judge(grader, &report).with_trust(Trust::InProcess),
         Err(error) => not_run(METHOD, &error),
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::matching::{self, Datum};
 use crate::model::{
-    Cause, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue,
+    Cause, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue, Trust,
 };
 use crate::sandbox::languages::Language;
 use crate::sandbox::{Call, CallOutcome, FunctionJob, FunctionReport, Raised, Sandbox, SandboxError};
@@ -58,7 +58,7 @@ pub(super) async fn grade(
         },
     };
     match report {
-        Ok(report) => judge(grader, &calls, &report),
+        Ok(report) => judge(grader, &calls, &report).with_trust(Trust::Harness),
         Err(error) => not_run(METHOD, &error),
     }
 }
@@ -74,7 +74,8 @@ async fn call_in(
     let node = languages.get(language).await.map_err(|why| Box::new(missing(METHOD, &why)))?;
     if grader.executor == Executor::Typescript {
         let memory_mb = grader.limits.memory_mb;
-        job.code = transpiled(&node, vec![job.code], memory_mb, METHOD, sandbox).await?.pop().unwrap_or_default();
+        job.code =
+            transpiled(&node, vec![job.code], memory_mb, METHOD, sandbox).await?.pop().unwrap_or_default();
     }
     Ok(sandbox.call_node(node, job).await)
 }
@@ -281,7 +282,9 @@ fn judge_value(call: &Prepared, value: &Datum) -> Result<Judged, String> {
     });
     let verdict = match &call.expected {
         None if call.special.is_some() => match (&call.special, value) {
-            (Some((kind, text)), Datum::Opaque { type_name, repr }) if type_name == kind && repr == text => Ok(()),
+            (Some((kind, text)), Datum::Opaque { type_name, repr }) if type_name == kind && repr == text => {
+                Ok(())
+            }
             (special, _) => {
                 let wanted = special.as_ref().map(|(_, text)| text.as_str()).unwrap_or_default();
                 Err((Cause::WrongAnswer, format!("{shown} returned {}, expected {wanted}", call.show(value))))
@@ -291,7 +294,10 @@ fn judge_value(call: &Prepared, value: &Datum) -> Result<Judged, String> {
             let Expectation::Raises(name) = &call.case.expected else {
                 return Err("nothing is expected".to_owned());
             };
-            Err((Cause::WrongAnswer, format!("{shown} returned {}, expected it to raise {name}", call.show(value))))
+            Err((
+                Cause::WrongAnswer,
+                format!("{shown} returned {}, expected it to raise {name}", call.show(value)),
+            ))
         }
         Some(expected) => {
             let compared =

@@ -45,9 +45,9 @@ fn block(text: &str, executor: &Executor, entry: Option<&str>) -> Result<String,
         return Err(format!("the output's code is {}, not {}", first.language, executor.language()));
     }
     let head = entry.and_then(|path| path.split('.').next());
-    let defining = groups
-        .iter()
-        .find_map(|group| group.iter().rev().find(|block| head.is_some_and(|name| defines(&block.content, name))));
+    let defining = groups.iter().find_map(|group| {
+        group.iter().rev().find(|block| head.is_some_and(|name| defines(&block.content, name)))
+    });
     let filled = |block: &&&Fence| !block.content.trim().is_empty();
     let any = || {
         groups.iter().find_map(|group| match executor {
@@ -98,7 +98,11 @@ mod tests {
         assert_eq!(taken("SELECT 1", &Executor::Sql, None), Ok("SELECT 1".into()));
         let tables = "```sql\nCREATE TABLE t(a)\n```\n```sql\nSELECT a FROM t\n```";
         assert_eq!(taken(tables, &Executor::Sql, None), Ok("SELECT a FROM t\n".into()));
-        let own = ConfiguredExecutor { name: "c".into(), languages: vec!["C".into(), "c++".into()], ..ConfiguredExecutor::default() };
+        let own = ConfiguredExecutor {
+            name: "c".into(),
+            languages: vec!["C".into(), "c++".into()],
+            ..ConfiguredExecutor::default()
+        };
         let own = Executor::Configured(Box::new(own));
         assert_eq!(taken("```cpp\nint main(){}\n```", &own, None), Ok("int main(){}\n".into()));
         assert_eq!(taken("```c\nint main(){}\n```\n```cpp\nx\n```", &own, None), Ok("int main(){}\n".into()));
@@ -107,7 +111,10 @@ mod tests {
     #[test]
     fn nothing_to_run_is_told_with_the_languages_name() {
         let no = |text: &str, executor: &Executor| taken(text, executor, None).unwrap_err();
-        assert_eq!(no("```rust\nfn main() {}\n```", &Executor::Javascript), "the output's code is rust, not JavaScript");
+        assert_eq!(
+            no("```rust\nfn main() {}\n```", &Executor::Javascript),
+            "the output's code is rust, not JavaScript"
+        );
         assert_eq!(no("```py\nx\n```", &Executor::Sql), "the output's code is python, not SQL");
         assert_eq!(no("```js\n\n```", &Executor::Javascript), "the output's code block is empty");
         assert_eq!(no(" \n", &Executor::Bash), "the output is empty");
@@ -126,14 +133,30 @@ mod tests {
     #[test]
     fn definitions_are_known_in_all_their_forms() {
         let lines = [
-            "function solve(n) {", "async function solve() {", "function* solve() {", "export default function solve(a) {}",
-            "const solve = (a) => a", "let solve", "class solve {", "module.exports.solve = 1", "exports.solve = f",
-            "solve = function() {}", "solve() {", "export const solve=1",
+            "function solve(n) {",
+            "async function solve() {",
+            "function* solve() {",
+            "export default function solve(a) {}",
+            "const solve = (a) => a",
+            "let solve",
+            "class solve {",
+            "module.exports.solve = 1",
+            "exports.solve = f",
+            "solve = function() {}",
+            "solve() {",
+            "export const solve=1",
         ];
         for line in lines {
             assert!(defines(line, "solve"), "{line}");
         }
-        for line in ["solver = 1", "solve(1)", "solve == 1", "const x = solve", "function solveAll() {}", "return solve"] {
+        for line in [
+            "solver = 1",
+            "solve(1)",
+            "solve == 1",
+            "const x = solve",
+            "function solveAll() {}",
+            "return solve",
+        ] {
             assert!(!defines(line, "solve"), "{line}");
         }
     }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::matching::text::{TextOptions, exact};
 use crate::matching::{Comparison, printed};
 use crate::model::{
-    Cause, CodeExecution, ConfiguredExecutor, Executor, Grade, GraderType, StdioCase, StdoutComparison, Tolerance,
+    Cause, CodeExecution, ConfiguredExecutor, Executor, Grade, GraderType, StdioCase, StdoutComparison,
+    Tolerance, Trust,
 };
 use crate::sandbox::languages::{Found, Language};
 use crate::sandbox::{Ending, Limits, Program, ProgramResult, Sandbox, SandboxError, Script};
@@ -80,14 +81,13 @@ pub(super) async fn grade(
     let total = expected.cases.len();
     let grade = match first {
         None => Grade::passed(GraderType::Code, METHOD),
-        Some((cause, why, case, stdout)) => {
-            failed(cause, format!("given {}: {why}", shown_input(case)))
-                .with_score(passed as f64 / total as f64)
-                .with_expected(bounded_text(&case.stdout))
-                .with_actual(bounded_text(&stdout))
-        }
+        Some((cause, why, case, stdout)) => failed(cause, format!("given {}: {why}", shown_input(case)))
+            .with_score(passed as f64 / total as f64)
+            .with_expected(bounded_text(&case.stdout))
+            .with_actual(bounded_text(&stdout)),
     };
     grade
+        .with_trust(Trust::Harness)
         .with_detail("inputs", Value::Array(listed))
         .with_detail("passed", passed)
         .with_detail("total", total)
@@ -191,7 +191,8 @@ async fn compiled(
         Err(error) => return Err(Box::new(hinted(not_run(METHOD, &error), &own))),
     };
     let streams = &built.result.streams;
-    let said = String::from_utf8_lossy(if streams.stderr.is_empty() { &streams.stdout } else { &streams.stderr });
+    let said =
+        String::from_utf8_lossy(if streams.stderr.is_empty() { &streams.stdout } else { &streams.stderr });
     match built.result.ending {
         Ending::Exited(0) => Ok(Ready::Own { own, files: built.files, executables: built.executables }),
         // As shells say that there is no such program.
@@ -306,7 +307,8 @@ fn judge(
 fn printed_as(stdout: &str, wanted: &str, expected: &Expected) -> Comparison {
     match expected.compare {
         StdoutComparison::Text => {
-            let options = TextOptions { trim_whitespace: true, normalize_newlines: true, case_sensitive: true };
+            let options =
+                TextOptions { trim_whitespace: true, normalize_newlines: true, case_sensitive: true };
             exact(stdout, wanted, options)
         }
         StdoutComparison::Lines => printed::lines(stdout, wanted),
@@ -320,7 +322,9 @@ fn complaint<'s>(executor: &Executor, code: i32, stderr: &'s str) -> (Cause, &'s
     let last = lines().next_back().unwrap_or_default();
     let cause = |syntax: bool| if syntax { Cause::SyntaxError } else { Cause::Exception };
     match executor {
-        Executor::Python => (cause(last.starts_with("SyntaxError") || last.starts_with("IndentationError")), last),
+        Executor::Python => {
+            (cause(last.starts_with("SyntaxError") || last.starts_with("IndentationError")), last)
+        }
         Executor::Javascript | Executor::Typescript => {
             let is_error = |line: &&str| {
                 let head = line.split(':').next().unwrap_or_default();
@@ -340,7 +344,8 @@ fn complaint<'s>(executor: &Executor, code: i32, stderr: &'s str) -> (Cause, &'s
 }
 
 fn shown_input(case: &StdioCase) -> String {
-    let stdin = if case.stdin.is_empty() { "no input".to_owned() } else { format!("{:?}", in_reason(&case.stdin)) };
+    let stdin =
+        if case.stdin.is_empty() { "no input".to_owned() } else { format!("{:?}", in_reason(&case.stdin)) };
     if case.args.is_empty() { stdin } else { format!("{stdin} and the arguments {:?}", case.args) }
 }
 
@@ -360,11 +365,16 @@ mod tests {
             complaint(&Javascript, 1, node_syntax),
             complaint(&Javascript, 1, node_json),
             complaint(&Javascript, 1, node_own),
-            complaint(&Bash, 2, "main.sh: line 2: syntax error near unexpected token `fi'\nmain.sh: line 2: `fi'"),
+            complaint(
+                &Bash,
+                2,
+                "main.sh: line 2: syntax error near unexpected token `fi'\nmain.sh: line 2: `fi'",
+            ),
             complaint(&Bash, 1, "grep: syntax error: no"),
             complaint(&Bash, 3, ""),
         ];
-        let lines: Vec<String> = lines.iter().map(|(cause, said)| format!("{} {said}", cause.name())).collect();
+        let lines: Vec<String> =
+            lines.iter().map(|(cause, said)| format!("{} {said}", cause.name())).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         syntax_error SyntaxError: invalid syntax
         exception ValueError: x
@@ -379,7 +389,8 @@ mod tests {
 
     #[test]
     fn a_compilers_first_error_is_told() {
-        let gcc = "main.c: In function 'main':\nmain.c:2:3: warning: unused\nmain.c:3:5: error: expected ';'\n";
+        let gcc =
+            "main.c: In function 'main':\nmain.c:2:3: warning: unused\nmain.c:3:5: error: expected ';'\n";
         assert_eq!(first_message(gcc), "main.c:3:5: error: expected ';'");
         assert_eq!(first_message("\nsomething\n"), "something");
         assert_eq!(first_message(""), "the compiler does not say why");

@@ -8,6 +8,7 @@ fn graders() -> Graders {
         allow_unsandboxed: false,
         helper: "/no/helper".into(),
         workers: 1,
+        demand: SandboxDemand::default(),
         dir: "/".into(),
         readable: vec![],
     })
@@ -42,7 +43,7 @@ fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
         id: "c".into(),
         name: None,
         input: Input::Prompt { text: String::new(), context: None },
-        grading: Grading { graders, combine },
+        grading: Grading { graders, combine, demands: None },
         extract,
         samples: None,
         timeout: Duration::from_secs(1),
@@ -122,11 +123,13 @@ fn command(argv: &[&str]) -> Grader {
     grader(GraderKind::Code(CodeGrader::Command(CommandGrader {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         dir: "/".into(),
+        readable: vec![],
         env: vec![],
         timeout: Duration::from_secs(20),
         verdict: CommandVerdict::ExitCode,
         metrics: vec![],
         expected: None,
+        sandbox: false,
     })))
 }
 

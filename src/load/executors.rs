@@ -151,7 +151,8 @@ pub(super) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option
     if let Some(chosen) = shelf.known.get(name) {
         return Some(chosen.clone());
     }
-    let built_in = Executor::NAMES.into_iter().flat_map(|(word, others, _)| others.iter().copied().chain([word]));
+    let built_in =
+        Executor::NAMES.into_iter().flat_map(|(word, others, _)| others.iter().copied().chain([word]));
     let names: Vec<&str> = built_in.chain(shelf.known.keys().map(String::as_str)).collect();
     // Letters in another case are the commonest slip.
     let lower = name.to_lowercase();

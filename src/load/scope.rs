@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::demands::Demands;
 use super::executors::ExecutorShelf;
 use super::problem::{Problem, Problems};
 use super::refs::Fence;
@@ -38,6 +39,7 @@ pub(super) struct GraderShelf {
 pub(super) struct SuiteScope {
     pub templates: Scope,
     pub shelf: GraderShelf,
+    pub demands: Demands,
     pub executors: ExecutorShelf,
     /// Where commands run. Absolute.
     pub dir: PathBuf,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::demands;
 use super::evals::Built;
 use super::executors::{ExecutorShelf, executors_file};
 use super::infer::{infer_evals, infer_named};
@@ -116,6 +117,9 @@ impl Loader<'_> {
                 pass.evals(eval);
             }
             if let Some(suite) = node.get_mut("eval_suite") {
+                if let Some(sandbox) = suite.get_mut("sandbox") {
+                    pass.sandbox(sandbox);
+                }
                 if let Some(target) = suite.get_mut("target") {
                     pass.target(target);
                 }
@@ -242,6 +246,11 @@ impl Loader<'_> {
         let wrapped = wrap(&node);
         scope.templates = self.templates(&wrapped);
         scope.executors = self.executors(spec.as_ref(), &node);
+        scope.demands = {
+            let Session { sources, problems, .. } = &mut *self.session;
+            let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
+            demands::resolve(&mut desk, spec.as_ref().and_then(|s| s.sandbox.as_ref()), &node)
+        };
         scope.shelf = self.graders(spec.as_ref(), &node, &scope);
         // What a broken head would have defined is not held against its evals.
         scope.templates.open |= spec.is_none();
@@ -342,10 +351,14 @@ impl Loader<'_> {
             }
             Some(RefOr::Ref(path)) => {
                 let at = node.locate("/executors/$ref");
-                let Some(mut document) = self.document(path, at, SchemaKind::Executors) else { return broken };
+                let Some(mut document) = self.document(path, at, SchemaKind::Executors) else {
+                    return broken;
+                };
                 let Session { sources, problems, .. } = &mut *self.session;
                 let Some((all, at)) = executors_file(&mut document, sources, problems) else { return broken };
-                let dir = lexical(&self.dir.join(path)).parent().map_or_else(|| self.dir.clone(), Path::to_path_buf);
+                let dir = lexical(&self.dir.join(path))
+                    .parent()
+                    .map_or_else(|| self.dir.clone(), Path::to_path_buf);
                 ExecutorShelf::of(all, &at, &dir, problems)
             }
         }

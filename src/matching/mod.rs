@@ -12,9 +12,9 @@ mod matcher;
 pub mod numeric;
 pub mod paths;
 pub mod pattern;
-pub mod printed;
 #[cfg(test)]
 mod pattern_tests;
+pub mod printed;
 pub mod rows;
 pub mod similarity;
 pub mod structural;

@@ -39,7 +39,12 @@ fn number(token: &str) -> Option<Number> {
     digits.starts_with(|c: char| c.is_ascii_digit()).then(|| Number::parse(token)).flatten()
 }
 
-fn pairwise(what: &str, actual: &[String], expected: &[String], same: impl Fn(&str, &str) -> bool) -> Comparison {
+fn pairwise(
+    what: &str,
+    actual: &[String],
+    expected: &[String],
+    same: impl Fn(&str, &str) -> bool,
+) -> Comparison {
     for (i, (a, e)) in actual.iter().zip(expected).enumerate() {
         if !same(a, e) {
             let (a, e) = (shortened(a, SHOWN), shortened(e, SHOWN));
@@ -75,11 +80,21 @@ mod tests {
     #[test]
     fn tokens_are_numbers_where_both_are() {
         let same = |a: &str, e: &str| tokens(a, e, None).matched;
-        for (a, e) in [("1 2\n", "1\t2.0"), ("1e3", "1000"), ("+5 .5", "5 0.5"), ("a b", "a  b\n"), ("", " \n")] {
+        for (a, e) in
+            [("1 2\n", "1\t2.0"), ("1e3", "1000"), ("+5 .5", "5 0.5"), ("a b", "a  b\n"), ("", " \n")]
+        {
             assert!(same(a, e), "{a:?} {e:?}");
         }
         let beyond_doubles = ("9007199254740993", "9007199254740992");
-        for (a, e) in [("1", "2"), ("nan", "NaN"), ("1 2", "1"), ("1", "1 2"), ("YES", "Yes"), ("0x10", "16"), beyond_doubles] {
+        for (a, e) in [
+            ("1", "2"),
+            ("nan", "NaN"),
+            ("1 2", "1"),
+            ("1", "1 2"),
+            ("YES", "Yes"),
+            ("0x10", "16"),
+            beyond_doubles,
+        ] {
             assert!(!same(a, e), "{a:?} {e:?}");
         }
         assert!(tokens("x 3.1415", "x 3.1416", Some(&absolute(1e-3))).matched);

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use crate::model::Tolerance;
 
+use super::Comparison;
 use super::decimal::Number;
 use super::equality::{Equality, canonical};
 use super::value::Datum;
-use super::Comparison;
 
 /// Rows that share everything but their numbers are paired by trying every way up to this many; beyond it in ascending order
 /// of their numbers.
@@ -24,7 +24,9 @@ pub fn rows(
     if ordered {
         return in_order(actual, expected, tolerance);
     }
-    let Some((missing, surplus)) = unmatched(actual, expected, tolerance) else { return Comparison::matched() };
+    let Some((missing, surplus)) = unmatched(actual, expected, tolerance) else {
+        return Comparison::matched();
+    };
     let say = |rows: &[Vec<Datum>], i: Option<usize>| i.and_then(|i| rows.get(i)).map(|row| shown(row));
     Comparison::differs(match (say(expected, missing), say(actual, surplus)) {
         (Some(missing), Some(surplus)) => format!("the row {missing} is missing, {surplus} is there instead"),
@@ -137,7 +139,10 @@ fn pair(
     tolerance: &Tolerance,
 ) -> (Vec<usize>, Vec<usize>) {
     let (have, want) = (ascending(actual, have), ascending(expected, want));
-    let near = |h: usize, w: usize| match (have.get(h).and_then(|i| actual.get(*i)), want.get(w).and_then(|i| expected.get(*i))) {
+    let near = |h: usize, w: usize| match (
+        have.get(h).and_then(|i| actual.get(*i)),
+        want.get(w).and_then(|i| expected.get(*i)),
+    ) {
         (Some(a), Some(e)) => same_row(a, e, Some(tolerance)),
         _ => false,
     };
@@ -158,7 +163,12 @@ fn pair(
     (lacks, over.collect())
 }
 
-fn augment(h: usize, near: &dyn Fn(usize, usize) -> bool, taken: &mut [Option<usize>], seen: &mut [bool]) -> bool {
+fn augment(
+    h: usize,
+    near: &dyn Fn(usize, usize) -> bool,
+    taken: &mut [Option<usize>],
+    seen: &mut [bool],
+) -> bool {
     for w in 0..taken.len() {
         if seen.get(w).copied().unwrap_or(true) || !near(h, w) {
             continue;
@@ -186,7 +196,8 @@ mod tests {
     use super::*;
 
     fn table(rows: Value) -> Vec<Vec<Datum>> {
-        let row = |row: &Value| row.as_array().unwrap().iter().map(|c| Datum::from_tagged(c).unwrap()).collect();
+        let row =
+            |row: &Value| row.as_array().unwrap().iter().map(|c| Datum::from_tagged(c).unwrap()).collect();
         rows.as_array().unwrap().iter().map(row).collect()
     }
 

@@ -58,6 +58,8 @@ pub struct GraderOutline {
     pub sandbox: Option<bool>,
     /// What runs the candidate's code, if it is run.
     pub executor: Option<Executor>,
+    /// A command of the author's that runs inside the sandbox.
+    pub sandboxed_command: bool,
     /// It starts no process and calls nothing.
     pub only_looks: bool,
     /// Its verdict is shown and decides nothing.
@@ -128,6 +130,7 @@ fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
         negate: grader.negate,
         sandbox: grader.kind.sandbox(),
         executor: grader.kind.executor().cloned(),
+        sandboxed_command: grader.kind.is_sandboxed_command(),
         only_looks: grader.kind.only_looks(),
         informative: grader.informative,
         measures: grader.measures().into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect(),

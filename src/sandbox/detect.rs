@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use super::channel::pipe;
 use super::error::SandboxError;
-use super::host::{Cell, CellSettings, Launch};
+use super::filter;
+use super::host::{Cell, CellSettings, Launch, request};
+use super::landlock;
 use super::launch::{process_limits, spec};
-use super::running::Running;
+use super::running::{Running, begin};
 use super::types::{Ending, Isolation, Limits, SandboxConfig, SandboxReport, Tier};
 
 /// The first tier that works, and what is to be said about it.
@@ -23,7 +25,11 @@ pub(super) fn detect(
                     reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
                 all.extend((!notes.is_empty()).then_some(notes));
                 let enforced = *tier != Tier::None;
-                return Ok((settings, SandboxReport { tier: *tier, enforced, notes: all }));
+                let landlock_abi = (*tier == Tier::Landlock).then(|| landlock::abi().ok()).flatten();
+                return Ok((
+                    settings,
+                    SandboxReport { tier: *tier, enforced, notes: all, landlock_abi, cgroup: None },
+                ));
             }
             Err(reason) => reasons.push((*tier, reason)),
         }
@@ -32,7 +38,14 @@ pub(super) fn detect(
         match try_tier(config, Tier::None, interpreter_binds) {
             Ok((settings, _)) => {
                 let notes = reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
-                return Ok((settings, SandboxReport { tier: Tier::None, enforced: false, notes }));
+                let report = SandboxReport {
+                    tier: Tier::None,
+                    enforced: false,
+                    notes,
+                    landlock_abi: None,
+                    cgroup: None,
+                };
+                return Ok((settings, report));
             }
             Err(reason) => reasons.push((Tier::None, reason)),
         }
@@ -47,8 +60,8 @@ fn try_tier(
     tier: Tier,
     interpreter_binds: &[String],
 ) -> Result<(CellSettings, String), String> {
-    if tier != Tier::None && !cfg!(target_arch = "x86_64") {
-        return Err("only x86_64 is supported".to_owned());
+    if tier != Tier::None && !filter::SUPPORTED {
+        return Err("only x86_64 and aarch64 are supported".to_owned());
     }
     let settings = CellSettings::new(config, tier, interpreter_binds);
     let mut cell = Cell::open(&settings).map_err(|e| e.to_string())?;
@@ -61,8 +74,8 @@ fn try_tier(
         extra: Vec::new(),
     };
     let (keep, cancel) = pipe().map_err(|e| e.to_string())?;
-    let ended = Running::start(&mut cell, keep.as_fd(), vec![trial], &limits)
-        .and_then(Running::finish)
+    let ended = begin(&mut cell.link, &limits, |link| request(link, vec![trial]))
+        .and_then(|started| Running::new(&mut cell.link, keep.as_fd(), started, &limits)?.finish())
         .map_err(|e| e.to_string())?;
     drop(cancel);
     match ended.into_iter().next().map(|e| e.ending) {
@@ -77,8 +90,8 @@ fn try_tier(
 fn remedy(reasons: &[(Tier, String)]) -> String {
     let userns = reasons.iter().find(|(tier, _)| *tier == Tier::Userns).map_or("", |(_, reason)| reason);
     let setting = |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default();
-    let hint = if !cfg!(target_arch = "x86_64") {
-        "run on an x86_64 machine"
+    let hint = if !filter::SUPPORTED {
+        "run on an x86_64 or aarch64 machine"
     } else if userns.contains("unshare") && userns.contains("No space left") {
         "user namespaces are switched off: `sysctl user.max_user_namespaces=10000`"
     } else if setting("kernel/apparmor_restrict_unprivileged_userns").trim() == "1" {

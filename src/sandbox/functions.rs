@@ -13,7 +13,7 @@ use super::error::SandboxError;
 use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
 use super::pool::Worker;
 use super::programs::only;
-use super::python::{Python, Runner};
+use super::python::{Python, PythonJob, Runner};
 use super::running::{Ended, Heard, Running, bounded};
 use super::types::*;
 
@@ -45,10 +45,11 @@ pub(super) fn call_python(
     job: &FunctionJob,
 ) -> Result<FunctionReport, SandboxError> {
     let start: &Start<'_> = &|worker, cancel| {
-        let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
-        let request = json!({"code": job.code, "imports": [], "site": python.site()});
-        let launch = python.runner(Runner::Candidate, &request, vec![theirs], &job.limits)?;
-        Ok((Running::start(worker.cell()?, cancel, vec![launch], &job.limits)?, ours))
+        worker.start(python, cancel, &job.limits, || {
+            let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
+            let request = json!({"code": job.code, "imports": [], "site": python.site()});
+            Ok((vec![PythonJob::new(Runner::Candidate, &request, vec![theirs])?], ours))
+        })
     };
     call_functions(worker, cancel, start, job)
 }
@@ -68,6 +69,7 @@ pub(super) fn call_functions(
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         processes: 0,
+        adjudicated: false,
     };
     while report.processes == 0 || report.calls.len() < job.calls.len() {
         if report.processes >= MOST_PROCESSES || (report.processes > 0 && Instant::now() >= last) {
@@ -240,7 +242,7 @@ fn request(i: usize, entry_point: &str, call: &Call) -> Value {
     json!({"i": i, "f": entry_point, "a": call.args, "k": kwargs})
 }
 
-fn outcome(mut answer: Map<String, Value>, call: &Call) -> CallOutcome {
+pub(super) fn outcome(mut answer: Map<String, Value>, call: &Call) -> CallOutcome {
     if answer.contains_key("large") {
         return CallOutcome::Failed(RunFailure::Ended(Ending::OutputLimit));
     }

@@ -9,7 +9,7 @@ use super::error::SandboxError;
 use super::host::Launch;
 use super::launch::{check_files, process_limits, spec};
 use super::pool::Worker;
-use super::python::Python;
+use super::python::{Python, PythonJob};
 use super::running::{Ended, Running};
 use super::types::{Built, Ending, Limits, Program, ProgramResult, Script};
 
@@ -38,11 +38,36 @@ pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError
         *name =
             found.ok_or_else(|| SandboxError::CannotStart { program: shown.clone(), reason: reason() })?;
     }
+    let dir =
+        match &program.dir {
+            Some(dir) => Some(dir.to_str().map(str::to_owned).ok_or_else(|| {
+                SandboxError::BadRequest(format!("the path {} is not UTF-8", dir.display()))
+            })?),
+            None => None,
+        };
     let files = program.files.iter().map(|(path, content)| (path.clone(), content.len())).collect();
     let mut spec = spec(argv, &program.env, files, process_limits(&program.limits));
     spec.executables = program.executables;
+    spec.dir = dir;
+    if program.whole_env {
+        spec.env = program.env;
+        // A command of the author's may use every core; its time is bounded by the clock alone.
+        spec.limits.cpu_seconds = spec.limits.cpu_seconds.saturating_mul(64);
+    }
     let contents = program.files.into_iter().map(|(_, content)| content).collect();
     Ok((Launch { spec, contents, stdin: program.stdin, extra: Vec::new() }, shown))
+}
+
+/// Runs what [`prepare`] made.
+pub(super) fn run(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    launch: Launch,
+    program: &str,
+    limits: &Limits,
+) -> Result<ProgramResult, SandboxError> {
+    let running = worker.run(cancel, vec![launch], limits)?;
+    conclude(running, program)
 }
 
 /// Runs a program and keeps the files that it leaves.
@@ -76,8 +101,16 @@ pub(super) fn run_script(
     python: &Python,
     script: Script,
 ) -> Result<ProgramResult, SandboxError> {
-    let launch = python.script(&script.code, script.stdin, &script.args, &script.limits);
-    let mut result = run(worker, cancel, launch, "python", &script.limits)?;
+    let job = || PythonJob::script(&script.code, &script.stdin, &script.args);
+    if !script.args.is_empty() {
+        let launch = python.launch(job(), &script.limits)?;
+        return of_memory(run(worker, cancel, launch, "python", &script.limits)?);
+    }
+    let (running, ()) = worker.start(python, cancel, &script.limits, || Ok((vec![job()], ())))?;
+    of_memory(conclude(running, "python")?)
+}
+
+fn of_memory(mut result: ProgramResult) -> Result<ProgramResult, SandboxError> {
     // The kernel's limit reaches a Python program as an exception that it may even survive.
     if result.ending == Ending::Exited(1) && ends_with_memory_error(&result.streams.stderr) {
         result.ending = Ending::MemoryLimit;
@@ -85,19 +118,18 @@ pub(super) fn run_script(
     Ok(result)
 }
 
-fn run(
-    worker: &mut Worker,
-    cancel: BorrowedFd<'_>,
-    launch: Launch,
-    program: &str,
-    limits: &Limits,
-) -> Result<ProgramResult, SandboxError> {
-    let running = Running::start(worker.cell()?, cancel, vec![launch], limits)?;
+fn conclude(running: Running<'_>, program: &str) -> Result<ProgramResult, SandboxError> {
     let started = running.started;
     let ended = only(running.finish()?)?;
     let ending =
         ended.ending.map_err(|reason| SandboxError::CannotStart { program: program.to_owned(), reason })?;
-    Ok(ProgramResult { ending, streams: ended.streams, wall: started.elapsed(), cpu: ended.cpu })
+    Ok(ProgramResult {
+        ending,
+        streams: ended.streams,
+        wall: started.elapsed(),
+        cpu: ended.cpu,
+        adjudicated: false,
+    })
 }
 
 /// The one process of a job that has one.

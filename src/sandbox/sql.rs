@@ -24,7 +24,6 @@ use super::launch::{process_limits, spec};
 use super::pool::Worker;
 use super::programs::only;
 use super::protocol::BuiltIn;
-use super::running::Running;
 use super::types::{Ending, QueryFailure, QueryJob, QueryReport, QueryStep, Table};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -58,16 +57,17 @@ pub(super) fn run_query(
     // Room for the lines beside the rows: what is too much is told by SQLite's side.
     let mut limits = job.limits.clone();
     limits.output_bytes = limits.output_bytes.saturating_mul(2).saturating_add(1 << 16);
-    let running = Running::start(worker.cell()?, cancel, vec![launch], &limits)?;
+    let running = worker.run(cancel, vec![launch], &limits)?;
     let started = running.started;
     let ended = only(running.finish()?)?;
-    let ending = ended.ending.map_err(|reason| SandboxError::CannotStart { program: "SQLite".to_owned(), reason })?;
+    let ending =
+        ended.ending.map_err(|reason| SandboxError::CannotStart { program: "SQLite".to_owned(), reason })?;
     let outcome = match ending {
         Ending::Exited(0) => answer(&ended.streams.stdout),
         Ending::Exited(code) => return Err(SandboxError::lost(format!("SQLite ended with {code}"))),
         other => Err(QueryFailure::Ended(other)),
     };
-    Ok(QueryReport { outcome, wall: started.elapsed(), cpu: ended.cpu })
+    Ok(QueryReport { outcome, wall: started.elapsed(), cpu: ended.cpu, adjudicated: false })
 }
 
 /// What the other side said; nonsense can only come of a crash.
@@ -317,11 +317,15 @@ mod tests {
             told(SETUP, "SELECT 1", Some("SELECT * FROM missing")),
             told(SETUP, endless, None),
             told(SETUP, "SELECT zeroblob(2000000000)", None),
-            told(SETUP, "CREATE TABLE big AS SELECT zeroblob(30000000) AS z UNION ALL SELECT zeroblob(30000000) UNION ALL SELECT zeroblob(30000000)", None),
+            told(
+                SETUP,
+                "CREATE TABLE big AS SELECT zeroblob(30000000) AS z UNION ALL SELECT zeroblob(30000000) UNION ALL SELECT zeroblob(30000000)",
+                None,
+            ),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r#"
         setup syntax incomplete input
-        sql syntax near \"SELEC\": syntax error
+        sql syntax near "SELEC": syntax error
         sql syntax incomplete input
         sql error no such column: c
         check error no such table: missing
@@ -356,6 +360,9 @@ mod tests {
     fn temporary_tables_do_not_stand_before_what_the_check_asks_for() {
         let sql = "CREATE TEMP TABLE t(a, b); INSERT INTO temp.t VALUES (7, 'z'); CREATE TEMP VIEW v AS SELECT 7 AS a";
         let setup = format!("{SETUP} CREATE TABLE v(a); INSERT INTO v VALUES (1)");
-        assert_eq!(told(&setup, sql, Some("SELECT t.a, v.a FROM t, v WHERE t.a = 1")), r#"["a","a"] [[1,1]]"#);
+        assert_eq!(
+            told(&setup, sql, Some("SELECT t.a, v.a FROM t, v WHERE t.a = 1")),
+            r#"["a","a"] [[1,1]]"#
+        );
     }
 }

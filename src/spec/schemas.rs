@@ -4,7 +4,8 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
 use super::{
-    BaselineFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, RecordedLine, SuiteFile, ThresholdsFile, TriggerFile,
+    BaselineFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, RecordedLine, SuiteFile, ThresholdsFile,
+    TriggerFile,
 };
 
 /// A kind of file that people write.

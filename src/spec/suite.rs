@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::executor::SuiteExecutors;
 use super::grader::SuiteGraders;
+use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
 use super::words::ReportFormat;
@@ -48,6 +49,8 @@ pub struct SuiteSpec {
     pub graders: Option<SuiteGraders>,
     /// Languages that graders may name after `executor:` beside the built-in ones; `$ref` to a file of them.
     pub executors: Option<SuiteExecutors>,
+    /// What the sandbox that runs code must give.
+    pub sandbox: Option<SandboxSpec>,
     /// Demands on metrics; `$ref` to a file of presets and thresholds.
     pub thresholds: Option<RefOr<Thresholds>>,
     /// Presets that `--preset` knows besides the built-in ones.

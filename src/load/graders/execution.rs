@@ -47,7 +47,10 @@ pub(super) fn function_output(
     };
     let chosen = executors::choose(desk, spec.executor.as_deref(), node.locate("/executor"))?;
     if !(chosen.executor == Executor::Python || chosen.executor.is_node()) {
-        let message = format!("`function_output` calls functions of Python, JavaScript and TypeScript, not of {}", chosen.executor.language());
+        let message = format!(
+            "`function_output` calls functions of Python, JavaScript and TypeScript, not of {}",
+            chosen.executor.language()
+        );
         let problem = Problem::error(Code::GraderConflict, node.locate("/executor"), message);
         desk.push(problem.hint("`method: code_execution` with `stdio:` runs whole programs"));
         return None;
@@ -82,8 +85,12 @@ pub(super) fn function_output(
     for (i, call) in calls.iter().enumerate() {
         let call_at = calls_node.map_or(calls_at, |n| n.locate(&format!("/{i}")));
         if chosen.executor.is_node() && !call.kwargs.is_empty() {
-            let message = format!("call {i} has `kwargs`, which {} does not know", chosen.executor.language());
-            desk.push(Problem::error(Code::GraderConflict, call_at, message).hint("give an object as last of `args`"));
+            let message =
+                format!("call {i} has `kwargs`, which {} does not know", chosen.executor.language());
+            desk.push(
+                Problem::error(Code::GraderConflict, call_at, message)
+                    .hint("give an object as last of `args`"),
+            );
             return None;
         }
         cases.push(function_case(desk, call, i, call_at));
@@ -91,8 +98,9 @@ pub(super) fn function_output(
     let cases: Vec<FunctionCase> = cases.into_iter().collect::<Option<_>>()?;
     let per_case = seconds(spec.timeout_per_case.unwrap_or(TIMEOUT_PER_CASE));
     let needed = per_case.saturating_mul(u32::try_from(cases.len()).unwrap_or(u32::MAX));
-    let needed = needed.clamp(CodeLimits::default().wall, Duration::from_secs(86_400));
-    let limits = limits(spec.timeout_seconds.map_or(needed, seconds), spec.memory_mb, spec.output_kb);
+    let needed = needed.clamp(desk.suite.demands.limits.wall, Duration::from_secs(86_400));
+    let wall = spec.timeout_seconds.map(seconds).or(desk.suite.demands.timeout).unwrap_or(needed);
+    let limits = limits(desk, wall, spec.memory_mb, spec.output_kb);
     Some(CodeGrader::FunctionOutput(FunctionOutput {
         executor: chosen.executor,
         function_name: name.to_owned(),
@@ -156,10 +164,12 @@ pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &N
         return None;
     }
     let Chosen { executor, timeout, memory_mb } = chosen;
-    let wall = spec.timeout_seconds.map(seconds).or(timeout).unwrap_or(CodeLimits::default().wall);
+    let wall = spec.timeout_seconds.map(seconds).or(timeout).unwrap_or(desk.suite.demands.limits.wall);
     if let (Tests::Rows(_), Some(_)) = (&tests, &spec.prefix) {
         let at = node.key_span("/prefix");
-        desk.push(Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL").hint("use `setup:`"));
+        desk.push(
+            Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL").hint("use `setup:`"),
+        );
         return None;
     }
     Some(CodeGrader::CodeExecution(CodeExecution {
@@ -168,7 +178,7 @@ pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &N
         tests,
         setup: spec.setup.clone().unwrap_or_default(),
         entry_point: spec.entry_point.clone(),
-        limits: limits(wall, spec.memory_mb.or(memory_mb), spec.output_kb),
+        limits: limits(desk, wall, spec.memory_mb.or(memory_mb), spec.output_kb),
         sandbox: sandbox(desk, spec.sandbox, node),
     }))
 }
@@ -193,8 +203,8 @@ fn is_path(name: &str) -> bool {
         })
 }
 
-fn limits(wall: Duration, memory_mb: Option<u64>, output_kb: Option<u64>) -> CodeLimits {
-    let usual = CodeLimits::default();
+fn limits(desk: &Desk, wall: Duration, memory_mb: Option<u64>, output_kb: Option<u64>) -> CodeLimits {
+    let usual = desk.suite.demands.limits;
     CodeLimits {
         wall,
         memory_mb: memory_mb.unwrap_or(usual.memory_mb),
@@ -204,6 +214,12 @@ fn limits(wall: Duration, memory_mb: Option<u64>, output_kb: Option<u64>) -> Cod
 
 /// `sandbox: false` is a request that the command line must confirm.
 fn sandbox(desk: &mut Desk, written: Option<bool>, node: &Node) -> bool {
+    if written == Some(false) && desk.suite.demands.sandbox.needs_isolation() {
+        let at = node.key_span("/sandbox");
+        let message = "`sandbox: false` contradicts what the suite demands under `sandbox:`";
+        desk.push(Problem::error(Code::GraderConflict, at, message));
+        return true;
+    }
     if written == Some(false) && !desk.suite.allow_unsandboxed {
         let at = node.key_span("/sandbox");
         let message = "`sandbox: false` runs the output's code with your own rights";

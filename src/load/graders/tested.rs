@@ -105,7 +105,12 @@ fn settings_fit(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, word: Te
     let tokens = spec.compare == Some(StdoutComparison::Tokens);
     let of = [
         ("compare", spec.compare.is_some(), word == TestsWord::Stdin, "`stdio:`"),
-        ("tolerance", spec.tolerance.is_some(), word == TestsWord::Rows || tokens, "`compare: tokens` and rows"),
+        (
+            "tolerance",
+            spec.tolerance.is_some(),
+            word == TestsWord::Rows || tokens,
+            "`compare: tokens` and rows",
+        ),
         ("columns", spec.columns.is_some(), word == TestsWord::Rows, "`executor: sql`"),
         ("check", spec.check.is_some(), word == TestsWord::Rows, "`executor: sql`"),
         ("ordered", spec.ordered.is_some(), word == TestsWord::Rows, "`executor: sql`"),

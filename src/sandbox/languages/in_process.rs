@@ -37,12 +37,11 @@ pub(in crate::sandbox) fn run_tests(
         Language::Bash => shell(found, &token, write, job)?,
         _ => {
             let entry = job.entry_point.as_deref();
-            let request =
-                json!({"code": job.code, "setup": job.setup, "tests": job.tests, "entry": entry});
+            let request = json!({"code": job.code, "setup": job.setup, "tests": job.tests, "entry": entry});
             node::tests_runner(found, format!("{token}\n{request}").as_bytes(), write, &job.limits)?
         }
     };
-    let mut running = Running::start(worker.cell()?, cancel, vec![launch], &job.limits)?;
+    let mut running = worker.run(cancel, vec![launch], &job.limits)?;
     let started = running.started;
     let mut lines = Lines::new(read).map_err(SandboxError::lost)?;
     let heard = hear(&mut running, &mut lines, &token, started + bounded(job.limits.wall))?;
@@ -61,7 +60,9 @@ pub(in crate::sandbox) fn run_tests(
             Language::Bash => of_shell(&map, held, &said, job, &process.streams.stderr),
             _ => of_node(&map),
         },
-        Outcome::Tampered => TestVerdict::Failed(forged("a false verdict was written to the channel of verdicts")),
+        Outcome::Tampered => {
+            TestVerdict::Failed(forged("a false verdict was written to the channel of verdicts"))
+        }
         _ => match silent_end(&process)? {
             RunFailure::Ended(Ending::Signaled(_)) if node::ran_out_of_memory(&process.streams.stderr) => {
                 TestVerdict::Failed(RunFailure::Ended(Ending::MemoryLimit))
@@ -77,12 +78,17 @@ pub(in crate::sandbox) fn run_tests(
         streams: process.streams,
         wall: started.elapsed(),
         cpu: process.cpu,
+        adjudicated: false,
     })
 }
 
 enum Outcome {
     /// The last word; how many tests were told to hold before; what the failing command was.
-    Verdict { map: Map<String, Value>, held: u64, said: String },
+    Verdict {
+        map: Map<String, Value>,
+        held: u64,
+        said: String,
+    },
     Tampered,
     Late,
     Stopped,
@@ -152,7 +158,13 @@ fn of_shell(map: &Map<String, Value>, held: u64, said: &str, job: &TestJob, stde
             let index = number(map, "index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
             let of_test = job.tests.get(index).map(|test| test.trim().to_owned()).unwrap_or_default();
             let lone = !of_test.contains('\n');
-            let source = if said.is_empty() && !lone { "the script failed".to_owned() } else if said.is_empty() { of_test } else { said.to_owned() };
+            let source = if said.is_empty() && !lone {
+                "the script failed".to_owned()
+            } else if said.is_empty() {
+                of_test
+            } else {
+                said.to_owned()
+            };
             let stderr = String::from_utf8_lossy(stderr);
             let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
             TestVerdict::AssertionFailed { index, line: 0, source, message: last.to_owned() }

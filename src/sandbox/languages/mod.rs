@@ -113,14 +113,17 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
             found(PathBuf::new(), PathBuf::new(), version.to_owned())
         }
         Language::Python => {
-            let called = on_path(&["python3", "python"]).ok_or_else(|| language.missing("python3 is not in PATH"))?;
+            let called =
+                on_path(&["python3", "python"]).ok_or_else(|| language.missing("python3 is not in PATH"))?;
             let about = "import sys; print(sys.executable); print('.'.join(map(str, sys.version_info[:3])))";
-            let (path, version) = two_lines(&called, &["-I", "-c", about]).map_err(|why| language.missing(why))?;
+            let (path, version) =
+                two_lines(&called, &["-I", "-c", about]).map_err(|why| language.missing(why))?;
             found(called, resolved(Path::new(&path)), version)
         }
         Language::Bash => {
             let called = on_path(&["bash"]).ok_or_else(|| language.missing("bash is not in PATH"))?;
-            let about = "echo \"$BASH\"; echo \"${BASH_VERSINFO[0]}.${BASH_VERSINFO[1]}.${BASH_VERSINFO[2]}\"";
+            let about =
+                "echo \"$BASH\"; echo \"${BASH_VERSINFO[0]}.${BASH_VERSINFO[1]}.${BASH_VERSINFO[2]}\"";
             let (path, version) =
                 two_lines(&called, &["--norc", "-c", about]).map_err(|why| language.missing(why))?;
             found(called, resolved(Path::new(&path)), version)
@@ -137,8 +140,10 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
             let strips = at_least(&node.version, (22, 18));
             let library = if strips { None } else { typescript_library(base, on_path(&["tsc"])) };
             if !strips && library.is_none() {
-                let reason =
-                    format!("node {} can't read TypeScript, and there is no `typescript` package", node.version);
+                let reason = format!(
+                    "node {} can't read TypeScript, and there is no `typescript` package",
+                    node.version
+                );
                 return Err(language.missing(reason));
             }
             Ok(Found { language, library, ..node })
@@ -153,8 +158,7 @@ fn node_at(called: &Path) -> Result<(PathBuf, String), String> {
         let said = output_of(&path, &["--version"])?;
         return Ok((path, said.trim().trim_start_matches('v').to_owned()));
     }
-    let (path, version) =
-        two_lines(called, &["-p", "process.execPath + '\\n' + process.versions.node"])?;
+    let (path, version) = two_lines(called, &["-p", "process.execPath + '\\n' + process.versions.node"])?;
     Ok((resolved(Path::new(&path)), version))
 }
 
@@ -234,12 +238,17 @@ mod tests {
             path
         };
         let real = put("versions/node", "");
-        let shim = put("shims/node", &format!("#!/bin/sh\necho noise\necho {}\necho 20.1.0\n", real.display()));
+        let shim =
+            put("shims/node", &format!("#!/bin/sh\necho noise\necho {}\necho 20.1.0\n", real.display()));
         let search = shim.parent().unwrap().as_os_str();
         let found = find(Language::Javascript, search, dir.path()).unwrap();
         assert_eq!((found.called, found.version.as_str()), (shim.clone(), "20.1.0"));
         assert_eq!(found.path, fs::canonicalize(&real).unwrap());
-        let readable = Found { called: shim.clone(), path: real.clone(), ..find(Language::Javascript, search, dir.path()).unwrap() };
+        let readable = Found {
+            called: shim.clone(),
+            path: real.clone(),
+            ..find(Language::Javascript, search, dir.path()).unwrap()
+        };
         assert_eq!(readable.readable(), [real.parent().unwrap()]);
 
         let without = find(Language::Typescript, search, dir.path()).unwrap_err();
@@ -252,7 +261,9 @@ mod tests {
 
     #[test]
     fn versions_are_compared_as_numbers() {
-        for (version, strips) in [("22.18.0", true), ("22.9.1", false), ("24.0.0", true), ("9.99", false), ("", false)] {
+        for (version, strips) in
+            [("22.18.0", true), ("22.9.1", false), ("24.0.0", true), ("9.99", false), ("", false)]
+        {
             assert_eq!(at_least(version, (22, 18)), strips, "{version}");
         }
     }

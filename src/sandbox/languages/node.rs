@@ -11,10 +11,10 @@ use super::super::channel::{sealed_file, stream_pair};
 use super::super::error::SandboxError;
 use super::super::functions::{Start, call_functions};
 use super::super::host::Launch;
-use super::super::launch::{process_limits, spec};
+use super::super::launch::{process_limits as usual_limits, spec};
 use super::super::pool::Worker;
-use super::super::programs::run_program;
-use super::super::running::Running;
+use super::super::programs::{prepare, run, run_program};
+use super::super::protocol::ProcessLimits;
 use super::super::types::*;
 use super::Found;
 
@@ -27,16 +27,23 @@ const TRANSPILE: &str = include_str!("javascript/transpile.js");
 const OUT_OF_MEMORY: [&[u8]; 3] =
     [b"heap out of memory", b"process out of memory", b"Fatal JavaScript out of memory"];
 
+/// What node needs beside its heap.
+const BESIDE_HEAP_BYTES: u64 = 128 << 20;
+
 /// Reading a compiler takes longer than most programs, and is not what their limits are about.
 const TRANSPILE_MEMORY_MB: u64 = 1024;
 const TRANSPILE_SECONDS: u64 = 30;
 
 /// Node and its flags; its own configuration of OpenSSL and certificates costs more than a test does.
 fn argv(node: &Found, limits: &Limits) -> Vec<String> {
-    vec![
-        node.path.to_string_lossy().into_owned(),
-        format!("--max-old-space-size={}", limits.memory_mb),
-    ]
+    vec![node.path.to_string_lossy().into_owned(), format!("--max-old-space-size={}", limits.memory_mb)]
+}
+
+/// V8 keeps the limit itself and then says so. The kernel's lies above it: when that is met first, V8 dies without a word.
+fn process_limits(limits: &Limits) -> ProcessLimits {
+    let mut all = usual_limits(limits);
+    all.data_bytes = all.data_bytes.saturating_add(BESIDE_HEAP_BYTES);
+    all
 }
 
 pub(super) fn environment() -> Vec<(String, String)> {
@@ -84,7 +91,7 @@ pub(in crate::sandbox) fn call(
     let start: &Start<'_> = &|worker, cancel| {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
         let launch = runner(node, CANDIDATE, request.as_bytes(), vec![theirs], &job.limits)?;
-        Ok((Running::start(worker.cell()?, cancel, vec![launch], &job.limits)?, ours))
+        Ok((worker.run(cancel, vec![launch], &job.limits)?, ours))
     };
     let mut report = call_functions(worker, cancel, start, job)?;
     if ran_out_of_memory(&report.streams.stderr) {
@@ -121,10 +128,12 @@ pub(in crate::sandbox) fn run_script(
         stdin: script.stdin,
         env: environment(),
         files: vec![(file.to_owned(), script.code.into_bytes())],
-        executables: Vec::new(),
-        limits: script.limits,
+        limits: script.limits.clone(),
+        ..Program::default()
     };
-    let mut result = run_program(worker, cancel, program)?;
+    let (mut launch, shown) = prepare(program)?;
+    launch.spec.limits = process_limits(&script.limits);
+    let mut result = run(worker, cancel, launch, &shown, &script.limits)?;
     if matches!(result.ending, Ending::Signaled(_)) && ran_out_of_memory(&result.streams.stderr) {
         result.ending = Ending::MemoryLimit;
     }
@@ -199,7 +208,12 @@ mod tests {
         for code in ["import fs from 'fs'\n", "import'fs'", "x\nexport function f() {}", "export {f}"] {
             assert!(is_module(code), "{code}");
         }
-        for code in ["importantThing()", "const x = require('fs') // \nexport default 1", "  import('x')", "exports.f = 1"] {
+        for code in [
+            "importantThing()",
+            "const x = require('fs') // \nexport default 1",
+            "  import('x')",
+            "exports.f = 1",
+        ] {
             assert!(!is_module(code), "{code}");
         }
     }
