@@ -158,11 +158,19 @@ async fn a_check_is_run_against_completions() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_are_judged_by_what_they_print() {
-    let stdio = |stdin: &str, stdout: &str| StdioCase { stdin: stdin.into(), stdout: stdout.into() };
+    let stdio = |stdin: &str, stdout: &str| StdioCase {
+        stdin: stdin.into(),
+        stdout: stdout.into(),
+        ..StdioCase::default()
+    };
     let case = case(CodeGrader::CodeExecution(CodeExecution {
         executor: Executor::Python,
         prefix: String::new(),
-        tests: Tests::Stdio { cases: vec![stdio("1 2\n", "3\n"), stdio("4 5\n", "9\n")] },
+        tests: Tests::Stdio {
+            cases: vec![stdio("1 2\n", "3\n"), stdio("4 5\n", "9\n")],
+            compare: StdoutComparison::Text,
+            tolerance: None,
+        },
         setup: String::new(),
         entry_point: None,
         limits: limits(),

@@ -190,7 +190,7 @@ async fn a_missing_python_is_said_when_it_is_needed() {
 async fn programs_may_use_proc_and_the_standard_devices() {
     let sandbox = sandbox_or_skip!();
     let code = "import os\nprint(open('/dev/stdin').read(), open('/proc/self/comm').read() != '', os.listdir('/proc').count('1'))";
-    let script = Script { code: code.into(), stdin: b"given".to_vec(), limits: wide() };
+    let script = Script { code: code.into(), stdin: b"given".to_vec(), args: vec![], limits: wide() };
     let result = sandbox.run_script(script).await.unwrap();
     assert_eq!(text(&result.streams.stdout), "given True 0\n", "{}", text(&result.streams.stderr));
 }

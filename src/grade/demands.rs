@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::model::{
-    Cause, CodeExecution, CodeGrader, Fingerprint, Grade, GraderType, MinimumTrust, SandboxDemand, Trust,
+    Cause, CodeExecution, CodeGrader, Executor, Fingerprint, Grade, GraderType, MinimumTrust, SandboxDemand,
+    Tests, Trust,
 };
 use crate::sandbox::{ModeChoice, Sandbox, TestMode};
 
@@ -38,6 +39,10 @@ pub(super) async fn refuse(
     let CodeGrader::CodeExecution(execution) = code else { return None };
     if demand.accepts(Trust::InProcess) {
         return None;
+    }
+    if execution.executor != Executor::Python {
+        let shared = matches!(execution.tests, Tests::Check { .. } | Tests::Asserts { .. });
+        return shared.then(|| too_weak(METHOD, demand, Trust::InProcess, ""));
     }
     match modes.of(execution, sandbox).await {
         Ok(choice) => {

@@ -19,6 +19,11 @@ pub(super) fn limits(limits: &CodeLimits) -> Limits {
     }
 }
 
+/// A time as reports show it: milliseconds, to a hundredth.
+pub(super) fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e5).round() / 100.0
+}
+
 /// `wall` is the limit that a time-out is told with.
 pub(super) fn failure(failure: &RunFailure, wall: Duration, memory_mb: u64) -> Said {
     match failure {

@@ -1,43 +1,52 @@
-//! `code_execution`: the candidate's program against tests written in Python, or against what it should print.
+//! `code_execution`: the candidate's program against tests in its language, against what it should print, or against rows.
 
-use serde_json::{Value, json};
-
-use crate::matching::text::{TextOptions, exact};
 use crate::model::{
-    Cause, CodeExecution, Grade, GraderType, OutputValue, SandboxDemand, StdioCase, Tests, Trust,
+    Cause, CodeExecution, Executor, Grade, GraderType, OutputValue, SandboxDemand, Tests, Trust,
 };
-use crate::sandbox::{Ending, Sandbox, Script, TestJob, TestMode, TestReport, TestVerdict};
+use crate::sandbox::{Sandbox, TestJob, TestMode, TestReport, TestVerdict};
 
 use super::candidate::{Wanted, candidate};
 use super::demands;
 use super::endings::{self, exception, limits, not_run};
+use super::languages::{Languages, language_of, missing};
 use super::show::{bounded_text, in_reason};
+use super::source::source;
+use super::{rows, stdio};
 
 pub(super) const METHOD: &str = "code_execution";
-
-/// Inputs and outputs that a grade lists.
-const LISTED: usize = 20;
 
 pub(super) async fn grade(
     grader: &CodeExecution,
     value: &OutputValue,
     sandbox: &Sandbox,
+    languages: &Languages,
     demand: &SandboxDemand,
 ) -> Grade {
     let tests_text = match &grader.tests {
         Tests::Check { code } => code.clone(),
         Tests::Asserts { asserts } => asserts.join("\n"),
-        Tests::Stdio { .. } => String::new(),
+        Tests::Stdio { .. } | Tests::Rows(_) => String::new(),
     };
-    let wanted =
-        Wanted { prefix: &grader.prefix, entry_point: grader.entry_point.as_deref(), tests: &tests_text };
-    let code = match candidate(value, wanted) {
+    let entry_point = grader.entry_point.as_deref();
+    let code = match &grader.executor {
+        Executor::Python => {
+            candidate(value, Wanted { prefix: &grader.prefix, entry_point, tests: &tests_text })
+        }
+        other => source(value, other, &grader.prefix, entry_point),
+    };
+    let code = match code {
         Ok(code) => code,
         Err(why) => return Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why),
     };
     match &grader.tests {
-        Tests::Check { .. } | Tests::Asserts { .. } => judged_tests(grader, code, sandbox, demand).await,
-        Tests::Stdio { cases } => stdio(grader, &code, cases, sandbox).await,
+        Tests::Check { .. } | Tests::Asserts { .. } => {
+            judged_tests(grader, code, sandbox, languages, demand).await
+        }
+        Tests::Stdio { cases, compare, tolerance } => {
+            let expected = stdio::Expected { cases, compare: *compare, tolerance: tolerance.as_ref() };
+            stdio::grade(grader, &code, &expected, sandbox, languages).await
+        }
+        Tests::Rows(test) => rows::grade(grader, test, code, sandbox).await,
     }
 }
 
@@ -54,12 +63,12 @@ pub(super) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, 
     let (tests, check) = match &grader.tests {
         Tests::Check { code } => (vec![code.clone()], Some("check".to_owned())),
         Tests::Asserts { asserts } => (asserts.clone(), None),
-        Tests::Stdio { .. } => (Vec::new(), None),
+        Tests::Stdio { .. } | Tests::Rows(_) => (Vec::new(), None),
     };
     if tests.iter().all(|test| test.trim().is_empty()) {
         return Err("there are no tests to run");
     }
-    if check.is_some() && grader.entry_point.is_none() {
+    if check.is_some() && grader.entry_point.is_none() && grader.executor == Executor::Python {
         return Err("`check` needs the name of the function that it is given");
     }
     Ok(TestJob {
@@ -77,12 +86,16 @@ async fn judged_tests(
     grader: &CodeExecution,
     code: String,
     sandbox: &Sandbox,
+    languages: &Languages,
     demand: &SandboxDemand,
 ) -> Grade {
     let mut job = match test_job(grader, code) {
         Ok(job) => job,
         Err(why) => return broken(why),
     };
+    if grader.executor != Executor::Python {
+        return in_process(grader, job, sandbox, languages).await;
+    }
     let mut report = sandbox.run_tests(job.clone()).await;
     if let Ok(TestReport { verdict: TestVerdict::NeedsInProcess { why }, .. }) = &report {
         if !demand.accepts(Trust::InProcess) {
@@ -105,6 +118,44 @@ async fn judged_tests(
     }
 }
 
+/// Tests in JavaScript, TypeScript or bash, which share the candidate's process.
+async fn in_process(
+    grader: &CodeExecution,
+    mut job: TestJob,
+    sandbox: &Sandbox,
+    languages: &Languages,
+) -> Grade {
+    let Some(language) = language_of(&grader.executor) else {
+        return broken(format!("tests of {} can't be run", grader.executor.language()));
+    };
+    let found = match languages.get(language).await {
+        Ok(found) => found,
+        Err(why) => return missing(METHOD, &why),
+    };
+    if grader.executor == Executor::Typescript {
+        let code = stdio::transpiled(&found, vec![job.code], job.limits.memory_mb, METHOD, sandbox).await;
+        job.code = match code {
+            Ok(mut made) => made.pop().unwrap_or_default(),
+            Err(grade) => return *grade,
+        };
+        let texts = std::iter::once(job.setup).chain(job.tests).collect();
+        let mut made = match sandbox.transpile(std::sync::Arc::clone(&found), texts).await {
+            Ok(Ok(made)) => made.into_iter(),
+            Ok(Err(why)) => {
+                let (_, why) = endings::failure(&why, grader.limits.wall, grader.limits.memory_mb);
+                return broken(format!("the tests are broken: {why}"));
+            }
+            Err(error) => return not_run(METHOD, &error),
+        };
+        job.setup = made.next().unwrap_or_default();
+        job.tests = made.collect();
+    }
+    match sandbox.run_tests_in(found, job).await {
+        Ok(report) => judge(grader, &report).with_trust(Trust::InProcess),
+        Err(error) => not_run(METHOD, &error),
+    }
+}
+
 fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
     let limits = &grader.limits;
     match &report.verdict {
@@ -117,7 +168,7 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
                 Tests::Asserts { asserts } if asserts.len() > 1 => {
                     format!("test {} of {}", index + 1, asserts.len())
                 }
-                Tests::Check { .. } => format!("line {line} of the tests"),
+                Tests::Check { .. } if *line > 0 => format!("line {line} of the tests"),
                 _ => "the test".to_owned(),
             };
             let message = in_reason(message);
@@ -155,89 +206,6 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
 /// Only outside the candidate's interpreter is it known whether the candidate was called.
 fn never_asked(report: &TestReport) -> bool {
     report.mode != TestMode::InProcess && report.calls == 0
-}
-
-async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox: &Sandbox) -> Grade {
-    if cases.is_empty() {
-        return broken("there are no inputs to run");
-    }
-    let program =
-        if grader.setup.trim().is_empty() { code.to_owned() } else { format!("{}\n{code}", grader.setup) };
-    let mut listed = Vec::new();
-    let mut passed = 0usize;
-    let mut first = None;
-    for case in cases {
-        let script = Script {
-            code: program.clone(),
-            stdin: case.stdin.clone().into_bytes(),
-            limits: limits(&grader.limits),
-        };
-        let result = match sandbox.run_script(script).await {
-            Ok(result) => result,
-            Err(error) => return not_run(METHOD, &error),
-        };
-        let stdout = String::from_utf8_lossy(&result.streams.stdout).into_owned();
-        let verdict = match &result.ending {
-            Ending::Exited(0) if result.streams.stdout_truncated => {
-                Err((Cause::OutputLimit, "the program wrote more than is kept".to_owned()))
-            }
-            Ending::Exited(0) => printed(&stdout, case),
-            Ending::Exited(code) => {
-                let stderr = String::from_utf8_lossy(&result.streams.stderr);
-                let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-                let cause = if last.starts_with("SyntaxError") || last.starts_with("IndentationError") {
-                    Cause::SyntaxError
-                } else {
-                    Cause::Exception
-                };
-                Err((cause, format!("the program ended with exit code {code}: {}", in_reason(last))))
-            }
-            other => Err(endings::ending_of(other, grader.limits.wall, grader.limits.memory_mb)),
-        };
-        if listed.len() < LISTED {
-            listed.push(json!({
-                "stdin": bounded_text(&case.stdin),
-                "expected": bounded_text(&case.stdout),
-                "actual": bounded_text(&stdout),
-                "passed": verdict.is_ok(),
-            }));
-        }
-        match verdict {
-            Ok(()) => passed += 1,
-            Err((cause, why)) => {
-                let costly = matches!(cause, Cause::Timeout | Cause::MemoryLimit | Cause::OutputLimit);
-                first.get_or_insert((cause, why, case, stdout));
-                // What ran into a limit once is not given the chance for every input that is left.
-                if costly {
-                    break;
-                }
-            }
-        }
-    }
-    let grade = match first {
-        None => Grade::passed(GraderType::Code, METHOD),
-        Some((cause, why, case, stdout)) => {
-            failed(cause, format!("given {}: {why}", shown_input(&case.stdin)))
-                .with_score(passed as f64 / cases.len() as f64)
-                .with_expected(bounded_text(&case.stdout))
-                .with_actual(bounded_text(&stdout))
-        }
-    };
-    grade
-        .with_trust(Trust::Harness)
-        .with_detail("inputs", Value::Array(listed))
-        .with_detail("passed", passed)
-        .with_detail("total", cases.len())
-}
-
-fn printed(stdout: &str, case: &StdioCase) -> Result<(), (Cause, String)> {
-    let options = TextOptions { trim_whitespace: true, normalize_newlines: true, case_sensitive: true };
-    let comparison = exact(stdout, &case.stdout, options);
-    if comparison.matched { Ok(()) } else { Err((Cause::WrongAnswer, comparison.reason)) }
-}
-
-fn shown_input(stdin: &str) -> String {
-    if stdin.is_empty() { "no input".to_owned() } else { format!("{:?}", in_reason(stdin)) }
 }
 
 #[cfg(test)]

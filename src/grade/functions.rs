@@ -3,21 +3,36 @@
 use serde_json::{Value, json};
 
 use crate::matching::{self, Datum};
-use crate::model::{Cause, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue, Trust};
-use crate::sandbox::{Call, CallOutcome, FunctionJob, FunctionReport, Raised, Sandbox};
+use crate::model::{
+    Cause, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue, Trust,
+};
+use crate::sandbox::languages::Language;
+use crate::sandbox::{Call, CallOutcome, FunctionJob, FunctionReport, Raised, Sandbox, SandboxError};
 
 use super::candidate::{Wanted, candidate};
 use super::endings::{self, Said, exception, limits, not_run};
-use super::show::bounded;
+use super::languages::{Languages, language_of, missing};
+use super::show::{bounded, in_reason};
+use super::source::source;
+use super::stdio::transpiled;
 
 const METHOD: &str = "function_output";
 
 /// Calls that a grade lists.
 const LISTED: usize = 20;
 
-pub(super) async fn grade(grader: &FunctionOutput, value: &OutputValue, sandbox: &Sandbox) -> Grade {
-    let wanted = Wanted { entry_point: Some(&grader.function_name), ..Wanted::default() };
-    let code = match candidate(value, wanted) {
+pub(super) async fn grade(
+    grader: &FunctionOutput,
+    value: &OutputValue,
+    sandbox: &Sandbox,
+    languages: &Languages,
+) -> Grade {
+    let entry_point = Some(grader.function_name.as_str());
+    let code = match &grader.executor {
+        Executor::Python => candidate(value, Wanted { entry_point, ..Wanted::default() }),
+        other => source(value, other, "", entry_point),
+    };
+    let code = match code {
         Ok(code) => code,
         Err(why) => return Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why),
     };
@@ -35,10 +50,34 @@ pub(super) async fn grade(grader: &FunctionOutput, value: &OutputValue, sandbox:
         per_call: Some(grader.timeout_per_case),
         limits: limits(&grader.limits),
     };
-    match sandbox.call_functions(job).await {
+    let report = match language_of(&grader.executor) {
+        None => sandbox.call_functions(job).await,
+        Some(language) => match call_in(language, grader, job, sandbox, languages).await {
+            Ok(report) => report,
+            Err(grade) => return *grade,
+        },
+    };
+    match report {
         Ok(report) => judge(grader, &calls, &report).with_trust(Trust::Harness),
         Err(error) => not_run(METHOD, &error),
     }
+}
+
+/// Calls of JavaScript and TypeScript; the error is the grade.
+async fn call_in(
+    language: Language,
+    grader: &FunctionOutput,
+    mut job: FunctionJob,
+    sandbox: &Sandbox,
+    languages: &Languages,
+) -> Result<Result<FunctionReport, SandboxError>, Box<Grade>> {
+    let node = languages.get(language).await.map_err(|why| Box::new(missing(METHOD, &why)))?;
+    if grader.executor == Executor::Typescript {
+        let memory_mb = grader.limits.memory_mb;
+        job.code =
+            transpiled(&node, vec![job.code], memory_mb, METHOD, sandbox).await?.pop().unwrap_or_default();
+    }
+    Ok(sandbox.call_node(node, job).await)
 }
 
 fn broken(why: impl Into<String>) -> Grade {
@@ -49,8 +88,12 @@ fn broken(why: impl Into<String>) -> Grade {
 struct Prepared<'a> {
     case: &'a FunctionCase,
     call: Call,
-    /// `None`: an exception is expected.
+    /// `None`: an exception is expected, or what no JSON says.
     expected: Option<Datum>,
+    /// What JavaScript has beside JSON: the kind of object and its text.
+    special: Option<(&'static str, String)>,
+    /// Values are shown as JavaScript has them.
+    as_json: bool,
     /// `solve(1, 2)`.
     shown: String,
 }
@@ -60,11 +103,16 @@ impl<'a> Prepared<'a> {
         let read = |what: &str, value: &Value| {
             Datum::from_json(value).map_err(|why| format!("{what} {} can't be used: {why}", bounded(value)))
         };
+        let as_json = grader.executor.is_node();
+        let special = match &case.expected {
+            Expectation::Value(value) if as_json => special(value),
+            _ => None,
+        };
         let mut call = Call::default();
         let mut shown = Vec::new();
         for value in &case.args {
             let datum = read("the argument", value)?;
-            shown.push(datum.to_string());
+            shown.push(if as_json { in_reason(&value.to_string()) } else { datum.to_string() });
             call.args.push(datum.to_tagged());
         }
         for (name, value) in &case.kwargs {
@@ -73,6 +121,7 @@ impl<'a> Prepared<'a> {
             call.kwargs.push((name.clone(), datum.to_tagged()));
         }
         let expected = match &case.expected {
+            Expectation::Value(_) if special.is_some() => None,
             Expectation::Value(value) => Some(read("the expected value", value)?),
             Expectation::Raises(_) => None,
         };
@@ -80,9 +129,30 @@ impl<'a> Prepared<'a> {
             case,
             call,
             expected,
+            special,
+            as_json,
             shown: format!("{}({})", grader.function_name, shown.join(", ")),
         })
     }
+}
+
+impl Prepared<'_> {
+    fn show(&self, value: &Datum) -> String {
+        match value {
+            Datum::Opaque { repr, .. } if self.as_json && !repr.is_empty() => in_reason(repr),
+            value if self.as_json => in_reason(&value.to_json().to_string()),
+            value => value.to_string(),
+        }
+    }
+}
+
+/// `{"$undefined": true}` and `{"$date": "2024-01-31T00:00:00.000Z"}`: what a function may return that JSON does not have.
+fn special(value: &Value) -> Option<(&'static str, String)> {
+    let map = value.as_object().filter(|map| map.len() == 1)?;
+    if map.get("$undefined") == Some(&Value::Bool(true)) {
+        return Some(("undefined", "undefined".to_owned()));
+    }
+    Some(("Date", map.get("$date")?.as_str()?.to_owned()))
 }
 
 /// What one call came to: passed, or why not; beside it what came back.
@@ -90,14 +160,19 @@ struct Judged {
     verdict: Result<(), Said>,
     actual: Option<Value>,
     error: Option<String>,
+    /// How long the call took; `None` when it was not made.
+    ms: Option<f64>,
 }
 
 fn judge(grader: &FunctionOutput, calls: &[Prepared], report: &FunctionReport) -> Grade {
     let mut judged = Vec::with_capacity(calls.len());
     for (index, call) in calls.iter().enumerate() {
-        let outcome = report.calls.get(index).map_or(&CallOutcome::NotRun, |call| &call.outcome);
+        let said = report.calls.get(index);
+        let outcome = said.map_or(&CallOutcome::NotRun, |call| &call.outcome);
+        let made = said.filter(|_| report.load_failure.is_none() && *outcome != CallOutcome::NotRun);
+        let ms = made.map(|call| endings::milliseconds(call.wall));
         match judge_call(grader, call, outcome, report) {
-            Ok(one) => judged.push(one),
+            Ok(one) => judged.push(Judged { ms, ..one }),
             Err(why) => return broken(format!("{}: {why}", call.shown)),
         }
     }
@@ -112,6 +187,9 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: &FunctionReport) -
                 "expected": expected_shown(call),
                 "passed": one.verdict.is_ok(),
             });
+            if let (Some(ms), Some(map)) = (one.ms, entry.as_object_mut()) {
+                map.insert("ms".to_owned(), json!(ms));
+            }
             if let Some(map) = entry.as_object_mut() {
                 if !call.case.kwargs.is_empty() {
                     map.insert("kwargs".to_owned(), bounded(&json!(call.case.kwargs)));
@@ -167,6 +245,7 @@ fn judge_call(
         verdict: Err((cause, why.clone())),
         actual: None,
         error: Some(why),
+        ms: None,
     };
     let shown = &call.shown;
     Ok(match outcome {
@@ -197,13 +276,28 @@ fn judge_call(
 
 fn judge_value(call: &Prepared, value: &Datum) -> Result<Judged, String> {
     let shown = &call.shown;
-    let actual = Some(value.to_json());
+    let actual = Some(match value {
+        Datum::Opaque { repr, .. } if call.as_json => Value::String(repr.clone()),
+        value => value.to_json(),
+    });
     let verdict = match &call.expected {
+        None if call.special.is_some() => match (&call.special, value) {
+            (Some((kind, text)), Datum::Opaque { type_name, repr }) if type_name == kind && repr == text => {
+                Ok(())
+            }
+            (special, _) => {
+                let wanted = special.as_ref().map(|(_, text)| text.as_str()).unwrap_or_default();
+                Err((Cause::WrongAnswer, format!("{shown} returned {}, expected {wanted}", call.show(value))))
+            }
+        },
         None => {
             let Expectation::Raises(name) = &call.case.expected else {
                 return Err("nothing is expected".to_owned());
             };
-            Err((Cause::WrongAnswer, format!("{shown} returned {value}, expected it to raise {name}")))
+            Err((
+                Cause::WrongAnswer,
+                format!("{shown} returned {}, expected it to raise {name}", call.show(value)),
+            ))
         }
         Some(expected) => {
             let compared =
@@ -215,15 +309,17 @@ fn judge_value(call: &Prepared, value: &Datum) -> Result<Judged, String> {
             }
         }
     };
-    Ok(Judged { verdict, actual, error: None })
+    Ok(Judged { verdict, actual, error: None, ms: None })
 }
 
 fn wrong(call: &Prepared, value: &Datum, expected: &Datum, reason: &str) -> String {
     use crate::model::Comparator;
     let shown = &call.shown;
     match call.case.comparator {
-        Comparator::Equals => format!("{shown} returned {value}, expected {expected}"),
-        _ => format!("{shown} returned {value}: {reason}"),
+        Comparator::Equals => {
+            format!("{shown} returned {}, expected {}", call.show(value), call.show(expected))
+        }
+        _ => format!("{shown} returned {}: {reason}", call.show(value)),
     }
 }
 
@@ -242,11 +338,12 @@ fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> Judged {
             format!("{shown} raised {}, expected it to raise {name}", exception(raised)),
         )),
         Expectation::Value(_) => {
-            let expected = call.expected.as_ref().map(ToString::to_string).unwrap_or_default();
+            let special = || call.special.as_ref().map(|(_, text)| text.clone()).unwrap_or_default();
+            let expected = call.expected.as_ref().map_or_else(special, |expected| call.show(expected));
             Err((Cause::Exception, format!("{shown} raised {}, expected {expected}", exception(raised))))
         }
     };
-    Judged { verdict, actual: None, error }
+    Judged { verdict, actual: None, error, ms: None }
 }
 
 /// Whether the candidate lacks the function: its name, or for a dotted path a part of it.
@@ -255,6 +352,8 @@ fn is_undefined(raised: &Raised, entry_point: &str) -> bool {
     let head = parts.next().unwrap_or_default();
     match raised.type_name.as_str() {
         "NameError" => raised.message == format!("name '{head}' is not defined"),
+        "ReferenceError" => raised.message == format!("{head} is not defined"),
+        "TypeError" => raised.message == format!("{entry_point} is not a function"),
         "AttributeError" => {
             parts.any(|part| raised.message.ends_with(&format!(" has no attribute '{part}'")))
         }

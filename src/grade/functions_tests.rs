@@ -159,7 +159,7 @@ fn the_score_is_the_share_of_calls_and_the_first_failure_speaks() {
     assert_eq!((g.score, g.cause), (Some(0.25), Some(Cause::WrongAnswer)));
     assert_eq!(g.reason, "solve(2) returned 0, expected 2 (3 of 4 calls failed)");
     insta::assert_snapshot!(Value::Object(g.details), @r##"
-    {"calls":[{"actual":1,"args":[1],"expected":1,"passed":true},{"actual":0,"args":[2],"expected":2,"passed":false},{"args":[3],"error":"E","expected":3,"passed":false},{"args":[4],"error":"solve(4) was not run: the calls before it took too long","expected":4,"passed":false}],"passed":1,"total":4}
+    {"calls":[{"actual":1,"args":[1],"expected":1,"ms":0.0,"passed":true},{"actual":0,"args":[2],"expected":2,"ms":0.0,"passed":false},{"args":[3],"error":"E","expected":3,"ms":0.0,"passed":false},{"args":[4],"error":"solve(4) was not run: the calls before it took too long","expected":4,"passed":false}],"passed":1,"total":4}
     "##);
 }
 

@@ -12,15 +12,20 @@ mod execution;
 mod extract;
 mod fences;
 mod functions;
+mod languages;
 mod measure;
 mod patterns;
 mod program;
+mod rows;
 mod show;
 mod similarity;
+mod source;
+mod stdio;
 mod unique_keys;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -32,6 +37,7 @@ use crate::model::{
 };
 use crate::sandbox::commands::CommandSandbox;
 use crate::sandbox::demand::{Refused, Wanted};
+use crate::sandbox::languages::Language;
 use crate::sandbox::{Sandbox, SandboxError, Tier};
 
 pub use measure::without_output;
@@ -39,6 +45,7 @@ pub use measure::without_output;
 use combine::{Decision, combine, decide, negate};
 use demands::Modes;
 use extract::{Nothing, extract};
+use languages::{Languages, language_of};
 use patterns::Patterns;
 
 /// What graders need to know of the run.
@@ -52,8 +59,10 @@ pub struct GradersConfig {
     pub workers: usize,
     /// What the suite demands of the sandbox.
     pub demand: SandboxDemand,
-    /// Where the author's commands run; absolute.
+    /// The suite's folder, absolute: where the author's commands run.
     pub dir: PathBuf,
+    /// More folders that candidates' programs may read.
+    pub readable: Vec<PathBuf>,
 }
 
 /// Grading as the plan asks for it is not possible here; nothing has run (exit code 2).
@@ -79,6 +88,9 @@ pub struct Graders {
     patterns: Patterns,
     sandbox: OnceCell<Result<Sandbox, Refused>>,
     unsandboxed: OnceCell<Result<Sandbox, SandboxError>>,
+    languages: Languages,
+    /// Those that the plan's graders need; all of them until a plan was seen.
+    needed: OnceLock<Vec<Language>>,
     /// Of the author's commands that say `sandbox: true`.
     commands: CommandSandbox,
     modes: Modes,
@@ -88,10 +100,12 @@ impl Graders {
     pub fn new(config: GradersConfig) -> Graders {
         let commands = CommandSandbox::new(wanted(&config), config.dir.clone());
         Graders {
+            languages: Languages::new(config.dir.clone()),
             config,
             patterns: Patterns::default(),
             sandbox: OnceCell::new(),
             unsandboxed: OnceCell::new(),
+            needed: OnceLock::new(),
             commands,
             modes: Modes::default(),
         }
@@ -103,6 +117,16 @@ impl Graders {
     /// without isolation.
     pub async fn prepare(&self, plan: &Plan) -> Result<Option<SandboxState>, GradeError> {
         let (mut isolated, mut open, mut commands) = (false, false, false);
+        let mut needed: Vec<Language> = plan
+            .evals
+            .iter()
+            .flat_map(|eval| eval.cases.profiles())
+            .flat_map(|profile| &profile.graders)
+            .filter_map(|grader| language_of(grader.executor.as_ref()?))
+            .collect();
+        needed.sort_unstable();
+        needed.dedup();
+        let _ = self.needed.set(needed);
         for eval in &plan.evals {
             for grader in eval.cases.profiles().into_iter().flat_map(|profile| &profile.graders) {
                 isolated |= grader.sandbox == Some(true);
@@ -154,7 +178,8 @@ impl Graders {
         let isolated = self.sandbox.get().and_then(|opened| opened.as_ref().ok());
         let open = self.unsandboxed.get().and_then(|opened| opened.as_ref().ok());
         let python = isolated.into_iter().chain(open).find_map(|sandbox| sandbox.python().ok());
-        python.map(|python| ("python".to_owned(), python.version.clone())).into_iter().collect()
+        let python = python.map(|python| ("python".to_owned(), python.version.clone()));
+        python.into_iter().chain(self.languages.versions()).collect()
     }
 
     /// Grades one output of a case.
@@ -239,9 +264,14 @@ impl Graders {
         if let Some(grade) = demands::refuse(code, demand, sandbox, &self.modes).await {
             return grade;
         }
+        let languages = &self.languages;
         let grade = match code {
-            CodeGrader::FunctionOutput(function) => functions::grade(function, value, sandbox).await,
-            CodeGrader::CodeExecution(execution) => execution::grade(execution, value, sandbox, demand).await,
+            CodeGrader::FunctionOutput(function) => {
+                functions::grade(function, value, sandbox, languages).await
+            }
+            CodeGrader::CodeExecution(execution) => {
+                execution::grade(execution, value, sandbox, languages, demand).await
+            }
             other => Grade::errored(GraderType::Code, other.method(), Cause::Harness, "no such grader"),
         };
         let unsandboxed = !sandbox.state().enforced && may_have_run(&grade);
@@ -259,13 +289,21 @@ impl Graders {
         }
     }
 
+    /// With what the languages of the plan need to be visible.
+    async fn wanted(&self) -> Wanted {
+        let needed = self.needed.get().map_or(&Language::ALL[1..], Vec::as_slice);
+        let mut readable = self.config.readable.clone();
+        readable.extend(self.languages.readable(needed).await);
+        Wanted { readable, ..wanted(&self.config) }
+    }
+
     async fn isolated(&self) -> Result<&Sandbox, Refused> {
-        let opened = self.sandbox.get_or_init(async || wanted(&self.config).open().await).await;
+        let opened = self.sandbox.get_or_init(async || self.wanted().await.open().await).await;
         opened.as_ref().map_err(Clone::clone)
     }
 
     async fn open(&self) -> Result<&Sandbox, SandboxError> {
-        let config = wanted(&self.config).config();
+        let config = self.wanted().await.config();
         let opened = self.unsandboxed.get_or_init(|| Sandbox::unsandboxed(config)).await;
         opened.as_ref().map_err(Clone::clone)
     }

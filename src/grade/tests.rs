@@ -10,6 +10,7 @@ fn graders() -> Graders {
         workers: 1,
         demand: SandboxDemand::default(),
         dir: "/".into(),
+        readable: vec![],
     })
 }
 

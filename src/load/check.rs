@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::executors::{ExecutorShelf, executors_file};
 use super::kinds::{detect, known_keys};
 use super::problem::{Code, Problem};
 use super::refs::{self, Fence, lexical, project_root};
@@ -97,6 +98,12 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
                 super::graders::check_named(sources, problems, &scope, &dir, shelf);
             }
         }
+        Some(SchemaKind::Executors) => {
+            let Session { sources, problems, .. } = session;
+            if let Some((file, node)) = executors_file(&mut node, sources, problems) {
+                ExecutorShelf::of(file, &node, &dir, problems);
+            }
+        }
         Some(SchemaKind::Thresholds) => check_thresholds(&mut node, session),
         Some(kind) => check_shape(kind, &mut node, session),
         None if named => {
@@ -122,6 +129,7 @@ fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path
         ..SuiteScope::default()
     };
     scope.shelf.open = true;
+    scope.executors.open = true;
     scope
 }
 

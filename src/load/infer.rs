@@ -26,12 +26,14 @@ struct Method {
 }
 
 /// Keys that only one method has, so that they decide.
-const SURE: [(&str, &str); 8] = [
+const SURE: [(&str, &str); 10] = [
     ("pattern", "regex"),
     ("must_match", "regex"),
     ("test", "code_execution"),
     ("asserts", "code_execution"),
     ("stdio", "code_execution"),
+    ("rows", "code_execution"),
+    ("reference", "code_execution"),
     ("command", "command"),
     ("function_name", "function_output"),
     ("metric", "similarity"),

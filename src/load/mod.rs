@@ -12,6 +12,7 @@ mod check;
 mod dataset;
 mod demands;
 mod evals;
+mod executors;
 mod graders;
 mod infer;
 mod inputs;

@@ -97,6 +97,7 @@ codes! {
     UnknownPreset = "EH0420" "unknown-preset" "A preset of thresholds is named that does not exist.";
     EmptyCases = "EH0421" "empty-cases" "An eval has no cases, or a suite no evals: it would pass without a test.";
     UnavailableHere = "EH0422" "unavailable-here" "Something is asked for that this machine or this version cannot do.";
+    UnknownExecutor = "EH0424" "unknown-executor" "A grader names an executor that is neither built in nor defined under the suite's `executors:`.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is allowed but hardly meant.";
 
     // EH05: data.

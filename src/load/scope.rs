@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::demands::Demands;
+use super::executors::ExecutorShelf;
 use super::problem::{Problem, Problems};
 use super::refs::Fence;
 use super::source::{Sources, Span};
@@ -39,6 +40,7 @@ pub(super) struct SuiteScope {
     pub templates: Scope,
     pub shelf: GraderShelf,
     pub demands: Demands,
+    pub executors: ExecutorShelf,
     /// Where commands run. Absolute.
     pub dir: PathBuf,
     pub baselines: PathBuf,

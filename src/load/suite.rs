@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::demands;
 use super::evals::Built;
+use super::executors::{ExecutorShelf, executors_file};
 use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
 use super::problem::{Code, Problem};
@@ -174,6 +175,7 @@ impl Loader<'_> {
         let lenient = self.session.lenient();
         scope.templates.open = lenient;
         scope.shelf.open = lenient;
+        scope.executors.open = lenient;
         let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
         let (target_name, target) = {
@@ -243,6 +245,7 @@ impl Loader<'_> {
         let mut scope = self.base_scope(spec.as_ref());
         let wrapped = wrap(&node);
         scope.templates = self.templates(&wrapped);
+        scope.executors = self.executors(spec.as_ref(), &node);
         scope.demands = {
             let Session { sources, problems, .. } = &mut *self.session;
             let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
@@ -252,6 +255,7 @@ impl Loader<'_> {
         // What a broken head would have defined is not held against its evals.
         scope.templates.open |= spec.is_none();
         scope.shelf.open |= spec.is_none();
+        scope.executors.open |= spec.is_none();
         let demands = self.demands(spec.as_ref(), &node);
         let (target_name, target) = self.target(spec.as_ref(), &node, &scope);
         let gathered = self.gather(evals, &scope);
@@ -334,6 +338,30 @@ impl Loader<'_> {
             }
         };
         shelf(file, &node, &mut self.session.problems)
+    }
+
+    /// The languages that the suite describes, or the file that it refers to.
+    fn executors(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> ExecutorShelf {
+        let broken = ExecutorShelf::unknown();
+        match spec.and_then(|s| s.executors.as_ref()) {
+            None => ExecutorShelf::default(),
+            Some(RefOr::Inline(all)) => {
+                let at = node.get("executors").unwrap_or(node);
+                ExecutorShelf::of(all.clone(), at, &self.dir, &mut self.session.problems)
+            }
+            Some(RefOr::Ref(path)) => {
+                let at = node.locate("/executors/$ref");
+                let Some(mut document) = self.document(path, at, SchemaKind::Executors) else {
+                    return broken;
+                };
+                let Session { sources, problems, .. } = &mut *self.session;
+                let Some((all, at)) = executors_file(&mut document, sources, problems) else { return broken };
+                let dir = lexical(&self.dir.join(path))
+                    .parent()
+                    .map_or_else(|| self.dir.clone(), Path::to_path_buf);
+                ExecutorShelf::of(all, &at, &dir, problems)
+            }
+        }
     }
 
     /// Reads and parses the one file of a `$ref` that must be of a kind.

@@ -14,7 +14,9 @@ pub mod paths;
 pub mod pattern;
 #[cfg(test)]
 mod pattern_tests;
+pub mod printed;
 pub mod python;
+pub mod rows;
 pub mod similarity;
 pub mod structural;
 mod tagged;

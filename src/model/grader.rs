@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::executor::Executor;
 use super::metric::Measured;
 use crate::spec::words::{
-    CommandVerdict, Comparator, EditUnit, Executor, GraderType, JsonMode, SimilarityMetric, Which,
+    CommandVerdict, Comparator, EditUnit, GraderType, JsonMode, SimilarityMetric, StdoutComparison, Which,
 };
 
 /// The graders of a case and how their verdicts become one.
@@ -132,6 +133,15 @@ impl GraderKind {
         match self {
             GraderKind::Code(CodeGrader::FunctionOutput(function)) => Some(function.sandbox),
             GraderKind::Code(CodeGrader::CodeExecution(execution)) => Some(execution.sandbox),
+            _ => None,
+        }
+    }
+
+    /// What runs the candidate's code, if the grader runs it.
+    pub fn executor(&self) -> Option<&Executor> {
+        match self {
+            GraderKind::Code(CodeGrader::FunctionOutput(function)) => Some(&function.executor),
+            GraderKind::Code(CodeGrader::CodeExecution(execution)) => Some(&execution.executor),
             _ => None,
         }
     }
@@ -339,13 +349,53 @@ pub enum Tests {
     /// Assert statements, in order.
     Asserts { asserts: Vec<String> },
     /// A whole program's stdout is compared, given stdin.
-    Stdio { cases: Vec<StdioCase> },
+    Stdio {
+        /// At least one.
+        cases: Vec<StdioCase>,
+        #[serde(default, skip_serializing_if = "is_default")]
+        compare: StdoutComparison,
+        /// For `compare: tokens`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tolerance: Option<Tolerance>,
+    },
+    /// The rows that SQL gives.
+    Rows(RowsTest),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// One run of a whole program.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StdioCase {
     pub stdin: String,
     pub stdout: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub exit_code: i32,
+}
+
+/// What SQL must give.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RowsTest {
+    pub wanted: WantedRows,
+    /// Names of columns; for `reference`, `None` compares no names.
+    pub columns: Option<Vec<String>>,
+    /// A query whose rows are compared in place of the candidate's (and the reference's) own.
+    pub check: Option<String>,
+    pub ordered: bool,
+    pub tolerance: Option<Tolerance>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WantedRows {
+    /// Cells are null, numbers, texts, booleans (1 and 0), or `{"$bytes": hexadecimal}`.
+    Rows(Vec<Vec<Value>>),
+    /// SQL that gives them.
+    Reference(String),
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The author's own program as grader: it reads the output on stdin.

@@ -2,6 +2,7 @@
 
 mod cases;
 mod event;
+mod executor;
 mod fingerprint;
 mod grade;
 mod grader;
@@ -17,6 +18,7 @@ pub mod testing;
 
 pub use cases::*;
 pub use event::*;
+pub use executor::*;
 pub use fingerprint::*;
 pub use grade::*;
 pub use grader::*;

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::cases::CaseFault;
+use super::executor::Executor;
 use super::fingerprint::Fingerprint;
 use super::metric::Measured;
 use super::plan::Case;
@@ -55,6 +56,8 @@ pub struct GraderOutline {
     pub negate: bool,
     /// Whether the candidate's code runs, and if so whether in the sandbox.
     pub sandbox: Option<bool>,
+    /// What runs the candidate's code, if it is run.
+    pub executor: Option<Executor>,
     /// A command of the author's that runs inside the sandbox.
     pub sandboxed_command: bool,
     /// It starts no process and calls nothing.
@@ -126,6 +129,7 @@ fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
         inferred: grader.inferred,
         negate: grader.negate,
         sandbox: grader.kind.sandbox(),
+        executor: grader.kind.executor().cloned(),
         sandboxed_command: grader.kind.is_sandboxed_command(),
         only_looks: grader.kind.only_looks(),
         informative: grader.informative,

@@ -45,6 +45,8 @@ pub struct Plan {
     /// The cases are those that did not pass in an earlier run: nobody chose them by what thresholds need.
     pub again: bool,
     pub reporting: Reporting,
+    /// Folders that the suite's executors need to read, absolute.
+    pub readable: Vec<PathBuf>,
     /// Values of the `env:` names that the suite may read, to be redacted from all that is written.
     pub secrets: Vec<String>,
 }

@@ -82,6 +82,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             include_details: true,
             notify_on_failure: false,
         },
+        readable: Vec::new(),
         secrets: Vec::new(),
     }
 }

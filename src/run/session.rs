@@ -171,6 +171,7 @@ pub(super) fn graders(plan: &Plan, helper: PathBuf) -> Graders {
         workers: plan.settings.max_workers,
         demand: plan.settings.sandbox.clone(),
         dir: plan.suite.dir.clone(),
+        readable: plan.readable.clone(),
     })
 }
 

@@ -10,7 +10,10 @@ use tokio::sync::Semaphore;
 
 use super::error::SandboxError;
 use super::memory::Scheduled;
-use super::types::{CallOutcome, Ending, FunctionReport, ProgramResult, RunFailure, TestReport, TestVerdict};
+use super::types::{
+    Built, CallOutcome, Ending, FunctionReport, ProgramResult, QueryFailure, QueryReport, RunFailure,
+    TestReport, TestVerdict,
+};
 
 /// Jobs per worker that may stand in the pool's own queue, so that no worker waits for the gate.
 const QUEUED: usize = 4;
@@ -83,6 +86,24 @@ impl Outcome for FunctionReport {
 impl Outcome for TestReport {
     fn out_of_time(&self) -> bool {
         self.verdict == TestVerdict::Failed(TIMED_OUT)
+    }
+    fn mark_adjudicated(&mut self) {
+        self.adjudicated = true;
+    }
+}
+
+impl Outcome for Built {
+    fn out_of_time(&self) -> bool {
+        self.result.out_of_time()
+    }
+    fn mark_adjudicated(&mut self) {
+        self.result.mark_adjudicated();
+    }
+}
+
+impl Outcome for QueryReport {
+    fn out_of_time(&self) -> bool {
+        self.outcome.as_ref().err() == Some(&QueryFailure::Ended(Ending::TimedOut))
     }
     fn mark_adjudicated(&mut self) {
         self.adjudicated = true;

@@ -110,6 +110,16 @@ pub(super) fn sealed_file(data: &[u8]) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
+/// An empty file in memory.
+pub(super) fn memory_file() -> io::Result<OwnedFd> {
+    let name = c_string("files")?;
+    // SAFETY: the name outlives the call; the descriptor is new and ours.
+    unsafe {
+        let fd = check(libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) as libc::c_long)?;
+        Ok(OwnedFd::from_raw_fd(fd as RawFd))
+    }
+}
+
 pub(super) fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: integer arguments only.
     unsafe {

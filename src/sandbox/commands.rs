@@ -76,6 +76,7 @@ impl CommandSandbox {
             env: env.chain([("TMPDIR".to_owned(), "/tmp".to_owned())]).collect(),
             whole_env: true,
             files,
+            executables: Vec::new(),
             dir: Some(self.dir.clone()),
             limits: self.limits(command),
         };

@@ -1,6 +1,9 @@
 //! Where no tier exists: everything says so.
 
+use std::sync::Arc;
+
 use super::error::SandboxError;
+use super::languages::Found;
 use super::types::*;
 
 /// Never made on this system: [`Sandbox::open`] always fails.
@@ -50,6 +53,34 @@ impl Sandbox {
     }
 
     pub async fn call_functions(&self, _: FunctionJob) -> Result<FunctionReport, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn build(&self, _: Program) -> Result<Built, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn run_query(&self, _: QueryJob) -> Result<QueryReport, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn run_node(&self, _: Arc<Found>, _: Script) -> Result<ProgramResult, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn call_node(&self, _: Arc<Found>, _: FunctionJob) -> Result<FunctionReport, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn transpile(
+        &self,
+        _: Arc<Found>,
+        _: Vec<String>,
+    ) -> Result<Result<Vec<String>, RunFailure>, SandboxError> {
+        match self.never {}
+    }
+
+    pub async fn run_tests_in(&self, _: Arc<Found>, _: TestJob) -> Result<TestReport, SandboxError> {
         match self.never {}
     }
 

@@ -33,14 +33,35 @@ struct Round {
     ended: Ended,
 }
 
-pub(super) fn call_functions(
+/// Starts a process that has loaded the candidate's program, and gives our end of the channel on which it takes calls.
+pub(super) type Start<'s> =
+    dyn for<'c> Fn(&'c mut Worker, BorrowedFd<'c>) -> Result<(Running<'c>, OwnedFd), SandboxError> + 's;
+
+/// Calls functions of a Python program.
+pub(super) fn call_python(
     worker: &mut Worker,
     cancel: BorrowedFd<'_>,
     python: &Python,
     job: &FunctionJob,
 ) -> Result<FunctionReport, SandboxError> {
-    let start = Instant::now();
-    let last = start + bounded(job.limits.wall) * MOST_WALLS;
+    let start: &Start<'_> = &|worker, cancel| {
+        worker.start(python, cancel, &job.limits, || {
+            let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
+            let request = json!({"code": job.code, "imports": [], "site": python.site()});
+            Ok((vec![PythonJob::new(Runner::Candidate, &request, vec![theirs])?], ours))
+        })
+    };
+    call_functions(worker, cancel, start, job)
+}
+
+pub(super) fn call_functions(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    start: &Start<'_>,
+    job: &FunctionJob,
+) -> Result<FunctionReport, SandboxError> {
+    let began = Instant::now();
+    let last = began + bounded(job.limits.wall) * MOST_WALLS;
     let mut report = FunctionReport {
         load_failure: None,
         calls: Vec::new(),
@@ -54,7 +75,7 @@ pub(super) fn call_functions(
         if report.processes >= MOST_PROCESSES || (report.processes > 0 && Instant::now() >= last) {
             break;
         }
-        let round = run_round(worker, cancel, python, job, report.calls.len())?;
+        let round = run_round(worker, cancel, start, job, report.calls.len())?;
         report.cpu += round.ended.cpu;
         if report.processes == 0 {
             report.streams = round.ended.streams;
@@ -79,7 +100,7 @@ pub(super) fn call_functions(
     }
     let not_run = CallReport { outcome: CallOutcome::NotRun, wall: Duration::ZERO };
     report.calls.resize(job.calls.len(), not_run);
-    report.wall = start.elapsed();
+    report.wall = began.elapsed();
     Ok(report)
 }
 
@@ -91,15 +112,11 @@ fn failed(failure: &RunFailure, wall: Duration) -> CallReport {
 fn run_round(
     worker: &mut Worker,
     cancel: BorrowedFd<'_>,
-    python: &Python,
+    start: &Start<'_>,
     job: &FunctionJob,
     first: usize,
 ) -> Result<Round, SandboxError> {
-    let (running, ours) = worker.start(python, cancel, &job.limits, || {
-        let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
-        let request = json!({"code": job.code, "imports": [], "site": python.site()});
-        Ok((vec![PythonJob::new(Runner::Candidate, &request, vec![theirs])?], ours))
-    })?;
+    let (running, ours) = start(worker, cancel)?;
     let voice = ours.try_clone().map_err(SandboxError::lost)?;
     set_nonblocking(std::os::fd::AsFd::as_fd(&voice)).map_err(SandboxError::lost)?;
     let lines = Lines::new(ours).map_err(SandboxError::lost)?;

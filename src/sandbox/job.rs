@@ -3,12 +3,13 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::cell::read_all;
 use super::confinement::check_that_it_holds;
 use super::filter::{self, Confines};
-use super::protocol::{CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_spec};
+use super::protocol::{BuiltIn, CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_spec};
 use super::{Tier, keeper, syscalls as sys};
 
 /// Where the status pipe stands in the program's process until `execve`.
@@ -26,7 +27,14 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
             fs::create_dir_all(parent)?;
         }
         sys::step(&path, fs::write(&path, content))?;
+        if spec.executables.contains(&path) {
+            sys::step(&path, fs::set_permissions(&path, fs::Permissions::from_mode(0o700)))?;
+        }
     }
+    let (fds, collection) = match fds.split_last() {
+        Some((last, rest)) if spec.collect => (rest, Some(last)),
+        _ => (fds, None),
+    };
     if config.tier == Tier::Landlock {
         config.confinement.files_are_written()?;
     }
@@ -56,6 +64,15 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
             break ended.status;
         }
     };
+    if let Some(collection) = collection.filter(|_| status == 0) {
+        // What is still running could change the files while they are read.
+        if std::process::id() == 1 {
+            sys::kill_all_others();
+        } else {
+            keeper::end_descendants(false);
+        }
+        sys::step("collect", super::artifacts::collect(Path::new("."), collection))?;
+    }
     report(fds, &format!("S{status}\n"));
     if config.tier.on_the_host() {
         // What the program left running. The cell makes sure once more, and removes the folder.
@@ -119,6 +136,9 @@ fn become_program(
             sys::drop_all_capabilities()?;
             filter::attach(&mut filter::program(Confines::Namespaces))?;
         }
+    }
+    if let Some(BuiltIn::Sql) = spec.built_in {
+        sys::exit_now(super::sql::serve());
     }
     sys::set_dumpable(true);
     if spec.argv.is_empty() {

@@ -56,7 +56,16 @@ pub(super) fn spec(
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
     all.extend(env.iter().cloned());
-    ProcessSpec { argv, env: all, files, dir: None, limits }
+    ProcessSpec {
+        argv,
+        env: all,
+        files,
+        dir: None,
+        limits,
+        executables: Vec::new(),
+        built_in: None,
+        collect: false,
+    }
 }
 
 /// Refuses files that would lie outside the working folder.

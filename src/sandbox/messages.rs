@@ -107,7 +107,7 @@ pub(super) fn silent_end(ended: &Ended) -> Result<RunFailure, SandboxError> {
         Ok(Ending::Signaled(_)) if !ended.by_itself => RunFailure::Exited { code: None },
         Ok(ending) => RunFailure::Ended(ending.clone()),
         Err(reason) => {
-            let program = "the Python interpreter".to_owned();
+            let program = "the interpreter".to_owned();
             return Err(SandboxError::CannotStart { program, reason: reason.clone() });
         }
     })
@@ -141,7 +141,7 @@ mod tests {
             cpu: std::time::Duration::ZERO,
         };
         let error = silent_end(&ended(Err("Cannot allocate memory".to_owned()))).unwrap_err();
-        insta::assert_snapshot!(error, @"the Python interpreter could not be started in the sandbox: Cannot allocate memory");
+        insta::assert_snapshot!(error, @"the interpreter could not be started in the sandbox: Cannot allocate memory");
         assert_eq!(silent_end(&ended(Ok(Ending::Exited(0)))), Ok(RunFailure::Exited { code: Some(0) }));
     }
 

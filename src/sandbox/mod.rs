@@ -19,6 +19,7 @@
 
 pub mod commands;
 pub mod demand;
+pub mod languages;
 pub mod probe;
 pub mod process_tree;
 
@@ -33,6 +34,8 @@ pub use types::*;
 
 #[cfg(target_os = "linux")]
 mod adjudicate;
+#[cfg(target_os = "linux")]
+mod artifacts;
 #[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
@@ -84,6 +87,8 @@ pub mod protocol_fuzz;
 mod python;
 #[cfg(target_os = "linux")]
 mod running;
+#[cfg(target_os = "linux")]
+mod sql;
 #[cfg(target_os = "linux")]
 mod syscalls;
 #[cfg(target_os = "linux")]

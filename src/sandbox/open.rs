@@ -7,11 +7,12 @@ use super::adjudicate::{Gate, Outcome, Shortage, adjudicated};
 use super::cgroup::CellGroups;
 use super::detect::detect;
 use super::error::SandboxError;
+use super::languages::{self, Found, node};
 use super::plans::Plans;
 use super::pool::{Pool, Worker};
 use super::python::Python;
 use super::types::*;
-use super::{functions, programs, testing};
+use super::{functions, programs, sql, testing};
 
 /// Runs untrusted code. Cheap to clone; the workers end with the last clone.
 ///
@@ -140,7 +141,45 @@ impl Sandbox {
     /// Calls a Python function with each of the job's arguments and returns what it returned.
     pub async fn call_functions(&self, job: FunctionJob) -> Result<FunctionReport, SandboxError> {
         let python = self.shared_python()?;
-        self.run(move |worker, cancel| functions::call_functions(worker, cancel, &python, &job)).await
+        self.run(move |worker, cancel| functions::call_python(worker, cancel, &python, &job)).await
+    }
+
+    /// Runs a program and keeps the files that it leaves, such as what a compiler makes.
+    pub async fn build(&self, program: Program) -> Result<Built, SandboxError> {
+        self.run(move |worker, cancel| programs::build(worker, cancel, program.clone())).await
+    }
+
+    /// Runs SQL on a new SQLite database.
+    pub async fn run_query(&self, job: QueryJob) -> Result<QueryReport, SandboxError> {
+        self.run(move |worker, cancel| sql::run_query(worker, cancel, &job)).await
+    }
+
+    /// Runs a JavaScript program for the sake of what it prints.
+    pub async fn run_node(&self, node: Arc<Found>, script: Script) -> Result<ProgramResult, SandboxError> {
+        self.run(move |worker, cancel| node::run_script(worker, cancel, &node, script.clone())).await
+    }
+
+    /// [`Sandbox::call_functions`] for JavaScript.
+    pub async fn call_node(
+        &self,
+        node: Arc<Found>,
+        job: FunctionJob,
+    ) -> Result<FunctionReport, SandboxError> {
+        self.run(move |worker, cancel| node::call(worker, cancel, &node, &job)).await
+    }
+
+    /// Turns TypeScript into JavaScript, text by text; what does not parse is the inner error.
+    pub async fn transpile(
+        &self,
+        node: Arc<Found>,
+        texts: Vec<String>,
+    ) -> Result<Result<Vec<String>, RunFailure>, SandboxError> {
+        self.inner.pool.run(move |worker, cancel| node::transpile(worker, cancel, &node, &texts)).await
+    }
+
+    /// Runs tests written in JavaScript or bash in the process of the candidate; `mode` of the job is not looked at.
+    pub async fn run_tests_in(&self, language: Arc<Found>, job: TestJob) -> Result<TestReport, SandboxError> {
+        self.run(move |worker, cancel| languages::run_tests(worker, cancel, &language, &job)).await
     }
 
     /// Runs Python tests against a candidate.

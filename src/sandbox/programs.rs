@@ -3,13 +3,15 @@
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
+use super::artifacts;
+use super::channel::memory_file;
 use super::error::SandboxError;
 use super::host::Launch;
 use super::launch::{check_files, process_limits, spec};
 use super::pool::Worker;
 use super::python::{Python, PythonJob};
 use super::running::{Ended, Running};
-use super::types::{Ending, Program, ProgramResult, Script};
+use super::types::{Built, Ending, Limits, Program, ProgramResult, Script};
 
 /// Where a program without a slash in its name is looked for; the same folders stand in every cell.
 const SEARCH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
@@ -19,6 +21,13 @@ pub(super) fn run_program(
     cancel: BorrowedFd<'_>,
     program: Program,
 ) -> Result<ProgramResult, SandboxError> {
+    let limits = program.limits.clone();
+    let (launch, shown) = prepare(program)?;
+    run(worker, cancel, launch, &shown, &limits)
+}
+
+/// A program as a process to start, and its name as the caller wrote it.
+pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError> {
     check_files(&program.files)?;
     let mut argv = program.argv;
     let name = argv.first_mut().ok_or_else(|| SandboxError::BadRequest("no program is named".to_owned()))?;
@@ -38,20 +47,52 @@ pub(super) fn run_program(
         };
     let files = program.files.iter().map(|(path, content)| (path.clone(), content.len())).collect();
     let mut spec = spec(argv, &program.env, files, process_limits(&program.limits));
+    spec.executables = program.executables;
     spec.dir = dir;
     if program.whole_env {
         spec.env = program.env;
         // A command of the author's may use every core; its time is bounded by the clock alone.
         spec.limits.cpu_seconds = spec.limits.cpu_seconds.saturating_mul(64);
     }
-    let launch = Launch {
-        spec,
-        contents: program.files.into_iter().map(|(_, content)| content).collect(),
-        stdin: program.stdin,
-        extra: Vec::new(),
-    };
-    let running = worker.run(cancel, vec![launch], &program.limits)?;
-    conclude(running, &shown)
+    let contents = program.files.into_iter().map(|(_, content)| content).collect();
+    Ok((Launch { spec, contents, stdin: program.stdin, extra: Vec::new() }, shown))
+}
+
+/// Runs what [`prepare`] made.
+pub(super) fn run(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    launch: Launch,
+    program: &str,
+    limits: &Limits,
+) -> Result<ProgramResult, SandboxError> {
+    let running = worker.run(cancel, vec![launch], limits)?;
+    conclude(running, program)
+}
+
+/// Runs a program and keeps the files that it leaves.
+pub(super) fn build(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    program: Program,
+) -> Result<Built, SandboxError> {
+    let limits = program.limits.clone();
+    let (mut launch, shown) = prepare(program)?;
+    let kept = memory_file().map_err(SandboxError::lost)?;
+    launch.spec.collect = true;
+    launch.extra.push(kept.try_clone().map_err(SandboxError::lost)?);
+    let result = run(worker, cancel, launch, &shown, &limits)?;
+    let mut built = Built { result, files: Vec::new(), executables: Vec::new() };
+    if built.result.ending == Ending::Exited(0) {
+        let artifacts = artifacts::read(kept).ok_or_else(|| SandboxError::lost("files were cut off"))?;
+        for artifact in artifacts {
+            if artifact.executable {
+                built.executables.push(artifact.path.clone());
+            }
+            built.files.push((artifact.path, artifact.content));
+        }
+    }
+    Ok(built)
 }
 
 pub(super) fn run_script(
@@ -60,10 +101,16 @@ pub(super) fn run_script(
     python: &Python,
     script: Script,
 ) -> Result<ProgramResult, SandboxError> {
-    let (running, ()) = worker.start(python, cancel, &script.limits, || {
-        Ok((vec![PythonJob::script(&script.code, &script.stdin)], ()))
-    })?;
-    let mut result = conclude(running, "python")?;
+    let job = || PythonJob::script(&script.code, &script.stdin, &script.args);
+    if !script.args.is_empty() {
+        let launch = python.launch(job(), &script.limits)?;
+        return of_memory(run(worker, cancel, launch, "python", &script.limits)?);
+    }
+    let (running, ()) = worker.start(python, cancel, &script.limits, || Ok((vec![job()], ())))?;
+    of_memory(conclude(running, "python")?)
+}
+
+fn of_memory(mut result: ProgramResult) -> Result<ProgramResult, SandboxError> {
     // The kernel's limit reaches a Python program as an exception that it may even survive.
     if result.ending == Ending::Exited(1) && ends_with_memory_error(&result.streams.stderr) {
         result.ending = Ending::MemoryLimit;

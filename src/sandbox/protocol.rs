@@ -98,6 +98,23 @@ pub(super) struct ProcessSpec {
     /// Where the program runs; `None`: the working folder, where the files lie. A NUL in `argv` stands for that one.
     pub dir: Option<String>,
     pub limits: ProcessLimits,
+    /// Those of `files` that may be executed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub executables: Vec<String>,
+    /// A part of this program that runs in place of `argv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built_in: Option<BuiltIn>,
+    /// Once the program ended well, the files of its folder are written to the last of the extra descriptors, which it does
+    /// not get itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub collect: bool,
+}
+
+/// What a process may run without an `execve`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum BuiltIn {
+    /// SQLite: a request on stdin, rows on stdout.
+    Sql,
 }
 
 /// A specification as it travels: the length of the JSON in decimal, a newline, the JSON, the files' contents.
@@ -148,6 +165,9 @@ mod tests {
             files: vec![("a".into(), 3), ("b/c".into(), 0), ("d".into(), 2)],
             dir: Some("/suite".into()),
             limits,
+            executables: vec!["d".into()],
+            built_in: None,
+            collect: false,
         };
         let bytes = encode_spec(&spec, &[b"\0\n\xff", b"", b"xy"]).unwrap();
         let (back, files) = decode_spec(&bytes).unwrap();

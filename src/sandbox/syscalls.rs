@@ -275,6 +275,12 @@ pub(super) fn reap() -> io::Result<Reaped> {
     }
 }
 
+/// Ends every other process of a pid namespace. Only its first process may call this.
+pub(super) fn kill_all_others() {
+    // SAFETY: integer arguments; the first process of a namespace reaches no process outside of it.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
 /// What [`reap_ended`] found.
 pub(super) enum Children {
     /// One had ended and is gone now.

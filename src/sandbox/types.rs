@@ -155,16 +155,81 @@ pub struct Program {
     pub whole_env: bool,
     /// Files in the working folder: relative path, content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Those of `files` that may be executed.
+    pub executables: Vec<String>,
     /// Where it runs; it must be a folder that can be seen inside. `None`: the private folder.
     pub dir: Option<PathBuf>,
     pub limits: Limits,
 }
 
-/// A Python program for tests by stdin and stdout.
+/// What became of a program that makes files, such as a compiler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Built {
+    pub result: ProgramResult,
+    /// What lies in its folder, when it ended with exit code 0: at most 256 files and 64 MiB.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Those of `files` that may be executed.
+    pub executables: Vec<String>,
+}
+
+/// SQL for a new SQLite database.
+#[derive(Debug, Clone, Default)]
+pub struct QueryJob {
+    /// The author's: runs first and without restrictions.
+    pub setup: String,
+    /// Must not reach anything beside the database.
+    pub sql: String,
+    /// A query whose rows are wanted in place of those of `sql`.
+    pub check: Option<String>,
+    /// `output_bytes` bounds the rows.
+    pub limits: Limits,
+}
+
+/// The rows of the last statement that has columns; cells are tagged JSON.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<Value>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryStep {
+    Setup,
+    Statements,
+    Check,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueryFailure {
+    /// In SQLite's words.
+    Error {
+        step: QueryStep,
+        syntax: bool,
+        message: String,
+    },
+    /// It tried what is forbidden.
+    Denied {
+        step: QueryStep,
+        message: String,
+    },
+    Ended(Ending),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryReport {
+    pub outcome: Result<Table, QueryFailure>,
+    pub wall: Duration,
+    pub cpu: Duration,
+    /// It ran out of time for lack of a processor and was tried once more, alone.
+    pub adjudicated: bool,
+}
+
+/// A program of Python or JavaScript for tests by stdin and stdout.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub code: String,
     pub stdin: Vec<u8>,
+    pub args: Vec<String>,
     pub limits: Limits,
 }
 

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judged::{HumanGraderSpec, ModelGraderSpec};
-use super::words::{CommandVerdict, Comparator, EditUnit, Executor, GraderType, SimilarityMetric};
+use super::words::{
+    CommandVerdict, Comparator, EditUnit, GraderType, SimilarityMetric, StdoutComparison, TestsWord,
+};
 use super::{NameOr, OneOrMany, RefOr, tagged};
 
 /// What judges an output.
@@ -196,8 +198,8 @@ pub struct StructuralSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionOutputSpec {
-    #[serde(default)]
-    pub executor: Executor,
+    /// The language: `python` (default), `javascript` or `typescript`.
+    pub executor: Option<String>,
     /// The function to call, when `expected.value.function_name` does not say.
     pub function_name: Option<String>,
     /// Calls and their results, when `expected.value.test_cases` does not hold them.
@@ -240,19 +242,36 @@ pub struct FunctionCaseSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeExecutionSpec {
-    #[serde(default)]
-    pub executor: Executor,
+    /// The language: `python` (default), `javascript`, `typescript`, `bash`, `sql`, or a name of the suite's `executors:`.
+    pub executor: Option<String>,
     /// Text before the output's code, such as a benchmark's prompt.
     pub prefix: Option<String>,
-    /// Program text that defines `check(candidate)`.
+    /// Which kind of tests is meant, for readers; it must agree with what is given.
+    pub tests: Option<TestsWord>,
+    /// Program text that defines `check(candidate)`; for JavaScript, TypeScript and bash, any program that fails when the code is
+    /// wrong.
     pub test: Option<String>,
-    /// Assert statements, run in order.
+    /// Assert statements, run in order; for bash, commands that must succeed.
     #[serde(default)]
     pub asserts: Vec<String>,
-    /// Whole-program tests: stdin and the expected stdout.
+    /// Whole-program tests: what the program is given, and what it must print.
     #[serde(default)]
     pub stdio: Vec<StdioCaseSpec>,
-    /// Runs after the candidate's code and before the tests.
+    /// How stdout is compared. Default `text`.
+    pub compare: Option<StdoutComparison>,
+    /// How far numbers may be off, with `compare: tokens` and in rows of SQL.
+    pub tolerance: Option<ToleranceSpec>,
+    /// The rows that the SQL must give.
+    pub rows: Option<Vec<Vec<Value>>>,
+    /// Names of the columns that the SQL must give, in order.
+    pub columns: Option<Vec<String>>,
+    /// SQL that gives the right rows; it runs on a database of its own.
+    pub reference: Option<String>,
+    /// For SQL that changes data: a query whose rows are compared, after the output's SQL (and after `reference`).
+    pub check: Option<String>,
+    /// Whether the order of rows counts. Default false.
+    pub ordered: Option<bool>,
+    /// Runs after the candidate's code and before the tests; of whole programs and of SQL, before the candidate's code.
     pub setup: Option<String>,
     /// The function that `check` is called with.
     pub entry_point: Option<String>,
@@ -272,8 +291,16 @@ pub struct CodeExecutionSpec {
 #[serde(deny_unknown_fields)]
 pub struct StdioCaseSpec {
     #[serde(default)]
+    #[schemars(extend("x-aliases" = ["input"]))]
     pub stdin: String,
+    #[schemars(extend("x-aliases" = ["output", "expected"]))]
     pub stdout: String,
+    /// Arguments of the program.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Default 0.
+    #[schemars(range(min = 0, max = 255))]
+    pub exit_code: Option<i32>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,8 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
 use super::{
-    BaselineFile, EvalShape, GradersFile, PhaseFile, RecordedLine, SuiteFile, ThresholdsFile, TriggerFile,
+    BaselineFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, RecordedLine, SuiteFile, ThresholdsFile,
+    TriggerFile,
 };
 
 /// A kind of file that people write.
@@ -13,6 +14,7 @@ pub enum SchemaKind {
     Suite,
     Eval,
     Graders,
+    Executors,
     Thresholds,
     Baseline,
     Phase,
@@ -21,10 +23,11 @@ pub enum SchemaKind {
 }
 
 impl SchemaKind {
-    pub const ALL: [SchemaKind; 8] = [
+    pub const ALL: [SchemaKind; 9] = [
         SchemaKind::Suite,
         SchemaKind::Eval,
         SchemaKind::Graders,
+        SchemaKind::Executors,
         SchemaKind::Thresholds,
         SchemaKind::Baseline,
         SchemaKind::Phase,
@@ -38,6 +41,7 @@ impl SchemaKind {
             SchemaKind::Suite => "suite",
             SchemaKind::Eval => "eval",
             SchemaKind::Graders => "graders",
+            SchemaKind::Executors => "executors",
             SchemaKind::Thresholds => "thresholds",
             SchemaKind::Baseline => "baseline",
             SchemaKind::Phase => "phase",
@@ -53,6 +57,7 @@ pub fn canonical(kind: SchemaKind) -> Value {
         SchemaKind::Suite => schema_of::<SuiteFile>(),
         SchemaKind::Eval => schema_of::<EvalShape>(),
         SchemaKind::Graders => schema_of::<GradersFile>(),
+        SchemaKind::Executors => schema_of::<ExecutorsFile>(),
         SchemaKind::Thresholds => schema_of::<ThresholdsFile>(),
         SchemaKind::Baseline => schema_of::<BaselineFile>(),
         SchemaKind::Phase => schema_of::<PhaseFile>(),

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::executor::SuiteExecutors;
 use super::grader::SuiteGraders;
 use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
@@ -46,6 +47,8 @@ pub struct SuiteSpec {
     pub env: Vec<String>,
     /// Named graders, defaults and rubrics.
     pub graders: Option<SuiteGraders>,
+    /// Languages that graders may name after `executor:` beside the built-in ones; `$ref` to a file of them.
+    pub executors: Option<SuiteExecutors>,
     /// What the sandbox that runs code must give.
     pub sandbox: Option<SandboxSpec>,
     /// Demands on metrics; `$ref` to a file of presets and thresholds.

@@ -79,12 +79,31 @@ impl GraderType {
     }
 }
 
-/// Which interpreter runs a candidate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+/// Which kind of tests a `code_execution` grader has; it must agree with what is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Executor {
+pub enum TestsWord {
+    /// `test:`.
+    Test,
+    /// `asserts:`.
+    Asserts,
+    /// `stdio:`: whole programs, by what they read and print.
+    Stdin,
+    /// `rows:` or `reference:`: SQL, by the rows that it gives.
+    Rows,
+}
+
+/// How the stdout of a program is compared with the expected one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StdoutComparison {
+    /// As one text, without white space at its ends; CR LF is LF.
     #[default]
-    Python,
+    Text,
+    /// Line by line, without white space at the ends of lines; empty lines at the end do not count.
+    Lines,
+    /// By what white space separates: numbers by value and within `tolerance`, everything else exactly.
+    Tokens,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -88,6 +88,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             include_details: true,
             notify_on_failure: false,
         },
+        readable: vec![],
         secrets: vec![],
     }
 }

@@ -1,8 +1,8 @@
-//! Graders that run the candidate's code: tests that test something, limits, and the sandbox switch.
+//! Graders that run the candidate's code: what runs it, its limits, and the sandbox switch. Tests lie in `tested`.
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
+use super::super::executors::{self, Chosen};
 use super::super::problem::{Code, Problem};
 use super::super::scope::{Desk, seconds};
 use super::super::source::Span;
@@ -10,9 +10,10 @@ use super::super::tree::Node;
 use super::Expected;
 use super::code::{check_pattern, lacks, misfit};
 use super::structural::tolerance;
+use super::tested;
 use crate::model::{
-    CodeExecution, CodeGrader, CodeLimits, Comparator, Expectation, FunctionCase, FunctionOutput, RegexFlags,
-    StdioCase, Tests,
+    CodeExecution, CodeGrader, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput,
+    RegexFlags, Tests,
 };
 use crate::spec::{CodeExecutionSpec, ExpectedSpec, FunctionCaseSpec, FunctionOutputSpec};
 
@@ -44,13 +45,17 @@ pub(super) fn function_output(
         );
         return None;
     };
-    if !is_python_path(name) {
-        let at = node.locate("/function_name");
-        desk.push(Problem::error(
-            Code::BadFormat,
-            at,
-            format!("`{name}` is not the name of a Python function"),
-        ));
+    let chosen = executors::choose(desk, spec.executor.as_deref(), node.locate("/executor"))?;
+    if !(chosen.executor == Executor::Python || chosen.executor.is_node()) {
+        let message = format!(
+            "`function_output` calls functions of Python, JavaScript and TypeScript, not of {}",
+            chosen.executor.language()
+        );
+        let problem = Problem::error(Code::GraderConflict, node.locate("/executor"), message);
+        desk.push(problem.hint("`method: code_execution` with `stdio:` runs whole programs"));
+        return None;
+    }
+    if !is_callable(desk, name, &chosen.executor, node.locate("/function_name")) {
         return None;
     }
     let (calls, calls_at, calls_node): (&[FunctionCaseSpec], Span, Option<&Node>) =
@@ -79,6 +84,15 @@ pub(super) fn function_output(
     let mut cases = Vec::new();
     for (i, call) in calls.iter().enumerate() {
         let call_at = calls_node.map_or(calls_at, |n| n.locate(&format!("/{i}")));
+        if chosen.executor.is_node() && !call.kwargs.is_empty() {
+            let message =
+                format!("call {i} has `kwargs`, which {} does not know", chosen.executor.language());
+            desk.push(
+                Problem::error(Code::GraderConflict, call_at, message)
+                    .hint("give an object as last of `args`"),
+            );
+            return None;
+        }
         cases.push(function_case(desk, call, i, call_at));
     }
     let cases: Vec<FunctionCase> = cases.into_iter().collect::<Option<_>>()?;
@@ -88,7 +102,7 @@ pub(super) fn function_output(
     let wall = spec.timeout_seconds.map(seconds).or(desk.suite.demands.timeout).unwrap_or(needed);
     let limits = limits(desk, wall, spec.memory_mb, spec.output_kb);
     Some(CodeGrader::FunctionOutput(FunctionOutput {
-        executor: spec.executor,
+        executor: chosen.executor,
         function_name: name.to_owned(),
         cases,
         timeout_per_case: per_case,
@@ -142,115 +156,46 @@ fn function_case(desk: &mut Desk, call: &FunctionCaseSpec, index: usize, at: Spa
 }
 
 pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<CodeGrader> {
-    let tests = tests(desk, spec, node)?;
-    if let Some(name) = spec.entry_point.as_deref().filter(|name| !is_python_path(name)) {
-        let at = node.locate("/entry_point");
-        desk.push(Problem::error(
-            Code::BadFormat,
-            at,
-            format!("`{name}` is not the name of a Python function"),
-        ));
+    let chosen = executors::choose(desk, spec.executor.as_deref(), node.locate("/executor"))?;
+    let tests = tested::tests(desk, spec, node, &chosen.executor)?;
+    if let Some(name) = spec.entry_point.as_deref()
+        && !is_callable(desk, name, &chosen.executor, node.locate("/entry_point"))
+    {
         return None;
     }
-    let wall = spec.timeout_seconds.map_or(desk.suite.demands.limits.wall, seconds);
+    let Chosen { executor, timeout, memory_mb } = chosen;
+    let wall = spec.timeout_seconds.map(seconds).or(timeout).unwrap_or(desk.suite.demands.limits.wall);
+    if let (Tests::Rows(_), Some(_)) = (&tests, &spec.prefix) {
+        let at = node.key_span("/prefix");
+        desk.push(
+            Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL").hint("use `setup:`"),
+        );
+        return None;
+    }
     Some(CodeGrader::CodeExecution(CodeExecution {
-        executor: spec.executor,
+        executor,
         prefix: spec.prefix.clone().unwrap_or_default(),
         tests,
         setup: spec.setup.clone().unwrap_or_default(),
         entry_point: spec.entry_point.clone(),
-        limits: limits(desk, wall, spec.memory_mb, spec.output_kb),
+        limits: limits(desk, wall, spec.memory_mb.or(memory_mb), spec.output_kb),
         sandbox: sandbox(desk, spec.sandbox, node),
     }))
 }
 
-fn tests(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests> {
-    let given: Vec<&str> = [
-        ("test", spec.test.is_some()),
-        ("asserts", !spec.asserts.is_empty()),
-        ("stdio", !spec.stdio.is_empty()),
-    ]
-    .into_iter()
-    .filter(|(_, there)| *there)
-    .map(|(key, _)| key)
-    .collect();
-    match given.as_slice() {
-        [] => {
-            lacks(
-                desk,
-                node.span,
-                "`code_execution` has no tests, so it would test nothing",
-                "add `test:`, `asserts:` or `stdio:`",
-            );
-            None
-        }
-        [_] => one_kind_of_tests(desk, spec, node),
-        [first, second, ..] => {
-            let at = node.key_span(&format!("/{second}"));
-            let message = format!("`{first}` and `{second}` stand side by side; one kind of tests is run");
-            desk.push(
-                Problem::error(Code::GraderConflict, at, message)
-                    .hint("use two graders under `graders:`")
-                    .related(node.key_span(&format!("/{first}")), "the other one"),
-            );
-            None
-        }
+/// Whether a name can be that of a function; says so if not.
+fn is_callable(desk: &mut Desk, name: &str, executor: &Executor, at: Span) -> bool {
+    // `$` is a letter of JavaScript's.
+    let plain = if executor.is_node() { name.replace(['$', '#'], "_") } else { name.to_owned() };
+    let callable = is_path(&plain) && !name.contains('#');
+    if !callable {
+        let message = format!("`{name}` is not the name of a {} function", executor.language());
+        desk.push(Problem::error(Code::BadFormat, at, message));
     }
+    callable
 }
 
-fn one_kind_of_tests(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests> {
-    if let Some(code) = &spec.test {
-        let at = node.locate("/test");
-        if !defines_check(code) {
-            lacks(
-                desk,
-                at,
-                "`test` does not define `check(candidate)`, so nothing would be tested",
-                "define `def check(candidate):`, or put assert statements under `asserts:`",
-            );
-            return None;
-        }
-        if spec.entry_point.is_none() {
-            lacks(desk, at, "`check(candidate)` needs the function to test", "add `entry_point: NAME`");
-            return None;
-        }
-        if !tests_something(code) {
-            let message = "`check` neither asserts nor raises, so it would pass everything";
-            desk.push(Problem::error(Code::GraderIncomplete, at, message));
-            return None;
-        }
-        return Some(Tests::Check { code: code.clone() });
-    }
-    if !spec.asserts.is_empty() {
-        for (i, line) in spec.asserts.iter().enumerate().filter(|(_, line)| !tests_something(line)) {
-            let at = node.locate(&format!("/asserts/{i}"));
-            let message = format!("{:?} asserts nothing, so it would always pass", line.trim());
-            desk.push(
-                Problem::error(Code::GraderIncomplete, at, message)
-                    .hint("write `assert ...`; what prepares the tests goes under `setup:`"),
-            );
-        }
-        return spec
-            .asserts
-            .iter()
-            .all(|line| tests_something(line))
-            .then(|| Tests::Asserts { asserts: spec.asserts.clone() });
-    }
-    let cases = spec.stdio.iter().map(|c| StdioCase { stdin: c.stdin.clone(), stdout: c.stdout.clone() });
-    Some(Tests::Stdio { cases: cases.collect() })
-}
-
-fn defines_check(code: &str) -> bool {
-    static CHECK: OnceLock<Option<regex::Regex>> = OnceLock::new();
-    let check = CHECK.get_or_init(|| regex::Regex::new(r"(?m)^(async\s+)?def\s+check\s*\(|^check\s*=").ok());
-    check.as_ref().is_none_or(|check| check.is_match(code))
-}
-
-fn tests_something(code: &str) -> bool {
-    ["assert", "raise", "fail("].iter().any(|word| code.contains(word))
-}
-
-fn is_python_path(name: &str) -> bool {
+fn is_path(name: &str) -> bool {
     !name.is_empty()
         && name.split('.').all(|part| {
             part.starts_with(|c: char| c.is_alphabetic() || c == '_')

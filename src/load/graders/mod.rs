@@ -7,6 +7,7 @@ mod judged;
 mod measures;
 mod similarity;
 mod structural;
+mod tested;
 #[cfg(test)]
 mod tests;
 

@@ -141,3 +141,87 @@ fn what_changes_the_grading_changes_its_hash_alone() {
     assert_eq!(same, input);
     assert_ne!(other, grading);
 }
+
+fn complaints(executors: &str, config: &str) -> String {
+    let text = format!(
+        "eval_suite:\n  name: s\n  target: {{type: echo}}\n  executors: {executors}\n  evals:\n    - {{id: a, input: x, grader: {{type: code, config: {config}}}}}\n"
+    );
+    let loaded = loaded(&text, Overrides::default());
+    let told: Vec<String> = loaded
+        .problems
+        .iter()
+        .map(|p| {
+            let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+            let at =
+                p.span.and_then(|span| text.get(span.start as usize..span.end as usize)).unwrap_or_default();
+            format!("{} at `{at}`: {}{hint}", p.code.slug(), p.message)
+        })
+        .collect();
+    told.join("; ")
+}
+
+const C: &str = "{c: {file: main.c, compile: [gcc, main.c], run: [./a.out], timeout_seconds: 3}}";
+
+#[test]
+fn executors_are_names_that_someone_defines() {
+    let ok = |config: &str| assert_eq!(complaints(C, config), "", "{config}");
+    ok("{executor: c, stdio: [{input: '1', output: '2'}]}");
+    ok("{executor: js, asserts: ['assert(f() === 1)'], tests: asserts}");
+    ok("{executor: sqlite, rows: [[1, x, null]], ordered: true, tests: rows}");
+    ok("{executor: sh, test: '[ 1 = 1 ]'}");
+    ok("{executor: node, function_name: $f, test_cases: [{args: [1], expected: 1}]}");
+    ok(
+        "{stdio: [{stdin: a, expected: b, args: [-v], exit_code: 2}], compare: tokens, tolerance: 0.1, tests: stdin}",
+    );
+    let lines = [
+        complaints(C, "{executor: javscript, stdio: [{output: x}]}"),
+        complaints(C, "{executor: cobol, stdio: [{output: x}]}"),
+        complaints(C, "{executor: c, asserts: ['assert 1']}"),
+        complaints(C, "{executor: sql, stdio: [{output: x}]}"),
+        complaints(C, "{rows: [[1]]}"),
+        complaints(C, "{executor: sql, rows: [[1, 2], [3]]}"),
+        complaints(C, "{executor: sql, rows: [[[1]]]}"),
+        complaints(C, "{executor: js, asserts: ['f()']}"),
+        complaints(C, "{tests: stdin, asserts: ['assert f()']}"),
+        complaints(C, "{stdio: [{output: x}], tolerance: 0.1}"),
+        complaints(C, "{executor: bash, function_name: f, test_cases: [{args: [1], expected: 1}]}"),
+        complaints(C, "{executor: js, function_name: f, test_cases: [{kwargs: {a: 1}, expected: 1}]}"),
+        complaints("{python: {file: a, run: [x]}}", "{stdio: [{output: x}]}"),
+        complaints("{d: {file: a/b, run: ['']}}", "{executor: d, stdio: [{output: x}]}"),
+    ];
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    unknown-executor at `javscript`: no executor is named `javscript` | did you mean `javascript`?
+    unknown-executor at `cobol`: no executor is named `cobol` | built in are python, javascript, typescript, bash, sql; describe others under `executors:` of the suite
+    grader-conflict at `asserts`: programs of `executor: c` can't be tested by `asserts` | test them by `stdio:`
+    grader-conflict at `stdio`: programs of `executor: sql` can't be tested by `stdio` | test them by `rows:` or `reference:`
+    grader-conflict at `rows`: programs of `executor: python` can't be tested by `rows` | test them by `test:`, `asserts:` or `stdio:`
+    bad-shape at `[3]`: this row has 1 cells where 2 are expected
+    bad-shape at `[[1]]`: [1] is no value that SQLite has | null, a number, a text, true or false for 1 and 0, or {"$bytes": "00ff"}
+    grader-incomplete at `'f()'`: "f()" asserts nothing, so it would always pass | write `assert(...)` or `assert.strictEqual(..., ...)`; what prepares the tests goes under `setup:`
+    grader-conflict at `tests`: `tests: stdin` stands beside `asserts`, which is another kind
+    grader-conflict at `tolerance`: `tolerance` counts only with `compare: tokens` and rows
+    grader-conflict at `bash`: `function_output` calls functions of Python, JavaScript and TypeScript, not of bash | `method: code_execution` with `stdio:` runs whole programs
+    grader-conflict at `{kwargs: {a: 1}, expected: 1}`: call 0 has `kwargs`, which JavaScript does not know | give an object as last of `args`
+    bad-format at `python`: `python` is built in: it is the executor `python` | choose another name
+    bad-path at `a/b`: `file` is a name without a folder: programs lie alone in a folder of their own | such as `main.c`; bad-command at `['']`: `run` names no program; unknown-executor at `d`: no executor is named `d` | built in are python, javascript, typescript, bash, sql; describe others under `executors:` of the suite
+    "###);
+}
+
+#[test]
+fn an_executor_is_part_of_what_tells_gradings_apart() {
+    let hash = |executors: &str| {
+        let text = format!(
+            "eval_suite:\n  name: s\n  target: {{type: echo}}\n  executors: {executors}\n  evals:\n    - {{id: a, input: x, grader: {{type: code, config: {{executor: c, stdio: [{{output: x}}]}}}}}}\n"
+        );
+        let plan = loaded(&text, Overrides::default()).plan.expect("a plan");
+        plan.evals[0].cases.get(0).unwrap().unwrap().grading_hash
+    };
+    assert_eq!(hash(C), hash(C));
+    assert_ne!(hash(C), hash(&C.replace("gcc, main.c", "gcc, -O2, main.c")));
+    assert_ne!(hash(C), hash(&C.replace("timeout_seconds: 3", "timeout_seconds: 4")));
+    // How to get it, and where it lies, are no part of it.
+    assert_eq!(
+        hash(C),
+        hash(&C.replace("timeout_seconds: 3", "timeout_seconds: 3, hint: apt, readable: [/opt/c]"))
+    );
+}

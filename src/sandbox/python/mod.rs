@@ -39,8 +39,9 @@ const START_RUNNER: &str = "import marshal\nf=open(3,'rb')\nn=int(f.readline())\
 /// Runs the compiled fork server: its length, its code and its settings, written as a dict, come through descriptor 4.
 const START_SERVER: &str = "import marshal\nf=open(4,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
                             p=eval(f.read())\nf.close()\nexec(c,{'__name__':'server','SETTINGS':p})";
-/// Runs `main.py` as the main program; the arguments are folders of packages.
-const START_SCRIPT: &str = "import sys,posix\nsys.path[0]=posix.getcwd()\nsys.path+=sys.argv[1:]\nsys.argv[:]=['main.py']\n\
+/// Runs `main.py` as the main program; the arguments are how many folders of packages there are, these, and the program's own.
+const START_SCRIPT: &str = "import sys,posix\nsys.path[0]=posix.getcwd()\nn=2+int(sys.argv[1])\nsys.path+=sys.argv[2:n]\n\
+                            sys.argv[:]=['main.py']+sys.argv[n:]\ndel n\n\
                             __file__='main.py'\nexec(compile(open('main.py','rb').read(),'main.py','exec'))";
 /// The flags of every start: no user site, no site, no bytecode files. Not `-I`, which would ignore PYTHONHASHSEED.
 const FLAGS: [&str; 3] = ["-s", "-S", "-B"];
@@ -75,6 +76,8 @@ pub(super) struct PythonJob {
     runner: Runner,
     request: Vec<u8>,
     stdin: Vec<u8>,
+    /// Of a script; one that has any is no fork of the server's.
+    args: Vec<String>,
     /// Become descriptors 4, 5, ...
     extra: Vec<OwnedFd>,
 }
@@ -86,15 +89,16 @@ impl PythonJob {
         extra: Vec<OwnedFd>,
     ) -> Result<PythonJob, SandboxError> {
         let request = serde_json::to_vec(request).map_err(SandboxError::lost)?;
-        Ok(PythonJob { runner, request, stdin: Vec::new(), extra })
+        Ok(PythonJob { runner, request, stdin: Vec::new(), args: Vec::new(), extra })
     }
 
     /// A program with its own stdin and stdout.
-    pub fn script(code: &str, stdin: &[u8]) -> PythonJob {
+    pub fn script(code: &str, stdin: &[u8], args: &[String]) -> PythonJob {
         PythonJob {
             runner: Runner::Script,
             request: code.as_bytes().to_vec(),
             stdin: stdin.to_vec(),
+            args: args.to_vec(),
             extra: Vec::new(),
         }
     }
@@ -182,8 +186,11 @@ impl Python {
     pub fn launch(&self, job: PythonJob, limits: &Limits) -> Result<Launch, SandboxError> {
         if job.runner == Runner::Script {
             let files = vec![("main.py".to_owned(), job.request.len())];
+            let count = self.site.len().to_string();
+            let arguments: Vec<String> =
+                std::iter::once(&count).chain(&self.site).chain(&job.args).cloned().collect();
             return Ok(Launch {
-                spec: spec(self.argv(START_SCRIPT, &self.site), &[], files, process_limits(limits)),
+                spec: spec(self.argv(START_SCRIPT, &arguments), &[], files, process_limits(limits)),
                 contents: vec![job.request],
                 stdin: job.stdin,
                 extra: job.extra,

@@ -215,7 +215,7 @@ fn candidate_request(job: &TestJob, python: &Python) -> Value {
 }
 
 /// What only the judge knows.
-fn token() -> Result<String, SandboxError> {
+pub(super) fn token() -> Result<String, SandboxError> {
     let mut bytes = [0u8; 16];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut f| f.read_exact(&mut bytes))

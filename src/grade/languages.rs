@@ -1,0 +1,82 @@
+//! What runs each language here: looked for once a run, when it is first needed.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+
+use crate::model::{Cause, Executor, Grade, GraderType};
+use crate::sandbox::languages::{Found, Language, Missing, find};
+
+/// The languages that were looked for so far.
+#[derive(Default)]
+pub(super) struct Languages {
+    /// Where TypeScript's compiler is looked for.
+    base: PathBuf,
+    search: OsString,
+    found: [OnceCell<Result<Arc<Found>, Missing>>; Language::ALL.len()],
+}
+
+impl Languages {
+    pub fn new(base: PathBuf) -> Languages {
+        Languages { base, search: std::env::var_os("PATH").unwrap_or_default(), ..Languages::default() }
+    }
+
+    pub async fn get(&self, language: Language) -> Result<Arc<Found>, Missing> {
+        let at = Language::ALL.iter().position(|l| *l == language).unwrap_or(0);
+        let Some(cell) = self.found.get(at) else { return Err(lost(language)) };
+        let look = || async {
+            let (search, base) = (self.search.clone(), self.base.clone());
+            // Asking a program for its version blocks.
+            let found = tokio::task::spawn_blocking(move || find(language, &search, &base)).await;
+            found.unwrap_or_else(|_| Err(lost(language))).map(Arc::new)
+        };
+        cell.get_or_init(look).await.clone()
+    }
+
+    /// Host folders that the languages need to be visible in the sandbox.
+    pub async fn readable(&self, executors: &[Language]) -> Vec<PathBuf> {
+        let mut all = Vec::new();
+        for language in executors {
+            if let Ok(found) = self.get(*language).await {
+                all.extend(found.readable());
+            }
+        }
+        all
+    }
+
+    /// Versions of those that were found, by what they are versions of.
+    pub fn versions(&self) -> BTreeMap<String, String> {
+        let found = self.found.iter().filter_map(|cell| cell.get()?.as_ref().ok());
+        let name = |language| match language {
+            Language::Javascript | Language::Typescript => "node",
+            Language::Sql => "sqlite",
+            other => other.name(),
+        };
+        found.map(|found| (name(found.language).to_owned(), found.version.clone())).collect()
+    }
+}
+
+fn lost(language: Language) -> Missing {
+    Missing { language, reason: "looking for it failed".to_owned(), hint: "try again".to_owned() }
+}
+
+/// The language whose interpreter runs programs of an executor; `None` for Python, which the sandbox finds, and for those that
+/// the suite describes.
+pub(super) fn language_of(executor: &Executor) -> Option<Language> {
+    match executor {
+        Executor::Javascript => Some(Language::Javascript),
+        Executor::Typescript => Some(Language::Typescript),
+        Executor::Bash => Some(Language::Bash),
+        Executor::Sql => Some(Language::Sql),
+        Executor::Python | Executor::Configured(_) => None,
+    }
+}
+
+/// The grade of a sample whose language is not installed.
+pub(super) fn missing(method: &str, missing: &Missing) -> Grade {
+    let why = format!("{} can't be run here: {missing}", missing.language.name());
+    Grade::errored(GraderType::Code, method, Cause::ExecutorMissing, why)
+}

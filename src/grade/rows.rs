@@ -1,0 +1,193 @@
+//! SQL: the rows that the candidate's statements give, on a database of their own.
+
+use serde_json::{Value, json};
+
+use crate::matching::rows::rows as same_rows;
+use crate::matching::{Comparison, Datum};
+use crate::model::{Cause, CodeExecution, Grade, GraderType, RowsTest, Trust, WantedRows};
+use crate::sandbox::{QueryFailure, QueryJob, QueryReport, QueryStep, Sandbox, Table};
+
+use super::endings::{self, limits, not_run};
+use super::show::{bounded, in_reason};
+
+const METHOD: &str = "code_execution";
+
+/// Rows that a grade shows.
+const LISTED: usize = 20;
+
+pub(super) async fn grade(grader: &CodeExecution, test: &RowsTest, sql: String, sandbox: &Sandbox) -> Grade {
+    let run = |sql: String| {
+        let job = QueryJob {
+            setup: grader.setup.clone(),
+            sql,
+            check: test.check.clone(),
+            limits: limits(&grader.limits),
+        };
+        sandbox.run_query(job)
+    };
+    // The author's first: a reference that can't be run says nothing about the candidate.
+    let wanted = match &test.wanted {
+        WantedRows::Rows(rows) => Table {
+            columns: test.columns.clone().unwrap_or_default(),
+            rows: rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
+        },
+        WantedRows::Reference(reference) => match run(reference.clone()).await {
+            Ok(QueryReport { outcome: Ok(table), .. }) => table,
+            Ok(QueryReport { outcome: Err(failure), .. }) => {
+                let (_, why) = told(&failure, grader);
+                return errored(format!("the reference can't be run: {why}"));
+            }
+            Err(error) => return not_run(METHOD, &error),
+        },
+    };
+    let report = match run(sql).await {
+        Ok(report) => report,
+        Err(error) => return not_run(METHOD, &error),
+    };
+    let grade = match &report.outcome {
+        Ok(table) => judge(test, table, &wanted),
+        // The set-up is the author's, and so is a check that nobody could read.
+        Err(failure @ QueryFailure::Error { step: QueryStep::Setup, .. })
+        | Err(failure @ QueryFailure::Error { step: QueryStep::Check, syntax: true, .. }) => {
+            let (_, why) = told(failure, grader);
+            errored(why)
+        }
+        Err(failure) => {
+            let (cause, why) = told(failure, grader);
+            Grade::failed(GraderType::Code, METHOD, cause, why)
+        }
+    };
+    let grade = match &report.outcome {
+        Ok(table) => grade.with_actual(shown(table)),
+        Err(_) => grade,
+    };
+    let ms = endings::milliseconds(report.wall);
+    grade.with_trust(Trust::Harness).with_expected(shown(&wanted)).with_detail("ms", ms)
+}
+
+fn errored(why: impl Into<String>) -> Grade {
+    Grade::errored(GraderType::Code, METHOD, Cause::Harness, why)
+}
+
+/// What an author wrote, as SQLite has it: `true` and `false` are 1 and 0.
+fn cell(value: &Value) -> Value {
+    match value {
+        Value::Bool(b) => json!(u8::from(*b)),
+        other => other.clone(),
+    }
+}
+
+fn told(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
+    let of = |step: &QueryStep| match step {
+        QueryStep::Setup => "the set-up",
+        QueryStep::Statements => "the SQL",
+        QueryStep::Check => "after the SQL, the check",
+    };
+    match failure {
+        QueryFailure::Error { step, syntax: true, message } => {
+            (Cause::SyntaxError, format!("{} does not parse: {}", of(step), in_reason(message)))
+        }
+        QueryFailure::Error { step, message, .. } => {
+            (Cause::Exception, format!("{} failed: {}", of(step), in_reason(message)))
+        }
+        QueryFailure::Denied { step, message } => {
+            (Cause::SandboxViolation, format!("{} tried what is forbidden: {}", of(step), in_reason(message)))
+        }
+        QueryFailure::Ended(ending) => {
+            endings::ending_of(ending, grader.limits.wall, grader.limits.memory_mb)
+        }
+    }
+}
+
+fn judge(test: &RowsTest, actual: &Table, wanted: &Table) -> Grade {
+    match compared(test, actual, wanted) {
+        Ok(comparison) if comparison.matched => Grade::passed(GraderType::Code, METHOD),
+        Ok(comparison) => Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, comparison.reason),
+        Err(why) => errored(why),
+    }
+}
+
+fn compared(test: &RowsTest, actual: &Table, wanted: &Table) -> Result<Comparison, String> {
+    if let Some(columns) = &test.columns {
+        let lower = |names: &[String]| names.iter().map(|n| n.to_lowercase()).collect::<Vec<_>>();
+        if lower(columns) != lower(&actual.columns) {
+            let have = in_reason(&actual.columns.join(", "));
+            let reason = format!("expected the columns {}, got {have}", columns.join(", "));
+            return Ok(Comparison::differs(reason));
+        }
+    }
+    let read = |table: &Table| -> Result<Vec<Vec<Datum>>, String> {
+        let row = |row: &Vec<Value>| row.iter().map(Datum::from_tagged).collect::<Result<Vec<_>, _>>();
+        table.rows.iter().map(row).collect::<Result<_, _>>().map_err(|why| why.to_string())
+    };
+    let (have, want) = (read(actual)?, read(wanted)?);
+    let width = |rows: &[Vec<Datum>], columns: &[String]| rows.first().map_or(columns.len(), Vec::len);
+    let (a, e) = (width(&have, &actual.columns), width(&want, &wanted.columns));
+    if a != e && !have.is_empty() && !want.is_empty() {
+        return Ok(Comparison::differs(format!("expected {e} columns, got {a}")));
+    }
+    Ok(same_rows(&have, &want, test.ordered, test.tolerance.as_ref()))
+}
+
+fn shown(table: &Table) -> Value {
+    let rows: Vec<Value> = table.rows.iter().take(LISTED).map(|row| json!(row)).collect();
+    let more = table.rows.len().saturating_sub(LISTED);
+    let mut all = json!({"columns": table.columns, "rows": rows});
+    if let Some(map) = all.as_object_mut().filter(|_| more > 0) {
+        map.insert("more_rows".to_owned(), json!(more));
+    }
+    bounded(&all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(columns: Option<&[&str]>, ordered: bool) -> RowsTest {
+        RowsTest {
+            wanted: WantedRows::Rows(Vec::new()),
+            columns: columns.map(|c| c.iter().map(|c| (*c).to_owned()).collect()),
+            check: None,
+            ordered,
+            tolerance: None,
+        }
+    }
+
+    fn table(columns: &[&str], rows: Value) -> Table {
+        let rows = rows.as_array().unwrap().iter().map(|r| r.as_array().unwrap().clone()).collect();
+        Table { columns: columns.iter().map(|c| (*c).to_owned()).collect(), rows }
+    }
+
+    #[test]
+    fn rows_and_columns_are_compared_as_sqlite_has_them() {
+        let told = |test: RowsTest, actual: &Table, wanted: &Table| {
+            let grade = judge(&test, actual, wanted);
+            format!("{} {}", grade.outcome, grade.reason)
+        };
+        let two = table(&["a", "b"], json!([[1, "x"], [2.5, null]]));
+        let turned = table(&["n", "m"], json!([[2.5, null], [1.0, "x"]]));
+        let blob = table(&["z"], json!([[{"$bytes": "00ff"}]]));
+        let lines = [
+            told(test(None, false), &two, &turned),
+            told(test(None, true), &two, &turned),
+            told(test(Some(&["A", "B"]), false), &two, &turned),
+            told(test(Some(&["a", "c"]), false), &two, &turned),
+            told(test(None, false), &two, &blob),
+            told(test(None, false), &blob, &blob),
+            told(test(None, false), &table(&["z"], json!([])), &blob),
+            told(test(None, false), &table(&[], json!([])), &table(&[], json!([]))),
+            told(test(None, false), &table(&["z"], json!([["1"]])), &table(&["z"], json!([[1]]))),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        passed 
+        failed row 1: expected (2.5, None), got (1, 'x')
+        passed 
+        failed expected the columns a, c, got a, b
+        failed expected 1 columns, got 2
+        passed 
+        failed the row (b'\x00\xff',) is missing
+        passed 
+        failed the row (1,) is missing, ('1',) is there instead
+        ");
+    }
+}

@@ -1,0 +1,170 @@
+//! `executors:` of a suite, and the names that graders write after `executor:`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::problem::{Code, Problem, Problems, did_you_mean};
+use super::refs::lexical;
+use super::scope::{Desk, seconds};
+use super::session::validator;
+use super::source::{Sources, Span};
+use super::tree::Node;
+use crate::model::{ConfiguredExecutor, Executor};
+use crate::spec::{ExecutorSpec, ExecutorsFile, SchemaKind};
+
+/// Seconds for a compiler.
+const COMPILE_TIMEOUT: f64 = 30.0;
+/// What compilers get of memory, in MiB: more than the programs that they make.
+const COMPILE_MEMORY_MB: u64 = 1024;
+
+/// An executor with the limits that hold where a grader gives none.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Chosen {
+    pub executor: Executor,
+    pub timeout: Option<Duration>,
+    pub memory_mb: Option<u64>,
+}
+
+/// The languages that a suite describes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ExecutorShelf {
+    known: BTreeMap<String, Chosen>,
+    /// True when a suite may still define more.
+    pub open: bool,
+}
+
+/// A document with `executors:`: checked, read, and the place of its languages.
+pub(super) fn executors_file(
+    document: &mut Node,
+    sources: &Sources,
+    problems: &mut Problems,
+) -> Option<(BTreeMap<String, ExecutorSpec>, Node)> {
+    let json = validator(SchemaKind::Executors)?.check(sources, document, problems)?;
+    let file: ExecutorsFile = serde_json::from_value(json).ok()?;
+    let at = document.get("executors").unwrap_or(document).clone();
+    Some((file.executors, at))
+}
+
+impl ExecutorShelf {
+    /// Of a suite whose languages could not be read: any name may be one.
+    pub fn unknown() -> ExecutorShelf {
+        ExecutorShelf { open: true, ..ExecutorShelf::default() }
+    }
+
+    /// The languages of a map whose node is `node`; those with a fault are told and left out. Paths are relative to `dir`.
+    pub fn of(
+        all: BTreeMap<String, ExecutorSpec>,
+        node: &Node,
+        dir: &Path,
+        problems: &mut Problems,
+    ) -> ExecutorShelf {
+        let mut shelf = ExecutorShelf::default();
+        for (name, spec) in all {
+            let at = node.get(&name).unwrap_or(node);
+            let faults = faults(&name, &spec, node, at);
+            // A grader that names it is not told that it does not exist.
+            shelf.open |= !faults.is_empty();
+            if faults.is_empty() {
+                shelf.known.insert(name.clone(), chosen(name, spec, dir));
+            } else {
+                faults.into_iter().for_each(|fault| problems.push(fault));
+            }
+        }
+        shelf
+    }
+
+    /// Folders that any of them needs.
+    pub fn readable(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = self
+            .known
+            .values()
+            .filter_map(|chosen| match &chosen.executor {
+                Executor::Configured(own) => Some(own.readable.clone()),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem> {
+    let mut faults = Vec::new();
+    let key = map.key_span(&format!("/{name}"));
+    if let Some(built_in) = Executor::built_in(name) {
+        let message = format!("`{name}` is built in: it is the executor `{}`", built_in.name());
+        faults.push(Problem::error(Code::BadFormat, key, message).hint("choose another name"));
+    } else if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-+#.".contains(c)) {
+        let message = "the name of an executor is of letters, digits and `_-+#.`";
+        faults.push(Problem::error(Code::BadFormat, key, message));
+    }
+    if spec.file.contains(['/', '\0']) || matches!(spec.file.as_str(), "." | "..") {
+        let message = "`file` is a name without a folder: programs lie alone in a folder of their own";
+        faults.push(Problem::error(Code::BadPath, at.locate("/file"), message).hint("such as `main.c`"));
+    }
+    for (key, words) in [("compile", &spec.compile), ("run", &spec.run)] {
+        if words.first().is_some_and(|program| program.trim().is_empty())
+            || words.iter().any(|word| word.contains('\0'))
+        {
+            let message = format!("`{key}` names no program");
+            faults.push(Problem::error(Code::BadCommand, at.locate(&format!("/{key}")), message));
+        }
+    }
+    if let Some(bad) = spec.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        let message = format!("{bad:?} is not the name of an environment variable");
+        faults.push(Problem::error(Code::BadFormat, at.locate("/env"), message));
+    }
+    faults
+}
+
+fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
+    let languages = if spec.languages.is_empty() { vec![name.clone()] } else { spec.languages };
+    let executor = ConfiguredExecutor {
+        name,
+        file: spec.file,
+        compile: spec.compile,
+        run: spec.run,
+        languages,
+        compile_timeout: seconds(spec.compile_timeout_seconds.unwrap_or(COMPILE_TIMEOUT)),
+        compile_memory_mb: spec.memory_mb.unwrap_or(0).max(COMPILE_MEMORY_MB),
+        env: spec.env,
+        readable: spec.readable.iter().map(|path| lexical(&dir.join(path))).collect(),
+        hint: spec.hint,
+    };
+    Chosen {
+        executor: Executor::Configured(Box::new(executor)),
+        timeout: spec.timeout_seconds.map(seconds),
+        memory_mb: spec.memory_mb,
+    }
+}
+
+/// What a grader means by `executor:`; `None` after saying that there is no such thing.
+pub(super) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option<Chosen> {
+    let Some(name) = written else { return Some(Chosen::default()) };
+    if let Some(executor) = Executor::built_in(name) {
+        return Some(Chosen { executor, ..Chosen::default() });
+    }
+    let shelf = &desk.suite.executors;
+    if let Some(chosen) = shelf.known.get(name) {
+        return Some(chosen.clone());
+    }
+    let built_in =
+        Executor::NAMES.into_iter().flat_map(|(word, others, _)| others.iter().copied().chain([word]));
+    let names: Vec<&str> = built_in.chain(shelf.known.keys().map(String::as_str)).collect();
+    // Letters in another case are the commonest slip.
+    let lower = name.to_lowercase();
+    let hint = match did_you_mean(&lower, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            let words: Vec<&str> = Executor::NAMES.iter().map(|(word, ..)| *word).collect();
+            format!("built in are {}; describe others under `executors:` of the suite", words.join(", "))
+        }
+    };
+    let open = shelf.open;
+    let message = format!("no executor is named `{name}`");
+    desk.push(Problem::error(Code::UnknownExecutor, at, message).hint(hint).maybe_warning(open));
+    None
+}

@@ -1,0 +1,253 @@
+//! The tests of `code_execution`: one kind of them, that fits the language and tests something.
+
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use super::super::problem::{Code, Problem};
+use super::super::scope::Desk;
+use super::super::tree::Node;
+use super::code::lacks;
+use super::structural::tolerance;
+use crate::model::{Executor, RowsTest, StdioCase, StdoutComparison, Tests, TestsWord, WantedRows};
+use crate::spec::CodeExecutionSpec;
+
+/// The key of each kind of tests.
+fn given(spec: &CodeExecutionSpec) -> Vec<(&'static str, TestsWord)> {
+    [
+        ("test", TestsWord::Test, spec.test.is_some()),
+        ("asserts", TestsWord::Asserts, !spec.asserts.is_empty()),
+        ("stdio", TestsWord::Stdin, !spec.stdio.is_empty()),
+        ("rows", TestsWord::Rows, spec.rows.is_some()),
+        ("reference", TestsWord::Rows, spec.reference.is_some()),
+    ]
+    .into_iter()
+    .filter(|(_, _, there)| *there)
+    .map(|(key, word, _)| (key, word))
+    .collect()
+}
+
+/// What a language can be tested by, as keys.
+fn possible(executor: &Executor) -> &'static [&'static str] {
+    match executor {
+        Executor::Python | Executor::Javascript | Executor::Typescript | Executor::Bash => {
+            &["test", "asserts", "stdio"]
+        }
+        Executor::Sql => &["rows", "reference"],
+        Executor::Configured(_) => &["stdio"],
+    }
+}
+
+fn ways(keys: &[&str]) -> String {
+    let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}:`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+pub(super) fn tests(
+    desk: &mut Desk,
+    spec: &CodeExecutionSpec,
+    node: &Node,
+    executor: &Executor,
+) -> Option<Tests> {
+    let possible = possible(executor);
+    let given = given(spec);
+    let (key, word) = match given.as_slice() {
+        [] => {
+            let message = "`code_execution` has no tests, so it would test nothing";
+            lacks(desk, node.span, message, &format!("add {}", ways(possible)));
+            return None;
+        }
+        [one] => *one,
+        [(first, _), (second, _), ..] => {
+            let at = node.key_span(&format!("/{second}"));
+            let message = format!("`{first}` and `{second}` stand side by side; one kind of tests is run");
+            desk.push(
+                Problem::error(Code::GraderConflict, at, message)
+                    .hint("use two graders under `graders:`")
+                    .related(node.key_span(&format!("/{first}")), "the other one"),
+            );
+            return None;
+        }
+    };
+    if !possible.contains(&key) {
+        let at = node.key_span(&format!("/{key}"));
+        let message = format!("programs of `executor: {}` can't be tested by `{key}`", executor.name());
+        let hint = format!("test them by {}", ways(possible));
+        desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
+        return None;
+    }
+    if let Some(said) = spec.tests.filter(|said| *said != word) {
+        let said = format!("{said:?}").to_lowercase();
+        let at = node.key_span("/tests");
+        let message = format!("`tests: {said}` stands beside `{key}`, which is another kind");
+        desk.push(
+            Problem::error(Code::GraderConflict, at, message)
+                .related(node.key_span(&format!("/{key}")), "the tests that are given"),
+        );
+        return None;
+    }
+    if !settings_fit(desk, spec, node, word) {
+        return None;
+    }
+    match word {
+        TestsWord::Test => check(desk, spec, node, executor),
+        TestsWord::Asserts => asserts(desk, spec, node, executor),
+        TestsWord::Stdin => Some(stdio(spec)),
+        TestsWord::Rows => rows(desk, spec, node).map(Tests::Rows),
+    }
+}
+
+/// Settings that count only with another kind of tests would be believed to do something.
+fn settings_fit(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, word: TestsWord) -> bool {
+    let tokens = spec.compare == Some(StdoutComparison::Tokens);
+    let of = [
+        ("compare", spec.compare.is_some(), word == TestsWord::Stdin, "`stdio:`"),
+        (
+            "tolerance",
+            spec.tolerance.is_some(),
+            word == TestsWord::Rows || tokens,
+            "`compare: tokens` and rows",
+        ),
+        ("columns", spec.columns.is_some(), word == TestsWord::Rows, "`executor: sql`"),
+        ("check", spec.check.is_some(), word == TestsWord::Rows, "`executor: sql`"),
+        ("ordered", spec.ordered.is_some(), word == TestsWord::Rows, "`executor: sql`"),
+    ];
+    let misplaced: Vec<_> = of.into_iter().filter(|(_, there, fits, _)| *there && !fits).collect();
+    for (key, _, _, with) in &misplaced {
+        let at = node.key_span(&format!("/{key}"));
+        let message = format!("`{key}` counts only with {with}");
+        desk.push(Problem::error(Code::GraderConflict, at, message));
+    }
+    misplaced.is_empty()
+}
+
+fn check(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, executor: &Executor) -> Option<Tests> {
+    let code = spec.test.as_ref()?;
+    let at = node.locate("/test");
+    if *executor == Executor::Python {
+        if !defines_check(code) {
+            lacks(
+                desk,
+                at,
+                "`test` does not define `check(candidate)`, so nothing would be tested",
+                "define `def check(candidate):`, or put assert statements under `asserts:`",
+            );
+            return None;
+        }
+        if spec.entry_point.is_none() {
+            lacks(desk, at, "`check(candidate)` needs the function to test", "add `entry_point: NAME`");
+            return None;
+        }
+    }
+    if !tests_something(code, executor) {
+        let message = match executor {
+            Executor::Python => "`check` neither asserts nor raises, so it would pass everything",
+            Executor::Bash => "`test` runs no command, so it would pass everything",
+            _ => "`test` neither asserts nor throws, so it would pass everything",
+        };
+        desk.push(Problem::error(Code::GraderIncomplete, at, message));
+        return None;
+    }
+    Some(Tests::Check { code: code.clone() })
+}
+
+fn asserts(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, executor: &Executor) -> Option<Tests> {
+    let empty: Vec<_> =
+        spec.asserts.iter().enumerate().filter(|(_, line)| !tests_something(line, executor)).collect();
+    for (i, line) in &empty {
+        let at = node.locate(&format!("/asserts/{i}"));
+        let message = format!("{:?} asserts nothing, so it would always pass", line.trim());
+        let way = match executor {
+            Executor::Python => "`assert ...`",
+            Executor::Bash => "a command that fails when the code is wrong",
+            _ => "`assert(...)` or `assert.strictEqual(..., ...)`",
+        };
+        let hint = format!("write {way}; what prepares the tests goes under `setup:`");
+        desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
+    }
+    empty.is_empty().then(|| Tests::Asserts { asserts: spec.asserts.clone() })
+}
+
+fn stdio(spec: &CodeExecutionSpec) -> Tests {
+    let case = |c: &crate::spec::StdioCaseSpec| StdioCase {
+        stdin: c.stdin.clone(),
+        stdout: c.stdout.clone(),
+        args: c.args.clone(),
+        exit_code: c.exit_code.unwrap_or(0),
+    };
+    Tests::Stdio {
+        cases: spec.stdio.iter().map(case).collect(),
+        compare: spec.compare.unwrap_or_default(),
+        tolerance: spec.tolerance.map(tolerance),
+    }
+}
+
+fn rows(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<RowsTest> {
+    for (key, text) in [("reference", &spec.reference), ("check", &spec.check)] {
+        if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            lacks(desk, node.locate(&format!("/{key}")), &format!("`{key}` is empty"), "write SQL");
+            return None;
+        }
+    }
+    let wanted = match (&spec.rows, &spec.reference) {
+        (Some(rows), _) => {
+            let width = spec.columns.as_ref().map(Vec::len).or(rows.first().map(Vec::len));
+            for (i, row) in rows.iter().enumerate() {
+                let at = || node.locate(&format!("/rows/{i}"));
+                if let Some(width) = width.filter(|width| row.len() != *width) {
+                    let message = format!("this row has {} cells where {width} are expected", row.len());
+                    desk.push(Problem::error(Code::BadShape, at(), message));
+                    return None;
+                }
+                if let Some(cell) = row.iter().find(|cell| !is_cell(cell)) {
+                    let message = format!("{cell} is no value that SQLite has");
+                    let hint = "null, a number, a text, true or false for 1 and 0, or {\"$bytes\": \"00ff\"}";
+                    desk.push(Problem::error(Code::BadShape, at(), message).hint(hint));
+                    return None;
+                }
+            }
+            WantedRows::Rows(rows.clone())
+        }
+        (None, Some(sql)) => WantedRows::Reference(sql.clone()),
+        (None, None) => return None,
+    };
+    Some(RowsTest {
+        wanted,
+        columns: spec.columns.clone(),
+        check: spec.check.clone(),
+        ordered: spec.ordered.unwrap_or(false),
+        tolerance: spec.tolerance.map(tolerance),
+    })
+}
+
+fn is_cell(value: &Value) -> bool {
+    match value {
+        Value::Array(_) => false,
+        Value::Object(map) => {
+            let hex = map.get("$bytes").and_then(Value::as_str);
+            map.len() == 1
+                && hex.is_some_and(|h| h.len() % 2 == 0 && h.bytes().all(|b| b.is_ascii_hexdigit()))
+        }
+        _ => true,
+    }
+}
+
+fn defines_check(code: &str) -> bool {
+    static CHECK: OnceLock<Option<regex::Regex>> = OnceLock::new();
+    let check = CHECK.get_or_init(|| regex::Regex::new(r"(?m)^(async\s+)?def\s+check\s*\(|^check\s*=").ok());
+    check.as_ref().is_none_or(|check| check.is_match(code))
+}
+
+fn tests_something(code: &str, executor: &Executor) -> bool {
+    let words: &[&str] = match executor {
+        Executor::Bash => {
+            return code.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with('#'));
+        }
+        Executor::Javascript | Executor::Typescript => &["assert", "throw", "fail("],
+        _ => &["assert", "raise", "fail("],
+    };
+    words.iter().any(|word| code.contains(word))
+}

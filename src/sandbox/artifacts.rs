@@ -1,0 +1,135 @@
+//! What a compiler made: carried from the folder of one job into the folders of others.
+//!
+//! The minder writes the files to a memory file once nothing else of the job runs; the harness reads it. A name and a
+//! content are the work of a hostile program, and are only ever put into a folder of its own again.
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// More than this is left out, and the program then lacks it.
+const MOST_FILES: usize = 256;
+const MOST_BYTES: u64 = 64 << 20;
+const DEEPEST: usize = 8;
+
+/// A file of a finished job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Artifact {
+    /// Below the working folder.
+    pub path: String,
+    pub content: Vec<u8>,
+    pub executable: bool,
+}
+
+/// Writes the regular files below `folder`: for each its path's length, whether it may be executed, its own length (8
+/// bytes, little endian, each), path and content.
+pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
+    let mut to = fs::File::from(to.try_clone()?);
+    to.set_len(0)?;
+    to.seek(SeekFrom::Start(0))?;
+    let mut left = (MOST_FILES, MOST_BYTES);
+    walk(folder, String::new(), DEEPEST, &mut left, &mut to)
+}
+
+fn walk(
+    folder: &Path,
+    prefix: String,
+    depth: usize,
+    left: &mut (usize, u64),
+    to: &mut fs::File,
+) -> io::Result<()> {
+    let mut entries: Vec<_> = fs::read_dir(folder)?.flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(meta) = fs::symlink_metadata(entry.path()) else { continue };
+        let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+        if meta.is_dir() && depth > 0 {
+            let _ = walk(&entry.path(), path, depth - 1, left, to);
+        } else if meta.is_file() && left.0 > 0 && meta.len() <= left.1 {
+            let Ok(content) = fs::read(entry.path()) else { continue };
+            left.0 -= 1;
+            left.1 = left.1.saturating_sub(content.len() as u64);
+            let executable = u64::from(meta.permissions().mode() & 0o100 != 0);
+            for number in [path.len() as u64, executable, content.len() as u64] {
+                to.write_all(&number.to_le_bytes())?;
+            }
+            to.write_all(path.as_bytes())?;
+            to.write_all(&content)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads what [`collect`] wrote; `None` when it is cut off.
+pub(super) fn read(from: OwnedFd) -> Option<Vec<Artifact>> {
+    let mut file = fs::File::from(from);
+    file.seek(SeekFrom::Start(0)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(2 * MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    parse(&bytes)
+}
+
+fn parse(mut bytes: &[u8]) -> Option<Vec<Artifact>> {
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let mut number = || {
+            let (head, rest) = bytes.split_first_chunk::<8>()?;
+            bytes = rest;
+            usize::try_from(u64::from_le_bytes(*head)).ok()
+        };
+        let (path, executable, length) = (number()?, number()?, number()?);
+        let (path, rest) = bytes.split_at_checked(path)?;
+        let (content, rest) = rest.split_at_checked(length)?;
+        bytes = rest;
+        found.push(Artifact {
+            path: String::from_utf8(path.to_vec()).ok()?,
+            content: content.to_vec(),
+            executable: executable != 0,
+        });
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::channel::memory_file;
+    use super::*;
+
+    #[test]
+    fn files_are_carried_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("prog"), b"\x7fELF").unwrap();
+        fs::set_permissions(at("prog"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::create_dir_all(at("classes/a")).unwrap();
+        fs::write(at("classes/a/Main.class"), b"").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", at("link")).unwrap();
+        let file = memory_file().unwrap();
+        fs::File::from(file.try_clone().unwrap()).write_all(b"what a program wrote before").unwrap();
+        collect(dir.path(), &file).unwrap();
+        let artifact = |path: &str, content: &[u8], executable| Artifact {
+            path: path.into(),
+            content: content.into(),
+            executable,
+        };
+        let want = [artifact("classes/a/Main.class", b"", false), artifact("prog", b"\x7fELF", true)];
+        assert_eq!(read(file).unwrap(), want);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_nothing() {
+        let mut bytes = Vec::new();
+        for number in [1u64, 0, 2] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(b"abc");
+        assert_eq!(parse(&bytes).unwrap().len(), 1);
+        for cut in 1..bytes.len() {
+            assert_eq!(parse(&bytes[..cut]), None, "{cut}");
+        }
+        assert_eq!(parse(&u64::MAX.to_le_bytes().repeat(3)), None);
+    }
+}

@@ -1,0 +1,632 @@
+//! Languages beside Python, with the real sandbox and the real interpreters. A test whose program is not installed says so by
+//! name and is passed over.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use eval_harness::grade::{Graded, Graders, GradersConfig};
+use eval_harness::model::*;
+use eval_harness::sandbox::languages::{Language, find};
+use serde_json::{Value, json};
+
+fn graders_in(dir: &Path) -> Graders {
+    Graders::new(GradersConfig {
+        // The verdicts must be the same on machines without any isolation.
+        allow_unsandboxed: true,
+        helper: env!("CARGO_BIN_EXE_eval-harness").into(),
+        workers: 2,
+        demand: SandboxDemand::default(),
+        dir: dir.to_owned(),
+        readable: vec![],
+    })
+}
+
+fn graders() -> Graders {
+    graders_in(Path::new(env!("CARGO_MANIFEST_DIR")))
+}
+
+/// Whether a language is here; says so when it is not.
+fn has(language: Language) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    match find(language, &path, Path::new(env!("CARGO_MANIFEST_DIR"))) {
+        Ok(_) => true,
+        Err(missing) => {
+            eprintln!("skipped: {} is missing here ({missing})", language.name());
+            false
+        }
+    }
+}
+
+fn has_program(path: &str) -> bool {
+    let there = Path::new(path).exists();
+    if !there {
+        eprintln!("skipped: {path} is missing here");
+    }
+    there
+}
+
+fn limits() -> CodeLimits {
+    CodeLimits { wall: Duration::from_secs(20), ..CodeLimits::default() }
+}
+
+fn case(code: CodeGrader) -> Case {
+    Case {
+        id: "c".into(),
+        name: None,
+        input: Input::Prompt { text: String::new(), context: None },
+        grading: Grading { graders: vec![Grader::of(GraderKind::Code(code))], combine: Combine::All },
+        extract: vec![],
+        samples: None,
+        timeout: Duration::from_secs(10),
+        retries: None,
+        max_latency: None,
+        target: None,
+        expected: None,
+        tags: vec![],
+        difficulty: None,
+        input_hash: Fingerprint::default(),
+        grading_hash: Fingerprint::default(),
+        origin: String::new(),
+    }
+}
+
+fn execution(executor: Executor, tests: Tests) -> CodeExecution {
+    CodeExecution {
+        executor,
+        prefix: String::new(),
+        tests,
+        setup: String::new(),
+        entry_point: None,
+        limits: limits(),
+        sandbox: true,
+    }
+}
+
+fn stdio(cases: &[(&str, &str)]) -> Tests {
+    let case = |(stdin, stdout): &(&str, &str)| StdioCase {
+        stdin: (*stdin).into(),
+        stdout: (*stdout).into(),
+        ..StdioCase::default()
+    };
+    Tests::Stdio { cases: cases.iter().map(case).collect(), compare: StdoutComparison::Text, tolerance: None }
+}
+
+fn function(executor: Executor, name: &str, calls: Vec<(Value, Expectation)>) -> CodeGrader {
+    let call = |(args, expected): (Value, Expectation)| FunctionCase {
+        args: args.as_array().cloned().unwrap_or_default(),
+        kwargs: BTreeMap::new(),
+        expected,
+        comparator: Comparator::Equals,
+        tolerance: None,
+    };
+    CodeGrader::FunctionOutput(FunctionOutput {
+        executor,
+        function_name: name.into(),
+        cases: calls.into_iter().map(call).collect(),
+        timeout_per_case: Duration::from_secs(10),
+        limits: limits(),
+        sandbox: true,
+    })
+}
+
+fn value(value: Value) -> Expectation {
+    Expectation::Value(value)
+}
+
+async fn grade(graders: &Graders, code: &CodeGrader, output: &str) -> Graded {
+    let output = Output::text(output);
+    graders.grade(&case(code.clone()), &output).await
+}
+
+fn short(graded: &Graded) -> String {
+    let v = &graded.verdict;
+    format!("{} {} {}", v.outcome, v.cause.map_or("-", Cause::name), v.reason).trim_end().to_owned()
+}
+
+async fn told(graders: &Graders, code: &CodeGrader, output: &str) -> String {
+    short(&grade(graders, code, output).await)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_of_javascript_cross_as_what_they_are() {
+    if !has(Language::Javascript) {
+        return;
+    }
+    // (what `f()` returns, what is expected, whether that passes)
+    let table = [
+        ("1", json!(1), true),
+        ("1.5", json!(1.5), true),
+        ("1e21", json!(1e21), true),
+        ("-0", json!(0), true),
+        ("NaN", json!({"$float": "nan"}), true),
+        ("-Infinity", json!({"$float": "-inf"}), true),
+        ("2n ** 70n", serde_json::from_str("1180591620717411303424").unwrap(), true),
+        ("2 ** 70 + 1", serde_json::from_str("1180591620717411303425").unwrap(), false),
+        ("undefined", json!(null), false),
+        ("undefined", json!({"$undefined": true}), true),
+        ("null", json!({"$undefined": true}), false),
+        ("null", json!(null), true),
+        ("[1, undefined]", json!([1, null]), false),
+        ("[1, , 2]", json!([1, null, 2]), false),
+        ("({a: 1, b: [true, 'x']})", json!({"b": [true, "x"], "a": 1}), true),
+        ("({a: undefined})", json!({}), false),
+        ("({$int: '0x1'})", json!(1), false),
+        ("new Map([['a', 1]])", json!({"a": 1}), true),
+        ("new Map([[{}, 1]])", json!({"a": 1}), false),
+        ("new Set([1, 2])", json!([1, 2]), false),
+        ("new Uint8Array([1, 2])", json!([1, 2]), true),
+        ("Buffer.from('ab')", json!([97, 98]), true),
+        ("new Date(0)", json!({"$date": "1970-01-01T00:00:00.000Z"}), true),
+        ("new Date(NaN)", json!({"$date": "1970-01-01T00:00:00.000Z"}), false),
+        ("(() => { const a = [1]; a.push(a); return a })()", json!([1, [1]]), false),
+        ("new (class Point { x = 1 })()", json!({"x": 1}), false),
+        ("Object.assign(Object.create(null), {x: 1})", json!({"x": 1}), true),
+        ("'\\ud800'", json!("?"), false),
+        ("'a\\ud83d\\ude00\\u2028'", json!("a\u{1f600}\u{2028}"), true),
+        ("(function*() { yield 1 })()", json!([1]), false),
+        ("Promise.resolve([1])", json!([1]), true),
+        ("(() => { let x = []; for (let i = 0; i < 500; i++) x = [x]; return x })()", json!([]), false),
+        ("new Proxy([1, 2], {})", json!([1, 2]), true),
+        ("true", json!(1), false),
+        ("Symbol('x')", json!("x"), false),
+    ];
+    let graders = graders();
+    for (returned, expected, passes) in table {
+        let grader = function(Executor::Javascript, "f", vec![(json!([]), value(expected.clone()))]);
+        let said = told(&graders, &grader, &format!("function f() {{ return {returned} }}")).await;
+        assert_eq!(said.starts_with("passed"), passes, "{returned} against {expected}: {said}");
+        assert!(passes || said.starts_with("failed wrong_answer"), "{returned}: {said}");
+    }
+    let echo = "const kind = (x) => x instanceof Date ? 'date' : x instanceof Map ? 'map' : typeof x";
+    let arguments = json!([{"$date": "2024-01-31T00:00:00Z"}, {"$map": [["a", 1]]}, {"$undefined": true}]);
+    for (argument, kind) in arguments.as_array().unwrap().iter().zip(["date", "map", "undefined"]) {
+        let grader = function(Executor::Javascript, "kind", vec![(json!([argument]), value(json!(kind)))]);
+        assert_eq!(told(&graders, &grader, echo).await, "passed -", "{argument}");
+    }
+    let big: Value = serde_json::from_str("[[9007199254740993, 7, 1.5]]").unwrap();
+    let grader =
+        function(Executor::Javascript, "f", vec![(big, value(json!(["bigint", "number", "number"])))]);
+    assert_eq!(told(&graders, &grader, "const f = (a) => a.map((x) => typeof x)").await, "passed -");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_of_javascript_are_found_in_every_form() {
+    if !has(Language::Javascript) {
+        return;
+    }
+    let graders = graders();
+    let grader = function(
+        Executor::Javascript,
+        "add",
+        vec![(json!([1, 2]), value(json!(3))), (json!([2, 2]), value(json!(4)))],
+    );
+    let forms = [
+        "function add(a, b) { return a + b }",
+        "const add = (a, b) => a + b",
+        "module.exports = { add: (a, b) => a + b }",
+        "module.exports = function(a, b) { return a + b }",
+        "exports.add = (a, b) => a + b",
+        "export function add(a, b) { return a + b }",
+        "import path from 'path';\nexport default (a, b) => a + b;\nconst x = path.sep;",
+        "import fs from 'fs';\nfunction add(a, b) { return a + b }",
+        "async function add(a, b) { await new Promise((r) => setTimeout(r, 5)); return a + b }",
+        "'use strict'; var add = function(a, b) { console.log('noise', a); process.stdout.write('x'); return a + b }",
+        "JSON.stringify = () => '{}'; Array.prototype.push = null; Object.defineProperty = null; const add = (a, b) => a + b",
+        "String.prototype.slice = () => 'x'; Map.prototype.forEach = () => {}; globalThis.Buffer = 1; const add = (a, b) => a + b",
+        "const { readFileSync } = require('fs'); function add(a, b) { return a + b } if (require.main === module) process.exit(3)",
+    ];
+    for form in forms {
+        assert_eq!(told(&graders, &grader, form).await, "passed -", "{form}");
+    }
+    let of_class = function(Executor::Javascript, "Solution.add", vec![(json!([1, 2]), value(json!(3)))]);
+    assert_eq!(told(&graders, &of_class, "class Solution { add(a, b) { return a + b } }").await, "passed -");
+    assert_eq!(
+        told(&graders, &of_class, "class Solution { static add(a, b) { return a + b } }").await,
+        "passed -"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_and_hostile_javascript_gets_its_label() {
+    if !has(Language::Javascript) {
+        return;
+    }
+    let graders = graders();
+    let grader = |expected| function(Executor::Javascript, "f", vec![(json!([1]), expected)]);
+    let three = grader(value(json!(3)));
+    let mut lines = Vec::new();
+    for code in [
+        "function f(x) { return {a: x} }",
+        "function f( {",
+        "const x = null; x.y",
+        "function g() {}",
+        "function f() { throw new RangeError('no') }",
+        "function f() { throw 'text' }",
+        "function f() { return f() }",
+        "function f() { process.exit(0) }",
+        "process.exit(0)",
+        "function f() { require('fs').writeSync(4, '{\"i\":0,\"v\":3}\\n{\"i\":0,\"v\":3}\\n') }",
+        "require('fs').writeSync(4, '{\"ready\":true}\\n{\"i\":0,\"v\":3}\\n'); function f() {}",
+        "function f() { return new Promise(() => {}) }",
+        "setTimeout(() => { throw new Error('later') }, 1); const f = () => new Promise((r) => setTimeout(r, 200))",
+        "function f() { process.kill(process.pid, 'SIGSEGV') }",
+    ] {
+        lines.push(told(&graders, &three, code).await);
+    }
+    lines.push(told(&graders, &grader(Expectation::Raises("Error".into())), "function g() {}").await);
+    lines.push(
+        told(
+            &graders,
+            &grader(Expectation::Raises("RangeError".into())),
+            "function f() { throw new RangeError('x') }",
+        )
+        .await,
+    );
+    lines.push(
+        told(
+            &graders,
+            &grader(Expectation::Raises("Mine".into())),
+            "class Mine extends Error {}; function f() { throw new Mine() }",
+        )
+        .await,
+    );
+    lines.push(
+        told(
+            &graders,
+            &function(Executor::Javascript, "structuredClone", vec![(json!([1]), value(json!(1)))]),
+            "let x",
+        )
+        .await,
+    );
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    failed wrong_answer f(1) returned {"a":1}, expected 3
+    failed syntax_error the code does not parse: Unexpected end of input (line 1)
+    failed exception the code raised TypeError: Cannot read properties of null (reading 'y') when it was loaded
+    failed exception f(1) raised ReferenceError: f is not defined, expected 3
+    failed exception f(1) raised RangeError: no, expected 3
+    failed exception f(1) raised string: text, expected 3
+    failed exception f(1) raised RangeError: Maximum call stack size exceeded, expected 3
+    failed exited f(1): the program ended with exit code 0 before its tests did
+    failed exited the program ended with exit code 0 before its tests did
+    failed forged f(1): the program tampered with the verdict: an answer that was not asked for
+    failed forged f(1): the program tampered with the verdict: an answer that was not asked for
+    failed exited f(1): the program ended with exit code 0 before its tests did
+    failed exited f(1): the program ended with exit code 1 before its tests did
+    failed crashed f(1): the program was ended by SIGSEGV
+    failed exception there is no f to call (ReferenceError: f is not defined), expected it to raise Error
+    passed -
+    passed -
+    failed exception structuredClone(1) raised ReferenceError: structuredClone is not defined, expected 1
+    "###);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_hold_for_node() {
+    if !has(Language::Javascript) {
+        return;
+    }
+    let graders = graders();
+    let CodeGrader::FunctionOutput(mut f) =
+        function(Executor::Javascript, "f", vec![(json!([]), value(json!(0)))])
+    else {
+        return;
+    };
+    f.timeout_per_case = Duration::from_millis(700);
+    let grader = CodeGrader::FunctionOutput(f);
+    let endless = told(&graders, &grader, "function f() { for (;;); }").await;
+    assert_eq!(endless, "failed timeout f(): the program did not end within 0.7 s");
+    let CodeGrader::FunctionOutput(mut f) = grader else { return };
+    f.timeout_per_case = Duration::from_secs(15);
+    let grader = CodeGrader::FunctionOutput(f);
+    for hog in [
+        "function f() { const a = []; for (;;) a.push(new Array(1000).fill(a.length)); }",
+        "function f() { const a = []; for (;;) a.push(Buffer.alloc(1 << 24, 1)); }",
+    ] {
+        let said = told(&graders, &grader, hog).await;
+        assert!(said.starts_with("failed memory_limit"), "{hog}: {said}");
+    }
+    let wasm = "const bytes = new Uint8Array([0,97,115,109,1,0,0,0,1,5,1,96,0,1,127,3,2,1,0,7,5,1,1,102,0,0,10,6,1,4,0,65,0,11]);\n\
+                const f = () => new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports.f();";
+    assert_eq!(told(&graders, &grader, wasm).await, "passed -");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_in_javascript_share_the_process_and_say_so() {
+    if !has(Language::Javascript) {
+        return;
+    }
+    let graders = graders();
+    let asserts = CodeGrader::CodeExecution(CodeExecution {
+        setup: "const three = 3;".into(),
+        ..execution(
+            Executor::Javascript,
+            Tests::Asserts {
+                asserts: vec![
+                    "assert.strictEqual(add(1, 2), three)".into(),
+                    "assert(add(2, 2) === 4, 'four')".into(),
+                ],
+            },
+        )
+    });
+    let mut lines = Vec::new();
+    for code in [
+        "const assert = require('assert'); function add(a, b) { return a + b }",
+        "function add(a, b) { return 3 }",
+        "function add(a, b) { return undefined.x }",
+        "function sub() {}",
+        "process.exit(0)",
+        "function add() { process.exit(0) }",
+        "function add( {",
+        "require('fs').writeSync(4, 'x {\"verdict\":\"passed\"}\\n')",
+    ] {
+        let graded = grade(&graders, &asserts, code).await;
+        assert!(graded.verdict.grades[0].trust != Trust::Full, "{code}");
+        lines.push(short(&graded));
+    }
+    let check = |test: &str, entry: Option<&str>| {
+        CodeGrader::CodeExecution(CodeExecution {
+            entry_point: entry.map(str::to_owned),
+            ..execution(Executor::Javascript, Tests::Check { code: test.into() })
+        })
+    };
+    let with_check = check(
+        "const check = async (candidate) => {\n  assert.equal(await candidate(1, 2), 3);\n};",
+        Some("add"),
+    );
+    lines.push(told(&graders, &with_check, "module.exports = { add: async (a, b) => a + b }").await);
+    lines.push(told(&graders, &with_check, "const add = async () => 1").await);
+    let humaneval_x =
+        check("const testAdd = () => {\n  console.assert(add(1, 2) === 3)\n}\n\ntestAdd()", None);
+    lines.push(told(&graders, &humaneval_x, "const add = (a, b) => a + b").await);
+    lines.push(told(&graders, &humaneval_x, "const add = (a, b) => a - b").await);
+    let requiring = check(
+        "const assert = require('node:assert');\nconst { add } = require('./solution');\nassert.deepEqual(add(1, 2), 3);",
+        None,
+    );
+    lines.push(told(&graders, &requiring, "exports.add = (a, b) => a + b").await);
+    lines.push(told(&graders, &check("assert(", None), "let x").await);
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed -
+    failed wrong_answer test 2 of 2 does not hold: assert(add(2, 2) === 4, 'four') (four)
+    failed exception the code raised TypeError: Cannot read properties of undefined (reading 'x')
+    failed exception the code raised ReferenceError: add is not defined
+    failed exited the program ended with exit code 0 before its tests did
+    failed exited the program ended with exit code 0 before its tests did
+    failed syntax_error the code does not parse: Unexpected end of input (line 1)
+    failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts
+    passed -
+    failed wrong_answer line 2 of the tests does not hold: assert.equal(await candidate(1, 2), 3); (1 == 3)
+    passed -
+    failed wrong_answer line 2 of the tests does not hold: console.assert(add(1, 2) === 3) (console.assert)
+    passed -
+    errored harness the test itself is broken: SyntaxError: Unexpected token ';'
+    "###);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_in_javascript_and_bash_read_and_print() {
+    let graders = graders();
+    if has(Language::Javascript) {
+        let grader = CodeGrader::CodeExecution(execution(
+            Executor::Javascript,
+            stdio(&[("1 2\n", "3\n"), ("4 5\n", "9")]),
+        ));
+        let mut lines = Vec::new();
+        for code in [
+            "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number); console.log(a + b)",
+            "import { readFileSync } from 'fs';\nconst [a, b] = readFileSync('/dev/stdin', 'utf8').split(' ').map(Number);\nconsole.log(a + b);",
+            "let d = ''; process.stdin.on('data', (x) => d += x).on('end', () => console.log(d.split(' ').reduce((a, b) => a - -b, 0)))",
+            "console.log(3)",
+            "let x = ;",
+            "JSON.parse('{')",
+            "process.exit(4)",
+        ] {
+            lines.push(told(&graders, &grader, code).await);
+        }
+        insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed -
+    passed -
+    passed -
+    failed wrong_answer given "4 5": at line 1, column 1: expected "9", got "3"
+    failed syntax_error given "1 2": the program ended with exit code 1: SyntaxError: Unexpected token ';'
+    failed exception given "1 2": the program ended with exit code 1: SyntaxError: Expected property name or '}' in JSON at position 1
+    failed exception given "1 2": the program ended with exit code 4
+    "###);
+    }
+    if has(Language::Bash) {
+        let mut grader = execution(Executor::Bash, stdio(&[("b\na\n", "a\nb")]));
+        if let Tests::Stdio { cases, .. } = &mut grader.tests {
+            cases.push(StdioCase {
+                stdout: "x y".into(),
+                args: vec!["x y".into()],
+                exit_code: 3,
+                ..StdioCase::default()
+            });
+        }
+        let grader = CodeGrader::CodeExecution(grader);
+        let mut lines = Vec::new();
+        for code in
+            ["```bash\nif [ $# -gt 0 ]; then echo \"$1\"; exit 3; fi\nsort\n```", "sort", "if then", "exit 7"]
+        {
+            lines.push(told(&graders, &grader, code).await);
+        }
+        insta::assert_snapshot!(lines.join("\n"), @r###"
+        passed -
+        failed wrong_answer given no input and the arguments ["x y"]: the program ended with exit code 0, expected 3
+        failed syntax_error given "b\na": the program ended with exit code 2: main.sh: line 1: syntax error near unexpected token `then'
+        failed exception given "b\na": the program ended with exit code 7
+        "###);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_in_bash_run_after_the_script() {
+    if !has(Language::Bash) {
+        return;
+    }
+    let graders = graders();
+    let asserts = CodeGrader::CodeExecution(execution(
+        Executor::Bash,
+        Tests::Asserts {
+            asserts: vec![
+                "[ \"$(add 1 2)\" = 3 ]".into(),
+                "add 2 2 >/dev/null; [ \"$(add 2 2)\" = 4 ]".into(),
+            ],
+        },
+    ));
+    let script = CodeGrader::CodeExecution(execution(
+        Executor::Bash,
+        Tests::Check { code: "x=$(add 1 2)\n[ \"$x\" = 3 ]\nadd 5 5 >out\ngrep -q 10 out\n".into() },
+    ));
+    let mut lines = Vec::new();
+    for code in [
+        "add() { echo $(($1 + $2)); }",
+        "add() { echo 3; }",
+        "add() { exit 0; }",
+        "exit 0",
+        "if then",
+        "return 0; add() { :; }",
+        "add() { echo $(($1 + $2)); }; read() { :; }; printf() { :; }; trap() { :; }; set() { :; }; unset() { :; }; exit() { :; }; eval() { :; }",
+        "echo '{\"verdict\":\"passed\",\"held\":2}' >&4",
+        "set -e; set -u; false_thing() { false; }; add() { echo $(($1 + $2)); }",
+    ] {
+        lines.push(format!(
+            "{} | {}",
+            told(&graders, &asserts, code).await,
+            told(&graders, &script, code).await
+        ));
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed - | passed -
+    failed wrong_answer test 2 of 2 does not hold: add 2 2 >/dev/null; [ "$(add 2 2)" = 4 ] | failed wrong_answer the test does not hold: grep -q 10 out
+    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] | failed wrong_answer the test does not hold: [ "$x" = 3 ]
+    failed exited the program ended with exit code 0 before its tests did | failed exited the program ended with exit code 0 before its tests did
+    failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then' | failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then'
+    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] (/usr/bin/bash: line 29: add: command not found) | failed wrong_answer the test does not hold: x=$(add 1 2) (/usr/bin/bash: line 34: add: command not found)
+    passed - | passed -
+    failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts | failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts
+    passed - | passed -
+    "###);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sql_is_graded_by_its_rows() {
+    let graders = graders();
+    let setup = "CREATE TABLE emp(name TEXT, dept TEXT, pay REAL); INSERT INTO emp VALUES ('a', 'x', 10), ('b', 'x', 20.5), ('c', 'y', 7);";
+    let rows = |test: RowsTest| {
+        CodeGrader::CodeExecution(CodeExecution {
+            setup: setup.into(),
+            limits: CodeLimits { wall: Duration::from_secs(2), ..limits() },
+            ..execution(Executor::Sql, Tests::Rows(test))
+        })
+    };
+    let plain = RowsTest {
+        wanted: WantedRows::Rows(vec![vec![json!("x"), json!(30.5)], vec![json!("y"), json!(7)]]),
+        columns: None,
+        check: None,
+        ordered: false,
+        tolerance: None,
+    };
+    let mut lines = Vec::new();
+    let query = rows(plain.clone());
+    for sql in [
+        "```sql\nSELECT dept, SUM(pay) FROM emp GROUP BY dept ORDER BY 1 DESC;\n```",
+        "SELECT dept, MAX(pay) FROM emp GROUP BY dept",
+        "SELECT dept FROM emp",
+        "SELEC 1",
+        "SELECT wages FROM emp",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        "ATTACH '/tmp/x.db' AS x",
+        "SELECT load_extension('/tmp/x.so')",
+        "```python\nprint(1)\n```",
+    ] {
+        lines.push(told(&graders, &query, sql).await);
+    }
+    let changing = rows(RowsTest {
+        wanted: WantedRows::Reference("DELETE FROM emp WHERE dept = 'x'".into()),
+        check: Some("SELECT * FROM emp ORDER BY name".into()),
+        ordered: true,
+        ..plain.clone()
+    });
+    for sql in [
+        "DELETE FROM emp WHERE pay > 9",
+        "DELETE FROM emp",
+        "DROP TABLE emp",
+        "CREATE TEMP TABLE emp AS SELECT 'c' AS name, 'y' AS dept, 7.0 AS pay",
+    ] {
+        lines.push(told(&graders, &changing, sql).await);
+    }
+    let broken =
+        rows(RowsTest { wanted: WantedRows::Reference("SELECT * FROM nowhere".into()), ..plain.clone() });
+    lines.push(told(&graders, &broken, "SELECT 1").await);
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed -
+    failed wrong_answer the row ('x', 30.5) is missing, ('x', 20.5) is there instead
+    failed wrong_answer expected 2 columns, got 1
+    failed syntax_error the SQL does not parse: near "SELEC": syntax error
+    failed exception the SQL failed: no such column: wages
+    failed timeout the program did not end within 2 s
+    failed sandbox_violation the SQL tried what is forbidden: not authorized
+    failed exception the SQL failed: not authorized to use function: load_extension
+    failed no_code the output's code is python, not SQL
+    passed -
+    failed wrong_answer expected 1 rows, got 0
+    failed exception after the SQL, the check failed: no such table: emp
+    failed wrong_answer row 1: expected ('c', 'y', 7.0), got ('a', 'x', 10.0)
+    errored harness the reference can't be run: the SQL failed: no such table: nowhere
+    "###);
+}
+
+fn c_compiler(compile: &[&str]) -> Executor {
+    Executor::Configured(Box::new(ConfiguredExecutor {
+        name: "c".into(),
+        file: "main.c".into(),
+        compile: compile.iter().map(|word| (*word).to_owned()).collect(),
+        run: vec!["./prog".into()],
+        languages: vec!["c".into()],
+        compile_timeout: Duration::from_secs(30),
+        compile_memory_mb: 1024,
+        env: BTreeMap::new(),
+        readable: Vec::<PathBuf>::new(),
+        hint: Some("apt install gcc".into()),
+    }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_language_of_the_suite_is_compiled_once_and_run_for_each_input() {
+    if !has_program("/usr/bin/gcc") {
+        return;
+    }
+    let graders = graders();
+    let gcc = c_compiler(&["gcc", "-O1", "-o", "prog", "main.c", "-lm"]);
+    let grader = CodeGrader::CodeExecution(execution(gcc, stdio(&[("1 2", "3"), ("40 2", "42")])));
+    let mut lines = Vec::new();
+    for code in [
+        "```c\n#include <stdio.h>\nint main(void) { int a, b; scanf(\"%d %d\", &a, &b); printf(\"%d\\n\", a + b); }\n```",
+        "#include <stdio.h>\nint main(void) { printf(\"3\"); }",
+        "int main(void) { return 0 }",
+        "int main(void) { *(volatile int *)0 = 1; }",
+        "int main(void) { return 5; }",
+        "#include \"/etc/shadow\"\nint main(void) { return 0; }",
+    ] {
+        lines.push(told(&graders, &grader, code).await);
+    }
+    let missing =
+        CodeGrader::CodeExecution(execution(c_compiler(&["no-such-compiler", "main.c"]), stdio(&[("", "")])));
+    lines.push(told(&graders, &missing, "int main(void) {}").await);
+    insta::assert_snapshot!(lines.join("\n"), @r###"
+    passed -
+    failed wrong_answer given "40 2": at line 1, column 1: expected "42", got "3"
+    failed syntax_error the code does not compile: main.c:1:26: error: expected ‘;’ before ‘}’ token
+    failed crashed given "1 2": the program was ended by SIGSEGV
+    failed exception given "1 2": the program ended with exit code 5
+    failed syntax_error the code does not compile: main.c:1:10: fatal error: /etc/shadow: No such file or directory
+    errored executor_missing no-such-compiler could not be started in the sandbox: it is not in /usr/local/bin:/usr/bin:/bin; apt install gcc
+    "###);
+
+    let Executor::Configured(mut slow) = c_compiler(&["sleep", "30"]) else { return };
+    slow.compile_timeout = Duration::from_millis(200);
+    let grader = CodeGrader::CodeExecution(execution(Executor::Configured(slow), stdio(&[("", "")])));
+    assert_eq!(told(&graders, &grader, "x").await, "failed timeout the code did not compile within 0.2 s");
+}
