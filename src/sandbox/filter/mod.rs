@@ -48,6 +48,8 @@ enum Rule {
     Oneself,
     /// `utimensat`: by descriptor.
     OpenTimes,
+    /// `utimensat`: by descriptor, and to the present only, which is what creating a file with `touch` asks for.
+    OpenTimesNow,
     /// What takes a pid first and sends it a signal: [`MARK`] and its group.
     Signal,
 }
@@ -163,6 +165,17 @@ fn accept(good: &[u32]) -> Vec<sock_filter> {
     program
 }
 
+/// Pointers that must be null: both halves of each argument.
+fn null(arguments: &[u32]) -> Vec<sock_filter> {
+    let halves: Vec<u32> = arguments.iter().flat_map(|i| [16 + 8 * i, 20 + 8 * i]).collect();
+    let mut program = Vec::new();
+    for (i, offset) in (1u8..).zip(&halves) {
+        program.extend([op(LOAD, *offset), branch(IF_EQUAL, 0, 0, 2 * (halves.len() as u8 - i) + 1)]);
+    }
+    program.extend([op(RETURN, RET_ALLOW), errno(EPERM)]);
+    program
+}
+
 fn block(rule: Rule) -> Vec<sock_filter> {
     let allow = op(RETURN, RET_ALLOW);
     let kill = op(RETURN, RET_KILL_PROCESS);
@@ -206,14 +219,8 @@ fn block(rule: Rule) -> Vec<sock_filter> {
         ],
         Rule::Oneself => after(argument(0), accept(&[0])),
         Rule::Signal => after(argument(0), accept(&[0, MARK, MARK.wrapping_neg()])),
-        Rule::OpenTimes => vec![
-            argument(1),
-            branch(IF_EQUAL, 0, 0, 2),
-            op(LOAD, 16 + 8 + 4),
-            branch(IF_EQUAL, 0, 1, 0),
-            errno(EPERM),
-            allow,
-        ],
+        Rule::OpenTimes => null(&[1]),
+        Rule::OpenTimesNow => null(&[1, 2]),
         Rule::Mmap => {
             let shared_anonymous = (MAP_SHARED | MAP_ANONYMOUS) as u32;
             vec![

@@ -173,7 +173,7 @@ fn on_the_host_nothing_reaches_others() {
     {
         assert_eq!(says("ioctl", 0, command), want, "{command:#x}");
     }
-    for (command, want) in [(0x802c_542a, RET_ALLOW), (0x541b, RET_ALLOW), (0x5412, DENIED), (0x541c, DENIED)]
+    for (command, want) in [(0x802c_542a, RET_ALLOW), (0x541b, RET_ALLOW), (0x5412, not_a_terminal), (0x541c, not_a_terminal)]
     {
         assert_eq!(says("ioctl", 0, command), want, "{command:#x}");
     }
@@ -187,8 +187,17 @@ fn on_the_host_nothing_reaches_others() {
     for call in ["prlimit64", "sched_setaffinity", "sched_setparam"] {
         assert_eq!((says(call, 0, 0), says(call, 7, 0)), (RET_ALLOW, DENIED), "{call}");
     }
-    for call in ["fchmod", "fchmodat", "fchmodat2", "fchown", "fchownat", "utimensat", "inotify_add_watch"] {
+    for call in ["fchmod", "fchmodat", "fchmodat2", "fchown", "fchownat", "inotify_add_watch"] {
         assert_eq!(says(call, 0, 0), DENIED, "{call}");
+    }
+    for (path, times, want) in [
+        (0, 0, RET_ALLOW),
+        (0, 0x1000, DENIED),
+        (0x1000, 0, DENIED),
+        (0, 1 << 40, DENIED),
+        (1 << 40, 0, DENIED),
+    ] {
+        assert_eq!(verdict(HOST, "utimensat", [3, path, times, 0, 0, 0]), want, "{path:#x} {times:#x}");
     }
     assert_eq!(says("fsetxattr", 0, 0), RET_ERRNO | EOPNOTSUPP as u32);
     assert_eq!(says("ptrace", 0, 0), RET_KILL_PROCESS);
@@ -215,7 +224,7 @@ fn who_owns_nothing_on_the_host_may_change_its_own_files() {
     let says = |name, path: u64| verdict(owner, name, [0, path, 0, 0, 0, 0]);
     assert_eq!(says("fchmod", 0), RET_ALLOW);
     assert_eq!(says("fchmodat", 0x7000_0000_0000), RET_ALLOW);
-    assert_eq!(says("utimensat", 0), RET_ALLOW);
+    assert_eq!(verdict(owner, "utimensat", [3, 0, 0x1000, 0, 0, 0]), RET_ALLOW);
     assert_eq!(says("utimensat", 0x1000), DENIED);
     assert_eq!(says("utimensat", 0x7000_0000_0000), DENIED, "the upper half counts too");
     assert_eq!(says("kill", 1), RET_ALLOW);
