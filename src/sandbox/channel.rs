@@ -4,7 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use super::folder::Watch;
+use super::adjudicate::Shortage;
+use super::cgroup::SharedGroup;
+use super::host::DiskWatch;
 use super::syscalls::{c_string, check};
 
 /// More than a message of ours ever carries (two processes of eight descriptors each).
@@ -19,13 +21,17 @@ pub(super) struct Link {
     pub broken: bool,
     /// The pidfd of the other side, where others may hold its end of the socket too.
     pub process: Option<OwnedFd>,
-    /// The size of its jobs' folders, where no kernel limits it.
-    pub disk: Option<Watch>,
+    /// Where its jobs share the host's disk.
+    pub disk: Option<DiskWatch>,
+    /// What bounds the memory of everything in the cell.
+    pub cgroup: Option<SharedGroup>,
+    /// Of time-outs: what the processes had of the processor. Emptied by who asks.
+    pub late: Vec<Shortage>,
 }
 
 impl Link {
     pub fn new(socket: OwnedFd) -> Self {
-        Link { socket, broken: false, process: None, disk: None }
+        Link { socket, broken: false, process: None, disk: None, cgroup: None, late: Vec::new() }
     }
 
     /// What to poll: a message, and the end of the other side.

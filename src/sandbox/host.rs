@@ -5,12 +5,13 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::cgroup::{CellGroups, SharedGroup};
 use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
-use super::folder::Watch;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
 use super::{Tier, folder, types::SandboxConfig};
 
@@ -19,6 +20,8 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The size of a job's private folder.
 pub(super) const TMP_MB: u64 = 64;
 pub(super) const TMP_INODES: u64 = 4096;
+/// How often the size of a folder on the host is looked at; each look walks through it.
+const LOOK_AT_DISK: Duration = Duration::from_millis(100);
 /// How long a keeper may take to end what is left and to remove the folder.
 const TIDYING: Duration = Duration::from_secs(25);
 
@@ -46,6 +49,8 @@ pub(super) struct CellSettings {
     pub helper: PathBuf,
     pub tier: Tier,
     pub binds: Vec<String>,
+    /// Where cells get their control groups.
+    pub cgroups: Option<Arc<CellGroups>>,
 }
 
 impl CellSettings {
@@ -53,7 +58,7 @@ impl CellSettings {
         let mut binds: Vec<String> = STANDARD_BINDS.iter().map(|s| (*s).to_owned()).collect();
         let readable = config.readable.iter().filter_map(|p| p.to_str().map(str::to_owned));
         binds.extend(interpreter_binds.iter().cloned().chain(readable));
-        CellSettings { helper: config.helper.clone(), tier, binds }
+        CellSettings { helper: config.helper.clone(), tier, binds, cgroups: None }
     }
 }
 
@@ -75,6 +80,29 @@ pub(super) struct Ends {
     pub status: Option<OwnedFd>,
 }
 
+/// Keeps an eye on the size of a folder on the host.
+pub(super) struct DiskWatch {
+    folder: PathBuf,
+    next_look: Instant,
+}
+
+impl DiskWatch {
+    fn new(folder: PathBuf) -> Self {
+        DiskWatch { folder, next_look: Instant::now() }
+    }
+
+    /// Whether the job's folders hold more than they would in a namespace. Looks now and then only.
+    pub fn is_over(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.next_look {
+            return false;
+        }
+        let over = folder::holds_more_than(&self.folder, TMP_MB << 20, TMP_INODES);
+        self.next_look = now + LOOK_AT_DISK;
+        over
+    }
+}
+
 /// A running cell. Dropping it ends the cell and everything in it.
 pub(super) struct Cell {
     child: Child,
@@ -91,6 +119,8 @@ impl Cell {
     pub fn open(settings: &CellSettings) -> io::Result<Cell> {
         let scratch = settings.tier.on_the_host().then(new_scratch);
         let (ours, theirs) = message_pair()?;
+        let cgroup =
+            settings.cgroups.as_ref().map(|groups| groups.group()).transpose()?.map(SharedGroup::new);
         let child = Command::new(&settings.helper)
             .arg("__cell")
             .env_clear()
@@ -102,8 +132,12 @@ impl Cell {
             .process_group(0)
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
-        let mut link = Link::new(ours);
-        link.disk = scratch.clone().map(|folder| Watch::new(folder, TMP_MB << 20, TMP_INODES));
+        let disk = scratch.clone().map(DiskWatch::new);
+        let link = Link { disk, cgroup, ..Link::new(ours) };
+        // It waits for its settings: it has started nothing yet.
+        if let Some(group) = &link.cgroup {
+            group.get().add(child.id())?;
+        }
         let mut cell = Cell { child, link, notes: String::new(), scratch };
         let config = CellConfig {
             tier: settings.tier,

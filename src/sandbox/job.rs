@@ -93,13 +93,14 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
     Ok(None)
 }
 
-/// Turns the forked child into a fork server, which keeps the one capability that shutting jobs in needs. Returns only when that fails.
+/// Turns the forked child into a fork server, which keeps the one capability that shutting jobs in needs. Returns only when
+/// that fails.
 pub(super) fn become_server(fds: &[OwnedFd]) -> io::Result<()> {
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
     let (spec, _) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
     place_descriptors(fds)?;
     sys::raise_ambient(sys::CAP_SYS_ADMIN)?;
-    filter::attach(&mut filter::program(Confines::Server))?;
+    filter::attach(&mut filter::for_server())?;
     execute(&spec, None)
 }
 

@@ -19,6 +19,7 @@
 
 pub mod commands;
 pub mod demand;
+pub mod probe;
 pub mod process_tree;
 
 mod error;
@@ -31,9 +32,13 @@ pub use error::SandboxError;
 pub use types::*;
 
 #[cfg(target_os = "linux")]
+mod adjudicate;
+#[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
 mod cell;
+#[cfg(target_os = "linux")]
+mod cgroup;
 #[cfg(target_os = "linux")]
 mod channel;
 #[cfg(target_os = "linux")]

@@ -76,7 +76,13 @@ fn conclude(running: Running<'_>, program: &str) -> Result<ProgramResult, Sandbo
     let ended = only(running.finish()?)?;
     let ending =
         ended.ending.map_err(|reason| SandboxError::CannotStart { program: program.to_owned(), reason })?;
-    Ok(ProgramResult { ending, streams: ended.streams, wall: started.elapsed(), cpu: ended.cpu })
+    Ok(ProgramResult {
+        ending,
+        streams: ended.streams,
+        wall: started.elapsed(),
+        cpu: ended.cpu,
+        adjudicated: false,
+    })
 }
 
 /// The one process of a job that has one.

@@ -153,11 +153,7 @@ impl Python {
 
     /// Why it can't be a fork server, as far as it knows itself.
     pub fn cold(&self) -> Option<&str> {
-        if cfg!(target_arch = "x86_64") {
-            Some(self.cold.as_str()).filter(|reason| !reason.is_empty())
-        } else {
-            Some("only on x86_64")
-        }
+        Some(self.cold.as_str()).filter(|reason| !reason.is_empty())
     }
 
     fn compiled(&self, name: &str) -> Vec<u8> {

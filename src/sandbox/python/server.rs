@@ -13,9 +13,10 @@ use super::{Python, PythonJob, Runner, START_SERVER, spec};
 use crate::sandbox::capture::{Line, Lines};
 use crate::sandbox::channel::{Link, message_pair, pipe, poll, poll_entry, sealed_file, send};
 use crate::sandbox::error::SandboxError;
+use crate::sandbox::filter;
 use crate::sandbox::host::{Cell, Ends, Launch, TMP_INODES, TMP_MB, input};
 use crate::sandbox::launch::process_limits;
-use crate::sandbox::memory::{Measure, held_kib};
+use crate::sandbox::memory::{Measure, held_kib, processes};
 use crate::sandbox::running::{Started, begin};
 use crate::sandbox::syscalls::kill_by_pidfd;
 use crate::sandbox::types::Limits;
@@ -67,7 +68,7 @@ impl Server {
         };
         let (pidfd, mut output) = cell.start_server(launch)?;
         let status = output.status.take();
-        let link = Link { process: Some(pidfd), ..Link::new(ours) };
+        let link = Link { process: Some(pidfd), cgroup: cell.link.cgroup.clone(), ..Link::new(ours) };
         let server = Server { link, jobs: 0, _output: output };
         let mut buffer = [0u8; 16];
         match server.link.wait(&mut buffer, WARM_UP)? {
@@ -92,7 +93,7 @@ impl Server {
     /// Whether it has done enough.
     pub fn is_spent(&mut self) -> bool {
         let look = self.jobs > 0 && self.jobs.is_multiple_of(LOOK_EVERY);
-        let held = || held_kib(self.link.process.as_slice(), Measure::Resident);
+        let held = || held_kib(&processes(self.link.process.as_slice()), Measure::Resident);
         self.jobs >= MOST_JOBS || look && held() > MOST_KIB
     }
 
@@ -104,7 +105,7 @@ impl Server {
         wait: Wait,
     ) -> Result<Started, SandboxError> {
         self.jobs += 1;
-        begin(&mut self.link, |link| request(link, jobs, limits, wait))
+        begin(&mut self.link, limits, |link| request(link, jobs, limits, wait))
     }
 }
 
@@ -148,10 +149,7 @@ fn settings(python: &Python) -> Value {
         .filter(|(name, _)| *name != "server")
         .map(|(name, code)| (name.clone(), Value::from(code.as_str())))
         .collect();
-    #[cfg(target_arch = "x86_64")]
-    let filter = crate::sandbox::filter::to_bytes(&crate::sandbox::filter::job_extra());
-    #[cfg(not(target_arch = "x86_64"))]
-    let filter: Vec<u8> = Vec::new();
+    let filter = filter::to_bytes(&filter::job_extra());
     let filter: String = filter.iter().map(|b| format!("{b:02x}")).collect();
     serde_json::json!({
         "namespaces": 1,
