@@ -200,12 +200,13 @@ fn block(rule: Rule) -> Vec<sock_filter> {
         // The second byte is the kind of device; 'T' is terminals, and what every file understands.
         Rule::HostIoctl => vec![
             argument(1),
-            branch(IF_EQUAL, TIOCSTI, 4, 0),
-            branch(IF_EQUAL, TIOCLINUX, 3, 0),
+            branch(IF_EQUAL, TIOCSTI, 5, 0),
+            branch(IF_EQUAL, TIOCLINUX, 4, 0),
             op(AND, 0xff00),
             branch(IF_EQUAL, 0x5400, 0, 1),
             allow,
             errno(ENOTTY),
+            errno(EPERM),
         ],
         Rule::Priority => vec![
             argument(0),
