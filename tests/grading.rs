@@ -15,6 +15,7 @@ fn graders() -> Graders {
         workers: 2,
         demand: Default::default(),
         dir: std::env::temp_dir(),
+        readable: Vec::new(),
     })
 }
 

@@ -267,6 +267,25 @@ async fn a_folder_that_grows_too_large_ends_its_job() {
     assert_eq!(listed, "");
 }
 
+/// What only root may enter is shown to jobs all the same, by a capability that reaches nothing else.
+#[tokio::test]
+async fn what_is_shown_below_a_private_folder_can_be_read_and_its_neighbours_not() {
+    use std::os::unix::fs::PermissionsExt;
+    let private = tempfile::tempdir().unwrap();
+    let shown = private.path().join("shown");
+    std::fs::create_dir(&shown).unwrap();
+    std::fs::write(shown.join("file"), "shown").unwrap();
+    std::fs::write(private.path().join("secret"), "secret").unwrap();
+    std::fs::set_permissions(private.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let Some(sandbox) = open(SandboxConfig { readable: vec![shown.clone()], ..config() }).await else {
+        return;
+    };
+    let script = format!("cat {0}/file && cat {0}/../secret; echo x > {0}/new; ls {0}", shown.display());
+    let (_, said) = shell(&sandbox, &script).await;
+    assert!(said.starts_with("shownfile\n"), "{said}");
+    assert_eq!(said.matches("Permission denied").count(), 2, "{said}");
+}
+
 /// Not a test of its own: a harness that has started a job, for the test below to kill.
 #[tokio::test]
 async fn a_harness_to_kill() {

@@ -103,7 +103,13 @@ fn remedy(reasons: &[(Tier, String)]) -> String {
     } else {
         "allow user namespaces, or run with CAP_SYS_ADMIN"
     };
-    format!("{hint}; or accept that code runs without isolation with --allow-unsandboxed")
+    let landlock = reasons.iter().find(|(tier, _)| *tier == Tier::Landlock).map_or("", |(_, reason)| reason);
+    let weaker = if landlock.contains("switched off") {
+        "; or boot with `landlock` in the list of `lsm=`, for a weaker isolation"
+    } else {
+        ""
+    };
+    format!("{hint}{weaker}; or accept that code runs without isolation with --allow-unsandboxed")
 }
 
 #[cfg(test)]
@@ -115,5 +121,11 @@ mod tests {
         let reasons = vec![(Tier::Userns, "unshare: No space left on device (os error 28)".to_owned())];
         assert!(remedy(&reasons).contains("max_user_namespaces"), "{}", remedy(&reasons));
         assert!(remedy(&[]).ends_with("--allow-unsandboxed"));
+        let off = vec![(
+            Tier::Landlock,
+            "Landlock is switched off in this kernel (boot parameter `lsm=`)".to_owned(),
+        )];
+        assert!(remedy(&off).contains("; or boot with `landlock`"), "{}", remedy(&off));
+        assert!(!remedy(&reasons).contains("landlock"));
     }
 }

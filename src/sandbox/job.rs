@@ -117,7 +117,7 @@ pub(super) fn become_server(fds: &[OwnedFd]) -> io::Result<()> {
     let (spec, _) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
     place_descriptors(fds)?;
     sys::raise_ambient(sys::CAP_SYS_ADMIN)?;
-    filter::attach(&mut filter::program(Confines::Server))?;
+    filter::attach(&mut filter::for_server())?;
     execute(&spec, None)
 }
 

@@ -49,7 +49,7 @@ pub(super) const ON_THE_HOST: &[(Rule, &str)] = &[
 
 /// Besides, when the job's user owns files of the host.
 pub(super) const OWNING_FILES: &[(Rule, &str)] =
-    &[(Errno(libc::EPERM), "chmod fchmod fchmodat fchmodat2 utimensat")];
+    &[(Errno(libc::EPERM), "chmod fchmod fchmodat fchmodat2"), (OpenTimesNow, "utimensat")];
 
 /// When it owns none but its own: times of what is open only, since a path may lead to what anybody may touch.
 pub(super) const OWNING_NOTHING: &[(Rule, &str)] = &[(OpenTimes, "utimensat")];
@@ -59,6 +59,3 @@ pub(super) const SIGNALLING_ITSELF: &[(Rule, &str)] = &[
     (Signal, "kill tgkill rt_sigqueueinfo rt_tgsigqueueinfo"),
     (Errno(libc::EPERM), "tkill pidfd_send_signal pidfd_open"),
 ];
-
-/// What a fork server needs to shut its jobs in, and what each job loses again.
-pub(super) const FOR_SERVERS: &[(Rule, &str)] = &[(Allow, "mount unshare setns")];
