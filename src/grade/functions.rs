@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::matching::{self, Datum};
-use crate::model::{Cause, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue};
+use crate::model::{Cause, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue, Trust};
 use crate::sandbox::{Call, CallOutcome, FunctionJob, FunctionReport, Raised, Sandbox};
 
 use super::candidate::{Wanted, candidate};
@@ -36,7 +36,7 @@ pub(super) async fn grade(grader: &FunctionOutput, value: &OutputValue, sandbox:
         limits: limits(&grader.limits),
     };
     match sandbox.call_functions(job).await {
-        Ok(report) => judge(grader, &calls, &report),
+        Ok(report) => judge(grader, &calls, &report).with_trust(Trust::Harness),
         Err(error) => not_run(METHOD, &error),
     }
 }

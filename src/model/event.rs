@@ -130,13 +130,19 @@ pub struct GitState {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SandboxState {
-    /// `userns`, `rootns`, or `none`.
+    /// `userns`, `rootns`, `landlock`, or `none`.
     pub tier: String,
     /// False when code ran, or may have run, without isolation.
     pub enforced: bool,
     /// What the tier does not give, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The kernel's Landlock version, when the tier rests on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landlock_abi: Option<u32>,
+    /// What bounds the memory of a job's processes together (`v2`, `v1`); absent when only a watchdog does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

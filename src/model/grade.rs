@@ -114,24 +114,41 @@ pub struct Grade {
     /// True when the grade is only shown: it took no part in the verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub informative: bool,
-    /// `in_process` when the candidate's code shared an interpreter with its tests and a determined program could forge the verdict;
-    /// `unsandboxed` when it ran without isolation.
-    #[serde(default, skip_serializing_if = "Trust::is_full")]
-    pub trust: Trust,
+    /// Who can have had a hand in the verdict; absent when no candidate's code ran for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// True when a program ran out of time and was run once more, alone, before that was believed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adjudicated: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+/// What a verdict over a candidate's code rests on, the most reliable first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    #[default]
-    Full,
+    /// What the candidate returned or printed was compared in the harness; expected values never entered its process.
+    Harness,
+    /// The tests ran in a judge process that never loads the candidate's code.
+    Split,
+    /// The candidate's code shared an interpreter with its tests: a determined program could forge the verdict.
     InProcess,
+    /// The code ran without isolation, whatever compared the results.
     Unsandboxed,
 }
 
 impl Trust {
-    pub fn is_full(&self) -> bool {
-        *self == Trust::Full
+    pub const ALL: [Trust; 4] = [Trust::Harness, Trust::Split, Trust::InProcess, Trust::Unsandboxed];
+
+    /// The name as written in journals and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Trust::Harness => "harness",
+            Trust::Split => "split",
+            Trust::InProcess => "in_process",
+            Trust::Unsandboxed => "unsandboxed",
+        }
     }
 }
 
@@ -177,7 +194,8 @@ impl Grade {
             metrics: BTreeMap::new(),
             unmeasured: Vec::new(),
             informative: false,
-            trust: Trust::Full,
+            trust: None,
+            adjudicated: false,
         }
     }
 
@@ -193,6 +211,11 @@ impl Grade {
 
     pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    pub fn with_trust(mut self, trust: Trust) -> Self {
+        self.trust = Some(trust);
         self
     }
 
@@ -228,6 +251,26 @@ impl Verdict {
             cause: Some(cause),
             reason: reason.into(),
             grades: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grades_of_earlier_journals_are_read_and_new_ones_say_only_what_there_is() {
+        let plain = r#"{"type":"code","method":"exact_match","outcome":"passed","score":1.0}"#;
+        let read: Grade = serde_json::from_str(plain).unwrap();
+        assert_eq!((read.trust, read.adjudicated), (None, false));
+        assert_eq!(serde_json::to_string(&read).unwrap(), plain);
+        for (written, trust) in [("in_process", Trust::InProcess), ("unsandboxed", Trust::Unsandboxed)] {
+            let text = plain.replace('}', &format!(r#","trust":"{written}"}}"#));
+            assert_eq!(serde_json::from_str::<Grade>(&text).unwrap().trust, Some(trust));
+        }
+        for trust in Trust::ALL {
+            assert_eq!(serde_json::to_value(trust).unwrap(), trust.name());
         }
     }
 }

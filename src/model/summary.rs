@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::{Environment, Shard};
-use super::grade::{Grade, Usage};
+use super::grade::{Grade, Trust, Usage};
 use super::outcome::{Cause, Outcome};
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure};
 
@@ -118,6 +118,24 @@ pub struct Totals {
     pub by_grader: BTreeMap<String, Counts>,
     /// Samples by cause.
     pub by_cause: BTreeMap<String, usize>,
+    /// By what the verdicts over candidates' code rest on; empty when no code ran.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_trust: BTreeMap<Trust, TrustCounts>,
+    /// Samples with a program that ran out of time and was run once more, alone, before that was believed.
+    #[serde(default, skip_serializing_if = "none")]
+    pub adjudicated: usize,
+}
+
+/// How much rests on a level of trust. A sample with grades of two levels counts in both.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrustCounts {
+    pub samples: usize,
+    pub grades: usize,
+}
+
+fn none(n: &usize) -> bool {
+    *n == 0
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -85,6 +85,7 @@ fn run_suite(summary: &Summary) -> TestSuite {
         ("flaky_samples", summary.summary.flaky),
         ("omitted_cases", summary.omitted.map_or(0, |omitted| omitted.cases)),
         ("infrastructure_retries", summary.summary.infrastructure_retries),
+        ("adjudicated_samples", summary.summary.adjudicated),
     ] {
         if n > 0 {
             property(&mut suite, name, &n.to_string());
@@ -99,6 +100,9 @@ fn run_suite(summary: &Summary) -> TestSuite {
     }
     if notices::is_unsandboxed(summary) {
         not_sandboxed(&mut suite);
+    }
+    for (level, counts) in &summary.summary.by_trust {
+        property(&mut suite, &format!("trust.{}", level.name()), &counts.samples.to_string());
     }
     property(&mut suite, "gate.decision", summary.gate.decision.name());
     property(&mut suite, "gate.exit_code", &summary.gate.exit_code.to_string());

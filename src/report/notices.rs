@@ -105,8 +105,8 @@ fn omitted(summary: &Summary) -> String {
     )
 }
 
-/// The two kinds of second tries, in a sentence each: those of samples whose grade failed, and those of calls that did
-/// not get through. They are never one number.
+/// The kinds of second tries, in a sentence each: those of samples whose grade failed, those of calls that did not get
+/// through, and those of programs that ran out of time. They are never one number.
 pub fn retries(summary: &Summary) -> Vec<String> {
     let totals = &summary.summary;
     let mut all = Vec::new();
@@ -117,10 +117,35 @@ pub fn retries(summary: &Summary) -> Vec<String> {
         let calls = text::plural(totals.infrastructure_retries, "call");
         all.push(format!("{calls} of the target did not get through and were made again"));
     }
+    if totals.adjudicated > 0 {
+        let samples = text::plural(totals.adjudicated, "sample");
+        all.push(format!("{samples} ran out of time and had one more try alone before that counted"));
+    }
     all
 }
 
 fn any_trust(summary: &Summary, trust: Trust) -> bool {
-    let samples = summary.evals.iter().flat_map(|eval| &eval.cases).flat_map(|case| &case.samples);
-    samples.flat_map(|sample| &sample.grades).any(|grade| grade.trust == trust)
+    summary.summary.by_trust.contains_key(&trust)
+}
+
+/// What verdicts over candidates' code rest on: `harness 120, split 44`, in samples; `None` when no code ran.
+pub fn trust(summary: &Summary) -> Option<String> {
+    let by_trust = &summary.summary.by_trust;
+    let parts: Vec<String> = by_trust
+        .iter()
+        .map(|(level, counts)| format!("{} {}", level.name(), text::group_digits(counts.samples)))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What a level of trust means, in a few words.
+pub fn trust_meaning(level: Trust) -> &'static str {
+    match level {
+        Trust::Harness => "results were compared in the harness",
+        Trust::Split => "the tests ran in a process without the candidate's code",
+        Trust::InProcess => {
+            "the tests shared an interpreter with the candidate's code: a determined program could forge the verdict"
+        }
+        Trust::Unsandboxed => "the code ran without isolation",
+    }
 }

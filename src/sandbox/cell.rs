@@ -7,11 +7,13 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
 
 use super::channel::{receive, send};
+use super::confinement::{self, Confinement};
 use super::job::{mind, report};
 use super::protocol::CellConfig;
-use super::{Tier, namespaces, syscalls as sys};
+use super::{Tier, folder, keeper, namespaces, syscalls as sys};
 
 /// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one thread.
 pub fn cell_main() -> ! {
@@ -19,7 +21,6 @@ pub fn cell_main() -> ! {
     if arguments.next().is_some_and(|a| a == super::cgroup::janitor::ARGUMENT) {
         super::cgroup::janitor::main(arguments);
     }
-    sys::die_with_parent();
     let code = match take_control_socket().and_then(|socket| run(&socket)) {
         Ok(()) => 0,
         Err(_) => 97,
@@ -42,24 +43,24 @@ fn take_control_socket() -> io::Result<OwnedFd> {
 fn run(socket: &OwnedFd) -> io::Result<()> {
     let mut buffer = [0u8; 16];
     let (_, fds) = receive(socket.as_fd(), &mut buffer)?;
-    let config: CellConfig = fds
+    let mut config: CellConfig = fds
         .first()
         .and_then(|fd| read_all(fd).ok())
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .ok_or_else(|| io::Error::other("no settings came"))?;
     drop(fds);
-    match prepare(socket, &config) {
+    match prepare(socket, &mut config) {
         Ok(()) => Ok(()),
         Err(e) => send(socket.as_fd(), format!("E{e}").as_bytes(), &[]),
     }
 }
 
-fn prepare(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
-    if config.tier == Tier::None {
-        // Orphans of a job come to its minder instead of to the machine's init.
-        send(socket.as_fd(), b"O", &[])?;
-        return serve(socket, config);
+fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
+    if config.tier.on_the_host() {
+        return prepare_on_the_host(socket, config);
     }
+    // Not before the settings came: a cell on the host must outlive the harness for a moment.
+    sys::die_with_parent();
     namespaces::build(config)?;
     sys::step("unshare", sys::unshare(libc::CLONE_NEWPID))?;
     if sys::fork()? != 0 {
@@ -85,6 +86,29 @@ fn prepare(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
         }
     };
     sys::exit_now(code)
+}
+
+fn prepare_on_the_host(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
+    let lone = config.tier == Tier::None;
+    keeper::stay_behind(socket, &config.scratch, || {
+        if lone { Ok(false) } else { confinement::keep_signals_in() }
+    })?;
+    let notes = if lone {
+        sys::become_subreaper();
+        String::new()
+    } else {
+        let (confinement, notes) = Confinement::enter(config)?;
+        config.confinement = confinement;
+        notes
+    };
+    send(socket.as_fd(), format!("O{notes}").as_bytes(), &[])?;
+    serve(socket, config)
+}
+
+/// Between jobs on the host: nothing of the last one is left.
+fn clear_away(config: &CellConfig) -> io::Result<()> {
+    keeper::end_descendants(config.confinement.exact);
+    folder::empty(Path::new(&config.scratch))
 }
 
 /// Serves jobs, one at a time, until the harness closes the socket.
@@ -114,6 +138,9 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
             let ended = sys::reap()?;
             let Some(index) = pids.iter().position(|pid| *pid == ended.pid) else { continue };
             left -= 1;
+            if left == 0 && config.tier.on_the_host() {
+                clear_away(config)?;
+            }
             let line = format!("X{index} {} {} {}", ended.status, ended.cpu_us, ended.max_rss_kib);
             send(socket.as_fd(), line.as_bytes(), &[])?;
         }
@@ -123,7 +150,7 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
 /// Forks the minder of one process.
 fn start(config: &CellConfig, fds: Vec<OwnedFd>, serial: u64) -> io::Result<libc::pid_t> {
     let namespaces = match config.tier {
-        Tier::None => 0,
+        Tier::Landlock | Tier::None => 0,
         _ => libc::CLONE_NEWPID | libc::CLONE_NEWNS,
     };
     let pid = sys::fork_into(namespaces)?;

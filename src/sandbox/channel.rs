@@ -97,6 +97,12 @@ pub(super) fn send(socket: BorrowedFd<'_>, data: &[u8], fds: &[RawFd]) -> io::Re
     }
 }
 
+/// Lets the other side know that nothing will come any more, also where somebody else still holds our end.
+pub(super) fn hang_up(socket: BorrowedFd<'_>) {
+    // SAFETY: integer arguments only.
+    unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
+}
+
 /// Receives one message: its length in `buffer` (0: the other side is gone) and its descriptors.
 pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut iov = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };

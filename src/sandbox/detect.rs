@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::channel::pipe;
 use super::error::SandboxError;
+use super::filter;
 use super::host::{Cell, CellSettings, Launch};
+use super::landlock;
 use super::launch::{process_limits, spec};
 use super::running::Running;
 use super::types::{Ending, Isolation, Limits, SandboxConfig, SandboxReport, Tier};
@@ -23,7 +25,11 @@ pub(super) fn detect(
                     reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
                 all.extend((!notes.is_empty()).then_some(notes));
                 let enforced = *tier != Tier::None;
-                return Ok((settings, SandboxReport { tier: *tier, enforced, notes: all, cgroup: None }));
+                let landlock_abi = (*tier == Tier::Landlock).then(|| landlock::abi().ok()).flatten();
+                return Ok((
+                    settings,
+                    SandboxReport { tier: *tier, enforced, notes: all, landlock_abi, cgroup: None },
+                ));
             }
             Err(reason) => reasons.push((*tier, reason)),
         }
@@ -32,10 +38,14 @@ pub(super) fn detect(
         match try_tier(config, Tier::None, interpreter_binds) {
             Ok((settings, _)) => {
                 let notes = reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
-                return Ok((
-                    settings,
-                    SandboxReport { tier: Tier::None, enforced: false, notes, cgroup: None },
-                ));
+                let report = SandboxReport {
+                    tier: Tier::None,
+                    enforced: false,
+                    notes,
+                    landlock_abi: None,
+                    cgroup: None,
+                };
+                return Ok((settings, report));
             }
             Err(reason) => reasons.push((Tier::None, reason)),
         }
@@ -50,8 +60,8 @@ fn try_tier(
     tier: Tier,
     interpreter_binds: &[String],
 ) -> Result<(CellSettings, String), String> {
-    if tier != Tier::None && !cfg!(target_arch = "x86_64") {
-        return Err("only x86_64 is supported".to_owned());
+    if tier != Tier::None && !filter::SUPPORTED {
+        return Err("only x86_64 and aarch64 are supported".to_owned());
     }
     let settings = CellSettings::new(config, tier, interpreter_binds);
     let mut cell = Cell::open(&settings).map_err(|e| e.to_string())?;
@@ -80,8 +90,8 @@ fn try_tier(
 fn remedy(reasons: &[(Tier, String)]) -> String {
     let userns = reasons.iter().find(|(tier, _)| *tier == Tier::Userns).map_or("", |(_, reason)| reason);
     let setting = |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default();
-    let hint = if !cfg!(target_arch = "x86_64") {
-        "run on an x86_64 machine"
+    let hint = if !filter::SUPPORTED {
+        "run on an x86_64 or aarch64 machine"
     } else if userns.contains("unshare") && userns.contains("No space left") {
         "user namespaces are switched off: `sysctl user.max_user_namespaces=10000`"
     } else if setting("kernel/apparmor_restrict_unprivileged_userns").trim() == "1" {

@@ -224,7 +224,7 @@ fn request(i: usize, entry_point: &str, call: &Call) -> Value {
     json!({"i": i, "f": entry_point, "a": call.args, "k": kwargs})
 }
 
-fn outcome(mut answer: Map<String, Value>, call: &Call) -> CallOutcome {
+pub(super) fn outcome(mut answer: Map<String, Value>, call: &Call) -> CallOutcome {
     if answer.contains_key("large") {
         return CallOutcome::Failed(RunFailure::Ended(Ending::OutputLimit));
     }

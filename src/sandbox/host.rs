@@ -11,15 +11,20 @@ use std::time::{Duration, Instant};
 
 use super::adjudicate::Shortage;
 use super::cgroup::{CellGroup, CellGroups};
-use super::channel::{message_pair, pipe, poll, poll_entry, receive, sealed_file, send};
+use super::channel::{hang_up, message_pair, pipe, poll, poll_entry, receive, sealed_file, send};
+use super::confinement::Confinement;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, encode_spec};
-use super::{Tier, types::SandboxConfig};
+use super::{Tier, folder, types::SandboxConfig};
 
 /// Building a cell takes milliseconds; a machine that needs longer than this is not going to run tests either.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The size of a job's private folder.
 const TMP_MB: u64 = 64;
 const TMP_INODES: u64 = 4096;
+/// How often the size of a folder on the host is looked at; each look walks through it.
+const LOOK_AT_DISK: Duration = Duration::from_millis(100);
+/// How long a keeper may take to end what is left and to remove the folder.
+const TIDYING: Duration = Duration::from_secs(25);
 
 /// Host paths that every cell shows.
 const STANDARD_BINDS: [&str; 14] = [
@@ -83,7 +88,9 @@ pub(super) struct Cell {
     pub notes: String,
     /// Set when its state is not known any more; it must not get another job.
     pub broken: bool,
+    /// Where its jobs have their folders, on the host.
     scratch: Option<PathBuf>,
+    next_look: Instant,
     /// What bounds the memory of everything in it. Dropped, hence removed, after the cell has ended.
     pub(super) cgroup: Option<CellGroup>,
     /// Of time-outs: what the processes had of the processor. Emptied by who asks.
@@ -94,7 +101,7 @@ impl Cell {
     /// Starts the helper and waits until its namespaces stand. Call it from a thread that lives as long as the cell shall:
     /// the kernel ends the cell with the thread.
     pub fn open(settings: &CellSettings) -> io::Result<Cell> {
-        let scratch = (settings.tier == Tier::None).then(new_scratch).transpose()?;
+        let scratch = settings.tier.on_the_host().then(new_scratch);
         let (ours, theirs) = message_pair()?;
         let cgroup = settings.cgroups.as_ref().map(|groups| groups.group()).transpose()?;
         let child = Command::new(&settings.helper)
@@ -108,12 +115,15 @@ impl Cell {
             .process_group(0)
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
+        let next_look = Instant::now();
+
         let mut cell = Cell {
             child,
             socket: ours,
             notes: String::new(),
             broken: false,
             scratch,
+            next_look,
             cgroup,
             late: Vec::new(),
         };
@@ -127,6 +137,7 @@ impl Cell {
             tmp_mb: TMP_MB,
             tmp_inodes: TMP_INODES,
             scratch: cell.scratch.as_deref().and_then(Path::to_str).unwrap_or_default().to_owned(),
+            confinement: Confinement::default(),
         };
         let file = sealed_file(&serde_json::to_vec(&config)?)?;
         send(cell.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
@@ -153,6 +164,15 @@ impl Cell {
             (_, Some(reason)) => Err(io::Error::other(reason.to_owned())),
             _ => Err(io::Error::other("the helper ended before its cell was ready")),
         }
+    }
+
+    /// Whether the job's folders hold more than they would in a namespace. Looks now and then only.
+    pub fn is_over_its_disk(&mut self) -> bool {
+        let now = Instant::now();
+        let Some(scratch) = self.scratch.as_deref().filter(|_| now >= self.next_look) else { return false };
+        let over = folder::holds_more_than(scratch, TMP_MB << 20, TMP_INODES);
+        self.next_look = now + LOOK_AT_DISK;
+        over
     }
 
     /// Asks for the processes of one job.
@@ -184,25 +204,31 @@ impl Cell {
 
 impl Drop for Cell {
     fn drop(&mut self) {
+        if let Some(scratch) = &self.scratch {
+            // The keeper tidies up and ends.
+            hang_up(self.socket.as_fd());
+            let start = Instant::now();
+            while start.elapsed() < TIDYING && matches!(self.child.try_wait(), Ok(None)) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            let _ = folder::remove(scratch);
+            return;
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
-        if let Some(scratch) = &self.scratch {
-            let _ = std::fs::remove_dir_all(scratch);
-        }
     }
 }
 
-/// A new folder that only we may enter.
-fn new_scratch() -> io::Result<PathBuf> {
-    use std::os::unix::fs::DirBuilderExt;
+/// A folder that does not exist yet; the keeper makes it, who will also remove it.
+fn new_scratch() -> PathBuf {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     loop {
-        let name = format!("eval-harness-{}-{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => return Ok(path),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(e),
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("eval-harness-{}-{serial}", std::process::id()));
+        if std::fs::symlink_metadata(&path).is_err() {
+            return path;
         }
     }
 }

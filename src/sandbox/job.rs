@@ -6,8 +6,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
 use super::cell::read_all;
+use super::confinement::check_that_it_holds;
+use super::filter::{self, Confines};
 use super::protocol::{CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_spec};
-use super::{Tier, syscalls as sys};
+use super::{Tier, keeper, syscalls as sys};
 
 /// Where the status pipe stands in the program's process until `execve`.
 const STATUS_FD: i32 = 199;
@@ -25,9 +27,12 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
         }
         sys::step(&path, fs::write(&path, content))?;
     }
-    if config.tier == Tier::None {
-        // SAFETY: integer arguments only.
-        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    if config.tier == Tier::Landlock {
+        config.confinement.files_are_written()?;
+    }
+    if config.tier.on_the_host() {
+        // What the memory is measured of stays in one tree.
+        sys::become_subreaper();
     }
     // The program runs as the same user: it must not be able to look in here.
     sys::set_dumpable(false);
@@ -35,7 +40,7 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
     if program == 0 {
         if let Err(e) = place_descriptors(fds) {
             report(fds, &format!("F{e}\n"));
-        } else if let Err(e) = become_program(config, &spec, folder.as_deref()) {
+        } else if let Err(e) = become_program(config, &spec, folder.as_deref(), serial) {
             write_line(STATUS_FD, &format!("F{e}\n"));
         }
         sys::exit_now(126);
@@ -52,15 +57,15 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
         }
     };
     report(fds, &format!("S{status}\n"));
-    if let Some(folder) = folder {
-        end_descendants();
-        let _ = fs::remove_dir_all(folder);
+    if config.tier.on_the_host() {
+        // What the program left running. The cell makes sure once more, and removes the folder.
+        keeper::end_descendants(false);
     }
     Ok(())
 }
 
 /// A fresh, empty working folder. In the tiers with namespaces it is a `/tmp` of the job's own, of bounded size, which
-/// vanishes with the namespace; in tier `none` it is a folder that must be removed, whose path is returned.
+/// vanishes with the namespace; on the host it is a folder below the cell's, whose path is returned.
 fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>> {
     if config.tier == Tier::None {
         let folder = format!("{}/{serial}", config.scratch);
@@ -68,8 +73,19 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
         std::env::set_current_dir(&folder)?;
         return Ok(Some(folder));
     }
+    if config.tier == Tier::Landlock {
+        return config.confinement.private_folder(config, serial).map(Some);
+    }
+    // The private folder would hide what is shown below the host's /tmp: a suite may lie there.
+    let shown = config.binds.iter().filter(|path| path.starts_with("/tmp/") && Path::new(path).is_dir());
+    let shown: Vec<(&String, OwnedFd)> =
+        shown.map(|path| Ok((path, sys::clone_tree(path)?))).collect::<io::Result<_>>()?;
     let options = format!("size={}m,nr_inodes={},mode=700", config.tmp_mb, config.tmp_inodes);
     sys::mount("tmpfs", "/tmp", "tmpfs", libc::MS_NOSUID | libc::MS_NODEV, &options)?;
+    for (path, tree) in shown {
+        fs::create_dir_all(path)?;
+        sys::attach_tree(&tree, path)?;
+    }
     // Programs that need /proc fail without it, in their own words; the others need not care.
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     let _ = sys::mount("proc", "/proc", "proc", flags, "subset=pid,hidepid=invisible");
@@ -77,36 +93,27 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
     Ok(None)
 }
 
-/// Without a pid namespace: kills what came to the minder after its parent ended.
-fn end_descendants() {
-    let me = std::process::id();
-    for _ in 0..100 {
-        let children = fs::read_to_string(format!("/proc/{me}/task/{me}/children")).unwrap_or_default();
-        let pids: Vec<libc::pid_t> = children.split_whitespace().filter_map(|p| p.parse().ok()).collect();
-        if pids.is_empty() {
-            return;
-        }
-        for pid in pids {
-            // SAFETY: integer arguments; an unreaped child's number can't have been reused.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
-            let _ = sys::reap();
-        }
-    }
-}
-
 /// Turns the forked child into the program. Returns only when that fails.
-fn become_program(config: &CellConfig, spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
-    if config.tier == Tier::None {
-        sys::die_with_parent();
-    }
-    set_limits(&spec.limits, config.tier)?;
-    if config.tier != Tier::None {
-        sys::drop_all_capabilities()?;
-        #[cfg(target_arch = "x86_64")]
-        super::filter::attach(&mut super::filter::program())?;
+fn become_program(
+    config: &CellConfig,
+    spec: &ProcessSpec,
+    folder: Option<&str>,
+    serial: u64,
+) -> io::Result<()> {
+    set_limits(&spec.limits, config)?;
+    match config.tier {
+        Tier::None => sys::die_with_parent(),
+        Tier::Landlock => config.confinement.confine(config, folder.unwrap_or_default(), serial)?,
+        Tier::Userns | Tier::Rootns => {
+            sys::drop_all_capabilities()?;
+            filter::attach(&mut filter::program(Confines::Namespaces))?;
+        }
     }
     sys::set_dumpable(true);
     if spec.argv.is_empty() {
+        if config.tier == Tier::Landlock {
+            check_that_it_holds()?;
+        }
         // A trial: everything is in place.
         sys::exit_now(0);
     }
@@ -135,7 +142,7 @@ fn place_descriptors(fds: &[OwnedFd]) -> io::Result<()> {
     Ok(())
 }
 
-fn set_limits(limits: &ProcessLimits, tier: Tier) -> io::Result<()> {
+fn set_limits(limits: &ProcessLimits, config: &CellConfig) -> io::Result<()> {
     let same = |resource, value| sys::set_limit(resource, value, value);
     // SIGXCPU at the soft limit can be caught; the hard one can't.
     sys::set_limit(libc::RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds.saturating_add(1))?;
@@ -145,16 +152,24 @@ fn set_limits(limits: &ProcessLimits, tier: Tier) -> io::Result<()> {
     same(libc::RLIMIT_CORE, 0)?;
     same(libc::RLIMIT_MEMLOCK, 0)?;
     same(libc::RLIMIT_MSGQUEUE, 0)?;
-    if tier != Tier::None {
-        // These count by user: unsandboxed, that is everything the caller runs.
-        same(libc::RLIMIT_NPROC, limits.processes)?;
-        same(libc::RLIMIT_SIGPENDING, 256)?;
+    // The last two count by user, which may be everything the caller runs.
+    match config.tier {
+        Tier::None => Ok(()),
+        Tier::Landlock => same(libc::RLIMIT_NPROC, config.confinement.processes(limits.processes)),
+        Tier::Userns | Tier::Rootns => {
+            same(libc::RLIMIT_NPROC, limits.processes)?;
+            same(libc::RLIMIT_SIGPENDING, 256)
+        }
     }
-    Ok(())
 }
 
 fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
-    let argv = spec.argv.iter().map(|a| sys::c_string(a)).collect::<io::Result<Vec<_>>>()?;
+    if let Some(dir) = &spec.dir {
+        sys::step(dir, std::env::set_current_dir(dir))?;
+    }
+    let here = folder.unwrap_or("/tmp");
+    let argv =
+        spec.argv.iter().map(|a| sys::c_string(&a.replace('\0', here))).collect::<io::Result<Vec<_>>>()?;
     let env = spec
         .env
         .iter()
@@ -169,6 +184,9 @@ fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
     let mut env_pointers: Vec<_> = env.iter().map(|e| e.as_ptr()).collect();
     env_pointers.push(std::ptr::null());
     let program = argv.first().ok_or_else(|| io::Error::other("no program"))?;
+    // The Rust runtime ignores SIGPIPE, and whoever is executed would inherit that.
+    // SAFETY: no handler is installed.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     // SAFETY: both arrays are null-terminated and hold pointers to live strings. execve returns only on failure.
     unsafe { libc::execve(program.as_ptr(), argv_pointers.as_ptr(), env_pointers.as_ptr()) };
     Err(io::Error::last_os_error())

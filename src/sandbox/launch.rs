@@ -56,7 +56,7 @@ pub(super) fn spec(
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
     all.extend(env.iter().cloned());
-    ProcessSpec { argv, env: all, files, limits }
+    ProcessSpec { argv, env: all, files, dir: None, limits }
 }
 
 /// Refuses files that would lie outside the working folder.

@@ -6,8 +6,37 @@ use super::error::SandboxError;
 use super::running::Ended;
 use super::types::{Ending, Raised, RunFailure};
 
-/// A line that is one JSON object; `None` for anything else.
+/// Bytes of memory that the values of one line may take. A line of 8 MiB can hold values of half a gigabyte; the candidate's
+/// runner keeps to the same (`heavy` in `candidate.py`), so that only a forged line is heavier.
+const MOST_WEIGHT: usize = 64 << 20;
+
+/// About how much memory the values of a JSON text take, by the marks outside its strings: an element, a member, a list's
+/// first four places, a map's first node.
+fn weight(line: &[u8]) -> usize {
+    let (mut sum, mut quoted, mut escaped) = (0usize, false, false);
+    for byte in line {
+        if quoted {
+            quoted = escaped || *byte != b'"';
+            escaped = !escaped && *byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => quoted = true,
+            b',' | b':' => sum += 64,
+            b'[' => sum += 128,
+            b'{' => sum += 640,
+            _ => {}
+        }
+    }
+    sum
+}
+
+/// A line that is one JSON object; `None` for anything else, and for more values than an answer may hold.
 pub(super) fn object(line: &[u8]) -> Option<Map<String, Value>> {
+    // The lightest heavy line is this long.
+    if line.len() > MOST_WEIGHT / 640 && weight(line) > MOST_WEIGHT {
+        return None;
+    }
     match serde_json::from_slice(line) {
         Ok(Value::Object(map)) => Some(map),
         _ => None,
@@ -114,6 +143,18 @@ mod tests {
         let error = silent_end(&ended(Err("Cannot allocate memory".to_owned()))).unwrap_err();
         insta::assert_snapshot!(error, @"the Python interpreter could not be started in the sandbox: Cannot allocate memory");
         assert_eq!(silent_end(&ended(Ok(Ending::Exited(0)))), Ok(RunFailure::Exited { code: Some(0) }));
+    }
+
+    #[test]
+    fn values_of_a_line_are_weighed_before_they_are_made() {
+        assert_eq!(weight(br#"{"a,[{": [1, "\"{,", "\\", {}]}"#), 640 + 64 + 128 + 3 * 64 + 640);
+        let line = |item: &str, n: usize| format!(r#"{{"v":[{}0]}}"#, item.repeat(n)).into_bytes();
+        for (item, most) in [("0,", 1 << 20), ("[],", 340_000), ("{},", 95_000)] {
+            assert_eq!(object(&line(item, most + 20_000)), None, "{item}");
+            assert!(object(&line(item, most - 20_000)).is_some(), "{item}");
+        }
+        let text = format!(r#"{{"v":"{}"}}"#, "{[,".repeat(1 << 20));
+        assert!(object(text.as_bytes()).is_some());
     }
 
     #[test]

@@ -17,6 +17,8 @@
 //! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before it is believed, and
 //! `exit 0` is never taken for success.
 
+pub mod commands;
+pub mod demand;
 pub mod probe;
 pub mod process_tree;
 
@@ -40,15 +42,23 @@ mod cgroup;
 #[cfg(target_os = "linux")]
 mod channel;
 #[cfg(target_os = "linux")]
+mod confinement;
+#[cfg(target_os = "linux")]
 mod detect;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(target_os = "linux")]
 mod filter;
+#[cfg(target_os = "linux")]
+mod folder;
 #[cfg(target_os = "linux")]
 mod functions;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]
 mod job;
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
+mod landlock;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
@@ -65,6 +75,9 @@ mod pool;
 mod programs;
 #[cfg(target_os = "linux")]
 mod protocol;
+#[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub mod protocol_fuzz;
 #[cfg(target_os = "linux")]
 mod python;
 #[cfg(target_os = "linux")]

@@ -192,13 +192,7 @@ fn write_byte(fd: &OwnedFd) -> io::Result<()> {
 
 /// Changes from root to `id` and keeps the capabilities.
 fn become_user(id: u32) -> io::Result<()> {
-    // SAFETY: integer arguments, and for setgroups an empty list.
-    unsafe {
-        libc::prctl(libc::PR_SET_KEEPCAPS, 1, 0, 0, 0);
-        libc::setgroups(0, std::ptr::null());
-        sys::step("setresgid", sys::check(libc::setresgid(id, id, id) as libc::c_long))?;
-        sys::step("setresuid", sys::check(libc::setresuid(id, id, id) as libc::c_long))?;
-    }
+    sys::become_user(id, true)?;
     // The change cleared the effective ones and the wish to end with the parent.
     sys::set_capabilities(sys::permitted_capabilities())?;
     sys::die_with_parent();

@@ -25,6 +25,8 @@ struct Inner {
     gate: Gate,
     pool: Pool,
     report: SandboxReport,
+    /// Host paths that jobs can read; empty: all.
+    shown: Vec<std::path::PathBuf>,
     python: Result<Arc<Python>, String>,
 }
 
@@ -54,13 +56,25 @@ impl Sandbox {
                 .notes
                 .push(format!("memory is watched, not bounded by a control group: {}", why.reason)),
         }
+        let shown = if report.tier == Tier::None {
+            Vec::new()
+        } else {
+            settings.binds.iter().map(Into::into).collect()
+        };
         let pool = Pool::start(settings, config.workers)?;
-        Ok(Sandbox { inner: Arc::new(Inner { gate: Gate::new(config.workers), pool, report, python }) })
+        Ok(Sandbox {
+            inner: Arc::new(Inner { gate: Gate::new(config.workers), pool, report, shown, python }),
+        })
     }
 
     /// Which tier is at work.
     pub fn state(&self) -> &SandboxReport {
         &self.inner.report
+    }
+
+    /// Whether jobs can read what lies there on this machine.
+    pub fn shows(&self, path: &std::path::Path) -> bool {
+        self.inner.shown.is_empty() || self.inner.shown.iter().any(|shown| path.starts_with(shown))
     }
 
     /// The Python that runs candidates, or [`SandboxError::InterpreterMissing`].
@@ -81,6 +95,15 @@ impl Sandbox {
         T: Outcome + Send + 'static,
         F: Fn(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + Sync + 'static,
     {
+        self.run_when(job, Shortage::starved).await
+    }
+
+    /// The same, where `starved` says whether a late job lacked the processor.
+    async fn run_when<T, F>(&self, job: F, starved: fn(&Shortage, bool) -> bool) -> Result<T, SandboxError>
+    where
+        T: Outcome + Send + 'static,
+        F: Fn(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + Sync + 'static,
+    {
         let job = Arc::new(job);
         let once = || {
             let job = Arc::clone(&job);
@@ -90,12 +113,16 @@ impl Sandbox {
                 Ok((outcome, worker.take_late()))
             })
         };
-        adjudicated(&self.inner.gate, once, Shortage::starved).await
+        adjudicated(&self.inner.gate, once, starved).await
     }
 
     /// Runs a program as it is. A program that is missing in the sandbox is [`SandboxError::CannotStart`].
     pub async fn run_program(&self, program: Program) -> Result<ProgramResult, SandboxError> {
-        self.run(move |worker, cancel| programs::run_program(worker, cancel, program.clone())).await
+        let starved = if program.once { |_: &Shortage, _| false } else { Shortage::starved };
+        let job = move |worker: &mut Worker, cancel: BorrowedFd<'_>| {
+            programs::run_program(worker, cancel, program.clone())
+        };
+        self.run_when(job, starved).await
     }
 
     /// Runs a Python program for the sake of what it prints. A program that runs into the memory limit of the kernel and

@@ -12,6 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Tier;
+use super::confinement::Confinement;
 
 /// Descriptors of a process before the extra ones: specification, stdin, stdout, stderr, status.
 pub(super) const FIXED_FDS: usize = 5;
@@ -23,8 +24,11 @@ pub(super) struct CellConfig {
     pub binds: Vec<String>,
     pub tmp_mb: u64,
     pub tmp_inodes: u64,
-    /// The folder below which jobs of tier `none` get theirs.
+    /// The folder below which jobs get theirs, in the tiers that share the host's file system; the keeper makes it.
     pub scratch: String,
+    /// What the cell of the landlock tier found out about itself.
+    #[serde(skip)]
+    pub confinement: Confinement,
 }
 
 /// The limits that the kernel keeps for each process.
@@ -44,6 +48,8 @@ pub(super) struct ProcessSpec {
     pub env: Vec<(String, String)>,
     /// (path below the working folder, length of its content)
     pub files: Vec<(String, usize)>,
+    /// Where the program runs; `None`: the working folder, where the files lie. A NUL in `argv` stands for that one.
+    pub dir: Option<String>,
     pub limits: ProcessLimits,
 }
 
@@ -93,6 +99,7 @@ mod tests {
             argv: vec!["/bin/echo".into(), "a\nb".into()],
             env: vec![("K".into(), "ü".into())],
             files: vec![("a".into(), 3), ("b/c".into(), 0), ("d".into(), 2)],
+            dir: Some("/suite".into()),
             limits,
         };
         let bytes = encode_spec(&spec, &[b"\0\n\xff", b"", b"xy"]).unwrap();

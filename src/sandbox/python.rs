@@ -30,7 +30,7 @@ const ABOUT: &str = include_str!("python/about.py");
 const START_RUNNER: &str = "import marshal\nf=open(3,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
                             p=f.read()\nf.close()\nexec(c,{'__name__':'runner','REQUEST':p})";
 /// Runs `main.py` as the main program; the arguments are folders of packages.
-const START_SCRIPT: &str = "import sys\nsys.path[0]='/tmp'\nsys.path+=sys.argv[1:]\nsys.argv[:]=['main.py']\n\
+const START_SCRIPT: &str = "import sys,posix\nsys.path[0]=posix.getcwd()\nsys.path+=sys.argv[1:]\nsys.argv[:]=['main.py']\n\
                             __file__='main.py'\nexec(compile(open('main.py','rb').read(),'main.py','exec'))";
 /// The flags of every start: no user site, no site, no bytecode files. Not `-I`, which would ignore PYTHONHASHSEED.
 const FLAGS: [&str; 3] = ["-s", "-S", "-B"];

@@ -123,8 +123,10 @@ impl<'c> Running<'c> {
         let mut processes = Vec::new();
         for end in ends {
             processes.push(Process {
-                stdout: Capture::new(end.stdout, limits.output_bytes).map_err(SandboxError::lost)?,
-                stderr: Capture::new(end.stderr, limits.output_bytes).map_err(SandboxError::lost)?,
+                stdout: Capture::new(end.stdout, limits.output_bytes, limits.output_end, false)
+                    .map_err(SandboxError::lost)?,
+                stderr: Capture::new(end.stderr, limits.output_bytes, limits.output_end, limits.stderr_tail)
+                    .map_err(SandboxError::lost)?,
                 status: Lines::new(end.status).map_err(SandboxError::lost)?,
                 reaped: None,
                 seen: Duration::ZERO,
@@ -363,6 +365,8 @@ impl<'c> Running<'c> {
         let exceeds = |measure| memory::held_kib(&processes, measure) > most_kib;
         if !is_little && exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
             self.kill(Stop::Memory);
+        } else if self.cell.is_over_its_disk() {
+            self.kill(Stop::Output);
         }
     }
 

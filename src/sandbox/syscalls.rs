@@ -139,6 +139,8 @@ const CAP_HEADER: CapHeader = CapHeader { version: 0x2008_0522, pid: 0 };
 
 /// The capability that mounting and making namespaces need.
 pub(super) const CAP_SYS_ADMIN: u32 = 21;
+/// The capability to read files and enter folders that are not the caller's.
+pub(super) const CAP_DAC_READ_SEARCH: u32 = 2;
 
 /// The permitted capabilities of the caller, as bits.
 pub(super) fn permitted_capabilities() -> u64 {
@@ -167,6 +169,43 @@ pub(super) fn keep_only_capability(keep: u32) -> io::Result<()> {
         libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     }
     set_capabilities(1 << keep)
+}
+
+/// Hands a permitted capability on to what is executed.
+pub(super) fn raise_ambient(capability: u32) -> io::Result<()> {
+    let (raise, capability) = (libc::PR_CAP_AMBIENT_RAISE, libc::c_ulong::from(capability));
+    // SAFETY: prctl with integer arguments only.
+    let r = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, raise, capability, 0, 0) };
+    step("ambient capability", check(r as libc::c_long)).map(drop)
+}
+
+/// Changes from root to the user and group `id`, without further groups. Permitted capabilities are kept when
+/// `keep_capabilities`; effective ones are gone, and so is the wish to end with the parent.
+pub(super) fn become_user(id: u32, keep_capabilities: bool) -> io::Result<()> {
+    // SAFETY: integer arguments, and for setgroups an empty list.
+    unsafe {
+        libc::prctl(libc::PR_SET_KEEPCAPS, libc::c_ulong::from(keep_capabilities), 0, 0, 0);
+        libc::setgroups(0, std::ptr::null());
+        step("setresgid", check(libc::setresgid(id, id, id) as libc::c_long))?;
+        step("setresuid", check(libc::setresuid(id, id, id) as libc::c_long)).map(drop)
+    }
+}
+
+/// Files that root makes from now on belong to `id`, and only what `id` may write can be written; 0 undoes it.
+pub(super) fn write_files_as(id: u32) -> io::Result<()> {
+    // SAFETY: integer arguments; a second call with an invalid number only asks.
+    let now = unsafe {
+        libc::setfsgid(id);
+        libc::setfsuid(id);
+        libc::setfsuid(u32::MAX)
+    };
+    if now as u32 == id { Ok(()) } else { Err(io::Error::other("setfsuid was refused")) }
+}
+
+/// Orphans below the caller become its children.
+pub(super) fn become_subreaper() {
+    // SAFETY: prctl with integer arguments only.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
 /// Gives up every capability.
@@ -233,6 +272,27 @@ pub(super) fn reap() -> io::Result<Reaped> {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
+    }
+}
+
+/// What [`reap_ended`] found.
+pub(super) enum Children {
+    /// One had ended and is gone now.
+    Ended,
+    /// There are some, and all of them run.
+    Running,
+    None,
+}
+
+/// Reaps one child that has ended, without waiting.
+pub(super) fn reap_ended() -> io::Result<Children> {
+    // SAFETY: a null status is allowed.
+    let pid = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) };
+    match check(pid as libc::c_long) {
+        Ok(0) => Ok(Children::Running),
+        Ok(_) => Ok(Children::Ended),
+        Err(e) if e.raw_os_error() == Some(libc::ECHILD) => Ok(Children::None),
+        Err(e) => Err(e),
     }
 }
 

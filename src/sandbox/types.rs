@@ -29,6 +29,12 @@ impl Tier {
             Tier::None => "none",
         }
     }
+
+    /// Jobs share the host's file system and processes, so that what they leave behind has to be cleared away.
+    #[cfg(target_os = "linux")]
+    pub(super) fn on_the_host(self) -> bool {
+        matches!(self, Tier::Landlock | Tier::None)
+    }
 }
 
 impl std::fmt::Display for Tier {
@@ -47,8 +53,12 @@ pub struct Limits {
     pub cpu: Option<Duration>,
     /// Private memory, in MiB, of each process (by the kernel) and of the whole tree (by a watchdog, a little later).
     pub memory_mb: u64,
-    /// Bytes kept of each stream; the rest is thrown away. At 16 MiB the job is killed.
+    /// Bytes kept of each stream; the rest is thrown away.
     pub output_bytes: u64,
+    /// Bytes of one stream at which the job is killed: 16 MiB.
+    pub output_end: u64,
+    /// Keep the end of stderr instead of its beginning.
+    pub stderr_tail: bool,
     /// Processes and threads.
     pub processes: u64,
     pub open_files: u64,
@@ -63,6 +73,8 @@ impl Default for Limits {
             cpu: None,
             memory_mb: 256,
             output_bytes: 1 << 20,
+            output_end: 16 << 20,
+            stderr_tail: false,
             processes: 32,
             open_files: 128,
             file_mb: 16,
@@ -139,8 +151,14 @@ pub struct Program {
     pub stdin: Vec<u8>,
     /// Added to the clean environment.
     pub env: Vec<(String, String)>,
+    /// `env` is the whole environment.
+    pub whole_env: bool,
     /// Files in the working folder: relative path, content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Where it runs; it must be a folder that can be seen inside. `None`: the private folder.
+    pub dir: Option<PathBuf>,
+    /// Never try it a second time, not even when it ran out of time for lack of a processor.
+    pub once: bool,
     pub limits: Limits,
 }
 
@@ -349,6 +367,8 @@ pub struct SandboxReport {
     pub enforced: bool,
     /// Reasons why better tiers do not work, and what is missing in this one.
     pub notes: Vec<String>,
+    /// The version of Landlock, in the tier that stands on it.
+    pub landlock_abi: Option<u32>,
     /// What control groups bound, as `v1 memory, pids`; `None`: memory is only watched, and `notes` say why.
     pub cgroup: Option<String>,
 }
@@ -390,7 +410,7 @@ impl SandboxConfig {
             isolation: Isolation::Required,
             helper,
             workers: 1,
-            tiers: vec![Tier::Userns, Tier::Rootns],
+            tiers: vec![Tier::Userns, Tier::Rootns, Tier::Landlock],
             python: None,
             readable: Vec::new(),
         }

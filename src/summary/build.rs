@@ -14,7 +14,7 @@ use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
     CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, Metadata, Omitted, Outcome,
-    RunStarted, SampleResult, Shard, Summary, Tallies, Totals,
+    RunStarted, SampleResult, Shard, Summary, Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -32,8 +32,6 @@ pub struct Report {
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
     omitted: Omitted,
-    /// Samples with a grade that shared an interpreter with the candidate's code.
-    in_process: usize,
 }
 
 impl Fold {
@@ -63,7 +61,6 @@ impl Fold {
             evals,
             failures: lister.failures,
             omitted: lister.omitted,
-            in_process: lister.in_process,
             started,
         })
     }
@@ -77,12 +74,8 @@ impl Report {
 
     /// The summary, with the decision that was made from [`Report::tallies`].
     pub fn with_gate(self, gate: Gate) -> Summary {
-        let mut recommendations = failures::recommend(&self.evals, &self.totals);
+        let recommendations = failures::recommend(&self.evals, &self.totals);
         let omitted = Some(self.omitted).filter(|omitted| *omitted != Omitted::default());
-        if omitted.is_some() || !self.started.include_details {
-            // Where the grades are not in the report, they can't say this for themselves.
-            recommendations.extend(failures::in_process(self.in_process));
-        }
         let metrics = self.estimates.iter().map(|(name, estimate)| (name.clone(), estimate.value)).collect();
         Summary {
             metadata: self.metadata,
@@ -149,7 +142,6 @@ struct Lister<'a> {
     totals: Totals,
     failures: Vec<Failure>,
     omitted: Omitted,
-    in_process: usize,
 }
 
 impl<'a> Lister<'a> {
@@ -162,7 +154,6 @@ impl<'a> Lister<'a> {
             totals: Totals::default(),
             failures: Vec::new(),
             omitted: Omitted::default(),
-            in_process: 0,
         }
     }
 
@@ -247,7 +238,14 @@ impl<'a> Lister<'a> {
         }
         totals.infrastructure_retries += case.infrastructure_retries();
         totals.flaky += case.flaky_samples();
-        self.in_process += case.in_process();
+        totals.adjudicated += case.adjudicated_samples();
+        for (level, counts) in Trust::ALL.into_iter().zip(case.trust()) {
+            if counts.samples > 0 {
+                let total = totals.by_trust.entry(level).or_default();
+                total.samples += counts.samples;
+                total.grades += counts.grades;
+            }
+        }
     }
 
     /// Entries for a case that failed or errored in part: its first sample that tells.

@@ -8,8 +8,8 @@ use std::ops::Range;
 use hashbrown::HashTable;
 
 use super::outcomes::SampleCounts;
-use super::packed::{FLAKY, IN_PROCESS, OWN_SCORE, Packed, USAGE};
-use crate::model::{CasePlanned, EvalInfo, GraderType, Outcome, Usage};
+use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
+use crate::model::{CasePlanned, EvalInfo, GraderType, Outcome, Trust, TrustCounts, Usage};
 
 /// More than the columns can number: 2^32 samples, or 4 GiB of ids, in one eval.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub(super) struct Figures {
     pub latency_ms: Option<f64>,
     pub usage: Option<Usage>,
     pub infrastructure_retries: u32,
+    /// Grades of each level of trust, in the order of [`Trust::ALL`].
+    pub trust: [u32; 4],
     pub metrics: BTreeMap<String, f64>,
 }
 
@@ -249,8 +251,28 @@ impl<'a> CaseView<'a> {
         self.samples().iter().filter(|packed| packed.has(FLAKY)).count()
     }
 
-    pub fn in_process(self) -> usize {
-        self.samples().iter().filter(|packed| packed.has(IN_PROCESS)).count()
+    pub fn adjudicated_samples(self) -> usize {
+        self.samples().iter().filter(|packed| packed.has(ADJUDICATED)).count()
+    }
+
+    /// Samples and grades of each level of trust, in the order of [`Trust::ALL`].
+    pub fn trust(self) -> [TrustCounts; 4] {
+        let mut counts = [TrustCounts::default(); 4];
+        for slot in self.slots() {
+            let packed = self.eval.packed(slot);
+            let more = if packed.has(MORE_GRADES) {
+                self.eval.samples.more_grades.get(&(slot as u32)).copied()
+            } else {
+                None
+            };
+            for (at, trust) in Trust::ALL.into_iter().enumerate() {
+                if packed.has(trust_mark(trust)) {
+                    counts[at].samples += 1;
+                    counts[at].grades += more.map_or(1, |grades| grades[at] as usize);
+                }
+            }
+        }
+        counts
     }
 
     pub fn infrastructure_retries(self) -> usize {
@@ -280,6 +302,8 @@ struct Samples {
     latencies: Lazy<f64>,
     usages: Lazy<Usage>,
     infrastructure_retries: BTreeMap<u32, u32>,
+    /// Grades of each level of trust, where a level has more than one.
+    more_grades: BTreeMap<u32, [u32; 4]>,
     metrics: BTreeMap<String, BTreeMap<u32, f64>>,
 }
 
@@ -291,6 +315,7 @@ impl Default for Samples {
             latencies: Lazy::new(f64::NAN),
             usages: Lazy::new(Usage::default()),
             infrastructure_retries: BTreeMap::new(),
+            more_grades: BTreeMap::new(),
             metrics: BTreeMap::new(),
         }
     }
@@ -311,10 +336,12 @@ impl Samples {
     }
 
     fn set(&mut self, slot: usize, figures: Figures) {
-        let Figures { mut packed, score, latency_ms, usage, infrastructure_retries, metrics } = figures;
+        let Figures { mut packed, score, latency_ms, usage, infrastructure_retries, trust, metrics } =
+            figures;
         let at = slot as u32;
         if self.packed[slot].is_finished() {
             self.infrastructure_retries.remove(&at);
+            self.more_grades.remove(&at);
             for values in self.metrics.values_mut() {
                 values.remove(&at);
             }
@@ -334,6 +361,13 @@ impl Samples {
         if infrastructure_retries > 0 {
             self.infrastructure_retries.insert(at, infrastructure_retries);
         }
+        for level in Trust::ALL.into_iter().filter(|level| trust[*level as usize] > 0) {
+            packed = packed.with(trust_mark(level));
+        }
+        if trust.iter().any(|grades| *grades > 1) {
+            packed = packed.with(MORE_GRADES);
+            self.more_grades.insert(at, trust);
+        }
         for (name, value) in metrics.into_iter().filter(|(_, value)| !value.is_infinite()) {
             self.metrics.entry(name).or_default().insert(at, value);
         }
@@ -350,6 +384,9 @@ impl Samples {
             self.usages.relocate(slot, new, total);
             if let Some(retries) = self.infrastructure_retries.remove(&(slot as u32)) {
                 self.infrastructure_retries.insert(new as u32, retries);
+            }
+            if let Some(grades) = self.more_grades.remove(&(slot as u32)) {
+                self.more_grades.insert(new as u32, grades);
             }
             for values in self.metrics.values_mut() {
                 if let Some(value) = values.remove(&(slot as u32)) {

@@ -188,6 +188,15 @@ pub(super) fn metrics(grades: &[Grade]) -> BTreeMap<String, f64> {
     metrics
 }
 
+/// How many grades have each level of trust, in the order of [`Trust::ALL`].
+pub(super) fn trust(grades: &[Grade]) -> [u32; 4] {
+    let mut counts = [0u32; 4];
+    for trust in grades.iter().filter_map(|grade| grade.trust) {
+        counts[trust as usize] += 1;
+    }
+    counts
+}
+
 pub(super) fn is_flaky(sample: &SampleFinished, outcome: Outcome) -> bool {
     let before = sample.attempts.split_last().map_or(&[][..], |(_, earlier)| earlier);
     outcome == Outcome::Passed && before.iter().any(|attempt| attempt.verdict.outcome == Outcome::Failed)

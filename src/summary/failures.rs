@@ -72,13 +72,6 @@ pub(super) fn recommend(evals: &[EvalResult], totals: &Totals) -> Vec<String> {
     advice
 }
 
-/// The warning about grades that a program could have forged, for reports that don't hold the grades.
-pub(super) fn in_process(n: usize) -> Option<String> {
-    let warning = "graded in one interpreter with the candidate's code (trust: in_process): a determined program could \
-                   forge such a verdict.";
-    (n > 0).then(|| format!("{} {warning}", samples(n)))
-}
-
 fn samples(n: usize) -> String {
     format!("{n} sample{}", if n == 1 { "" } else { "s" })
 }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::columns::{CaseView, EvalFold, Figures, Full};
 use super::details::{self, Details, Key, Room};
-use super::packed::{FLAKY, IN_PROCESS, Packed};
+use super::packed::{ADJUDICATED, FLAKY, Packed};
 use super::sessions::Sessions;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, LISTED_FAILURES, SummaryError};
 use crate::model::{
     CasesPlanned, Counts, EvalPlanned, Event, Outcome, RunStarted, SampleFinished, SampleResult,
-    SampleSkipped, Trust,
+    SampleSkipped,
 };
 
 /// What is known of a run so far.
@@ -222,10 +222,10 @@ impl Fold {
             });
         };
         let verdict = &last.verdict;
-        let in_process = verdict.grades.iter().any(|grade| grade.trust == Trust::InProcess);
+        let adjudicated = verdict.grades.iter().any(|grade| grade.adjudicated);
         let packed = Packed::finished(verdict.outcome, first.verdict.outcome, verdict.cause)
             .marked(FLAKY, details::is_flaky(sample, verdict.outcome))
-            .marked(IN_PROCESS, in_process);
+            .marked(ADJUDICATED, adjudicated);
         let graded = verdict.outcome.is_graded();
         let figures = Figures {
             packed,
@@ -233,6 +233,7 @@ impl Fold {
             latency_ms: last.latency_ms,
             usage: details::usage(sample),
             infrastructure_retries: details::infrastructure_retries(sample),
+            trust: details::trust(&verdict.grades),
             metrics: if graded { details::metrics(&verdict.grades) } else { Default::default() },
         };
         let eval = &mut self.evals[at];

@@ -1,6 +1,6 @@
 //! How a sample ended, in four bytes.
 
-use crate::model::{Cause, Outcome};
+use crate::model::{Cause, Outcome, Trust};
 
 /// Outcome, outcome of the first attempt, cause and marks of one sample.
 ///
@@ -12,12 +12,21 @@ pub(super) struct Packed(u32);
 const FINISHED: u32 = 1 << 16;
 /// Passed only on a later attempt.
 pub(super) const FLAKY: u32 = 1 << 17;
-/// Some grade shared an interpreter with the candidate's code.
-pub(super) const IN_PROCESS: u32 = 1 << 18;
+/// A program ran out of time and was run once more, alone.
+pub(super) const ADJUDICATED: u32 = 1 << 18;
 /// The score is not the 0 or 1 of the outcome and stands in its column.
 pub(super) const OWN_SCORE: u32 = 1 << 19;
 /// The target told what it used.
 pub(super) const USAGE: u32 = 1 << 20;
+/// The first of the marks that say which levels of trust the sample's grades have, in the order of [`Trust::ALL`].
+const FIRST_TRUST: u32 = 1 << 21;
+/// More than one grade of some level of trust: how many stands apart.
+pub(super) const MORE_GRADES: u32 = 1 << 25;
+
+/// The mark of a level of trust.
+pub(super) const fn trust_mark(trust: Trust) -> u32 {
+    FIRST_TRUST << trust as u32
+}
 
 impl Packed {
     /// Nothing is known of it: the run was cut off.
@@ -98,6 +107,14 @@ mod tests {
                 }
             }
         }
+        let marked = Trust::ALL.into_iter().fold(
+            Packed::finished(Outcome::Passed, Outcome::Passed, None),
+            |p, trust| {
+                assert!(!p.has(trust_mark(trust)));
+                p.with(trust_mark(trust))
+            },
+        );
+        assert!(!marked.has(MORE_GRADES) && !marked.has(USAGE) && marked.outcome() == Outcome::Passed);
         let skipped = Packed::skipped(Cause::MaxFail);
         assert_eq!((skipped.outcome(), skipped.first()), (Outcome::Skipped, Outcome::Skipped));
         assert_eq!(skipped.cause(), Some(Cause::MaxFail));

@@ -72,10 +72,11 @@ fn cause_of(outcome: Outcome) -> BoxedStrategy<Option<Cause>> {
     if causes.is_empty() { Just(None).boxed() } else { prop::sample::select(causes).prop_map(Some).boxed() }
 }
 
-fn grade(outcome: Outcome, trust: Trust, metrics: BTreeMap<String, f64>, text: usize) -> Grade {
+fn grade(outcome: Outcome, trust: Option<Trust>, metrics: BTreeMap<String, f64>, text: usize) -> Grade {
     let mut grade = Grade::passed(GraderType::Code, "exact_match").with_expected(serde_json::json!("wanted"));
     grade.outcome = outcome;
     grade.trust = trust;
+    grade.adjudicated = text % 5 == 1;
     // Half of the numbers that are not there should be.
     let absent =
         ["lint_pass", "edit_rate"].into_iter().filter(|name| text % 2 == 1 && !metrics.contains_key(*name));
@@ -103,7 +104,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
         prop::sample::select(vec![0.0, 1.0, 0.25, 3.0]),
         0..3,
     );
-    let trust = prop::sample::select(vec![Trust::Full, Trust::Full, Trust::InProcess]);
+    let trust = prop::collection::vec(prop::option::of(prop::sample::select(Trust::ALL.to_vec())), 1..4);
     (
         outcome.prop_flat_map(|outcome| (Just(outcome), cause_of(outcome))),
         prop::sample::select(vec![None, Some(0.25), Some(0.5), Some(0.75)]),
@@ -132,7 +133,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                         score,
                         cause,
                         reason: "w".repeat(text),
-                        grades: vec![grade(outcome, trust, metrics, text)],
+                        grades: trust.into_iter().map(|t| grade(outcome, t, metrics.clone(), text)).collect(),
                     },
                     latency_ms: latency.map(|latency| f64::from(latency) / 8.0),
                     duration_ms: 3.0,

@@ -306,6 +306,16 @@ fn check_totals(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
         let n = all_samples(run).filter(|sample| sample.cause() == Some(*cause)).count();
         prop_assert_eq!(totals.by_cause.get(cause.name()).copied().unwrap_or(0), n);
     }
+    let finals = || all_samples(run).filter_map(|sample| Some(&sample.attempts()?.last()?.verdict.grades));
+    for level in Trust::ALL {
+        let of_level = |grades: &Vec<Grade>| grades.iter().filter(|grade| grade.trust == Some(level)).count();
+        let grades: usize = finals().map(of_level).sum();
+        let samples = finals().filter(|grades| of_level(grades) > 0).count();
+        let told = totals.by_trust.get(&level).copied();
+        prop_assert_eq!(told, (samples > 0).then_some(TrustCounts { samples, grades }));
+    }
+    let adjudicated = finals().filter(|grades| grades.iter().any(|grade| grade.adjudicated)).count();
+    prop_assert_eq!(totals.adjudicated, adjudicated);
     prop_assert_eq!(totals.flaky, all_samples(run).filter(|sample| is_flaky(sample)).count());
     let retries =
         all_samples(run).filter_map(RunSample::attempts).flatten().map(|a| a.infrastructure_retries as usize);

@@ -268,20 +268,24 @@ fn include_details_false_keeps_figures_and_drops_what_was_said() {
 }
 
 #[test]
-fn a_verdict_that_could_be_forged_is_told_of_even_where_grades_are_left_out() {
-    let (mut plan, mut samples) = events(&vec![vec![once(&[P]), once(&[P])]], &[1]);
-    let Event::SampleFinished(first) = &mut samples[0] else { unreachable!() };
-    let mut grade = Grade::passed(GraderType::Code, "code_execution");
-    grade.trust = Trust::InProcess;
-    first.attempts[0].verdict.grades.push(grade);
-    let told = |plan: &[Event]| {
-        let summary = report(plan, &samples).with_gate(no_gate());
-        summary.recommendations.iter().any(|advice| advice.starts_with("1 sample graded in one interpreter"))
-    };
-    assert!(!told(&plan), "the grades themselves say it");
+fn what_verdicts_rest_on_is_counted_even_where_grades_are_left_out() {
+    let (mut plan, mut samples) = events(&vec![vec![once(&[P]), once(&[P]), once(&[P])]], &[1]);
     let Event::RunStarted(first) = &mut plan[0] else { unreachable!() };
     first.include_details = false;
-    assert!(told(&plan));
+    let code = |trust| Grade::passed(GraderType::Code, "code_execution").with_trust(trust);
+    for (at, levels) in
+        [&[Trust::Split, Trust::Split, Trust::Harness][..], &[Trust::Split]].into_iter().enumerate()
+    {
+        let Event::SampleFinished(sample) = &mut samples[at] else { unreachable!() };
+        sample.attempts[0].verdict.grades = levels.iter().copied().map(code).collect();
+    }
+    let Event::SampleFinished(last) = &mut samples[2] else { unreachable!() };
+    last.attempts[0].verdict.grades = vec![Grade::passed(GraderType::Code, "exact_match")];
+    last.attempts[0].verdict.grades[0].adjudicated = true;
+    let totals = report(&plan, &samples).with_gate(no_gate()).summary;
+    let told = serde_json::to_string(&totals.by_trust).unwrap();
+    assert_eq!(told, r#"{"harness":{"samples":1,"grades":1},"split":{"samples":2,"grades":3}}"#);
+    assert_eq!(totals.adjudicated, 1);
 }
 
 fn a_run() -> impl Strategy<Value = Run> {

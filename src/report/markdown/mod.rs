@@ -228,6 +228,19 @@ fn groups(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
             totals.by_cause.iter().map(|(cause, n)| vec![inline(cause), text::group_digits(*n)]).collect();
         table(out, &["Cause", "Samples"], &[false, true], &rows)?;
     }
+    if !totals.by_trust.is_empty() {
+        writeln!(out, "### By trust\n")?;
+        let rows: Vec<Vec<String>> = totals
+            .by_trust
+            .iter()
+            .map(|(level, counts)| {
+                let numbers = [counts.samples, counts.grades].map(text::group_digits);
+                let [samples, grades] = numbers;
+                vec![inline(level.name()), samples, grades, notices::trust_meaning(*level).to_owned()]
+            })
+            .collect();
+        table(out, &["Trust", "Samples", "Grades", "What it means"], &[false, true, true, false], &rows)?;
+    }
     Ok(())
 }
 

@@ -170,7 +170,7 @@ fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
         }
         page.line(&spans)?;
     }
-    retries(page, summary)
+    remarks(page, summary)
 }
 
 /// The same in words, where the table would be cut.
@@ -186,10 +186,14 @@ fn narrow_counts(page: &mut Page, summary: &Summary, rows: &[(&str, &Counts)]) -
         let lead = [span(Tone::Bold, pad_right(&format!("  {label}"), 11))];
         page.wrapped(&lead, Tone::Plain, &format!("{total}, pass rate {rate}: {}", parts.join(", ")), 3)?;
     }
-    retries(page, summary)
+    remarks(page, summary)
 }
 
-fn retries(page: &mut Page, summary: &Summary) -> io::Result<()> {
+/// What verdicts over code rest on, and second tries.
+fn remarks(page: &mut Page, summary: &Summary) -> io::Result<()> {
+    if let Some(trust) = notices::trust(summary) {
+        page.wrapped(&[span(Tone::Bold, pad_right("  Trust", 11))], Tone::Plain, &trust, 2)?;
+    }
     for words in notices::retries(summary) {
         page.wrapped(&[plain("  ")], Tone::Warn, &words, 2)?;
     }

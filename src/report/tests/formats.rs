@@ -21,9 +21,7 @@ fn a_missing_sandbox_is_in_every_format() {
 fn a_grade_without_isolation_warns_although_the_run_declared_none() {
     let mut summary = green(1);
     summary.metadata.environment.sandbox = None;
-    let mut grade = crate::model::Grade::passed(crate::model::GraderType::Code, "code_execution");
-    grade.trust = crate::model::Trust::Unsandboxed;
-    summary.evals[0].cases[0].samples[0].grades.push(grade);
+    summary.summary.by_trust.insert(Trust::Unsandboxed, TrustCounts { samples: 1, grades: 1 });
     assert!(
         rendered(ReportFormat::Markdown, &summary)
             .contains("# ✅ PASS: Parser suite 1.2.0 (SANDBOX NOT ENFORCED)")

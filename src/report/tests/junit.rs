@@ -14,10 +14,13 @@ fn junit_shows_the_whole_picture() {
             <properties>
                 <property name="run_id" value="eval-20260102-120000"/>
                 <property name="flaky_samples" value="1"/>
+                <property name="adjudicated_samples" value="2"/>
                 <property name="target" value="solver"/>
                 <property name="sandbox.tier" value="none"/>
                 <property name="sandbox.enforced" value="false"/>
                 <property name="warning" value="SANDBOX NOT ENFORCED"/>
+                <property name="trust.harness" value="1200"/>
+                <property name="trust.split" value="44"/>
                 <property name="gate.decision" value="fail"/>
                 <property name="gate.exit_code" value="1"/>
                 <property name="gate.reason.1" value="pass@1 is 0.400 and must be at least 0.850"/>

@@ -36,7 +36,7 @@ fn markdown_shows_the_whole_picture() {
     | Cases | 8 | 2 | 3 | 1 | 1 | 1 | 40.0 % |
     | Samples | 8 | 2 | 3 | 1 | 1 | 1 | 40.0 % |
 
-    Pass rates are over what was graded: passed / (passed + failed). Weighted score: 0.444. 1 sample passed only on a later attempt (flaky).
+    Pass rates are over what was graded: passed / (passed + failed). Weighted score: 0.444. 1 sample passed only on a later attempt (flaky). 2 samples ran out of time and had one more try alone before that counted.
 
     ### By type and category
 
@@ -52,6 +52,13 @@ fn markdown_shows_the_whole_picture() {
     | --- | ---: |
     | timeout | 1 |
     | wrong_answer | 2 |
+
+    ### By trust
+
+    | Trust | Samples | Grades | What it means |
+    | --- | ---: | ---: | --- |
+    | harness | 1200 | 1300 | results were compared in the harness |
+    | split | 44 | 44 | the tests ran in a process without the candidate's code |
 
     ## Metrics
 

@@ -14,7 +14,7 @@ use super::{ReportError, TerminalOptions, extension, render, terminal as screen}
 use crate::model::{
     Bound, CaseResult, Cause, Counts, Decision, EarlierAttempt, Environment, Estimate, EvalResult, EvalType,
     Failure, Figure, Gate, GitState, Metadata, Omitted, Outcome, ReportFormat, SampleResult, SandboxState,
-    Shard, Summary, ThresholdResult, Totals,
+    Shard, Summary, ThresholdResult, Totals, Trust, TrustCounts,
 };
 
 fn sample(outcome: Outcome, cause: Option<Cause>, reason: &str) -> SampleResult {
@@ -230,6 +230,11 @@ fn rich() -> Summary {
         by_tag: BTreeMap::new(),
         by_grader: BTreeMap::new(),
         by_cause: BTreeMap::from([("wrong_answer".to_owned(), 2), ("timeout".to_owned(), 1)]),
+        by_trust: BTreeMap::from([
+            (Trust::Harness, TrustCounts { samples: 1_200, grades: 1_300 }),
+            (Trust::Split, TrustCounts { samples: 44, grades: 44 }),
+        ]),
+        adjudicated: 2,
     };
     Summary {
         metadata: Metadata {
@@ -244,7 +249,13 @@ fn rich() -> Summary {
                 target_type: "command".to_owned(),
                 model: None,
                 git: Some(GitState { commit: "0123456789abcdef0123".to_owned(), dirty: true }),
-                sandbox: Some(SandboxState { tier: "userns".to_owned(), enforced: true, notes: Vec::new() }),
+                sandbox: Some(SandboxState {
+                    tier: "userns".to_owned(),
+                    enforced: true,
+                    notes: Vec::new(),
+                    landlock_abi: None,
+                    cgroup: Some("v2".to_owned()),
+                }),
                 os: "linux".to_owned(),
                 arch: "x86_64".to_owned(),
                 cpus: 8,
@@ -301,6 +312,8 @@ fn unsandboxed() -> Summary {
         tier: "none".to_owned(),
         enforced: false,
         notes: vec!["programs can read the network".to_owned()],
+        landlock_abi: None,
+        cgroup: None,
     });
     summary
 }

@@ -47,7 +47,9 @@ fn terminal_shows_the_whole_picture() {
                  total  pass rate   passed   failed  errored  skipped  pending
       Evals          6     33.3 %        1        2        1        1        1
       Cases          8     40.0 %        2        3        1        1        1
+      Trust    harness 1200, split 44
       1 sample passed only on a later attempt (flaky)
+      2 samples ran out of time and had one more try alone before that counted
 
       Metric        value  95 % CI         cases  [worst, best]
       pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]
@@ -167,7 +169,10 @@ fn terminal_without_unicode_or_sandbox() {
                errored, 1 skipped, 1 pending
       Cases    8, pass rate 40.0 %: 2 passed, 3 failed, 1
                errored, 1 skipped, 1 pending
+      Trust    harness 1200, split 44
       1 sample passed only on a later attempt (flaky)
+      2 samples ran out of time and had one more try alone
+      before that counted
 
       Metric        value  95 % CI         cases  [worst, best]
       pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]

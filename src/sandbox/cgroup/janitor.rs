@@ -74,7 +74,7 @@ pub(in crate::sandbox) fn main(arguments: impl Iterator<Item = OsString>) -> ! {
             list.push(PathBuf::from(argument));
         }
     }
-    folders.iter().for_each(|folder| removal::remove(folder));
+    folders.iter().for_each(|folder| removal::remove(folder, removal::GRACE));
     leaves.iter().for_each(|leaf| removal::leave(leaf));
     exit_now(0)
 }

@@ -9,15 +9,20 @@ use crate::sandbox::syscalls::{kill_by_pidfd, open_pidfd};
 
 /// A killed process is gone within milliseconds, except when the machine has other worries.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// When the harness was killed, cells tidy up by themselves: those that share the host's folders must not be cut short.
+pub(super) const GRACE: Duration = Duration::from_secs(10);
 
-/// Ends everything in the group and below it and removes the folders, as far as that can be done.
-pub(super) fn remove(folder: &Path) {
+/// Ends everything in the group and below it and removes the folders, as far as that can be done. `grace`: how long whoever
+/// is in there may take to end by himself.
+pub(super) fn remove(folder: &Path, grace: Duration) {
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
-    while !try_remove(folder) && start.elapsed() < PATIENCE {
-        // Version 2 kills all at once.
-        let _ = fs::write(folder.join("cgroup.kill"), "1");
-        kill_all(folder);
+    while !try_remove(folder) && start.elapsed() < grace + PATIENCE {
+        if start.elapsed() >= grace {
+            // Version 2 kills all at once.
+            let _ = fs::write(folder.join("cgroup.kill"), "1");
+            kill_all(folder);
+        }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));
     }

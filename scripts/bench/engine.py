@@ -1,0 +1,267 @@
+"""Measures the execution engine against a fresh interpreter a program and against bare forks of a warm one.
+
+Usage: engine.py BINARY HumanEval.jsonl [PROGRAMS-A-TASK]. Works in a temporary folder and prints Markdown tables.
+
+Everything of a table is measured in one run, in turns, so that the ratios hold on a machine whose speed drifts. CPU is that of
+all processes together, also of those that ended unwatched: it is read from a cgroup (v1 cpuacct or v2) where one can be made,
+else from what the kernel adds up for waited-for children, which is then said.
+"""
+
+import json
+import os
+import platform
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+BINARY = os.path.realpath(sys.argv[1])
+HUMANEVAL = Path(sys.argv[2])
+EACH = int(sys.argv[3]) if len(sys.argv) > 3 else 20
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+CALLS_PROGRAMS, CALLS = 400, 100
+NODE_PROGRAMS = 1000
+PYTHON = os.path.realpath(
+    subprocess.check_output(["python3", "-c", "import sys; print(sys.executable)"], text=True).strip()
+)
+WORKERS = 2
+
+
+class Meter:
+    """CPU seconds of a process and everything below it."""
+
+    def __init__(self):
+        self.folder, self.usage = None, None
+        for base in ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"):
+            folder = Path(base) / f"bench-{os.getpid()}"
+            try:
+                folder.mkdir()
+            except OSError:
+                continue
+            if (folder / "cpuacct.usage").exists():
+                self.folder, self.usage = folder, lambda: int((folder / "cpuacct.usage").read_text()) / 1e9
+                return
+            if (folder / "cpu.stat").exists():
+                stat = folder / "cpu.stat"
+                self.folder, self.usage = folder, lambda: int(stat.read_text().split()[1]) / 1e6
+                return
+            folder.rmdir()
+
+    def how(self):
+        return "CPU from a cgroup" if self.folder else "CPU from waited-for children only"
+
+    def run(self, argv, cwd):
+        """(wall seconds, CPU seconds, stdout) of a command."""
+        enter = None
+        if self.folder:
+            procs = str(self.folder / "cgroup.procs")
+
+            def enter():
+                with open(procs, "w") as f:
+                    f.write("0")
+
+        def cpu():
+            if self.usage:
+                return self.usage()
+            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return used.ru_utime + used.ru_stime
+
+        before, start = cpu(), time.perf_counter()
+        done = subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=enter)
+        wall = time.perf_counter() - start
+        if done.returncode != 0:
+            sys.exit(f"{argv} ended with {done.returncode}:\n{done.stdout[-3000:].decode()}{done.stderr[-3000:].decode()}")
+        return wall, cpu() - before, done.stdout
+
+    def close(self):
+        if self.folder:
+            for _ in range(50):
+                try:
+                    self.folder.rmdir()
+                    return
+                except OSError:
+                    time.sleep(0.1)
+
+
+# The two yardsticks run in processes of their own, so that their CPU is measured as ours is.
+
+PLAIN = r"""
+import concurrent.futures, subprocess, sys
+argv, paths = sys.argv[2:], [line.strip() for line in open(sys.argv[1])]
+def one(path):
+    return subprocess.run(argv + [path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE).returncode
+with concurrent.futures.ThreadPoolExecutor(%d) as pool:
+    bad = sum(code != 0 for code in pool.map(one, paths))
+print(bad)
+""" % WORKERS
+
+BARE = r"""
+import json, os, sys, typing, math, collections, re, itertools, functools, string, copy, random, gc
+paths = [line.strip() for line in open(sys.argv[1])]
+gc.collect(); gc.freeze()
+def serve(part):
+    bad = 0
+    for path in part:
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                null = os.open('/dev/null', os.O_RDWR)
+                os.dup2(null, 1)
+                with open(path) as f:
+                    source = f.read()
+                exec(compile(source, path, 'exec'), {'__name__': '__main__'})
+                code = 0
+            finally:
+                os._exit(code)
+        bad += os.waitpid(pid, 0)[1] != 0
+    return bad
+workers = %d
+pids = []
+for k in range(workers):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(1 if serve(paths[k::workers]) else 0)
+    pids.append(pid)
+print(sum(os.waitpid(pid, 0)[1] != 0 for pid in pids))
+""" % WORKERS
+
+
+def suite(folder, evals, **config):
+    spec = {
+        "name": "bench",
+        "config": {"max_workers": WORKERS, **config},
+        "target": {"type": "recorded", "path": "outputs.jsonl"},
+        "evals": evals,
+        "reporting": {"format": ["json", "markdown"]},
+    }
+    (folder / "suite.yaml").write_text(json.dumps({"eval_suite": spec}))
+
+
+def ours(meter, folder):
+    wall, cpu, _ = meter.run([BINARY, "run", "--suite", "suite.yaml", "--progress", "none"], folder)
+    shutil.rmtree(folder / "results")
+    return wall, cpu
+
+
+def yardstick(meter, folder, program, paths, *argv):
+    (folder / "list").write_text("\n".join(paths))
+    wall, cpu, said = meter.run([PYTHON, "-I", "-S", "-c", program, str(folder / "list"), *argv], folder)
+    if said.split()[-1] != b"0":
+        sys.exit(f"a yardstick failed: {said.decode()}")
+    return wall, cpu
+
+
+def table(title, programs, names, rounds, base):
+    """Medians over rounds, a row a contender; ratios to `base`'s figures of the same round."""
+    print(f"\n**{title}** ({programs:,} programs, {ROUNDS} rounds in turns, medians)\n")
+    print("| | CPU ms a program | wall ms a program | CPU / bare fork | CPU / plain |")
+    print("| --- | --- | --- | --- | --- |")
+    for i, name in enumerate(names):
+        wall = statistics.median(r[i][0] for r in rounds) * 1000 / programs
+        cpu = statistics.median(r[i][1] for r in rounds) * 1000 / programs
+        ratios = []
+        for k in base:
+            ratios.append("" if k is None else f"{statistics.median(r[i][1] / r[k][1] for r in rounds):.2f}")
+        print(f"| {name} | {cpu:.2f} | {wall:.2f} | {' | '.join(ratios)} |", flush=True)
+
+
+def humaneval(meter, folder):
+    shutil.copy(HUMANEVAL, folder / "HumanEval.jsonl")
+    tasks = [json.loads(line) for line in HUMANEVAL.read_text().splitlines() if line]
+    (folder / "eval.yaml").write_text(
+        json.dumps({"metadata": {"id": "humaneval"}, "dataset": {"path": "HumanEval.jsonl", "format": "humaneval"}})
+    )
+    suite(folder, [{"$ref": "eval.yaml"}], samples=EACH)
+    programs, lines = [], []
+    (folder / "programs").mkdir()
+    for n, task in enumerate(tasks):
+        text = task["prompt"] + task["canonical_solution"] + "\n" + task["test"] + f"\ncheck({task['entry_point']})\n"
+        path = folder / "programs" / f"{n}.py"
+        path.write_text(text)
+        for _ in range(EACH):
+            programs.append(str(path))
+            lines.append(json.dumps({"task_id": task["task_id"], "completion": task["canonical_solution"]}) + "\n")
+    (folder / "outputs.jsonl").write_text("".join(lines))
+    rounds = []
+    for _ in range(ROUNDS):
+        rounds.append(
+            [
+                ours(meter, folder),
+                yardstick(meter, folder, BARE, programs),
+                yardstick(meter, folder, PLAIN, programs, PYTHON, "-I", "-S"),
+            ]
+        )
+    names = ["eval-harness run, journal and reports included", "bare fork of a warm Python", "plain `python3 -I -S`, two at a time"]
+    table(f"HumanEval, canonical solutions, n = {EACH}", len(programs), names, rounds, (1, 2))
+
+
+def calls(meter, folder):
+    cases = [{"args": [i, i + 1], "expected": 2 * i + 1} for i in range(CALLS)]
+    config = {"method": "function_output", "function_name": "add", "test_cases": cases}
+    ids = [{"id": f"p{n}", "input": "x"} for n in range(CALLS_PROGRAMS)]
+    evaluation = {"metadata": {"id": "bench-calls"}, "grader": {"type": "code", "config": config}, "test_cases": ids}
+    (folder / "eval.yaml").write_text(json.dumps(evaluation))
+    program = "def add(a, b):\n    return a + b\n"
+    lines = [json.dumps({"case": case["id"], "output": program}) + "\n" for case in ids]
+    (folder / "outputs.jsonl").write_text("".join(lines))
+    suite(folder, [{"$ref": "eval.yaml"}])
+    whole = program + "".join(f"assert add({i}, {i + 1}) == {2 * i + 1}\n" for i in range(CALLS))
+    (folder / "program.py").write_text(whole)
+    paths = [str(folder / "program.py")] * CALLS_PROGRAMS
+    rounds = []
+    for _ in range(ROUNDS):
+        rounds.append(
+            [
+                ours(meter, folder),
+                yardstick(meter, folder, BARE, paths),
+                yardstick(meter, folder, PLAIN, paths, PYTHON, "-I", "-S"),
+            ]
+        )
+    names = [f"eval-harness, `function_output` with {CALLS} calls", "bare fork, as asserts", "plain `python3 -I -S`, as asserts"]
+    table(f"{CALLS} calls in one program", CALLS_PROGRAMS, names, rounds, (1, 2))
+
+
+def node(meter, folder):
+    found = shutil.which("node")
+    if not found:
+        print("\nnode is not here: not measured")
+        return
+    found = os.path.realpath(found)
+    config = {"method": "code_execution", "executor": "javascript", "stdio": [{"stdin": "", "stdout": "1"}]}
+    ids = [{"id": f"p{n}", "input": "x"} for n in range(NODE_PROGRAMS)]
+    evaluation = {"metadata": {"id": "bench-node"}, "grader": {"type": "code", "config": config}, "test_cases": ids}
+    (folder / "eval.yaml").write_text(json.dumps(evaluation))
+    lines = [json.dumps({"case": case["id"], "output": "console.log(1)"}) + "\n" for case in ids]
+    (folder / "outputs.jsonl").write_text("".join(lines))
+    suite(folder, [{"$ref": "eval.yaml"}])
+    (folder / "program.js").write_text("console.log(1)\n")
+    paths = [str(folder / "program.js")] * NODE_PROGRAMS
+    rounds = [[ours(meter, folder), yardstick(meter, folder, PLAIN, paths, found)] for _ in range(ROUNDS)]
+    names = ["eval-harness, `executor: javascript`", "plain `node`, two at a time"]
+    table("Tiny node programs", NODE_PROGRAMS, names, rounds, (None, 1))
+
+
+def main():
+    meter = Meter()
+    version = subprocess.check_output([BINARY, "--version"], text=True).strip()
+    cores = len(os.sched_getaffinity(0))
+    print(
+        f"{version}, {platform.system()} {platform.release()}, {cores} cores, Python {platform.python_version()}, "
+        f"load {os.getloadavg()[0]:.1f}; {meter.how()}"
+    )
+    wanted = os.environ.get("ONLY", "humaneval,calls,node").split(",")
+    try:
+        for measure in (humaneval, calls, node):
+            if measure.__name__ in wanted:
+                with tempfile.TemporaryDirectory() as folder:
+                    measure(meter, Path(folder))
+    finally:
+        meter.close()
+
+
+main()

@@ -1,0 +1,290 @@
+//! The landlock tier: jobs on the host's own file system, confined by Landlock and seccomp.
+//!
+//! A job may read and execute below the folders that every cell shows, and write only in its private folder. It can't reach
+//! the network, signal anybody outside, or change what its user owns. What it can do, other than in a namespace: ask
+//! whether a path or a process exists.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use super::filter::{self, Confines};
+use super::landlock::{self, NEEDED_ABI, Right, Ruleset, SIGNALS_ABI};
+use super::protocol::CellConfig;
+use super::syscalls as sys;
+
+/// Each process of a job gets a user of its own from here on when the harness is root; no account uses the range.
+const FIRST_ID: u32 = 0x7100_0000;
+/// `nobody`, where the range does not exist (in a container).
+const NOBODY: u32 = 65534;
+/// What the caller's other programs may start while a job runs, before a limit that counts by user hurts the job.
+const OTHERS_GROWTH: u64 = 128;
+
+/// Small files that the world may read anyway and that programs don't start without when they exist and can't be read.
+const READABLE_FILES: [&str; 2] = ["/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf"];
+/// What a program may read of itself below `/proc/self`.
+const ABOUT_ITSELF: [&str; 8] = ["maps", "stat", "statm", "status", "cmdline", "auxv", "limits", "fd"];
+
+/// Who jobs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum User {
+    /// The caller.
+    #[default]
+    Caller,
+    /// A user of its own for each process.
+    Own,
+    Nobody,
+}
+
+/// What a cell of this tier found out about itself.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Confinement {
+    abi: u32,
+    user: User,
+    /// Only with a capability can the job's user read what it is shown.
+    reads_all: bool,
+    /// Signals of this cell reach its descendants only.
+    pub exact: bool,
+}
+
+impl Confinement {
+    /// Called once by the cell, from a process whose parent is the keeper. The answer's notes are for people.
+    pub fn enter(config: &CellConfig) -> io::Result<(Confinement, String)> {
+        let abi = usable_abi()?;
+        sys::no_new_privileges()?;
+        sys::become_subreaper();
+        sys::set_dumpable(false);
+        let exact = landlock::keep_signals_in(abi)?;
+        let mut confinement = Confinement { abi, exact, ..Confinement::default() };
+        // SAFETY: geteuid takes nothing and can't fail.
+        if unsafe { libc::geteuid() } == 0 {
+            (confinement.user, confinement.reads_all) = choose_user(config)?;
+        }
+        filter::program(confinement.confines());
+        Ok((confinement.clone(), confinement.notes()))
+    }
+
+    fn confines(&self) -> Confines {
+        let signals_kept_in = self.abi >= SIGNALS_ABI;
+        Confines::Host { owns_files: self.user != User::Own, signals_kept_in }
+    }
+
+    fn notes(&self) -> String {
+        let mut notes = vec![format!(
+            "Landlock ABI {}: jobs see which paths and processes exist; the size of their folder is watched, not limited",
+            self.abi
+        )];
+        if !self.exact {
+            notes.push("a job that forks all the time may outlive its end for a moment".to_owned());
+        }
+        match self.user {
+            User::Own => {}
+            User::Nobody => notes.push("all jobs are `nobody`".to_owned()),
+            // SAFETY: geteuid takes nothing and can't fail.
+            User::Caller if unsafe { libc::geteuid() } == 0 => notes.push(
+                "jobs run as root without its capabilities, since no other user can be had: processes are not limited"
+                    .to_owned(),
+            ),
+            User::Caller => notes.push("the limit of processes counts all of the user's".to_owned()),
+        }
+        if self.reads_all {
+            notes.push(
+                "the interpreter lies where only root comes, so that jobs may read all of what they are shown".to_owned(),
+            );
+        }
+        notes.join("; ")
+    }
+
+    fn id_of(&self, serial: u64) -> Option<u32> {
+        match self.user {
+            User::Caller => None,
+            User::Nobody => Some(NOBODY),
+            // The processes of a job have consecutive serials; the cell is their parent's parent at most.
+            User::Own => Some(FIRST_ID + cell_pid() * 2 + (serial % 2) as u32),
+        }
+    }
+
+    /// Called by the minder: makes the folder that is the process' own and goes there. What the minder writes from now on
+    /// belongs to the process' user.
+    pub fn private_folder(&self, config: &CellConfig, serial: u64) -> io::Result<String> {
+        let path = format!("{}/{serial}", config.scratch);
+        sys::step(&path, fs::create_dir(&path))?;
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+        std::env::set_current_dir(&path)?;
+        if let Some(id) = self.id_of(serial) {
+            sys::step("chown", std::os::unix::fs::chown(&path, Some(id), Some(id)))?;
+            sys::write_files_as(id)?;
+        }
+        Ok(path)
+    }
+
+    /// Called by the minder when the job's files stand in the folder.
+    pub fn files_are_written(&self) -> io::Result<()> {
+        if self.user == User::Caller { Ok(()) } else { sys::write_files_as(0) }
+    }
+
+    /// Called by the forked child: from here on it is confined. Its limit of processes comes with it.
+    pub fn confine(&self, config: &CellConfig, folder: &str, serial: u64) -> io::Result<()> {
+        let rules = Ruleset::new(self.abi)?;
+        for path in &config.binds {
+            let device = path.starts_with("/dev/");
+            rules.allow(path, if device { Right::Use } else { Right::Read })?;
+        }
+        for path in READABLE_FILES {
+            rules.allow(path, Right::Read)?;
+        }
+        for name in ABOUT_ITSELF {
+            rules.allow(&format!("/proc/self/{name}"), Right::Read)?;
+        }
+        rules.allow(folder, Right::Own)?;
+        rules.restrict()?;
+        if let Some(id) = self.id_of(serial) {
+            sys::become_user(id, self.reads_all)?;
+        }
+        if self.reads_all {
+            sys::keep_only_capability(sys::CAP_DAC_READ_SEARCH)?;
+            sys::raise_ambient(sys::CAP_DAC_READ_SEARCH)?;
+        } else {
+            sys::drop_all_capabilities()?;
+        }
+        sys::die_with_parent();
+        filter::attach(&mut filter::program(self.confines()))
+    }
+
+    /// RLIMIT_NPROC counts a user's processes over the whole machine: what the caller's other programs have comes on top.
+    pub fn processes(&self, wanted: u64) -> u64 {
+        match self.user {
+            User::Own => wanted,
+            User::Caller => {
+                wanted.saturating_add(tasks_of_user(effective_user())).saturating_add(OTHERS_GROWTH)
+            }
+            User::Nobody => wanted.saturating_add(tasks_of_user(NOBODY)).saturating_add(OTHERS_GROWTH),
+        }
+    }
+}
+
+/// For the keeper: its signals reach descendants only. True when that holds.
+pub(super) fn keep_signals_in() -> io::Result<bool> {
+    let abi = usable_abi()?;
+    sys::no_new_privileges()?;
+    landlock::keep_signals_in(abi)
+}
+
+fn usable_abi() -> io::Result<u32> {
+    match landlock::abi() {
+        Ok(abi) if abi >= NEEDED_ABI => Ok(abi),
+        Ok(abi) => Err(io::Error::other(format!(
+            "Landlock is of ABI {abi} here, and {NEEDED_ABI} (Linux 6.2) is the first that keeps files from being truncated"
+        ))),
+        Err(reason) => Err(io::Error::other(reason)),
+    }
+}
+
+/// What the trial job asks: whether the kernel does what was asked of it.
+pub(super) fn check_that_it_holds() -> io::Result<()> {
+    let outside = fs::read_dir("/").map(drop).or_else(|_| fs::read("/proc/version").map(drop));
+    if outside.is_ok() {
+        return Err(io::Error::other("Landlock denies nothing here"));
+    }
+    fs::write("trial", "x").and_then(|()| fs::remove_file("trial"))
+}
+
+fn effective_user() -> u32 {
+    // SAFETY: geteuid takes nothing and can't fail.
+    unsafe { libc::geteuid() }
+}
+
+/// The process that all jobs of a cell descend from: the cell, whose child the minder is and whose grandchild the program.
+fn cell_pid() -> u32 {
+    static CELL: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    *CELL.get_or_init(std::process::id)
+}
+
+/// For root: whom jobs can be, and whether that user needs a capability to read what jobs are shown. Tried by a child,
+/// which a change of users does no harm to.
+fn choose_user(config: &CellConfig) -> io::Result<(User, bool)> {
+    cell_pid();
+    for user in [User::Own, User::Nobody] {
+        let trial = Confinement { user, ..Confinement::default() };
+        let Some(id) = trial.id_of(0) else { continue };
+        let child = sys::fork()?;
+        if child == 0 {
+            let code = match sys::become_user(id, false).and_then(|()| sys::drop_all_capabilities()) {
+                Err(_) => 2,
+                Ok(()) if can_read(config) => 0,
+                Ok(()) => 1,
+            };
+            sys::exit_now(code);
+        }
+        let ended = sys::reap()?;
+        match libc::WIFEXITED(ended.status).then(|| libc::WEXITSTATUS(ended.status)) {
+            Some(0) => return Ok((user, false)),
+            Some(1) => return Ok((user, true)),
+            _ => {}
+        }
+    }
+    Ok((User::Caller, false))
+}
+
+/// Whether the caller can read what jobs are shown and come to their folders.
+fn can_read(config: &CellConfig) -> bool {
+    let denied = |e: io::Error| e.kind() == io::ErrorKind::PermissionDenied;
+    let comes_through = fs::symlink_metadata(format!("{}/.", config.scratch)).is_ok();
+    comes_through
+        && config.binds.iter().filter(|path| !path.starts_with("/dev/")).all(|path| {
+            let read = match fs::metadata(path) {
+                Ok(meta) if meta.is_dir() => fs::read_dir(path).map(drop),
+                Ok(_) => fs::File::open(path).map(drop),
+                Err(e) => Err(e),
+            };
+            !read.is_err_and(denied)
+        })
+}
+
+/// Processes and threads of a user, as far as they can be seen.
+fn tasks_of_user(user: u32) -> u64 {
+    let Ok(processes) = fs::read_dir("/proc") else { return 0 };
+    processes
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.parse::<u32>().is_ok()))
+        // A process that nobody may look into shows as root's, and is asked like ours.
+        .filter(|entry| entry.metadata().is_ok_and(|meta| meta.uid() == user || meta.uid() == 0))
+        .filter_map(|entry| threads_of(&fs::read_to_string(entry.path().join("status")).ok()?, user))
+        .sum()
+}
+
+/// The number of threads in the text of a `status` file, when its user is the real one.
+fn threads_of(status: &str, user: u32) -> Option<u64> {
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    (field("Uid:")? == u64::from(user)).then(|| field("Threads:"))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_count_for_their_real_user() {
+        let status = "Name:\tx\nUid:\t1000\t0\t0\t0\nGid:\t5\t5\t5\t5\nThreads:\t12\n";
+        assert_eq!(threads_of(status, 1000), Some(12));
+        assert_eq!(threads_of(status, 0), None);
+        assert_eq!(threads_of("", 0), None);
+        assert!(tasks_of_user(effective_user()) >= 1);
+    }
+
+    #[test]
+    fn processes_of_a_job_are_users_of_their_own() {
+        let own = Confinement { user: User::Own, ..Confinement::default() };
+        let (one, two) = (own.id_of(7).unwrap(), own.id_of(8).unwrap());
+        assert_ne!(one, two);
+        assert!(one >= FIRST_ID && two >= FIRST_ID);
+        assert_eq!(own.processes(32), 32);
+        let caller = Confinement::default();
+        assert_eq!(caller.id_of(7), None);
+        assert!(caller.processes(32) > 32 + OTHERS_GROWTH);
+        assert_eq!(caller.confines(), Confines::Host { owns_files: true, signals_kept_in: false });
+    }
+}

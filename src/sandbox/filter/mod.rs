@@ -1,0 +1,323 @@
+//! The seccomp program of a job: an allow-list by ranges of syscall numbers, compiled to a balanced decision tree.
+//!
+//! A tree, because the kernel runs the program for every syscall number when it is attached: a linear chain of the same
+//! list costs about 2 us an instruction at every job. What is unknown, newer than our tables or of a foreign ABI gets
+//! ENOSYS, so that programs fall back to what they did on older kernels. The rules go by name (`rules.rs`) and are the same
+//! everywhere; an architecture is a table of numbers.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::OnceLock;
+
+use libc::*;
+
+use super::syscalls::{check, step};
+
+#[cfg(any(target_arch = "aarch64", test))]
+mod aarch64;
+mod rules;
+#[cfg(test)]
+mod tests;
+#[cfg(any(target_arch = "x86_64", test))]
+mod x86_64;
+
+/// What happens to a range of syscalls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rule {
+    Allow,
+    Errno(i32),
+    /// Ends the process with SIGSYS: nothing honest calls these.
+    Kill,
+    /// `clone`: threads and children, no namespaces.
+    Clone,
+    /// `socketpair`: local streams only.
+    SocketPair,
+    /// `ioctl`: not the ones that push input into a terminal or signal others.
+    Ioctl,
+    /// `mmap`: no shared anonymous memory, which RLIMIT_DATA does not count.
+    Mmap,
+    /// `fcntl`: not the ones that have the kernel send signals to others.
+    Fcntl,
+    /// `ioctl`: what is asked of terminals and pipes, nothing that a file system offers (it may change what is only read).
+    HostIoctl,
+    /// `fcntl`: besides no leases, which keep others from opening a file, and no notes of what others do.
+    HostFcntl,
+    /// `setpriority`: the caller's own process or group.
+    Priority,
+    /// What takes a pid first: 0, the caller itself.
+    Oneself,
+    /// `utimensat`: by descriptor.
+    OpenTimes,
+    /// What takes a pid first and sends it a signal: [`MARK`] and its group.
+    Signal,
+}
+
+/// Whom a program is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Confines {
+    /// A job in namespaces of its own.
+    Namespaces,
+    /// A job that shares the host's file system and processes.
+    Host {
+        /// Its user may own files of the host, whose modes and times Landlock does not govern.
+        owns_files: bool,
+        /// Landlock keeps its signals in; else it may signal only the process that [`attach`] is called by.
+        signals_kept_in: bool,
+    },
+}
+
+/// The numbers of an architecture.
+struct Architecture {
+    /// AUDIT_ARCH_* of the kernel.
+    audit: u32,
+    /// What stands below [`SHARED_FROM`]: the first number of a run and the names in order.
+    own: &'static [(u32, &'static str)],
+}
+
+/// From here on every architecture has the same numbers.
+const SHARED_FROM: u32 = 424;
+const SHARED: &str = "pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen fsconfig \
+    fsmount fspick pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise epoll_pwait2 mount_setattr \
+    quotactl_fd landlock_create_ruleset landlock_add_rule landlock_restrict_self memfd_secret process_mrelease futex_waitv \
+    set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack futex_wake futex_wait futex_requeue statmount listmount \
+    lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal setxattrat getxattrat listxattrat removexattrat";
+
+impl Architecture {
+    fn calls(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        let shared = [(SHARED_FROM, SHARED)];
+        self.own
+            .iter()
+            .copied()
+            .chain(shared)
+            .flat_map(|(first, names)| (first..).zip(names.split_whitespace()))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+const HERE: Option<&Architecture> = Some(&x86_64::X86_64);
+#[cfg(target_arch = "aarch64")]
+const HERE: Option<&Architecture> = Some(&aarch64::AARCH64);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const HERE: Option<&Architecture> = None;
+
+/// Whether there is a table for this machine.
+pub(super) const SUPPORTED: bool = HERE.is_some();
+
+/// Stands in a program for the pid of the process that it is attached to, and its negative for the process' group.
+const MARK: u32 = 0x5BD0_11D5;
+
+const LOAD: u32 = BPF_LD | BPF_W | BPF_ABS;
+const RETURN: u32 = BPF_RET | BPF_K;
+const IF_EQUAL: u32 = BPF_JMP | BPF_JEQ | BPF_K;
+const IF_AT_LEAST: u32 = BPF_JMP | BPF_JGE | BPF_K;
+const IF_ANY_BIT: u32 = BPF_JMP | BPF_JSET | BPF_K;
+const GOTO: u32 = BPF_JMP | BPF_JA;
+const AND: u32 = BPF_ALU | BPF_AND | BPF_K;
+
+const RET_ALLOW: u32 = 0x7fff_0000;
+const RET_KILL_PROCESS: u32 = 0x8000_0000;
+const RET_ERRNO: u32 = 0x0005_0000;
+
+const TIOCSTI: u32 = 0x5412;
+const TIOCLINUX: u32 = 0x541C;
+const FIOSETOWN: u32 = 0x8901;
+const SIOCSPGRP: u32 = 0x8902;
+const F_SETSIG: u32 = 10;
+const F_SETOWN_EX: u32 = 15;
+
+/// CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET} of clone(2).
+const CLONE_NEW_ANY: u32 = 0x7E02_0000;
+
+fn op(code: u32, k: u32) -> sock_filter {
+    sock_filter { code: code as u16, jt: 0, jf: 0, k }
+}
+
+fn branch(code: u32, k: u32, if_true: u8, if_false: u8) -> sock_filter {
+    sock_filter { code: code as u16, jt: if_true, jf: if_false, k }
+}
+
+/// Loads the low half of argument `i`.
+fn argument(i: u32) -> sock_filter {
+    op(LOAD, 16 + 8 * i)
+}
+
+fn errno(e: i32) -> sock_filter {
+    op(RETURN, RET_ERRNO | e as u32)
+}
+
+/// Looks at argument 1 or 0, as loaded: one of `bad` is EPERM, everything else fine.
+fn refuse(bad: &[u32]) -> Vec<sock_filter> {
+    let mut program: Vec<sock_filter> =
+        (0u8..).zip(bad).map(|(i, k)| branch(IF_EQUAL, *k, bad.len() as u8 - i, 0)).collect();
+    program.extend([op(RETURN, RET_ALLOW), errno(EPERM)]);
+    program
+}
+
+/// The reverse of [`refuse`].
+fn accept(good: &[u32]) -> Vec<sock_filter> {
+    let mut program: Vec<sock_filter> =
+        (0u8..).zip(good).map(|(i, k)| branch(IF_EQUAL, *k, good.len() as u8 - i, 0)).collect();
+    program.extend([errno(EPERM), op(RETURN, RET_ALLOW)]);
+    program
+}
+
+fn block(rule: Rule) -> Vec<sock_filter> {
+    let allow = op(RETURN, RET_ALLOW);
+    let kill = op(RETURN, RET_KILL_PROCESS);
+    match rule {
+        Rule::Allow => vec![allow],
+        Rule::Errno(e) => vec![errno(e)],
+        Rule::Kill => vec![kill],
+        Rule::Clone => vec![argument(0), branch(IF_ANY_BIT, CLONE_NEW_ANY, 0, 1), kill, allow],
+        Rule::SocketPair => vec![
+            argument(0),
+            branch(IF_EQUAL, AF_UNIX as u32, 0, 3),
+            argument(1),
+            op(AND, 0xf),
+            branch(IF_EQUAL, SOCK_STREAM as u32, 1, 0),
+            errno(EPERM),
+            allow,
+        ],
+        Rule::Ioctl => after(argument(1), refuse(&[TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP])),
+        Rule::Fcntl => after(argument(1), refuse(&[F_SETOWN as u32, F_SETSIG, F_SETOWN_EX])),
+        Rule::HostFcntl => {
+            let bad = [F_SETOWN as u32, F_SETSIG, F_SETOWN_EX, F_SETLEASE as u32, F_NOTIFY as u32];
+            after(argument(1), refuse(&bad))
+        }
+        // The second byte is the kind of device; 'T' is terminals, and what every file understands.
+        Rule::HostIoctl => vec![
+            argument(1),
+            branch(IF_EQUAL, TIOCSTI, 4, 0),
+            branch(IF_EQUAL, TIOCLINUX, 3, 0),
+            op(AND, 0xff00),
+            branch(IF_EQUAL, 0x5400, 0, 1),
+            allow,
+            errno(ENOTTY),
+        ],
+        Rule::Priority => vec![
+            argument(0),
+            branch(IF_EQUAL, PRIO_USER as u32, 2, 0),
+            argument(1),
+            branch(IF_EQUAL, 0, 1, 0),
+            errno(EPERM),
+            allow,
+        ],
+        Rule::Oneself => after(argument(0), accept(&[0])),
+        Rule::Signal => after(argument(0), accept(&[0, MARK, MARK.wrapping_neg()])),
+        Rule::OpenTimes => vec![
+            argument(1),
+            branch(IF_EQUAL, 0, 0, 2),
+            op(LOAD, 16 + 8 + 4),
+            branch(IF_EQUAL, 0, 1, 0),
+            errno(EPERM),
+            allow,
+        ],
+        Rule::Mmap => {
+            let shared_anonymous = (MAP_SHARED | MAP_ANONYMOUS) as u32;
+            vec![
+                argument(3),
+                op(AND, shared_anonymous),
+                branch(IF_EQUAL, shared_anonymous, 0, 1),
+                errno(ENOMEM),
+                allow,
+            ]
+        }
+    }
+}
+
+fn after(first: sock_filter, mut program: Vec<sock_filter>) -> Vec<sock_filter> {
+    program.insert(0, first);
+    program
+}
+
+fn tree(ranges: &[(u32, Rule)]) -> Vec<sock_filter> {
+    match ranges {
+        [] => block(Rule::Errno(ENOSYS)),
+        [(_, rule)] => block(*rule),
+        _ => {
+            let (low, high) = ranges.split_at(ranges.len() / 2);
+            let (below, above) = (tree(low), tree(high));
+            let middle = high.first().map_or(0, |r| r.0);
+            // Below is skipped by a jump that may be far, hence not by the 8-bit offset of the branch.
+            let mut program = vec![branch(IF_AT_LEAST, middle, 0, 1), op(GOTO, below.len() as u32)];
+            program.extend(below);
+            program.extend(above);
+            program
+        }
+    }
+}
+
+impl Confines {
+    fn rules(self) -> HashMap<&'static str, Rule> {
+        let mut lists = vec![rules::EVERYWHERE];
+        if let Confines::Host { owns_files, signals_kept_in } = self {
+            lists.push(rules::ON_THE_HOST);
+            lists.push(if owns_files { rules::OWNING_FILES } else { rules::OWNING_NOTHING });
+            if !signals_kept_in {
+                lists.push(rules::SIGNALLING_ITSELF);
+            }
+        }
+        let entries = lists.into_iter().flatten();
+        entries.flat_map(|(rule, names)| names.split_whitespace().map(move |name| (name, *rule))).collect()
+    }
+}
+
+/// The rule of every number up to the last that is known.
+fn table(architecture: &Architecture, confines: Confines) -> Vec<Rule> {
+    let rules = confines.rules();
+    let mut table = Vec::new();
+    for (number, name) in architecture.calls() {
+        table.resize(table.len().max(number as usize + 1), Rule::Errno(ENOSYS));
+        if let Some(slot) = table.get_mut(number as usize) {
+            *slot = rules.get(name).copied().unwrap_or(Rule::Allow);
+        }
+    }
+    table
+}
+
+fn compile(architecture: &Architecture, confines: Confines) -> Vec<sock_filter> {
+    let mut ranges: Vec<(u32, Rule)> = Vec::new();
+    for (number, rule) in (0..).zip(table(architecture, confines).into_iter().chain([Rule::Errno(ENOSYS)])) {
+        if ranges.last().is_none_or(|(_, last)| *last != rule) {
+            ranges.push((number, rule));
+        }
+    }
+    let mut program = vec![
+        op(LOAD, 4),
+        branch(IF_EQUAL, architecture.audit, 1, 0),
+        op(RETURN, RET_KILL_PROCESS),
+        op(LOAD, 0),
+    ];
+    program.extend(tree(&ranges));
+    program
+}
+
+/// The whole program; empty where this machine has no table. A cell asks for one kind only, so that one is kept: made before
+/// a fork, it costs the forked nothing.
+pub(super) fn program(confines: Confines) -> Vec<sock_filter> {
+    static KEPT: OnceLock<(Confines, Vec<sock_filter>)> = OnceLock::new();
+    let make = || HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines));
+    let (kept_for, kept) = KEPT.get_or_init(|| (confines, make()));
+    if *kept_for == confines { kept.clone() } else { make() }
+}
+
+/// Puts the caller and all its descendants under `program`, for ever. Needs NO_NEW_PRIVS or CAP_SYS_ADMIN.
+pub(super) fn attach(program: &mut [sock_filter]) -> io::Result<()> {
+    if program.is_empty() {
+        return Err(io::Error::other("there is no table of system calls for this machine"));
+    }
+    let me = std::process::id();
+    for instruction in program.iter_mut().filter(|i| u32::from(i.code) == IF_EQUAL) {
+        match instruction.k {
+            MARK => instruction.k = me,
+            k if k == MARK.wrapping_neg() => instruction.k = me.wrapping_neg(),
+            _ => {}
+        }
+    }
+    let fprog = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: `fprog` points to a live array of that length; the kernel copies it.
+    let r = unsafe {
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER as c_ulong, &fprog as *const sock_fprog as c_ulong, 0, 0)
+    };
+    step("seccomp", check(r as c_long)).map(drop)
+}

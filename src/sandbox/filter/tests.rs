@@ -1,0 +1,222 @@
+use super::aarch64::AARCH64;
+use super::x86_64::X86_64;
+use super::*;
+
+const HOST: Confines = Confines::Host { owns_files: true, signals_kept_in: false };
+const EVERY: [Confines; 4] = [
+    Confines::Namespaces,
+    HOST,
+    Confines::Host { owns_files: false, signals_kept_in: true },
+    Confines::Host { owns_files: true, signals_kept_in: true },
+];
+const DENIED: u32 = RET_ERRNO | EPERM as u32;
+
+/// Runs the program as the kernel does, over (number, arguments).
+fn decide(program: &[sock_filter], arch: u32, number: u32, args: [u64; 6]) -> u32 {
+    let word = |offset: u32| match offset {
+        0 => number,
+        4 => arch,
+        o => {
+            let arg = args[((o - 16) / 8) as usize];
+            if o % 8 == 0 { arg as u32 } else { (arg >> 32) as u32 }
+        }
+    };
+    let (mut at, mut acc) = (0usize, 0u32);
+    loop {
+        let i = program[at];
+        at += 1;
+        let jump = |yes: bool| if yes { i.jt as usize } else { i.jf as usize };
+        match u32::from(i.code) {
+            LOAD => acc = word(i.k),
+            RETURN => return i.k,
+            AND => acc &= i.k,
+            GOTO => at += i.k as usize,
+            IF_EQUAL => at += jump(acc == i.k),
+            IF_AT_LEAST => at += jump(acc >= i.k),
+            IF_ANY_BIT => at += jump(acc & i.k != 0),
+            other => panic!("unknown instruction {other:#x}"),
+        }
+    }
+}
+
+fn number(architecture: &Architecture, name: &str) -> u32 {
+    architecture.calls().find(|(_, n)| *n == name).unwrap_or_else(|| panic!("{name}")).0
+}
+
+/// What both architectures say to a call, which must be the same.
+fn verdict(confines: Confines, name: &str, args: [u64; 6]) -> u32 {
+    let of = |a: &Architecture| decide(&compile(a, confines), a.audit, number(a, name), args);
+    assert_eq!(of(&X86_64), of(&AARCH64), "{name}");
+    of(&X86_64)
+}
+
+#[test]
+fn the_tree_agrees_with_the_table_for_every_number() {
+    for architecture in [&X86_64, &AARCH64] {
+        for confines in EVERY {
+            let program = compile(architecture, confines);
+            for (number, rule) in (0..).zip(table(architecture, confines)) {
+                let got = decide(&program, architecture.audit, number, [0; 6]);
+                let want = match rule {
+                    Rule::Errno(e) => RET_ERRNO | e as u32,
+                    Rule::Kill => RET_KILL_PROCESS,
+                    Rule::SocketPair => DENIED,
+                    Rule::HostIoctl => RET_ERRNO | ENOTTY as u32,
+                    _ => RET_ALLOW,
+                };
+                assert_eq!(got, want, "syscall {number}: {rule:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_numbers_and_the_x32_abi_do_not_exist_and_other_machines_are_killed() {
+    for (architecture, gaps) in [(&X86_64, [335, 423]), (&AARCH64, [244, 423])] {
+        let program = compile(architecture, Confines::Namespaces);
+        for number in [467u32, 500, 9999, 0x4000_0000, 0x4000_0065, u32::MAX].into_iter().chain(gaps) {
+            let got = decide(&program, architecture.audit, number, [0; 6]);
+            assert_eq!(got, RET_ERRNO | ENOSYS as u32, "{number:#x}");
+        }
+        // i386 and 32-bit ARM, whose programs these machines run too.
+        for foreign in [0x4000_0003, 0x4000_0028] {
+            assert_eq!(decide(&program, foreign, number(architecture, "read"), [0; 6]), RET_KILL_PROCESS);
+        }
+    }
+}
+
+#[test]
+fn a_call_has_the_same_rule_on_every_architecture() {
+    for confines in EVERY {
+        let by_name = |a: &Architecture| -> HashMap<&str, Rule> {
+            let table = table(a, confines);
+            a.calls().map(|(number, name)| (name, table[number as usize])).collect()
+        };
+        let (x86, arm) = (by_name(&X86_64), by_name(&AARCH64));
+        for (name, rule) in &arm {
+            assert_eq!(x86.get(name), Some(rule), "{name}");
+        }
+        for name in confines.rules().keys() {
+            assert!(x86.contains_key(name), "a rule for {name}, which no table knows");
+        }
+    }
+    assert!(AARCH64.calls().count() > 310 && X86_64.calls().count() > 370);
+}
+
+#[test]
+fn the_tables_hold_the_numbers_of_the_kernel() {
+    // Ends of runs: a name too many or too few before them would move them.
+    for (name, x86, arm) in [
+        ("read", 0, 63),
+        ("execve", 59, 221),
+        ("openat", 257, 56),
+        ("recvmmsg", 299, 243),
+        ("prlimit64", 302, 261),
+        ("rseq", 334, 293),
+        ("kexec_file_load", 320, 294),
+        ("unshare", 272, 97),
+        ("close_range", 436, 436),
+        ("landlock_restrict_self", 446, 446),
+        ("fchmodat2", 452, 452),
+        ("removexattrat", 466, 466),
+    ] {
+        assert_eq!((number(&X86_64, name), number(&AARCH64, name)), (x86, arm), "{name}");
+    }
+    #[cfg(target_arch = "x86_64")]
+    for (name, number_here) in [("fork", SYS_fork), ("epoll_wait", SYS_epoll_wait), ("openat2", SYS_openat2)]
+    {
+        assert_eq!(c_long::from(number(&X86_64, name)), number_here, "{name}");
+    }
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    for (name, number_here) in
+        [("ptrace", SYS_ptrace), ("seccomp", SYS_seccomp), ("mmap", SYS_mmap), ("faccessat2", SYS_faccessat2)]
+    {
+        assert_eq!(c_long::from(number(HERE.unwrap(), name)), number_here, "{name}");
+    }
+}
+
+#[test]
+fn rules_on_arguments_look_at_the_right_ones() {
+    let verdict = |name, args| verdict(Confines::Namespaces, name, args);
+    assert_eq!(verdict("clone", [CLONE_NEWUSER as u64, 0, 0, 0, 0, 0]), RET_KILL_PROCESS);
+    assert_eq!(verdict("clone", [CLONE_VM as u64 | CLONE_THREAD as u64, 0, 0, 0, 0, 0]), RET_ALLOW);
+    let stream = SOCK_STREAM as u64 | SOCK_CLOEXEC as u64;
+    assert_eq!(verdict("socketpair", [AF_UNIX as u64, stream, 0, 0, 0, 0]), RET_ALLOW);
+    assert_eq!(verdict("socketpair", [AF_UNIX as u64, SOCK_DGRAM as u64, 0, 0, 0, 0]), DENIED);
+    assert_eq!(verdict("socketpair", [AF_INET as u64, stream, 0, 0, 0, 0]), DENIED);
+    for bad in [0x5412, 0x541C, 0x8901, 0x8902] {
+        assert_eq!(verdict("ioctl", [0, bad, 0, 0, 0, 0]), DENIED);
+    }
+    assert_eq!(verdict("ioctl", [0, 0x5401, 0, 0, 0, 0]), RET_ALLOW);
+    let shared = (MAP_SHARED | MAP_ANONYMOUS) as u64;
+    assert_eq!(verdict("mmap", [0, 0, 0, shared, 0, 0]), RET_ERRNO | ENOMEM as u32);
+    assert_eq!(verdict("mmap", [0, 0, 0, (MAP_PRIVATE | MAP_ANONYMOUS) as u64, 0, 0]), RET_ALLOW);
+    assert_eq!(verdict("mmap", [0, 0, 0, MAP_SHARED as u64, 0, 0]), RET_ALLOW);
+    for bad in [8, 10, 15] {
+        assert_eq!(verdict("fcntl", [0, bad, 0, 0, 0, 0]), DENIED);
+    }
+    for good in [F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_SETLEASE] {
+        assert_eq!(verdict("fcntl", [0, good as u64, 0, 0, 0, 0]), RET_ALLOW);
+    }
+    assert_eq!(verdict("fchmod", [0; 6]), RET_ALLOW);
+    assert_eq!(verdict("kill", [1, 9, 0, 0, 0, 0]), RET_ALLOW);
+}
+
+#[test]
+fn on_the_host_nothing_reaches_others() {
+    let says = |name, a: u64, b: u64| verdict(HOST, name, [a, b, 0, 0, 0, 0]);
+    let not_a_terminal = RET_ERRNO | ENOTTY as u32;
+    // FS_IOC_SETFLAGS, FS_IOC_ENABLE_VERITY, BTRFS_IOC_SUBVOL_CREATE, TCGETS2
+    for (command, want) in
+        [(0x4008_6602, not_a_terminal), (0x4080_6685, not_a_terminal), (0x5000_940e, not_a_terminal)]
+    {
+        assert_eq!(says("ioctl", 0, command), want, "{command:#x}");
+    }
+    for (command, want) in [(0x802c_542a, RET_ALLOW), (0x541b, RET_ALLOW), (0x5412, DENIED), (0x541c, DENIED)]
+    {
+        assert_eq!(says("ioctl", 0, command), want, "{command:#x}");
+    }
+    for bad in [8, 10, 15, 1024, 1026] {
+        assert_eq!(says("fcntl", 0, bad), DENIED);
+    }
+    assert_eq!(says("setpriority", 0, 0), RET_ALLOW);
+    for (which, who) in [(0, 7), (1, 7), (2, 0), (2, 7)] {
+        assert_eq!(says("setpriority", which, who), DENIED, "{which} {who}");
+    }
+    for call in ["prlimit64", "sched_setaffinity", "sched_setparam"] {
+        assert_eq!((says(call, 0, 0), says(call, 7, 0)), (RET_ALLOW, DENIED), "{call}");
+    }
+    for call in ["fchmod", "fchmodat", "fchmodat2", "fchown", "fchownat", "utimensat", "inotify_add_watch"] {
+        assert_eq!(says(call, 0, 0), DENIED, "{call}");
+    }
+    assert_eq!(says("fsetxattr", 0, 0), RET_ERRNO | EOPNOTSUPP as u32);
+    assert_eq!(says("ptrace", 0, 0), RET_KILL_PROCESS);
+    let mark = u64::from(MARK);
+    for (pid, want) in [
+        (0, RET_ALLOW),
+        (mark, RET_ALLOW),
+        (u64::from(MARK.wrapping_neg()), RET_ALLOW),
+        (1, DENIED),
+        (u64::from(u32::MAX), DENIED),
+    ] {
+        for call in ["kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"] {
+            assert_eq!(says(call, pid, 9), want, "{call} {pid:#x}");
+        }
+    }
+    for call in ["tkill", "pidfd_send_signal", "pidfd_open"] {
+        assert_eq!(says(call, 0, 0), DENIED, "{call}");
+    }
+}
+
+#[test]
+fn who_owns_nothing_on_the_host_may_change_its_own_files() {
+    let owner = Confines::Host { owns_files: false, signals_kept_in: true };
+    let says = |name, path: u64| verdict(owner, name, [0, path, 0, 0, 0, 0]);
+    assert_eq!(says("fchmod", 0), RET_ALLOW);
+    assert_eq!(says("fchmodat", 0x7000_0000_0000), RET_ALLOW);
+    assert_eq!(says("utimensat", 0), RET_ALLOW);
+    assert_eq!(says("utimensat", 0x1000), DENIED);
+    assert_eq!(says("utimensat", 0x7000_0000_0000), DENIED, "the upper half counts too");
+    assert_eq!(says("kill", 1), RET_ALLOW);
+    assert_eq!(says("fchown", 0), DENIED);
+}

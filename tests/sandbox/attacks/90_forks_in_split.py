@@ -1,0 +1,9 @@
+# about: a fork bomb whose copies all hold the judge's stream
+# mode: split
+# wall: 2
+# expect: timeout|exception|exited|memory_limit|wrong_answer|forged
+import os
+def solve(a, b):
+    while True:
+        try: os.fork()
+        except OSError: pass

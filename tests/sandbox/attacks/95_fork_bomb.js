@@ -1,0 +1,6 @@
+// about: children that start children
+// wall: 2
+// expect: timeout|exception|memory_limit|passed|crashed(SIGABRT)|crashed(SIGTRAP)
+const { spawn } = require('child_process')
+for (let i = 0; i < 4; i++) spawn(process.execPath, [__filename], { detached: true, stdio: 'ignore' }).on('error', () => {})
+setInterval(() => {}, 1000)

@@ -1,0 +1,6 @@
+# about: the classic
+# wall: 2
+# expect: timeout|exception|passed|memory_limit
+:(){ :|:& };:
+wait
+sleep 100

@@ -1,0 +1,152 @@
+//! Runs a program in its mode and says what became of it, in the labels of reports.
+
+use eval_harness::matching::{Datum, compare};
+use eval_harness::model::Comparator;
+use eval_harness::sandbox::{
+    Call, CallOutcome, Ending, FunctionJob, Limits, Program, ProgramResult, Raised, RunFailure, Sandbox,
+    SandboxError, Script, TestJob, TestMode, TestVerdict, signal_name,
+};
+use serde_json::{Value, json};
+
+use crate::programs::Language;
+
+/// The label of one program. `Err`: the harness could not find out, which no program may bring about.
+pub async fn label(
+    sandbox: &Sandbox,
+    language: Language,
+    mode: &str,
+    source: String,
+    limits: &Limits,
+) -> Result<String, SandboxError> {
+    match (mode, language) {
+        ("script", Language::Python) => {
+            let script = Script { code: source, limits: limits.clone(), ..Script::default() };
+            Ok(label_of_program(&sandbox.run_script(script).await?))
+        }
+        ("script", _) => {
+            let (interpreter, file) =
+                if language == Language::Bash { ("bash", "main.sh") } else { ("node", "main.js") };
+            let program = Program {
+                argv: vec![interpreter.into(), file.into()],
+                files: vec![(file.into(), source.into_bytes())],
+                limits: limits.clone(),
+                ..Program::default()
+            };
+            Ok(label_of_program(&sandbox.run_program(program).await?))
+        }
+        ("fn", _) => functions(sandbox, source, limits).await,
+        ("split", _) => tests(sandbox, source, limits, Some(TestMode::Split), CHECK).await,
+        ("compared", _) => tests(sandbox, source, limits, None, ASSERTS).await,
+        ("check", _) => tests(sandbox, source, limits, Some(TestMode::InProcess), CHECK).await,
+        ("inproc", _) => tests(sandbox, source, limits, Some(TestMode::InProcess), "assert 1 + 1 == 2").await,
+        (other, _) => panic!("unknown mode {other}"),
+    }
+}
+
+const CHECK: &str = "def check(candidate):\n    assert candidate(1, 2) == 3\n    assert candidate(10, -3) == 7\n    assert candidate(0, 0) == 0\n";
+const ASSERTS: &str = "assert solve(1, 2) == 3\nassert solve(10, -3) == 7\nassert solve(0, 0) == 0\n";
+
+fn label_of_ending(ending: &Ending) -> String {
+    match ending {
+        Ending::Exited(_) => "exited".into(),
+        Ending::Signaled(signal) => format!("crashed({})", signal_name(*signal)),
+        Ending::TimedOut => "timeout".into(),
+        Ending::MemoryLimit => "memory_limit".into(),
+        Ending::OutputLimit => "output_limit".into(),
+        Ending::Violation(_) => "sandbox_violation".into(),
+    }
+}
+
+fn label_of_exception(raised: &Raised) -> String {
+    if raised.is("AssertionError") { "wrong_answer".into() } else { "exception".into() }
+}
+
+fn label_of_failure(failure: &RunFailure) -> String {
+    match failure {
+        RunFailure::SyntaxError { .. } => "syntax_error".into(),
+        RunFailure::LoadRaised(raised) => label_of_exception(raised),
+        RunFailure::Exited { .. } => "exited".into(),
+        RunFailure::Ended(ending) => label_of_ending(ending),
+        RunFailure::Forged { .. } => "forged".into(),
+    }
+}
+
+fn label_of_program(result: &ProgramResult) -> String {
+    let stderr = String::from_utf8_lossy(&result.streams.stderr).into_owned();
+    let last = stderr.trim_end().lines().last().unwrap_or_default();
+    // Node prints the lines of the stack behind it.
+    let asserted = stderr.lines().rfind(|line| line.starts_with("AssertionError"));
+    match (&result.ending, asserted) {
+        (Ending::Exited(0), _) => "passed".into(),
+        (Ending::Exited(_), Some(line)) => {
+            println!("{line}");
+            "wrong_answer".into()
+        }
+        (Ending::Exited(_), None) if last.starts_with("SyntaxError") => "syntax_error".into(),
+        (Ending::Exited(_), None) => "exception".into(),
+        (other, _) => label_of_ending(other),
+    }
+}
+
+async fn functions(sandbox: &Sandbox, code: String, limits: &Limits) -> Result<String, SandboxError> {
+    let arguments = [[1, 2], [10, -3], [0, 0]];
+    let expected = [json!(3), json!(7), json!(0)];
+    let call = |args: &[i32; 2]| Call { args: args.iter().map(|a| json!(a)).collect(), kwargs: Vec::new() };
+    let job = FunctionJob {
+        code,
+        entry_point: "solve".into(),
+        calls: arguments.iter().map(call).collect(),
+        per_call: Some(limits.wall),
+        limits: limits.clone(),
+    };
+    let report = sandbox.call_functions(job).await?;
+    assert_eq!(report.calls.len(), 3);
+    for (call, want) in report.calls.iter().zip(expected) {
+        match &call.outcome {
+            CallOutcome::Value(value) if same(value, &want) => {}
+            CallOutcome::Value(_) => return Ok("wrong_answer".into()),
+            CallOutcome::Raised(raised) => return Ok(label_of_exception(raised)),
+            CallOutcome::Failed(failure) => return Ok(label_of_failure(failure)),
+            CallOutcome::NotRun => return Ok("not_run".into()),
+        }
+    }
+    Ok("passed".into())
+}
+
+/// As the grader compares: what can't be read equals nothing.
+pub fn same(value: &Value, want: &Value) -> bool {
+    match (Datum::from_tagged(value), Datum::from_json(want)) {
+        (Ok(value), Ok(want)) => compare(Comparator::Equals, &value, &want, None).is_ok_and(|c| c.matched),
+        _ => false,
+    }
+}
+
+async fn tests(
+    sandbox: &Sandbox,
+    code: String,
+    limits: &Limits,
+    mode: Option<TestMode>,
+    tests: &str,
+) -> Result<String, SandboxError> {
+    let job = TestJob {
+        code,
+        tests: vec![tests.into()],
+        entry_point: Some("solve".into()),
+        check: (tests == CHECK).then(|| "check".to_owned()),
+        mode,
+        limits: limits.clone(),
+        ..TestJob::default()
+    };
+    let report = sandbox.run_tests(job).await?;
+    match mode {
+        Some(mode) => assert_eq!(report.mode, mode),
+        None => assert_ne!(report.mode, TestMode::InProcess, "the candidate chose its judge"),
+    }
+    Ok(match &report.verdict {
+        TestVerdict::Passed => "passed".into(),
+        TestVerdict::AssertionFailed { .. } | TestVerdict::Opaque { .. } => "wrong_answer".into(),
+        TestVerdict::CandidateRaised(_) | TestVerdict::TestRaised(_) => "exception".into(),
+        TestVerdict::Failed(failure) => label_of_failure(failure),
+        other => format!("{other:?}"),
+    })
+}
