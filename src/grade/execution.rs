@@ -94,7 +94,9 @@ async fn judged_tests(
     }
     match report {
         Ok(report) => {
-            let grade = judge(grader, &report).with_trust(demands::trust_of(report.mode));
+            let grade = judge(grader, &report)
+                .with_trust(demands::trust_of(report.mode))
+                .with_adjudicated(report.adjudicated);
             if report.mode == TestMode::InProcess && !report.mode_reason.is_empty() {
                 grade.with_detail("in_process", in_reason(&report.mode_reason))
             } else {
@@ -166,6 +168,7 @@ async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox:
     let mut listed = Vec::new();
     let mut passed = 0usize;
     let mut first = None;
+    let mut adjudicated = false;
     for case in cases {
         let script = Script {
             code: program.clone(),
@@ -176,6 +179,7 @@ async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox:
             Ok(result) => result,
             Err(error) => return not_run(METHOD, &error),
         };
+        adjudicated |= result.adjudicated;
         let stdout = String::from_utf8_lossy(&result.streams.stdout).into_owned();
         let verdict = match &result.ending {
             Ending::Exited(0) if result.streams.stdout_truncated => {
@@ -225,6 +229,7 @@ async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox:
     };
     grade
         .with_trust(Trust::Harness)
+        .with_adjudicated(adjudicated)
         .with_detail("inputs", Value::Array(listed))
         .with_detail("passed", passed)
         .with_detail("total", cases.len())

@@ -204,8 +204,11 @@ fn lock(file: &File) -> bool {
 /// Ends and removes what harnesses left behind that ended without their janitor.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
+    // SAFETY: geteuid takes nothing and can't fail.
+    let user = unsafe { libc::geteuid() };
     for entry in entries.flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+        let ours = entry.metadata().is_ok_and(|meta| meta.uid() == user);
+        if !ours || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
         let Ok(file) = File::open(entry.path()) else { continue };

@@ -1,8 +1,9 @@
 //! What the process tree below a job's first processes holds and uses: memory, processor time, and time spent waiting for a
 //! processor. Read from `/proc`, so it is a look and no guard: between two looks the kernel's limits count.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 /// A tree with more processes than this is cut off by RLIMIT_NPROC anyway.
@@ -76,8 +77,14 @@ pub(super) fn scheduled(processes: &[u32]) -> Option<Scheduled> {
 
 /// How long the calling thread has waited for a processor until now.
 pub(super) fn own_delay() -> Duration {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    schedstat(&text).unwrap_or_default().delay
+    // Asked once a job: opening costs many times what reading does.
+    thread_local! {
+        static OWN: Option<File> = File::open("/proc/thread-self/schedstat").ok();
+    }
+    let mut buffer = [0u8; 96];
+    let read = OWN.with(|own| own.as_ref()?.read_at(&mut buffer, 0).ok()).unwrap_or(0);
+    let text = std::str::from_utf8(buffer.get(..read).unwrap_or_default()).unwrap_or_default();
+    schedstat(text).unwrap_or_default().delay
 }
 
 fn schedstat(text: &str) -> Option<Scheduled> {

@@ -147,6 +147,7 @@ impl Sandbox {
     /// Which mode the tests of a job get, found out without the candidate's code, which is not looked at.
     pub async fn test_mode(&self, job: TestJob) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
         let python = self.shared_python()?;
+        let _place = self.inner.gate.enter().await?;
         self.inner.pool.run(move |worker, cancel| testing::choose_mode(worker, cancel, &python, &job)).await
     }
 }

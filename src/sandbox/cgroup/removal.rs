@@ -17,7 +17,7 @@ pub(super) const GRACE: Duration = Duration::from_secs(10);
 pub(super) fn remove(folder: &Path, grace: Duration) {
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
-    while !try_remove(folder) && start.elapsed() < grace + PATIENCE {
+    while try_remove(folder).is_err_and(|e| may_pass(&e)) && start.elapsed() < grace + PATIENCE {
         if start.elapsed() >= grace {
             // Version 2 kills all at once.
             let _ = fs::write(folder.join("cgroup.kill"), "1");
@@ -28,17 +28,18 @@ pub(super) fn remove(folder: &Path, grace: Duration) {
     }
 }
 
-/// From the deepest folder up; true when nothing is left.
-fn try_remove(folder: &Path) -> bool {
-    for below in groups_below(folder) {
-        if !try_remove(&below) {
-            return false;
-        }
-    }
+/// From the deepest folder up.
+fn try_remove(folder: &Path) -> io::Result<()> {
+    groups_below(folder).iter().try_for_each(|below| try_remove(below))?;
     match fs::remove_dir(folder) {
-        Ok(()) => true,
-        Err(e) => e.kind() == io::ErrorKind::NotFound,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
+}
+
+/// Somebody is still in there; any other error stays.
+fn may_pass(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::DirectoryNotEmpty)
 }
 
 fn groups_below(folder: &Path) -> Vec<std::path::PathBuf> {
