@@ -102,8 +102,8 @@ impl CommandSandbox {
 
     fn limits(&self, command: &TreeCommand) -> Limits {
         Limits {
-            wall: command.timeout,
             cpu: None,
+            wall: command.timeout,
             memory_mb: self.wanted.demand.memory_mb.unwrap_or(MEMORY_MB),
             output_bytes: command.keep_stdout.max(command.keep_stderr) as u64,
             // What is beyond is read and dropped, as outside.

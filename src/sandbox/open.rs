@@ -85,6 +85,15 @@ impl Sandbox {
         }
     }
 
+    /// What its warm interpreters did.
+    pub fn servers(&self) -> ServerReport {
+        let mut report = self.inner.pool.counts.report();
+        if let Ok(python) = &self.inner.python {
+            report.given_up = report.given_up.or_else(|| python.cold().map(str::to_owned));
+        }
+        report
+    }
+
     fn shared_python(&self) -> Result<Arc<Python>, SandboxError> {
         self.inner.python.clone().map_err(SandboxError::InterpreterMissing)
     }

@@ -11,7 +11,7 @@ use super::channel::{pipe, stream_pair};
 use super::error::SandboxError;
 use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
 use super::pool::Worker;
-use super::python::{Python, Runner};
+use super::python::{Python, PythonJob, Runner};
 use super::running::{Ended, Heard, Running, bounded};
 use super::types::*;
 
@@ -59,11 +59,12 @@ pub(super) fn choose_mode(
     job: &TestJob,
 ) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
     let token = token()?;
-    let (read, write) = pipe().map_err(SandboxError::lost)?;
-    let (_nobody, channel) = stream_pair().map_err(SandboxError::lost)?;
-    let request = judge_request(job, python, &token, json!("choose"));
-    let launch = python.runner(Runner::Judge, &request, vec![write, channel], &job.limits)?;
-    let running = Running::start(worker.cell()?, cancel, vec![launch], &job.limits)?;
+    let (running, (read, _nobody)) = worker.start(python, cancel, &job.limits, || {
+        let (read, write) = pipe().map_err(SandboxError::lost)?;
+        let (nobody, channel) = stream_pair().map_err(SandboxError::lost)?;
+        let request = judge_request(job, python, &token, json!("choose"));
+        Ok((vec![PythonJob::new(Runner::Judge, &request, vec![write, channel])?], (read, nobody)))
+    })?;
     let judged = hear_verdict(running, read, &token, &job.limits)?;
     match judged.verdict {
         Some(map) if text(&map, "verdict") == "mode" => Ok(Ok(choice(&map))),
@@ -102,16 +103,19 @@ fn split(
     job: &TestJob,
 ) -> Result<Judged, SandboxError> {
     let token = token()?;
-    let (read, write) = pipe().map_err(SandboxError::lost)?;
-    let (judge_end, candidate_end) = stream_pair().map_err(SandboxError::lost)?;
-    let mode = job.mode.map_or(Value::Null, |_| json!("split"));
-    let to_judge = judge_request(job, python, &token, mode);
-    let to_candidate = json!({"code": job.code, "imports": import_lines(&job.setup), "site": python.site()});
-    let launches = vec![
-        python.runner(Runner::Judge, &to_judge, vec![write, judge_end], &job.limits)?,
-        python.runner(Runner::Candidate, &to_candidate, vec![candidate_end], &job.limits)?,
-    ];
-    let running = Running::start(worker.cell()?, cancel, launches, &job.limits)?;
+    let (running, read) = worker.start(python, cancel, &job.limits, || {
+        let (read, write) = pipe().map_err(SandboxError::lost)?;
+        let (judge_end, candidate_end) = stream_pair().map_err(SandboxError::lost)?;
+        let mode = job.mode.map_or(Value::Null, |_| json!("split"));
+        let to_judge = judge_request(job, python, &token, mode);
+        let to_candidate =
+            json!({"code": job.code, "imports": import_lines(&job.setup), "site": python.site()});
+        let jobs = vec![
+            PythonJob::new(Runner::Judge, &to_judge, vec![write, judge_end])?,
+            PythonJob::new(Runner::Candidate, &to_candidate, vec![candidate_end])?,
+        ];
+        Ok((jobs, read))
+    })?;
     hear_verdict(running, read, &token, &job.limits)
 }
 
@@ -125,14 +129,15 @@ fn in_process(
     names: &[String],
 ) -> Result<TestReport, SandboxError> {
     let token = token()?;
-    let (read, write) = pipe().map_err(SandboxError::lost)?;
-    let mut request = judge_request(job, python, &token, Value::Null);
-    if let Value::Object(map) = &mut request {
-        map.insert("code".to_owned(), json!(job.code));
-        map.insert("names".to_owned(), json!(names));
-    }
-    let launch = python.runner(Runner::InProcess, &request, vec![write], &job.limits)?;
-    let running = Running::start(worker.cell()?, cancel, vec![launch], &job.limits)?;
+    let (running, read) = worker.start(python, cancel, &job.limits, || {
+        let (read, write) = pipe().map_err(SandboxError::lost)?;
+        let mut request = judge_request(job, python, &token, Value::Null);
+        if let Value::Object(map) = &mut request {
+            map.insert("code".to_owned(), json!(job.code));
+            map.insert("names".to_owned(), json!(names));
+        }
+        Ok((vec![PythonJob::new(Runner::InProcess, &request, vec![write])?], read))
+    })?;
     let judged = hear_verdict(running, read, &token, &job.limits)?;
     let process = judged.ended.first().ok_or_else(|| SandboxError::lost("a job without a process"))?;
     let verdict = match &judged.verdict {

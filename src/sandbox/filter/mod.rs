@@ -276,8 +276,12 @@ fn table(architecture: &Architecture, confines: Confines) -> Vec<Rule> {
 }
 
 fn compile(architecture: &Architecture, confines: Confines) -> Vec<sock_filter> {
+    assemble(architecture, table(architecture, confines))
+}
+
+fn assemble(architecture: &Architecture, table: Vec<Rule>) -> Vec<sock_filter> {
     let mut ranges: Vec<(u32, Rule)> = Vec::new();
-    for (number, rule) in (0..).zip(table(architecture, confines).into_iter().chain([Rule::Errno(ENOSYS)])) {
+    for (number, rule) in (0..).zip(table.into_iter().chain([Rule::Errno(ENOSYS)])) {
         if ranges.last().is_none_or(|(_, last)| *last != rule) {
             ranges.push((number, rule));
         }
@@ -290,6 +294,51 @@ fn compile(architecture: &Architecture, confines: Confines) -> Vec<sock_filter> 
     ];
     program.extend(tree(&ranges));
     program
+}
+
+/// What a fork server needs to shut its jobs in, and what each job loses by [`job_extra`].
+const SERVER_ONLY: [&str; 3] = ["mount", "unshare", "setns"];
+
+fn server_only(architecture: &Architecture) -> impl Iterator<Item = u32> {
+    architecture.calls().filter(|(_, name)| SERVER_ONLY.contains(name)).map(|(number, _)| number)
+}
+
+/// The program of a fork server, which its jobs inherit: it lets through what makes namespaces.
+pub(super) fn for_server() -> Vec<sock_filter> {
+    HERE.map_or_else(Vec::new, compile_for_server)
+}
+
+fn compile_for_server(architecture: &Architecture) -> Vec<sock_filter> {
+    let mut table = table(architecture, Confines::Namespaces);
+    for number in server_only(architecture) {
+        if let Some(slot) = table.get_mut(number as usize) {
+            *slot = Rule::Allow;
+        }
+    }
+    assemble(architecture, table)
+}
+
+/// What a job adds to [`for_server`], so that the two together decide as [`program`] does. Short, because attaching costs
+/// by the instruction. The inherited program has looked at the architecture.
+pub(super) fn job_extra() -> Vec<sock_filter> {
+    HERE.map_or_else(Vec::new, compile_job_extra)
+}
+
+fn compile_job_extra(architecture: &Architecture) -> Vec<sock_filter> {
+    let mut program = vec![op(LOAD, 0)];
+    for (i, number) in server_only(architecture).enumerate() {
+        program.push(branch(IF_EQUAL, number, (SERVER_ONLY.len() - i) as u8, 0));
+    }
+    program.extend([op(RETURN, RET_ALLOW), op(RETURN, RET_KILL_PROCESS)]);
+    program
+}
+
+/// A program as the kernel takes it.
+pub(super) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
+    program
+        .iter()
+        .flat_map(|i| [&i.code.to_ne_bytes()[..], &[i.jt, i.jf], &i.k.to_ne_bytes()[..]].concat())
+        .collect()
 }
 
 /// The whole program; empty where this machine has no table. A cell asks for one kind only, so that one is kept: made before

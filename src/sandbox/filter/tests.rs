@@ -220,3 +220,25 @@ fn who_owns_nothing_on_the_host_may_change_its_own_files() {
     assert_eq!(says("kill", 1), RET_ALLOW);
     assert_eq!(says("fchown", 0), DENIED);
 }
+
+/// The kernel takes the strictest answer of all attached programs.
+#[test]
+fn a_job_of_a_server_may_do_what_any_job_may() {
+    for architecture in [&x86_64::X86_64, &aarch64::AARCH64] {
+        let (server, extra) = (compile_for_server(architecture), compile_job_extra(architecture));
+        let whole = compile(architecture, Confines::Namespaces);
+        assert_eq!(to_bytes(&extra).len(), 8 * extra.len());
+        let names: HashMap<u32, &str> = architecture.calls().collect();
+        for number in 0..600 {
+            let ask = |p: &[sock_filter]| decide(p, architecture.audit, number, [0; 6]);
+            let both = match (ask(&server), ask(&extra)) {
+                (_, RET_KILL_PROCESS) | (RET_KILL_PROCESS, _) => RET_KILL_PROCESS,
+                (server, RET_ALLOW) => server,
+                other => panic!("{number}: {other:?}"),
+            };
+            assert_eq!(both, ask(&whole), "syscall {number}");
+            let only_server = names.get(&number).is_some_and(|name| SERVER_ONLY.contains(name));
+            assert_eq!(ask(&server) != ask(&whole), only_server, "syscall {number}");
+        }
+    }
+}

@@ -198,7 +198,7 @@ def run(request):
         out('test_error', e=error_of(e), index=0, line=getattr(e, 'lineno', 0) or 0, source='')
     if why and request['mode'] is None or request['mode'] == 'choose':
         out('mode', why=why, names=names)
-    sys.path[:] = [p for p in sys.path if p] + request['site']
+    sys.path[:] = [p for p in sys.path if p] + [p for p in request['site'] if p not in sys.path]
     r = hear()
     if 'load' in r:
         out('load', phase=text(r['load']), e=error_from(r.get('e'))._remote, line=(r.get('e') or {}).get('line'))
@@ -241,7 +241,9 @@ def part():
     if r != {'i': calls + 1, 'left': True}:
         out('protocol')
 
-request = from_json(REQUEST)
-TOKEN = request.pop('token')
-incoming = open(posix.dup(CHANNEL), 'rb', buffering=1 << 16)
-run(request)
+def main(request):
+    global TOKEN, incoming
+    request = from_json(request)
+    TOKEN = request.pop('token')
+    incoming = open(posix.dup(CHANNEL), 'rb', buffering=1 << 16)
+    run(request)

@@ -37,6 +37,9 @@ def _codec():
 
 to_json, from_json = _codec()
 
+# Python 3.6 has no `isascii`.
+_is_ascii = getattr(str, 'isascii', None) or (lambda s: all(c < '\x80' for c in s))
+
 def counter_type():
     # Nobody has a Counter who has not imported its module.
     return getattr(sys.modules.get('collections'), 'Counter', None)
@@ -79,7 +82,7 @@ def enc(x, d=0):
     if t is tuple:
         return {'$tuple': [enc(v, d + 2) for v in x]}
     if t is dict:
-        if all(type(k) is str and k[:1] != '$' and k.isascii() for k in x):
+        if all(type(k) is str and k[:1] != '$' and _is_ascii(k) for k in x):
             return {k: enc(v, d + 1) for k, v in x.items()}
         return {'$dict': _pairs(x.items(), d)}
     if t is set:
