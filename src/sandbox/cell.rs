@@ -13,7 +13,7 @@ use super::channel::{receive, send};
 use super::confinement::{self, Confinement};
 use super::job::{STATUS_FD, become_server, mind, report, write_line};
 use super::protocol::{CellConfig, START_SERVER};
-use super::{Tier, folder, keeper, namespaces, syscalls as sys};
+use super::{Tier, filter, folder, keeper, namespaces, syscalls as sys};
 
 /// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one thread.
 pub fn cell_main() -> ! {
@@ -74,6 +74,8 @@ fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
         sys::no_new_privileges()?;
         // A change of credentials clears the wish to end with the parent.
         sys::die_with_parent();
+        // Made here once instead of by every forked child.
+        filter::program(filter::Confines::Namespaces);
         let notes = if proc_works { "" } else { "jobs have no /proc" };
         send(socket.as_fd(), format!("O{notes}").as_bytes(), &[])?;
         serve(socket, config)

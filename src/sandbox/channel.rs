@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::adjudicate::Shortage;
 use super::cgroup::SharedGroup;
-use super::host::DiskWatch;
+use super::folder::Watch;
 use super::syscalls::{c_string, check};
 
 /// More than a message of ours ever carries (two processes of eight descriptors each).
@@ -21,8 +21,8 @@ pub(super) struct Link {
     pub broken: bool,
     /// The pidfd of the other side, where others may hold its end of the socket too.
     pub process: Option<OwnedFd>,
-    /// Where its jobs share the host's disk.
-    pub disk: Option<DiskWatch>,
+    /// The size of its jobs' folders, where no kernel limits it.
+    pub disk: Option<Watch>,
     /// What bounds the memory of everything in the cell.
     pub cgroup: Option<SharedGroup>,
     /// Of time-outs: what the processes had of the processor. Emptied by who asks.

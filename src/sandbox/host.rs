@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::cgroup::{CellGroups, SharedGroup};
 use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
+use super::folder::Watch;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
 use super::{Tier, folder, types::SandboxConfig};
 
@@ -20,8 +21,6 @@ const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The size of a job's private folder.
 pub(super) const TMP_MB: u64 = 64;
 pub(super) const TMP_INODES: u64 = 4096;
-/// How often the size of a folder on the host is looked at; each look walks through it.
-const LOOK_AT_DISK: Duration = Duration::from_millis(100);
 /// How long a keeper may take to end what is left and to remove the folder.
 const TIDYING: Duration = Duration::from_secs(25);
 
@@ -80,29 +79,6 @@ pub(super) struct Ends {
     pub status: Option<OwnedFd>,
 }
 
-/// Keeps an eye on the size of a folder on the host.
-pub(super) struct DiskWatch {
-    folder: PathBuf,
-    next_look: Instant,
-}
-
-impl DiskWatch {
-    fn new(folder: PathBuf) -> Self {
-        DiskWatch { folder, next_look: Instant::now() }
-    }
-
-    /// Whether the job's folders hold more than they would in a namespace. Looks now and then only.
-    pub fn is_over(&mut self) -> bool {
-        let now = Instant::now();
-        if now < self.next_look {
-            return false;
-        }
-        let over = folder::holds_more_than(&self.folder, TMP_MB << 20, TMP_INODES);
-        self.next_look = now + LOOK_AT_DISK;
-        over
-    }
-}
-
 /// A running cell. Dropping it ends the cell and everything in it.
 pub(super) struct Cell {
     child: Child,
@@ -132,7 +108,7 @@ impl Cell {
             .process_group(0)
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
-        let disk = scratch.clone().map(DiskWatch::new);
+        let disk = scratch.clone().map(|folder| Watch::new(folder, TMP_MB << 20, TMP_INODES));
         let link = Link { disk, cgroup, ..Link::new(ours) };
         // It waits for its settings: it has started nothing yet.
         if let Some(group) = &link.cgroup {

@@ -100,7 +100,7 @@ pub(super) fn become_server(fds: &[OwnedFd]) -> io::Result<()> {
     let (spec, _) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
     place_descriptors(fds)?;
     sys::raise_ambient(sys::CAP_SYS_ADMIN)?;
-    filter::attach(&mut filter::for_server())?;
+    filter::attach(&mut filter::program(Confines::Server))?;
     execute(&spec, None)
 }
 

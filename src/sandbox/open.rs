@@ -7,6 +7,7 @@ use super::adjudicate::{Gate, Outcome, Shortage, adjudicated};
 use super::cgroup::CellGroups;
 use super::detect::detect;
 use super::error::SandboxError;
+use super::plans::Plans;
 use super::pool::{Pool, Worker};
 use super::python::Python;
 use super::types::*;
@@ -28,6 +29,7 @@ struct Inner {
     /// Host paths that jobs can read; empty: all.
     shown: Vec<std::path::PathBuf>,
     python: Result<Arc<Python>, String>,
+    plans: Arc<Plans>,
 }
 
 impl Sandbox {
@@ -63,7 +65,14 @@ impl Sandbox {
         };
         let pool = Pool::start(settings, config.workers)?;
         Ok(Sandbox {
-            inner: Arc::new(Inner { gate: Gate::new(config.workers), pool, report, shown, python }),
+            inner: Arc::new(Inner {
+                gate: Gate::new(config.workers),
+                pool,
+                report,
+                shown,
+                python,
+                plans: Arc::default(),
+            }),
         })
     }
 
@@ -150,13 +159,18 @@ impl Sandbox {
     /// Runs Python tests against a candidate.
     pub async fn run_tests(&self, job: TestJob) -> Result<TestReport, SandboxError> {
         let python = self.shared_python()?;
-        self.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &job)).await
+        let plans = Arc::clone(&self.inner.plans);
+        self.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &plans, &job)).await
     }
 
     /// Which mode the tests of a job get, found out without the candidate's code, which is not looked at.
     pub async fn test_mode(&self, job: TestJob) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
         let python = self.shared_python()?;
         let _place = self.inner.gate.enter().await?;
-        self.inner.pool.run(move |worker, cancel| testing::choose_mode(worker, cancel, &python, &job)).await
+        let plans = Arc::clone(&self.inner.plans);
+        let choose = move |worker: &mut _, cancel: BorrowedFd<'_>| {
+            testing::choose_mode(worker, cancel, &python, &plans, &job)
+        };
+        self.inner.pool.run(choose).await
     }
 }

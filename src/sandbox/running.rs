@@ -8,7 +8,8 @@ use super::capture::{Capture, Line, Lines};
 use super::cgroup::Kills;
 use super::channel::{Link, poll, poll_entry, receive, write_some};
 use super::error::SandboxError;
-use super::host::{DiskWatch, Ends};
+use super::folder::Watch;
+use super::host::Ends;
 use super::launch::cpu_seconds;
 use super::memory::{self, Measure};
 use super::protocol::{Told, told};
@@ -404,7 +405,7 @@ impl<'c> Running<'c> {
         // The group holds more than the job: when that is little, nobody need be asked.
         let held = self.link.cgroup.as_ref().and_then(|group| group.get().held_kib());
         let is_little = held.is_some_and(|kib| kib <= most_kib);
-        if self.link.disk.as_mut().is_some_and(DiskWatch::is_over) {
+        if self.link.disk.as_mut().is_some_and(Watch::is_over) {
             self.kill(Stop::Output);
             return;
         }

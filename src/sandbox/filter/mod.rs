@@ -57,6 +57,8 @@ enum Rule {
 pub(super) enum Confines {
     /// A job in namespaces of its own.
     Namespaces,
+    /// A fork server, whose jobs inherit this and add [`job_extra`]: it lets through what makes namespaces.
+    Server,
     /// A job that shares the host's file system and processes.
     Host {
         /// Its user may own files of the host, whose modes and times Landlock does not govern.
@@ -250,6 +252,9 @@ fn tree(ranges: &[(u32, Rule)]) -> Vec<sock_filter> {
 impl Confines {
     fn rules(self) -> HashMap<&'static str, Rule> {
         let mut lists = vec![rules::EVERYWHERE];
+        if self == Confines::Server {
+            lists.push(rules::FOR_SERVERS);
+        }
         if let Confines::Host { owns_files, signals_kept_in } = self {
             lists.push(rules::ON_THE_HOST);
             lists.push(if owns_files { rules::OWNING_FILES } else { rules::OWNING_NOTHING });
@@ -276,12 +281,8 @@ fn table(architecture: &Architecture, confines: Confines) -> Vec<Rule> {
 }
 
 fn compile(architecture: &Architecture, confines: Confines) -> Vec<sock_filter> {
-    assemble(architecture, table(architecture, confines))
-}
-
-fn assemble(architecture: &Architecture, table: Vec<Rule>) -> Vec<sock_filter> {
     let mut ranges: Vec<(u32, Rule)> = Vec::new();
-    for (number, rule) in (0..).zip(table.into_iter().chain([Rule::Errno(ENOSYS)])) {
+    for (number, rule) in (0..).zip(table(architecture, confines).into_iter().chain([Rule::Errno(ENOSYS)])) {
         if ranges.last().is_none_or(|(_, last)| *last != rule) {
             ranges.push((number, rule));
         }
@@ -296,38 +297,29 @@ fn assemble(architecture: &Architecture, table: Vec<Rule>) -> Vec<sock_filter> {
     program
 }
 
-/// What a fork server needs to shut its jobs in, and what each job loses by [`job_extra`].
-const SERVER_ONLY: [&str; 3] = ["mount", "unshare", "setns"];
-
-fn server_only(architecture: &Architecture) -> impl Iterator<Item = u32> {
-    architecture.calls().filter(|(_, name)| SERVER_ONLY.contains(name)).map(|(number, _)| number)
+/// The whole program; empty where this machine has no table. A cell asks for one kind only, so that one is kept: made before
+/// a fork, it costs the forked nothing.
+pub(super) fn program(confines: Confines) -> Vec<sock_filter> {
+    static KEPT: OnceLock<(Confines, Vec<sock_filter>)> = OnceLock::new();
+    let make = || HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines));
+    let (kept_for, kept) = KEPT.get_or_init(|| (confines, make()));
+    if *kept_for == confines { kept.clone() } else { make() }
 }
 
-/// The program of a fork server, which its jobs inherit: it lets through what makes namespaces.
-pub(super) fn for_server() -> Vec<sock_filter> {
-    HERE.map_or_else(Vec::new, compile_for_server)
-}
-
-fn compile_for_server(architecture: &Architecture) -> Vec<sock_filter> {
-    let mut table = table(architecture, Confines::Namespaces);
-    for number in server_only(architecture) {
-        if let Some(slot) = table.get_mut(number as usize) {
-            *slot = Rule::Allow;
-        }
-    }
-    assemble(architecture, table)
-}
-
-/// What a job adds to [`for_server`], so that the two together decide as [`program`] does. Short, because attaching costs
-/// by the instruction. The inherited program has looked at the architecture.
+/// What a job of a fork server adds to the server's program, so that the two together decide as the one of
+/// [`Confines::Namespaces`] does. Short, because attaching costs by the instruction. The inherited one has looked at the
+/// architecture.
 pub(super) fn job_extra() -> Vec<sock_filter> {
-    HERE.map_or_else(Vec::new, compile_job_extra)
+    HERE.map_or_else(Vec::new, extra)
 }
 
-fn compile_job_extra(architecture: &Architecture) -> Vec<sock_filter> {
+fn extra(architecture: &Architecture) -> Vec<sock_filter> {
+    let only: Vec<&str> = rules::FOR_SERVERS.iter().flat_map(|(_, names)| names.split_whitespace()).collect();
+    let numbers: Vec<u32> =
+        architecture.calls().filter(|(_, name)| only.contains(name)).map(|(number, _)| number).collect();
     let mut program = vec![op(LOAD, 0)];
-    for (i, number) in server_only(architecture).enumerate() {
-        program.push(branch(IF_EQUAL, number, (SERVER_ONLY.len() - i) as u8, 0));
+    for (i, number) in (0u8..).zip(&numbers) {
+        program.push(branch(IF_EQUAL, *number, numbers.len() as u8 - i, 0));
     }
     program.extend([op(RETURN, RET_ALLOW), op(RETURN, RET_KILL_PROCESS)]);
     program
@@ -339,15 +331,6 @@ pub(super) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
         .iter()
         .flat_map(|i| [&i.code.to_ne_bytes()[..], &[i.jt, i.jf], &i.k.to_ne_bytes()[..]].concat())
         .collect()
-}
-
-/// The whole program; empty where this machine has no table. A cell asks for one kind only, so that one is kept: made before
-/// a fork, it costs the forked nothing.
-pub(super) fn program(confines: Confines) -> Vec<sock_filter> {
-    static KEPT: OnceLock<(Confines, Vec<sock_filter>)> = OnceLock::new();
-    let make = || HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines));
-    let (kept_for, kept) = KEPT.get_or_init(|| (confines, make()));
-    if *kept_for == confines { kept.clone() } else { make() }
 }
 
 /// Puts the caller and all its descendants under `program`, for ever. Needs NO_NEW_PRIVS or CAP_SYS_ADMIN.

@@ -90,6 +90,7 @@ def find(g, name):
 
 def answer(g, lines, q):
     i, raw = q['i'], q['a']
+    begin_message()
     try:
         f = find(g, q['f'])
         _DECODERS['$fn'] = lambda v, _: find(g, v)
@@ -120,6 +121,8 @@ def answer(g, lines, q):
         if changed:
             r['a'] = changed
         return r
+    except TooMuch:
+        return {'i': i, 'large': MOST_PARTS}
     except BaseException as e:
         return {'i': i, 'e': error_of(e, (FILE, lines))}
 

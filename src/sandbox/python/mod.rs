@@ -26,6 +26,8 @@ use super::types::{Interpreter, Limits};
 const VALUES: &str = include_str!("values.py");
 const CANDIDATE: &str = include_str!("candidate.py");
 const ANALYSIS: &str = include_str!("analysis.py");
+const COMPARED: &str = include_str!("compared.py");
+const PLAN: &str = include_str!("plan.py");
 const JUDGE: &str = include_str!("judge.py");
 const IN_PROCESS: &str = include_str!("in_process.py");
 const SERVER: &str = include_str!("server.py");
@@ -49,6 +51,8 @@ pub(super) enum Runner {
     Candidate,
     Judge,
     InProcess,
+    /// Reads tests before any candidate is seen.
+    Planner,
     /// A program as it is; its request is its source.
     Script,
 }
@@ -59,6 +63,7 @@ impl Runner {
             Runner::Candidate => "candidate",
             Runner::Judge => "judge",
             Runner::InProcess => "in_process",
+            Runner::Planner => "planner",
             Runner::Script => "script",
         }
     }
@@ -200,10 +205,11 @@ impl Python {
 }
 
 /// All that the interpreter compiles for us, by name.
-fn sources() -> [(&'static str, String); 4] {
+fn sources() -> [(&'static str, String); 5] {
     [
         ("candidate", [VALUES, CANDIDATE].concat()),
-        ("judge", [VALUES, ANALYSIS, JUDGE].concat()),
+        ("judge", [VALUES, JUDGE].concat()),
+        ("planner", [VALUES, ANALYSIS, COMPARED, PLAN].concat()),
         ("in_process", [VALUES, IN_PROCESS].concat()),
         ("server", SERVER.to_owned()),
     ]
