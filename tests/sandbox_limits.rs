@@ -231,9 +231,14 @@ async fn a_starved_program_is_tried_once_more() {
     let busy = Busy::machine();
     let limits = Limits { wall: Duration::from_millis(400), ..Limits::default() };
     let result = sandbox.run_script(script("while True: pass", limits)).await.unwrap();
+    let spin = ["sh", "-c", "while :; do :; done"].map(str::to_owned).to_vec();
+    let limits = Limits { wall: Duration::from_millis(200), ..Limits::default() };
+    let once = Program { argv: spin, once: true, limits, ..Program::default() };
+    let of_author = sandbox.run_program(once).await.unwrap();
     drop(busy);
     assert_eq!(result.ending, Ending::TimedOut);
     assert!(result.adjudicated, "{result:?}");
+    assert_eq!((of_author.ending, of_author.adjudicated), (Ending::TimedOut, false));
 }
 
 #[tokio::test]

@@ -107,7 +107,9 @@ async fn judged_tests(
     }
     match report {
         Ok(report) => {
-            let grade = judge(grader, &report).with_trust(demands::trust_of(report.mode));
+            let grade = judge(grader, &report)
+                .with_trust(demands::trust_of(report.mode))
+                .with_adjudicated(report.adjudicated);
             if report.mode == TestMode::InProcess && !report.mode_reason.is_empty() {
                 grade.with_detail("in_process", in_reason(&report.mode_reason))
             } else {

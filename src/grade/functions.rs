@@ -58,7 +58,9 @@ pub(super) async fn grade(
         },
     };
     match report {
-        Ok(report) => judge(grader, &calls, &report).with_trust(Trust::Harness),
+        Ok(report) => {
+            judge(grader, &calls, &report).with_trust(Trust::Harness).with_adjudicated(report.adjudicated)
+        }
         Err(error) => not_run(METHOD, &error),
     }
 }

@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::error::SandboxError;
 use super::memory::Scheduled;
@@ -124,6 +124,11 @@ impl Gate {
         Gate { places: Semaphore::new(all as usize), all }
     }
 
+    /// Waits for a place among the many, which is given back when the answer is dropped.
+    pub async fn enter(&self) -> Result<SemaphorePermit<'_>, SandboxError> {
+        self.places.acquire().await.map_err(SandboxError::lost)
+    }
+
     /// Whether anything but the caller's own job is under way.
     fn others(&self) -> bool {
         self.places.available_permits() + 1 < self.all as usize
@@ -141,7 +146,7 @@ pub(super) async fn adjudicated<T: Outcome, Running>(
 where
     Running: Future<Output = Result<(T, Vec<Shortage>), SandboxError>>,
 {
-    let place = gate.places.acquire().await.map_err(SandboxError::lost)?;
+    let place = gate.enter().await?;
     let (first, shortages) = run().await?;
     let others = gate.others();
     // Whoever waits for all places must not keep one.

@@ -20,12 +20,15 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use layout::{Controller, Layout, Place, Version};
 
 use super::types::{Limits, NoCgroup};
 use janitor::Janitor;
 
+/// How long the cells of a dead harness may still tidy up before they are ended.
+const SWEEP_GRACE: Duration = Duration::from_secs(1);
 /// Names of our folders begin so.
 const PREFIX: &str = "eval-harness-";
 /// What a cell may hold beyond its job's limit: 64 MiB that interpreters have beyond their data, as much in /tmp, and the
@@ -135,7 +138,7 @@ impl std::fmt::Display for CellGroups {
 impl Drop for CellGroups {
     fn drop(&mut self) {
         for base in &self.bases {
-            removal::remove(&base.folder.path);
+            removal::remove(&base.folder.path, Duration::ZERO);
             if let Some(leaf) = &base.leaf {
                 removal::leave(&leaf.path);
             }
@@ -154,7 +157,7 @@ impl Base {
         let made = new_folder(&place.folder).and_then(|folder| {
             if place.version == Version::V2 {
                 fs::write(folder.path.join("cgroup.subtree_control"), wanted(place))
-                    .inspect_err(|_| removal::remove(&folder.path))?;
+                    .inspect_err(|_| removal::remove(&folder.path, Duration::ZERO))?;
             }
             Ok(folder)
         });
@@ -201,13 +204,16 @@ fn lock(file: &File) -> bool {
 /// Ends and removes what harnesses left behind that ended without their janitor.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
+    // SAFETY: geteuid takes nothing and can't fail.
+    let user = unsafe { libc::geteuid() };
     for entry in entries.flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+        let ours = entry.metadata().is_ok_and(|meta| meta.uid() == user);
+        if !ours || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
         let Ok(file) = File::open(entry.path()) else { continue };
         if lock(&file) {
-            removal::remove(&entry.path());
+            removal::remove(&entry.path(), SWEEP_GRACE);
         }
     }
 }
@@ -381,7 +387,7 @@ fn set_memory(part: &Part, bytes: u64) -> io::Result<()> {
 
 impl Drop for CellGroup {
     fn drop(&mut self) {
-        self.parts.iter().for_each(|part| removal::remove(&part.folder));
+        self.parts.iter().for_each(|part| removal::remove(&part.folder, Duration::ZERO));
     }
 }
 

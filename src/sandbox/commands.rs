@@ -78,6 +78,7 @@ impl CommandSandbox {
             files,
             executables: Vec::new(),
             dir: Some(self.dir.clone()),
+            once: true,
             limits: self.limits(command),
         };
         let result = match sandbox.run_program(job).await {

@@ -1,8 +1,9 @@
 //! What the process tree below a job's first processes holds and uses: memory, processor time, and time spent waiting for a
 //! processor. Read from `/proc`, so it is a look and no guard: between two looks the kernel's limits count.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 /// A tree with more processes than this is cut off by RLIMIT_NPROC anyway.
@@ -19,11 +20,18 @@ pub(super) enum Measure {
 
 /// The processes of a job, at this moment. Every orphan of a job hangs below its first process, so the walk is complete.
 pub(super) fn processes(roots: &[OwnedFd]) -> Vec<u32> {
-    let mut found: Vec<u32> = roots.iter().filter_map(process_of).collect();
+    let mut found: Vec<u32> = Vec::new();
+    // One root may lie below another.
+    let add = |found: &mut Vec<u32>, pid| {
+        if !found.contains(&pid) {
+            found.push(pid);
+        }
+    };
+    roots.iter().filter_map(process_of).for_each(|pid| add(&mut found, pid));
     let mut next = 0;
     while let Some(pid) = found.get(next).copied() {
         next += 1;
-        found.extend(children(pid));
+        children(pid).into_iter().for_each(|child| add(&mut found, child));
         if found.len() > MOST_PROCESSES {
             found.truncate(MOST_PROCESSES);
             break;
@@ -76,8 +84,14 @@ pub(super) fn scheduled(processes: &[u32]) -> Option<Scheduled> {
 
 /// How long the calling thread has waited for a processor until now.
 pub(super) fn own_delay() -> Duration {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    schedstat(&text).unwrap_or_default().delay
+    // Asked once a job: opening costs many times what reading does.
+    thread_local! {
+        static OWN: Option<File> = File::open("/proc/thread-self/schedstat").ok();
+    }
+    let mut buffer = [0u8; 96];
+    let read = OWN.with(|own| own.as_ref()?.read_at(&mut buffer, 0).ok()).unwrap_or(0);
+    let text = std::str::from_utf8(buffer.get(..read).unwrap_or_default()).unwrap_or_default();
+    schedstat(text).unwrap_or_default().delay
 }
 
 fn schedstat(text: &str) -> Option<Scheduled> {
@@ -236,6 +250,16 @@ mod tests {
         if let Some(living) = scheduled(&tree) {
             assert!(living.cpu < cpu(&tree), "{living:?}");
         }
+    }
+
+    #[test]
+    fn a_root_below_another_counts_once() {
+        let code = "import os,sys\npid=os.fork()\nif pid==0: sys.stdin.read(); os._exit(0)\nprint(pid,flush=True); sys.stdin.read()";
+        let Some((child, pidfd)) = python(code) else { return };
+        let below = children(child.0.id());
+        assert_eq!(below.len(), 1);
+        let inner = open_pidfd(below[0] as libc::pid_t).unwrap();
+        assert_eq!(processes(&[inner, pidfd]).len(), 2);
     }
 
     #[test]

@@ -114,6 +114,15 @@ impl Sandbox {
         T: Outcome + Send + 'static,
         F: Fn(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + Sync + 'static,
     {
+        self.run_when(job, Shortage::starved).await
+    }
+
+    /// The same, where `starved` says whether a late job lacked the processor.
+    async fn run_when<T, F>(&self, job: F, starved: fn(&Shortage, bool) -> bool) -> Result<T, SandboxError>
+    where
+        T: Outcome + Send + 'static,
+        F: Fn(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + Sync + 'static,
+    {
         let job = Arc::new(job);
         let once = || {
             let job = Arc::clone(&job);
@@ -123,12 +132,16 @@ impl Sandbox {
                 Ok((outcome, worker.take_late()))
             })
         };
-        adjudicated(&self.inner.gate, once, Shortage::starved).await
+        adjudicated(&self.inner.gate, once, starved).await
     }
 
     /// Runs a program as it is. A program that is missing in the sandbox is [`SandboxError::CannotStart`].
     pub async fn run_program(&self, program: Program) -> Result<ProgramResult, SandboxError> {
-        self.run(move |worker, cancel| programs::run_program(worker, cancel, program.clone())).await
+        let starved = if program.once { |_: &Shortage, _| false } else { Shortage::starved };
+        let job = move |worker: &mut Worker, cancel: BorrowedFd<'_>| {
+            programs::run_program(worker, cancel, program.clone())
+        };
+        self.run_when(job, starved).await
     }
 
     /// Runs a Python program for the sake of what it prints. A program that runs into the memory limit of the kernel and
@@ -192,6 +205,7 @@ impl Sandbox {
     /// Which mode the tests of a job get, found out without the candidate's code, which is not looked at.
     pub async fn test_mode(&self, job: TestJob) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
         let python = self.shared_python()?;
+        let _place = self.inner.gate.enter().await?;
         let plans = Arc::clone(&self.inner.plans);
         let choose = move |worker: &mut _, cancel: BorrowedFd<'_>| {
             testing::choose_mode(worker, cancel, &python, &plans, &job)

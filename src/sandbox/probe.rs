@@ -68,13 +68,7 @@ fn most_processes(limits: &str) -> Option<u64> {
 
 #[cfg(target_os = "linux")]
 fn landlock_abi() -> u32 {
-    const ASK_FOR_VERSION: libc::c_long = 1;
-    // SAFETY: with a null pointer, a size of zero and this flag the call only gives the version (landlock(7)).
-    let version = unsafe {
-        let nothing = std::ptr::null::<libc::c_void>();
-        libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0usize, ASK_FOR_VERSION)
-    };
-    u32::try_from(version).unwrap_or(0)
+    super::landlock::abi().unwrap_or(0)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -17,6 +17,8 @@ use super::types::{Ending, Limits, Streams};
 
 /// How often the memory of the tree is looked at.
 const LOOK_AT_MEMORY: Duration = Duration::from_millis(25);
+/// What a hypervisor takes away is dear to ask for, and does not matter to a job that is over sooner.
+const LONG_ENOUGH: Duration = Duration::from_millis(100);
 /// Looking takes at most one part in this many of a worker's time, however large the tree is.
 const LOOKS_SHARE: u32 = 20;
 /// What an interpreter may hold beyond the limit of its data: the limit itself is kept by the kernel.
@@ -395,7 +397,7 @@ impl<'c> Running<'c> {
 
     /// Memory and processor time of the whole tree.
     fn look(&mut self) {
-        if self.stolen.is_none() {
+        if self.stolen.is_none() && self.started.elapsed() >= LONG_ENOUGH {
             self.stolen = Some(memory::stolen());
         }
         let most_kib = self.limits.memory_mb.saturating_add(MEMORY_SLACK_MB).saturating_mul(1 << 10);

@@ -159,6 +159,8 @@ pub struct Program {
     pub executables: Vec<String>,
     /// Where it runs; it must be a folder that can be seen inside. `None`: the private folder.
     pub dir: Option<PathBuf>,
+    /// Never try it a second time, not even when it ran out of time for lack of a processor.
+    pub once: bool,
     pub limits: Limits,
 }
 

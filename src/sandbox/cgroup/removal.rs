@@ -9,43 +9,37 @@ use crate::sandbox::syscalls::{kill_by_pidfd, open_pidfd};
 
 /// A killed process is gone within milliseconds, except when the machine has other worries.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// When the harness was killed, cells tidy up by themselves: those that share the host's folders must not be cut short.
+pub(super) const GRACE: Duration = Duration::from_secs(10);
 
-/// Ends everything in the group and below it and removes the folders, as far as that can be done.
-pub(super) fn remove(folder: &Path) {
+/// Ends everything in the group and below it and removes the folders, as far as that can be done. `grace`: how long whoever
+/// is in there may take to end by himself.
+pub(super) fn remove(folder: &Path, grace: Duration) {
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
-    while !try_remove(folder) && start.elapsed() < PATIENCE {
-        // Version 2 kills all at once.
-        let _ = fs::write(folder.join("cgroup.kill"), "1");
-        kill_all(folder);
+    while try_remove(folder).is_err_and(|e| may_pass(&e)) && start.elapsed() < grace + PATIENCE {
+        if start.elapsed() >= grace {
+            // Version 2 kills all at once.
+            let _ = fs::write(folder.join("cgroup.kill"), "1");
+            kill_all(folder);
+        }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));
     }
 }
 
-/// Removes the folders once everything in the group has ended by itself; false when that takes longer than `grace`.
-pub(super) fn remove_when_empty(folder: &Path, grace: Duration) -> bool {
-    let start = Instant::now();
-    while !try_remove(folder) {
-        if start.elapsed() > grace {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
+/// From the deepest folder up.
+fn try_remove(folder: &Path) -> io::Result<()> {
+    groups_below(folder).iter().try_for_each(|below| try_remove(below))?;
+    match fs::remove_dir(folder) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
-    true
 }
 
-/// From the deepest folder up; true when nothing is left.
-fn try_remove(folder: &Path) -> bool {
-    for below in groups_below(folder) {
-        if !try_remove(&below) {
-            return false;
-        }
-    }
-    match fs::remove_dir(folder) {
-        Ok(()) => true,
-        Err(e) => e.kind() == io::ErrorKind::NotFound,
-    }
+/// Somebody is still in there; any other error stays.
+fn may_pass(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::DirectoryNotEmpty)
 }
 
 fn groups_below(folder: &Path) -> Vec<std::path::PathBuf> {
