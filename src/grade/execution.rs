@@ -95,6 +95,7 @@ async fn judged_tests(
     match report {
         Ok(report) => {
             let grade = judge(grader, &report).with_trust(demands::trust_of(report.mode));
+            let grade = grade.with_adjudicated(report.adjudicated);
             if report.mode == TestMode::InProcess && !report.mode_reason.is_empty() {
                 grade.with_detail("in_process", in_reason(&report.mode_reason))
             } else {
@@ -164,6 +165,7 @@ async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox:
     let program =
         if grader.setup.trim().is_empty() { code.to_owned() } else { format!("{}\n{code}", grader.setup) };
     let mut listed = Vec::new();
+    let mut adjudicated = false;
     let mut passed = 0usize;
     let mut first = None;
     for case in cases {
@@ -176,6 +178,7 @@ async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox:
             Ok(result) => result,
             Err(error) => return not_run(METHOD, &error),
         };
+        adjudicated |= result.adjudicated;
         let stdout = String::from_utf8_lossy(&result.streams.stdout).into_owned();
         let verdict = match &result.ending {
             Ending::Exited(0) if result.streams.stdout_truncated => {
@@ -225,6 +228,7 @@ async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox:
     };
     grade
         .with_trust(Trust::Harness)
+        .with_adjudicated(adjudicated)
         .with_detail("inputs", Value::Array(listed))
         .with_detail("passed", passed)
         .with_detail("total", cases.len())

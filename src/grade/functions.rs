@@ -36,7 +36,9 @@ pub(super) async fn grade(grader: &FunctionOutput, value: &OutputValue, sandbox:
         limits: limits(&grader.limits),
     };
     match sandbox.call_functions(job).await {
-        Ok(report) => judge(grader, &calls, &report).with_trust(Trust::Harness),
+        Ok(report) => {
+            judge(grader, &calls, &report).with_trust(Trust::Harness).with_adjudicated(report.adjudicated)
+        }
         Err(error) => not_run(METHOD, &error),
     }
 }

@@ -15,6 +15,7 @@ mod functions;
 mod measure;
 mod patterns;
 mod program;
+mod reference;
 mod show;
 mod similarity;
 mod unique_keys;
@@ -40,6 +41,7 @@ use combine::{Decision, combine, decide, negate};
 use demands::Modes;
 use extract::{Nothing, extract};
 use patterns::Patterns;
+use reference::References;
 
 /// What graders need to know of the run.
 #[derive(Debug, Clone)]
@@ -82,6 +84,7 @@ pub struct Graders {
     /// Of the author's commands that say `sandbox: true`.
     commands: CommandSandbox,
     modes: Modes,
+    references: References,
 }
 
 impl Graders {
@@ -94,6 +97,7 @@ impl Graders {
             unsandboxed: OnceCell::new(),
             commands,
             modes: Modes::default(),
+            references: References::default(),
         }
     }
 
@@ -239,6 +243,25 @@ impl Graders {
         if let Some(grade) = demands::refuse(code, demand, sandbox, &self.modes).await {
             return grade;
         }
+        let again = |output: OutputValue| -> reference::Grading<'_> {
+            Box::pin(async move { self.run(code, &output, sandbox).await })
+        };
+        match self.references.limited(code, &again).await {
+            Some(Err(grade)) => grade,
+            Some(Ok(limited)) => {
+                let _place = self.references.place().await;
+                self.run(&limited, value, sandbox).await
+            }
+            None => {
+                let _place = self.references.place().await;
+                self.run(code, value, sandbox).await
+            }
+        }
+    }
+
+    /// Runs the candidate's code; what the grade rests on is what it says, and at least what is demanded.
+    async fn run(&self, code: &CodeGrader, value: &OutputValue, sandbox: &Sandbox) -> Grade {
+        let demand = &self.config.demand;
         let grade = match code {
             CodeGrader::FunctionOutput(function) => functions::grade(function, value, sandbox).await,
             CodeGrader::CodeExecution(execution) => execution::grade(execution, value, sandbox, demand).await,

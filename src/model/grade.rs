@@ -219,6 +219,12 @@ impl Grade {
         self
     }
 
+    /// Marks the grade when a program had a second try alone.
+    pub fn with_adjudicated(mut self, adjudicated: bool) -> Self {
+        self.adjudicated = adjudicated;
+        self
+    }
+
     pub fn with_score(mut self, score: f64) -> Self {
         self.score = Some(score);
         self

@@ -128,8 +128,8 @@ impl SandboxReport {
             tier: self.tier.name().to_owned(),
             enforced: self.enforced,
             notes: self.notes.clone(),
-            landlock_abi: None,
-            cgroup: None,
+            landlock_abi: self.landlock_abi,
+            cgroup: self.cgroup.clone(),
         }
     }
 }
