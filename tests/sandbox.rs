@@ -477,10 +477,12 @@ async fn tests_that_hold_pass_apart_from_the_candidate() {
         ("import uuid\ndef f(): return uuid.UUID(int=5)", "import uuid\nassert f() == uuid.UUID(int=5)"),
     ];
     for (code, tests) in table {
-        let report = verdict(&sandbox, asserts(code, &[tests])).await;
-        assert_eq!(report.verdict, TestVerdict::Passed, "{code}\n{tests}");
-        assert_eq!(report.mode, TestMode::Split, "{tests}: {}", report.mode_reason);
-        assert!(report.calls > 0);
+        for mode in [None, Some(TestMode::Split)] {
+            let report = verdict(&sandbox, TestJob { mode, ..asserts(code, &[tests]) }).await;
+            assert_eq!(report.verdict, TestVerdict::Passed, "{code}\n{tests}");
+            assert_ne!(report.mode, TestMode::InProcess, "{tests}: {}", report.mode_reason);
+            assert!(report.calls > 0);
+        }
     }
 }
 
@@ -550,7 +552,7 @@ async fn tests_that_do_not_hold_say_why() {
             assert_eq!(got, "candidate raised NameError: name 'no_such_helper_here' is not defined");
         } else {
             assert_eq!(got, want, "{code}\n{tests}");
-            assert_eq!(report.mode, TestMode::Split, "{}", report.mode_reason);
+            assert_ne!(report.mode, TestMode::InProcess, "{}", report.mode_reason);
         }
     }
 }
@@ -581,17 +583,19 @@ async fn the_mode_follows_from_the_tests_alone() {
         let choice = choose(tests).await;
         assert_eq!((choice.mode, choice.why.as_str()), (TestMode::InProcess, why), "{tests}");
     }
-    let apart: [(&str, &[&str]); 6] = [
-        ("assert f(1).upper() == 'A'", &["f"]),
-        ("import random\nr = random.Random(1)\nassert f(r.random()) > 0", &["f"]),
-        ("assert g(f(1)) == len(h(2))", &["g", "f", "h"]),
-        ("assert max(1, 2) == 2", &["max"]),
-        ("assert max(f(1), 2) == 2", &["f"]),
-        ("assert f((1, 'x')) == sys.getsizeof((1, 'x'))", &["f"]),
+    let (split, compared) = (TestMode::Split, TestMode::Compared);
+    let apart: [(&str, &[&str], TestMode); 7] = [
+        ("assert f(1).upper() == 'A'", &["f"], split),
+        ("import random\nr = random.Random(1)\nassert f(r.random()) > 0", &["f"], split),
+        ("assert g(f(1)) == len(h(2))", &["g", "f", "h"], split),
+        ("assert g(1) == len(h(2))", &["g", "h"], compared),
+        ("assert max(1, 2) == 2", &["max"], compared),
+        ("assert max(f(1), 2) == 2", &["f"], split),
+        ("assert f((1, 'x')) == sys.getsizeof((1, 'x'))", &["f"], split),
     ];
-    for (tests, names) in apart {
+    for (tests, names, mode) in apart {
         let choice = choose(tests).await;
-        assert_eq!((choice.mode, choice.why.as_str()), (TestMode::Split, ""), "{tests}");
+        assert_eq!((choice.mode, choice.why.as_str()), (mode, ""), "{tests}");
         assert_eq!(choice.names, names, "{tests}");
     }
     let broken = sandbox.test_mode(asserts("", &["def f(:"])).await.unwrap().unwrap_err();

@@ -153,9 +153,9 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
     }
 }
 
-/// Only of the judge process is it known whether the candidate was called.
+/// Only outside the candidate's interpreter is it known whether the candidate was called.
 fn never_asked(report: &TestReport) -> bool {
-    report.mode == TestMode::Split && report.calls == 0
+    report.mode != TestMode::InProcess && report.calls == 0
 }
 
 async fn stdio(grader: &CodeExecution, code: &str, cases: &[StdioCase], sandbox: &Sandbox) -> Grade {

@@ -139,12 +139,17 @@ pub(super) fn whole(f: f64) -> Option<BigInt> {
 /// The number of elements of a range.
 pub(super) fn range_len(datum: &Datum) -> Option<BigInt> {
     let Datum::Range { start, stop, step } = datum else { return None };
+    Some(stride_len(start, stop, step))
+}
+
+/// How many numbers lie from `start` on in steps of `step`, before `stop`.
+pub(super) fn stride_len(start: &BigInt, stop: &BigInt, step: &BigInt) -> BigInt {
     let (distance, stride) =
         if *step > BigInt::ZERO { (stop - start, step.clone()) } else { (start - stop, -step) };
     if stride == BigInt::ZERO || distance <= BigInt::ZERO {
-        return Some(BigInt::ZERO);
+        return BigInt::ZERO;
     }
-    Some((distance - 1u8) / stride + 1u8)
+    (distance - 1u8) / stride + 1u8
 }
 
 fn spell_bytes(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {

@@ -14,6 +14,7 @@ pub mod paths;
 pub mod pattern;
 #[cfg(test)]
 mod pattern_tests;
+pub mod python;
 pub mod similarity;
 pub mod structural;
 mod tagged;

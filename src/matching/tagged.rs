@@ -234,7 +234,7 @@ fn hex_int(int: &BigInt) -> String {
     format!("{sign}0x{}", int.magnitude().to_str_radix(16))
 }
 
-fn parse_hex_int(text: &str) -> Option<BigInt> {
+pub(super) fn parse_hex_int(text: &str) -> Option<BigInt> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (Sign::Minus, rest),
         None => (Sign::Plus, text),
@@ -255,7 +255,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |b: u8| char::from(b).to_digit(16);
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() {

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use super::channel::{receive, send};
 use super::confinement::{self, Confinement};
-use super::job::{mind, report};
-use super::protocol::CellConfig;
-use super::{Tier, folder, keeper, namespaces, syscalls as sys};
+use super::job::{STATUS_FD, become_server, mind, report, write_line};
+use super::protocol::{CellConfig, START_SERVER};
+use super::{Tier, filter, folder, keeper, namespaces, syscalls as sys};
 
 /// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one thread.
 pub fn cell_main() -> ! {
@@ -74,6 +74,8 @@ fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
         sys::no_new_privileges()?;
         // A change of credentials clears the wish to end with the parent.
         sys::die_with_parent();
+        // Made here once instead of by every forked child.
+        filter::program(filter::Confines::Namespaces);
         let notes = if proc_works { "" } else { "jobs have no /proc" };
         send(socket.as_fd(), format!("O{notes}").as_bytes(), &[])?;
         serve(socket, config)
@@ -119,6 +121,11 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
         let (length, fds) = receive(socket.as_fd(), &mut buffer)?;
         if length == 0 {
             return Ok(());
+        }
+        if buffer.get(..length) == Some(START_SERVER) {
+            let pid = start_server(&fds)?;
+            send(socket.as_fd(), b"V", &[sys::open_pidfd(pid)?.as_raw_fd()])?;
+            continue;
         }
         let mut fds = fds.into_iter();
         let mut pids = Vec::new();
@@ -167,6 +174,21 @@ fn start(config: &CellConfig, fds: Vec<OwnedFd>, serial: u64) -> io::Result<libc
         }
     };
     sys::exit_now(code)
+}
+
+/// Forks a fork server. Its end is seen by the harness; here it is only reaped, with the next job's processes.
+fn start_server(fds: &[OwnedFd]) -> io::Result<libc::pid_t> {
+    let pid = sys::fork()?;
+    if pid != 0 {
+        return Ok(pid);
+    }
+    sys::die_with_parent();
+    close_all_but(fds);
+    if let Err(e) = become_server(fds) {
+        write_line(STATUS_FD, &format!("F{e}\n"));
+        report(fds, &format!("F{e}\n"));
+    }
+    sys::exit_now(98)
 }
 
 /// Closes what a forked minder has of others: the control socket, and the descriptors of the other process of its job,

@@ -1,14 +1,63 @@
 //! Descriptors between the harness and a cell: pipes, socket pairs, sealed memory files, and messages that carry descriptors.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
 
+use super::adjudicate::Shortage;
+use super::cgroup::SharedGroup;
+use super::folder::Watch;
 use super::syscalls::{c_string, check};
 
 /// More than a message of ours ever carries (two processes of eight descriptors each).
 const MAX_FDS: usize = 32;
 /// Room for `MAX_FDS` descriptors and the header, in words so that it is aligned as the header needs.
 const CONTROL_WORDS: usize = 32;
+
+/// A connection to a cell or a fork server.
+pub(super) struct Link {
+    pub socket: OwnedFd,
+    /// Set when the state of the other side is not known any more; it must not get another job.
+    pub broken: bool,
+    /// The pidfd of the other side, where others may hold its end of the socket too.
+    pub process: Option<OwnedFd>,
+    /// The size of its jobs' folders, where no kernel limits it.
+    pub disk: Option<Watch>,
+    /// What bounds the memory of everything in the cell.
+    pub cgroup: Option<SharedGroup>,
+    /// Of time-outs: what the processes had of the processor. Emptied by who asks.
+    pub late: Vec<Shortage>,
+}
+
+impl Link {
+    pub fn new(socket: OwnedFd) -> Self {
+        Link { socket, broken: false, process: None, disk: None, cgroup: None, late: Vec::new() }
+    }
+
+    /// What to poll: a message, and the end of the other side.
+    pub fn poll_entries(&self) -> [libc::pollfd; 2] {
+        let process = self.process.as_ref().map_or(-1, |fd| fd.as_raw_fd());
+        [poll_entry(self.socket.as_raw_fd(), libc::POLLIN), poll_entry(process, libc::POLLIN)]
+    }
+
+    /// The next message, waited for at most so long. An empty one: the other side is gone.
+    pub fn wait(&self, buffer: &mut [u8], patience: Duration) -> io::Result<(usize, Vec<OwnedFd>)> {
+        let mut entries = self.poll_entries();
+        let start = Instant::now();
+        // A signal of the harness' own may interrupt the wait.
+        while entries[0].revents == 0 {
+            if entries[1].revents != 0 {
+                return Ok((0, Vec::new()));
+            }
+            let left = patience.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer came"));
+            }
+            poll(&mut entries, i32::try_from(left.as_millis()).unwrap_or(i32::MAX).max(1))?;
+        }
+        receive(self.socket.as_fd(), buffer)
+    }
+}
 
 /// (read end, write end)
 pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::channel::pipe;
 use super::error::SandboxError;
 use super::filter;
-use super::host::{Cell, CellSettings, Launch};
+use super::host::{Cell, CellSettings, Launch, request};
 use super::landlock;
 use super::launch::{process_limits, spec};
-use super::running::Running;
+use super::running::{Running, begin};
 use super::types::{Ending, Isolation, Limits, SandboxConfig, SandboxReport, Tier};
 
 /// The first tier that works, and what is to be said about it.
@@ -74,8 +74,8 @@ fn try_tier(
         extra: Vec::new(),
     };
     let (keep, cancel) = pipe().map_err(|e| e.to_string())?;
-    let ended = Running::start(&mut cell, keep.as_fd(), vec![trial], &limits)
-        .and_then(Running::finish)
+    let ended = begin(&mut cell.link, &limits, |link| request(link, vec![trial]))
+        .and_then(|started| Running::new(&mut cell.link, keep.as_fd(), started, &limits)?.finish())
         .map_err(|e| e.to_string())?;
     drop(cancel);
     match ended.into_iter().next().map(|e| e.ending) {

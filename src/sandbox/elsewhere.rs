@@ -33,6 +33,10 @@ impl Sandbox {
         match self.never {}
     }
 
+    pub fn servers(&self) -> ServerReport {
+        match self.never {}
+    }
+
     pub fn python(&self) -> Result<&Interpreter, SandboxError> {
         match self.never {}
     }

@@ -6,12 +6,15 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::syscalls::{c_string, check};
 
 /// Nested deeper than this is over every limit: each level costs a descriptor.
 const DEEPEST: usize = 100;
+/// Each look walks through the folder.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// Every pass over a folder removes a level, so this is reached only when somebody goes on writing.
 const MOST_PASSES: usize = 1_000_000;
 
@@ -123,6 +126,30 @@ pub(super) fn holds_more_than(path: &Path, bytes: u64, files: u64) -> bool {
         {
             open.push((inner, found));
         }
+    }
+}
+
+/// Looks at the size of a folder now and then.
+pub(super) struct Watch {
+    folder: PathBuf,
+    bytes: u64,
+    files: u64,
+    next: Instant,
+}
+
+impl Watch {
+    pub fn new(folder: PathBuf, bytes: u64, files: u64) -> Self {
+        Watch { folder, bytes, files, next: Instant::now() }
+    }
+
+    /// Whether there is more than may be; looks only when the last look was a while ago.
+    pub fn is_over(&mut self) -> bool {
+        if Instant::now() < self.next {
+            return false;
+        }
+        let over = holds_more_than(&self.folder, self.bytes, self.files);
+        self.next = Instant::now() + BETWEEN_LOOKS;
+        over
     }
 }
 

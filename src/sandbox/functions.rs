@@ -13,7 +13,7 @@ use super::error::SandboxError;
 use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
 use super::pool::Worker;
 use super::programs::only;
-use super::python::{Python, Runner};
+use super::python::{Python, PythonJob, Runner};
 use super::running::{Ended, Heard, Running, bounded};
 use super::types::*;
 
@@ -95,10 +95,11 @@ fn run_round(
     job: &FunctionJob,
     first: usize,
 ) -> Result<Round, SandboxError> {
-    let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
-    let request = json!({"code": job.code, "imports": [], "site": python.site()});
-    let launch = python.runner(Runner::Candidate, &request, vec![theirs], &job.limits)?;
-    let running = Running::start(worker.cell()?, cancel, vec![launch], &job.limits)?;
+    let (running, ours) = worker.start(python, cancel, &job.limits, || {
+        let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
+        let request = json!({"code": job.code, "imports": [], "site": python.site()});
+        Ok((vec![PythonJob::new(Runner::Candidate, &request, vec![theirs])?], ours))
+    })?;
     let voice = ours.try_clone().map_err(SandboxError::lost)?;
     set_nonblocking(std::os::fd::AsFd::as_fd(&voice)).map_err(SandboxError::lost)?;
     let lines = Lines::new(ours).map_err(SandboxError::lost)?;

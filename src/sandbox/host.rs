@@ -9,20 +9,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::adjudicate::Shortage;
-use super::cgroup::{CellGroup, CellGroups};
-use super::channel::{hang_up, message_pair, pipe, poll, poll_entry, receive, sealed_file, send};
+use super::cgroup::{CellGroups, SharedGroup};
+use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
-use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, encode_spec};
+use super::folder::Watch;
+use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
 use super::{Tier, folder, types::SandboxConfig};
 
 /// Building a cell takes milliseconds; a machine that needs longer than this is not going to run tests either.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The size of a job's private folder.
-const TMP_MB: u64 = 64;
-const TMP_INODES: u64 = 4096;
-/// How often the size of a folder on the host is looked at; each look walks through it.
-const LOOK_AT_DISK: Duration = Duration::from_millis(100);
+pub(super) const TMP_MB: u64 = 64;
+pub(super) const TMP_INODES: u64 = 4096;
 /// How long a keeper may take to end what is left and to remove the folder.
 const TIDYING: Duration = Duration::from_secs(25);
 
@@ -77,24 +75,18 @@ pub(super) struct Launch {
 pub(super) struct Ends {
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
-    pub status: OwnedFd,
+    /// Where its minder tells how it ended; a fork server tells that itself.
+    pub status: Option<OwnedFd>,
 }
 
 /// A running cell. Dropping it ends the cell and everything in it.
 pub(super) struct Cell {
     child: Child,
-    pub(super) socket: OwnedFd,
+    pub link: Link,
     /// What is missing in it, in words; usually empty.
     pub notes: String,
-    /// Set when its state is not known any more; it must not get another job.
-    pub broken: bool,
     /// Where its jobs have their folders, on the host.
     scratch: Option<PathBuf>,
-    next_look: Instant,
-    /// What bounds the memory of everything in it. Dropped, hence removed, after the cell has ended.
-    pub(super) cgroup: Option<CellGroup>,
-    /// Of time-outs: what the processes had of the processor. Emptied by who asks.
-    pub(super) late: Vec<Shortage>,
 }
 
 impl Cell {
@@ -103,7 +95,8 @@ impl Cell {
     pub fn open(settings: &CellSettings) -> io::Result<Cell> {
         let scratch = settings.tier.on_the_host().then(new_scratch);
         let (ours, theirs) = message_pair()?;
-        let cgroup = settings.cgroups.as_ref().map(|groups| groups.group()).transpose()?;
+        let cgroup =
+            settings.cgroups.as_ref().map(|groups| groups.group()).transpose()?.map(SharedGroup::new);
         let child = Command::new(&settings.helper)
             .arg("__cell")
             .env_clear()
@@ -115,21 +108,13 @@ impl Cell {
             .process_group(0)
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
-        let next_look = Instant::now();
-        let mut cell = Cell {
-            child,
-            socket: ours,
-            notes: String::new(),
-            broken: false,
-            scratch,
-            next_look,
-            cgroup,
-            late: Vec::new(),
-        };
+        let disk = scratch.clone().map(|folder| Watch::new(folder, TMP_MB << 20, TMP_INODES));
+        let link = Link { disk, cgroup, ..Link::new(ours) };
         // It waits for its settings: it has started nothing yet.
-        if let Some(group) = &cell.cgroup {
-            group.add(cell.child.id())?;
+        if let Some(group) = &link.cgroup {
+            group.get().add(child.id())?;
         }
+        let mut cell = Cell { child, link, notes: String::new(), scratch };
         let config = CellConfig {
             tier: settings.tier,
             binds: settings.binds.clone(),
@@ -139,24 +124,14 @@ impl Cell {
             confinement: Confinement::default(),
         };
         let file = sealed_file(&serde_json::to_vec(&config)?)?;
-        send(cell.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
+        send(cell.link.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
         cell.notes = cell.await_answer()?;
         Ok(cell)
     }
 
     fn await_answer(&self) -> io::Result<String> {
-        let mut entry = [poll_entry(self.socket.as_raw_fd(), libc::POLLIN)];
-        let start = Instant::now();
-        // A signal of the harness' own may interrupt the wait.
-        while entry[0].revents == 0 {
-            let left = BUILD_TIMEOUT.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "the cell did not get ready"));
-            }
-            poll(&mut entry, i32::try_from(left.as_millis()).unwrap_or(i32::MAX).max(1))?;
-        }
         let mut buffer = [0u8; 1024];
-        let (length, _) = receive(self.socket.as_fd(), &mut buffer)?;
+        let (length, _) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
         let text = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned();
         match (text.strip_prefix('O'), text.strip_prefix('E')) {
             (Some(notes), _) => Ok(notes.to_owned()),
@@ -165,47 +140,55 @@ impl Cell {
         }
     }
 
-    /// Whether the job's folders hold more than they would in a namespace. Looks now and then only.
-    pub fn is_over_its_disk(&mut self) -> bool {
-        let now = Instant::now();
-        let Some(scratch) = self.scratch.as_deref().filter(|_| now >= self.next_look) else { return false };
-        let over = folder::holds_more_than(scratch, TMP_MB << 20, TMP_INODES);
-        self.next_look = now + LOOK_AT_DISK;
-        over
-    }
-
-    /// Asks for the processes of one job.
-    pub fn request(&self, launches: Vec<Launch>) -> io::Result<Vec<Ends>> {
-        let mut counts = Vec::new();
-        let mut theirs: Vec<OwnedFd> = Vec::new();
-        let mut ours = Vec::new();
-        for launch in launches {
-            let contents: Vec<&[u8]> = launch.contents.iter().map(Vec::as_slice).collect();
-            let (out_read, out_write) = pipe()?;
-            let (err_read, err_write) = pipe()?;
-            let (status_read, status_write) = pipe()?;
-            let stdin = if launch.stdin.is_empty() {
-                OwnedFd::from(std::fs::File::open("/dev/null")?)
-            } else {
-                sealed_file(&launch.stdin)?
-            };
-            counts.push((FIXED_FDS + launch.extra.len()) as u8);
-            let spec = sealed_file(&encode_spec(&launch.spec, &contents)?)?;
-            theirs.extend([spec, stdin, out_write, err_write, status_write]);
-            theirs.extend(launch.extra);
-            ours.push(Ends { stdout: out_read, stderr: err_read, status: status_read });
-        }
+    /// Starts a process that becomes a fork server: its pidfd and our ends.
+    pub fn start_server(&self, launch: Launch) -> io::Result<(OwnedFd, Ends)> {
+        let mut theirs = Vec::new();
+        let ours = descriptors(launch, &mut theirs)?;
         let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
-        send(self.socket.as_fd(), &counts, &raw)?;
-        Ok(ours)
+        send(self.link.socket.as_fd(), START_SERVER, &raw)?;
+        let mut buffer = [0u8; 64];
+        let (_, mut pidfd) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
+        pidfd.pop().map(|pidfd| (pidfd, ours)).ok_or_else(|| io::Error::other("the cell ended"))
     }
+}
+
+/// Asks a cell for the processes of one job.
+pub(super) fn request(cell: &Link, launches: Vec<Launch>) -> io::Result<Vec<Ends>> {
+    let mut counts = Vec::new();
+    let mut theirs: Vec<OwnedFd> = Vec::new();
+    let mut ours = Vec::new();
+    for launch in launches {
+        counts.push((FIXED_FDS + launch.extra.len()) as u8);
+        ours.push(descriptors(launch, &mut theirs)?);
+    }
+    let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
+    send(cell.socket.as_fd(), &counts, &raw)?;
+    Ok(ours)
+}
+
+/// Makes the descriptors of a process, in the order of [`FIXED_FDS`]; returns our ends.
+fn descriptors(launch: Launch, theirs: &mut Vec<OwnedFd>) -> io::Result<Ends> {
+    let contents: Vec<&[u8]> = launch.contents.iter().map(Vec::as_slice).collect();
+    let (out_read, out_write) = pipe()?;
+    let (err_read, err_write) = pipe()?;
+    let (status_read, status_write) = pipe()?;
+    let stdin = input(&launch.stdin)?;
+    let spec = sealed_file(&encode_spec(&launch.spec, &contents)?)?;
+    theirs.extend([spec, stdin, out_write, err_write, status_write]);
+    theirs.extend(launch.extra);
+    Ok(Ends { stdout: out_read, stderr: err_read, status: Some(status_read) })
+}
+
+/// What a program reads as its stdin.
+pub(super) fn input(bytes: &[u8]) -> io::Result<OwnedFd> {
+    if bytes.is_empty() { Ok(std::fs::File::open("/dev/null")?.into()) } else { sealed_file(bytes) }
 }
 
 impl Drop for Cell {
     fn drop(&mut self) {
         if let Some(scratch) = &self.scratch {
             // The keeper tidies up and ends.
-            hang_up(self.socket.as_fd());
+            hang_up(self.link.socket.as_fd());
             let start = Instant::now();
             while start.elapsed() < TIDYING && matches!(self.child.try_wait(), Ok(None)) {
                 std::thread::sleep(Duration::from_millis(1));

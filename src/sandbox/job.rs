@@ -12,7 +12,7 @@ use super::protocol::{CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_
 use super::{Tier, keeper, syscalls as sys};
 
 /// Where the status pipe stands in the program's process until `execve`.
-const STATUS_FD: i32 = 199;
+pub(super) const STATUS_FD: i32 = 199;
 /// Descriptors are moved here, above all that came, before they are moved to their places.
 const PARKING: i32 = STATUS_FD + 1;
 
@@ -91,6 +91,17 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
     let _ = sys::mount("proc", "/proc", "proc", flags, "subset=pid,hidepid=invisible");
     std::env::set_current_dir("/tmp")?;
     Ok(None)
+}
+
+/// Turns the forked child into a fork server, which keeps the one capability that shutting jobs in needs. Returns only when
+/// that fails.
+pub(super) fn become_server(fds: &[OwnedFd]) -> io::Result<()> {
+    let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
+    let (spec, _) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
+    place_descriptors(fds)?;
+    sys::raise_ambient(sys::CAP_SYS_ADMIN)?;
+    filter::attach(&mut filter::program(Confines::Server))?;
+    execute(&spec, None)
 }
 
 /// Turns the forked child into the program. Returns only when that fails.
@@ -199,7 +210,7 @@ pub(super) fn report(fds: &[OwnedFd], line: &str) {
     }
 }
 
-fn write_line(fd: i32, line: &str) {
+pub(super) fn write_line(fd: i32, line: &str) {
     // SAFETY: the pointer and length are those of a live string.
     unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
 }

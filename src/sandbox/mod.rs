@@ -70,6 +70,8 @@ mod namespaces;
 #[cfg(target_os = "linux")]
 mod open;
 #[cfg(target_os = "linux")]
+mod plans;
+#[cfg(target_os = "linux")]
 mod pool;
 #[cfg(target_os = "linux")]
 mod programs;

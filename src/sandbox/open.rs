@@ -7,6 +7,7 @@ use super::adjudicate::{Gate, Outcome, Shortage, adjudicated};
 use super::cgroup::CellGroups;
 use super::detect::detect;
 use super::error::SandboxError;
+use super::plans::Plans;
 use super::pool::{Pool, Worker};
 use super::python::Python;
 use super::types::*;
@@ -28,6 +29,7 @@ struct Inner {
     /// Host paths that jobs can read; empty: all.
     shown: Vec<std::path::PathBuf>,
     python: Result<Arc<Python>, String>,
+    plans: Arc<Plans>,
 }
 
 impl Sandbox {
@@ -63,7 +65,14 @@ impl Sandbox {
         };
         let pool = Pool::start(settings, config.workers)?;
         Ok(Sandbox {
-            inner: Arc::new(Inner { gate: Gate::new(config.workers), pool, report, shown, python }),
+            inner: Arc::new(Inner {
+                gate: Gate::new(config.workers),
+                pool,
+                report,
+                shown,
+                python,
+                plans: Arc::default(),
+            }),
         })
     }
 
@@ -83,6 +92,15 @@ impl Sandbox {
             Ok(python) => Ok(&python.interpreter),
             Err(reason) => Err(SandboxError::InterpreterMissing(reason.clone())),
         }
+    }
+
+    /// What its warm interpreters did.
+    pub fn servers(&self) -> ServerReport {
+        let mut report = self.inner.pool.counts.report();
+        if let Ok(python) = &self.inner.python {
+            report.given_up = report.given_up.or_else(|| python.cold().map(str::to_owned));
+        }
+        report
     }
 
     fn shared_python(&self) -> Result<Arc<Python>, SandboxError> {
@@ -128,12 +146,17 @@ impl Sandbox {
     /// Runs Python tests against a candidate.
     pub async fn run_tests(&self, job: TestJob) -> Result<TestReport, SandboxError> {
         let python = self.shared_python()?;
-        self.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &job)).await
+        let plans = Arc::clone(&self.inner.plans);
+        self.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &plans, &job)).await
     }
 
     /// Which mode the tests of a job get, found out without the candidate's code, which is not looked at.
     pub async fn test_mode(&self, job: TestJob) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
         let python = self.shared_python()?;
-        self.inner.pool.run(move |worker, cancel| testing::choose_mode(worker, cancel, &python, &job)).await
+        let plans = Arc::clone(&self.inner.plans);
+        let choose = move |worker: &mut _, cancel: BorrowedFd<'_>| {
+            testing::choose_mode(worker, cancel, &python, &plans, &job)
+        };
+        self.inner.pool.run(choose).await
     }
 }

@@ -2,6 +2,7 @@
 //! thread that started it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -9,29 +10,181 @@ use std::thread::JoinHandle;
 use super::adjudicate::Shortage;
 use super::channel::pipe;
 use super::error::SandboxError;
-use super::host::{Cell, CellSettings};
+use super::host::{Cell, CellSettings, Launch, request};
+use super::python::server::{Kept, Server, Wait};
+use super::python::{Python, PythonJob};
+use super::running::{Running, Started, begin};
+use super::types::{Limits, ServerReport, Tier};
 
 type Task = Box<dyn FnOnce(&mut Worker) + Send>;
 
-/// What a job gets: a cell, and a descriptor that becomes readable when nobody waits for it any more.
+/// How often in a row a fork server may fail before its worker does without.
+const MOST_FAILURES: u32 = 3;
+
+/// What the fork servers of a sandbox did.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub started: AtomicU64,
+    pub jobs: AtomicU64,
+    /// Why some worker starts an interpreter for each job.
+    pub given_up: Mutex<Option<String>>,
+}
+
+impl Counts {
+    pub fn report(&self) -> ServerReport {
+        ServerReport {
+            started: self.started.load(Ordering::Relaxed),
+            jobs: self.jobs.load(Ordering::Relaxed),
+            given_up: self.given_up.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+}
+
+/// What a job gets: a cell, and in it a fork server for Python.
 pub(super) struct Worker {
     settings: Arc<CellSettings>,
     cell: Option<Cell>,
+    server: Option<Server>,
+    /// Failures of fork servers since the last that worked.
+    failures: u32,
+    counts: Arc<Counts>,
 }
 
 impl Worker {
-    pub fn new(settings: Arc<CellSettings>) -> Self {
-        Worker { settings, cell: None }
+    fn new(settings: Arc<CellSettings>, counts: Arc<Counts>) -> Self {
+        Worker { settings, cell: None, server: None, failures: 0, counts }
     }
 
     /// The cell, made when there is none that works.
-    pub fn cell(&mut self) -> Result<&mut Cell, SandboxError> {
-        if self.cell.as_ref().is_some_and(|cell| cell.broken) {
-            self.cell = None;
+    fn cell(&mut self) -> Result<&mut Cell, SandboxError> {
+        if self.cell.as_ref().is_some_and(|cell| cell.link.broken) {
+            self.lose_cell();
         }
         match &mut self.cell {
             Some(cell) => Ok(cell),
             none => Ok(none.insert(Cell::open(&self.settings).map_err(SandboxError::lost)?)),
+        }
+    }
+
+    /// With the cell everything in it ends.
+    fn lose_cell(&mut self) {
+        self.server = None;
+        self.cell = None;
+    }
+
+    /// Starts programs.
+    pub fn run<'w>(
+        &'w mut self,
+        cancel: BorrowedFd<'w>,
+        launches: Vec<Launch>,
+        limits: &Limits,
+    ) -> Result<Running<'w>, SandboxError> {
+        let cell = self.cell()?;
+        let started = begin(&mut cell.link, limits, |link| request(link, launches))?;
+        Running::new(&mut cell.link, cancel, started, limits)
+    }
+
+    /// Starts the processes of a Python job: as forks of the server, or each with an interpreter of its own where there can
+    /// be no server. `make` makes them, and whatever of theirs stays here; it is asked again when a server was lost before
+    /// any of them ran.
+    pub fn start<'w, T>(
+        &'w mut self,
+        python: &Python,
+        cancel: BorrowedFd<'w>,
+        limits: &Limits,
+        make: impl Fn() -> Result<(Vec<PythonJob>, T), SandboxError>,
+    ) -> Result<(Running<'w>, T), SandboxError> {
+        let mut begun = None;
+        for _ in 0..2 {
+            if !self.has_server(python)? {
+                break;
+            }
+            let (jobs, rest) = make()?;
+            match self.fork(jobs, limits, Wait::Yes) {
+                Ok(started) => {
+                    begun = Some((started, rest));
+                    break;
+                }
+                Err(reason) => self.blame_server(&reason.to_string()),
+            }
+        }
+        let Some((started, rest)) = begun else {
+            let (jobs, rest) = make()?;
+            let launches =
+                jobs.into_iter().map(|job| python.launch(job, limits)).collect::<Result<_, _>>()?;
+            return Ok((self.run(cancel, launches, limits)?, rest));
+        };
+        let server = self.server.as_mut().ok_or_else(|| SandboxError::lost("no fork server"))?;
+        Ok((Running::new(&mut server.link, cancel, started, limits)?, rest))
+    }
+
+    /// Starts a process that outlives the job, or `None` where there is no server. It ends with [`Kept`], or with its server:
+    /// look whether it still [runs](Kept::runs) before use.
+    #[allow(dead_code)] // for the judge that serves many programs
+    pub fn keep(
+        &mut self,
+        python: &Python,
+        job: PythonJob,
+        limits: &Limits,
+    ) -> Result<Option<Kept>, SandboxError> {
+        if !self.has_server(python)? {
+            return Ok(None);
+        }
+        match self.fork(vec![job], limits, Wait::No) {
+            Ok(started) => {
+                if let Some(server) = &mut self.server {
+                    server.link.broken = false;
+                }
+                Kept::new(started).map(Some)
+            }
+            Err(reason) => {
+                self.blame_server(&reason.to_string());
+                Err(reason)
+            }
+        }
+    }
+
+    fn fork(&mut self, jobs: Vec<PythonJob>, limits: &Limits, wait: Wait) -> Result<Started, SandboxError> {
+        let server = self.server.as_mut().ok_or_else(|| SandboxError::lost("no fork server"))?;
+        let started = server.begin(jobs, limits, wait)?;
+        self.failures = 0;
+        self.counts.jobs.fetch_add(1, Ordering::Relaxed);
+        Ok(started)
+    }
+
+    /// Makes a server when there is none that works. False: this worker does without.
+    fn has_server(&mut self, python: &Python) -> Result<bool, SandboxError> {
+        if python.cold().is_some() || !matches!(self.settings.tier, Tier::Userns | Tier::Rootns) {
+            return Ok(false);
+        }
+        if self.server.as_ref().is_some_and(|server| server.link.broken) {
+            // Nobody knows what still runs there.
+            self.lose_cell();
+        }
+        if self.server.as_mut().is_some_and(Server::is_spent) {
+            self.server = None;
+        }
+        while self.server.is_none() && self.failures < MOST_FAILURES {
+            let cell = self.cell()?;
+            cell.link.broken = true;
+            match Server::open(cell, python) {
+                Ok(server) => {
+                    cell.link.broken = false;
+                    self.server = Some(server);
+                    self.counts.started.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(reason) => self.blame_server(&reason.to_string()),
+            }
+        }
+        Ok(self.server.is_some())
+    }
+
+    fn blame_server(&mut self, reason: &str) {
+        self.lose_cell();
+        self.failures += 1;
+        if self.failures == MOST_FAILURES {
+            let mut given_up = self.counts.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+            given_up.get_or_insert_with(|| reason.to_owned());
         }
     }
 }
@@ -39,13 +192,18 @@ impl Worker {
 impl Worker {
     /// What late processes had of the processors since this was asked last.
     pub fn take_late(&mut self) -> Vec<Shortage> {
-        self.cell.as_mut().map(|cell| std::mem::take(&mut cell.late)).unwrap_or_default()
+        let links = self.cell.iter_mut().map(|cell| &mut cell.link);
+        links
+            .chain(self.server.iter_mut().map(|server| &mut server.link))
+            .flat_map(|link| std::mem::take(&mut link.late))
+            .collect()
     }
 }
 
 pub(super) struct Pool {
     /// `None` only while it is dropped.
     queue: Option<Sender<Task>>,
+    pub counts: Arc<Counts>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -65,10 +223,11 @@ impl Pool {
         let (queue, tasks) = channel::<Task>();
         let tasks = Arc::new(Mutex::new(tasks));
         let settings = Arc::new(settings);
-        let mut pool = Pool { queue: Some(queue), threads: Vec::new() };
+        let counts = Arc::new(Counts::default());
+        let mut pool = Pool { queue: Some(queue), counts: Arc::clone(&counts), threads: Vec::new() };
         for i in 0..workers.max(1) {
             let tasks = Arc::clone(&tasks);
-            let worker = Worker::new(Arc::clone(&settings));
+            let worker = Worker::new(Arc::clone(&settings), Arc::clone(&counts));
             let thread = std::thread::Builder::new()
                 .name(format!("sandbox-{i}"))
                 .spawn(move || work(worker, &tasks))

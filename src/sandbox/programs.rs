@@ -7,9 +7,9 @@ use super::error::SandboxError;
 use super::host::Launch;
 use super::launch::{check_files, process_limits, spec};
 use super::pool::Worker;
-use super::python::Python;
+use super::python::{Python, PythonJob};
 use super::running::{Ended, Running};
-use super::types::{Ending, Limits, Program, ProgramResult, Script};
+use super::types::{Ending, Program, ProgramResult, Script};
 
 /// Where a program without a slash in its name is looked for; the same folders stand in every cell.
 const SEARCH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
@@ -50,7 +50,8 @@ pub(super) fn run_program(
         stdin: program.stdin,
         extra: Vec::new(),
     };
-    run(worker, cancel, launch, &shown, &program.limits)
+    let running = worker.run(cancel, vec![launch], &program.limits)?;
+    conclude(running, &shown)
 }
 
 pub(super) fn run_script(
@@ -59,8 +60,10 @@ pub(super) fn run_script(
     python: &Python,
     script: Script,
 ) -> Result<ProgramResult, SandboxError> {
-    let launch = python.script(&script.code, script.stdin, &script.limits);
-    let mut result = run(worker, cancel, launch, "python", &script.limits)?;
+    let (running, ()) = worker.start(python, cancel, &script.limits, || {
+        Ok((vec![PythonJob::script(&script.code, &script.stdin)], ()))
+    })?;
+    let mut result = conclude(running, "python")?;
     // The kernel's limit reaches a Python program as an exception that it may even survive.
     if result.ending == Ending::Exited(1) && ends_with_memory_error(&result.streams.stderr) {
         result.ending = Ending::MemoryLimit;
@@ -68,14 +71,7 @@ pub(super) fn run_script(
     Ok(result)
 }
 
-fn run(
-    worker: &mut Worker,
-    cancel: BorrowedFd<'_>,
-    launch: Launch,
-    program: &str,
-    limits: &Limits,
-) -> Result<ProgramResult, SandboxError> {
-    let running = Running::start(worker.cell()?, cancel, vec![launch], limits)?;
+fn conclude(running: Running<'_>, program: &str) -> Result<ProgramResult, SandboxError> {
     let started = running.started;
     let ended = only(running.finish()?)?;
     let ending =

@@ -7,7 +7,12 @@
 //! - harness -> cell, per job: one byte per process, its count of descriptors: specification, stdin, stdout, stderr,
 //!   status, and whatever the program gets as 3, 4, ...
 //! - cell -> harness: `S` with one pidfd per process, then for each that ended `X<index> <status> <cpu us> <max rss KiB>`.
+//! - harness -> cell, [`START_SERVER`]: the descriptors of one process that becomes a fork server; the answer is `V` with its
+//!   pidfd. What a fork server is asked and answers stands at the head of `python/server.py`.
 //! - status pipe: `S<wait status>` of the program itself, or `F<reason>` when it could not be started.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +21,48 @@ use super::confinement::Confinement;
 
 /// Descriptors of a process before the extra ones: specification, stdin, stdout, stderr, status.
 pub(super) const FIXED_FDS: usize = 5;
+
+/// The message that asks for a fork server. No process has as many descriptors.
+pub(super) const START_SERVER: &[u8] = b"V";
+
+/// What a cell or a fork server says of a job.
+#[derive(Debug)]
+pub(super) enum Told {
+    /// Processes run, here are their pidfds. A cell tells of all at once, a fork server of each.
+    Started {
+        pidfds: Vec<OwnedFd>,
+        all: bool,
+    },
+    Ended {
+        index: usize,
+        status: i32,
+        cpu: Duration,
+    },
+    /// A process could not be shut in, and nothing of it ran.
+    Failed(String),
+    /// It ended, or talks nonsense.
+    Gone,
+}
+
+/// Reads a message of a cell or a fork server.
+pub(super) fn told(message: &[u8], fds: Vec<OwnedFd>) -> Told {
+    let text = String::from_utf8_lossy(message);
+    if text.starts_with('S') && !fds.is_empty() {
+        return Told::Started { pidfds: fds, all: text.len() == 1 };
+    }
+    if let Some(failure) = text.strip_prefix('F') {
+        return Told::Failed(failure.split_once(' ').map_or(failure, |(_, reason)| reason).to_owned());
+    }
+    let mut numbers = text.strip_prefix('X').unwrap_or_default().split(' ').map(str::parse::<i64>);
+    match (numbers.next(), numbers.next(), numbers.next()) {
+        (Some(Ok(index)), Some(Ok(status)), Some(Ok(cpu_us))) => Told::Ended {
+            index: usize::try_from(index).unwrap_or(usize::MAX),
+            status: status as i32,
+            cpu: Duration::from_micros(cpu_us.try_into().unwrap_or(0)),
+        },
+        _ => Told::Gone,
+    }
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CellConfig {

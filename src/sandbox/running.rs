@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use super::adjudicate::Shortage;
 use super::capture::{Capture, Line, Lines};
 use super::cgroup::Kills;
-use super::channel::{poll, poll_entry, receive, write_some};
+use super::channel::{Link, poll, poll_entry, receive, write_some};
 use super::error::SandboxError;
-use super::host::{Cell, Launch};
+use super::folder::Watch;
+use super::host::Ends;
 use super::launch::cpu_seconds;
 use super::memory::{self, Measure};
+use super::protocol::{Told, told};
 use super::syscalls::kill_by_pidfd;
 use super::types::{Ending, Limits, Streams};
 
@@ -56,16 +58,18 @@ pub(super) enum Heard {
     Stopped,
 }
 
-/// What the cell says of an ended process.
+/// What is said of an ended process. `status` is the minder's where there is one.
 #[derive(Clone, Copy)]
 struct Reaped {
+    status: i32,
     cpu: Duration,
 }
 
 struct Process {
     stdout: Capture,
     stderr: Capture,
-    status: Lines,
+    /// From its minder, if it has one.
+    status: Option<Lines>,
     reaped: Option<Reaped>,
     /// Processor time of its tree when it was killed: what the cell tells leaves out whoever is not waited for.
     seen: Duration,
@@ -83,7 +87,7 @@ pub(super) struct Ended {
 }
 
 pub(super) struct Running<'c> {
-    cell: &'c mut Cell,
+    link: &'c mut Link,
     cancel: BorrowedFd<'c>,
     processes: Vec<Process>,
     pidfds: Vec<OwnedFd>,
@@ -105,61 +109,100 @@ pub(super) struct Running<'c> {
     stolen: Option<Duration>,
 }
 
+/// A job whose processes run, and that nobody watches yet.
+pub(super) struct Started {
+    ends: Vec<Ends>,
+    pidfds: Vec<OwnedFd>,
+    /// Those that ended before the last one started.
+    ended: Vec<(usize, Reaped)>,
+    /// What the cell's control group had counted before.
+    kills: Kills,
+}
+
+impl Started {
+    /// The pidfds of a job of one process, its own in front, and our ends.
+    #[allow(dead_code)]
+    pub fn into_only(mut self) -> Option<(Vec<OwnedFd>, Ends)> {
+        self.ends.pop().map(|ends| (self.pidfds, ends))
+    }
+}
+
+/// Sends a job off and waits until all its processes run. An error says nothing about them: none has run anything that is
+/// not ours. Whatever went wrong leaves the other side in a state that we don't know.
+pub(super) fn begin(
+    link: &mut Link,
+    limits: &Limits,
+    request: impl FnOnce(&Link) -> std::io::Result<Vec<Ends>>,
+) -> Result<Started, SandboxError> {
+    link.broken = true;
+    let kills = match &link.cgroup {
+        Some(group) => {
+            let mut group = group.get();
+            group.hold(limits).map_err(SandboxError::lost)?;
+            group.kills()
+        }
+        None => Kills::default(),
+    };
+    let ends = request(link).map_err(SandboxError::lost)?;
+    let mut started = Started { ends, pidfds: Vec::new(), ended: Vec::new(), kills };
+    let mut buffer = [0u8; 128];
+    let mut left = started.ends.len();
+    while left > 0 {
+        let (length, fds) = link.wait(&mut buffer, CELL_PATIENCE).map_err(SandboxError::lost)?;
+        match told(buffer.get(..length).unwrap_or_default(), fds) {
+            Told::Started { pidfds, all } => {
+                started.pidfds.extend(pidfds);
+                left = if all { 0 } else { left - 1 };
+            }
+            Told::Ended { index, status, cpu } => started.ended.push((index, Reaped { status, cpu })),
+            Told::Failed(reason) => return Err(SandboxError::lost(reason)),
+            Told::Gone => return Err(SandboxError::lost("the cell ended")),
+        }
+    }
+    Ok(started)
+}
+
 impl<'c> Running<'c> {
-    /// Starts the processes of a job. `cancel` becomes readable (closed) when nobody wants the result any more.
-    pub fn start(
-        cell: &'c mut Cell,
+    /// Watches a job. `cancel` becomes readable (closed) when nobody wants the result any more.
+    pub fn new(
+        link: &'c mut Link,
         cancel: BorrowedFd<'c>,
-        launches: Vec<Launch>,
+        started: Started,
         limits: &Limits,
     ) -> Result<Running<'c>, SandboxError> {
-        // Whatever goes wrong from here on leaves the cell in a state that we don't know.
-        cell.broken = true;
-        if let Some(group) = &mut cell.cgroup {
-            group.hold(limits).map_err(SandboxError::lost)?;
-        }
-        let kills = cell.cgroup.as_ref().map(|group| group.kills()).unwrap_or_default();
-        let ends = cell.request(launches).map_err(SandboxError::lost)?;
         let mut processes = Vec::new();
-        for end in ends {
+        for end in started.ends {
             processes.push(Process {
                 stdout: Capture::new(end.stdout, limits.output_bytes, limits.output_end, false)
                     .map_err(SandboxError::lost)?,
                 stderr: Capture::new(end.stderr, limits.output_bytes, limits.output_end, limits.stderr_tail)
                     .map_err(SandboxError::lost)?,
-                status: Lines::new(end.status).map_err(SandboxError::lost)?,
+                status: end.status.map(Lines::new).transpose().map_err(SandboxError::lost)?,
                 reaped: None,
                 seen: Duration::ZERO,
             });
         }
         let now = Instant::now();
         let mut running = Running {
-            cell,
+            link,
             cancel,
             processes,
-            pidfds: Vec::new(),
+            pidfds: started.pidfds,
             limits: limits.clone(),
             started: now,
-            deadline: now + CELL_PATIENCE,
+            deadline: now + bounded(limits.wall),
             stop: None,
-            next_look: now,
+            next_look: now + LOOK_AT_MEMORY,
             finished: false,
             cell_lost: false,
             asked: now,
-            kills,
+            kills: started.kills,
             own_delay: memory::own_delay(),
             stolen: None,
         };
-        while running.pidfds.is_empty() {
-            if Instant::now() > running.deadline {
-                return Err(SandboxError::lost("the cell did not start the job"));
-            }
-            running.step(running.deadline, None)?;
+        for (index, reaped) in started.ended {
+            running.reaped(index, reaped);
         }
-        running.started = Instant::now();
-        running.asked = running.started;
-        running.deadline = running.started + bounded(limits.wall);
-        running.next_look = running.started + LOOK_AT_MEMORY;
         Ok(running)
     }
 
@@ -224,7 +267,7 @@ impl<'c> Running<'c> {
             self.step(self.deadline, None)?;
         }
         self.finished = true;
-        self.cell.broken = self.cell_lost;
+        self.link.broken = self.cell_lost;
         let stop = self.stop.map(|(stop, _)| stop);
         let limits = self.limits.clone();
         let mut ended: Vec<Ended> = self.processes.drain(..).map(|p| conclude(p, stop, &limits)).collect();
@@ -245,7 +288,7 @@ impl<'c> Running<'c> {
     }
 
     fn counted_kills(&self) -> Kills {
-        self.cell.cgroup.as_ref().map(|group| group.kills()).unwrap_or_default()
+        self.link.cgroup.as_ref().map(|group| group.get().kills()).unwrap_or_default()
     }
 
     /// Ends the job now; how it ends is of no interest.
@@ -263,13 +306,15 @@ impl<'c> Running<'c> {
     fn kill(&mut self, why: Stop) {
         if self.stop.is_none() {
             if why != Stop::NotNeeded {
-                for (process, pidfd) in self.processes.iter_mut().zip(&self.pidfds) {
-                    process.seen = memory::cpu(&memory::processes(std::slice::from_ref(pidfd)));
+                // A fork server tells two for each process: its own, and the first of its namespace.
+                let each = self.pidfds.len() / self.processes.len().max(1);
+                for (process, pidfds) in self.processes.iter_mut().zip(self.pidfds.chunks(each.max(1))) {
+                    process.seen = memory::cpu(&memory::processes(pidfds));
                 }
             }
             if why == Stop::TimedOut {
                 let shortage = self.shortage();
-                self.cell.late.push(shortage);
+                self.link.late.push(shortage);
             }
             self.stop = Some((why, Instant::now()));
         }
@@ -298,22 +343,24 @@ impl<'c> Running<'c> {
     /// Waits once, at most until `until`, and deals with what happened.
     fn step(&mut self, until: Instant, channel: Option<(RawFd, libc::c_short)>) -> Result<(), SandboxError> {
         let now = Instant::now();
-        let running = !self.pidfds.is_empty() && self.stop.is_none();
+        let running = self.stop.is_none();
         if running && now >= self.deadline {
             self.kill(Stop::TimedOut);
         } else if running && now >= self.next_look {
             self.look();
             self.next_look = Instant::now() + LOOK_AT_MEMORY.max(now.elapsed() * LOOKS_SHARE);
         }
-        let mut wake = until.min(self.deadline).saturating_duration_since(now);
-        if !self.pidfds.is_empty() {
-            wake = wake.min(self.next_look.saturating_duration_since(now));
-        }
+        let mut wake = until
+            .min(self.deadline)
+            .saturating_duration_since(now)
+            .min(self.next_look.saturating_duration_since(now));
         if self.stop.is_some() {
             wake = LOOK_AT_MEMORY;
         }
+        let [message, process] = self.link.poll_entries();
         let mut entries = vec![
-            poll_entry(self.cell.socket.as_raw_fd(), libc::POLLIN),
+            message,
+            process,
             poll_entry(if self.stop.is_none() { self.cancel.as_raw_fd() } else { -1 }, libc::POLLIN),
             channel.map_or(poll_entry(-1, 0), |(fd, events)| poll_entry(fd, events)),
         ];
@@ -327,7 +374,7 @@ impl<'c> Running<'c> {
         let mut over = false;
         for (i, process) in self.processes.iter_mut().enumerate() {
             for (k, capture) in [&mut process.stdout, &mut process.stderr].into_iter().enumerate() {
-                if happened(3 + 2 * i + k) {
+                if happened(4 + 2 * i + k) {
                     capture.pump();
                     over |= capture.is_over();
                 }
@@ -336,11 +383,13 @@ impl<'c> Running<'c> {
         if over {
             self.kill(Stop::Output);
         }
-        if happened(1) {
+        if happened(2) {
             self.kill(Stop::NotNeeded);
         }
         if happened(0) {
             self.listen_to_cell()?;
+        } else if happened(1) {
+            return self.lose_cell();
         }
         Ok(())
     }
@@ -352,8 +401,12 @@ impl<'c> Running<'c> {
         }
         let most_kib = self.limits.memory_mb.saturating_add(MEMORY_SLACK_MB).saturating_mul(1 << 10);
         // The group holds more than the job: when that is little, nobody need be asked.
-        let held = self.cell.cgroup.as_ref().and_then(|group| group.held_kib());
+        let held = self.link.cgroup.as_ref().and_then(|group| group.get().held_kib());
         let is_little = held.is_some_and(|kib| kib <= most_kib);
+        if self.link.disk.as_mut().is_some_and(Watch::is_over) {
+            self.kill(Stop::Output);
+            return;
+        }
         if is_little && self.limits.cpu.is_none() {
             return;
         }
@@ -365,32 +418,26 @@ impl<'c> Running<'c> {
         let exceeds = |measure| memory::held_kib(&processes, measure) > most_kib;
         if !is_little && exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
             self.kill(Stop::Memory);
-        } else if self.cell.is_over_its_disk() {
-            self.kill(Stop::Output);
         }
     }
 
     fn listen_to_cell(&mut self) -> Result<(), SandboxError> {
         let mut buffer = [0u8; 128];
-        let (length, fds) = receive(self.cell.socket.as_fd(), &mut buffer).map_err(SandboxError::lost)?;
-        let text = std::str::from_utf8(buffer.get(..length).unwrap_or_default()).unwrap_or_default();
-        if text.starts_with('S') && fds.len() == self.processes.len() {
-            self.pidfds = fds;
-            if self.stop.is_some() {
-                self.pidfds.iter().for_each(kill_by_pidfd);
+        let (length, fds) = receive(self.link.socket.as_fd(), &mut buffer).map_err(SandboxError::lost)?;
+        match told(buffer.get(..length).unwrap_or_default(), fds) {
+            Told::Ended { index, status, cpu } => {
+                self.reaped(index, Reaped { status, cpu });
+                Ok(())
             }
-            return Ok(());
+            Told::Failed(reason) => Err(SandboxError::lost(reason)),
+            Told::Started { .. } | Told::Gone => self.lose_cell(),
         }
-        let mut numbers = text.strip_prefix('X').unwrap_or_default().split(' ').map(str::parse::<i64>);
-        let (Some(Ok(index)), Some(Ok(_)), Some(Ok(cpu_us))) =
-            (numbers.next(), numbers.next(), numbers.next())
-        else {
-            return self.lose_cell();
-        };
-        if let Some(process) = usize::try_from(index).ok().and_then(|i| self.processes.get_mut(i)) {
-            process.reaped = Some(Reaped { cpu: Duration::from_micros(cpu_us.try_into().unwrap_or(0)) });
+    }
+
+    fn reaped(&mut self, index: usize, reaped: Reaped) {
+        if let Some(process) = self.processes.get_mut(index) {
+            process.reaped = Some(reaped);
         }
-        Ok(())
     }
 }
 
@@ -403,7 +450,9 @@ impl Running<'_> {
         }
         self.cell_lost = true;
         self.kill(Stop::Memory);
-        self.processes.iter_mut().for_each(|p| p.reaped = Some(Reaped { cpu: Duration::ZERO }));
+        self.processes
+            .iter_mut()
+            .for_each(|p| p.reaped = Some(Reaped { status: libc::SIGKILL, cpu: Duration::ZERO }));
         Ok(())
     }
 }
@@ -411,7 +460,7 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // The cell stays marked as broken, so its owner drops it; until then nothing of the job may go on.
+            // The link stays marked as broken, so its owner drops it; until then nothing of the job may go on.
             self.pidfds.iter().for_each(kill_by_pidfd);
         }
     }
@@ -423,12 +472,16 @@ fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits) -> Ended 
     process.stderr.drain();
     let over = process.stdout.is_over() || process.stderr.is_over();
     // A failure to start is told twice: by the child why, then by the minder that it ended.
-    let told = match process.status.next() {
-        Line::Whole(line) => Some(String::from_utf8_lossy(&line).into_owned()),
+    let told = match process.status.as_mut().map(Lines::next) {
+        Some(Line::Whole(line)) => Some(String::from_utf8_lossy(&line).into_owned()),
         _ => None,
     };
     let cpu = process.reaped.map_or(Duration::ZERO, |r| r.cpu).max(process.seen);
-    let status = told.as_deref().and_then(|t| t.strip_prefix('S')).and_then(|t| t.parse::<i32>().ok());
+    let status = match process.status {
+        Some(_) => told.as_deref().and_then(|t| t.strip_prefix('S')).and_then(|t| t.parse::<i32>().ok()),
+        // A kill that we sent is no ending of its own.
+        None => process.reaped.map(|r| r.status).filter(|s| stop.is_none() || !was_killed(*s)),
+    };
     let failure = told.as_deref().and_then(|t| t.strip_prefix('F'));
     let ending = match (failure, status, stop) {
         (Some(reason), _, _) => Err(reason.to_owned()),
@@ -446,6 +499,10 @@ fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits) -> Ended 
         stderr: process.stderr.kept,
     };
     Ended { ending, by_itself: status.is_some(), streams, cpu }
+}
+
+fn was_killed(status: i32) -> bool {
+    libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL
 }
 
 fn from_status(status: i32, cpu: Duration, limits: &Limits) -> Ending {

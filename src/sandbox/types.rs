@@ -379,6 +379,17 @@ pub struct NoCgroup {
     pub remedy: String,
 }
 
+/// What the warm interpreters of a sandbox did so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerReport {
+    /// Fork servers started.
+    pub started: u64,
+    /// Jobs that were forks of them.
+    pub jobs: u64,
+    /// Why every job, or every job of some worker, gets an interpreter started for itself.
+    pub given_up: Option<String>,
+}
+
 /// Whether running without isolation is acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {

@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use super::removal;
 use crate::sandbox::CELL_ARGUMENT;
@@ -18,6 +19,9 @@ use crate::sandbox::syscalls::exit_now;
 pub(in crate::sandbox) const ARGUMENT: &str = "janitor";
 /// Stands between the folders to remove and those to leave.
 const LEAVES: &str = "--leave";
+
+/// How long what belongs to a killed harness gets to end by itself, before the janitor ends it.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// The harness' end.
 #[derive(Debug)]
@@ -74,7 +78,12 @@ pub(in crate::sandbox) fn main(arguments: impl Iterator<Item = OsString>) -> ! {
             list.push(PathBuf::from(argument));
         }
     }
-    folders.iter().for_each(|folder| removal::remove(folder));
+    for folder in &folders {
+        // The keepers of cells on the host are in these groups, and what they tidy up nobody else does.
+        if !removal::remove_when_empty(folder, GRACE) {
+            removal::remove(folder);
+        }
+    }
     leaves.iter().for_each(|leaf| removal::leave(leaf));
     exit_now(0)
 }

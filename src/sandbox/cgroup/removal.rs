@@ -23,6 +23,18 @@ pub(super) fn remove(folder: &Path) {
     }
 }
 
+/// Removes the folders once everything in the group has ended by itself; false when that takes longer than `grace`.
+pub(super) fn remove_when_empty(folder: &Path, grace: Duration) -> bool {
+    let start = Instant::now();
+    while !try_remove(folder) {
+        if start.elapsed() > grace {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
 /// From the deepest folder up; true when nothing is left.
 fn try_remove(folder: &Path) -> bool {
     for below in groups_below(folder) {

@@ -57,6 +57,8 @@ enum Rule {
 pub(super) enum Confines {
     /// A job in namespaces of its own.
     Namespaces,
+    /// A fork server, whose jobs inherit this and add [`job_extra`]: it lets through what makes namespaces.
+    Server,
     /// A job that shares the host's file system and processes.
     Host {
         /// Its user may own files of the host, whose modes and times Landlock does not govern.
@@ -250,6 +252,9 @@ fn tree(ranges: &[(u32, Rule)]) -> Vec<sock_filter> {
 impl Confines {
     fn rules(self) -> HashMap<&'static str, Rule> {
         let mut lists = vec![rules::EVERYWHERE];
+        if self == Confines::Server {
+            lists.push(rules::FOR_SERVERS);
+        }
         if let Confines::Host { owns_files, signals_kept_in } = self {
             lists.push(rules::ON_THE_HOST);
             lists.push(if owns_files { rules::OWNING_FILES } else { rules::OWNING_NOTHING });
@@ -299,6 +304,33 @@ pub(super) fn program(confines: Confines) -> Vec<sock_filter> {
     let make = || HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines));
     let (kept_for, kept) = KEPT.get_or_init(|| (confines, make()));
     if *kept_for == confines { kept.clone() } else { make() }
+}
+
+/// What a job of a fork server adds to the server's program, so that the two together decide as the one of
+/// [`Confines::Namespaces`] does. Short, because attaching costs by the instruction. The inherited one has looked at the
+/// architecture.
+pub(super) fn job_extra() -> Vec<sock_filter> {
+    HERE.map_or_else(Vec::new, extra)
+}
+
+fn extra(architecture: &Architecture) -> Vec<sock_filter> {
+    let only: Vec<&str> = rules::FOR_SERVERS.iter().flat_map(|(_, names)| names.split_whitespace()).collect();
+    let numbers: Vec<u32> =
+        architecture.calls().filter(|(_, name)| only.contains(name)).map(|(number, _)| number).collect();
+    let mut program = vec![op(LOAD, 0)];
+    for (i, number) in (0u8..).zip(&numbers) {
+        program.push(branch(IF_EQUAL, *number, numbers.len() as u8 - i, 0));
+    }
+    program.extend([op(RETURN, RET_ALLOW), op(RETURN, RET_KILL_PROCESS)]);
+    program
+}
+
+/// A program as the kernel takes it.
+pub(super) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
+    program
+        .iter()
+        .flat_map(|i| [&i.code.to_ne_bytes()[..], &[i.jt, i.jf], &i.k.to_ne_bytes()[..]].concat())
+        .collect()
 }
 
 /// Puts the caller and all its descendants under `program`, for ever. Needs NO_NEW_PRIVS or CAP_SYS_ADMIN.

@@ -59,3 +59,6 @@ pub(super) const SIGNALLING_ITSELF: &[(Rule, &str)] = &[
     (Signal, "kill tgkill rt_sigqueueinfo rt_tgsigqueueinfo"),
     (Errno(libc::EPERM), "tkill pidfd_send_signal pidfd_open"),
 ];
+
+/// What a fork server needs to shut its jobs in, and what each job loses again.
+pub(super) const FOR_SERVERS: &[(Rule, &str)] = &[(Allow, "mount unshare setns")];

@@ -3,8 +3,9 @@ use super::x86_64::X86_64;
 use super::*;
 
 const HOST: Confines = Confines::Host { owns_files: true, signals_kept_in: false };
-const EVERY: [Confines; 4] = [
+const EVERY: [Confines; 5] = [
     Confines::Namespaces,
+    Confines::Server,
     HOST,
     Confines::Host { owns_files: false, signals_kept_in: true },
     Confines::Host { owns_files: true, signals_kept_in: true },
@@ -219,4 +220,25 @@ fn who_owns_nothing_on_the_host_may_change_its_own_files() {
     assert_eq!(says("utimensat", 0x7000_0000_0000), DENIED, "the upper half counts too");
     assert_eq!(says("kill", 1), RET_ALLOW);
     assert_eq!(says("fchown", 0), DENIED);
+}
+
+/// The kernel takes the strictest answer of all attached programs; a kill is the lowest number of these.
+#[test]
+fn a_job_of_a_server_may_do_what_any_job_may() {
+    for architecture in [&X86_64, &AARCH64] {
+        let of = |confines| compile(architecture, confines);
+        let (server, whole, extra) = (of(Confines::Server), of(Confines::Namespaces), extra(architecture));
+        assert_eq!(to_bytes(&extra).len(), 8 * extra.len());
+        let special = ["mount", "unshare", "setns"].map(|name| number(architecture, name));
+        for number in 0..480 {
+            let ask = |p: &[sock_filter]| decide(p, architecture.audit, number, [0; 6]);
+            let both = match (ask(&server), ask(&extra)) {
+                (_, RET_KILL_PROCESS) | (RET_KILL_PROCESS, _) => RET_KILL_PROCESS,
+                (server, RET_ALLOW) => server,
+                other => panic!("{number}: {other:?}"),
+            };
+            assert_eq!(both, ask(&whole), "syscall {number}");
+            assert_eq!(ask(&server) != ask(&whole), special.contains(&number), "syscall {number}");
+        }
+    }
 }

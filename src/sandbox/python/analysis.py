@@ -217,7 +217,7 @@ def _look(trees, entry, check, shadowed):
     return a
 
 def analyse(setup, tests, entry, check):
-    # -> (names taken from the candidate, standard modules to provide, why the tests need its interpreter or '')
+    # -> (what is known of the tests, their syntax trees)
     trees = [compile(setup, 'setup.py', 'exec', _AST, True)]
     trees += [compile(t, 'tests.py', 'exec', _AST, True) for t in tests]
     a = _look(trees, entry, check, set())
@@ -227,4 +227,4 @@ def analyse(setup, tests, entry, check):
         for t in trees:
             _tested(t, found)
         a = _look(trees, entry, check, found - a.bound)
-    return a.candidate, a.modules, a.why
+    return a, trees

@@ -5,7 +5,7 @@ import posix
 
 FILE = 'solution.py'
 CHANNEL = 4
-_getpid, _write, _exit, ME = posix.getpid, posix.write, posix._exit, posix.getpid()
+_getpid, _write, _exit, ME = posix.getpid, posix.write, posix._exit, 0
 _dumps, _loads = to_json, from_json
 LONGEST = 7 << 20
 MOST_WEIGHT = 64 << 20
@@ -90,6 +90,7 @@ def find(g, name):
 
 def answer(g, lines, q):
     i, raw = q['i'], q['a']
+    begin_message()
     try:
         f = find(g, q['f'])
         _DECODERS['$fn'] = lambda v, _: find(g, v)
@@ -120,12 +121,16 @@ def answer(g, lines, q):
         if changed:
             r['a'] = changed
         return r
+    except TooMuch:
+        return {'i': i, 'large': MOST_PARTS}
     except BaseException as e:
         return {'i': i, 'e': error_of(e, (FILE, lines))}
 
-def main():
-    request = _loads(REQUEST)
-    sys.path[:] = [p for p in sys.path if p] + request['site']
+def main(request):
+    global ME
+    ME = _getpid()
+    request = _loads(request)
+    sys.path[:] = [p for p in sys.path if p] + [p for p in request['site'] if p not in sys.path]
     sys.argv[:] = [FILE]
     posix.set_inheritable(CHANNEL, False)
     incoming = open(posix.dup(CHANNEL), 'rb', buffering=1 << 16)
@@ -138,5 +143,3 @@ def main():
             break
         tell(answer(g, lines, q))
     finish()
-
-main()

@@ -2,10 +2,10 @@
 # merely ends early is caught; one that looks for the token in this process' memory is not, and the report says so.
 import posix
 
-def _in_process():
+def main(request):
     write, leave, getpid, me = posix.write, posix._exit, posix.getpid, posix.getpid()
     dumps = to_json
-    request = from_json(REQUEST)
+    request = from_json(request)
     token = request['token']
 
     def out(verdict, **more):
@@ -45,7 +45,7 @@ def _in_process():
             return asyncio.run(f(*a, **k))
         return call
 
-    sys.path[:] = [p for p in sys.path if p] + request['site']
+    sys.path[:] = [p for p in sys.path if p] + [p for p in request['site'] if p not in sys.path]
     sys.argv[:] = ['solution.py']
     posix.set_inheritable(4, False)
     module = type(sys)('solution')
@@ -87,5 +87,3 @@ def _in_process():
             out('raised', e=describe(e), **at)
         out('test_error' if isinstance(e, (ImportError, SyntaxError)) else 'test_raised', e=describe(e), **at)
     out('passed')
-
-_in_process()

@@ -37,6 +37,9 @@ def _codec():
 
 to_json, from_json = _codec()
 
+# Python 3.6 has no `isascii`.
+_is_ascii = getattr(str, 'isascii', None) or (lambda s: all(c < '\x80' for c in s))
+
 def counter_type():
     # Nobody has a Counter who has not imported its module.
     return getattr(sys.modules.get('collections'), 'Counter', None)
@@ -52,7 +55,26 @@ _ITERATORS = tuple(type(x) for x in (_generator(), map(abs, ()), filter(None, ()
 _VIEWS = {type({}.keys()): '$dict_keys', type({}.values()): '$dict_values', type({}.items()): '$dict_items'}
 _MAPPINGS = {OrderedDict: '$odict', defaultdict: '$defaultdict'}
 
+class TooMuch(Exception):
+    # More than any channel takes. Data that holds itself twice would else be unfolded for ever.
+    pass
+
+MOST_PARTS = 4000000   # of one message: each takes two bytes at least, and a container some memory too
+_parts_left = MOST_PARTS
+
+def begin_message():
+    global _parts_left
+    _parts_left = MOST_PARTS
+
+def _count(x):
+    global _parts_left
+    _parts_left -= len(x) + 6
+    if _parts_left < 0:
+        raise TooMuch
+
 def _text(x):
+    if _is_ascii(x):
+        return x
     try:
         x.encode()
         return x
@@ -62,38 +84,51 @@ def _text(x):
 def _pairs(items, d):
     return [[enc(k, d + 3), enc(v, d + 3)] for k, v in items]
 
+_SAFE = 1 << 53        # integers below are the same in every reader of JSON
+
+def _items(x, d):
+    # Elements of a list or a tuple; what is most common stays as it is without a call.
+    _count(x)
+    return [v if type(v) is int and -_SAFE < v < _SAFE or type(v) is str and _is_ascii(v) else enc(v, d) for v in x]
+
 def enc(x, d=0):
     t = type(x)
     if x is None or t is bool:
         return x
     if t is int:
-        return x if -(1 << 53) < x < (1 << 53) else {'$int': hex(x)}
+        return x if -_SAFE < x < _SAFE else {'$int': hex(x)}
     if t is str:
-        return _text(x)
+        return x if _is_ascii(x) else _text(x)
     if t is float:
         return x if x - x == 0 else {'$float': 'nan' if x != x else ('inf' if x > 0 else '-inf')}
     if d > DEEPEST:
         return opaque(x)
     if t is list:
-        return [enc(v, d + 1) for v in x]
+        return _items(x, d + 1)
     if t is tuple:
-        return {'$tuple': [enc(v, d + 2) for v in x]}
+        return {'$tuple': _items(x, d + 2)}
     if t is dict:
-        if all(type(k) is str and k[:1] != '$' and k.isascii() for k in x):
-            return {k: enc(v, d + 1) for k, v in x.items()}
-        return {'$dict': _pairs(x.items(), d)}
+        _count(x)
+        for k in x:
+            if type(k) is not str or k[:1] == '$' or not _is_ascii(k):
+                return {'$dict': _pairs(x.items(), d)}
+        return {k: enc(v, d + 1) for k, v in x.items()}
     if t is set:
+        _count(x)
         return {'$set': [enc(v, d + 2) for v in x]}
     if t is frozenset:
+        _count(x)
         return {'$frozenset': [enc(v, d + 2) for v in x]}
     return _enc_rare(x, t, d)
 
 def _enc_rare(x, t, d):
     if t in _MAPPINGS:
+        _count(x)
         return {_MAPPINGS[t]: _pairs(dict.items(x), d)}
     if t is counter_type():
         return {'$counter': _pairs(dict.items(x), d)}
     if t is deque:
+        _count(x)
         return {'$deque': [[enc(v, d + 3) for v in x], x.maxlen]}
     if t is bytes:
         return {'$bytes': x.hex()}
@@ -104,6 +139,7 @@ def _enc_rare(x, t, d):
     if t is range:
         return {'$range': [enc(x.start), enc(x.stop), enc(x.step)]}
     if t in _VIEWS:
+        _count(x)
         return {_VIEWS[t]: [enc(v, d + 2) for v in x]}
     if t in _ITERATORS:
         items = []
@@ -156,14 +192,14 @@ def _enc_foreign(x, t, d):
 def dec(x):
     t = type(x)
     if t is list:
-        return [dec(v) for v in x]
+        return [dec(v) if type(v) is list or type(v) is dict else v for v in x]
     if t is not dict:
         return x
     if len(x) <= 2:
         for k in x:
             if k[:1] == '$':
                 return _DECODERS[k](x[k], x)
-    return {k: dec(v) for k, v in x.items()}
+    return {k: dec(v) if type(v) is list or type(v) is dict else v for k, v in x.items()}
 
 def _dict(pairs):
     return {dec(k): dec(v) for k, v in pairs}
@@ -203,11 +239,14 @@ def _plain_type(name):
         raise ValueError(name)
     return t
 
+def _malformed(v):
+    raise ValueError('not a list')
+
 _DECODERS = {
     '$int': lambda v, _: int(v, 16),
     '$float': lambda v, _: float(v),
     '$wtf8': lambda v, _: bytes.fromhex(v).decode('utf-8', 'surrogatepass'),
-    '$tuple': lambda v, _: tuple([dec(w) for w in v]),
+    '$tuple': lambda v, _: tuple(dec(v)) if type(v) is list else _malformed(v),
     '$dict': lambda v, _: _dict(v),
     '$set': lambda v, _: {dec(w) for w in v},
     '$frozenset': lambda v, _: frozenset([dec(w) for w in v]),
@@ -234,15 +273,34 @@ _DECODERS = {
     '$uuid': lambda v, _: _uuid(v),
 }
 
-def error_of(e, mark=None):
+_PLAIN_ARGUMENTS = (str, int, float, bool, bytes, type(None))
+_GROUP = getattr(builtins, 'ExceptionGroup', None)
+
+def _add_details(r, e, depth):
+    # What an exception of the same standard type is made from: its arguments, and the members of a group.
+    try:
+        args = e.args
+        if isinstance(e, OSError) and len(args) == 2 and type(e.filename) is str:
+            args += (e.filename,)
+        if type(args) is tuple and len(args) <= 8 and all(type(a) in _PLAIN_ARGUMENTS for a in args):
+            args = [enc(a) for a in args]
+            if len(to_json(args)) <= 4000:
+                r['args'] = args
+        if _GROUP is not None and isinstance(e, _GROUP) and depth < 3:
+            r['group'] = [str(e.message)[:2000], [error_of(x, None, depth + 1) for x in e.exceptions[:20]]]
+    except Exception:
+        pass
+
+def error_of(e, mark=None, depth=0):
     # What is told of an exception. `mark`: only frames of this file are shown, with their lines.
     t = type(e)
-    r = {'type': str(t.__name__), 'mro': [str(c.__name__) for c in t.__mro__][:8]}
+    r = {'type': str(t.__name__)[:200], 'mro': [str(c.__name__)[:200] for c in t.__mro__[:8]]}
     try:
         r['message'] = str(e)[:2000]
         r['message'].encode()
     except BaseException:
         r['message'] = '?'
+    _add_details(r, e, depth)
     if isinstance(e, SyntaxError) and type(e.lineno) is int:
         r['line'] = e.lineno
     if isinstance(e, SystemExit):

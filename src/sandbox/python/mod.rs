@@ -3,7 +3,11 @@
 //! What is called `python3` may be a shim that takes 0.1 s to find the interpreter. So the interpreter is asked where it
 //! really is, and is started from there ever after, without `site` (whose `.pth` files can cost more than a test does)
 //! and with the folders of installed packages at the end of its path. The runners are compiled once, by the same interpreter.
+//! Where it can, it serves as a fork server (`server.rs`); else each process gets a start of its own.
 
+pub(in crate::sandbox) mod server;
+
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -19,28 +23,81 @@ use super::host::Launch;
 use super::launch::{process_limits, spec};
 use super::types::{Interpreter, Limits};
 
-const VALUES: &str = include_str!("python/values.py");
-const CANDIDATE: &str = include_str!("python/candidate.py");
-const ANALYSIS: &str = include_str!("python/analysis.py");
-const JUDGE: &str = include_str!("python/judge.py");
-const IN_PROCESS: &str = include_str!("python/in_process.py");
-const ABOUT: &str = include_str!("python/about.py");
+const VALUES: &str = include_str!("values.py");
+const CANDIDATE: &str = include_str!("candidate.py");
+const ANALYSIS: &str = include_str!("analysis.py");
+const COMPARED: &str = include_str!("compared.py");
+const PLAN: &str = include_str!("plan.py");
+const JUDGE: &str = include_str!("judge.py");
+const IN_PROCESS: &str = include_str!("in_process.py");
+const SERVER: &str = include_str!("server.py");
+const ABOUT: &str = include_str!("about.py");
 
 /// Runs a compiled runner: its length, its code and its request come through descriptor 3.
 const START_RUNNER: &str = "import marshal\nf=open(3,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
-                            p=f.read()\nf.close()\nexec(c,{'__name__':'runner','REQUEST':p})";
+                            p=f.read()\nf.close()\ng={'__name__':'runner'}\nexec(c,g)\ng['main'](p)";
+/// Runs the compiled fork server: its length, its code and its settings, written as a dict, come through descriptor 4.
+const START_SERVER: &str = "import marshal\nf=open(4,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
+                            p=eval(f.read())\nf.close()\nexec(c,{'__name__':'server','SETTINGS':p})";
 /// Runs `main.py` as the main program; the arguments are folders of packages.
 const START_SCRIPT: &str = "import sys,posix\nsys.path[0]=posix.getcwd()\nsys.path+=sys.argv[1:]\nsys.argv[:]=['main.py']\n\
                             __file__='main.py'\nexec(compile(open('main.py','rb').read(),'main.py','exec'))";
 /// The flags of every start: no user site, no site, no bytecode files. Not `-I`, which would ignore PYTHONHASHSEED.
 const FLAGS: [&str; 3] = ["-s", "-S", "-B"];
 
-/// Which runner.
+/// What a process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runner {
     Candidate,
     Judge,
     InProcess,
+    /// Reads tests before any candidate is seen.
+    Planner,
+    /// A program as it is; its request is its source.
+    Script,
+}
+
+impl Runner {
+    fn name(self) -> &'static str {
+        match self {
+            Runner::Candidate => "candidate",
+            Runner::Judge => "judge",
+            Runner::InProcess => "in_process",
+            Runner::Planner => "planner",
+            Runner::Script => "script",
+        }
+    }
+}
+
+/// A process of a job, whichever way it is started.
+#[derive(Debug)]
+pub(super) struct PythonJob {
+    runner: Runner,
+    request: Vec<u8>,
+    stdin: Vec<u8>,
+    /// Become descriptors 4, 5, ...
+    extra: Vec<OwnedFd>,
+}
+
+impl PythonJob {
+    pub fn new(
+        runner: Runner,
+        request: &impl serde::Serialize,
+        extra: Vec<OwnedFd>,
+    ) -> Result<PythonJob, SandboxError> {
+        let request = serde_json::to_vec(request).map_err(SandboxError::lost)?;
+        Ok(PythonJob { runner, request, stdin: Vec::new(), extra })
+    }
+
+    /// A program with its own stdin and stdout.
+    pub fn script(code: &str, stdin: &[u8]) -> PythonJob {
+        PythonJob {
+            runner: Runner::Script,
+            request: code.as_bytes().to_vec(),
+            stdin: stdin.to_vec(),
+            extra: Vec::new(),
+        }
+    }
 }
 
 /// A usable interpreter.
@@ -51,9 +108,10 @@ pub(super) struct Python {
     pub binds: Vec<String>,
     /// Folders of installed packages.
     site: Vec<String>,
-    candidate: Vec<u8>,
-    judge: Vec<u8>,
-    in_process: Vec<u8>,
+    /// Compiled, by name, as hexadecimal digits.
+    runners: BTreeMap<String, String>,
+    /// Why it can't be a fork server; empty when it can.
+    cold: String,
 }
 
 /// What `about.py` prints.
@@ -63,7 +121,8 @@ struct About {
     version: String,
     prefixes: Vec<String>,
     site: Vec<String>,
-    runners: Vec<String>,
+    runners: BTreeMap<String, String>,
+    cold: String,
 }
 
 impl Python {
@@ -84,17 +143,26 @@ impl Python {
     }
 
     fn from_about(about: About) -> Result<Python, String> {
-        let [candidate, judge, in_process] =
-            about.runners.try_into().map_err(|_| "it did not compile the runners".to_owned())?;
-        let unhex = |text: &str| unhex(text).ok_or_else(|| "it compiled the runners to nonsense".to_owned());
+        for (name, _) in sources() {
+            let compiled = about.runners.get(name).and_then(|code| unhex(code));
+            compiled.ok_or_else(|| "it compiled the runners to nonsense".to_owned())?;
+        }
         Ok(Python {
             interpreter: Interpreter { path: PathBuf::from(about.executable), version: about.version },
             binds: binds(&about.prefixes, &about.site),
             site: about.site,
-            candidate: unhex(&candidate)?,
-            judge: unhex(&judge)?,
-            in_process: unhex(&in_process)?,
+            runners: about.runners,
+            cold: about.cold,
         })
+    }
+
+    /// Why it can't be a fork server, as far as it knows itself.
+    pub fn cold(&self) -> Option<&str> {
+        Some(self.cold.as_str()).filter(|reason| !reason.is_empty())
+    }
+
+    fn compiled(&self, name: &str) -> Vec<u8> {
+        self.runners.get(name).and_then(|code| unhex(code)).unwrap_or_default()
     }
 
     fn argv(&self, program: &str, arguments: &[String]) -> Vec<String> {
@@ -110,42 +178,41 @@ impl Python {
         Value::from(self.site.clone())
     }
 
-    /// A runner with its request; `extra` become descriptors 4, 5, ...
-    pub fn runner(
-        &self,
-        runner: Runner,
-        request: &Value,
-        extra: Vec<OwnedFd>,
-        limits: &Limits,
-    ) -> Result<Launch, SandboxError> {
-        let code = match runner {
-            Runner::Candidate => &self.candidate,
-            Runner::Judge => &self.judge,
-            Runner::InProcess => &self.in_process,
-        };
+    /// A process with an interpreter of its own.
+    pub fn launch(&self, job: PythonJob, limits: &Limits) -> Result<Launch, SandboxError> {
+        if job.runner == Runner::Script {
+            let files = vec![("main.py".to_owned(), job.request.len())];
+            return Ok(Launch {
+                spec: spec(self.argv(START_SCRIPT, &self.site), &[], files, process_limits(limits)),
+                contents: vec![job.request],
+                stdin: job.stdin,
+                extra: job.extra,
+            });
+        }
+        let code = self.compiled(job.runner.name());
         let mut input = format!("{}\n", code.len()).into_bytes();
-        input.extend_from_slice(code);
-        input.extend(serde_json::to_vec(request).map_err(SandboxError::lost)?);
+        input.extend(code);
+        input.extend(job.request);
         let mut descriptors = vec![sealed_file(&input).map_err(SandboxError::lost)?];
-        descriptors.extend(extra);
+        descriptors.extend(job.extra);
         Ok(Launch {
             spec: spec(self.argv(START_RUNNER, &[]), &[], Vec::new(), process_limits(limits)),
             contents: Vec::new(),
-            stdin: Vec::new(),
+            stdin: job.stdin,
             extra: descriptors,
         })
     }
+}
 
-    /// A program with its own stdin and stdout.
-    pub fn script(&self, code: &str, stdin: Vec<u8>, limits: &Limits) -> Launch {
-        let files = vec![("main.py".to_owned(), code.len())];
-        Launch {
-            spec: spec(self.argv(START_SCRIPT, &self.site), &[], files, process_limits(limits)),
-            contents: vec![code.as_bytes().to_vec()],
-            stdin,
-            extra: Vec::new(),
-        }
-    }
+/// All that the interpreter compiles for us, by name.
+fn sources() -> [(&'static str, String); 5] {
+    [
+        ("candidate", [VALUES, CANDIDATE].concat()),
+        ("judge", [VALUES, JUDGE].concat()),
+        ("planner", [VALUES, ANALYSIS, COMPARED, PLAN].concat()),
+        ("in_process", [VALUES, IN_PROCESS].concat()),
+        ("server", SERVER.to_owned()),
+    ]
 }
 
 fn ask(name: &OsStr) -> Result<About, String> {
@@ -156,12 +223,11 @@ fn ask(name: &OsStr) -> Result<About, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|e| e.to_string())?;
-    let sources =
-        [[VALUES, CANDIDATE].concat(), [VALUES, ANALYSIS, JUDGE].concat(), [VALUES, IN_PROCESS].concat()];
-    let sources = Value::from(sources.to_vec());
+    let sources: BTreeMap<&str, String> = sources().into_iter().collect();
+    let sources = serde_json::to_vec(&sources).map_err(|e| e.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
         // A python that ends without reading says why on stderr.
-        let _ = stdin.write_all(sources.to_string().as_bytes());
+        let _ = stdin.write_all(&sources);
     }
     let output = child.wait_with_output().map_err(|e| e.to_string())?;
     if !output.status.success() {

@@ -1,0 +1,192 @@
+//! A fork server: an interpreter that stays, warm, in a cell and forks a process per job.
+//!
+//! What is said between it and us stands at the head of `server.py`. It holds nothing of any job: what a job is about
+//! travels by descriptor to the fork. So it may serve many, and a job that ends badly says nothing about it.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::{Python, PythonJob, Runner, START_SERVER, spec};
+use crate::sandbox::capture::{Line, Lines};
+use crate::sandbox::channel::{Link, message_pair, pipe, poll, poll_entry, sealed_file, send};
+use crate::sandbox::error::SandboxError;
+use crate::sandbox::filter;
+use crate::sandbox::host::{Cell, Ends, Launch, TMP_INODES, TMP_MB, input};
+use crate::sandbox::launch::process_limits;
+use crate::sandbox::memory::{Measure, held_kib, processes};
+use crate::sandbox::running::{Started, begin};
+use crate::sandbox::syscalls::kill_by_pidfd;
+use crate::sandbox::types::Limits;
+
+/// How long an interpreter may take to get warm.
+const WARM_UP: Duration = Duration::from_secs(30);
+/// After so many jobs a new server takes over, so that nothing grows without end.
+const MOST_JOBS: u32 = 1000;
+/// How often, in jobs, the memory of a server is looked at, and how much it may hold.
+const LOOK_EVERY: u32 = 100;
+const MOST_KIB: u64 = 128 << 10;
+
+/// Whether a server waits for the end of what it forked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::sandbox) enum Wait {
+    Yes,
+    #[allow(dead_code)]
+    No,
+}
+
+/// A running fork server. Dropping it ends it, but not what it forked.
+pub(in crate::sandbox) struct Server {
+    pub link: Link,
+    jobs: u32,
+    /// Kept open: its end would be a signal to the server when it writes.
+    _output: Ends,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.link.process.iter().for_each(kill_by_pidfd);
+    }
+}
+
+impl Server {
+    /// Starts one in a cell and waits until it is warm.
+    pub fn open(cell: &Cell, python: &Python) -> io::Result<Server> {
+        let (ours, theirs) = message_pair()?;
+        let code = python.compiled("server");
+        let mut program = format!("{}\n", code.len()).into_bytes();
+        program.extend(code);
+        program.extend(serde_json::to_vec(&settings(python))?);
+        let launch = Launch {
+            // The limits are those of its jobs, which set them themselves.
+            spec: spec(python.argv(START_SERVER, &[]), &[], Vec::new(), process_limits(&Limits::default())),
+            contents: Vec::new(),
+            stdin: Vec::new(),
+            extra: vec![theirs, sealed_file(&program)?],
+        };
+        let (pidfd, mut output) = cell.start_server(launch)?;
+        let status = output.status.take();
+        let link = Link { process: Some(pidfd), cgroup: cell.link.cgroup.clone(), ..Link::new(ours) };
+        let server = Server { link, jobs: 0, _output: output };
+        let mut buffer = [0u8; 16];
+        match server.link.wait(&mut buffer, WARM_UP)? {
+            (1, _) if buffer.first() == Some(&b'R') => Ok(server),
+            _ => Err(io::Error::other(server.last_words(status))),
+        }
+    }
+
+    /// Why it did not get warm.
+    fn last_words(&self, status: Option<OwnedFd>) -> String {
+        let streams = [status, self._output.stderr.try_clone().ok()];
+        let mut said = String::new();
+        for stream in streams.into_iter().flatten() {
+            let Ok(mut lines) = Lines::new(stream) else { continue };
+            while let Line::Whole(line) = lines.next() {
+                said = String::from_utf8_lossy(&line).into_owned();
+            }
+        }
+        format!("the fork server did not get ready: {said}")
+    }
+
+    /// Whether it has done enough.
+    pub fn is_spent(&mut self) -> bool {
+        let look = self.jobs > 0 && self.jobs.is_multiple_of(LOOK_EVERY);
+        let held = || held_kib(&processes(self.link.process.as_slice()), Measure::Resident);
+        self.jobs >= MOST_JOBS || look && held() > MOST_KIB
+    }
+
+    /// Forks the processes of a job and waits until all of them run.
+    pub fn begin(
+        &mut self,
+        jobs: Vec<PythonJob>,
+        limits: &Limits,
+        wait: Wait,
+    ) -> Result<Started, SandboxError> {
+        self.jobs += 1;
+        begin(&mut self.link, limits, |link| request(link, jobs, limits, wait))
+    }
+}
+
+fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits, wait: Wait) -> io::Result<Vec<Ends>> {
+    let most = |value: u64| value.min(i64::MAX as u64 - 1);
+    let limits = process_limits(limits);
+    let mut message = format!(
+        "{} {} {} {} {} {}",
+        if wait == Wait::Yes { "J" } else { "K" },
+        most(limits.cpu_seconds),
+        most(limits.data_bytes),
+        most(limits.file_bytes),
+        most(limits.processes),
+        most(limits.open_files),
+    );
+    let mut theirs: Vec<OwnedFd> = Vec::new();
+    let mut ours = Vec::new();
+    for job in jobs {
+        let before = theirs.len();
+        theirs.push(sealed_file(&job.request)?);
+        if job.runner == Runner::Script {
+            theirs.push(input(&job.stdin)?);
+        }
+        let (out_read, out_write) = pipe()?;
+        let (err_read, err_write) = pipe()?;
+        theirs.extend([out_write, err_write]);
+        theirs.extend(job.extra);
+        ours.push(Ends { stdout: out_read, stderr: err_read, status: None });
+        message.push_str(&format!(" {} {}", job.runner.name(), theirs.len() - before));
+    }
+    let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
+    send(link.socket.as_fd(), message.as_bytes(), &raw)?;
+    Ok(ours)
+}
+
+/// What `server.py` finds in `SETTINGS`: read there as Python, so without `true`, `false` and `null`.
+fn settings(python: &Python) -> Value {
+    let runners: Map<String, Value> = python
+        .runners
+        .iter()
+        .filter(|(name, _)| *name != "server")
+        .map(|(name, code)| (name.clone(), Value::from(code.as_str())))
+        .collect();
+    let filter = filter::to_bytes(&filter::job_extra());
+    let filter: String = filter.iter().map(|b| format!("{b:02x}")).collect();
+    serde_json::json!({
+        "namespaces": 1,
+        "folder": format!("size={TMP_MB}m,nr_inodes={TMP_INODES},mode=700"),
+        "filter": filter,
+        "site": python.site,
+        "runners": runners,
+    })
+}
+
+/// A process that outlives the job it was started in. Dropping it ends it and everything that it has started.
+#[allow(dead_code)]
+pub(in crate::sandbox) struct Kept {
+    /// Its own in front.
+    pidfds: Vec<OwnedFd>,
+    /// What it writes to its streams.
+    pub output: Ends,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.pidfds.iter().for_each(kill_by_pidfd);
+    }
+}
+
+#[allow(dead_code)]
+impl Kept {
+    pub fn new(started: Started) -> Result<Kept, SandboxError> {
+        let (pidfds, output) =
+            started.into_only().ok_or_else(|| SandboxError::lost("a job without a process"))?;
+        Ok(Kept { pidfds, output })
+    }
+
+    /// Whether it still runs.
+    pub fn runs(&self) -> bool {
+        let fd = self.pidfds.first().map_or(-1, |fd| fd.as_raw_fd());
+        let mut entry = [poll_entry(fd, libc::POLLIN)];
+        poll(&mut entry, 0).is_ok() && entry[0].revents == 0
+    }
+}

@@ -1,0 +1,236 @@
+//! Tests written in Python, in the place that their plan allows (`plans.rs`): compared by the harness, run by a judge that
+//! never loads the candidate's code, or in the candidate's own interpreter.
+
+mod compared;
+mod expression;
+mod in_process;
+mod split;
+
+use std::io::Read;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+pub(super) use compared::Compiled;
+
+use super::capture::Lines;
+use super::error::SandboxError;
+use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
+use super::plans::{Plan, Planned, Plans};
+use super::pool::Worker;
+use super::python::Python;
+use super::running::{Ended, Heard, Running, bounded};
+use super::types::*;
+
+/// How long the candidate may take to end once nobody asks it anything more.
+const GRACE: Duration = Duration::from_millis(500);
+/// What the answers of a candidate did that are none.
+const BROKEN_PROTOCOL: &str = "the answers broke the protocol between judge and candidate";
+
+/// The judge's word, and what became of the processes.
+struct Judged {
+    /// `None`: it came to no verdict; how the processes ended says why.
+    verdict: Option<Map<String, Value>>,
+    /// We ended the job at a limit.
+    stopped: bool,
+    wall: Duration,
+    ended: Vec<Ended>,
+}
+
+/// A place to run a job, and the time at which nobody wants its result any more.
+struct Place<'w> {
+    worker: &'w mut Worker,
+    cancel: BorrowedFd<'w>,
+    python: &'w Python,
+}
+
+pub(super) fn run_tests(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    python: &Python,
+    plans: &Plans,
+    job: &TestJob,
+) -> Result<TestReport, SandboxError> {
+    if job.mode == Some(TestMode::InProcess) {
+        return in_process::run(Place { worker, cancel, python }, job, "asked for".to_owned(), &[]);
+    }
+    let planned = plans.of(worker, cancel, python, job)?;
+    let place = Place { worker, cancel, python };
+    let plan = match &*planned {
+        Planned::Plan(plan) => plan,
+        Planned::Broken(raised) => return Ok(broken(raised.clone())),
+    };
+    if job.mode.is_none() && !plan.why.is_empty() {
+        return in_process::run(place, job, plan.why.clone(), &plan.names);
+    }
+    match &plan.compiled {
+        Some(compiled) if job.mode != Some(TestMode::Split) => compared_or_split(place, job, plan, compiled),
+        _ => split::run(place, job, plan),
+    }
+}
+
+/// A judge decides what the harness can't. That loosens nothing: its verdict is worth as much, whatever the candidate did to
+/// get there.
+fn compared_or_split(
+    place: Place<'_>,
+    job: &TestJob,
+    plan: &Plan,
+    compiled: &Compiled,
+) -> Result<TestReport, SandboxError> {
+    let Place { worker, cancel, python } = place;
+    match compared::run(Place { worker: &mut *worker, cancel, python }, job, compiled)? {
+        Some(report) => Ok(report),
+        None => split::run(Place { worker, cancel, python }, job, plan),
+    }
+}
+
+/// The mode that the tests would get; `Err` when they can't be read.
+pub(super) fn choose_mode(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    python: &Python,
+    plans: &Plans,
+    job: &TestJob,
+) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
+    Ok(match &*plans.of(worker, cancel, python, job)? {
+        Planned::Plan(plan) => {
+            Ok(ModeChoice { mode: plan.mode(), names: plan.names.clone(), why: plan.why.clone() })
+        }
+        Planned::Broken(raised) => Err(TestVerdict::TestError(raised.clone())),
+    })
+}
+
+fn broken(raised: Raised) -> TestReport {
+    TestReport {
+        verdict: TestVerdict::TestError(raised),
+        mode: TestMode::Split,
+        mode_reason: String::new(),
+        adjudicated: false,
+        calls: 0,
+        streams: Streams::default(),
+        wall: Duration::ZERO,
+        cpu: Duration::ZERO,
+    }
+}
+
+fn report(
+    verdict: TestVerdict,
+    mode: TestMode,
+    mode_reason: String,
+    judged: Judged,
+    candidate: usize,
+) -> TestReport {
+    let calls = judged.verdict.as_ref().and_then(|v| number(v, "calls")).unwrap_or(0);
+    let cpu = judged.ended.iter().map(|e| e.cpu).sum();
+    let streams = judged.ended.into_iter().nth(candidate).map(|e| e.streams).unwrap_or_default();
+    TestReport { verdict, mode, mode_reason, calls, streams, wall: judged.wall, cpu, adjudicated: false }
+}
+
+/// Waits for the line with the verdict and ends the job. Lines without the token are not verdicts.
+fn hear_verdict(
+    mut running: Running<'_>,
+    result: OwnedFd,
+    token: &str,
+    limits: &Limits,
+) -> Result<Judged, SandboxError> {
+    let mut lines = Lines::new(result).map_err(SandboxError::lost)?;
+    let until = running.started + bounded(limits.wall);
+    let heard = running.hear(&mut lines, until)?;
+    let started = running.started;
+    let finished = |verdict, stopped, ended| Judged { verdict, stopped, wall: started.elapsed(), ended };
+    match heard {
+        Heard::Line(line) => {
+            let verdict = object(&line).filter(|map| text(map, "token") == token).unwrap_or_else(|| {
+                // Only a program that shares the interpreter with its tests can write here.
+                Map::from_iter([("verdict".to_owned(), json!("tampered"))])
+            });
+            lines.close();
+            running.let_end(GRACE)?;
+            Ok(finished(Some(verdict), false, running.end()?))
+        }
+        Heard::Late => Ok(finished(None, true, running.end_late()?)),
+        Heard::Stopped => Ok(finished(None, true, running.finish()?)),
+        Heard::End(_) | Heard::TooLong => {
+            lines.close();
+            running.let_end(GRACE)?;
+            Ok(finished(None, false, running.end()?))
+        }
+    }
+}
+
+fn interpret(map: &Map<String, Value>, candidate: &Ended) -> Result<TestVerdict, SandboxError> {
+    let error = map.get("e");
+    let index = number(map, "index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
+    let failed = TestVerdict::Failed;
+    Ok(match text(map, "verdict").as_str() {
+        "passed" => TestVerdict::Passed,
+        "assertion" => TestVerdict::AssertionFailed {
+            index,
+            line: number(map, "line").unwrap_or(0),
+            source: text(map, "source"),
+            message: raised(error).message,
+        },
+        "raised" => raised_verdict(error),
+        "test_raised" => {
+            let raised = raised(error);
+            disguised(&raised, error).map_or(TestVerdict::TestRaised(raised), failed)
+        }
+        "test_error" => TestVerdict::TestError(raised(error)),
+        "load" => failed(load_failure(&text(map, "phase"), error, number(map, "line"))),
+        "ended" => failed(silent_end(candidate)?),
+        "large" => failed(RunFailure::Ended(Ending::OutputLimit)),
+        "opaque" => TestVerdict::Opaque { type_name: text(map, "kind") },
+        "needs_in_process" => TestVerdict::NeedsInProcess { why: text(map, "why") },
+        "protocol" => failed(forged(BROKEN_PROTOCOL)),
+        "tampered" => failed(forged("a false verdict was written to the channel of verdicts")),
+        _ => failed(forged("an unknown verdict")),
+    })
+}
+
+/// An exception of the candidate that came out of a test.
+fn raised_verdict(error: Option<&Value>) -> TestVerdict {
+    let raised = raised(error);
+    disguised(&raised, error).map_or(TestVerdict::CandidateRaised(raised), TestVerdict::Failed)
+}
+
+/// The import statements of a set-up that stand on one line at its top level. In one program they would serve the
+/// candidate too; nothing else of the tests does it get to see.
+fn import_lines(setup: &str) -> Vec<&str> {
+    setup
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| {
+            line.starts_with("import ") || (line.starts_with("from ") && line.contains(" import "))
+        })
+        .filter(|line| {
+            !line.ends_with('\\') && line.contains('(') == line.contains(')') && !line.contains(';')
+        })
+        .collect()
+}
+
+/// What the candidate's process is started with.
+fn candidate_request(job: &TestJob, python: &Python) -> Value {
+    json!({"code": job.code, "imports": import_lines(&job.setup), "site": python.site()})
+}
+
+/// What only the judge knows.
+fn token() -> Result<String, SandboxError> {
+    let mut bytes = [0u8; 16];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut f| f.read_exact(&mut bytes))
+        .map_err(SandboxError::lost)?;
+    Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_import_lines_reach_the_candidate() {
+        let setup = "import math\r\nfrom a import (b,\n  c)\nfrom d import e\nexpected = [1]\nimport x; y = 2\n  import z\n\
+                     from f import (g)\nimportant = 1\n";
+        assert_eq!(import_lines(setup), ["import math", "from d import e", "from f import (g)"]);
+    }
+}
