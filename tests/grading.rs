@@ -74,6 +74,7 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
         timeout_per_case: Duration::from_secs(20),
         limits: limits(),
         sandbox: true,
+        reference: None,
     }));
     let graders = graders();
     let outputs = [
@@ -118,6 +119,7 @@ fn check(prefix: &str) -> Case {
         entry_point: Some("double".into()),
         limits: limits(),
         sandbox: true,
+        reference: None,
     }))
 }
 
@@ -176,6 +178,7 @@ async fn programs_are_judged_by_what_they_print() {
         entry_point: None,
         limits: limits(),
         sandbox: true,
+        reference: None,
     }));
     let graders = graders();
     let outputs = [

@@ -77,6 +77,7 @@ fn case(code: CodeGrader) -> Case {
 
 fn execution(executor: Executor, tests: Tests) -> CodeExecution {
     CodeExecution {
+        reference: None,
         executor,
         prefix: String::new(),
         tests,
@@ -105,6 +106,7 @@ fn function(executor: Executor, name: &str, calls: Vec<(Value, Expectation)>) ->
         tolerance: None,
     };
     CodeGrader::FunctionOutput(FunctionOutput {
+        reference: None,
         executor,
         function_name: name.into(),
         cases: calls.into_iter().map(call).collect(),

@@ -368,3 +368,77 @@ fn a_program_that_can_not_be_seen_inside_says_so() {
     project.write("evals/suite.yaml", &suite("sandbox: {readable: [../bin]}", evals));
     run().expect(0);
 }
+
+#[test]
+fn a_reference_solution_sets_the_limit_of_time_and_must_pass() {
+    if !isolates() {
+        return;
+    }
+    let evals = r#"
+    - id: endless
+      input: Write double
+      grader: &fast
+        type: code
+        config:
+          function_name: double
+          test_cases: [{args: [2], expected: 4}]
+          timeout_per_case: 600
+          timeout_seconds: 600
+          timeout_factor: 3
+          reference_solution: "def double(x): return x + x"
+    - {id: right, input: Write double, grader: *fast}
+    - id: asserted
+      input: Write double
+      grader:
+        type: code
+        config:
+          asserts: ["assert double(2) == 4"]
+          timeout_factor: 3
+          reference_solution: "def double(x): return x ** 2 + 1"
+"#;
+    let outputs = concat!(
+        "{\"case\": \"endless\", \"output\": \"def double(x):\\n    while True: pass\\n\"}\n",
+        "{\"case\": \"right\", \"output\": \"def double(x): return 2 * x\"}\n",
+        "{\"case\": \"asserted\", \"output\": \"def double(x): return 2 * x\"}\n",
+    );
+    let project = project(&[("suite.yaml", &suite("description: d", evals)), ("outputs.jsonl", outputs)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(1);
+    let told = samples(&project.report());
+    assert_eq!(told[0].0, "endless failed timeout harness");
+    let limit = told[0].1.split("within ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let limit: f64 = limit.parse().unwrap();
+    assert!((0.5..600.0).contains(&limit), "{}", told[0].1);
+    assert_eq!(told[1].0, "right passed - harness");
+    assert_eq!(told[2].0, "asserted errored harness -");
+    assert!(told[2].1.starts_with("the reference solution fails its tests: "), "{}", told[2].1);
+}
+
+#[test]
+fn a_benchmarks_own_solutions_set_its_limits() {
+    if !isolates() {
+        return;
+    }
+    let record = |id: &str, solution: &str| {
+        let solution = serde_json::to_string(solution).unwrap();
+        format!(
+            "{{\"task_id\": \"{id}\", \"prompt\": \"def double(x):\\n\", \"entry_point\": \"double\", \
+             \"canonical_solution\": {solution}, \"test\": \"def check(candidate):\\n    assert candidate(2) == 4\\n\"}}\n"
+        )
+    };
+    let data = record("T/0", "    return 2 * x\n") + &record("T/1", "    return 3 * x\n");
+    let eval = "schema_version: \"1.0\"\neval_type: capability\nmetadata: {id: bench, name: Bench}\n\
+                dataset: {path: data.jsonl, format: humaneval, timeout_factor: 4}\n";
+    let outputs = "{\"task_id\": \"T/0\", \"completion\": \"    return x + x\\n\"}\n{\"task_id\": \"T/1\", \"completion\": \"    return x + x\\n\"}\n";
+    let project = project(&[("data.jsonl", &data), ("bench.yaml", eval), ("outputs.jsonl", outputs)]);
+    project.call(&["run", "--suite", "bench.yaml", "--outputs", "outputs.jsonl"]).expect(3);
+    let report = project.report();
+    let cases = report["evals"][0]["cases"].as_array().unwrap();
+    assert_eq!(cases[0]["outcome"], "passed", "{report:#}");
+    assert_eq!(cases[1]["outcome"], "errored");
+    let reason = cases[1]["samples"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("the reference solution fails its tests: "), "{reason}");
+    // A record without a solution can't be limited by it.
+    project.write("data.jsonl", &data.replace("canonical_solution", "other"));
+    let call = project.call(&["run", "--suite", "bench.yaml", "--outputs", "outputs.jsonl"]).expect(2);
+    assert!(call.stderr.contains("the record has no `canonical_solution`"), "{}", call.stderr);
+}

@@ -13,6 +13,7 @@ fn grader(tests: Tests) -> CodeExecution {
         entry_point: Some("f".into()),
         limits: CodeLimits::default(),
         sandbox: true,
+        reference: None,
     }
 }
 

@@ -27,6 +27,7 @@ fn grader(cases: Vec<FunctionCase>) -> FunctionOutput {
         timeout_per_case: Duration::from_secs(2),
         limits: CodeLimits::default(),
         sandbox: true,
+        reference: None,
     }
 }
 

@@ -16,6 +16,7 @@ mod languages;
 mod measure;
 mod patterns;
 mod program;
+mod reference;
 mod rows;
 mod show;
 mod similarity;
@@ -47,6 +48,7 @@ use demands::Modes;
 use extract::{Nothing, extract};
 use languages::{Languages, language_of};
 use patterns::Patterns;
+use reference::References;
 
 /// What graders need to know of the run.
 #[derive(Debug, Clone)]
@@ -94,6 +96,7 @@ pub struct Graders {
     /// Of the author's commands that say `sandbox: true`.
     commands: CommandSandbox,
     modes: Modes,
+    references: References,
 }
 
 impl Graders {
@@ -108,6 +111,7 @@ impl Graders {
             needed: OnceLock::new(),
             commands,
             modes: Modes::default(),
+            references: References::default(),
         }
     }
 
@@ -264,7 +268,25 @@ impl Graders {
         if let Some(grade) = demands::refuse(code, demand, sandbox, &self.modes).await {
             return grade;
         }
-        let languages = &self.languages;
+        let again = |output: OutputValue| -> reference::Grading<'_> {
+            Box::pin(async move { self.run(code, &output, sandbox).await })
+        };
+        match self.references.limited(code, &again).await {
+            Some(Err(grade)) => grade,
+            Some(Ok(limited)) => {
+                let _place = self.references.place().await;
+                self.run(&limited, value, sandbox).await
+            }
+            None => {
+                let _place = self.references.place().await;
+                self.run(code, value, sandbox).await
+            }
+        }
+    }
+
+    /// Runs the candidate's code; what the grade rests on is what it says, and at least what is demanded.
+    async fn run(&self, code: &CodeGrader, value: &OutputValue, sandbox: &Sandbox) -> Grade {
+        let (demand, languages) = (&self.config.demand, &self.languages);
         let grade = match code {
             CodeGrader::FunctionOutput(function) => {
                 functions::grade(function, value, sandbox, languages).await

@@ -35,6 +35,7 @@ fn function(sandbox: bool) -> Grader {
         timeout_per_case: Duration::from_secs(1),
         limits: CodeLimits::default(),
         sandbox,
+        reference: None,
     })))
 }
 

@@ -140,7 +140,7 @@ pub struct SandboxState {
     /// The kernel's Landlock version, when the tier rests on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlock_abi: Option<u32>,
-    /// What bounds the memory of a job's processes together (`v2`, `v1`); absent when only a watchdog does.
+    /// What control groups bound, as `v1 memory, pids`; absent when memory is only watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
 }

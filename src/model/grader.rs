@@ -296,6 +296,15 @@ impl Default for CodeLimits {
     }
 }
 
+/// A solution by whose own time a candidate's is limited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reference {
+    /// As a model would have answered: after a prefix its continuation, else a whole program.
+    pub code: String,
+    /// Above 1.
+    pub factor: f64,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FunctionOutput {
     pub executor: Executor,
@@ -305,6 +314,9 @@ pub struct FunctionOutput {
     pub timeout_per_case: Duration,
     pub limits: CodeLimits,
     pub sandbox: bool,
+    /// `limits.wall` is then the most that it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
 }
 
 /// One call of the candidate's function. Values are as read from YAML or JSON.
@@ -339,6 +351,9 @@ pub struct CodeExecution {
     pub entry_point: Option<String>,
     pub limits: CodeLimits,
     pub sandbox: bool,
+    /// `limits.wall` is then the most that it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -53,6 +53,10 @@ pub struct BenchmarkDataset {
     /// Seconds for each program. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
+    /// Limits each program to so many times what the record's own solution (`canonical_solution`, `code`) takes here, alone: at
+    /// least 0.5 s, at most `timeout_seconds`. Such a record must have one, and it must pass.
+    #[schemars(range(min = 1.01, max = 1000000.0))]
+    pub timeout_factor: Option<f64>,
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
 }

@@ -211,6 +211,11 @@ pub struct FunctionOutputSpec {
     /// Seconds for the whole program. Default 10, or what the calls need.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
+    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time sets the limit of the output's code.
+    pub reference_solution: Option<String>,
+    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5 s, at most `timeout_seconds`.
+    #[schemars(range(min = 1.01, max = 1000000.0))]
+    pub timeout_factor: Option<f64>,
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
     /// Kilobytes of each stream that are kept. Default 1024.
@@ -278,6 +283,11 @@ pub struct CodeExecutionSpec {
     /// Seconds for the whole program. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
+    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time sets the limit of the output's code.
+    pub reference_solution: Option<String>,
+    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5 s, at most `timeout_seconds`.
+    #[schemars(range(min = 1.01, max = 1000000.0))]
+    pub timeout_factor: Option<f64>,
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
     /// Kilobytes of each stream that are kept. Default 1024.

@@ -16,7 +16,8 @@ use crate::load::source::Sources;
 use crate::load::template::{self, Engine, to_jinja};
 use crate::load::tree::Node;
 use crate::model::{
-    Case, CodeExecution, CodeGrader, CodeLimits, Combine, Executor, Grader, GraderKind, Grading, Input, Tests,
+    Case, CodeExecution, CodeGrader, CodeLimits, Combine, Executor, Grader, GraderKind, Grading, Input,
+    Reference, Tests,
 };
 use crate::spec::BenchmarkDataset;
 
@@ -31,6 +32,7 @@ struct Task {
     tests: Tests,
     setup: String,
     entry_point: Option<String>,
+    reference: Option<Reference>,
 }
 
 /// Makes cases of the records of a benchmark.
@@ -40,6 +42,8 @@ pub(super) struct Benchmark {
     environment: Environment<'static>,
     prompt: Option<String>,
     limits: CodeLimits,
+    /// How many times its record's own solution a program may take.
+    factor: Option<f64>,
     mbpp: bool,
 }
 
@@ -72,7 +76,8 @@ pub(super) fn recipe(
         memory_mb: spec.memory_mb.unwrap_or(usual.memory_mb),
         ..usual
     };
-    Some(Arc::new(Benchmark { setting, environment, prompt: spec.prompt.clone(), limits, mbpp }))
+    let (prompt, factor) = (spec.prompt.clone(), spec.timeout_factor.filter(|factor| *factor > 1.0));
+    Some(Arc::new(Benchmark { setting, environment, prompt, limits, factor, mbpp }))
 }
 
 impl Recipe for Benchmark {
@@ -101,6 +106,11 @@ impl Maker<'_> {
     fn task(&self, row: Value) -> Result<Task, String> {
         let fields = row.as_object().ok_or("not a JSON object")?;
         let mut task = if self.recipe.mbpp { mbpp_task(fields) } else { humaneval_task(fields) }?;
+        if let Some(factor) = self.recipe.factor {
+            let code =
+                text(fields, &[if self.recipe.mbpp { "code" } else { "canonical_solution" }])?.to_owned();
+            task.reference = Some(Reference { code, factor });
+        }
         if let Some(template) = &self.prompt {
             let context = minijinja::Value::from_pairs([("row", to_jinja(&row))]);
             task.prompt = template.render(context).map_err(|e| format!("the prompt's template: {e}"))?;
@@ -120,6 +130,7 @@ impl Benchmark {
             entry_point: task.entry_point,
             limits: self.limits,
             sandbox: true,
+            reference: task.reference,
         });
         let kind = GraderKind::Code(grader);
         let grader = Grader::of(kind);
@@ -198,6 +209,7 @@ fn humaneval_task(row: &Map<String, Value>) -> Result<Task, String> {
         tests: Tests::Check { code: test.to_owned() },
         setup: String::new(),
         entry_point: Some(entry_point.to_owned()),
+        reference: None,
     })
 }
 
@@ -231,6 +243,7 @@ fn mbpp_task(row: &Map<String, Value>) -> Result<Task, String> {
         tests: Tests::Asserts { asserts },
         setup,
         entry_point: None,
+        reference: None,
     })
 }
 

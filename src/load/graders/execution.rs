@@ -9,6 +9,7 @@ use super::super::source::Span;
 use super::super::tree::Node;
 use super::Expected;
 use super::code::{check_pattern, lacks, misfit};
+use super::relative::reference;
 use super::structural::tolerance;
 use super::tested;
 use crate::model::{
@@ -108,6 +109,7 @@ pub(super) fn function_output(
         timeout_per_case: per_case,
         limits,
         sandbox: sandbox(desk, spec.sandbox, node),
+        reference: reference(desk, (&spec.reference_solution, spec.timeout_factor), node)?,
     }))
 }
 
@@ -180,6 +182,7 @@ pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &N
         entry_point: spec.entry_point.clone(),
         limits: limits(desk, wall, spec.memory_mb.or(memory_mb), spec.output_kb),
         sandbox: sandbox(desk, spec.sandbox, node),
+        reference: reference(desk, (&spec.reference_solution, spec.timeout_factor), node)?,
     }))
 }
 

@@ -5,6 +5,7 @@ mod code;
 mod execution;
 mod judged;
 mod measures;
+mod relative;
 mod similarity;
 mod structural;
 mod tested;

@@ -1,0 +1,229 @@
+//! Limits of time relative to a reference solution: what the author's own solution takes, on this machine and in this sandbox,
+//! times a factor.
+//!
+//! The reference is graded as a candidate is, once for each grader and run, while no other program of the run is graded. It must
+//! pass: tests that refuse their own solution say nothing of others.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OnceCell, RwLock, RwLockReadGuard};
+
+use crate::model::{Cause, CodeGrader, Fingerprint, Grade, GraderType, Outcome, OutputValue, Reference};
+
+/// No candidate gets less: a start of the interpreter on a busy machine is no fault of its own.
+const FLOOR: Duration = Duration::from_millis(500);
+
+/// A reference that takes longer than this is not measured a second time.
+const LONG: Duration = Duration::from_secs(1);
+
+/// The references of a run that were measured.
+#[derive(Default)]
+pub(super) struct References {
+    measured: Mutex<HashMap<Fingerprint, Arc<OnceCell<Measured>>>>,
+    /// Held by everything that runs programs; by a measurement alone.
+    quiet: RwLock<()>,
+}
+
+/// An output being graded.
+pub(super) type Grading<'g> = Pin<Box<dyn Future<Output = Grade> + Send + 'g>>;
+
+/// How long the reference took, or the grade of all samples when it is of no use.
+type Measured = Result<Duration, Box<Grade>>;
+
+/// The reference of a grader, when it has one.
+fn reference_of(code: &CodeGrader) -> Option<&Reference> {
+    match code {
+        CodeGrader::FunctionOutput(function) => function.reference.as_ref(),
+        CodeGrader::CodeExecution(execution) => execution.reference.as_ref(),
+        _ => None,
+    }
+}
+
+impl References {
+    /// The place of an ordinary program, which waits while a reference is measured.
+    pub async fn place(&self) -> RwLockReadGuard<'_, ()> {
+        self.quiet.read().await
+    }
+
+    /// The grader with the limit that its reference gives; `None` when it has none. `grade` grades an output with the grader as
+    /// it is. The caller must hold no place.
+    pub async fn limited<'g>(
+        &self,
+        code: &CodeGrader,
+        grade: &(dyn Fn(OutputValue) -> Grading<'g> + Sync),
+    ) -> Option<Result<CodeGrader, Grade>> {
+        let reference = reference_of(code)?;
+        let cell = {
+            let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(measured.entry(Fingerprint::of(code)).or_default())
+        };
+        let measured = cell
+            .get_or_init(|| async {
+                let _alone = self.quiet.write().await;
+                measure(code, reference, grade).await
+            })
+            .await;
+        Some(match measured {
+            Ok(time) => Ok(with_limit(code, *time, reference.factor)),
+            Err(grade) => Err((**grade).clone()),
+        })
+    }
+}
+
+async fn measure<'g>(
+    code: &CodeGrader,
+    reference: &Reference,
+    grade: &(dyn Fn(OutputValue) -> Grading<'g> + Sync),
+) -> Measured {
+    // As a model would have answered: a completion continues the case's prefix, a whole program does not.
+    let prefix = matches!(code, CodeGrader::CodeExecution(execution) if !execution.prefix.trim().is_empty());
+    let output = if prefix {
+        OutputValue::Text(reference.code.clone())
+    } else {
+        OutputValue::Program(reference.code.clone())
+    };
+    let mut best = Duration::MAX;
+    // The first time something may have to be built that later programs find ready.
+    for _ in 0..2 {
+        let started = Instant::now();
+        let graded = grade(output.clone()).await;
+        best = best.min(started.elapsed());
+        if graded.outcome != Outcome::Passed {
+            return Err(Box::new(useless(code, &graded)));
+        }
+        if best > LONG {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+fn useless(code: &CodeGrader, graded: &Grade) -> Grade {
+    let (cause, what) = match (graded.outcome, graded.cause) {
+        (Outcome::Errored, Some(cause)) => (cause, "could not be run"),
+        _ => (Cause::Harness, "fails its tests"),
+    };
+    let reason = format!("the reference solution {what}: {}", graded.reason);
+    Grade::errored(GraderType::Code, code.method(), cause, reason)
+}
+
+/// `factor` times what the reference took, at least [`FLOOR`], and never more than the limit that was set.
+fn with_limit(code: &CodeGrader, time: Duration, factor: f64) -> CodeGrader {
+    let relative = Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX);
+    let mut code = code.clone();
+    let limits = match &mut code {
+        CodeGrader::FunctionOutput(function) => &mut function.limits,
+        CodeGrader::CodeExecution(execution) => &mut execution.limits,
+        _ => return code,
+    };
+    limits.wall = limits.wall.min(relative.max(FLOOR));
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::model::{CodeExecution, CodeLimits, Executor, Tests};
+
+    fn grader(wall: u64, factor: f64) -> CodeGrader {
+        CodeGrader::CodeExecution(CodeExecution {
+            executor: Executor::Python,
+            prefix: String::new(),
+            tests: Tests::Asserts { asserts: vec!["assert f() == 1".into()] },
+            setup: String::new(),
+            entry_point: None,
+            limits: CodeLimits { wall: Duration::from_secs(wall), ..CodeLimits::default() },
+            sandbox: true,
+            reference: Some(Reference { code: "def f(): return 1".into(), factor }),
+        })
+    }
+
+    fn answer<'g>(grade: Grade) -> Grading<'g> {
+        Box::pin(std::future::ready(grade))
+    }
+
+    fn wall(code: &CodeGrader) -> Duration {
+        match code {
+            CodeGrader::CodeExecution(execution) => execution.limits.wall,
+            _ => unreachable!(),
+        }
+    }
+
+    #[test]
+    fn the_limit_is_the_references_time_within_bounds() {
+        let of =
+            |ms, factor, limit| wall(&with_limit(&grader(limit, factor), Duration::from_millis(ms), factor));
+        assert_eq!(of(300, 10.0, 10), Duration::from_secs(3));
+        assert_eq!(of(1, 10.0, 10), FLOOR);
+        assert_eq!(of(3_000, 10.0, 10), Duration::from_secs(10));
+        assert_eq!(of(3_000, f64::MAX, 10), Duration::from_secs(10));
+        let short = CodeLimits { wall: Duration::from_millis(100), ..CodeLimits::default() };
+        let CodeGrader::CodeExecution(mut execution) = grader(1, 2.0) else { unreachable!() };
+        execution.limits = short;
+        let short = CodeGrader::CodeExecution(execution);
+        assert_eq!(wall(&with_limit(&short, FLOOR, 2.0)), Duration::from_millis(100));
+    }
+
+    #[tokio::test]
+    async fn a_reference_is_measured_once_for_a_grader() {
+        let (references, asked) = (References::default(), AtomicUsize::new(0));
+        let passes = |output: OutputValue| {
+            assert_eq!(output, OutputValue::Program("def f(): return 1".into()));
+            asked.fetch_add(1, Ordering::Relaxed);
+            answer(Grade::passed(GraderType::Code, "code_execution"))
+        };
+        for _ in 0..5 {
+            let limited = references.limited(&grader(10, 3.0), &passes).await.unwrap().unwrap();
+            assert_eq!(wall(&limited), FLOOR);
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+        let plain = CodeGrader::ExactMatch {
+            any_of: vec![],
+            case_sensitive: true,
+            trim_whitespace: true,
+            normalize_newlines: true,
+        };
+        assert!(references.limited(&plain, &passes).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_reference_that_does_not_pass_says_nothing_of_candidates() {
+        let references = References::default();
+        let told = async |grade: Grade, wall: u64| {
+            let graded = |_: OutputValue| answer(grade.clone());
+            let grade = references.limited(&grader(wall, 3.0), &graded).await.unwrap().unwrap_err();
+            format!("{:?} {:?} {}", grade.outcome, grade.cause, grade.reason)
+        };
+        let fails =
+            Grade::failed(GraderType::Code, "code_execution", Cause::WrongAnswer, "the test does not hold");
+        insta::assert_snapshot!(told(fails, 1).await, @"Errored Some(Harness) the reference solution fails its tests: the test does not hold");
+        let lost =
+            Grade::errored(GraderType::Code, "code_execution", Cause::SandboxUnavailable, "it broke down");
+        insta::assert_snapshot!(told(lost, 2).await, @"Errored Some(SandboxUnavailable) the reference solution could not be run: it broke down");
+    }
+
+    #[tokio::test]
+    async fn no_program_runs_while_a_reference_is_measured() {
+        let references = References::default();
+        let place = references.place().await;
+        let waits = |_: OutputValue| {
+            assert!(references.quiet.try_read().is_err());
+            answer(Grade::passed(GraderType::Code, "code_execution"))
+        };
+        let code = grader(10, 2.0);
+        let measured = references.limited(&code, &waits);
+        tokio::pin!(measured);
+        tokio::select! {
+            biased;
+            _ = &mut measured => panic!("it did not wait for the place"),
+            () = std::future::ready(()) => {}
+        }
+        drop(place);
+        assert!(measured.await.unwrap().is_ok());
+    }
+}
