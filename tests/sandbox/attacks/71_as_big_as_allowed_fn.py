@@ -1,6 +1,6 @@
-# about: a million zeros are an answer: with what it is compared with, the most that the harness ever holds of one
+# about: 400,000 zeros are an answer: what the harness holds of one, with what it is compared with
 # mode: fn
-# memory: 400
+# memory: 200
 # wall: 20
 # expect: wrong_answer
-def solve(a, b): return [0] * 1000000
+def solve(a, b): return [0] * 400000
