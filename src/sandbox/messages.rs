@@ -31,16 +31,27 @@ fn weight(line: &[u8]) -> usize {
     sum
 }
 
-/// A line that is one JSON object; `None` for anything else, and for more values than an answer may hold.
+/// A line that is one JSON object; `None` for anything else. Of one with more values than an answer may hold, only which call
+/// it answers, and that it is too large.
 pub(super) fn object(line: &[u8]) -> Option<Map<String, Value>> {
     // The lightest heavy line is this long.
     if line.len() > MOST_WEIGHT / 640 && weight(line) > MOST_WEIGHT {
-        return None;
+        return too_heavy(line);
     }
     match serde_json::from_slice(line) {
         Ok(Value::Object(map)) => Some(map),
         _ => None,
     }
+}
+
+/// The runners begin an answer with its index.
+fn too_heavy(line: &[u8]) -> Option<Map<String, Value>> {
+    let rest = line.strip_prefix(b"{\"i\":")?.trim_ascii_start();
+    let digits: String =
+        rest.iter().map_while(|b| b.is_ascii_digit().then_some(*b as char)).take(20).collect();
+    let index: u64 = digits.parse().ok()?;
+    let large = Value::from(line.len());
+    Some(Map::from_iter([("i".to_owned(), Value::from(index)), ("large".to_owned(), large)]))
 }
 
 pub(super) fn text(map: &Map<String, Value>, key: &str) -> String {
@@ -153,6 +164,9 @@ mod tests {
             assert_eq!(object(&line(item, most + 20_000)), None, "{item}");
             assert!(object(&line(item, most - 20_000)).is_some(), "{item}");
         }
+        let answer = format!(r#"{{"i": 7,"v":[{}0]}}"#, "[],".repeat(400_000));
+        let read = object(answer.as_bytes()).unwrap();
+        assert_eq!((number(&read, "i"), read.contains_key("large"), read.len()), (Some(7), true, 2));
         let text = format!(r#"{{"v":"{}"}}"#, "{[,".repeat(1 << 20));
         assert!(object(text.as_bytes()).is_some());
     }

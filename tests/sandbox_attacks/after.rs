@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 
 use crate::processes::{below, field, told};
 
-/// More than the harness may hold while a program runs, beyond what it held before.
-const MOST_GROWTH_KIB: u64 = 128 << 10;
 /// What programs call the files that they try to leave outside.
 const MARK: &str = "left-behind";
 /// Ended processes may take a moment to go on a busy machine.
@@ -91,11 +89,12 @@ impl Outside {
         kib("VmHWM:")
     }
 
-    /// What is not as it was. `before`: from [`Outside::begin`].
-    pub fn changes(&self, before: u64) -> Vec<String> {
+    /// What is not as it was. `before`: from [`Outside::begin`]; `growth_mib`: what the harness may
+    /// have held beyond that.
+    pub fn changes(&self, before: u64, growth_mib: u64) -> Vec<String> {
         let mut changes = Vec::new();
         let grown = kib("VmHWM:").saturating_sub(before);
-        if grown > MOST_GROWTH_KIB {
+        if grown > growth_mib << 10 {
             changes.push(format!("the harness' memory grew by {grown} KiB"));
         }
         if mounts() != self.mounts {

@@ -191,7 +191,7 @@ async fn attack_once(sandbox: &Sandbox, tier: Tier, outside: &Outside, attack: &
     if attack.mode != "script" {
         wrong.extend(honest(sandbox, &attack.mode).await.err());
     }
-    wrong.extend(outside.changes(before));
+    wrong.extend(outside.changes(before, attack.growth));
     println!("TRIED {}: {label} ({} ms)", attack.name, start.elapsed().as_millis());
     wrong
 }

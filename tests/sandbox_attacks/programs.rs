@@ -2,7 +2,7 @@
 //!
 //! The head is lines of the form `# key: value` (`// key: value` in JavaScript): `about` (what is tried and why the label is
 //! right), `mode` (`script`, `fn`, `split`, `compared`, `inproc`, `check`), `expect` (labels, joined by `|`), `expect-<tier>` where a
-//! tier differs, and `wall` (seconds). `@BAIT@` stands for a file of the host that no job may touch.
+//! tier differs, `wall` (seconds), and `memory` (MiB that the harness may grow by, where that is more than usual). `@BAIT@` stands for a file of the host that no job may touch.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,6 +27,8 @@ pub struct Attack {
     expected: String,
     expected_in: Vec<(Tier, String)>,
     pub limits: Limits,
+    /// MiB that the harness may grow by meanwhile.
+    pub growth: u64,
     pub source: String,
 }
 
@@ -74,6 +76,7 @@ fn read_attack(path: &Path) -> Attack {
         about: head("about").unwrap_or_default(),
         expected: head("expect").expect("an expectation"),
         expected_in: tiers.iter().filter_map(|t| Some((*t, head(&format!("expect-{t}"))?))).collect(),
+        growth: head("memory").map_or(128, |m| m.parse().unwrap()),
         limits: Limits { wall: Duration::from_secs(wall), ..Limits::default() },
         source,
     }

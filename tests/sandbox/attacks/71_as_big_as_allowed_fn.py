@@ -1,5 +1,6 @@
-# about: a million zeros are an answer, and the harness' memory stays bounded with the largest there may be
+# about: 400,000 zeros are an answer: what the harness holds of one, with what it is compared with
 # mode: fn
+# memory: 200
 # wall: 20
 # expect: wrong_answer
-def solve(a, b): return [0] * 1000000
+def solve(a, b): return [0] * 400000

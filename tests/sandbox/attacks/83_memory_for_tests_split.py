@@ -8,7 +8,7 @@ def search():
         o = waiting.pop()
         if id(o) in seen: continue
         seen.add(id(o))
-        if type(o) is str and ('assert ' + 'candidate' in o or 'token' == o[:5] and len(o) > 30): found.append(o)
+        if type(o) is str and o.count('assert ') > 2 and '== 7' in o: found.append(o)
         if type(o) is dict and type(o.get('token')) is str: found.append(o)
         waiting.extend(gc.get_referents(o))
     return found
