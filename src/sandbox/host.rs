@@ -47,6 +47,7 @@ pub(super) struct CellSettings {
     pub helper: PathBuf,
     pub tier: Tier,
     pub binds: Vec<String>,
+    pub jobs_per_server: u32,
 }
 
 impl CellSettings {
@@ -54,7 +55,7 @@ impl CellSettings {
         let mut binds: Vec<String> = STANDARD_BINDS.iter().map(|s| (*s).to_owned()).collect();
         let readable = config.readable.iter().filter_map(|p| p.to_str().map(str::to_owned));
         binds.extend(interpreter_binds.iter().cloned().chain(readable));
-        CellSettings { helper: config.helper.clone(), tier, binds }
+        CellSettings { helper: config.helper.clone(), tier, binds, jobs_per_server: config.jobs_per_server }
     }
 }
 
