@@ -13,6 +13,8 @@ fn graders() -> Graders {
         allow_unsandboxed: true,
         helper: env!("CARGO_BIN_EXE_eval-harness").into(),
         workers: 2,
+        demand: Default::default(),
+        dir: std::env::temp_dir(),
     })
 }
 
@@ -22,7 +24,7 @@ fn case(code: CodeGrader) -> Case {
         id: "c".into(),
         name: None,
         input: Input::Prompt { text: String::new(), context: None },
-        grading: Grading { graders: vec![grader], combine: Combine::All },
+        grading: Grading { graders: vec![grader], combine: Combine::All, demands: None },
         extract: vec![],
         samples: None,
         timeout: Duration::from_secs(10),
@@ -198,6 +200,7 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
             verdict,
             metrics: vec![],
             expected: Some(json!("right")),
+            sandbox: false,
         }))
     };
     let exit =

@@ -200,8 +200,11 @@ async fn limits_beyond_all_measure_are_no_accident() {
     let sandbox = sandbox_or_skip!();
     let limits = Limits {
         wall: Duration::MAX,
+        cpu: None,
         memory_mb: u64::MAX,
         output_bytes: u64::MAX,
+        output_end: u64::MAX,
+        stderr_tail: false,
         processes: u64::MAX,
         open_files: 4096,
         file_mb: u64::MAX,

@@ -3,19 +3,27 @@
 use serde_json::{Value, json};
 
 use crate::matching::text::{TextOptions, exact};
-use crate::model::{Cause, CodeExecution, Grade, GraderType, OutputValue, StdioCase, Tests, Trust};
+use crate::model::{
+    Cause, CodeExecution, Grade, GraderType, OutputValue, SandboxDemand, StdioCase, Tests, Trust,
+};
 use crate::sandbox::{Ending, Sandbox, Script, TestJob, TestMode, TestReport, TestVerdict};
 
 use super::candidate::{Wanted, candidate};
+use super::demands;
 use super::endings::{self, exception, limits, not_run};
 use super::show::{bounded_text, in_reason};
 
-const METHOD: &str = "code_execution";
+pub(super) const METHOD: &str = "code_execution";
 
 /// Inputs and outputs that a grade lists.
 const LISTED: usize = 20;
 
-pub(super) async fn grade(grader: &CodeExecution, value: &OutputValue, sandbox: &Sandbox) -> Grade {
+pub(super) async fn grade(
+    grader: &CodeExecution,
+    value: &OutputValue,
+    sandbox: &Sandbox,
+    demand: &SandboxDemand,
+) -> Grade {
     let tests_text = match &grader.tests {
         Tests::Check { code } => code.clone(),
         Tests::Asserts { asserts } => asserts.join("\n"),
@@ -28,7 +36,7 @@ pub(super) async fn grade(grader: &CodeExecution, value: &OutputValue, sandbox: 
         Err(why) => return Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why),
     };
     match &grader.tests {
-        Tests::Check { .. } | Tests::Asserts { .. } => judged_tests(grader, code, sandbox).await,
+        Tests::Check { .. } | Tests::Asserts { .. } => judged_tests(grader, code, sandbox, demand).await,
         Tests::Stdio { cases } => stdio(grader, &code, cases, sandbox).await,
     }
 }
@@ -41,19 +49,20 @@ fn failed(cause: Cause, why: impl Into<String>) -> Grade {
     Grade::failed(GraderType::Code, METHOD, cause, why)
 }
 
-async fn judged_tests(grader: &CodeExecution, code: String, sandbox: &Sandbox) -> Grade {
+/// The tests as the sandbox wants them; an error says what is wrong with them.
+pub(super) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, &'static str> {
     let (tests, check) = match &grader.tests {
         Tests::Check { code } => (vec![code.clone()], Some("check".to_owned())),
         Tests::Asserts { asserts } => (asserts.clone(), None),
         Tests::Stdio { .. } => (Vec::new(), None),
     };
     if tests.iter().all(|test| test.trim().is_empty()) {
-        return broken("there are no tests to run");
+        return Err("there are no tests to run");
     }
     if check.is_some() && grader.entry_point.is_none() {
-        return broken("`check` needs the name of the function that it is given");
+        return Err("`check` needs the name of the function that it is given");
     }
-    let mut job = TestJob {
+    Ok(TestJob {
         code,
         setup: grader.setup.clone(),
         tests,
@@ -61,20 +70,31 @@ async fn judged_tests(grader: &CodeExecution, code: String, sandbox: &Sandbox) -
         check,
         mode: None,
         limits: limits(&grader.limits),
+    })
+}
+
+async fn judged_tests(
+    grader: &CodeExecution,
+    code: String,
+    sandbox: &Sandbox,
+    demand: &SandboxDemand,
+) -> Grade {
+    let mut job = match test_job(grader, code) {
+        Ok(job) => job,
+        Err(why) => return broken(why),
     };
     let mut report = sandbox.run_tests(job.clone()).await;
     if let Ok(TestReport { verdict: TestVerdict::NeedsInProcess { why }, .. }) = &report {
+        if !demand.accepts(Trust::InProcess) {
+            return demands::too_weak(METHOD, demand, Trust::InProcess, why);
+        }
         let why = why.clone();
         job.mode = Some(TestMode::InProcess);
         report = sandbox.run_tests(job).await.map(|report| TestReport { mode_reason: why, ..report });
     }
     match report {
         Ok(report) => {
-            let grade = judge(grader, &report).with_trust(match report.mode {
-                TestMode::Compared => Trust::Harness,
-                TestMode::Split => Trust::Split,
-                TestMode::InProcess => Trust::InProcess,
-            });
+            let grade = judge(grader, &report).with_trust(demands::trust_of(report.mode));
             if report.mode == TestMode::InProcess && !report.mode_reason.is_empty() {
                 grade.with_detail("in_process", in_reason(&report.mode_reason))
             } else {

@@ -25,6 +25,7 @@ fn told(grader: &CodeExecution, verdict: TestVerdict, calls: u64) -> String {
         streams: Streams::default(),
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
+        adjudicated: false,
     };
     let g = judge(grader, &report);
     format!("{} {} {}", g.outcome, g.cause.map_or("-", Cause::name), g.reason).trim_end().to_owned()

@@ -38,6 +38,7 @@ fn report(outcomes: Vec<CallOutcome>, load_failure: Option<RunFailure>) -> Funct
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         processes: 1,
+        adjudicated: false,
     }
 }
 

@@ -6,6 +6,7 @@
 mod answers;
 mod candidate;
 mod combine;
+mod demands;
 mod endings;
 mod execution;
 mod extract;
@@ -26,14 +27,17 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::model::{
-    Case, Cause, CodeGrader, Combine, Grade, Grader, GraderKind, GraderType, Grading, Outcome, Outline,
-    Output, OutputValue, Plan, SandboxState, Trust, Verdict,
+    Case, Cause, CodeGrader, Combine, CommandGrader, Grade, Grader, GraderKind, GraderType, Grading, Outcome,
+    Outline, Output, OutputValue, Plan, SandboxDemand, SandboxState, Trust, Verdict,
 };
-use crate::sandbox::{Isolation, Sandbox, SandboxConfig, SandboxError, SandboxReport, Tier};
+use crate::sandbox::commands::CommandSandbox;
+use crate::sandbox::demand::{Refused, Wanted};
+use crate::sandbox::{Sandbox, SandboxError, Tier};
 
 pub use measure::without_output;
 
 use combine::{Decision, combine, decide, negate};
+use demands::Modes;
 use extract::{Nothing, extract};
 use patterns::Patterns;
 
@@ -46,6 +50,10 @@ pub struct GradersConfig {
     pub helper: PathBuf,
     /// Programs that may run at once, at least 1.
     pub workers: usize,
+    /// What the suite demands of the sandbox.
+    pub demand: SandboxDemand,
+    /// Where the author's commands run; absolute.
+    pub dir: PathBuf,
 }
 
 /// Grading as the plan asks for it is not possible here; nothing has run (exit code 2).
@@ -53,12 +61,8 @@ pub struct GradersConfig {
 pub enum GradeError {
     #[error("case `{case}` of eval `{eval}` says `sandbox: false`, which needs --allow-unsandboxed")]
     UnsandboxedNotAllowed { eval: String, case: String },
-    #[error("untrusted code can't be run: {error}")]
-    Sandbox {
-        error: SandboxError,
-        /// What to do about it.
-        remedy: String,
-    },
+    #[error(transparent)]
+    Sandbox(#[from] Refused),
 }
 
 /// What an output was graded as.
@@ -73,31 +77,39 @@ pub struct Graded {
 pub struct Graders {
     config: GradersConfig,
     patterns: Patterns,
-    sandbox: OnceCell<Result<Sandbox, SandboxError>>,
+    sandbox: OnceCell<Result<Sandbox, Refused>>,
     unsandboxed: OnceCell<Result<Sandbox, SandboxError>>,
+    /// Of the author's commands that say `sandbox: true`.
+    commands: CommandSandbox,
+    modes: Modes,
 }
 
 impl Graders {
     pub fn new(config: GradersConfig) -> Graders {
+        let commands = CommandSandbox::new(wanted(&config), config.dir.clone());
         Graders {
             config,
             patterns: Patterns::default(),
             sandbox: OnceCell::new(),
             unsandboxed: OnceCell::new(),
+            commands,
+            modes: Modes::default(),
         }
     }
 
-    /// Opens the sandbox when a case of the plan runs a candidate's code; `None` when none does.
+    /// Opens the sandbox when a case of the plan runs a program in it; `None` when none does.
     ///
-    /// Fails when no isolation is possible and the user did not allow to go without.
+    /// Fails when what the suite demands is not possible here and, where it demands nothing, the user did not allow to go
+    /// without isolation.
     pub async fn prepare(&self, plan: &Plan) -> Result<Option<SandboxState>, GradeError> {
-        let (mut isolated, mut open) = (false, false);
+        let (mut isolated, mut open, mut commands) = (false, false, false);
         for eval in &plan.evals {
             for grader in eval.cases.profiles().into_iter().flat_map(|profile| &profile.graders) {
                 isolated |= grader.sandbox == Some(true);
                 open |= grader.sandbox == Some(false);
+                commands |= grader.sandboxed_command;
             }
-            if open && !self.config.allow_unsandboxed {
+            if open && !self.open_is_allowed() {
                 let unboxed =
                     |case: &Outline<'_>| case.profile.graders.iter().any(|g| g.sandbox == Some(false));
                 let case =
@@ -107,10 +119,18 @@ impl Graders {
         }
         let mut state = None;
         if isolated {
-            state = Some(state_of(self.sandbox(true).await.map_err(refused)?.state()));
+            state = Some(self.isolated().await?.state().told());
+        }
+        if commands {
+            let own = self.commands.prepare().await?.told();
+            let state = state.get_or_insert_with(|| own.clone());
+            state.enforced &= own.enforced;
         }
         if open {
-            self.sandbox(false).await.map_err(refused)?;
+            self.open().await.map_err(|error| {
+                let reason = format!("untrusted code can't be run: {error}");
+                Refused { reason, remedy: "run `eval-harness doctor`".to_owned(), error }
+            })?;
             let state = state.get_or_insert_with(|| SandboxState {
                 tier: Tier::None.name().to_owned(),
                 enforced: false,
@@ -124,10 +144,16 @@ impl Graders {
         Ok(state)
     }
 
+    /// Whether graders that say `sandbox: false` may run.
+    fn open_is_allowed(&self) -> bool {
+        self.config.allow_unsandboxed && !self.config.demand.needs_isolation()
+    }
+
     /// Versions of the interpreters that are ready to run code, by name.
     pub fn interpreters(&self) -> BTreeMap<String, String> {
-        let opened = [self.sandbox.get(), self.unsandboxed.get()];
-        let python = opened.into_iter().flatten().flatten().find_map(|sandbox| sandbox.python().ok());
+        let isolated = self.sandbox.get().and_then(|opened| opened.as_ref().ok());
+        let open = self.unsandboxed.get().and_then(|opened| opened.as_ref().ok());
+        let python = isolated.into_iter().chain(open).find_map(|sandbox| sandbox.python().ok());
         python.map(|python| ("python".to_owned(), python.version.clone())).into_iter().collect()
     }
 
@@ -194,59 +220,70 @@ impl Graders {
             return grade;
         }
         let isolated = match code {
-            CodeGrader::Command(command) => return program::grade(command, case, value).await,
+            CodeGrader::Command(command) => return self.command(command, case, value).await,
             CodeGrader::FunctionOutput(function) => function.sandbox,
             CodeGrader::CodeExecution(execution) => execution.sandbox,
             _ => true,
         };
-        if !isolated && !self.config.allow_unsandboxed {
+        if !isolated && !self.open_is_allowed() {
             let why = "`sandbox: false` needs --allow-unsandboxed";
             return Grade::errored(GraderType::Code, code.method(), Cause::SandboxUnavailable, why);
         }
-        let sandbox = match self.sandbox(isolated).await {
+        let opened =
+            if isolated { self.isolated().await.map_err(|refused| refused.error) } else { self.open().await };
+        let sandbox = match opened {
             Ok(sandbox) => sandbox,
             Err(error) => return endings::not_run(code.method(), &error),
         };
-        let mut grade = match code {
+        let demand = &self.config.demand;
+        if let Some(grade) = demands::refuse(code, demand, sandbox, &self.modes).await {
+            return grade;
+        }
+        let grade = match code {
             CodeGrader::FunctionOutput(function) => functions::grade(function, value, sandbox).await,
-            CodeGrader::CodeExecution(execution) => execution::grade(execution, value, sandbox).await,
+            CodeGrader::CodeExecution(execution) => execution::grade(execution, value, sandbox, demand).await,
             other => Grade::errored(GraderType::Code, other.method(), Cause::Harness, "no such grader"),
         };
-        if !sandbox.state().enforced && may_have_run(&grade) {
-            grade.trust = Some(Trust::Unsandboxed);
-        }
-        grade
+        let unsandboxed = !sandbox.state().enforced && may_have_run(&grade);
+        let grade = if unsandboxed { grade.with_trust(Trust::Unsandboxed) } else { grade };
+        demands::keep(demand, grade)
     }
 
-    async fn sandbox(&self, isolated: bool) -> Result<&Sandbox, SandboxError> {
-        let config = SandboxConfig {
-            isolation: if self.config.allow_unsandboxed { Isolation::AllowNone } else { Isolation::Required },
-            workers: self.config.workers.max(1),
-            ..SandboxConfig::new(self.config.helper.clone())
-        };
-        let opened = if isolated {
-            self.sandbox.get_or_init(|| Sandbox::open(config)).await
+    async fn command(&self, command: &CommandGrader, case: &Case, value: &OutputValue) -> Grade {
+        let grade = program::grade(command, case, value, &self.commands).await;
+        let open = command.sandbox && self.commands.prepare().await.is_ok_and(|report| !report.enforced);
+        if open && grade.cause != Some(Cause::ExecutorMissing) {
+            grade.with_trust(Trust::Unsandboxed)
         } else {
-            self.unsandboxed.get_or_init(|| Sandbox::unsandboxed(config)).await
-        };
+            grade
+        }
+    }
+
+    async fn isolated(&self) -> Result<&Sandbox, Refused> {
+        let opened = self.sandbox.get_or_init(async || wanted(&self.config).open().await).await;
         opened.as_ref().map_err(Clone::clone)
+    }
+
+    async fn open(&self) -> Result<&Sandbox, SandboxError> {
+        let config = wanted(&self.config).config();
+        let opened = self.unsandboxed.get_or_init(|| Sandbox::unsandboxed(config)).await;
+        opened.as_ref().map_err(Clone::clone)
+    }
+}
+
+fn wanted(config: &GradersConfig) -> Wanted {
+    Wanted {
+        helper: config.helper.clone(),
+        workers: config.workers,
+        allow_unsandboxed: config.allow_unsandboxed,
+        demand: config.demand.clone(),
+        readable: Vec::new(),
     }
 }
 
 /// A sandbox that was lost on the way may have run something before.
 fn may_have_run(grade: &Grade) -> bool {
     grade.trust.is_some() || grade.cause == Some(Cause::SandboxUnavailable)
-}
-
-/// What a sandbox is, as reports tell it.
-fn state_of(report: &SandboxReport) -> SandboxState {
-    SandboxState {
-        tier: report.tier.name().to_owned(),
-        enforced: report.enforced,
-        notes: report.notes.clone(),
-        landlock_abi: None,
-        cgroup: None,
-    }
 }
 
 /// The graders whose verdicts count, with their places.
@@ -281,15 +318,6 @@ pub fn apply_latency(verdict: Verdict, latency: Option<Duration>, limit: Option<
         ),
         grades: verdict.grades,
     }
-}
-
-fn refused(error: SandboxError) -> GradeError {
-    let remedy = match &error {
-        SandboxError::Unavailable { remedy, .. } => remedy.clone(),
-        SandboxError::InterpreterMissing(_) => "install python3, or put it in PATH".to_owned(),
-        _ => "run `eval-harness doctor`".to_owned(),
-    };
-    GradeError::Sandbox { error, remedy }
 }
 
 fn not_extracted(case: &Case, nothing: Nothing) -> Verdict {

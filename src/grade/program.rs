@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use serde_json::{Map, Value};
 
 use crate::model::{Case, Cause, CommandGrader, CommandVerdict, Grade, GraderType, OutputValue};
+use crate::sandbox::commands::CommandSandbox;
 use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
 
 use super::extract::as_text;
@@ -29,7 +30,12 @@ const LONGEST_VARIABLE: usize = 100 << 10;
 /// How a Python program that died of an exception says so; it exits with 1, which would read as "failed".
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
-pub(super) async fn grade(grader: &CommandGrader, case: &Case, value: &OutputValue) -> Grade {
+pub(super) async fn grade(
+    grader: &CommandGrader,
+    case: &Case,
+    value: &OutputValue,
+    inside: &CommandSandbox,
+) -> Grade {
     let command = TreeCommand {
         argv: grader.argv.clone(),
         dir: grader.dir.clone(),
@@ -39,7 +45,12 @@ pub(super) async fn grade(grader: &CommandGrader, case: &Case, value: &OutputVal
         keep_stdout: KEEP_STDOUT,
         keep_stderr: KEEP_STDERR,
     };
-    let grade = match process_tree::run(&command).await {
+    let ended = if grader.sandbox {
+        inside.run(&command, Vec::new()).await
+    } else {
+        process_tree::run(&command).await
+    };
+    let grade = match ended {
         Err(error) => errored(Cause::ExecutorMissing, error.reason),
         Ok(ended) => read_verdict(grader, &ended),
     };
@@ -80,6 +91,9 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
                 Cause::Harness,
                 format!("the grader {name} was ended by {}{said}", signal_name(signal)),
             );
+        }
+        TreeEnd::Stopped(why) => {
+            return errored(Cause::Harness, format!("the grader {name} was ended: {why}{said}"));
         }
         TreeEnd::TimedOut => {
             let limit = grader.timeout.as_secs_f64();
@@ -202,6 +216,7 @@ mod tests {
             verdict,
             metrics: vec![],
             expected: None,
+            sandbox: false,
         }
     }
 

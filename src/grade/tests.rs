@@ -4,7 +4,13 @@ use super::*;
 use crate::model::*;
 
 fn graders() -> Graders {
-    Graders::new(GradersConfig { allow_unsandboxed: false, helper: "/no/helper".into(), workers: 1 })
+    Graders::new(GradersConfig {
+        allow_unsandboxed: false,
+        helper: "/no/helper".into(),
+        workers: 1,
+        demand: SandboxDemand::default(),
+        dir: "/".into(),
+    })
 }
 
 fn exact(text: &str) -> Grader {
@@ -36,7 +42,7 @@ fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
         id: "c".into(),
         name: None,
         input: Input::Prompt { text: String::new(), context: None },
-        grading: Grading { graders, combine },
+        grading: Grading { graders, combine, demands: None },
         extract,
         samples: None,
         timeout: Duration::from_secs(1),
@@ -121,6 +127,7 @@ fn command(argv: &[&str]) -> Grader {
         verdict: CommandVerdict::ExitCode,
         metrics: vec![],
         expected: None,
+        sandbox: false,
     })))
 }
 

@@ -10,6 +10,7 @@ mod agreement;
 mod cases;
 mod check;
 mod dataset;
+mod demands;
 mod evals;
 mod graders;
 mod infer;

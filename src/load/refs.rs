@@ -55,6 +55,26 @@ pub(super) fn resolve(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result
 
 /// A file that must exist inside the fence: its absolute path, without `.` and `..`.
 pub(super) fn existing_file(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result<PathBuf, Problem> {
+    let (path, real) = existing(dir, text, fence, at)?;
+    if real.is_dir() {
+        let message = format!("`{text}` is a folder, not a file");
+        let hint = format!("name the files in it: `{}/*.yaml`", text.trim_end_matches('/'));
+        return Err(Problem::error(Code::BadPath, at, message).hint(hint));
+    }
+    Ok(path)
+}
+
+/// A folder that must exist inside the fence: its real path.
+pub(super) fn existing_folder(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result<PathBuf, Problem> {
+    let (_, real) = existing(dir, text, fence, at)?;
+    if real.is_dir() {
+        return Ok(real);
+    }
+    Err(Problem::error(Code::BadPath, at, format!("`{text}` is a file, not a folder")))
+}
+
+/// What exists inside the fence: its absolute path without `.` and `..`, and its real one.
+fn existing(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result<(PathBuf, PathBuf), Problem> {
     if text.trim().is_empty() || text.contains('\0') {
         return Err(Problem::error(Code::BadPath, at, "the path is empty or holds a NUL"));
     }
@@ -70,12 +90,7 @@ pub(super) fn existing_file(dir: &Path, text: &str, fence: &Fence, at: Span) -> 
     if !fence.holds(&real) {
         return Err(escaping(text, at));
     }
-    if real.is_dir() {
-        let message = format!("`{text}` is a folder, not a file");
-        let hint = format!("name the files in it: `{}/*.yaml`", text.trim_end_matches('/'));
-        return Err(Problem::error(Code::BadPath, at, message).hint(hint));
-    }
-    Ok(path)
+    Ok((path, real))
 }
 
 /// The real path of the deepest ancestor that exists.

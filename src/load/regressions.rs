@@ -156,7 +156,7 @@ fn conflict(desk: &mut Desk, at: Span, other: Span) -> Option<()> {
 fn alone(grader: CodeGrader, inferred: bool) -> Grading {
     let kind = GraderKind::Code(grader);
     let grader = Grader { inferred, ..Grader::of(kind) };
-    Grading { graders: vec![grader], combine: Combine::All }
+    Grading { graders: vec![grader], combine: Combine::All, demands: None }
 }
 
 fn judged(comparison: &ComparisonSpec, baseline: &Value) -> Grading {
@@ -164,7 +164,7 @@ fn judged(comparison: &ComparisonSpec, baseline: &Value) -> Grading {
         serde_json::to_value(comparison).unwrap_or_default()) });
     let kind = GraderKind::Model { config, expected: Some(baseline.clone()) };
     let grader = Grader { inferred: true, ..Grader::of(kind) };
-    Grading { graders: vec![grader], combine: Combine::All }
+    Grading { graders: vec![grader], combine: Combine::All, demands: None }
 }
 
 /// What `list` shows of a regression without a baseline; a run never gets here. No output equals it.

@@ -129,6 +129,15 @@ impl RenderPass<'_> {
         }
     }
 
+    /// Paths that the sandbox is given.
+    pub fn sandbox(&mut self, sandbox: &mut Node) {
+        for key in ["python", "readable"] {
+            if let Some(node) = sandbox.get_mut(key) {
+                self.text(node, &[]);
+            }
+        }
+    }
+
     fn skill_command(&mut self, command: &mut Node) {
         let NodeValue::Seq(parts) = &mut command.value else { return };
         for part in parts {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::demands::Demands;
 use super::problem::{Problem, Problems};
 use super::refs::Fence;
 use super::source::{Sources, Span};
@@ -37,6 +38,7 @@ pub(super) struct GraderShelf {
 pub(super) struct SuiteScope {
     pub templates: Scope,
     pub shelf: GraderShelf,
+    pub demands: Demands,
     /// Where commands run. Absolute.
     pub dir: PathBuf,
     pub baselines: PathBuf,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::demands;
 use super::evals::Built;
 use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
@@ -115,6 +116,9 @@ impl Loader<'_> {
                 pass.evals(eval);
             }
             if let Some(suite) = node.get_mut("eval_suite") {
+                if let Some(sandbox) = suite.get_mut("sandbox") {
+                    pass.sandbox(sandbox);
+                }
                 if let Some(target) = suite.get_mut("target") {
                     pass.target(target);
                 }
@@ -239,6 +243,11 @@ impl Loader<'_> {
         let mut scope = self.base_scope(spec.as_ref());
         let wrapped = wrap(&node);
         scope.templates = self.templates(&wrapped);
+        scope.demands = {
+            let Session { sources, problems, .. } = &mut *self.session;
+            let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
+            demands::resolve(&mut desk, spec.as_ref().and_then(|s| s.sandbox.as_ref()), &node)
+        };
         scope.shelf = self.graders(spec.as_ref(), &node, &scope);
         // What a broken head would have defined is not held against its evals.
         scope.templates.open |= spec.is_none();

@@ -29,6 +29,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Pat
                 timeout: if desk.suite.timeout.is_some() { None } else { c.timeout_seconds.map(seconds) },
                 on_error: c.on_error,
                 output: c.output,
+                sandbox: c.sandbox,
             })
         }
         TargetSpec::Echo(_) => Target::Echo,

@@ -18,6 +18,9 @@ pub struct Grading {
     /// At least one.
     pub graders: Vec<Grader>,
     pub combine: Combine,
+    /// What the suite demands of the sandbox and what could change a verdict, as text; only where a grader runs a program in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demands: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -131,6 +134,11 @@ impl GraderKind {
             GraderKind::Code(CodeGrader::CodeExecution(execution)) => Some(execution.sandbox),
             _ => None,
         }
+    }
+
+    /// True for a command of the author's that runs inside the sandbox.
+    pub fn is_sandboxed_command(&self) -> bool {
+        matches!(self, GraderKind::Code(CodeGrader::Command(command)) if command.sandbox)
     }
 
     /// True when the grader starts no process and calls nothing.
@@ -356,6 +364,9 @@ pub struct CommandGrader {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
     pub expected: Option<Value>,
+    /// It runs inside the sandbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox: bool,
 }
 
 /// One step from the target's output to what is graded.

@@ -9,6 +9,7 @@ mod metric;
 mod outcome;
 mod outline;
 mod plan;
+mod sandbox;
 mod summary;
 mod target;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use metric::*;
 pub use outcome::*;
 pub use outline::*;
 pub use plan::*;
+pub use sandbox::*;
 pub use summary::*;
 pub use target::*;
 

@@ -55,6 +55,8 @@ pub struct GraderOutline {
     pub negate: bool,
     /// Whether the candidate's code runs, and if so whether in the sandbox.
     pub sandbox: Option<bool>,
+    /// A command of the author's that runs inside the sandbox.
+    pub sandboxed_command: bool,
     /// It starts no process and calls nothing.
     pub only_looks: bool,
     /// Its verdict is shown and decides nothing.
@@ -124,6 +126,7 @@ fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
         inferred: grader.inferred,
         negate: grader.negate,
         sandbox: grader.kind.sandbox(),
+        sandboxed_command: grader.kind.is_sandboxed_command(),
         only_looks: grader.kind.only_looks(),
         informative: grader.informative,
         measures: grader.measures().into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect(),

@@ -15,6 +15,7 @@ use super::event::Shard;
 use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
 use super::metric::Composite;
+use super::sandbox::SandboxDemand;
 use super::target::Target;
 
 /// A suite, ready to run.
@@ -77,6 +78,7 @@ pub struct Settings {
     /// Stop starting samples after this many failed ones.
     pub max_fail: Option<usize>,
     pub allow_unsandboxed: bool,
+    pub sandbox: SandboxDemand,
 }
 
 /// What is written when the run ends.

@@ -67,4 +67,7 @@ pub struct CommandTarget {
     pub on_error: OnError,
     /// `json`: stdout must be one JSON value, which becomes the output.
     pub output: OutputFormat,
+    /// It runs inside the sandbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox: bool,
 }

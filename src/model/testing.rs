@@ -7,7 +7,7 @@ use super::*;
 
 pub fn case(id: &str) -> Case {
     let input = Input::Prompt { text: String::new(), context: None };
-    let grading = Grading { graders: Vec::new(), combine: Combine::All };
+    let grading = Grading { graders: Vec::new(), combine: Combine::All, demands: None };
     Case {
         id: id.to_owned(),
         name: None,
@@ -70,6 +70,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             retry_failed: 0,
             max_fail: None,
             allow_unsandboxed: false,
+            sandbox: SandboxDemand::default(),
         },
         gate: GateSpec::default(),
         composites: Vec::new(),

@@ -51,6 +51,9 @@ pub enum RunError {
     /// A grader can't do its work here (no isolation, say); nothing ran.
     #[error(transparent)]
     Grade(#[from] GradeError),
+    /// A target can't run in the sandbox that it asks for; nothing ran.
+    #[error(transparent)]
+    Sandbox(#[from] crate::sandbox::demand::Refused),
     /// Thresholds that the planned samples can't answer; nothing ran.
     #[error("{}", .0.join("\n"))]
     Unanswerable(Vec<String>),
@@ -68,9 +71,11 @@ impl RunError {
     /// True when nothing ran and a definition or setting is at fault (exit code 2).
     pub fn is_definition(&self) -> bool {
         match self {
-            RunError::Target(_) | RunError::Grade(_) | RunError::Unanswerable(_) | RunError::Refused(_) => {
-                true
-            }
+            RunError::Target(_)
+            | RunError::Grade(_)
+            | RunError::Sandbox(_)
+            | RunError::Unanswerable(_)
+            | RunError::Refused(_) => true,
             RunError::Journal(error) => !matches!(error, JournalError::Write { .. }),
             RunError::Summary(_) => false,
         }
@@ -79,8 +84,8 @@ impl RunError {
     /// What a user can do about it, where that is known.
     pub fn hint(&self) -> Option<String> {
         match self {
-            RunError::Grade(GradeError::Sandbox { remedy, .. }) => {
-                Some(remedy.clone()).filter(|text| !text.is_empty())
+            RunError::Sandbox(refused) | RunError::Grade(GradeError::Sandbox(refused)) => {
+                Some(refused.remedy.clone()).filter(|text| !text.is_empty())
             }
             RunError::Refused(refused) => refused.hint.clone(),
             RunError::Journal(error) => error.hint(),

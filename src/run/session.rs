@@ -70,8 +70,10 @@ pub async fn run(mut request: RunRequest<'_>) -> Result<Finished, RunError> {
 async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let RunRequest { prepared, helper, clock, git, said, cancel, observers, resume: _ } = request;
     let plan = &prepared.plan;
-    let graders = graders(plan, helper);
-    let environment = prepared_environment(plan, git, &graders).await?;
+    let graders = graders(plan, helper.clone());
+    let mut environment = prepared_environment(plan, git, &graders).await?;
+    let of_target = prepared.targets.prepare(plan, &helper).await?;
+    environment.sandbox = joined_sandbox(of_target, environment.sandbox);
     let started_at = clock.now();
     let timer = Instant::now();
     let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
@@ -109,7 +111,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     if next.left == 0 && earlier.finished.is_some() && says_nothing_new(&now, &next, &earlier) {
         return Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: false });
     }
-    let graders = graders(plan, helper);
+    let graders = graders(plan, helper.clone());
     if next.left == 0 {
         // Nothing comes from what is there now.
         now.environment = earlier.session.environment.clone();
@@ -117,6 +119,8 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     } else {
         let before = &earlier.session.environment;
         let mut environment = prepared_environment(plan, git, &graders).await?;
+        let of_target = prepared.targets.prepare(plan, &helper).await?;
+        environment.sandbox = joined_sandbox(of_target, environment.sandbox);
         environment.sandbox = joined_sandbox(before.sandbox.clone(), environment.sandbox);
         for (name, version) in &before.interpreters {
             environment.interpreters.entry(name.clone()).or_insert_with(|| version.clone());
@@ -165,6 +169,8 @@ pub(super) fn graders(plan: &Plan, helper: PathBuf) -> Graders {
         allow_unsandboxed: plan.settings.allow_unsandboxed,
         helper,
         workers: plan.settings.max_workers,
+        demand: plan.settings.sandbox.clone(),
+        dir: plan.suite.dir.clone(),
     })
 }
 

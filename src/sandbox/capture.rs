@@ -5,21 +5,21 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use super::channel::{read_some, set_nonblocking};
 
-/// Bytes of one stream after which a job is killed.
-pub(super) const KILL_AT: u64 = 16 << 20;
-
-/// The kept beginning of a stream.
+/// What is kept of a stream.
 pub(super) struct Capture {
     fd: Option<OwnedFd>,
     pub kept: Vec<u8>,
     keep: usize,
+    end: u64,
+    tail: bool,
     total: u64,
 }
 
 impl Capture {
-    pub fn new(fd: OwnedFd, keep: u64) -> io::Result<Self> {
+    /// Keeps the first `keep` bytes, or the last ones with `tail`; it is over after `end`.
+    pub fn new(fd: OwnedFd, keep: u64, end: u64, tail: bool) -> io::Result<Self> {
         set_nonblocking(fd.as_fd())?;
-        Ok(Capture { fd: Some(fd), kept: Vec::new(), keep: keep as usize, total: 0 })
+        Ok(Capture { fd: Some(fd), kept: Vec::new(), keep: keep as usize, end, tail, total: 0 })
     }
 
     /// For poll: -1 once the stream ended.
@@ -32,7 +32,7 @@ impl Capture {
     }
 
     pub fn is_over(&self) -> bool {
-        self.total > KILL_AT
+        self.total > self.end
     }
 
     /// Reads what is there now, at most a few buffers so that other streams get their turn. False: nothing was there.
@@ -45,8 +45,10 @@ impl Capture {
                 Ok(None) => return round > 0,
                 Ok(Some(n)) => {
                     self.total += n as u64;
-                    let room = self.keep.saturating_sub(self.kept.len());
+                    let room = if self.tail { n } else { self.keep.saturating_sub(self.kept.len()) };
                     self.kept.extend(buffer.get(..n.min(room)).unwrap_or_default());
+                    let surplus = self.kept.len().saturating_sub(self.keep);
+                    self.kept.drain(..surplus);
                 }
             }
         }
@@ -161,12 +163,30 @@ mod tests {
     fn a_capture_keeps_the_beginning_and_counts_the_rest() {
         let (read, write) = pipe().unwrap();
         let mut write = std::fs::File::from(write);
-        let mut capture = Capture::new(read, 5).unwrap();
+        let mut capture = Capture::new(read, 5, 1 << 20, false).unwrap();
         assert!(!capture.pump());
         write.write_all(b"hello world").unwrap();
         drop(write);
         capture.drain();
         assert_eq!((capture.kept.as_slice(), capture.truncated()), (&b"hello"[..], true));
         assert_eq!(capture.raw_fd(), -1);
+    }
+
+    #[test]
+    fn a_capture_may_keep_the_end_and_is_over_where_it_should_be() {
+        let (read, write) = pipe().unwrap();
+        let mut write = std::fs::File::from(write);
+        let mut capture = Capture::new(read, 5, 11, true).unwrap();
+        write.write_all(b"hello ").unwrap();
+        assert!(capture.pump() && !capture.truncated() || capture.kept == b"ello ");
+        write.write_all(b"world").unwrap();
+        capture.pump();
+        assert_eq!(
+            (capture.kept.as_slice(), capture.truncated(), capture.is_over()),
+            (&b"world"[..], true, false)
+        );
+        write.write_all(b"!").unwrap();
+        capture.pump();
+        assert!(capture.is_over());
     }
 }

@@ -17,6 +17,10 @@ use super::{Tier, folder, keeper, namespaces, syscalls as sys};
 
 /// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one thread.
 pub fn cell_main() -> ! {
+    let mut arguments = std::env::args_os().skip(2);
+    if arguments.next().is_some_and(|a| a == super::cgroup::janitor::ARGUMENT) {
+        super::cgroup::janitor::main(arguments);
+    }
     let code = match take_control_socket().and_then(|socket| run(&socket)) {
         Ok(()) => 0,
         Err(_) => 97,

@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
+use super::adjudicate::Shortage;
+use super::cgroup::SharedGroup;
 use super::host::DiskWatch;
 use super::syscalls::{c_string, check};
 
@@ -21,11 +23,15 @@ pub(super) struct Link {
     pub process: Option<OwnedFd>,
     /// Where its jobs share the host's disk.
     pub disk: Option<DiskWatch>,
+    /// What bounds the memory of everything in the cell.
+    pub cgroup: Option<SharedGroup>,
+    /// Of time-outs: what the processes had of the processor. Emptied by who asks.
+    pub late: Vec<Shortage>,
 }
 
 impl Link {
     pub fn new(socket: OwnedFd) -> Self {
-        Link { socket, broken: false, process: None, disk: None }
+        Link { socket, broken: false, process: None, disk: None, cgroup: None, late: Vec::new() }
     }
 
     /// What to poll: a message, and the end of the other side.

@@ -26,7 +26,10 @@ pub(super) fn detect(
                 all.extend((!notes.is_empty()).then_some(notes));
                 let enforced = *tier != Tier::None;
                 let landlock_abi = (*tier == Tier::Landlock).then(|| landlock::abi().ok()).flatten();
-                return Ok((settings, SandboxReport { tier: *tier, enforced, notes: all, landlock_abi }));
+                return Ok((
+                    settings,
+                    SandboxReport { tier: *tier, enforced, notes: all, landlock_abi, cgroup: None },
+                ));
             }
             Err(reason) => reasons.push((*tier, reason)),
         }
@@ -35,7 +38,13 @@ pub(super) fn detect(
         match try_tier(config, Tier::None, interpreter_binds) {
             Ok((settings, _)) => {
                 let notes = reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
-                let report = SandboxReport { tier: Tier::None, enforced: false, notes, landlock_abi: None };
+                let report = SandboxReport {
+                    tier: Tier::None,
+                    enforced: false,
+                    notes,
+                    landlock_abi: None,
+                    cgroup: None,
+                };
                 return Ok((settings, report));
             }
             Err(reason) => reasons.push((Tier::None, reason)),
@@ -65,7 +74,7 @@ fn try_tier(
         extra: Vec::new(),
     };
     let (keep, cancel) = pipe().map_err(|e| e.to_string())?;
-    let ended = begin(&mut cell.link, |link| request(link, vec![trial]))
+    let ended = begin(&mut cell.link, &limits, |link| request(link, vec![trial]))
         .and_then(|started| Running::new(&mut cell.link, keep.as_fd(), started, &limits)?.finish())
         .map_err(|e| e.to_string())?;
     drop(cancel);

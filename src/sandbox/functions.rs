@@ -48,6 +48,7 @@ pub(super) fn call_functions(
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         processes: 0,
+        adjudicated: false,
     };
     while report.processes == 0 || report.calls.len() < job.calls.len() {
         if report.processes >= MOST_PROCESSES || (report.processes > 0 && Instant::now() >= last) {

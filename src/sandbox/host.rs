@@ -5,9 +5,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::cgroup::{CellGroups, SharedGroup};
 use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
@@ -48,6 +50,8 @@ pub(super) struct CellSettings {
     pub tier: Tier,
     pub binds: Vec<String>,
     pub jobs_per_server: u32,
+    /// Where cells get their control groups.
+    pub cgroups: Option<Arc<CellGroups>>,
 }
 
 impl CellSettings {
@@ -55,7 +59,8 @@ impl CellSettings {
         let mut binds: Vec<String> = STANDARD_BINDS.iter().map(|s| (*s).to_owned()).collect();
         let readable = config.readable.iter().filter_map(|p| p.to_str().map(str::to_owned));
         binds.extend(interpreter_binds.iter().cloned().chain(readable));
-        CellSettings { helper: config.helper.clone(), tier, binds, jobs_per_server: config.jobs_per_server }
+        let jobs_per_server = config.jobs_per_server;
+        CellSettings { helper: config.helper.clone(), tier, binds, jobs_per_server, cgroups: None }
     }
 }
 
@@ -116,6 +121,8 @@ impl Cell {
     pub fn open(settings: &CellSettings) -> io::Result<Cell> {
         let scratch = settings.tier.on_the_host().then(new_scratch);
         let (ours, theirs) = message_pair()?;
+        let cgroup =
+            settings.cgroups.as_ref().map(|groups| groups.group()).transpose()?.map(SharedGroup::new);
         let child = Command::new(&settings.helper)
             .arg("__cell")
             .env_clear()
@@ -128,7 +135,11 @@ impl Cell {
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
         let disk = scratch.clone().map(DiskWatch::new);
-        let link = Link { disk, ..Link::new(ours) };
+        let link = Link { disk, cgroup, ..Link::new(ours) };
+        // It waits for its settings: it has started nothing yet.
+        if let Some(group) = &link.cgroup {
+            group.get().add(child.id())?;
+        }
         let mut cell = Cell { child, link, notes: String::new(), scratch };
         let config = CellConfig {
             tier: settings.tier,

@@ -76,8 +76,16 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
     if config.tier == Tier::Landlock {
         return config.confinement.private_folder(config, serial).map(Some);
     }
+    // The private folder would hide what is shown below the host's /tmp: a suite may lie there.
+    let shown = config.binds.iter().filter(|path| path.starts_with("/tmp/") && Path::new(path).is_dir());
+    let shown: Vec<(&String, OwnedFd)> =
+        shown.map(|path| Ok((path, sys::clone_tree(path)?))).collect::<io::Result<_>>()?;
     let options = format!("size={}m,nr_inodes={},mode=700", config.tmp_mb, config.tmp_inodes);
     sys::mount("tmpfs", "/tmp", "tmpfs", libc::MS_NOSUID | libc::MS_NODEV, &options)?;
+    for (path, tree) in shown {
+        fs::create_dir_all(path)?;
+        sys::attach_tree(&tree, path)?;
+    }
     // Programs that need /proc fail without it, in their own words; the others need not care.
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     let _ = sys::mount("proc", "/proc", "proc", flags, "subset=pid,hidepid=invisible");
@@ -167,7 +175,12 @@ fn set_limits(limits: &ProcessLimits, config: &CellConfig) -> io::Result<()> {
 }
 
 fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
-    let argv = spec.argv.iter().map(|a| sys::c_string(a)).collect::<io::Result<Vec<_>>>()?;
+    if let Some(dir) = &spec.dir {
+        sys::step(dir, std::env::set_current_dir(dir))?;
+    }
+    let here = folder.unwrap_or("/tmp");
+    let argv =
+        spec.argv.iter().map(|a| sys::c_string(&a.replace('\0', here))).collect::<io::Result<Vec<_>>>()?;
     let env = spec
         .env
         .iter()

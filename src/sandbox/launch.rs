@@ -4,6 +4,7 @@ use std::path::{Component, Path};
 
 use super::error::SandboxError;
 use super::protocol::{ProcessLimits, ProcessSpec};
+use super::running::bounded;
 use super::types::Limits;
 
 /// All that a program sees unless more is asked for. `/tmp` stands for the private folder.
@@ -22,12 +23,23 @@ const ENVIRONMENT: [(&str, &str); 9] = [
 
 pub(super) fn process_limits(limits: &Limits) -> ProcessLimits {
     ProcessLimits {
-        // Wall time is what counts; this ends what several threads burn meanwhile.
-        cpu_seconds: limits.wall.as_secs().saturating_add(2),
+        cpu_seconds: cpu_seconds(limits),
         data_bytes: limits.memory_mb.saturating_mul(1 << 20),
         file_bytes: limits.file_mb.saturating_mul(1 << 20),
         processes: limits.processes,
         open_files: limits.open_files,
+    }
+}
+
+/// The processor time of one process, in the whole seconds that the kernel counts. Unless asked for otherwise wall time is
+/// what counts, and this ends what several threads burn meanwhile.
+pub(super) fn cpu_seconds(limits: &Limits) -> u64 {
+    match limits.cpu {
+        Some(cpu) => {
+            let cpu = bounded(cpu);
+            (cpu.as_secs() + u64::from(cpu.subsec_nanos() > 0)).max(1)
+        }
+        None => bounded(limits.wall).as_secs() + 2,
     }
 }
 
@@ -44,7 +56,7 @@ pub(super) fn spec(
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
     all.extend(env.iter().cloned());
-    ProcessSpec { argv, env: all, files, limits }
+    ProcessSpec { argv, env: all, files, dir: None, limits }
 }
 
 /// Refuses files that would lie outside the working folder.

@@ -1,37 +1,98 @@
-//! How much memory the process tree below a pidfd holds.
+//! What the process tree below a job's first processes holds and uses: memory, processor time, and time spent waiting for a
+//! processor. Read from `/proc`, so it is a look and no guard: between two looks the kernel's limits count.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
 
 /// A tree with more processes than this is cut off by RLIMIT_NPROC anyway.
 const MOST_PROCESSES: usize = 1024;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Resident private pages: cheap, but pages shared by copy-on-write count once per process.
+    /// Resident anonymous pages: cheap, but pages shared by copy-on-write count once per process.
     Resident,
-    /// Proportional anonymous memory: exact and dear.
+    /// Proportional anonymous memory: a page that n processes share counts 1/n for each. Exact for what a tree shares within
+    /// itself; of pages shared with a warm interpreter outside of the job a part counts, once. Dear.
     Proportional,
 }
 
-/// KiB held by the trees below `roots`. Every orphan of a job hangs below its minder, so the walk is complete.
-pub(super) fn held_kib(roots: &[OwnedFd], measure: Measure) -> u64 {
-    let mut waiting: Vec<u32> = roots.iter().filter_map(process_of).collect();
-    let mut sum = 0;
-    let mut seen = 0;
-    while let Some(pid) = waiting.pop() {
-        seen += 1;
-        if seen > MOST_PROCESSES {
+/// The processes of a job, at this moment. Every orphan of a job hangs below its first process, so the walk is complete.
+pub(super) fn processes(roots: &[OwnedFd]) -> Vec<u32> {
+    let mut found: Vec<u32> = roots.iter().filter_map(process_of).collect();
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        next += 1;
+        found.extend(children(pid));
+        if found.len() > MOST_PROCESSES {
+            found.truncate(MOST_PROCESSES);
             break;
         }
-        sum += match measure {
-            Measure::Resident => resident_kib(pid),
-            Measure::Proportional => proportional_kib(pid),
+    }
+    found
+}
+
+/// KiB that the processes hold together. Files and shared mappings don't count: those are bounded elsewhere.
+pub(super) fn held_kib(processes: &[u32], measure: Measure) -> u64 {
+    let kib = |pid: &u32| match measure {
+        Measure::Resident => resident_kib(*pid),
+        // A program may forbid to be looked into (PR_SET_DUMPABLE); it does not get away with it.
+        Measure::Proportional => proportional_kib(*pid).or_else(|| resident_kib(*pid)),
+    };
+    processes.iter().filter_map(kib).fold(0, u64::saturating_add)
+}
+
+/// User and system time of the processes and of everything that they waited for, to the clock tick (10 ms).
+pub(super) fn cpu(processes: &[u32]) -> Duration {
+    processes.iter().filter_map(|pid| cpu_of(*pid)).sum()
+}
+
+/// What running threads had of the processors (proc_pid_schedstat(5)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Scheduled {
+    pub cpu: Duration,
+    /// Ready to run, but without a processor.
+    pub delay: Duration,
+}
+
+/// The sum over all threads that live now; `None` when the kernel does not tell.
+pub(super) fn scheduled(processes: &[u32]) -> Option<Scheduled> {
+    let mut sum: Option<Scheduled> = None;
+    for pid in processes {
+        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        for task in tasks.flatten() {
+            let Some(one) =
+                fs::read_to_string(task.path().join("schedstat")).ok().and_then(|t| schedstat(&t))
+            else {
+                continue;
+            };
+            let sum = sum.get_or_insert_default();
+            sum.cpu = sum.cpu.saturating_add(one.cpu);
+            sum.delay = sum.delay.saturating_add(one.delay);
         }
-        .unwrap_or(0);
-        waiting.extend(children(pid));
     }
     sum
+}
+
+/// How long the calling thread has waited for a processor until now.
+pub(super) fn own_delay() -> Duration {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    schedstat(&text).unwrap_or_default().delay
+}
+
+fn schedstat(text: &str) -> Option<Scheduled> {
+    let mut numbers = text.split_whitespace().map(|n| n.parse().map(Duration::from_nanos));
+    Some(Scheduled { cpu: numbers.next()?.ok()?, delay: numbers.next()?.ok()? })
+}
+
+/// Time that a hypervisor took away from all processors together since the start (proc_stat(5), `steal`).
+pub(super) fn stolen() -> Duration {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    stolen_in(&text).map_or(Duration::ZERO, ticks)
+}
+
+fn stolen_in(stat: &str) -> Option<u64> {
+    stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().nth(7)?.parse().ok()
 }
 
 fn process_of(pidfd: &OwnedFd) -> Option<u32> {
@@ -41,16 +102,32 @@ fn process_of(pidfd: &OwnedFd) -> Option<u32> {
 }
 
 fn resident_kib(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
-    let mut pages = text.split_whitespace().skip(1).map(|n| n.parse::<u64>().unwrap_or(0));
-    let (resident, shared) = (pages.next()?, pages.next()?);
-    Some(resident.saturating_sub(shared) * 4)
+    resident_pages(&fs::read_to_string(format!("/proc/{pid}/statm")).ok()?)
+        .map(|pages| pages.saturating_mul(page_kib()))
+}
+
+/// Resident pages that are of no file and not shared by mapping.
+fn resident_pages(statm: &str) -> Option<u64> {
+    let mut pages = statm.split_whitespace().skip(1).map(|n| n.parse::<u64>());
+    let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
+    Some(resident.saturating_sub(shared))
 }
 
 fn proportional_kib(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:"))?;
     line.trim().trim_end_matches(" kB").trim().parse().ok()
+}
+
+fn cpu_of(pid: u32) -> Option<Duration> {
+    cpu_ticks(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?).map(ticks)
+}
+
+/// utime, stime, cutime and cstime (proc_pid_stat(5), fields 14 to 17).
+fn cpu_ticks(stat: &str) -> Option<u64> {
+    // The name, in parentheses, may hold anything.
+    let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11).take(4);
+    fields.map(|n| n.parse::<u64>().ok()).try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
 }
 
 fn children(pid: u32) -> Vec<u32> {
@@ -60,4 +137,113 @@ fn children(pid: u32) -> Vec<u32> {
         .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
         .flat_map(|text| text.split_whitespace().filter_map(|p| p.parse().ok()).collect::<Vec<u32>>())
         .collect()
+}
+
+fn ticks(count: u64) -> Duration {
+    Duration::from_millis(count.saturating_mul(1000) / setting(libc::_SC_CLK_TCK, 100))
+}
+
+fn page_kib() -> u64 {
+    (setting(libc::_SC_PAGESIZE, 4096) / 1024).max(1)
+}
+
+fn setting(name: libc::c_int, usual: u64) -> u64 {
+    // SAFETY: an integer argument; an unknown name gives -1.
+    let value = unsafe { libc::sysconf(name) };
+    u64::try_from(value).ok().filter(|v| *v > 0).unwrap_or(usual)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+
+    use super::super::syscalls::open_pidfd;
+    use super::*;
+
+    #[test]
+    fn fields_are_found_whatever_a_process_calls_itself() {
+        let stat = "12 (a) b (c 1 2) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 20 0 1 0";
+        assert_eq!(cpu_ticks(stat), Some(127));
+        assert_eq!(cpu_ticks("12 (short) S 1 2"), Some(0));
+        assert_eq!(cpu_ticks("nonsense"), None);
+        assert_eq!(resident_pages("1000 300 100 5 0 200 0"), Some(200));
+        assert_eq!(resident_pages("1000 100 300"), Some(0));
+        assert_eq!(resident_pages("x"), None);
+        assert_eq!(stolen_in("cpu  1 2 3 4 5 6 7 88 9 10\ncpu0 1"), Some(88));
+        assert_eq!(stolen_in(""), None);
+        let told = Scheduled { cpu: Duration::from_nanos(5), delay: Duration::from_nanos(7) };
+        assert_eq!(schedstat("5 7 1\n"), Some(told));
+        assert_eq!(schedstat("5"), None);
+    }
+
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// A Python that has said that it is ready; its stdin holds it.
+    fn python(code: &str) -> Option<(Ended, OwnedFd)> {
+        use std::io::Read;
+        let mut child = Command::new("python3")
+            .args(["-c", code])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .inspect_err(|e| println!("SKIPPED: python3: {e}"))
+            .ok()?;
+        let mut ready = [0u8; 1];
+        let told = child.stdout.as_mut().is_some_and(|out| out.read_exact(&mut ready).is_ok());
+        let pidfd = open_pidfd(child.id() as libc::pid_t).unwrap();
+        assert!(told);
+        Some((Ended(child), pidfd))
+    }
+
+    const MIB: u64 = 1 << 10;
+
+    #[test]
+    fn pages_that_a_tree_shares_by_copy_on_write_count_once() {
+        let code = "import os,sys\nd=bytearray(os.urandom(1))*(64<<20)\n\
+                    for i in range(3):\n  if os.fork()==0: sys.stdin.read(); os._exit(0)\n\
+                    print('x',flush=True); sys.stdin.read()";
+        let Some((_child, pidfd)) = python(code) else { return };
+        let tree = processes(&[pidfd]);
+        assert!(tree.len() >= 4, "{tree:?}");
+        assert!(held_kib(&tree, Measure::Resident) > 4 * 60 * MIB);
+        let exact = held_kib(&tree, Measure::Proportional);
+        assert!((64 * MIB..120 * MIB).contains(&exact), "{exact}");
+    }
+
+    #[test]
+    fn who_forbids_to_be_looked_into_is_counted_all_the_same() {
+        let code = "import ctypes,sys\nd=b'x'*(64<<20)\nctypes.CDLL(None).prctl(4,0,0,0,0)\n\
+                    print('x',flush=True); sys.stdin.read()";
+        let Some((_child, pidfd)) = python(code) else { return };
+        assert!(held_kib(&processes(&[pidfd]), Measure::Proportional) > 64 * MIB);
+    }
+
+    #[test]
+    fn processor_time_includes_children_that_ended() {
+        let code = "import os,subprocess,sys,time\n\
+                    subprocess.run([sys.executable,'-c','import time\\nwhile time.process_time()<0.2: pass'])\n\
+                    print('x',flush=True); sys.stdin.read()";
+        let Some((_child, pidfd)) = python(code) else { return };
+        let tree = processes(&[pidfd]);
+        assert!(cpu(&tree) >= Duration::from_millis(190), "{:?}", cpu(&tree));
+        if let Some(living) = scheduled(&tree) {
+            assert!(living.cpu < cpu(&tree), "{living:?}");
+        }
+    }
+
+    #[test]
+    fn an_ended_tree_is_empty() {
+        let Some((child, pidfd)) = python("print('x',flush=True); input()") else { return };
+        drop(child);
+        let tree = processes(&[pidfd]);
+        assert!(tree.is_empty());
+        assert_eq!((held_kib(&tree, Measure::Proportional), scheduled(&tree)), (0, None));
+    }
 }

@@ -17,6 +17,9 @@
 //! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before it is believed, and
 //! `exit 0` is never taken for success.
 
+pub mod commands;
+pub mod demand;
+pub mod probe;
 pub mod process_tree;
 
 mod error;
@@ -29,9 +32,13 @@ pub use error::SandboxError;
 pub use types::*;
 
 #[cfg(target_os = "linux")]
+mod adjudicate;
+#[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
 mod cell;
+#[cfg(target_os = "linux")]
+mod cgroup;
 #[cfg(target_os = "linux")]
 mod channel;
 #[cfg(target_os = "linux")]

@@ -1,10 +1,13 @@
 //! The handle that the rest of the program has.
 
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
+use super::adjudicate::{Gate, Outcome, Shortage, adjudicated};
+use super::cgroup::CellGroups;
 use super::detect::detect;
 use super::error::SandboxError;
-use super::pool::Pool;
+use super::pool::{Pool, Worker};
 use super::python::Python;
 use super::types::*;
 use super::{functions, programs, testing};
@@ -19,8 +22,11 @@ pub struct Sandbox {
 }
 
 struct Inner {
+    gate: Gate,
     pool: Pool,
     report: SandboxReport,
+    /// Host paths that jobs can read; empty: all.
+    shown: Vec<std::path::PathBuf>,
     python: Result<Arc<Python>, String>,
 }
 
@@ -40,14 +46,35 @@ impl Sandbox {
     fn open_now(config: &SandboxConfig) -> Result<Sandbox, SandboxError> {
         let python = Python::find(config.python.as_deref()).map(Arc::new);
         let binds = python.as_ref().map_or(&[][..], |p| p.binds.as_slice());
-        let (settings, report) = detect(config, binds)?;
+        let (mut settings, mut report) = detect(config, binds)?;
+        match CellGroups::prepare(&config.helper) {
+            Ok(groups) => {
+                report.cgroup = Some(groups.to_string());
+                settings.cgroups = Some(groups);
+            }
+            Err(why) => report
+                .notes
+                .push(format!("memory is watched, not bounded by a control group: {}", why.reason)),
+        }
+        let shown = if report.tier == Tier::None {
+            Vec::new()
+        } else {
+            settings.binds.iter().map(Into::into).collect()
+        };
         let pool = Pool::start(settings, config.workers)?;
-        Ok(Sandbox { inner: Arc::new(Inner { pool, report, python }) })
+        Ok(Sandbox {
+            inner: Arc::new(Inner { gate: Gate::new(config.workers), pool, report, shown, python }),
+        })
     }
 
     /// Which tier is at work.
     pub fn state(&self) -> &SandboxReport {
         &self.inner.report
+    }
+
+    /// Whether jobs can read what lies there on this machine.
+    pub fn shows(&self, path: &std::path::Path) -> bool {
+        self.inner.shown.is_empty() || self.inner.shown.iter().any(|shown| path.starts_with(shown))
     }
 
     /// The Python that runs candidates, or [`SandboxError::InterpreterMissing`].
@@ -71,31 +98,46 @@ impl Sandbox {
         self.inner.python.clone().map_err(SandboxError::InterpreterMissing)
     }
 
+    /// Runs a job, and once more alone when it ran out of time for lack of a processor.
+    async fn run<T, F>(&self, job: F) -> Result<T, SandboxError>
+    where
+        T: Outcome + Send + 'static,
+        F: Fn(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + Sync + 'static,
+    {
+        let job = Arc::new(job);
+        let once = || {
+            let job = Arc::clone(&job);
+            self.inner.pool.run(move |worker, cancel| {
+                worker.take_late();
+                let outcome = job(worker, cancel)?;
+                Ok((outcome, worker.take_late()))
+            })
+        };
+        adjudicated(&self.inner.gate, once, Shortage::starved).await
+    }
+
     /// Runs a program as it is. A program that is missing in the sandbox is [`SandboxError::CannotStart`].
     pub async fn run_program(&self, program: Program) -> Result<ProgramResult, SandboxError> {
-        self.inner.pool.run(move |worker, cancel| programs::run_program(worker, cancel, program)).await
+        self.run(move |worker, cancel| programs::run_program(worker, cancel, program.clone())).await
     }
 
     /// Runs a Python program for the sake of what it prints. A program that runs into the memory limit of the kernel and
     /// dies of its MemoryError ends with [`Ending::MemoryLimit`].
     pub async fn run_script(&self, script: Script) -> Result<ProgramResult, SandboxError> {
         let python = self.shared_python()?;
-        self.inner.pool.run(move |worker, cancel| programs::run_script(worker, cancel, &python, script)).await
+        self.run(move |worker, cancel| programs::run_script(worker, cancel, &python, script.clone())).await
     }
 
     /// Calls a Python function with each of the job's arguments and returns what it returned.
     pub async fn call_functions(&self, job: FunctionJob) -> Result<FunctionReport, SandboxError> {
         let python = self.shared_python()?;
-        self.inner
-            .pool
-            .run(move |worker, cancel| functions::call_functions(worker, cancel, &python, &job))
-            .await
+        self.run(move |worker, cancel| functions::call_functions(worker, cancel, &python, &job)).await
     }
 
     /// Runs Python tests against a candidate.
     pub async fn run_tests(&self, job: TestJob) -> Result<TestReport, SandboxError> {
         let python = self.shared_python()?;
-        self.inner.pool.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &job)).await
+        self.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &job)).await
     }
 
     /// Which mode the tests of a job get, found out without the candidate's code, which is not looked at.

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use super::adjudicate::Shortage;
 use super::channel::pipe;
 use super::error::SandboxError;
 use super::host::{Cell, CellSettings, Launch, request};
@@ -79,7 +80,7 @@ impl Worker {
         limits: &Limits,
     ) -> Result<Running<'w>, SandboxError> {
         let cell = self.cell()?;
-        let started = begin(&mut cell.link, |link| request(link, launches))?;
+        let started = begin(&mut cell.link, limits, |link| request(link, launches))?;
         Running::new(&mut cell.link, cancel, started, limits)
     }
 
@@ -186,6 +187,17 @@ impl Worker {
             let mut given_up = self.counts.given_up.lock().unwrap_or_else(PoisonError::into_inner);
             given_up.get_or_insert_with(|| reason.to_owned());
         }
+    }
+}
+
+impl Worker {
+    /// What late processes had of the processors since this was asked last.
+    pub fn take_late(&mut self) -> Vec<Shortage> {
+        let links = self.cell.iter_mut().map(|cell| &mut cell.link);
+        links
+            .chain(self.server.iter_mut().map(|server| &mut server.link))
+            .flat_map(|link| std::mem::take(&mut link.late))
+            .collect()
     }
 }
 

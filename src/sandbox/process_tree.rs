@@ -57,6 +57,8 @@ pub enum TreeEnd {
     /// Ended by this signal.
     Signaled(i32),
     TimedOut,
+    /// By the sandbox that it ran in, in words.
+    Stopped(&'static str),
 }
 
 /// The program could not be started; the text says why and what to do.
@@ -245,7 +247,8 @@ fn explain(command: &TreeCommand, error: &io::Error) -> StartError {
     StartError { reason }
 }
 
-fn shebang(file: &Path) -> Option<String> {
+/// The first line of a script, when it begins with `#!`.
+pub(super) fn shebang(file: &Path) -> Option<String> {
     use std::io::Read as _;
     let mut start = Vec::new();
     std::fs::File::open(file).ok()?.take(256).read_to_end(&mut start).ok()?;

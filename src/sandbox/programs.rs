@@ -29,9 +29,23 @@ pub(super) fn run_program(
         *name =
             found.ok_or_else(|| SandboxError::CannotStart { program: shown.clone(), reason: reason() })?;
     }
+    let dir =
+        match &program.dir {
+            Some(dir) => Some(dir.to_str().map(str::to_owned).ok_or_else(|| {
+                SandboxError::BadRequest(format!("the path {} is not UTF-8", dir.display()))
+            })?),
+            None => None,
+        };
     let files = program.files.iter().map(|(path, content)| (path.clone(), content.len())).collect();
+    let mut spec = spec(argv, &program.env, files, process_limits(&program.limits));
+    spec.dir = dir;
+    if program.whole_env {
+        spec.env = program.env;
+        // A command of the author's may use every core; its time is bounded by the clock alone.
+        spec.limits.cpu_seconds = spec.limits.cpu_seconds.saturating_mul(64);
+    }
     let launch = Launch {
-        spec: spec(argv, &program.env, files, process_limits(&program.limits)),
+        spec,
         contents: program.files.into_iter().map(|(_, content)| content).collect(),
         stdin: program.stdin,
         extra: Vec::new(),
@@ -62,7 +76,13 @@ fn conclude(running: Running<'_>, program: &str) -> Result<ProgramResult, Sandbo
     let ended = only(running.finish()?)?;
     let ending =
         ended.ending.map_err(|reason| SandboxError::CannotStart { program: program.to_owned(), reason })?;
-    Ok(ProgramResult { ending, streams: ended.streams, wall: started.elapsed(), cpu: ended.cpu })
+    Ok(ProgramResult {
+        ending,
+        streams: ended.streams,
+        wall: started.elapsed(),
+        cpu: ended.cpu,
+        adjudicated: false,
+    })
 }
 
 /// The one process of a job that has one.

@@ -95,6 +95,8 @@ pub(super) struct ProcessSpec {
     pub env: Vec<(String, String)>,
     /// (path below the working folder, length of its content)
     pub files: Vec<(String, usize)>,
+    /// Where the program runs; `None`: the working folder, where the files lie. A NUL in `argv` stands for that one.
+    pub dir: Option<String>,
     pub limits: ProcessLimits,
 }
 
@@ -144,6 +146,7 @@ mod tests {
             argv: vec!["/bin/echo".into(), "a\nb".into()],
             env: vec![("K".into(), "ü".into())],
             files: vec![("a".into(), 3), ("b/c".into(), 0), ("d".into(), 2)],
+            dir: Some("/suite".into()),
             limits,
         };
         let bytes = encode_spec(&spec, &[b"\0\n\xff", b"", b"xy"]).unwrap();

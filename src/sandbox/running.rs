@@ -3,17 +3,22 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
+use super::adjudicate::Shortage;
 use super::capture::{Capture, Line, Lines};
+use super::cgroup::Kills;
 use super::channel::{Link, Outbox, poll, poll_entry, receive};
 use super::error::SandboxError;
 use super::host::{DiskWatch, Ends};
-use super::memory::{Measure, held_kib};
+use super::launch::cpu_seconds;
+use super::memory::{self, Measure};
 use super::protocol::{Told, told};
 use super::syscalls::kill_by_pidfd;
 use super::types::{Ending, Limits, Streams};
 
 /// How often the memory of the tree is looked at.
 const LOOK_AT_MEMORY: Duration = Duration::from_millis(25);
+/// Looking takes at most one part in this many of a worker's time, however large the tree is.
+const LOOKS_SHARE: u32 = 20;
 /// What an interpreter may hold beyond the limit of its data: the limit itself is kept by the kernel.
 const MEMORY_SLACK_MB: u64 = 64;
 /// How long a cell may take to start or to end processes before it is given up.
@@ -31,6 +36,8 @@ pub(super) fn bounded(time: Duration) -> Duration {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stop {
     TimedOut,
+    /// It used up its processor time.
+    Cpu,
     Memory,
     Output,
     /// We have what we wanted, or nobody wants it any more.
@@ -63,6 +70,8 @@ struct Process {
     /// From its minder, if it has one.
     status: Option<Lines>,
     reaped: Option<Reaped>,
+    /// Processor time of its tree when it was killed: what the cell tells leaves out whoever is not waited for.
+    seen: Duration,
 }
 
 /// A process of a finished job.
@@ -88,6 +97,15 @@ pub(super) struct Running<'c> {
     stop: Option<(Stop, Instant)>,
     next_look: Instant,
     finished: bool,
+    /// The cell ended because its group was out of memory: its processes ended with it.
+    cell_lost: bool,
+    /// When the answer that we wait for was asked for.
+    asked: Instant,
+    /// What the cell's control group had counted before.
+    kills: Kills,
+    /// How long this thread had waited for a processor before, and what a hypervisor had taken.
+    own_delay: Duration,
+    stolen: Option<Duration>,
 }
 
 /// A job whose processes run, and that nobody watches yet.
@@ -96,6 +114,8 @@ pub(super) struct Started {
     pidfds: Vec<OwnedFd>,
     /// Those that ended before the last one started.
     ended: Vec<(usize, Reaped)>,
+    /// What the cell's control group had counted before.
+    kills: Kills,
 }
 
 impl Started {
@@ -110,11 +130,20 @@ impl Started {
 /// not ours. Whatever went wrong leaves the other side in a state that we don't know.
 pub(super) fn begin(
     link: &mut Link,
+    limits: &Limits,
     request: impl FnOnce(&Link) -> std::io::Result<Vec<Ends>>,
 ) -> Result<Started, SandboxError> {
     link.broken = true;
+    let kills = match &link.cgroup {
+        Some(group) => {
+            let mut group = group.get();
+            group.hold(limits).map_err(SandboxError::lost)?;
+            group.kills()
+        }
+        None => Kills::default(),
+    };
     let ends = request(link).map_err(SandboxError::lost)?;
-    let mut started = Started { ends, pidfds: Vec::new(), ended: Vec::new() };
+    let mut started = Started { ends, pidfds: Vec::new(), ended: Vec::new(), kills };
     let mut buffer = [0u8; 128];
     let mut left = started.ends.len();
     while left > 0 {
@@ -143,10 +172,13 @@ impl<'c> Running<'c> {
         let mut processes = Vec::new();
         for end in started.ends {
             processes.push(Process {
-                stdout: Capture::new(end.stdout, limits.output_bytes).map_err(SandboxError::lost)?,
-                stderr: Capture::new(end.stderr, limits.output_bytes).map_err(SandboxError::lost)?,
+                stdout: Capture::new(end.stdout, limits.output_bytes, limits.output_end, false)
+                    .map_err(SandboxError::lost)?,
+                stderr: Capture::new(end.stderr, limits.output_bytes, limits.output_end, limits.stderr_tail)
+                    .map_err(SandboxError::lost)?,
                 status: end.status.map(Lines::new).transpose().map_err(SandboxError::lost)?,
                 reaped: None,
+                seen: Duration::ZERO,
             });
         }
         let now = Instant::now();
@@ -161,6 +193,11 @@ impl<'c> Running<'c> {
             stop: None,
             next_look: now + LOOK_AT_MEMORY,
             finished: false,
+            cell_lost: false,
+            asked: now,
+            kills: started.kills,
+            own_delay: memory::own_delay(),
+            stolen: None,
         };
         for (index, reaped) in started.ended {
             running.reaped(index, reaped);
@@ -180,6 +217,7 @@ impl<'c> Running<'c> {
         outbox: &mut Outbox,
         until: Instant,
     ) -> Result<Heard, SandboxError> {
+        self.asked = Instant::now();
         loop {
             let all_ended = self.all_ended();
             match lines.next() {
@@ -224,10 +262,28 @@ impl<'c> Running<'c> {
             self.step(self.deadline, None)?;
         }
         self.finished = true;
-        self.link.broken = false;
+        self.link.broken = self.cell_lost;
         let stop = self.stop.map(|(stop, _)| stop);
         let limits = self.limits.clone();
-        Ok(self.processes.drain(..).map(|p| conclude(p, stop, &limits)).collect())
+        let mut ended: Vec<Ended> = self.processes.drain(..).map(|p| conclude(p, stop, &limits)).collect();
+        let killed = |e: &Ended| {
+            e.ending == Ok(Ending::Signaled(libc::SIGKILL))
+                && (e.by_itself || matches!(stop, None | Some(Stop::NotNeeded)))
+        };
+        if ended.iter().any(killed) {
+            let kills = self.counted_kills();
+            if kills.of_machine_since(self.kills) {
+                return Err(SandboxError::lost("the machine ran out of memory"));
+            }
+            if kills.of_limit_since(self.kills) {
+                ended.iter_mut().filter(|e| killed(e)).for_each(|e| e.ending = Ok(Ending::MemoryLimit));
+            }
+        }
+        Ok(ended)
+    }
+
+    fn counted_kills(&self) -> Kills {
+        self.link.cgroup.as_ref().map(|group| group.get().kills()).unwrap_or_default()
     }
 
     /// Ends the job now; how it ends is of no interest.
@@ -244,9 +300,39 @@ impl<'c> Running<'c> {
 
     fn kill(&mut self, why: Stop) {
         if self.stop.is_none() {
+            if why != Stop::NotNeeded {
+                // A fork server tells two for each process: its own, and the first of its namespace.
+                let each = self.pidfds.len() / self.processes.len().max(1);
+                for (process, pidfds) in self.processes.iter_mut().zip(self.pidfds.chunks(each.max(1))) {
+                    process.seen = memory::cpu(&memory::processes(pidfds));
+                }
+            }
+            if why == Stop::TimedOut {
+                let shortage = self.shortage();
+                self.link.late.push(shortage);
+            }
             self.stop = Some((why, Instant::now()));
         }
         self.pidfds.iter().for_each(kill_by_pidfd);
+    }
+
+    /// What the job has had of the processors until now.
+    fn shortage(&self) -> Shortage {
+        let processes = memory::processes(&self.pidfds);
+        let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let stolen = self.stolen.map_or(Duration::ZERO, |before| memory::stolen().saturating_sub(before));
+        let living = memory::scheduled(&processes);
+        let cpu: Duration = self.processes.iter().map(|process| process.seen).sum();
+        // Either the time of the whole job is up, or that of the answer that is waited for.
+        let since = if Instant::now() >= self.deadline { self.started } else { self.asked };
+        Shortage {
+            age: self.started.elapsed(),
+            window: since.elapsed(),
+            cpu: cpu.max(living.map_or(Duration::ZERO, |l| l.cpu)),
+            living,
+            ours: memory::own_delay().saturating_sub(self.own_delay),
+            stolen: stolen / processors,
+        }
     }
 
     /// Waits once, at most until `until`, and deals with what happened.
@@ -256,10 +342,13 @@ impl<'c> Running<'c> {
         if running && now >= self.deadline {
             self.kill(Stop::TimedOut);
         } else if running && now >= self.next_look {
-            self.next_look = now + LOOK_AT_MEMORY;
-            self.look_at_memory();
+            self.look();
+            self.next_look = Instant::now() + LOOK_AT_MEMORY.max(now.elapsed() * LOOKS_SHARE);
         }
-        let mut wake = until.min(self.deadline).saturating_duration_since(now).min(LOOK_AT_MEMORY);
+        let mut wake = until
+            .min(self.deadline)
+            .saturating_duration_since(now)
+            .min(self.next_look.saturating_duration_since(now));
         if self.stop.is_some() {
             wake = LOOK_AT_MEMORY;
         }
@@ -295,18 +384,35 @@ impl<'c> Running<'c> {
         if happened(0) {
             self.listen_to_cell()?;
         } else if happened(1) {
-            return Err(SandboxError::lost("the fork server ended"));
+            return self.lose_cell();
         }
         Ok(())
     }
 
-    fn look_at_memory(&mut self) {
+    /// Memory and processor time of the whole tree.
+    fn look(&mut self) {
+        if self.stolen.is_none() {
+            self.stolen = Some(memory::stolen());
+        }
         let most_kib = self.limits.memory_mb.saturating_add(MEMORY_SLACK_MB).saturating_mul(1 << 10);
-        let exceeds = |measure| held_kib(&self.pidfds, measure) > most_kib;
-        if exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
-            self.kill(Stop::Memory);
-        } else if self.link.disk.as_mut().is_some_and(DiskWatch::is_over) {
+        // The group holds more than the job: when that is little, nobody need be asked.
+        let held = self.link.cgroup.as_ref().and_then(|group| group.get().held_kib());
+        let is_little = held.is_some_and(|kib| kib <= most_kib);
+        if self.link.disk.as_mut().is_some_and(DiskWatch::is_over) {
             self.kill(Stop::Output);
+            return;
+        }
+        if is_little && self.limits.cpu.is_none() {
+            return;
+        }
+        let processes = memory::processes(&self.pidfds);
+        if self.limits.cpu.is_some_and(|most| memory::cpu(&processes) > most) {
+            self.kill(Stop::Cpu);
+            return;
+        }
+        let exceeds = |measure| memory::held_kib(&processes, measure) > most_kib;
+        if !is_little && exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
+            self.kill(Stop::Memory);
         }
     }
 
@@ -319,7 +425,7 @@ impl<'c> Running<'c> {
                 Ok(())
             }
             Told::Failed(reason) => Err(SandboxError::lost(reason)),
-            Told::Started { .. } | Told::Gone => Err(SandboxError::lost("the cell ended")),
+            Told::Started { .. } | Told::Gone => self.lose_cell(),
         }
     }
 
@@ -327,6 +433,22 @@ impl<'c> Running<'c> {
         if let Some(process) = self.processes.get_mut(index) {
             process.reaped = Some(reaped);
         }
+    }
+}
+
+impl Running<'_> {
+    /// The cell is gone. When the kernel took it to make room in its group, the job is to blame: it filled the group with so
+    /// many processes that each was smaller than the cell.
+    fn lose_cell(&mut self) -> Result<(), SandboxError> {
+        if !self.counted_kills().of_limit_since(self.kills) {
+            return Err(SandboxError::lost("the cell ended"));
+        }
+        self.cell_lost = true;
+        self.kill(Stop::Memory);
+        self.processes
+            .iter_mut()
+            .for_each(|p| p.reaped = Some(Reaped { status: libc::SIGKILL, cpu: Duration::ZERO }));
+        Ok(())
     }
 }
 
@@ -349,7 +471,7 @@ fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits) -> Ended 
         Some(Line::Whole(line)) => Some(String::from_utf8_lossy(&line).into_owned()),
         _ => None,
     };
-    let cpu = process.reaped.map_or(Duration::ZERO, |r| r.cpu);
+    let cpu = process.reaped.map_or(Duration::ZERO, |r| r.cpu).max(process.seen);
     let status = match process.status {
         Some(_) => told.as_deref().and_then(|t| t.strip_prefix('S')).and_then(|t| t.parse::<i32>().ok()),
         // A kill that we sent is no ending of its own.
@@ -360,7 +482,7 @@ fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits) -> Ended 
         (Some(reason), _, _) => Err(reason.to_owned()),
         (_, _, Some(Stop::Output)) if over => Ok(Ending::OutputLimit),
         (_, Some(status), _) => Ok(from_status(status, cpu, limits)),
-        (_, None, Some(Stop::TimedOut)) => Ok(Ending::TimedOut),
+        (_, None, Some(Stop::TimedOut | Stop::Cpu)) => Ok(Ending::TimedOut),
         (_, None, Some(Stop::Memory)) => Ok(Ending::MemoryLimit),
         (_, None, Some(Stop::Output)) => Ok(Ending::OutputLimit),
         (_, None, Some(Stop::NotNeeded) | None) => Ok(Ending::Signaled(libc::SIGKILL)),
@@ -386,7 +508,7 @@ fn from_status(status: i32, cpu: Duration, limits: &Limits) -> Ending {
         libc::SIGSYS => Ending::Violation("a system call that is forbidden here".to_owned()),
         libc::SIGXCPU => Ending::TimedOut,
         // The hard limit of CPU time.
-        libc::SIGKILL if cpu >= limits.wall => Ending::TimedOut,
+        libc::SIGKILL if cpu >= Duration::from_secs(cpu_seconds(limits)) => Ending::TimedOut,
         signal => Ending::Signaled(signal),
     }
 }

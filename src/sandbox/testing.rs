@@ -157,7 +157,7 @@ fn report(
     let calls = judged.verdict.as_ref().and_then(|v| number(v, "calls")).unwrap_or(0);
     let cpu = judged.ended.iter().map(|e| e.cpu).sum();
     let streams = judged.ended.into_iter().nth(candidate).map(|e| e.streams).unwrap_or_default();
-    TestReport { verdict, mode, mode_reason, calls, streams, wall: judged.wall, cpu }
+    TestReport { verdict, mode, mode_reason, calls, streams, wall: judged.wall, cpu, adjudicated: false }
 }
 
 /// Waits for the line with the verdict and ends the job. Lines without the token are not verdicts.

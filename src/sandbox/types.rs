@@ -48,10 +48,17 @@ impl std::fmt::Display for Tier {
 pub struct Limits {
     /// Wall time of a program, from its start.
     pub wall: Duration,
+    /// Processor time of each process, in whole seconds rounded up, and of the whole tree (by the watchdog); `None`: two seconds
+    /// more than `wall` for each process, so that only several threads at once can use it up.
+    pub cpu: Option<Duration>,
     /// Private memory, in MiB, of each process (by the kernel) and of the whole tree (by a watchdog, a little later).
     pub memory_mb: u64,
-    /// Bytes kept of each stream; the rest is thrown away. At 16 MiB the job is killed.
+    /// Bytes kept of each stream; the rest is thrown away.
     pub output_bytes: u64,
+    /// Bytes of one stream at which the job is killed: 16 MiB.
+    pub output_end: u64,
+    /// Keep the end of stderr instead of its beginning.
+    pub stderr_tail: bool,
     /// Processes and threads.
     pub processes: u64,
     pub open_files: u64,
@@ -63,8 +70,11 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             wall: Duration::from_secs(10),
+            cpu: None,
             memory_mb: 256,
             output_bytes: 1 << 20,
+            output_end: 16 << 20,
+            stderr_tail: false,
             processes: 32,
             open_files: 128,
             file_mb: 16,
@@ -141,8 +151,12 @@ pub struct Program {
     pub stdin: Vec<u8>,
     /// Added to the clean environment.
     pub env: Vec<(String, String)>,
+    /// `env` is the whole environment.
+    pub whole_env: bool,
     /// Files in the working folder: relative path, content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Where it runs; it must be a folder that can be seen inside. `None`: the private folder.
+    pub dir: Option<PathBuf>,
     pub limits: Limits,
 }
 
@@ -161,6 +175,8 @@ pub struct ProgramResult {
     pub wall: Duration,
     /// User and system time of the whole tree.
     pub cpu: Duration,
+    /// It ran out of time on a busy machine and was tried once more alone; this is the result of that.
+    pub adjudicated: bool,
 }
 
 /// One call of a function. Arguments and results are *tagged JSON*: plain JSON where that says exactly what the value
@@ -253,6 +269,8 @@ pub struct FunctionReport {
     pub cpu: Duration,
     /// How many processes it took.
     pub processes: u32,
+    /// As in [`ProgramResult`].
+    pub adjudicated: bool,
 }
 
 /// Where tests run.
@@ -335,6 +353,8 @@ pub struct TestReport {
     pub streams: Streams,
     pub wall: Duration,
     pub cpu: Duration,
+    /// As in [`ProgramResult`].
+    pub adjudicated: bool,
 }
 
 /// What [`super::Sandbox::state`] says.
@@ -347,6 +367,16 @@ pub struct SandboxReport {
     pub notes: Vec<String>,
     /// The version of Landlock, in the tier that stands on it.
     pub landlock_abi: Option<u32>,
+    /// What control groups bound, as `v1 memory, pids`; `None`: memory is only watched, and `notes` say why.
+    pub cgroup: Option<String>,
+}
+
+/// Why cells get no control group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoCgroup {
+    pub reason: String,
+    /// What a user can do about it.
+    pub remedy: String,
 }
 
 /// What the warm interpreters of a sandbox did so far.

@@ -314,6 +314,9 @@ pub struct CommandGraderSpec {
     #[serde(default)]
     #[schemars(length(max = 64))]
     pub metrics: Vec<String>,
+    /// `true` runs it inside the sandbox: it sees the suite's folder read-only, a private `/tmp`, and no network. Default false.
+    #[serde(default)]
+    pub sandbox: bool,
 }
 
 /// `config/graders.yaml`: named graders, the default grader of each type, and named rubrics.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::grader::SuiteGraders;
+use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
 use super::words::ReportFormat;
@@ -45,6 +46,8 @@ pub struct SuiteSpec {
     pub env: Vec<String>,
     /// Named graders, defaults and rubrics.
     pub graders: Option<SuiteGraders>,
+    /// What the sandbox that runs code must give.
+    pub sandbox: Option<SandboxSpec>,
     /// Demands on metrics; `$ref` to a file of presets and thresholds.
     pub thresholds: Option<RefOr<Thresholds>>,
     /// Presets that `--preset` knows besides the built-in ones.

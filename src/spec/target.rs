@@ -56,6 +56,9 @@ pub struct CommandSpec {
     /// How stdout is read.
     #[serde(default)]
     pub output: OutputFormat,
+    /// `true` runs it inside the sandbox: it sees this file's folder read-only, a private `/tmp`, and no network. Default false.
+    #[serde(default)]
+    pub sandbox: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue};
-use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, signal_name};
+use crate::sandbox::commands::{CommandSandbox, PRIVATE_FOLDER};
+use crate::sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
 use super::input::{Rendered, render};
 use super::{Answer, TargetFailure};
@@ -18,13 +19,21 @@ const KEEP_STDOUT: usize = 1 << 20;
 /// Bytes of stderr that may show up in a reason.
 const KEEP_STDERR: usize = 4 << 10;
 
-/// Runs the command once.
-pub(super) async fn ask(target: &CommandTarget, case: &Case) -> Answer {
+/// The file that `{{ input_file }}` names.
+const INPUT_FILE: &str = "input.json";
+
+/// Runs the command once; `inside` is the sandbox of those that ask for it.
+pub(super) async fn ask(target: &CommandTarget, case: &Case, inside: Option<&CommandSandbox>) -> Answer {
     let prepared = match prepare(target, case).await {
         Ok(prepared) => prepared,
         Err(failure) => return Answer { result: Err(failure), latency: None },
     };
-    match process_tree::run(&prepared.command).await {
+    let ended = match (target.sandbox, inside) {
+        (false, _) => process_tree::run(&prepared.command).await,
+        (true, Some(inside)) => inside.run(&prepared.command, prepared.files).await,
+        (true, None) => Err(StartError { reason: "the sandbox of the target was not opened".to_owned() }),
+    };
+    match ended {
         Err(error) => {
             Answer { result: Err(TargetFailure::new(Cause::TargetUnreachable, error.reason)), latency: None }
         }
@@ -37,6 +46,8 @@ pub(super) async fn ask(target: &CommandTarget, case: &Case) -> Answer {
 
 struct Prepared {
     command: TreeCommand,
+    /// For the private folder, when it runs in the sandbox.
+    files: Vec<(String, Vec<u8>)>,
     /// Holds `input.json` until the call is over.
     _folder: Option<PrivateFolder>,
 }
@@ -44,18 +55,22 @@ struct Prepared {
 async fn prepare(target: &CommandTarget, case: &Case) -> Result<Prepared, TargetFailure> {
     let rendered = render(&case.input).await?;
     let mut argv = target.argv.clone();
-    let mut folder = None;
+    let (mut folder, mut files) = (None, Vec::new());
     if argv.iter().any(|word| fill(word, "").is_some()) {
-        let made = PrivateFolder::with_input(&rendered).map_err(|error| {
-            TargetFailure::new(Cause::Harness, format!("cannot write input.json: {error}")).retryable()
-        })?;
-        let path = made.input_file();
+        let path = if target.sandbox {
+            files.push((INPUT_FILE.to_owned(), rendered.whole.to_string().into_bytes()));
+            format!("{PRIVATE_FOLDER}/{INPUT_FILE}")
+        } else {
+            let made = PrivateFolder::with_input(&rendered).map_err(|error| {
+                TargetFailure::new(Cause::Harness, format!("cannot write input.json: {error}")).retryable()
+            })?;
+            folder.insert(made).input_file()
+        };
         for word in &mut argv {
             if let Some(filled) = fill(word, &path) {
                 *word = filled;
             }
         }
-        folder = Some(made);
     }
     let names = std::iter::once("PATH").chain(target.env.iter().map(String::as_str).filter(|n| *n != "PATH"));
     let command = TreeCommand {
@@ -67,7 +82,7 @@ async fn prepare(target: &CommandTarget, case: &Case) -> Result<Prepared, Target
         keep_stdout: KEEP_STDOUT,
         keep_stderr: KEEP_STDERR,
     };
-    Ok(Prepared { command, _folder: folder })
+    Ok(Prepared { command, files, _folder: folder })
 }
 
 fn judge_ending(
@@ -83,11 +98,12 @@ fn judge_ending(
                 format!("{name} did not end within {limit_seconds} s; it was ended with all it had started");
             return Err(with_partial(TargetFailure::new(Cause::TargetTimeout, reason).retryable(), &ended));
         }
-        TreeEnd::Exited(_) | TreeEnd::Signaled(_) => {}
+        TreeEnd::Exited(_) | TreeEnd::Signaled(_) | TreeEnd::Stopped(_) => {}
     }
     let (mut reason, crashed) = match ended.end {
         TreeEnd::Signaled(signal) => (format!("{name} was ended by {}", signal_name(signal)), true),
         TreeEnd::Exited(code) => (format!("{name} exited with code {code}"), false),
+        TreeEnd::Stopped(why) => (format!("{name} was ended: {why}"), true),
         TreeEnd::TimedOut => (String::new(), false),
     };
     let stderr = process_tree::printable(&ended.stderr_tail);
@@ -169,7 +185,7 @@ struct PrivateFolder(PathBuf);
 impl PrivateFolder {
     fn with_input(rendered: &Rendered) -> std::io::Result<PrivateFolder> {
         let folder = PrivateFolder::new(&std::env::temp_dir())?;
-        std::fs::write(folder.0.join("input.json"), rendered.whole.to_string())?;
+        std::fs::write(folder.0.join(INPUT_FILE), rendered.whole.to_string())?;
         Ok(folder)
     }
 
@@ -190,7 +206,7 @@ impl PrivateFolder {
     }
 
     fn input_file(&self) -> String {
-        self.0.join("input.json").to_string_lossy().into_owned()
+        self.0.join(INPUT_FILE).to_string_lossy().into_owned()
     }
 }
 

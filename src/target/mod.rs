@@ -9,9 +9,12 @@ mod recorded;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::model::{Case, Cause, Fingerprint, Output, Plan, Target};
+use crate::model::{Case, Cause, Fingerprint, Output, Plan, SandboxState, Target};
+use crate::sandbox::commands::CommandSandbox;
+use crate::sandbox::demand::{Refused, Wanted};
 
 use recorded::{Asked, Recording};
 pub use recorded::{Problem, RecordingProblems};
@@ -74,6 +77,8 @@ pub struct Targets {
     /// Numbers in `recordings`.
     paths: HashMap<PathBuf, usize>,
     warnings: Vec<String>,
+    /// The sandbox of commands that ask for one, once it is open.
+    commands: OnceLock<CommandSandbox>,
 }
 
 impl Targets {
@@ -124,6 +129,7 @@ impl Targets {
             recordings: Vec::new(),
             paths,
             warnings: Vec::new(),
+            commands: OnceLock::new(),
         };
         for (number, (path, asked)) in asked.into_iter().enumerate() {
             let (recording, warnings) = Recording::open(path, asked, number < HELD)?;
@@ -131,6 +137,27 @@ impl Targets {
             targets.recordings.push(recording);
         }
         Ok(targets)
+    }
+
+    /// Opens the sandbox when a target of the plan is a command that asks for it; `None` when none does. `helper` is the program
+    /// that builds sandbox cells.
+    ///
+    /// Fails when what the suite demands is not possible here.
+    pub async fn prepare(&self, plan: &Plan, helper: &Path) -> Result<Option<SandboxState>, Refused> {
+        let asks = |target: &Option<Target>| matches!(target, Some(Target::Command(c)) if c.sandbox);
+        let mut profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
+        if !asks(&self.target) && !profiles.any(|profile| asks(&profile.target)) {
+            return Ok(None);
+        }
+        let wanted = Wanted {
+            helper: helper.to_owned(),
+            workers: plan.settings.max_workers,
+            allow_unsandboxed: plan.settings.allow_unsandboxed,
+            demand: plan.settings.sandbox.clone(),
+            readable: Vec::new(),
+        };
+        let commands = self.commands.get_or_init(|| CommandSandbox::new(wanted, plan.suite.dir.clone()));
+        Ok(Some(commands.prepare().await?.told()))
     }
 
     /// What people should know before the run, one sentence each.
@@ -186,7 +213,7 @@ impl Targets {
                 return Answer { result: self.recorded(path, eval_id, case, sample), latency: None };
             }
             Some(Target::Echo) => input::echo(&case.input).await,
-            Some(Target::Command(target)) => return command::ask(target, case).await,
+            Some(Target::Command(target)) => return command::ask(target, case, self.commands.get()).await,
             // The places of `llm/` and of the HTTP and skill targets.
             Some(Target::Model { model, .. }) => Err(not_available("model", model)),
             Some(Target::Http { base_url, .. }) => Err(not_available("http", base_url)),

@@ -11,7 +11,7 @@ fn case(id: &str, input: Input) -> Case {
         id: id.into(),
         name: None,
         input,
-        grading: Grading { graders: vec![], combine: Combine::All },
+        grading: Grading { graders: vec![], combine: Combine::All, demands: None },
         extract: vec![],
         samples: None,
         timeout: Duration::from_secs(30),
@@ -76,6 +76,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             retry_failed: 0,
             max_fail: None,
             allow_unsandboxed: false,
+            sandbox: SandboxDemand::default(),
         },
         composites: Vec::new(),
         score_metrics: Vec::new(),
@@ -321,6 +322,7 @@ fn command(argv: &[&str], dir: &Path) -> CommandTarget {
         timeout: None,
         on_error: OnError::Error,
         output: OutputFormat::Text,
+        sandbox: false,
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) fn recipe(
             return None;
         }
     }
-    let usual = CodeLimits::default();
+    let usual = desk.suite.demands.limits;
     let limits = CodeLimits {
         wall: spec.timeout_seconds.map_or(usual.wall, seconds),
         memory_mb: spec.memory_mb.unwrap_or(usual.memory_mb),
@@ -123,7 +123,9 @@ impl Benchmark {
         });
         let kind = GraderKind::Code(grader);
         let grader = Grader::of(kind);
-        let grading = Grading { graders: vec![grader], combine: Combine::All };
+        let graders = vec![grader];
+        let demands = suite.demands.mark(&graders);
+        let grading = Grading { graders, combine: Combine::All, demands };
         let input = Input::Prompt { text: task.prompt, context: Some(task.context) };
         Case {
             id: task.id,

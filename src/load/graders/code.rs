@@ -401,5 +401,6 @@ fn command(
         verdict: spec.verdict,
         metrics: spec.metrics.clone(),
         expected: super::reference(expected, baseline),
+        sandbox: spec.sandbox,
     }))
 }

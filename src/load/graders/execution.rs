@@ -84,8 +84,9 @@ pub(super) fn function_output(
     let cases: Vec<FunctionCase> = cases.into_iter().collect::<Option<_>>()?;
     let per_case = seconds(spec.timeout_per_case.unwrap_or(TIMEOUT_PER_CASE));
     let needed = per_case.saturating_mul(u32::try_from(cases.len()).unwrap_or(u32::MAX));
-    let needed = needed.clamp(CodeLimits::default().wall, Duration::from_secs(86_400));
-    let limits = limits(spec.timeout_seconds.map_or(needed, seconds), spec.memory_mb, spec.output_kb);
+    let needed = needed.clamp(desk.suite.demands.limits.wall, Duration::from_secs(86_400));
+    let wall = spec.timeout_seconds.map(seconds).or(desk.suite.demands.timeout).unwrap_or(needed);
+    let limits = limits(desk, wall, spec.memory_mb, spec.output_kb);
     Some(CodeGrader::FunctionOutput(FunctionOutput {
         executor: spec.executor,
         function_name: name.to_owned(),
@@ -151,14 +152,14 @@ pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &N
         ));
         return None;
     }
-    let wall = spec.timeout_seconds.map_or(CodeLimits::default().wall, seconds);
+    let wall = spec.timeout_seconds.map_or(desk.suite.demands.limits.wall, seconds);
     Some(CodeGrader::CodeExecution(CodeExecution {
         executor: spec.executor,
         prefix: spec.prefix.clone().unwrap_or_default(),
         tests,
         setup: spec.setup.clone().unwrap_or_default(),
         entry_point: spec.entry_point.clone(),
-        limits: limits(wall, spec.memory_mb, spec.output_kb),
+        limits: limits(desk, wall, spec.memory_mb, spec.output_kb),
         sandbox: sandbox(desk, spec.sandbox, node),
     }))
 }
@@ -257,8 +258,8 @@ fn is_python_path(name: &str) -> bool {
         })
 }
 
-fn limits(wall: Duration, memory_mb: Option<u64>, output_kb: Option<u64>) -> CodeLimits {
-    let usual = CodeLimits::default();
+fn limits(desk: &Desk, wall: Duration, memory_mb: Option<u64>, output_kb: Option<u64>) -> CodeLimits {
+    let usual = desk.suite.demands.limits;
     CodeLimits {
         wall,
         memory_mb: memory_mb.unwrap_or(usual.memory_mb),
@@ -268,6 +269,12 @@ fn limits(wall: Duration, memory_mb: Option<u64>, output_kb: Option<u64>) -> Cod
 
 /// `sandbox: false` is a request that the command line must confirm.
 fn sandbox(desk: &mut Desk, written: Option<bool>, node: &Node) -> bool {
+    if written == Some(false) && desk.suite.demands.sandbox.needs_isolation() {
+        let at = node.key_span("/sandbox");
+        let message = "`sandbox: false` contradicts what the suite demands under `sandbox:`";
+        desk.push(Problem::error(Code::GraderConflict, at, message));
+        return true;
+    }
     if written == Some(false) && !desk.suite.allow_unsandboxed {
         let at = node.key_span("/sandbox");
         let message = "`sandbox: false` runs the output's code with your own rights";

@@ -156,7 +156,8 @@ pub(super) fn resolve(
         Some((spec, span)) if !overridden => combined(desk, spec, *span, &graders)?,
         _ => combine,
     };
-    Some(Grading { graders, combine })
+    let demands = desk.suite.demands.mark(&graders);
+    Some(Grading { graders, combine, demands })
 }
 
 struct Found {

@@ -137,6 +137,7 @@ impl Loader<'_> {
                 retry_failed: retries,
                 max_fail: overrides.max_fail,
                 allow_unsandboxed: overrides.allow_unsandboxed,
+                sandbox: parts.scope.demands.sandbox.clone(),
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),

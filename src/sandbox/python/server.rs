@@ -16,7 +16,7 @@ use crate::sandbox::error::SandboxError;
 use crate::sandbox::filter;
 use crate::sandbox::host::{Cell, Ends, Launch, TMP_INODES, TMP_MB, input};
 use crate::sandbox::launch::process_limits;
-use crate::sandbox::memory::{Measure, held_kib};
+use crate::sandbox::memory::{Measure, held_kib, processes};
 use crate::sandbox::running::{Started, begin};
 use crate::sandbox::syscalls::kill_by_pidfd;
 use crate::sandbox::types::Limits;
@@ -66,7 +66,7 @@ impl Server {
         };
         let (pidfd, mut output) = cell.start_server(launch)?;
         let status = output.status.take();
-        let link = Link { process: Some(pidfd), ..Link::new(ours) };
+        let link = Link { process: Some(pidfd), cgroup: cell.link.cgroup.clone(), ..Link::new(ours) };
         let server = Server { link, jobs: 0, _output: output };
         let mut buffer = [0u8; 16];
         match server.link.wait(&mut buffer, WARM_UP)? {
@@ -91,7 +91,7 @@ impl Server {
     /// Whether it has done enough: a new one takes over now and then, so that nothing grows without end.
     pub fn is_spent(&self, most_jobs: u32) -> bool {
         let look = self.jobs > 0 && self.jobs.is_multiple_of(LOOK_EVERY);
-        let held = || held_kib(self.link.process.as_slice(), Measure::Resident);
+        let held = || held_kib(&processes(self.link.process.as_slice()), Measure::Resident);
         self.jobs >= most_jobs || look && held() > MOST_KIB
     }
 
@@ -103,7 +103,7 @@ impl Server {
         wait: Wait,
     ) -> Result<Started, SandboxError> {
         self.jobs += 1;
-        begin(&mut self.link, |link| request(link, jobs, limits, wait))
+        begin(&mut self.link, limits, |link| request(link, jobs, limits, wait))
     }
 }
 

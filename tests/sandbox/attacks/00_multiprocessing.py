@@ -1,4 +1,5 @@
 # expect: passed
+# expect-landlock: passed|exception
 # mode: script
 import multiprocessing as m
 def f(x): return x*x

@@ -1,4 +1,5 @@
 # expect: exception
+# expect-landlock: exception|output_limit
 # mode: script
 i=0
 while True:

@@ -1,4 +1,5 @@
 # expect: passed
+# expect-landlock: passed|exception
 # mode: script
 import os
 open("/dev/shm/left-behind", "w").write("x")

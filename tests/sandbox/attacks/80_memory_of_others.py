@@ -2,7 +2,7 @@
 # expect: passed
 import os
 me, opened = os.getpid(), []
-for pid in set([os.getppid(), 1] + [int(p) for p in (os.listdir('/proc') if os.path.isdir('/proc') else []) if p.isdigit()]) - {me, 0}:
+for pid in set([os.getppid(), 1] + [n for n in range(2, 40)]) - {me, 0}:
     for what, mode in (('mem', 'r+b'), ('mem', 'rb'), ('environ', 'rb'), ('maps', 'rb')):
         try:
             if open('/proc/%d/%s' % (pid, what), mode).read(1): opened.append((pid, what))

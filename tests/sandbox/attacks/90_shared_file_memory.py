@@ -1,5 +1,6 @@
 # about: memory in a mapped file of its folder, which no data limit counts, ends where the folder ends
 # expect: passed|exception|memory_limit|crashed(SIGBUS)
+# expect-landlock: passed|exception|memory_limit|crashed(SIGBUS)|output_limit
 import mmap, os
 maps = []
 for k in range(8):

@@ -1,0 +1,83 @@
+//! `eval-harness doctor`: what this machine can do, what it can't, why not, and what helps.
+
+mod findings;
+mod isolation;
+mod machine;
+mod page;
+mod programs;
+
+use std::path::Path;
+
+use findings::{Check, Findings, Group, State};
+
+use super::args::{DoctorArgs, ListFormat};
+use super::console::Console;
+use super::{Exit, Failure, suite};
+use crate::gate::ExitCode;
+use crate::run::harness_version;
+use crate::sandbox::{Sandbox, SandboxConfig, SandboxError, Tier, probe};
+
+pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
+    let helper = std::env::current_exe()
+        .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
+    let findings = runtime.block_on(examine(&helper));
+    let mut bytes = Vec::new();
+    match args.format {
+        ListFormat::Json => bytes.extend(format!("{:#}\n", findings.as_json()).into_bytes()),
+        ListFormat::Human => page::write(&findings, &console.terminal_options(false), &mut bytes)?,
+    }
+    console.result(&bytes)?;
+    Ok(if findings.tier.is_some() { ExitCode::Pass } else { ExitCode::Fail })
+}
+
+async fn examine(helper: &Path) -> Findings {
+    let machine = probe::machine();
+    let mut checks = Vec::new();
+    let mut chosen: Option<Sandbox> = None;
+    let mut notes = Vec::new();
+    let mut python = None;
+    for tier in SandboxConfig::new(helper.to_owned()).tiers {
+        let tried = try_tier(helper, tier).await;
+        checks.push(match &tried {
+            Ok(_) => isolation::works(tier, chosen.is_none()),
+            Err(reason) => isolation::fails(tier, reason, &machine, helper, chosen.is_some()),
+        });
+        let Ok(sandbox) = tried else { continue };
+        python = python.or_else(|| Some(sandbox.python().cloned().map_err(|error| error.to_string())));
+        if chosen.is_none() {
+            notes = sandbox.state().notes.clone();
+            chosen = Some(sandbox);
+        }
+    }
+    checks.push(isolation::landlock(&machine));
+    let cgroup = chosen.as_ref().and_then(|sandbox| sandbox.state().cgroup.clone());
+    checks.push(isolation::cgroup(cgroup.map_or_else(|| probe::cgroup(helper), Ok)));
+    checks.extend(machine::limits(&machine));
+    checks.push(programs::python(python));
+    checks.extend(programs::languages());
+    checks.push(programs::git());
+    Findings {
+        version: harness_version().to_owned(),
+        system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        kernel: machine.kernel,
+        cpus: suite::cpus(),
+        tier: chosen.map(|sandbox| sandbox.state().tier.name().to_owned()),
+        notes,
+        checks,
+    }
+}
+
+/// Builds a cell of the tier and runs a job in it.
+async fn try_tier(helper: &Path, tier: Tier) -> Result<Sandbox, String> {
+    let config = SandboxConfig { workers: 1, tiers: vec![tier], ..SandboxConfig::new(helper.to_owned()) };
+    Sandbox::open(config).await.map_err(|error| match error {
+        SandboxError::Unavailable { reasons, .. } => {
+            reasons.into_iter().map(|(_, reason)| reason).collect::<Vec<_>>().join("; ")
+        }
+        other => other.to_string(),
+    })
+}

@@ -1,0 +1,119 @@
+//! What the suite demands of verdicts: tests that need weaker ground are not run on it.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::model::{
+    Cause, CodeExecution, CodeGrader, Fingerprint, Grade, GraderType, MinimumTrust, SandboxDemand, Trust,
+};
+use crate::sandbox::{ModeChoice, Sandbox, TestMode};
+
+use super::endings::not_run;
+use super::execution::{METHOD, test_job};
+use super::show::in_reason;
+
+/// Tests whose mode is remembered; beyond, it is found out again.
+const REMEMBERED: usize = 10_000;
+
+/// The modes that tests get, found out once for each.
+#[derive(Default)]
+pub(super) struct Modes(Mutex<HashMap<Fingerprint, Option<ModeChoice>>>);
+
+/// What a verdict in this mode rests on.
+pub(super) fn trust_of(mode: TestMode) -> Trust {
+    match mode {
+        TestMode::Compared => Trust::Harness,
+        TestMode::Split => Trust::Split,
+        TestMode::InProcess => Trust::InProcess,
+    }
+}
+
+/// The grade of tests that would rest on less than is demanded. It follows from the tests alone: no candidate is looked at.
+pub(super) async fn refuse(
+    code: &CodeGrader,
+    demand: &SandboxDemand,
+    sandbox: &Sandbox,
+    modes: &Modes,
+) -> Option<Grade> {
+    let CodeGrader::CodeExecution(execution) = code else { return None };
+    if demand.accepts(Trust::InProcess) {
+        return None;
+    }
+    match modes.of(execution, sandbox).await {
+        Ok(choice) => {
+            let choice = choice.filter(|choice| !demand.accepts(trust_of(choice.mode)))?;
+            Some(too_weak(METHOD, demand, trust_of(choice.mode), &choice.why))
+        }
+        Err(grade) => Some(*grade),
+    }
+}
+
+impl Modes {
+    /// `None` for tests that have no mode: they compare what programs print, or can't be read.
+    async fn of(
+        &self,
+        execution: &CodeExecution,
+        sandbox: &Sandbox,
+    ) -> Result<Option<ModeChoice>, Box<Grade>> {
+        let Ok(job) = test_job(execution, String::new()) else { return Ok(None) };
+        let key = Fingerprint::of(&(&job.tests, &job.setup, &job.entry_point, &job.check));
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(choice) = known {
+            return Ok(choice);
+        }
+        let choice = match sandbox.test_mode(job).await {
+            // What is wrong with tests that can't be read is told when they are run.
+            Ok(choice) => choice.ok(),
+            Err(error) => return Err(Box::new(not_run(METHOD, &error))),
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < REMEMBERED {
+            known.insert(key, choice.clone());
+        }
+        Ok(choice)
+    }
+}
+
+/// A grade that rests on less than is demanded, whatever it says, says nothing.
+pub(super) fn keep(demand: &SandboxDemand, grade: Grade) -> Grade {
+    match grade.trust {
+        Some(trust) if !demand.accepts(trust) => too_weak(&grade.method, demand, trust, ""),
+        _ => grade,
+    }
+}
+
+pub(super) fn too_weak(method: &str, demand: &SandboxDemand, trust: Trust, why: &str) -> Grade {
+    let demanded = demand.trust.map_or("", MinimumTrust::name);
+    let what = match trust {
+        Trust::Unsandboxed => "the code would run without isolation",
+        Trust::InProcess => "these tests must share an interpreter with the code that they test",
+        Trust::Split | Trust::Harness => "these tests need a judge process of their own",
+    };
+    let why = if why.is_empty() { String::new() } else { format!(" ({})", in_reason(why)) };
+    let reason = format!(
+        "the suite demands `trust: {demanded}`, and {what}{why}: rewrite the tests, or allow it with \
+         `sandbox: {{trust: {}}}` in the suite",
+        trust.name()
+    );
+    Grade::errored(GraderType::Code, method, Cause::Harness, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_on_weaker_ground_than_demanded_is_none() {
+        let demand = |trust| SandboxDemand { trust: Some(trust), ..SandboxDemand::default() };
+        let passed = |trust| Grade::passed(GraderType::Code, METHOD).with_trust(trust);
+        let kept = keep(&demand(MinimumTrust::Split), passed(Trust::Split));
+        assert_eq!(kept, passed(Trust::Split));
+        let plain = Grade::passed(GraderType::Code, "exact_match");
+        assert_eq!(keep(&demand(MinimumTrust::Harness), plain.clone()), plain);
+        let refused = keep(&demand(MinimumTrust::Split), passed(Trust::InProcess));
+        assert_eq!((refused.cause, refused.score, refused.trust), (Some(Cause::Harness), None, None));
+        insta::assert_snapshot!(refused.reason, @"the suite demands `trust: split`, and these tests must share an interpreter with the code that they test: rewrite the tests, or allow it with `sandbox: {trust: in_process}` in the suite");
+        let refused = keep(&demand(MinimumTrust::Harness), passed(Trust::Split));
+        insta::assert_snapshot!(refused.reason, @"the suite demands `trust: harness`, and these tests need a judge process of their own: rewrite the tests, or allow it with `sandbox: {trust: split}` in the suite");
+    }
+}

@@ -1,0 +1,103 @@
+//! `sandbox:` of a suite: paths made absolute, an interpreter that is there.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::problem::{Code, Problem};
+use super::refs::existing_folder;
+use super::scope::{Desk, seconds};
+use super::source::Span;
+use super::tree::Node;
+use crate::model::{CodeLimits, Grader, MinimumTrust, SandboxDemand};
+use crate::spec::SandboxSpec;
+
+/// What a suite demands, and what follows for its graders.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Demands {
+    pub sandbox: SandboxDemand,
+    /// Limits of programs whose graders do not say.
+    pub limits: CodeLimits,
+    /// Wall time of programs whose graders do not say, when the suite says.
+    pub timeout: Option<Duration>,
+    /// What of the demands can change a verdict, as written, so that it is the same on every machine.
+    mark: Option<String>,
+}
+
+impl Demands {
+    /// Joins what tells gradings apart when one of the graders runs a program in the sandbox.
+    pub fn mark(&self, graders: &[Grader]) -> Option<String> {
+        let runs = |grader: &Grader| grader.kind.is_sandboxed_command() || grader.kind.sandbox().is_some();
+        self.mark.clone().filter(|_| graders.iter().any(runs))
+    }
+}
+
+/// Folders that no program may be shown: the sandbox has its own, or they hold what is nobody's to see.
+const NEVER: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
+
+/// The demands of a suite; `node` is the suite's.
+pub(super) fn resolve(desk: &mut Desk, spec: Option<&SandboxSpec>, node: &Node) -> Demands {
+    let (Some(spec), Some(node)) = (spec, node.get("sandbox")) else { return Demands::default() };
+    let usual = CodeLimits::default();
+    let mut readable = Vec::new();
+    for (at, text) in spec.readable.iter().enumerate() {
+        readable.extend(folder(desk, text, node.locate(&format!("/readable/{at}"))));
+    }
+    let python = spec.python.as_deref().and_then(|text| python(desk, text, node.locate("/python")));
+    let trust = spec.trust.filter(|trust| *trust != MinimumTrust::InProcess);
+    let marks = trust.is_some() || spec.python.is_some() || !spec.readable.is_empty();
+    Demands {
+        sandbox: SandboxDemand {
+            minimum: spec.minimum,
+            trust: spec.trust,
+            python,
+            readable,
+            memory_mb: spec.memory_mb,
+        },
+        timeout: spec.timeout_seconds.map(seconds),
+        limits: CodeLimits {
+            wall: spec.timeout_seconds.map_or(usual.wall, seconds),
+            memory_mb: spec.memory_mb.unwrap_or(usual.memory_mb),
+            ..usual
+        },
+        mark: marks.then(|| serde_json::json!([trust, spec.python, spec.readable]).to_string()),
+    }
+}
+
+fn folder(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
+    let path = match existing_folder(&desk.suite.dir, text, &desk.suite.fence, at) {
+        Ok(path) => path,
+        Err(problem) => {
+            desk.push(problem);
+            return None;
+        }
+    };
+    let refused = path == Path::new("/") || NEVER.iter().any(|never| path.starts_with(never));
+    if refused || path == Path::new("/tmp") {
+        let message = format!("`{}` can't be shown to programs in the sandbox", path.display());
+        desk.push(Problem::error(Code::BadPath, at, message).hint("name the folder in it that they need"));
+        return None;
+    }
+    Some(path)
+}
+
+/// An interpreter is a program like those of commands: it may lie anywhere.
+fn python(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
+    let found = if text.contains('/') {
+        Some(desk.suite.dir.join(text)).filter(|path| path.is_file())
+    } else {
+        let path = desk.suite.search_path.as_deref().unwrap_or("/usr/local/bin:/usr/bin:/bin");
+        let candidates = path.split(':').filter(|dir| !dir.is_empty() && !text.is_empty());
+        candidates.map(|dir| Path::new(dir).join(text)).find(|path| path.is_file())
+    };
+    // Without `lexical`: a virtualenv's folder may be a link, and `..` behind it means another place.
+    if found.is_none() {
+        let message = format!("the Python `{text}` cannot be found");
+        let hint = match text.strip_prefix("~/") {
+            Some(_) => "`~` is not expanded: write the whole path",
+            None if text.contains('/') => "a path with a slash is relative to the suite's folder",
+            None => "install it, or give its path",
+        };
+        desk.push_lenient(Problem::error(Code::BadCommand, at, message).hint(hint));
+    }
+    found
+}
