@@ -143,7 +143,6 @@ print([fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_NONBLOCK for fd in (0, 1, 2)])
 import builtins, collections, fcntl, gc, json, locale, math, os, random, resource, signal, sys, time
 class Marked: pass
 builtins.secret = sys.secret = math.pi2 = collections.mine = Marked()
-builtins.len = lambda x: 7
 json.loads = None
 sys.modules['planted'] = sys
 sys.modules['os'].sep = '!'
@@ -156,12 +155,14 @@ for s in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD): signal.signal(s, signa
 signal.signal(signal.SIGALRM, lambda *a: None)
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 for fd in (0, 1, 2): fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK)
-os.umask(0o777); os.nice(5)
+os.nice(5)
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 os.mkdir('/tmp/left'); os.chdir('/tmp/left'); open('file', 'w').write('x')
 os.open('/tmp', 0)
+os.umask(0o777)
 sys.excepthook = lambda *a: None
+builtins.len = lambda x: 7
 os.setpriority(os.PRIO_PROCESS, 0, 9)
 if os.fork() == 0:
     os.setsid()
@@ -359,8 +360,8 @@ async fn packages_of_a_virtual_environment_are_there() {
     std::fs::write(lib.join("site-packages/of_the_venv.py"), "VALUE = 'from the venv'\n").unwrap();
     let python = Some(venv.join("bin/python"));
     let sandbox = open_or_skip!(SandboxConfig { python, ..config() });
-    let code = "import of_the_venv\ntry:\n    open(of_the_venv.__file__, 'a')\nexcept OSError as e:\n    print(of_the_venv.VALUE, e.errno)";
-    assert_eq!(said(&sandbox, code).await, "from the venv 30\n");
+    let code = "import of_the_venv\ntry:\n    open(of_the_venv.__file__, 'a')\nexcept OSError as e:\n    print(of_the_venv.VALUE, e.errno in (13, 30))";
+    assert_eq!(said(&sandbox, code).await, "from the venv True\n");
     let code = "import of_the_venv\ndef f(x):\n    return of_the_venv.VALUE";
     assert_eq!(values(&sandbox, function(code, vec![json!(0)])).await, [json!("from the venv")]);
     assert_eq!(sandbox.servers().started, 1);
