@@ -154,7 +154,7 @@ async fn no_isolation_is_refused_or_said_aloud() {
         panic!("it must be unavailable")
     };
     let tiers: Vec<Tier> = reasons.iter().map(|(tier, _)| *tier).collect();
-    assert_eq!(tiers, [Tier::Userns, Tier::Rootns]);
+    assert_eq!(tiers, [Tier::Userns, Tier::Rootns, Tier::Landlock]);
     assert!(reasons[0].1.contains("/no/such/helper"), "{reasons:?}");
 
     let open = Sandbox::open(SandboxConfig { isolation: Isolation::AllowNone, ..nothing }).await.unwrap();

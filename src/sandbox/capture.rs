@@ -37,8 +37,8 @@ impl Capture {
 
     /// Reads what is there now, at most a few buffers so that other streams get their turn. False: nothing was there.
     pub fn pump(&mut self) -> bool {
-        let mut buffer = [0u8; 1 << 16];
-        for round in 0..4 {
+        let mut buffer = [0u8; READ];
+        for round in 0..8 {
             let Some(fd) = &self.fd else { return round > 0 };
             match read_some(fd.as_fd(), &mut buffer) {
                 Ok(Some(0)) | Err(_) => self.fd = None,
@@ -46,7 +46,7 @@ impl Capture {
                 Ok(Some(n)) => {
                     self.total += n as u64;
                     let room = if self.tail { n } else { self.keep.saturating_sub(self.kept.len()) };
-                    self.kept.extend(buffer.iter().take(n.min(room)));
+                    self.kept.extend(buffer.get(..n.min(room)).unwrap_or_default());
                     let surplus = self.kept.len().saturating_sub(self.keep);
                     self.kept.drain(..surplus);
                 }
@@ -62,10 +62,15 @@ impl Capture {
     }
 }
 
+/// How much is read at once.
+const READ: usize = 1 << 14;
+
 /// Lines from a channel that is not trusted.
 pub(super) struct Lines {
     fd: Option<OwnedFd>,
     buffer: Vec<u8>,
+    /// Where in it the next line begins.
+    begin: usize,
     /// Where to go on looking for a newline.
     searched: usize,
 }
@@ -87,7 +92,7 @@ pub(super) enum Line {
 impl Lines {
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
         set_nonblocking(fd.as_fd())?;
-        Ok(Lines { fd: Some(fd), buffer: Vec::new(), searched: 0 })
+        Ok(Lines { fd: Some(fd), buffer: Vec::new(), begin: 0, searched: 0 })
     }
 
     pub fn raw_fd(&self) -> RawFd {
@@ -96,25 +101,31 @@ impl Lines {
 
     /// The next line, reading only when none is complete.
     pub fn next(&mut self) -> Line {
-        let mut chunk = [0u8; 1 << 16];
         loop {
             let unseen = self.buffer.get(self.searched..).unwrap_or_default();
             if let Some(at) = unseen.iter().position(|b| *b == b'\n') {
-                let rest = self.buffer.split_off(self.searched + at + 1);
-                let mut line = std::mem::replace(&mut self.buffer, rest);
-                line.pop();
-                self.searched = 0;
+                let end = self.searched + at;
+                let line = self.buffer.get(self.begin..end).unwrap_or_default().to_vec();
+                self.begin = end + 1;
+                self.searched = self.begin;
                 return Line::Whole(line);
             }
+            // What was returned goes before more is read.
+            self.buffer.drain(..self.begin);
+            self.begin = 0;
             self.searched = self.buffer.len();
+            if self.buffer.is_empty() && self.buffer.capacity() > READ {
+                self.buffer = Vec::new();
+            }
             if self.buffer.len() > LONGEST_LINE {
                 return Line::TooLong;
             }
             let Some(fd) = &self.fd else { return Line::End(!self.buffer.is_empty()) };
+            let mut chunk = [0u8; READ];
             match read_some(fd.as_fd(), &mut chunk) {
                 Ok(None) => return Line::Waiting,
                 Ok(Some(0)) | Err(_) => self.fd = None,
-                Ok(Some(n)) => self.buffer.extend(chunk.iter().take(n)),
+                Ok(Some(n)) => self.buffer.extend(chunk.get(..n).unwrap_or_default()),
             }
         }
     }

@@ -220,6 +220,44 @@ pub(super) fn write_some(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<
     }
 }
 
+/// What is still to be written to a socket.
+#[derive(Default)]
+pub(super) struct Outbox {
+    pub bytes: Vec<u8>,
+    /// Of which are written.
+    written: usize,
+    /// Nothing follows, and the other side shall know.
+    pub then_close: bool,
+}
+
+impl Outbox {
+    /// Writes what fits now. Without effect once the other side is gone.
+    pub fn flush(&mut self, socket: RawFd) {
+        if socket < 0 {
+            return;
+        }
+        // SAFETY: the caller's descriptor stays open during this call.
+        let socket = unsafe { BorrowedFd::borrow_raw(socket) };
+        while let Some(rest) = self.bytes.get(self.written..).filter(|rest| !rest.is_empty()) {
+            match write_some(socket, rest) {
+                Ok(Some(n)) => self.written += n,
+                Ok(None) => return,
+                Err(_) => break,
+            }
+        }
+        self.bytes.clear();
+        self.written = 0;
+        if std::mem::take(&mut self.then_close) {
+            // SAFETY: integer arguments only.
+            unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) };
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+}
+
 /// Waits until one of `fds` has something to say, at most `timeout_ms`; descriptors of -1 are passed over.
 pub(super) fn poll(fds: &mut [libc::pollfd], timeout_ms: i32) -> io::Result<()> {
     // SAFETY: the slice is live and of that length.

@@ -1,14 +1,14 @@
 //! Calls of functions: arguments go in one by one, values come out, and our clock times each call.
 
-use std::net::Shutdown;
+use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::capture::Lines;
-use super::channel::{set_nonblocking, stream_pair};
+use super::channel::{Outbox, stream_pair};
 use super::error::SandboxError;
 use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
 use super::pool::Worker;
@@ -47,7 +47,7 @@ pub(super) fn call_python(
     let start: &Start<'_> = &|worker, cancel| {
         worker.start(python, cancel, &job.limits, || {
             let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
-            let request = json!({"code": job.code, "imports": [], "site": python.site()});
+            let request = Candidate { code: &job.code, imports: [], site: python.site() };
             Ok((vec![PythonJob::new(Runner::Candidate, &request, vec![theirs])?], ours))
         })
     };
@@ -117,26 +117,99 @@ fn run_round(
     first: usize,
 ) -> Result<Round, SandboxError> {
     let (running, ours) = start(worker, cancel)?;
-    let voice = ours.try_clone().map_err(SandboxError::lost)?;
-    set_nonblocking(std::os::fd::AsFd::as_fd(&voice)).map_err(SandboxError::lost)?;
     let lines = Lines::new(ours).map_err(SandboxError::lost)?;
     let deadline = running.started + bounded(job.limits.wall);
-    let talk = Talk { running, lines, voice, deadline };
+    let questions = Questions::new(job, first);
+    let talk = Talk { running, lines, outbox: Outbox::default(), questions, deadline };
     talk.through(job, first)
 }
 
+/// What a candidate's process is about.
+#[derive(Serialize)]
+struct Candidate<'a> {
+    code: &'a str,
+    imports: [&'a str; 0],
+    site: &'a [String],
+}
+
+/// A call as the candidate's process reads it.
+#[derive(Serialize)]
+struct Question<'a> {
+    i: usize,
+    f: &'a str,
+    a: &'a [Value],
+    #[serde(serialize_with = "as_map")]
+    k: &'a [(String, Value)],
+}
+
+fn as_map<S: Serializer>(pairs: &[(String, Value)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}
+
+/// Calls are asked for ahead of the answers, up to this many and about this many bytes: a call then costs no waiting for us.
+const AHEAD_CALLS: usize = 64;
+const AHEAD_BYTES: usize = 64 << 10;
+
+/// The calls still to be asked for, and how far ahead of the answers we are.
+struct Questions<'j> {
+    job: &'j FunctionJob,
+    next: usize,
+    /// Lengths of those asked for and not answered.
+    open: VecDeque<usize>,
+    open_bytes: usize,
+}
+
+impl<'j> Questions<'j> {
+    fn new(job: &'j FunctionJob, first: usize) -> Self {
+        Questions { job, next: first, open: VecDeque::new(), open_bytes: 0 }
+    }
+
+    fn answered(&mut self) {
+        self.open_bytes -= self.open.pop_front().unwrap_or(0);
+    }
+
+    /// Asks ahead once less than half of what may be open is. The last question tells that no other follows.
+    fn ask(&mut self, outbox: &mut Outbox) -> Result<(), SandboxError> {
+        if self.open.len() > AHEAD_CALLS / 2 || self.open_bytes > AHEAD_BYTES / 2 {
+            return Ok(());
+        }
+        while let Some(call) = self.job.calls.get(self.next) {
+            if self.open.len() >= AHEAD_CALLS || self.open_bytes >= AHEAD_BYTES {
+                return Ok(());
+            }
+            let question =
+                Question { i: self.next, f: &self.job.entry_point, a: &call.args, k: &call.kwargs };
+            let before = outbox.bytes.len();
+            serde_json::to_writer(&mut outbox.bytes, &question).map_err(SandboxError::lost)?;
+            outbox.bytes.push(b'\n');
+            let length = outbox.bytes.len() - before;
+            self.open.push_back(length);
+            self.open_bytes += length;
+            self.next += 1;
+        }
+        outbox.then_close = true;
+        Ok(())
+    }
+}
+
 /// A conversation with a candidate.
-struct Talk<'c> {
+struct Talk<'c, 'j> {
     running: Running<'c>,
     lines: Lines,
-    voice: OwnedFd,
+    outbox: Outbox,
+    questions: Questions<'j>,
     deadline: Instant,
 }
 
-impl Talk<'_> {
+impl Talk<'_, '_> {
+    fn hear(&mut self, until: Instant) -> Result<Heard, SandboxError> {
+        self.running.converse(&mut self.lines, &mut self.outbox, until)
+    }
+
     fn through(mut self, job: &FunctionJob, first: usize) -> Result<Round, SandboxError> {
         let mut answered = Vec::new();
-        let greeting = match self.running.hear(&mut self.lines, self.deadline)? {
+        self.questions.ask(&mut self.outbox)?;
+        let greeting = match self.hear(self.deadline)? {
             Heard::Line(line) => line,
             other => return self.stop(other, answered, None),
         };
@@ -151,18 +224,15 @@ impl Talk<'_> {
             }
             _ => return self.tampered("a false greeting"),
         }
+        // A call runs from the answer before it.
+        let mut since = Instant::now();
         for (i, call) in job.calls.iter().enumerate().skip(first) {
-            let asked = Instant::now();
-            let until = job.per_call.map_or(self.deadline, |t| self.deadline.min(asked + bounded(t)));
-            let mut request =
-                serde_json::to_vec(&request(i, &job.entry_point, call)).map_err(SandboxError::lost)?;
-            request.push(b'\n');
-            // A candidate that is gone is heard of below.
-            self.running.say(&self.voice, &request, until)?;
-            let line = match self.running.hear(&mut self.lines, until)? {
+            self.questions.ask(&mut self.outbox)?;
+            let until = job.per_call.map_or(self.deadline, |t| self.deadline.min(since + bounded(t)));
+            let line = match self.hear(until)? {
                 Heard::Line(line) => line,
                 other => {
-                    let mut round = self.stop(other, answered, Some(asked))?;
+                    let mut round = self.stop(other, answered, Some(since))?;
                     // The time of the process is up, used by the calls before: this one gets a process of its own.
                     if job.per_call.is_some_and(|t| used_up_by_others(&round.answered, t)) {
                         round.answered.pop();
@@ -174,12 +244,12 @@ impl Talk<'_> {
             let Some(map) = object(&line).filter(|map| number(map, "i") == Some(i as u64)) else {
                 return self.tampered("an answer that was not asked for");
             };
-            answered.push(CallReport { outcome: outcome(map, call), wall: asked.elapsed() });
+            self.questions.answered();
+            answered.push(CallReport { outcome: outcome(map, call), wall: since.elapsed() });
+            since = Instant::now();
         }
         // No more questions: what comes now was not asked for.
-        let _ =
-            UnixStream::from(self.voice.try_clone().map_err(SandboxError::lost)?).shutdown(Shutdown::Write);
-        if let Heard::Line(_) | Heard::TooLong = self.running.hear(&mut self.lines, Instant::now() + GRACE)? {
+        if let Heard::Line(_) | Heard::TooLong = self.hear(Instant::now() + GRACE)? {
             return self.tampered("an answer that was not asked for");
         }
         let ended = only(self.let_end()?)?;
@@ -189,7 +259,6 @@ impl Talk<'_> {
     /// The candidate has nothing more to say: gives it a moment to end by itself, so that its last output is kept.
     fn let_end(mut self) -> Result<Vec<Ended>, SandboxError> {
         self.lines.close();
-        drop(self.voice);
         self.running.let_end(GRACE)?;
         self.running.end()
     }
@@ -235,11 +304,6 @@ fn used_up_by_others(answered: &[CallReport], per_call: Duration) -> bool {
     let timed_out = CallOutcome::Failed(RunFailure::Ended(Ending::TimedOut));
     answered.len() > 1
         && answered.last().is_some_and(|last| last.outcome == timed_out && last.wall < per_call)
-}
-
-fn request(i: usize, entry_point: &str, call: &Call) -> Value {
-    let kwargs: Map<String, Value> = call.kwargs.iter().cloned().collect();
-    json!({"i": i, "f": entry_point, "a": call.args, "k": kwargs})
 }
 
 pub(super) fn outcome(mut answer: Map<String, Value>, call: &Call) -> CallOutcome {

@@ -49,6 +49,7 @@ pub(super) struct CellSettings {
     pub helper: PathBuf,
     pub tier: Tier,
     pub binds: Vec<String>,
+    pub jobs_per_server: u32,
     /// Where cells get their control groups.
     pub cgroups: Option<Arc<CellGroups>>,
 }
@@ -58,7 +59,8 @@ impl CellSettings {
         let mut binds: Vec<String> = STANDARD_BINDS.iter().map(|s| (*s).to_owned()).collect();
         let readable = config.readable.iter().filter_map(|p| p.to_str().map(str::to_owned));
         binds.extend(interpreter_binds.iter().cloned().chain(readable));
-        CellSettings { helper: config.helper.clone(), tier, binds, cgroups: None }
+        let jobs_per_server = config.jobs_per_server;
+        CellSettings { helper: config.helper.clone(), tier, binds, jobs_per_server, cgroups: None }
     }
 }
 

@@ -11,8 +11,9 @@
 //!   code; it reaches the candidate, in a second process, by plain data only.
 //!
 //! Inside, a job is a list of `Launch`es (processes to start, `host.rs`) handed to `Running` (one loop that keeps every limit,
-//! `running.rs`); what talks to the processes (`functions.rs`, `testing.rs`) sees channels only. A resident interpreter that
-//! forks per job would take the place of starting one for a `Runner` (`python.rs`), and nothing above would notice.
+//! `running.rs`); what talks to the processes (`functions.rs`, `testing.rs`) sees channels only. A Python
+//! process (`PythonJob`) is a fork of a warm interpreter in the cell (`python/server.rs`), or is started like any other program
+//! where there can be none; nothing above notices which.
 //!
 //! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before it is believed, and
 //! `exit 0` is never taken for success.

@@ -161,7 +161,8 @@ impl Worker {
             // Nobody knows what still runs there.
             self.lose_cell();
         }
-        if self.server.as_mut().is_some_and(Server::is_spent) {
+        let most_jobs = self.settings.jobs_per_server;
+        if self.server.as_ref().is_some_and(|server| server.is_spent(most_jobs)) {
             self.server = None;
         }
         while self.server.is_none() && self.failures < MOST_FAILURES {

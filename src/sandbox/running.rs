@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::adjudicate::Shortage;
 use super::capture::{Capture, Line, Lines};
 use super::cgroup::Kills;
-use super::channel::{Link, poll, poll_entry, receive, write_some};
+use super::channel::{Link, Outbox, poll, poll_entry, receive};
 use super::error::SandboxError;
 use super::host::{DiskWatch, Ends};
 use super::launch::cpu_seconds;
@@ -209,6 +209,16 @@ impl<'c> Running<'c> {
 
     /// The next line of a channel, at most until `until` and never beyond the job's own time.
     pub fn hear(&mut self, lines: &mut Lines, until: Instant) -> Result<Heard, SandboxError> {
+        self.converse(lines, &mut Outbox::default(), until)
+    }
+
+    /// The same, while what is in the outbox is written to the channel as it takes it.
+    pub fn converse(
+        &mut self,
+        lines: &mut Lines,
+        outbox: &mut Outbox,
+        until: Instant,
+    ) -> Result<Heard, SandboxError> {
         self.asked = Instant::now();
         loop {
             let all_ended = self.all_ended();
@@ -226,24 +236,10 @@ impl<'c> Running<'c> {
             if Instant::now() >= until {
                 return Ok(Heard::Late);
             }
-            self.step(until, Some((lines.raw_fd(), libc::POLLIN)))?;
+            outbox.flush(lines.raw_fd());
+            let events = if outbox.is_empty() { libc::POLLIN } else { libc::POLLIN | libc::POLLOUT };
+            self.step(until, Some((lines.raw_fd(), events)))?;
         }
-    }
-
-    /// Writes to a job's channel. False: the other side is gone, `until` passed or the job was killed.
-    pub fn say(&mut self, channel: &OwnedFd, bytes: &[u8], until: Instant) -> Result<bool, SandboxError> {
-        let mut written = 0;
-        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
-            match write_some(channel.as_fd(), rest) {
-                Ok(Some(n)) => written += n,
-                Ok(None) if self.stop.is_some() || self.all_ended() || Instant::now() >= until => {
-                    return Ok(false);
-                }
-                Ok(None) => self.step(until, Some((channel.as_raw_fd(), libc::POLLOUT)))?,
-                Err(_) => return Ok(false),
-            }
-        }
-        Ok(true)
     }
 
     /// Waits until the processes ended by themselves, at most `grace` and never beyond the job's own time.

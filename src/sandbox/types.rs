@@ -478,6 +478,8 @@ pub struct SandboxConfig {
     pub python: Option<PathBuf>,
     /// More host folders that jobs may read.
     pub readable: Vec<PathBuf>,
+    /// After so many jobs a warm interpreter is replaced.
+    pub jobs_per_server: u32,
 }
 
 impl SandboxConfig {
@@ -489,6 +491,7 @@ impl SandboxConfig {
             tiers: vec![Tier::Userns, Tier::Rootns, Tier::Landlock],
             python: None,
             readable: Vec::new(),
+            jobs_per_server: 1000,
         }
     }
 }

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::channel::sealed_file;
 use super::error::SandboxError;
@@ -178,8 +177,8 @@ impl Python {
     }
 
     /// Folders of installed packages, for the runners' requests.
-    pub fn site(&self) -> Value {
-        Value::from(self.site.clone())
+    pub fn site(&self) -> &[String] {
+        &self.site
     }
 
     /// A process with an interpreter of its own.

@@ -23,8 +23,6 @@ use crate::sandbox::types::Limits;
 
 /// How long an interpreter may take to get warm.
 const WARM_UP: Duration = Duration::from_secs(30);
-/// After so many jobs a new server takes over, so that nothing grows without end.
-const MOST_JOBS: u32 = 1000;
 /// How often, in jobs, the memory of a server is looked at, and how much it may hold.
 const LOOK_EVERY: u32 = 100;
 const MOST_KIB: u64 = 128 << 10;
@@ -90,11 +88,11 @@ impl Server {
         format!("the fork server did not get ready: {said}")
     }
 
-    /// Whether it has done enough.
-    pub fn is_spent(&mut self) -> bool {
+    /// Whether it has done enough: a new one takes over now and then, so that nothing grows without end.
+    pub fn is_spent(&self, most_jobs: u32) -> bool {
         let look = self.jobs > 0 && self.jobs.is_multiple_of(LOOK_EVERY);
         let held = || held_kib(&processes(self.link.process.as_slice()), Measure::Resident);
-        self.jobs >= MOST_JOBS || look && held() > MOST_KIB
+        self.jobs >= most_jobs || look && held() > MOST_KIB
     }
 
     /// Forks the processes of a job and waits until all of them run.

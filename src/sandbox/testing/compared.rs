@@ -2,9 +2,6 @@
 //!
 //! No interpreter runs the tests, so that there is no verdict to forge: what is expected never leaves this process.
 
-use std::net::Shutdown;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +11,7 @@ use super::expression::{Answers, Expression};
 use super::{BROKEN_PROTOCOL, GRACE, Place, candidate_request, raised_verdict};
 use crate::matching::python::Object;
 use crate::sandbox::capture::Lines;
-use crate::sandbox::channel::{set_nonblocking, stream_pair};
+use crate::sandbox::channel::{Outbox, stream_pair};
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::messages::{forged, load_failure, number, object, silent_end, text};
 use crate::sandbox::programs::only;
@@ -125,12 +122,20 @@ pub(super) fn run(
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
         Ok((vec![PythonJob::new(Runner::Candidate, &candidate_request(job, python), vec![theirs])?], ours))
     })?;
-    let voice = ours.try_clone().map_err(SandboxError::lost)?;
-    set_nonblocking(voice.as_fd()).map_err(SandboxError::lost)?;
     let lines = Lines::new(ours).map_err(SandboxError::lost)?;
     let deadline = running.started + bounded(job.limits.wall);
-    let mut talk =
-        Talk { running, lines, voice, deadline, compiled, sent: 0, unanswered: 0, answers: Vec::new() };
+    let mut talk = Talk {
+        running,
+        lines,
+        outbox: Outbox::default(),
+        deadline,
+        compiled,
+        sent: 0,
+        unanswered: 0,
+        answers: Vec::new(),
+    };
+    // What it is asked first lies ready when it has loaded.
+    talk.ask();
     let stop = talk.through().err();
     talk.conclude(stop)
 }
@@ -139,7 +144,7 @@ pub(super) fn run(
 struct Talk<'c> {
     running: Running<'c>,
     lines: Lines,
-    voice: OwnedFd,
+    outbox: Outbox,
     deadline: Instant,
     compiled: &'c Compiled,
     /// How many of the requests were sent; one more for the farewell.
@@ -210,34 +215,29 @@ impl Talk<'_> {
         }
     }
 
-    /// Sends what there is room for, the farewell last.
-    fn ask(&mut self) -> Result<(), Stop> {
-        let mut batch = Vec::new();
+    /// Takes up what there is room for, the farewell last.
+    fn ask(&mut self) {
         while self.sent <= self.compiled.requests.len() {
             let line = self.compiled.requests.get(self.sent).map_or(&self.compiled.farewell, |r| &r.line);
             if self.unanswered > 0 && self.unanswered + line.len() > UNANSWERED_BYTES {
                 break;
             }
-            batch.extend_from_slice(line);
+            self.outbox.bytes.extend_from_slice(line);
             self.unanswered += line.len();
             self.sent += 1;
         }
-        if !batch.is_empty() {
-            // A candidate that is gone is heard of when its answer is waited for.
-            self.running.say(&self.voice, &batch, self.deadline).map_err(Stop::Lost)?;
-        }
-        Ok(())
     }
 
     fn hear(&mut self) -> Result<Vec<u8>, Stop> {
-        match self.running.hear(&mut self.lines, self.deadline).map_err(Stop::Lost)? {
+        let heard = self.running.converse(&mut self.lines, &mut self.outbox, self.deadline);
+        match heard.map_err(Stop::Lost)? {
             Heard::Line(line) => Ok(line),
             other => Err(Stop::Silence(other)),
         }
     }
 
     fn next(&mut self) -> Result<Arc<Object>, Stop> {
-        self.ask()?;
+        self.ask();
         let request = self.compiled.requests.get(self.answers.len()).ok_or(Stop::Undecided)?;
         let line = self.hear()?;
         self.unanswered = self.unanswered.saturating_sub(request.line.len());
@@ -247,7 +247,7 @@ impl Talk<'_> {
 
     /// Takes leave: whatever comes before the answer to that was not asked for.
     fn part(&mut self) -> Result<(), Stop> {
-        self.ask()?;
+        self.ask();
         match self.hear() {
             Ok(line) => {
                 let map = object(&line).ok_or_else(broken_protocol)?;
@@ -317,11 +317,10 @@ impl Talk<'_> {
     /// The verdict stands. The program may answer what it was asked already and end, so that what it printed is kept.
     /// False: it goes on and on.
     fn hear_last_words(&mut self) -> Result<bool, SandboxError> {
-        let voice = self.voice.try_clone().map_err(SandboxError::lost)?;
-        let _ = UnixStream::from(voice).shutdown(Shutdown::Write);
+        self.outbox.then_close = true;
         let until = Instant::now() + LAST_WORDS;
         loop {
-            match self.running.hear(&mut self.lines, until)? {
+            match self.running.converse(&mut self.lines, &mut self.outbox, until)? {
                 Heard::Line(_) => {}
                 other => return Ok(matches!(other, Heard::End(_))),
             }
@@ -331,7 +330,6 @@ impl Talk<'_> {
     /// The candidate has nothing more to say: gives it a moment to end by itself.
     fn let_end(mut self) -> Result<Ended, SandboxError> {
         self.lines.close();
-        drop(self.voice);
         self.running.let_end(GRACE)?;
         only(self.running.end()?)
     }
