@@ -260,7 +260,9 @@ impl Ready {
             Ready::Own { own, files, executables } => {
                 let argv = own.run.iter().cloned().chain(args).collect();
                 let (files, executables) = (files.clone(), executables.clone());
-                sandbox.run_program(Program { argv, stdin, env: env(own), files, executables, limits }).await
+                let program =
+                    Program { argv, stdin, env: env(own), files, executables, limits, ..Program::default() };
+                sandbox.run_program(program).await
             }
         }
     }

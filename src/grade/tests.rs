@@ -123,7 +123,6 @@ fn command(argv: &[&str]) -> Grader {
     grader(GraderKind::Code(CodeGrader::Command(CommandGrader {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         dir: "/".into(),
-        readable: vec![],
         env: vec![],
         timeout: Duration::from_secs(20),
         verdict: CommandVerdict::ExitCode,

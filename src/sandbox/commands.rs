@@ -71,6 +71,7 @@ impl CommandSandbox {
             Some((name.clone(), value.to_str()?.to_owned()))
         });
         let job = Program {
+            executables: Vec::new(),
             argv,
             stdin: command.stdin.clone(),
             env: env.chain([("TMPDIR".to_owned(), "/tmp".to_owned())]).collect(),
