@@ -204,7 +204,6 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
         case(CodeGrader::Command(CommandGrader {
             argv: vec!["sh".into(), "-c".into(), script.into()],
             dir: std::env::temp_dir(),
-            readable: vec![],
             env: vec![],
             timeout: Duration::from_secs(20),
             verdict,
