@@ -162,7 +162,8 @@ fn victim_of(tier: Tier, test: &str) -> impl Fn(&Path) -> Option<Child> {
                 return None;
             }
         }
-        panic!("the harness of tier {tier} ended by itself");
+        let status = child.wait().unwrap();
+        panic!("the harness of tier {tier} ended by itself: {status}");
     }
 }
 

@@ -96,6 +96,7 @@ impl Grader {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant)] // few of them, and nearly all are the large one
 pub enum GraderKind {
     Code(CodeGrader),
     /// A model as judge: its settings as written.

@@ -61,6 +61,7 @@ pub struct CodeGraderSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "method", rename_all = "snake_case")]
 #[schemars(extend("x-optional-tag" = true))]
+#[allow(clippy::large_enum_variant)] // read once, one at a time
 pub enum CodeConfig {
     /// The output equals the expected value.
     ExactMatch(ExactMatchSpec),

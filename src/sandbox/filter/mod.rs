@@ -210,7 +210,7 @@ fn block(rule: Rule) -> Vec<sock_filter> {
         ],
         Rule::Priority => vec![
             argument(0),
-            branch(IF_EQUAL, PRIO_USER as u32, 2, 0),
+            branch(IF_EQUAL, PRIO_USER, 2, 0),
             argument(1),
             branch(IF_EQUAL, 0, 1, 0),
             errno(EPERM),
