@@ -119,7 +119,9 @@ async fn one_server_serves_jobs_of_every_kind_and_keeps_nothing_open() {
     let report = sandbox.servers();
     assert_eq!((report.started, report.jobs, report.given_up), (1, 41, None));
     assert_eq!(open_now(server()), before);
-    assert_eq!(open_now(std::process::id()), ours);
+    // What opening the sandbox needed may be closed meanwhile.
+    let now = open_now(std::process::id());
+    assert!(now <= ours, "{ours} descriptors became {now}");
 }
 
 /// Everything that a program can change of its interpreter and its process, and what the next one finds.
