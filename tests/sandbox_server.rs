@@ -348,25 +348,51 @@ async fn every_python_from_3_6_on_works_and_old_ones_start_for_each_job() {
     }
 }
 
-#[tokio::test]
-async fn packages_of_a_virtual_environment_are_there() {
-    // Not below /tmp, in whose place a job has its own folder.
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let venv = folder.path().join("venv");
-    let made =
-        std::process::Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv).output();
+/// A virtual environment with a module of its own.
+fn venv_in(folder: &Path) -> Option<PathBuf> {
+    let venv = folder.join("a b/venv");
+    let mut command = std::process::Command::new("python3");
+    let made = command.args(["-m", "venv", "--without-pip"]).arg(&venv).output();
     if !made.is_ok_and(|made| made.status.success()) {
-        return println!("SKIPPED: python3 can't make a virtual environment");
+        println!("SKIPPED: python3 can't make a virtual environment");
+        return None;
     }
     let lib = std::fs::read_dir(venv.join("lib")).unwrap().next().unwrap().unwrap().path();
     std::fs::write(lib.join("site-packages/of_the_venv.py"), "VALUE = 'from the venv'\n").unwrap();
-    let python = Some(venv.join("bin/python"));
-    let sandbox = open_or_skip!(SandboxConfig { python, ..config() });
-    let code = "import of_the_venv\ntry:\n    open(of_the_venv.__file__, 'a')\nexcept OSError as e:\n    print(of_the_venv.VALUE, e.errno in (13, 30))";
-    assert_eq!(said(&sandbox, code).await, "from the venv True\n");
-    let code = "import of_the_venv\ndef f(x):\n    return of_the_venv.VALUE";
-    assert_eq!(values(&sandbox, function(code, vec![json!(0)])).await, [json!("from the venv")]);
-    assert_eq!(sandbox.servers().started, 1);
+    Some(venv.join("bin/python"))
+}
+
+#[tokio::test]
+async fn packages_of_a_virtual_environment_are_there() {
+    // A job has a folder of its own in the place of /tmp, which must not hide what lies there.
+    for place in ["/var/tmp", "/tmp"] {
+        let folder = tempfile::tempdir_in(place).unwrap();
+        let Some(python) = venv_in(folder.path()) else { return };
+        let readable = vec![folder.path().to_owned(), folder.path().join("a b")];
+        let sandbox = open_or_skip!(SandboxConfig { python: Some(python), readable, ..config() });
+        let code = "import of_the_venv\ntry:\n    open(of_the_venv.__file__, 'a')\nexcept OSError as e:\n    print(of_the_venv.VALUE, e.errno in (13, 30))";
+        assert_eq!(said(&sandbox, code).await, "from the venv True\n", "{place}");
+        let code = "import of_the_venv\ndef f(x):\n    return of_the_venv.VALUE";
+        assert_eq!(values(&sandbox, function(code, vec![json!(0)])).await, [json!("from the venv")]);
+        // With arguments it is a process with a start of its own.
+        let (code, args) = ("import of_the_venv\nprint(of_the_venv.VALUE)".to_owned(), vec!["x".to_owned()]);
+        let cold = Script { code, args, limits: wide(), ..Script::default() };
+        let cold = sandbox.run_script(cold).await.unwrap();
+        assert_eq!(text(&cold.streams.stdout), "from the venv\n", "{place}: {cold:?}");
+        let report = sandbox.servers();
+        assert_eq!((report.started, report.given_up), (1, None), "{place}");
+    }
+}
+
+#[tokio::test]
+async fn servers_that_were_replaced_count_as_no_processes_of_later_jobs() {
+    let sandbox = open_or_skip!(SandboxConfig { jobs_per_server: 1, ..config() });
+    for i in 0..40 {
+        assert_eq!(said(&sandbox, &format!("print({i})")).await, format!("{i}\n"));
+    }
+    let code = "import os\nfor _ in range(8):\n    pid = os.fork()\n    if pid == 0: os._exit(0)\n    os.waitpid(pid, 0)\nprint('well')";
+    assert_eq!(said(&sandbox, code).await, "well\n");
+    assert_eq!(sandbox.servers().given_up, None);
 }
 
 #[tokio::test]

@@ -123,6 +123,8 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
             return Ok(());
         }
         if buffer.get(..length) == Some(START_SERVER) {
+            // No job is under way, so whoever has ended is a server of before. Left as they are they would count as processes.
+            while let Ok(sys::Children::Ended) = sys::reap_ended() {}
             let pid = start_server(&fds)?;
             send(socket.as_fd(), b"V", &[sys::open_pidfd(pid)?.as_raw_fd()])?;
             continue;

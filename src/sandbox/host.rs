@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::cgroup::{CellGroups, SharedGroup};
 use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
+use super::namespaces::below_tmp;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
 use super::{Tier, folder, types::SandboxConfig};
 
@@ -111,6 +112,8 @@ pub(super) struct Cell {
     pub link: Link,
     /// What is missing in it, in words; usually empty.
     pub notes: String,
+    /// What its fork server has to show again below a job's `/tmp`: where it stands, and where it shall.
+    pub below_tmp: Vec<(String, String)>,
     /// Where its jobs have their folders, on the host.
     scratch: Option<PathBuf>,
 }
@@ -140,7 +143,8 @@ impl Cell {
         if let Some(group) = &link.cgroup {
             group.get().add(child.id())?;
         }
-        let mut cell = Cell { child, link, notes: String::new(), scratch };
+        let below_tmp = below_tmp(&settings.binds);
+        let mut cell = Cell { child, link, notes: String::new(), below_tmp, scratch };
         let config = CellConfig {
             tier: settings.tier,
             binds: settings.binds.clone(),

@@ -11,9 +11,9 @@ const MOST_PROCESSES: usize = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Resident anonymous pages: cheap, but pages shared by copy-on-write count once per process.
+    /// Resident pages of no file: cheap, but pages shared by copy-on-write count once per process.
     Resident,
-    /// Proportional anonymous memory: a page that n processes share counts 1/n for each. Exact for what a tree shares within
+    /// Proportional memory of no file: a page that n processes share counts 1/n for each. Exact for what a tree shares within
     /// itself; of pages shared with a warm interpreter outside of the job a part counts, once. Dear.
     Proportional,
 }
@@ -40,7 +40,8 @@ pub(super) fn processes(roots: &[OwnedFd]) -> Vec<u32> {
     found
 }
 
-/// KiB that the processes hold together. Files and shared mappings don't count: those are bounded elsewhere.
+/// KiB that the processes hold together. Files don't count: those are bounded elsewhere. What is shared counts, since a
+/// shared mapping of `/dev/zero` is memory that no limit of the kernel's knows.
 pub(super) fn held_kib(processes: &[u32], measure: Measure) -> u64 {
     let kib = |pid: &u32| match measure {
         Measure::Resident => resident_kib(*pid),
@@ -116,21 +117,21 @@ fn process_of(pidfd: &OwnedFd) -> Option<u32> {
 }
 
 fn resident_kib(pid: u32) -> Option<u64> {
-    resident_pages(&fs::read_to_string(format!("/proc/{pid}/statm")).ok()?)
-        .map(|pages| pages.saturating_mul(page_kib()))
+    kib_of_no_file(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "RssAnon:", "RssShmem:")
 }
 
-/// Resident pages that are of no file and not shared by mapping.
-fn resident_pages(statm: &str) -> Option<u64> {
-    let mut pages = statm.split_whitespace().skip(1).map(|n| n.parse::<u64>());
-    let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
-    Some(resident.saturating_sub(shared))
+/// The sum of two fields of a table of `/proc`.
+fn kib_of_no_file(text: &str, anonymous: &str, shared: &str) -> Option<u64> {
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok()
+    };
+    Some(field(anonymous)?.saturating_add(field(shared).unwrap_or(0)))
 }
 
 fn proportional_kib(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:"))?;
-    line.trim().trim_end_matches(" kB").trim().parse().ok()
+    kib_of_no_file(&text, "Pss_Anon:", "Pss_Shmem:")
 }
 
 fn cpu_of(pid: u32) -> Option<Duration> {
@@ -157,10 +158,6 @@ fn ticks(count: u64) -> Duration {
     Duration::from_millis(count.saturating_mul(1000) / setting(libc::_SC_CLK_TCK, 100))
 }
 
-fn page_kib() -> u64 {
-    (setting(libc::_SC_PAGESIZE, 4096) / 1024).max(1)
-}
-
 fn setting(name: libc::c_int, usual: u64) -> u64 {
     // SAFETY: an integer argument; an unknown name gives -1.
     let value = unsafe { libc::sysconf(name) };
@@ -180,9 +177,9 @@ mod tests {
         assert_eq!(cpu_ticks(stat), Some(127));
         assert_eq!(cpu_ticks("12 (short) S 1 2"), Some(0));
         assert_eq!(cpu_ticks("nonsense"), None);
-        assert_eq!(resident_pages("1000 300 100 5 0 200 0"), Some(200));
-        assert_eq!(resident_pages("1000 100 300"), Some(0));
-        assert_eq!(resident_pages("x"), None);
+        let status = "Name:\tRssAnon:\nRssAnon:\t    300 kB\nRssFile:\t  70 kB\nRssShmem:\t       5 kB\n";
+        assert_eq!(kib_of_no_file(status, "RssAnon:", "RssShmem:"), Some(305));
+        assert_eq!(kib_of_no_file(status, "Pss_Anon:", "Pss_Shmem:"), None);
         assert_eq!(stolen_in("cpu  1 2 3 4 5 6 7 88 9 10\ncpu0 1"), Some(88));
         assert_eq!(stolen_in(""), None);
         let told = Scheduled { cpu: Duration::from_nanos(5), delay: Duration::from_nanos(7) };

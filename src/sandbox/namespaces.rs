@@ -20,6 +20,8 @@ const NOBODY: u32 = 65534;
 const FIRST_ROOTNS_ID: u32 = 0x7000_0000;
 /// Where the new root is put together, in a mount namespace that nobody else sees.
 const STAGE: &str = "/tmp";
+/// Holds what lies below the host's `/tmp`, where a job has a `/tmp` of its own.
+const BEHIND_TMP: &str = "/.tmp";
 
 const NAMESPACES: libc::c_int =
     libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
@@ -42,6 +44,8 @@ pub(super) fn build(config: &CellConfig) -> io::Result<()> {
     }
     sys::mount("none", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")?;
     let sources = clone_sources(&config.binds)?;
+    let (places, below): (Vec<String>, Vec<String>) = below_tmp(&config.binds).into_iter().unzip();
+    let again = places.into_iter().zip(clone_sources(&below)?);
     if uid == 0 {
         match config.tier {
             Tier::Userns => become_user(INNER_ID)?,
@@ -54,7 +58,22 @@ pub(super) fn build(config: &CellConfig) -> io::Result<()> {
     for (path, source) in sources {
         place(&path, source)?;
     }
+    for (path, (_, source)) in again {
+        place(&path, source)?;
+    }
     furnish()
+}
+
+/// The folders among `binds` that a job's own `/tmp` hides, the outermost ones, and before each the place where a cell shows
+/// it once more: from there a fork server's jobs put it back.
+pub(super) fn below_tmp(binds: &[String]) -> Vec<(String, String)> {
+    let below = |path: &&String| path.starts_with("/tmp/") && Path::new(path).is_dir();
+    let found: Vec<&String> = binds.iter().filter(below).collect();
+    let inner = |path: &&String| {
+        found.iter().any(|other| other != path && Path::new(path).starts_with(Path::new(other)))
+    };
+    let outer = found.iter().copied().filter(|path| !inner(path));
+    outer.enumerate().map(|(i, path)| (format!("{BEHIND_TMP}/{i}"), path.clone())).collect()
 }
 
 /// Descriptors of the source trees, taken while the caller still has its own rights: an interpreter below a private home
@@ -67,7 +86,8 @@ fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
             sources.push((path.clone(), Source::Link(fs::read_link(path)?)));
             continue;
         }
-        let tree = sys::clone_tree(path)?;
+        // Shared mappings of /dev/zero are memory that nothing bounds; /dev/full reads the same and can't be mapped.
+        let tree = sys::clone_tree(if path == "/dev/zero" { "/dev/full" } else { path })?;
         let device = if path.starts_with("/dev/") { sys::ATTR_NOEXEC } else { sys::ATTR_NODEV };
         let attributes = sys::ATTR_RDONLY | sys::ATTR_NOSUID | device;
         sys::set_mount_attributes(tree.as_raw_fd(), "", attributes, true)?;
@@ -197,4 +217,22 @@ fn become_user(id: u32) -> io::Result<()> {
     sys::set_capabilities(sys::permitted_capabilities())?;
     sys::die_with_parent();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_outermost_folders_below_tmp_are_put_back() {
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let path = |name: &str| format!("{}/{name}", folder.path().display());
+        for name in ["venv/lib", "venv-2"] {
+            fs::create_dir_all(path(name)).unwrap();
+        }
+        fs::write(path("file"), "").unwrap();
+        let binds = [path("venv/lib"), "/usr".into(), path("venv"), path("venv-2"), path("file"), path("no")];
+        let found = [("/.tmp/0".to_owned(), path("venv")), ("/.tmp/1".to_owned(), path("venv-2"))];
+        assert_eq!(below_tmp(&binds), found);
+    }
 }

@@ -28,7 +28,8 @@ enum Rule {
     Errno(i32),
     /// Ends the process with SIGSYS: nothing honest calls these.
     Kill,
-    /// `clone`: threads and children, no namespaces.
+    /// `clone`: threads and children, no namespaces and no children of the caller's parent, who would have to reap them before
+    /// the job's pid namespace can end.
     Clone,
     /// `socketpair`: local streams only.
     SocketPair,
@@ -181,7 +182,9 @@ fn block(rule: Rule) -> Vec<sock_filter> {
         Rule::Allow => vec![allow],
         Rule::Errno(e) => vec![errno(e)],
         Rule::Kill => vec![kill],
-        Rule::Clone => vec![argument(0), branch(IF_ANY_BIT, CLONE_NEW_ANY, 0, 1), kill, allow],
+        Rule::Clone => {
+            vec![argument(0), branch(IF_ANY_BIT, CLONE_NEW_ANY | CLONE_PARENT as u32, 0, 1), kill, allow]
+        }
         Rule::SocketPair => vec![
             argument(0),
             branch(IF_EQUAL, AF_UNIX as u32, 0, 3),

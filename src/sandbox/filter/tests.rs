@@ -139,6 +139,7 @@ fn the_tables_hold_the_numbers_of_the_kernel() {
 fn rules_on_arguments_look_at_the_right_ones() {
     let verdict = |name, args| verdict(Confines::Namespaces, name, args);
     assert_eq!(verdict("clone", [CLONE_NEWUSER as u64, 0, 0, 0, 0, 0]), RET_KILL_PROCESS);
+    assert_eq!(verdict("clone", [CLONE_PARENT as u64, 0, 0, 0, 0, 0]), RET_KILL_PROCESS);
     assert_eq!(verdict("clone", [CLONE_VM as u64 | CLONE_THREAD as u64, 0, 0, 0, 0, 0]), RET_ALLOW);
     let stream = SOCK_STREAM as u64 | SOCK_CLOEXEC as u64;
     assert_eq!(verdict("socketpair", [AF_UNIX as u64, stream, 0, 0, 0, 0]), RET_ALLOW);

@@ -34,6 +34,9 @@ def pidfd_of(pid):
 # ---- everything that a job needs and that is the same for all
 NAMESPACES = SETTINGS['namespaces']
 FOLDER = SETTINGS['folder'].encode()
+# What a job's own /tmp hides: where it stands again, and where it shall stand; and the folders to make for that.
+BELOW_TMP = [(source.encode(), target.encode()) for source, target in SETTINGS['below_tmp']]
+PARENTS = list(dict.fromkeys(b'/'.join(t.split(b'/')[:n]) for _, t in BELOW_TMP for n in range(3, t.count(b'/') + 2)))
 _bytes = bytes.fromhex(SETTINGS['filter'])
 _filter = ctypes.create_string_buffer(_bytes, len(_bytes))
 _program = Program(len(_bytes) // 8, ctypes.addressof(_filter))
@@ -60,6 +63,10 @@ def isolate():
     if NAMESPACES:
         checked(libc.unshare(NEWNS), 'unshare')
         checked(libc.mount(b'tmpfs', b'/tmp', b'tmpfs', 6, FOLDER), 'mount /tmp')
+        for folder in PARENTS:
+            posix.mkdir(folder)
+        for source, target in BELOW_TMP:
+            checked(libc.mount(source, target, None, 0x5000, None), 'mount a folder below /tmp')     # MS_BIND, MS_REC
         libc.mount(b'proc', b'/proc', b'proc', 14, b'subset=pid,hidepid=invisible')     # programs that need it fail in their own words
         posix.chdir('/tmp')
     else:

@@ -56,7 +56,7 @@ impl Server {
         let code = python.compiled("server");
         let mut program = format!("{}\n", code.len()).into_bytes();
         program.extend(code);
-        program.extend(serde_json::to_vec(&settings(python))?);
+        program.extend(serde_json::to_vec(&settings(python, &cell.below_tmp))?);
         let launch = Launch {
             // The limits are those of its jobs, which set them themselves.
             spec: spec(python.argv(START_SERVER, &[]), &[], Vec::new(), process_limits(&Limits::default())),
@@ -140,7 +140,7 @@ fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits, wait: Wait) -> io
 }
 
 /// What `server.py` finds in `SETTINGS`: read there as Python, so without `true`, `false` and `null`.
-fn settings(python: &Python) -> Value {
+fn settings(python: &Python, below_tmp: &[(String, String)]) -> Value {
     let runners: Map<String, Value> = python
         .runners
         .iter()
@@ -153,6 +153,7 @@ fn settings(python: &Python) -> Value {
         "namespaces": 1,
         "folder": format!("size={TMP_MB}m,nr_inodes={TMP_INODES},mode=700"),
         "filter": filter,
+        "below_tmp": below_tmp,
         "site": python.site,
         "runners": runners,
     })
