@@ -165,7 +165,7 @@ os.open('/tmp', 0)
 os.umask(0o777)
 sys.excepthook = lambda *a: None
 builtins.len = lambda x: 7
-os.setpriority(os.PRIO_PROCESS, 0, 9)
+os.setpriority(os.PRIO_PROCESS, 0, 19)
 if os.fork() == 0:
     os.setsid()
     time.sleep(1000)

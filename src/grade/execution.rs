@@ -153,7 +153,9 @@ async fn in_process(
         job.tests = made.collect();
     }
     match sandbox.run_tests_in(found, job).await {
-        Ok(report) => judge(grader, &report).with_trust(Trust::InProcess),
+        Ok(report) => {
+            judge(grader, &report).with_trust(Trust::InProcess).with_adjudicated(report.adjudicated)
+        }
         Err(error) => not_run(METHOD, &error),
     }
 }

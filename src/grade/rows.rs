@@ -57,6 +57,7 @@ pub(super) async fn grade(grader: &CodeExecution, test: &RowsTest, sql: String, 
             Grade::failed(GraderType::Code, METHOD, cause, why)
         }
     };
+    let grade = grade.with_adjudicated(report.adjudicated);
     let grade = match &report.outcome {
         Ok(table) => grade.with_actual(shown(table)),
         Err(_) => grade,

@@ -1,6 +1,7 @@
 //! Whole programs of any language: compiled once where that is needed, then run for each input.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -18,6 +19,9 @@ use super::languages::{Languages, missing};
 use super::show::{bounded_text, in_reason};
 
 const METHOD: &str = "code_execution";
+
+/// The detail that says how many milliseconds the slowest run took.
+pub(super) const SLOWEST: &str = "slowest_ms";
 
 /// Inputs and outputs that a grade lists.
 const LISTED: usize = 20;
@@ -56,11 +60,14 @@ pub(super) async fn grade(
     let mut listed = Vec::new();
     let mut passed = 0usize;
     let mut first = None;
+    let (mut adjudicated, mut slowest) = (false, Duration::ZERO);
     for case in expected.cases {
         let result = match ready.run(case, limits(&grader.limits), sandbox).await {
             Ok(result) => result,
             Err(error) => return ready.not_run(&error),
         };
+        adjudicated |= result.adjudicated;
+        slowest = slowest.max(result.wall);
         let stdout = String::from_utf8_lossy(&result.streams.stdout).into_owned();
         let verdict = judge(grader, case, expected, &result, &stdout);
         if listed.len() < LISTED {
@@ -88,6 +95,8 @@ pub(super) async fn grade(
     };
     grade
         .with_trust(Trust::Harness)
+        .with_adjudicated(adjudicated)
+        .with_detail(SLOWEST, endings::milliseconds(slowest))
         .with_detail("inputs", Value::Array(listed))
         .with_detail("passed", passed)
         .with_detail("total", total)
