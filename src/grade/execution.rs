@@ -200,6 +200,7 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             format!("the code returned a {} object, which proves nothing", in_reason(type_name)),
         ),
         TestVerdict::NeedsInProcess { why } => broken(format!("the tests can't be run: {}", in_reason(why))),
+        TestVerdict::Unsound { why } => broken(format!("the tests prove nothing: {}", in_reason(why))),
         TestVerdict::Failed(failure) => {
             let (cause, why) = endings::failure(failure, limits.wall, limits.memory_mb);
             failed(cause, why)

@@ -405,6 +405,10 @@ pub enum TestVerdict {
     NeedsInProcess {
         why: String,
     },
+    /// The code changed what tests in its process compare by, so that they prove nothing.
+    Unsound {
+        why: String,
+    },
     Failed(RunFailure),
 }
 
