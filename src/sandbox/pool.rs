@@ -157,12 +157,6 @@ impl Worker {
         if python.cold().is_some() || !matches!(self.settings.tier, Tier::Userns | Tier::Rootns) {
             return Ok(false);
         }
-        // A fork mounts a `/tmp` of its own over what is shown there; a job of the cell itself brings it back.
-        if let Some(path) = self.settings.binds.iter().find(|path| path.starts_with("/tmp/")) {
-            let mut given_up = self.counts.given_up.lock().unwrap_or_else(PoisonError::into_inner);
-            given_up.get_or_insert_with(|| format!("{path} could not be seen below a fork's own /tmp"));
-            return Ok(false);
-        }
         if self.server.as_ref().is_some_and(|server| server.link.broken) {
             // Nobody knows what still runs there.
             self.lose_cell();
