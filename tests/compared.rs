@@ -212,11 +212,42 @@ async fn what_is_not_certain_to_mean_the_same_is_not_compiled() {
         "global x\nx = 1\nassert f(x) == 1",
         "lambda: f(1)\nassert f(1) == 1",
         "assert [f(x) for x in (1, 2)] == [1, 2]",
+        "x = [float('nan')]\nassert f(x) == f(x)",
+        "assert f([[0] * 2] * 2) == [[1, 0], [0, 0]]",
+        "x = []\nassert f(x, [x]) == 1",
         "pass",
     ] {
         let job = job("", &[tests], None);
         assert_eq!(planned(&sandbox, &job).await, TestMode::Split, "{tests}");
     }
+}
+
+#[tokio::test]
+async fn a_check_that_is_rebound_is_what_python_would_call() {
+    let sandbox = sandbox_or_skip!();
+    for after in
+        ["check = None", "import math as check", "from math import pi as check", "for check in [1]: pass"]
+    {
+        let tests = format!("def check(candidate):\n    assert candidate(1) == 1\n{after}\n");
+        let report = sandbox.run_tests(check("def f(x): return x", "f", &tests, None)).await.unwrap();
+        assert!(matches!(report.verdict, TestVerdict::TestError(_)), "{after}: {:?}", report.verdict);
+    }
+}
+
+/// A judge words what an assert over several lines says. A candidate that notices a judge gets no second try there.
+#[tokio::test]
+async fn an_assert_that_failed_once_is_not_tried_again() {
+    let sandbox = sandbox_or_skip!();
+    // Questions of a judge only come once the program has loaded.
+    let code = "import select, time\ntime.sleep(0.3)\nahead = bool(select.select([4], [], [], 0)[0])\ndef f(x): return ahead\n";
+    let tests = "assert (\n  f(1)\n  == VALUE\n)";
+    let mut failed = 0;
+    for value in ["True", "False"] {
+        let job = job(code, &[&tests.replace("VALUE", value)], None);
+        let report = sandbox.run_tests(job).await.unwrap();
+        failed += usize::from(matches!(report.verdict, TestVerdict::AssertionFailed { .. }));
+    }
+    assert_eq!(failed, 1);
 }
 
 #[tokio::test]

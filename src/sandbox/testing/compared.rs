@@ -48,7 +48,7 @@ struct Step {
     index: usize,
     line: u64,
     source: String,
-    /// `None`: only an interpreter can say it.
+    /// `None`: only an interpreter can tell what is said when it fails, and of which line.
     message: Option<String>,
     test: Expression,
     /// Otherwise only a call is made.
@@ -101,9 +101,20 @@ impl Step {
     }
 }
 
+/// What became of compiled tests.
+pub(super) enum Outcome {
+    Decided(TestReport),
+    /// An assert does not hold. What a judge would say of it takes a judge; that it fails is decided.
+    Failed(TestReport),
+    /// A judge has to decide.
+    Undecided,
+}
+
 /// Why the tests do not go on.
 enum Stop {
     Verdict(TestVerdict),
+    /// A verdict without the words of a judge.
+    Wordless(TestVerdict),
     /// Only an interpreter can tell.
     Undecided,
     /// Something else than an answer came.
@@ -111,12 +122,7 @@ enum Stop {
     Lost(SandboxError),
 }
 
-/// `None`: a judge has to decide.
-pub(super) fn run(
-    place: Place<'_>,
-    job: &TestJob,
-    compiled: &Compiled,
-) -> Result<Option<TestReport>, SandboxError> {
+pub(super) fn run(place: Place<'_>, job: &TestJob, compiled: &Compiled) -> Result<Outcome, SandboxError> {
     let Place { worker, cancel, python } = place;
     let (running, ours) = worker.start(python, cancel, &job.limits, || {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
@@ -184,15 +190,14 @@ impl Talk<'_> {
             if !step.asserts {
                 step.test.value(self)?;
             } else if !step.test.truth(self)? {
-                return Err(match &step.message {
-                    Some(message) => Stop::Verdict(TestVerdict::AssertionFailed {
-                        index: step.index,
-                        line: step.line,
-                        source: step.source.clone(),
-                        message: message.clone(),
-                    }),
-                    None => Stop::Undecided,
-                });
+                let verdict = TestVerdict::AssertionFailed {
+                    index: step.index,
+                    line: step.line,
+                    source: step.source.clone(),
+                    message: step.message.clone().unwrap_or_default(),
+                };
+                let known = step.message.is_some();
+                return Err(if known { Stop::Verdict(verdict) } else { Stop::Wordless(verdict) });
             }
         }
         if self.answers.len() != compiled.requests.len() {
@@ -262,41 +267,40 @@ impl Talk<'_> {
         }
     }
 
-    fn conclude(mut self, stop: Option<Stop>) -> Result<Option<TestReport>, SandboxError> {
+    fn conclude(mut self, stop: Option<Stop>) -> Result<Outcome, SandboxError> {
         let calls = self.answers.len() as u64;
         let started = self.running.started;
-        let report = |verdict, ended: Ended| {
-            Ok(Some(TestReport {
-                verdict,
-                mode: TestMode::Compared,
-                mode_reason: String::new(),
-                adjudicated: false,
-                calls,
-                streams: ended.streams,
-                wall: started.elapsed(),
-                cpu: ended.cpu,
-            }))
+        let report = |verdict, ended: Ended| TestReport {
+            verdict,
+            mode: TestMode::Compared,
+            mode_reason: String::new(),
+            adjudicated: false,
+            calls,
+            streams: ended.streams,
+            wall: started.elapsed(),
+            cpu: ended.cpu,
         };
-        match stop {
+        Ok(match stop {
             None => {
                 let ended = self.let_end()?;
-                report(TestVerdict::Passed, ended)
+                Outcome::Decided(report(TestVerdict::Passed, ended))
             }
             Some(Stop::Verdict(verdict)) => {
                 let over = self.hear_last_words()?;
                 let ended = if over { self.let_end()? } else { only(self.running.end()?)? };
-                report(verdict, ended)
+                Outcome::Decided(report(verdict, ended))
             }
+            Some(Stop::Wordless(verdict)) => Outcome::Failed(report(verdict, only(self.running.end()?)?)),
             Some(Stop::Undecided) => {
                 self.running.end()?;
-                Ok(None)
+                Outcome::Undecided
             }
-            Some(Stop::Lost(error)) => Err(error),
+            Some(Stop::Lost(error)) => return Err(error),
             Some(Stop::Silence(heard)) => {
                 let (failure, ended) = self.silence(heard)?;
-                report(TestVerdict::Failed(failure), ended)
+                Outcome::Decided(report(TestVerdict::Failed(failure), ended))
             }
-        }
+        })
     }
 
     fn silence(self, heard: Heard) -> Result<(RunFailure, Ended), SandboxError> {
@@ -375,7 +379,7 @@ mod tests {
         match read_answer(&map, &request(shared)) {
             Ok(object) => Ok(format!("{object:?}")),
             Err(Stop::Undecided) => Err("undecided".to_owned()),
-            Err(Stop::Verdict(verdict)) => Err(format!("{verdict:?}")),
+            Err(Stop::Verdict(verdict) | Stop::Wordless(verdict)) => Err(format!("{verdict:?}")),
             Err(Stop::Silence(heard)) => Err(format!("{heard:?}")),
             Err(Stop::Lost(error)) => Err(error.to_string()),
         }
