@@ -13,6 +13,7 @@ use crate::matching::python::Object;
 use crate::sandbox::capture::Lines;
 use crate::sandbox::channel::{Outbox, stream_pair};
 use crate::sandbox::error::SandboxError;
+use crate::sandbox::foretold::foretold;
 use crate::sandbox::messages::{forged, load_failure, number, object, silent_end, text};
 use crate::sandbox::programs::only;
 use crate::sandbox::python::{PythonJob, Runner};
@@ -32,6 +33,8 @@ pub(in crate::sandbox) struct Compiled {
     steps: Vec<Step>,
     /// Takes leave of the candidate.
     farewell: Vec<u8>,
+    /// A request would tell what an earlier one should be answered with.
+    one_by_one: bool,
 }
 
 #[derive(Debug)]
@@ -61,17 +64,41 @@ impl Compiled {
         let requests = value.get("requests")?.as_array()?;
         let steps = value.get("steps")?.as_array()?;
         let farewell = json!({"i": requests.len() + 1, "leave": true});
+        let requests: Vec<Request> = requests.iter().map(Request::read).collect::<Option<_>>()?;
         Some(Compiled {
-            requests: requests.iter().map(Request::read).collect::<Option<_>>()?,
+            one_by_one: foretold_by(&requests, steps)?,
+            requests,
             steps: steps.iter().map(Step::read).collect::<Option<_>>()?,
             farewell: format!("{farewell}\n").into_bytes(),
         })
     }
+}
 
-    /// Bytes that it takes, roughly.
-    pub fn size(&self) -> usize {
-        self.requests.iter().map(|r| r.line.len() + 64).sum::<usize>()
-            + self.steps.iter().map(|s| 4 * s.source.len() + 256).sum::<usize>()
+/// Whether a request tells what an earlier one should be answered with.
+fn foretold_by(requests: &[Request], steps: &[Value]) -> Option<bool> {
+    let arguments: Vec<Map<String, Value>> =
+        requests.iter().map(|request| object(&request.line)).collect::<Option<_>>()?;
+    let mut expected: Vec<Vec<&Value>> = vec![Vec::new(); requests.len()];
+    for step in steps {
+        let (mut first, mut constants) = (usize::MAX, Vec::new());
+        operands(step.get("test")?, &mut first, &mut constants);
+        if let Some(expected) = expected.get_mut(first) {
+            expected.append(&mut constants);
+        }
+    }
+    let arguments = arguments.iter().map(|map| ["a", "k"].into_iter().filter_map(|part| map.get(part)));
+    Some(foretold(expected.into_iter().zip(arguments)))
+}
+
+/// The constants of an expression, and the first of its calls.
+fn operands<'e>(expression: &'e Value, first: &mut usize, constants: &mut Vec<&'e Value>) {
+    let parts = expression.as_array().map(Vec::as_slice).unwrap_or_default();
+    match parts {
+        [Value::String(kind), value] if kind == "const" => constants.push(value),
+        [Value::String(kind), Value::Number(call)] if kind == "call" => {
+            *first = (*first).min(call.as_u64().map_or(usize::MAX, |call| call as usize));
+        }
+        _ => parts.iter().for_each(|part| operands(part, first, constants)),
     }
 }
 
@@ -224,7 +251,8 @@ impl Talk<'_> {
     fn ask(&mut self) {
         while self.sent <= self.compiled.requests.len() {
             let line = self.compiled.requests.get(self.sent).map_or(&self.compiled.farewell, |r| &r.line);
-            if self.unanswered > 0 && self.unanswered + line.len() > UNANSWERED_BYTES {
+            let most = if self.compiled.one_by_one { 0 } else { UNANSWERED_BYTES };
+            if self.unanswered > 0 && self.unanswered + line.len() > most {
                 break;
             }
             self.outbox.bytes.extend_from_slice(line);
