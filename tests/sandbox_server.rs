@@ -61,6 +61,7 @@ fn function(code: &str, args: Vec<Value>) -> FunctionJob {
         entry_point: "f".to_owned(),
         calls: args.into_iter().map(|a| Call { args: vec![a], kwargs: Vec::new() }).collect(),
         per_call: None,
+        one_by_one: false,
         limits: wide(),
     }
 }

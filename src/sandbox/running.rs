@@ -120,14 +120,6 @@ pub(super) struct Started {
     kills: Kills,
 }
 
-impl Started {
-    /// The pidfds of a job of one process, its own in front, and our ends.
-    #[allow(dead_code)]
-    pub fn into_only(mut self) -> Option<(Vec<OwnedFd>, Ends)> {
-        self.ends.pop().map(|ends| (self.pidfds, ends))
-    }
-}
-
 /// Sends a job off and waits until all its processes run. An error says nothing about them: none has run anything that is
 /// not ours. Whatever went wrong leaves the other side in a state that we don't know.
 pub(super) fn begin(
