@@ -509,7 +509,7 @@ async fn tests_in_bash_run_after_the_script() {
     failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] | failed wrong_answer the test does not hold: [ "$x" = 3 ]
     failed exited the program ended with exit code 0 before its tests did | failed exited the program ended with exit code 0 before its tests did
     failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then' | failed syntax_error the code does not parse: ./solution.sh: line 1: syntax error near unexpected token `then' ./solution.sh: line 1: `if then'
-    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] (/usr/bin/bash: line 29: add: command not found) | failed wrong_answer the test does not hold: x=$(add 1 2) (/usr/bin/bash: line 34: add: command not found)
+    failed wrong_answer test 1 of 2 does not hold: [ "$(add 1 2)" = 3 ] (/usr/bin/bash: line 46: add: command not found) | failed wrong_answer the test does not hold: x=$(add 1 2) (/usr/bin/bash: line 51: add: command not found)
     passed - | passed -
     failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts | failed forged the program tampered with the verdict: a false verdict was written to the channel of verdicts
     passed - | passed -
@@ -615,6 +615,9 @@ async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
     }
     let mut lines =
         vec![told(&graders, &suites[3], &format!("{wrong}; Array.prototype.every = () => true")).await];
+    let near = asserts(&["assert(Math.abs(add(1, 2) - 3) < 1e-6)"]);
+    lines.push(told(&graders, &near, &format!("{wrong}; const Math = {{ abs: () => 0 }}")).await);
+    lines.push(told(&graders, &near, &format!("{wrong}; globalThis.Math = {{ abs: () => 0 }}")).await);
     let honest = [
         "export function add(a, b) { return a + b }",
         "import fs from 'fs'; export const add = (a, b) => a + b",
@@ -630,6 +633,8 @@ async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
     lines.push(told(&graders, &nested, "const a = {}").await);
     insta::assert_snapshot!(lines.join("\n"), @r"
     errored harness the tests prove nothing: the code replaces `Array.prototype.every`, which they may rest on
+    errored harness the tests prove nothing: the code replaces `Math`, which they may rest on
+    errored harness the tests prove nothing: the code replaces `Math`, which they may rest on
     passed -
     passed -
     passed -
@@ -668,7 +673,7 @@ async fn typescript_is_graded_like_javascript() {
         setup: "const three: number = 3;".into(),
         ..execution(
             Executor::Typescript,
-            Tests::Asserts { asserts: vec!["assert.strictEqual(add(1, 2) as number, three)".into()] },
+            Tests::Asserts { asserts: vec!["assert.strictEqual(add(1, 2), three);".into()] },
         )
     });
     let check = CodeGrader::CodeExecution(CodeExecution {
@@ -701,19 +706,21 @@ async fn typescript_is_graded_like_javascript() {
         .iter()
         .map(|line| match line.split_once("does not parse") {
             Some((head, _)) => format!("{head}does not parse"),
-            None => match line.split_once("tests are broken") {
-                Some((head, _)) => format!("{head}tests are broken"),
+            None => match line.split_once("do not parse") {
+                Some((head, _)) => format!("{head}do not parse"),
                 None => line.clone(),
             },
         })
         .collect();
-    insta::assert_snapshot!(plain.join("\n"), @r"
+    insta::assert_snapshot!(plain.join("\n"), @r#"
     passed -
     passed -
     passed -
-    failed wrong_answer add(1,2) returned -1, expected 3
-    failed wrong_answer the test does not hold: assert.strictEqual(add(1, 2), three);
-    failed wrong_answer line 2 of the tests does not hold: assert.equal(candidate(1, 2), 3);
+    failed wrong_answer add(1, 2) returned -1, expected 3
+    failed wrong_answer the test does not hold: assert.strictEqual(add(1, 2), three); (Expected values to be strictly equal:
+
+    -1 !== 3)
+    failed wrong_answer line 2 of the tests does not hold: assert.equal(candidate(1, 2), 3); (-1 == 3)
     failed syntax_error the code does not parse
     failed syntax_error the code does not parse
     failed syntax_error the code does not parse
@@ -721,11 +728,11 @@ async fn typescript_is_graded_like_javascript() {
     failed exited the program ended with exit code 0 before its tests did
     failed exited the program ended with exit code 0 before its tests did
     passed -
-    failed wrong_answer
+    failed wrong_answer given "1 2": at line 1, column 1: expected "3", got "4"
     failed syntax_error the code does not parse
     failed no_code the output's code is python, not TypeScript
-    errored harness the tests are broken
-    ");
+    errored harness the tests do not parse
+    "#);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use crate::model::{
     Cause, CodeExecution, Executor, Grade, GraderType, OutputValue, SandboxDemand, Tests, Trust,
 };
-use crate::sandbox::{Sandbox, TestJob, TestMode, TestReport, TestVerdict};
+use crate::sandbox::{RunFailure, Sandbox, TestJob, TestMode, TestReport, TestVerdict};
 
 use super::candidate::{Wanted, candidate};
 use super::demands;
@@ -143,6 +143,9 @@ async fn in_process(
         let texts = std::iter::once(job.setup).chain(job.tests).collect();
         let mut made = match sandbox.transpile(std::sync::Arc::clone(&found), texts).await {
             Ok(Ok(made)) => made.into_iter(),
+            Ok(Err(RunFailure::SyntaxError { message, .. })) => {
+                return broken(format!("the tests do not parse: {}", in_reason(&message)));
+            }
             Ok(Err(why)) => {
                 let (_, why) = endings::failure(&why, grader.limits.wall, grader.limits.memory_mb);
                 return broken(format!("the tests are broken: {why}"));

@@ -401,7 +401,7 @@ mod tests {
         ["n"] [[1]]
         ["n"] [[0]]
         ["integrity_check"] [["ok"]]
-        check error not authorized to use function: load_extension
+        check error unsafe use of load_extension()
         ["n"] [[1]]
         ["n"] [[1]]
         "#);
