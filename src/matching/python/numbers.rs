@@ -10,7 +10,10 @@ use crate::matching::equality::whole;
 /// Wider numbers are left to an interpreter.
 const MOST_BITS: u64 = 1 << 17;
 /// Powers of ten beyond are not multiplied out.
-const MOST_EXPONENT: u64 = 5_000;
+const MOST_EXPONENT: u64 = 300;
+/// Fractions of wider numbers are not brought to lowest terms: that takes time by the square of their width, of which an
+/// answer could hold megabytes.
+const MOST_BITS_OF_FRACTIONS: u64 = 1 << 10;
 
 /// A real number.
 #[derive(Debug, Clone)]
@@ -91,7 +94,7 @@ fn from_decimal(digits: &BigInt, exponent: i64) -> Option<Real> {
 }
 
 fn lowest_terms(n: BigInt, d: BigInt) -> Option<Real> {
-    if n.bits() > MOST_BITS || d.bits() > MOST_BITS || d == BigInt::ZERO {
+    if n.bits().max(d.bits()) > MOST_BITS_OF_FRACTIONS || d == BigInt::ZERO {
         return None;
     }
     let (mut a, mut b) = (n.clone(), d.clone());

@@ -25,6 +25,20 @@ fn number(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
+/// Hundreds of such in one answer would keep the harness busy for minutes.
+#[test]
+fn wide_fractions_are_left_to_an_interpreter() {
+    let wide = |last: &str| json!({"$int": format!("0x{}{last}", "9b7".repeat(10_000))});
+    let fraction = json!({"$fraction": [wide("1"), wide("3")]});
+    assert!(Object::from_tagged(&json!({"$set": [fraction]})).is_none());
+    assert!(Object::from_tagged(&json!({"$dict": [[fraction, 1]]})).is_none());
+    assert_eq!(equal(&fraction, &json!(1)), None);
+    let decimal = json!({"$decimal": "7".repeat(15_000) + "E-4000"});
+    assert!(Object::from_tagged(&json!({"$set": [decimal]})).is_none());
+    assert_eq!(equal(&json!({"$decimal": "1E-300"}), &json!({"$decimal": "10E-301"})), None);
+    assert_eq!(equal(&json!({"$decimal": "1E-299"}), &json!({"$decimal": "10E-300"})), Some(true));
+}
+
 #[test]
 fn what_python_says() {
     let equals = [
