@@ -11,7 +11,7 @@ use super::adjudicate::Shortage;
 use super::channel::pipe;
 use super::error::SandboxError;
 use super::host::{Cell, CellSettings, Launch, request};
-use super::python::server::{Kept, Server, Wait};
+use super::python::server::Server;
 use super::python::{Python, PythonJob};
 use super::running::{Running, Started, begin};
 use super::types::{Limits, ServerReport, Tier};
@@ -100,7 +100,7 @@ impl Worker {
                 break;
             }
             let (jobs, rest) = make()?;
-            match self.fork(jobs, limits, Wait::Yes) {
+            match self.fork(jobs, limits) {
                 Ok(started) => {
                     begun = Some((started, rest));
                     break;
@@ -118,35 +118,9 @@ impl Worker {
         Ok((Running::new(&mut server.link, cancel, started, limits)?, rest))
     }
 
-    /// Starts a process that outlives the job, or `None` where there is no server. It ends with [`Kept`], or with its server:
-    /// look whether it still [runs](Kept::runs) before use.
-    #[allow(dead_code)] // for the judge that serves many programs
-    pub fn keep(
-        &mut self,
-        python: &Python,
-        job: PythonJob,
-        limits: &Limits,
-    ) -> Result<Option<Kept>, SandboxError> {
-        if !self.has_server(python)? {
-            return Ok(None);
-        }
-        match self.fork(vec![job], limits, Wait::No) {
-            Ok(started) => {
-                if let Some(server) = &mut self.server {
-                    server.link.broken = false;
-                }
-                Kept::new(started).map(Some)
-            }
-            Err(reason) => {
-                self.blame_server(&reason.to_string());
-                Err(reason)
-            }
-        }
-    }
-
-    fn fork(&mut self, jobs: Vec<PythonJob>, limits: &Limits, wait: Wait) -> Result<Started, SandboxError> {
+    fn fork(&mut self, jobs: Vec<PythonJob>, limits: &Limits) -> Result<Started, SandboxError> {
         let server = self.server.as_mut().ok_or_else(|| SandboxError::lost("no fork server"))?;
-        let started = server.begin(jobs, limits, wait)?;
+        let started = server.begin(jobs, limits)?;
         self.failures = 0;
         self.counts.jobs.fetch_add(1, Ordering::Relaxed);
         Ok(started)

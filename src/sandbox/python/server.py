@@ -2,10 +2,10 @@
 # own user namespace, which every job gives up before it starts. It never reads what a job is about: that travels
 # by descriptor to the fork, so nothing of one job is in memory when the next is forked.
 #
-# Asked through a socket of messages: `J` or `K` (do not wait for its end), then the limits (seconds of CPU time, bytes of
+# Asked through a socket of messages: `J`, then the limits (seconds of CPU time, bytes of
 # data, bytes of a file, processes, open files), then per process its runner and its number of descriptors, which come
 # along: request, stdout, stderr, and whatever becomes 4, 5, ...; for a script stdin stands before stdout.
-# Answers: `S<index>` with two pidfds, of its own and of the first of its namespace, from each process once it is shut in, or `F<index> <reason>`; at its end, unless kept,
+# Answers: `S<index>` with two pidfds, of its own and of the first of its namespace, from each process once it is shut in, or `F<index> <reason>`; at its end
 # `X<index> <wait status> <cpu us> <max rss KiB>`.
 import sys, builtins, gc, marshal, posix, _signal, _socket, resource, ctypes
 
@@ -152,8 +152,6 @@ def serve():
                 # Whoever asked ends this server, which is not what it should be any more.
                 sock.send(b'F%d %s' % (index, str(e).encode()[:80]))
         libc.syscall(CLOSE_RANGE, SOCKET + 1, SELF - 1, 0)
-        if words[0] == 'K':
-            continue
         while left:
             pid, status, usage = posix.wait4(-1, 0)
             if pid not in left:

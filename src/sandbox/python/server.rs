@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Python, PythonJob, Runner, START_SERVER, spec};
 use crate::sandbox::capture::{Line, Lines};
-use crate::sandbox::channel::{Link, message_pair, pipe, poll, poll_entry, sealed_file, send};
+use crate::sandbox::channel::{Link, message_pair, pipe, sealed_file, send};
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::filter;
 use crate::sandbox::host::{Cell, Ends, Launch, TMP_INODES, TMP_MB, input};
@@ -26,14 +26,6 @@ const WARM_UP: Duration = Duration::from_secs(30);
 /// How often, in jobs, the memory of a server is looked at, and how much it may hold.
 const LOOK_EVERY: u32 = 100;
 const MOST_KIB: u64 = 128 << 10;
-
-/// Whether a server waits for the end of what it forked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::sandbox) enum Wait {
-    Yes,
-    #[allow(dead_code)]
-    No,
-}
 
 /// A running fork server. Dropping it ends it, but not what it forked.
 pub(in crate::sandbox) struct Server {
@@ -96,23 +88,17 @@ impl Server {
     }
 
     /// Forks the processes of a job and waits until all of them run.
-    pub fn begin(
-        &mut self,
-        jobs: Vec<PythonJob>,
-        limits: &Limits,
-        wait: Wait,
-    ) -> Result<Started, SandboxError> {
+    pub fn begin(&mut self, jobs: Vec<PythonJob>, limits: &Limits) -> Result<Started, SandboxError> {
         self.jobs += 1;
-        begin(&mut self.link, limits, |link| request(link, jobs, limits, wait))
+        begin(&mut self.link, limits, |link| request(link, jobs, limits))
     }
 }
 
-fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits, wait: Wait) -> io::Result<Vec<Ends>> {
+fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec<Ends>> {
     let most = |value: u64| value.min(i64::MAX as u64 - 1);
     let limits = process_limits(limits);
     let mut message = format!(
-        "{} {} {} {} {} {}",
-        if wait == Wait::Yes { "J" } else { "K" },
+        "J {} {} {} {} {}",
         most(limits.cpu_seconds),
         most(limits.data_bytes),
         most(limits.file_bytes),
@@ -157,35 +143,4 @@ fn settings(python: &Python, below_tmp: &[(String, String)]) -> Value {
         "site": python.site,
         "runners": runners,
     })
-}
-
-/// A process that outlives the job it was started in. Dropping it ends it and everything that it has started.
-#[allow(dead_code)]
-pub(in crate::sandbox) struct Kept {
-    /// Its own in front.
-    pidfds: Vec<OwnedFd>,
-    /// What it writes to its streams.
-    pub output: Ends,
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        self.pidfds.iter().for_each(kill_by_pidfd);
-    }
-}
-
-#[allow(dead_code)]
-impl Kept {
-    pub fn new(started: Started) -> Result<Kept, SandboxError> {
-        let (pidfds, output) =
-            started.into_only().ok_or_else(|| SandboxError::lost("a job without a process"))?;
-        Ok(Kept { pidfds, output })
-    }
-
-    /// Whether it still runs.
-    pub fn runs(&self) -> bool {
-        let fd = self.pidfds.first().map_or(-1, |fd| fd.as_raw_fd());
-        let mut entry = [poll_entry(fd, libc::POLLIN)];
-        poll(&mut entry, 0).is_ok() && entry[0].revents == 0
-    }
 }
