@@ -77,6 +77,7 @@ async fn main() -> Result<(), Error> {
                 entry_point: "f".into(),
                 calls: (0..calls).map(call).collect(),
                 per_call: Some(Duration::from_secs(5)),
+                one_by_one: false,
                 limits: limits.clone(),
             };
             sandbox.call_functions(job.clone()).await?;

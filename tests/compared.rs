@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use eval_harness::sandbox::{
-    Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict,
+    Call, CallOutcome, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode,
+    TestReport, TestVerdict,
 };
 
 /// `None`, said by name, where no tier works.
@@ -212,10 +213,75 @@ async fn what_is_not_certain_to_mean_the_same_is_not_compiled() {
         "global x\nx = 1\nassert f(x) == 1",
         "lambda: f(1)\nassert f(1) == 1",
         "assert [f(x) for x in (1, 2)] == [1, 2]",
+        "x = [float('nan')]\nassert f(x) == f(x)",
+        "assert f([[0] * 2] * 2) == [[1, 0], [0, 0]]",
+        "x = []\nassert f(x, [x]) == 1",
         "pass",
     ] {
         let job = job("", &[tests], None);
         assert_eq!(planned(&sandbox, &job).await, TestMode::Split, "{tests}");
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_is_rebound_is_what_python_would_call() {
+    let sandbox = sandbox_or_skip!();
+    for after in
+        ["check = None", "import math as check", "from math import pi as check", "for check in [1]: pass"]
+    {
+        let tests = format!("def check(candidate):\n    assert candidate(1) == 1\n{after}\n");
+        let report = sandbox.run_tests(check("def f(x): return x", "f", &tests, None)).await.unwrap();
+        assert!(matches!(report.verdict, TestVerdict::TestError(_)), "{after}: {:?}", report.verdict);
+    }
+}
+
+/// A judge words what an assert over several lines says. A candidate that notices a judge gets no second try there.
+#[tokio::test]
+async fn an_assert_that_failed_once_is_not_tried_again() {
+    let sandbox = sandbox_or_skip!();
+    // Questions of a judge only come once the program has loaded.
+    let code = "import select, time\ntime.sleep(0.3)\nahead = bool(select.select([4], [], [], 0)[0])\ndef f(x): return ahead\n";
+    let tests = "assert (\n  f(1)\n  == VALUE\n)";
+    let mut failed = 0;
+    for value in ["True", "False"] {
+        let job = job(code, &[&tests.replace("VALUE", value)], None);
+        let report = sandbox.run_tests(job).await.unwrap();
+        failed += usize::from(matches!(report.verdict, TestVerdict::AssertionFailed { .. }));
+    }
+    assert_eq!(failed, 1);
+}
+
+/// A candidate that reads ahead what it will be asked.
+const READS_AHEAD: &str = "import json, os, socket, time
+time.sleep(0.3)
+s = socket.socket(fileno=os.dup(4))
+s.setblocking(False)
+try:
+    ahead = [json.loads(line) for line in s.recv(1 << 16, socket.MSG_PEEK).decode().splitlines()]
+except BlockingIOError:
+    ahead = []
+s.detach()
+def enc(x): return ahead[1]['a'][0]
+def dec(x): return ahead[0]['a'][0]
+";
+
+#[tokio::test]
+async fn later_questions_tell_nothing_of_earlier_answers() {
+    let sandbox = sandbox_or_skip!();
+    let tests = "assert enc('abc') == 'bcd'\nassert dec('bcd') == 'abc'";
+    let report = sandbox.run_tests(job(READS_AHEAD, &[tests], None)).await.unwrap();
+    assert!(matches!(report.verdict, TestVerdict::CandidateRaised(_)), "{:?}", report.verdict);
+    assert_eq!(report.mode, TestMode::Compared);
+    let honest = "def enc(x): return ''.join(chr(ord(c) + 1) for c in x)\ndef dec(x): return ''.join(chr(ord(c) - 1) for c in x)";
+    assert_eq!(both(&sandbox, job(honest, &[tests], None)).await.verdict, TestVerdict::Passed);
+    // Function cases that tell as much are asked for one by one too, if so wished.
+    for (one_by_one, told) in [(false, true), (true, false)] {
+        let call = |x: &str| Call { args: vec![x.into()], kwargs: Vec::new() };
+        let calls = vec![call("abc"), call("bcd")];
+        let (code, entry_point) = (READS_AHEAD.to_owned(), "enc".to_owned());
+        let job = FunctionJob { code, entry_point, calls, one_by_one, ..FunctionJob::default() };
+        let report = sandbox.call_functions(job).await.unwrap();
+        assert_eq!(matches!(report.calls[0].outcome, CallOutcome::Value(_)), told, "{:?}", report.calls);
     }
 }
 

@@ -517,6 +517,218 @@ async fn tests_in_bash_run_after_the_script() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
+    if !has(Language::Bash) {
+        return;
+    }
+    let graders = graders();
+    let of = |tests: Tests, entry: Option<&str>| {
+        CodeGrader::CodeExecution(CodeExecution {
+            entry_point: entry.map(str::to_owned),
+            ..execution(Executor::Bash, tests)
+        })
+    };
+    let asserts = |entry| {
+        let asserts = vec!["[ \"$(add 1 2)\" = 3 ]".into(), "add 2 2 | grep -q '^4$'".into()];
+        of(Tests::Asserts { asserts }, entry)
+    };
+    let script = |entry| {
+        let code = "x=$(add 1 2)\n[ \"$x\" = 3 ]\nadd 2 2 >out\ngrep -q '^4$' out\necho done\n".into();
+        of(Tests::Check { code }, entry)
+    };
+    // Right for the first question only.
+    let half = "add() { if [ $1 = 1 ]; then echo 3; else echo no; fi; }";
+    for trick in [
+        "enable -n set",
+        "enable -n unset set enable builtin exit trap",
+        "set() { :; }; readonly -f set",
+        "eval() { :; }; readonly -f eval",
+        "enable() { :; }; readonly -f enable; enable -n set",
+        "readonly POSIXLY_CORRECT; enable -n set",
+        "readonly _mode=asserts",
+        "declare -n _mode=other; readonly other=asserts",
+        "command_not_found_handle() { return 0; }; unset -f add",
+        "mkdir b; printf '#!/bin/sh\\n' >b/grep; chmod +x b/grep; PATH=$PWD/b:$PATH",
+        "mkdir b; printf '#!/bin/sh\\n' >b/grep; chmod +x b/grep; readonly PATH=$PWD/b:$PATH",
+        "hash -p /bin/true grep",
+        "shopt -s expand_aliases; alias grep=true; enable -n unalias",
+        "trap 'exit 0' EXIT ERR",
+        "exec 5>&4; set -x; BASH_XTRACEFD=4",
+    ] {
+        let code = format!("{half}; {trick}");
+        for grader in [asserts(None), script(None)] {
+            let said = told(&graders, &grader, &code).await;
+            assert!(said.starts_with("failed"), "{trick}: {said}");
+        }
+    }
+    let mut lines = Vec::new();
+    for trick in ["grep() { :; }", "shopt -s nocasematch", "log() { :; }; sort() { :; }"] {
+        lines.push(told(&graders, &asserts(None), &format!("{half}; {trick}")).await);
+    }
+    let own = of(Tests::Asserts { asserts: vec!["grep; [ $? = 7 ]".into()] }, Some("grep"));
+    lines.push(told(&graders, &own, "grep() { return 7; }").await);
+    lines.push(told(&graders, &own, "grep() { return 8; }").await);
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    errored harness the tests prove nothing: the code defines `grep`, which they call; if it is what they test, say `entry_point: grep`
+    errored harness the tests prove nothing: the code sets `nocasematch`, which changes how tests compare
+    failed wrong_answer test 2 of 2 does not hold: add 2 2 | grep -q '^4$'
+    passed -
+    failed wrong_answer the test does not hold: grep; [ $? = 7 ]
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
+    if !has(Language::Javascript) {
+        return;
+    }
+    let graders = graders();
+    let asserts = |lines: &[&str]| {
+        let asserts = lines.iter().map(|line| (*line).to_owned()).collect();
+        CodeGrader::CodeExecution(execution(Executor::Javascript, Tests::Asserts { asserts }))
+    };
+    let suites = [
+        asserts(&["assert.strictEqual(add(1, 2), 3)", "assert.deepEqual([add(2, 2)], [4])"]),
+        asserts(&["const a = require('node:assert'); a.equal(add(1, 2), 3)"]),
+        asserts(&["console.assert(JSON.stringify([add(1, 2)]) === JSON.stringify([3]))"]),
+        asserts(&["assert([[add(1, 2)]].every((x) => x.join() === '3'))"]),
+    ];
+    let wrong = "function add() { return 0 }";
+    for trick in [
+        "const t = require('assert'); for (const k of Object.keys(t)) t[k] = () => {}; t.strict = t",
+        "for (const k of ['strictEqual', 'deepEqual']) Object.defineProperty(require('assert'), k, { value() {} })",
+        "const t = () => {}; t.equal = t.strictEqual = t.deepEqual = t; globalThis.assert = t; globalThis.require = () => t",
+        "const t = () => {}; t.equal = t; require('module')._load = () => t",
+        "JSON.stringify = () => ''",
+        "Array.prototype.toJSON = () => 0",
+        "require('vm').Script.prototype.runInThisContext = () => () => () => {}",
+        "Object.getPrototypeOf(require('vm').Script.prototype).runInContext = () => () => () => {}",
+        "Promise.prototype.then = (f) => f && f()",
+        "process.on('uncaughtException', () => {})",
+        "Array.prototype.every = () => true",
+        "Array.prototype.join = () => '3'",
+    ] {
+        for (i, grader) in suites.iter().enumerate() {
+            let said = told(&graders, grader, &format!("{wrong}; {{ {trick} }}")).await;
+            assert!(!said.starts_with("passed"), "{trick}, suite {i}: {said}");
+        }
+    }
+    let mut lines =
+        vec![told(&graders, &suites[3], &format!("{wrong}; Array.prototype.every = () => true")).await];
+    let honest = [
+        "export function add(a, b) { return a + b }",
+        "import fs from 'fs'; export const add = (a, b) => a + b",
+        "module.exports = { add: (a, b) => a + b }",
+        "Array.prototype.last = function() { return this[this.length - 1] }; const add = (a, b) => [a, a + b].last()",
+        "if (!Array.prototype.at) Array.prototype.at = () => 0; class E extends Error { name = 'E' } const add = (a, b) => a + b",
+    ];
+    for code in honest {
+        lines.push(told(&graders, &suites[0], code).await);
+    }
+    let nested =
+        function(Executor::Javascript, "a.b.c", vec![(json!([]), Expectation::Raises("TypeError".into()))]);
+    lines.push(told(&graders, &nested, "const a = {}").await);
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    errored harness the tests prove nothing: the code replaces `Array.prototype.every`, which they may rest on
+    passed -
+    passed -
+    passed -
+    passed -
+    passed -
+    failed exception there is no a.b.c to call (TypeError: a.b.c is not a function), expected it to raise TypeError
+    ");
+}
+
+/// A folder from which TypeScript can be run: node reads it, or `scripts/test` put the compiler there.
+fn typescript() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = [root.to_owned(), root.join("target/typescript")]
+        .into_iter()
+        .find(|dir| find(Language::Typescript, &path, dir).is_ok());
+    if found.is_none() {
+        eprintln!(
+            "skipped: typescript is missing here (`npm install --prefix target/typescript typescript`)"
+        );
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn typescript_is_graded_like_javascript() {
+    let Some(dir) = typescript() else { return };
+    let graders = graders_in(&dir);
+    let mut lines = Vec::new();
+    let add = "type N = number;\nenum Op { Add = 1 }\nexport function add(a: N, b: N, op: Op = Op.Add): N { return a + b * op }";
+    let wrong = "const add = (a: number, b: number): number => a - b;";
+    let broken = "const x: number = 1;\nfunction add(a: number { return a }";
+    let calls = vec![(json!([1, 2]), value(json!(3)))];
+    let called = function(Executor::Typescript, "add", calls);
+    let asserts = CodeGrader::CodeExecution(CodeExecution {
+        setup: "const three: number = 3;".into(),
+        ..execution(
+            Executor::Typescript,
+            Tests::Asserts { asserts: vec!["assert.strictEqual(add(1, 2) as number, three)".into()] },
+        )
+    });
+    let check = CodeGrader::CodeExecution(CodeExecution {
+        entry_point: Some("add".into()),
+        ..execution(
+            Executor::Typescript,
+            Tests::Check {
+                code: "function check(candidate: (a: number, b: number) => number): void {\n  assert.equal(candidate(1, 2), 3);\n}".into(),
+            },
+        )
+    });
+    for code in [add, wrong, broken, "process.exit(0)"] {
+        for grader in [&called, &asserts, &check] {
+            lines.push(told(&graders, grader, &format!("```ts\n{code}\n```")).await);
+        }
+    }
+    let program = CodeGrader::CodeExecution(execution(Executor::Typescript, stdio(&[("1 2", "3")])));
+    let adds = "import * as fs from 'fs';\nconst [a, b]: number[] = fs.readFileSync(0, 'utf8').split(' ').map(Number);\nconsole.log(a + b);";
+    for code in [adds, "console.log(4 as number)", "let x: = 1"] {
+        lines.push(told(&graders, &program, code).await);
+    }
+    lines.push(told(&graders, &called, "```python\ndef add(a, b): return a + b\n```").await);
+    let broken_tests = CodeGrader::CodeExecution(execution(
+        Executor::Typescript,
+        Tests::Asserts { asserts: vec!["assert(add(1, 2) === 3".into()] },
+    ));
+    lines.push(told(&graders, &broken_tests, add).await);
+    // What a compiler says of a mistake differs from node's own reader to the package.
+    let plain: Vec<String> = lines
+        .iter()
+        .map(|line| match line.split_once("does not parse") {
+            Some((head, _)) => format!("{head}does not parse"),
+            None => match line.split_once("tests are broken") {
+                Some((head, _)) => format!("{head}tests are broken"),
+                None => line.clone(),
+            },
+        })
+        .collect();
+    insta::assert_snapshot!(plain.join("\n"), @r"
+    passed -
+    passed -
+    passed -
+    failed wrong_answer add(1,2) returned -1, expected 3
+    failed wrong_answer the test does not hold: assert.strictEqual(add(1, 2), three);
+    failed wrong_answer line 2 of the tests does not hold: assert.equal(candidate(1, 2), 3);
+    failed syntax_error the code does not parse
+    failed syntax_error the code does not parse
+    failed syntax_error the code does not parse
+    failed exited the program ended with exit code 0 before its tests did
+    failed exited the program ended with exit code 0 before its tests did
+    failed exited the program ended with exit code 0 before its tests did
+    passed -
+    failed wrong_answer
+    failed syntax_error the code does not parse
+    failed no_code the output's code is python, not TypeScript
+    errored harness the tests are broken
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn sql_is_graded_by_its_rows() {
     let graders = graders();
     let setup = "CREATE TABLE emp(name TEXT, dept TEXT, pay REAL); INSERT INTO emp VALUES ('a', 'x', 10), ('b', 'x', 20.5), ('c', 'y', 7);";
@@ -545,6 +757,8 @@ async fn sql_is_graded_by_its_rows() {
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
         "ATTACH '/tmp/x.db' AS x",
         "SELECT load_extension('/tmp/x.so')",
+        "CREATE TABLE x(a)",
+        "-- I can't help with that",
         "```python\nprint(1)\n```",
     ] {
         lines.push(told(&graders, &query, sql).await);
@@ -575,6 +789,8 @@ async fn sql_is_graded_by_its_rows() {
     failed timeout the program did not end within 2 s
     failed sandbox_violation the SQL tried what is forbidden: not authorized
     failed exception the SQL failed: not authorized to use function: load_extension
+    failed wrong_answer no statement of the SQL gives rows
+    failed wrong_answer no statement of the SQL gives rows
     failed no_code the output's code is python, not SQL
     passed -
     failed wrong_answer expected 1 rows, got 0
@@ -630,6 +846,22 @@ async fn a_language_of_the_suite_is_compiled_once_and_run_for_each_input() {
     failed syntax_error the code does not compile: main.c:1:10: fatal error: /etc/shadow: No such file or directory
     errored executor_missing no-such-compiler could not be started in the sandbox: it is not in /usr/local/bin:/usr/bin:/bin; apt install gcc
     "###);
+
+    let none = c_compiler(&["gcc", "-c", "main.c"]);
+    let grader = CodeGrader::CodeExecution(execution(none, stdio(&[("", "")])));
+    let said = told(&graders, &grader, "int main(void) { return 0; }").await;
+    assert_eq!(said, "errored harness the compiler of `c` left no `prog` of up to 64 MiB");
+
+    let bombs = c_compiler(&["gcc", "-O0", "-o", "prog", "main.c"]);
+    let grader = CodeGrader::CodeExecution(execution(bombs, stdio(&[("", "root")])));
+    for code in [
+        "#include \"/dev/zero\"\nint main(void) {}",
+        "#include \"/dev/stdin\"\n",
+        "int a[1 << 28] = {1}; int main(void) {}",
+    ] {
+        let said = told(&graders, &grader, code).await;
+        assert!(said.starts_with("failed"), "{code}: {said}");
+    }
 
     let Executor::Configured(mut slow) = c_compiler(&["sleep", "30"]) else { return };
     slow.compile_timeout = Duration::from_millis(200);

@@ -228,6 +228,7 @@ fn calls(code: &str, entry_point: &str, args: &[Value]) -> FunctionJob {
         entry_point: entry_point.into(),
         calls: args.iter().map(call).collect(),
         per_call: None,
+        one_by_one: false,
         limits: wide(),
     }
 }

@@ -26,7 +26,7 @@ fn executable(project: &Project, path: &str, text: &str) {
 fn isolates() -> bool {
     let output = Command::new(PROGRAM).args(["doctor", "--format", "json"]).output().unwrap();
     let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let isolates = doctor["sandbox"]["tier"].is_string() && doctor["python"]["path"].is_string();
+    let isolates = doctor["sandbox"]["tier"].is_string() && doctor["languages"]["python"]["path"].is_string();
     if !isolates {
         eprintln!("skipped: no isolation here: {doctor}");
     }
@@ -166,6 +166,67 @@ fn too_weak_a_machine_runs_nothing_whatever_the_command_line_says() {
     project.write("suite.yaml", &of("sandbox: {minimum: none}"));
     let call = forbidden(&project, "run --suite suite.yaml --allow-unsandboxed --format json").expect(0);
     assert!(call.stdout.contains("Trust "), "{}", call.stdout);
+}
+
+#[test]
+fn what_ran_in_a_weaker_sandbox_never_counts_as_more() {
+    if !isolates() {
+        return;
+    }
+    let of = |demand: &str, samples: u32| {
+        let first = TESTS.split("    - id: asked").next().unwrap();
+        suite(&format!("config: {{samples: {samples}}}\n  {demand}"), first)
+    };
+    let line = "{\"case\": \"compared\", \"output\": \"def double(x):\\n    return 2 * x\\n\"}\n";
+    let project = project(&[("suite.yaml", &of("sandbox: {}", 1)), ("outputs.jsonl", &line.repeat(2))]);
+    forbidden(&project, "run --suite suite.yaml --allow-unsandboxed").expect(0);
+    let weak = project.report()["metadata"]["environment"]["sandbox"]["tier"].clone();
+    assert!(weak == "landlock" || weak == "none", "{weak}");
+
+    // What is kept would count under a demand that it does not meet.
+    for samples in [1, 2] {
+        project.write("suite.yaml", &of("sandbox: {minimum: userns}", samples));
+        let call = project.call(&["run", "--suite", "suite.yaml", "--resume", "latest"]).expect(2);
+        assert!(
+            call.stderr.contains("its programs ran ")
+                && call.stderr.contains("now demands `minimum: userns`")
+        );
+        assert!(call.stderr.contains("eval-harness regrade --run"), "{}", call.stderr);
+    }
+    // Without a demand it goes on, and the run is what its weakest session was.
+    project.write("suite.yaml", &of("sandbox: {}", 2));
+    project.call(&["run", "--suite", "suite.yaml", "--resume", "latest"]).expect(0);
+    let report = project.report();
+    assert_eq!(report["summary"]["samples"]["total"], 2);
+    assert_eq!(report["metadata"]["environment"]["sandbox"]["tier"], weak);
+    assert_eq!(report["metadata"]["environment"]["sandbox"]["enforced"], weak == "landlock");
+}
+
+#[test]
+fn each_run_of_a_program_is_held_against_the_slowest_of_the_reference() {
+    if !isolates() {
+        return;
+    }
+    let runs: String = (0..16).map(|n| format!("{{input: \"{n}\", output: \"{n}\"}}, ")).collect();
+    let evals = format!(
+        "    - id: slow\n      input: x\n      grader:\n        type: code\n        config:\n          method: code_execution\n          \
+         timeout_seconds: 600\n          timeout_factor: 3\n          stdio: [{runs}]\n          \
+         reference_solution: |\n            import time\n            time.sleep(0.2)\n            print(input())\n"
+    );
+    let code = "n = input()\nwhile n == '5': pass\nprint(n)\n";
+    let output = serde_json::json!({"case": "slow", "output": code}).to_string();
+    let project = project(&[("suite.yaml", &suite("description: d", &evals)), ("outputs.jsonl", &output)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(1);
+    let told = samples(&project.report());
+    assert_eq!(told[0].0, "slow failed timeout harness");
+    // Three times one run, not three times all of them, which take 3.2 s at least.
+    let limit = told[0].1.split("within ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let limit: f64 = limit.parse().unwrap();
+    assert!((0.6..9.6).contains(&limit), "{}", told[0].1);
+    assert!(
+        project.report()["evals"][0]["cases"][0]["samples"][0]["grades"][0]["details"]["slowest_ms"]
+            .is_number()
+    );
 }
 
 #[test]

@@ -48,6 +48,7 @@ async fn live_for_ever(tier: Tier) {
         entry_point: "solve".into(),
         calls: vec![call(0), call(1000)],
         per_call: None,
+        one_by_one: false,
         limits: limits.clone(),
     };
     let quick = async {

@@ -252,18 +252,18 @@ for name in ('a', '.hidden', 'main2.py'):
     open(name, 'w').write('left')
 os.makedirs('deep/er/still')
 os.symlink('/usr', 'link')
-os.chmod('deep', 0)
-try:
-    open('/dev/shm/left', 'w').write('left')
-except OSError:
-    pass
+for resist in (lambda: os.chmod('deep', 0), lambda: open('/dev/shm/left', 'w').write('left')):
+    try:
+        resist()
+    except OSError:
+        pass
 print('left')";
     assert_eq!(says(&sandbox, leave).await, "left");
     let look = "
 import os
-print(sorted(os.listdir('.')), [n for n in os.listdir('/dev/shm') if n == 'left'] if os.path.isdir('/dev/shm') and os.access('/dev/shm', os.R_OK) else [])";
+print(sorted(os.listdir('.')), os.path.exists('/dev/shm/left'))";
     let said = says(&sandbox, look).await;
-    assert!(said == "[] []" || said == "['main.py'] []", "{said}");
+    assert!(said == "[] False" || said == "['main.py'] False", "{said}");
 }
 
 async fn the_disk_is_bounded(tier: Tier) {
@@ -286,7 +286,11 @@ async fn there_are_no_privileges(tier: Tier) {
 import os
 status = dict(line.rstrip('\\n').split(':\\t', 1) for line in open('/proc/self/status') if ':\\t' in line)
 print(int(status['CapPrm'], 16), int(status['CapEff'], 16), int(status['CapAmb'], 16), status['NoNewPrivs'], status['Seccomp'])";
-    assert_eq!(says(&sandbox, code).await, "0 0 0 1 2");
+    let said = says(&sandbox, code).await;
+    // An interpreter that only root can reach is read by right of CAP_DAC_READ_SEARCH (4), within what Landlock shows.
+    let reads = tier == Tier::Landlock && said == "4 4 4 1 2";
+    let told = sandbox.state().notes.iter().any(|note| note.contains("only root"));
+    assert!(said == "0 0 0 1 2" || reads && told, "{said} {:?}", sandbox.state().notes);
 }
 
 async fn the_user_is_not_root(tier: Tier) {

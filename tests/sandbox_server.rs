@@ -61,6 +61,7 @@ fn function(code: &str, args: Vec<Value>) -> FunctionJob {
         entry_point: "f".to_owned(),
         calls: args.into_iter().map(|a| Call { args: vec![a], kwargs: Vec::new() }).collect(),
         per_call: None,
+        one_by_one: false,
         limits: wide(),
     }
 }
@@ -119,7 +120,9 @@ async fn one_server_serves_jobs_of_every_kind_and_keeps_nothing_open() {
     let report = sandbox.servers();
     assert_eq!((report.started, report.jobs, report.given_up), (1, 41, None));
     assert_eq!(open_now(server()), before);
-    assert_eq!(open_now(std::process::id()), ours);
+    // What opening the sandbox needed may be closed meanwhile.
+    let now = open_now(std::process::id());
+    assert!(now <= ours, "{ours} descriptors became {now}");
 }
 
 /// Everything that a program can change of its interpreter and its process, and what the next one finds.
@@ -163,7 +166,7 @@ os.open('/tmp', 0)
 os.umask(0o777)
 sys.excepthook = lambda *a: None
 builtins.len = lambda x: 7
-os.setpriority(os.PRIO_PROCESS, 0, 9)
+os.setpriority(os.PRIO_PROCESS, 0, 19)
 if os.fork() == 0:
     os.setsid()
     time.sleep(1000)

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use eval_harness::sandbox::{
-    Ending, Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode, TestVerdict,
+    Call, CallOutcome, Ending, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode,
+    TestVerdict,
 };
+
+use serde_json::json;
 
 /// `None`, said by name, where no tier works.
 async fn sandbox() -> Option<Sandbox> {
@@ -97,6 +100,27 @@ async fn values_of_every_kind_cross_both_ways() {
     let nan = "assert f(float('nan')) != f(float('nan'))\nassert repr(f([float('nan')])) == '[nan]'";
     let report = sandbox.run_tests(job("def f(x): return x", nan, None)).await.unwrap();
     assert_eq!(report.verdict, TestVerdict::Passed);
+}
+
+#[tokio::test]
+async fn changes_in_place_that_python_calls_equal_are_changes() {
+    let sandbox = sandbox_or_skip!();
+    let code = "def f(x):\n  x[0] = True\n  return x\ndef g(x):\n  x[0] = float(x[0])\ndef by_value(d):\n  \
+                items = sorted(d.items(), key=lambda i: i[1])\n  d.clear()\n  d.update(items)\n  return d\n";
+    let tests = "x = [1]\nassert type(f(x)[0]) is bool and type(x[0]) is bool\ny = [2]\ng(x=y)\nassert str(y) == '[2.0]'\n\
+                 assert list(by_value({'a': 2, 'b': 1})) == ['b', 'a']";
+    let report = sandbox.run_tests(job(code, tests, None)).await.unwrap();
+    assert_eq!((report.verdict, report.mode), (TestVerdict::Passed, TestMode::Split));
+    // The harness tells True from 1 too.
+    let call = Call { args: vec![json!([1])], kwargs: Vec::new() };
+    let calls = FunctionJob {
+        code: code.into(),
+        entry_point: "f".into(),
+        calls: vec![call],
+        ..FunctionJob::default()
+    };
+    let report = sandbox.call_functions(calls).await.unwrap();
+    assert_eq!(report.calls[0].outcome, CallOutcome::Value(json!([true])));
 }
 
 #[tokio::test]

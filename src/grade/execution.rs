@@ -153,7 +153,9 @@ async fn in_process(
         job.tests = made.collect();
     }
     match sandbox.run_tests_in(found, job).await {
-        Ok(report) => judge(grader, &report).with_trust(Trust::InProcess),
+        Ok(report) => {
+            judge(grader, &report).with_trust(Trust::InProcess).with_adjudicated(report.adjudicated)
+        }
         Err(error) => not_run(METHOD, &error),
     }
 }
@@ -198,6 +200,7 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             format!("the code returned a {} object, which proves nothing", in_reason(type_name)),
         ),
         TestVerdict::NeedsInProcess { why } => broken(format!("the tests can't be run: {}", in_reason(why))),
+        TestVerdict::Unsound { why } => broken(format!("the tests prove nothing: {}", in_reason(why))),
         TestVerdict::Failed(failure) => {
             let (cause, why) = endings::failure(failure, limits.wall, limits.memory_mb);
             failed(cause, why)

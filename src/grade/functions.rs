@@ -6,6 +6,7 @@ use crate::matching::{self, Datum};
 use crate::model::{
     Cause, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue, Trust,
 };
+use crate::sandbox::foretold::foretold;
 use crate::sandbox::languages::Language;
 use crate::sandbox::{Call, CallOutcome, FunctionJob, FunctionReport, Raised, Sandbox, SandboxError};
 
@@ -48,6 +49,7 @@ pub(super) async fn grade(
         entry_point: grader.function_name.clone(),
         calls: calls.iter().map(|call| call.call.clone()).collect(),
         per_call: Some(grader.timeout_per_case),
+        one_by_one: foretold(grader.cases.iter().map(|case| (value_of(&case.expected), arguments_of(case)))),
         limits: limits(&grader.limits),
     };
     let report = match language_of(&grader.executor) {
@@ -63,6 +65,17 @@ pub(super) async fn grade(
         }
         Err(error) => not_run(METHOD, &error),
     }
+}
+
+fn value_of(expected: &Expectation) -> Option<&Value> {
+    match expected {
+        Expectation::Value(value) => Some(value),
+        Expectation::Raises(_) => None,
+    }
+}
+
+fn arguments_of(case: &FunctionCase) -> impl Iterator<Item = &Value> {
+    case.args.iter().chain(case.kwargs.values())
 }
 
 /// Calls of JavaScript and TypeScript; the error is the grade.

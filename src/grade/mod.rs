@@ -151,8 +151,10 @@ impl Graders {
         }
         if commands {
             let own = self.commands.prepare().await?.told();
-            let state = state.get_or_insert_with(|| own.clone());
-            state.enforced &= own.enforced;
+            state = Some(match state {
+                Some(state) => state.joined(own),
+                None => own,
+            });
         }
         if open {
             self.open().await.map_err(|error| {
@@ -249,7 +251,10 @@ impl Graders {
             return grade;
         }
         let isolated = match code {
-            CodeGrader::Command(command) => return self.command(command, case, value).await,
+            CodeGrader::Command(command) => {
+                let _place = self.references.place().await;
+                return self.command(command, case, value).await;
+            }
             CodeGrader::FunctionOutput(function) => function.sandbox,
             CodeGrader::CodeExecution(execution) => execution.sandbox,
             _ => true,

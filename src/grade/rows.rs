@@ -57,6 +57,7 @@ pub(super) async fn grade(grader: &CodeExecution, test: &RowsTest, sql: String, 
             Grade::failed(GraderType::Code, METHOD, cause, why)
         }
     };
+    let grade = grade.with_adjudicated(report.adjudicated);
     let grade = match &report.outcome {
         Ok(table) => grade.with_actual(shown(table)),
         Err(_) => grade,
@@ -116,16 +117,22 @@ fn compared(test: &RowsTest, actual: &Table, wanted: &Table) -> Result<Compariso
             return Ok(Comparison::differs(reason));
         }
     }
+    // A table without rows still has columns. Rows that an author wrote tell theirs only by their width.
+    let width = |table: &Table| table.rows.first().map_or(table.columns.len(), Vec::len);
+    if actual.columns.is_empty()
+        && !(wanted.columns.is_empty() && matches!(test.wanted, WantedRows::Reference(_)))
+    {
+        return Ok(Comparison::differs("no statement of the SQL gives rows"));
+    }
+    let (a, e) = (width(actual), width(wanted));
+    if a != e && e != 0 {
+        return Ok(Comparison::differs(format!("expected {e} columns, got {a}")));
+    }
     let read = |table: &Table| -> Result<Vec<Vec<Datum>>, String> {
         let row = |row: &Vec<Value>| row.iter().map(Datum::from_tagged).collect::<Result<Vec<_>, _>>();
         table.rows.iter().map(row).collect::<Result<_, _>>().map_err(|why| why.to_string())
     };
     let (have, want) = (read(actual)?, read(wanted)?);
-    let width = |rows: &[Vec<Datum>], columns: &[String]| rows.first().map_or(columns.len(), Vec::len);
-    let (a, e) = (width(&have, &actual.columns), width(&want, &wanted.columns));
-    if a != e && !have.is_empty() && !want.is_empty() {
-        return Ok(Comparison::differs(format!("expected {e} columns, got {a}")));
-    }
     Ok(same_rows(&have, &want, test.ordered, test.tolerance.as_ref()))
 }
 
@@ -176,6 +183,8 @@ mod tests {
             told(test(None, false), &blob, &blob),
             told(test(None, false), &table(&["z"], json!([])), &blob),
             told(test(None, false), &table(&[], json!([])), &table(&[], json!([]))),
+            told(test(None, false), &table(&["z"], json!([])), &table(&[], json!([]))),
+            told(test(None, false), &table(&["z"], json!([])), &table(&["z", "y"], json!([]))),
             told(test(None, false), &table(&["z"], json!([["1"]])), &table(&["z"], json!([[1]]))),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r"
@@ -186,7 +195,9 @@ mod tests {
         failed expected 1 columns, got 2
         passed 
         failed the row (b'\x00\xff',) is missing
+        failed no statement of the SQL gives rows
         passed 
+        failed expected 2 columns, got 1
         failed the row (1,) is missing, ('1',) is there instead
         ");
     }

@@ -1,6 +1,7 @@
 //! Whole programs of any language: compiled once where that is needed, then run for each input.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -18,6 +19,9 @@ use super::languages::{Languages, missing};
 use super::show::{bounded_text, in_reason};
 
 const METHOD: &str = "code_execution";
+
+/// The detail that says how many milliseconds the slowest run took.
+pub(super) const SLOWEST: &str = "slowest_ms";
 
 /// Inputs and outputs that a grade lists.
 const LISTED: usize = 20;
@@ -56,11 +60,14 @@ pub(super) async fn grade(
     let mut listed = Vec::new();
     let mut passed = 0usize;
     let mut first = None;
+    let (mut adjudicated, mut slowest) = (false, Duration::ZERO);
     for case in expected.cases {
         let result = match ready.run(case, limits(&grader.limits), sandbox).await {
             Ok(result) => result,
             Err(error) => return ready.not_run(&error),
         };
+        adjudicated |= result.adjudicated;
+        slowest = slowest.max(result.wall);
         let stdout = String::from_utf8_lossy(&result.streams.stdout).into_owned();
         let verdict = judge(grader, case, expected, &result, &stdout);
         if listed.len() < LISTED {
@@ -88,6 +95,8 @@ pub(super) async fn grade(
     };
     grade
         .with_trust(Trust::Harness)
+        .with_adjudicated(adjudicated)
+        .with_detail(SLOWEST, endings::milliseconds(slowest))
         .with_detail("inputs", Value::Array(listed))
         .with_detail("passed", passed)
         .with_detail("total", total)
@@ -194,10 +203,16 @@ async fn compiled(
     let said =
         String::from_utf8_lossy(if streams.stderr.is_empty() { &streams.stdout } else { &streams.stderr });
     match built.result.ending {
-        Ending::Exited(0) => Ok(Ready::Own { own, files: built.files, executables: built.executables }),
-        // As shells say that there is no such program.
-        Ending::Exited(126 | 127) => {
-            let why = format!("the compiler of `{}` can't be run: {}", own.name, in_reason(&said));
+        Ending::Exited(0) => match lacking(&own, &built.files) {
+            Some(program) => {
+                let why = format!("the compiler of `{}` left no `{program}` of up to 64 MiB", own.name);
+                Err(Box::new(errored(why)))
+            }
+            None => Ok(Ready::Own { own, files: built.files, executables: built.executables }),
+        },
+        // 126 and 127: as shells say that there is no such program.
+        Ending::Exited(code) if matches!(code, 126 | 127) || is_incomplete(&said) => {
+            let why = format!("the compiler of `{}` can't be run: {}", own.name, in_reason(said.trim()));
             let grade = Grade::errored(GraderType::Code, METHOD, Cause::ExecutorMissing, why);
             Err(Box::new(hinted(grade, &own)))
         }
@@ -214,6 +229,25 @@ async fn compiled(
             Err(Box::new(failed(cause, format!("the compiler: {why}"))))
         }
     }
+}
+
+/// The program below the working folder that should be run and that nobody made.
+fn lacking<'o>(own: &'o ConfiguredExecutor, files: &[(String, Vec<u8>)]) -> Option<&'o str> {
+    let program = own.run.first()?.strip_prefix("./")?;
+    (!files.iter().any(|(path, _)| path == program)).then_some(program)
+}
+
+/// Whether a compiler lacks a part of itself, as GCC's drivers say it; what is said of a program's text names its line.
+fn is_incomplete(said: &str) -> bool {
+    said.lines().any(|line| {
+        let mut parts = line.splitn(3, ": ");
+        let driver = parts.next().is_some_and(|name| !name.is_empty() && !name.contains([' ', ':']));
+        driver
+            && parts.next() == Some("fatal error")
+            && parts
+                .next()
+                .is_some_and(|why| why.starts_with("cannot execute ") || why.starts_with("cannot find "))
+    })
 }
 
 /// The first line that speaks of an error, else the first that says anything.
@@ -354,6 +388,24 @@ fn shown_input(case: &StdioCase) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_compiler_without_its_parts_is_not_the_codes_fault() {
+        for said in [
+            "gcc: fatal error: cannot execute ‘cc1’: execvp: No such file or directory\ncompilation terminated.",
+            "x\ncollect2: fatal error: cannot find ‘ld’",
+        ] {
+            assert!(is_incomplete(said), "{said}");
+        }
+        for said in [
+            "main.c:1:10: fatal error: cannot find x.h",
+            "main.c:1:2: error: #error gcc: fatal error: cannot execute ‘cc1’",
+            "    1 | gcc: fatal error: cannot execute ‘cc1’",
+            "gcc: fatal error: no input files",
+        ] {
+            assert!(!is_incomplete(said), "{said}");
+        }
+    }
 
     #[test]
     fn interpreters_say_why_in_their_own_places() {

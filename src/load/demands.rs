@@ -26,8 +26,14 @@ pub(super) struct Demands {
 impl Demands {
     /// Joins what tells gradings apart when one of the graders runs a program in the sandbox.
     pub fn mark(&self, graders: &[Grader]) -> Option<String> {
-        let runs = |grader: &Grader| grader.kind.is_sandboxed_command() || grader.kind.sandbox().is_some();
-        self.mark.clone().filter(|_| graders.iter().any(runs))
+        let command = graders.iter().any(|grader| grader.kind.is_sandboxed_command());
+        let mark =
+            self.mark.clone().filter(|_| command || graders.iter().any(|g| g.kind.sandbox().is_some()));
+        // Programs have their memory in the limits of their graders.
+        match self.sandbox.memory_mb.filter(|_| command) {
+            Some(memory) => Some(serde_json::json!([mark, memory]).to_string()),
+            None => mark,
+        }
     }
 }
 

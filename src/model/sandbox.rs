@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::event::SandboxState;
 use super::grade::Trust;
 
 pub use crate::spec::{MinimumTier, MinimumTrust};
@@ -36,6 +37,34 @@ impl SandboxDemand {
             Some(MinimumTrust::Harness) => trust <= Trust::Harness,
         }
     }
+
+    /// True when what ran in this sandbox had the isolation that is demanded now.
+    pub fn admits(&self, state: &SandboxState) -> bool {
+        let strong = self.minimum.is_none_or(|minimum| state.minimum() <= minimum);
+        strong && (state.enforced || !self.needs_isolation())
+    }
+}
+
+impl SandboxState {
+    /// The tier as suites demand it; a name from elsewhere promises nothing.
+    fn minimum(&self) -> MinimumTier {
+        let all = [MinimumTier::Userns, MinimumTier::Rootns, MinimumTier::Landlock];
+        all.into_iter().find(|tier| tier.name() == self.tier).unwrap_or(MinimumTier::None)
+    }
+
+    /// What holds for all that ran in the one or the other: the weaker tier, and only what both enforce.
+    pub fn joined(self, other: SandboxState) -> SandboxState {
+        let (weaker, stronger) = if other.minimum() > self.minimum() { (other, self) } else { (self, other) };
+        let mut seen = std::collections::BTreeSet::new();
+        let mut notes = [weaker.notes, stronger.notes].concat();
+        notes.retain(|note| seen.insert(note.clone()));
+        SandboxState {
+            enforced: weaker.enforced && stronger.enforced,
+            cgroup: weaker.cgroup.filter(|cgroup| Some(cgroup) == stronger.cgroup.as_ref()),
+            notes,
+            ..weaker
+        }
+    }
 }
 
 #[cfg(test)]
@@ -55,5 +84,48 @@ mod tests {
             !isolation(None) && !isolation(Some(MinimumTier::None)) && isolation(Some(MinimumTier::Landlock))
         );
         assert!(demand(Some(MinimumTrust::Split)).needs_isolation());
+    }
+
+    fn state(tier: &str, enforced: bool, cgroup: Option<&str>) -> SandboxState {
+        SandboxState {
+            tier: tier.into(),
+            enforced,
+            notes: vec!["both".into(), format!("of {tier}")],
+            landlock_abi: (tier == "landlock").then_some(7),
+            cgroup: cgroup.map(Into::into),
+        }
+    }
+
+    #[test]
+    fn two_sandboxes_promise_what_both_keep() {
+        let (strong, weak) = (state("userns", true, Some("v2")), state("landlock", true, None));
+        for joined in [strong.clone().joined(weak.clone()), weak.clone().joined(strong.clone())] {
+            let notes = vec!["both".into(), "of landlock".into(), "of userns".into()];
+            assert_eq!(joined, SandboxState { notes, ..weak.clone() });
+        }
+        let open = state("userns", false, Some("v2"));
+        let joined = open.joined(weak);
+        assert_eq!((joined.tier.as_str(), joined.enforced, joined.cgroup), ("landlock", false, None));
+        assert_eq!(strong.clone().joined(strong.clone()), strong);
+    }
+
+    #[test]
+    fn what_ran_in_less_than_is_demanded_is_not_admitted() {
+        let demand = |minimum| SandboxDemand { minimum, ..SandboxDemand::default() };
+        let admits = |minimum| {
+            [
+                ("userns", true),
+                ("rootns", true),
+                ("landlock", true),
+                ("none", false),
+                ("userns", false),
+                ("new", true),
+            ]
+            .map(|(tier, enforced)| demand(minimum).admits(&state(tier, enforced, None)))
+        };
+        assert_eq!(admits(None), [true; 6]);
+        assert_eq!(admits(Some(MinimumTier::None)), [true; 6]);
+        assert_eq!(admits(Some(MinimumTier::Userns)), [true, false, false, false, false, false]);
+        assert_eq!(admits(Some(MinimumTier::Landlock)), [true, true, true, false, false, false]);
     }
 }

@@ -7,7 +7,7 @@ use super::planned::case_planned;
 use super::prepare::Prepared;
 use super::refused::{Cases, Refused, listed};
 use super::remaining::Remaining;
-use crate::model::{CasePlanned, Eval, JOURNAL_VERSION, RunStarted};
+use crate::model::{CasePlanned, Eval, JOURNAL_VERSION, RunStarted, SandboxDemand};
 
 /// The first version of the journal whose hashes can be compared with today's.
 const COMPARABLE: u32 = 2;
@@ -35,6 +35,9 @@ pub(super) fn check(
     let mut refused =
         Refused { what: format!("run {run} can't be resumed"), reasons: Vec::new(), hint: None };
     refused.reasons.extend(run_reasons(now, earlier));
+    let weaker = weaker_sandbox(&prepared.plan.settings.sandbox, earlier);
+    let grade_again = weaker.is_some();
+    refused.reasons.extend(weaker);
     let mut found = Found::default();
     let mut next =
         Continuation { remaining: Remaining::none(), left: 0, again: Vec::new(), evals_differ: false };
@@ -45,7 +48,7 @@ pub(super) fn check(
     if next.left > 0 && !earlier.kept.is_empty() {
         refused.reasons.extend(recordings);
     }
-    if found.grading.count > 0 {
+    if found.grading.count > 0 || grade_again {
         let command = format!("`eval-harness regrade --run {run}`");
         refused.hint = Some(format!("grade what is there with {command}, or take the change back"));
     }
@@ -84,6 +87,16 @@ fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
         });
     }
     reasons
+}
+
+/// The demand that what is kept does not meet: it counts as it was graded then.
+fn weaker_sandbox(demand: &SandboxDemand, earlier: &Earlier) -> Option<String> {
+    let minimum = demand.minimum.filter(|_| !earlier.kept.is_empty())?;
+    let sessions = [&earlier.session, &earlier.started].into_iter();
+    let state =
+        sessions.filter_map(|said| said.environment.sandbox.as_ref()).find(|state| !demand.admits(state))?;
+    let how = if state.enforced { format!("in `{}`", state.tier) } else { "without isolation".to_owned() };
+    Some(format!("its programs ran {how}, and the suite now demands `minimum: {}`", minimum.name()))
 }
 
 /// What is wrong with cases.

@@ -46,22 +46,13 @@ pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
     }
 }
 
-/// The sandbox of all sessions of a run: what one of them did without isolation stays so.
+/// The sandbox of all sessions of a run: what one of them did in a weaker one, or without, stays so.
 pub(super) fn joined_sandbox(
     before: Option<SandboxState>,
     now: Option<SandboxState>,
 ) -> Option<SandboxState> {
     match (before, now) {
-        (Some(before), Some(mut now)) => {
-            if now.enforced && !before.enforced {
-                now = SandboxState { notes: [before.notes, now.notes].concat(), ..before };
-            } else {
-                now.notes.extend(before.notes);
-            }
-            let mut seen = std::collections::BTreeSet::new();
-            now.notes.retain(|note| seen.insert(note.clone()));
-            Some(now)
-        }
+        (Some(before), Some(now)) => Some(now.joined(before)),
         (before, now) => now.or(before),
     }
 }

@@ -93,7 +93,7 @@ fn remedy(reasons: &[(Tier, String)]) -> String {
     let hint = if !filter::SUPPORTED {
         "run on an x86_64 or aarch64 machine"
     } else if userns.contains("unshare") && userns.contains("No space left") {
-        "user namespaces are switched off: `sysctl user.max_user_namespaces=10000`"
+        "user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`"
     } else if setting("kernel/apparmor_restrict_unprivileged_userns").trim() == "1" {
         "AppArmor restricts user namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or a profile that allows them for this program"
     } else if setting("kernel/unprivileged_userns_clone").trim() == "0" {

@@ -171,11 +171,12 @@ impl<'j> Questions<'j> {
 
     /// Asks ahead once less than half of what may be open is. The last question tells that no other follows.
     fn ask(&mut self, outbox: &mut Outbox) -> Result<(), SandboxError> {
-        if self.open.len() > AHEAD_CALLS / 2 || self.open_bytes > AHEAD_BYTES / 2 {
+        let most = if self.job.one_by_one { 1 } else { AHEAD_CALLS };
+        if self.open.len() > most / 2 || self.open_bytes > AHEAD_BYTES / 2 {
             return Ok(());
         }
         while let Some(call) = self.job.calls.get(self.next) {
-            if self.open.len() >= AHEAD_CALLS || self.open_bytes >= AHEAD_BYTES {
+            if self.open.len() >= most || self.open_bytes >= AHEAD_BYTES {
                 return Ok(());
             }
             let question =

@@ -12,7 +12,7 @@ const MOST_WEIGHT: usize = 64 << 20;
 
 /// About how much memory the values of a JSON text take, by the marks outside its strings: an element, a member, a list's
 /// first four places, a map's first node.
-fn weight(line: &[u8]) -> usize {
+pub(super) fn weight(line: &[u8]) -> usize {
     let (mut sum, mut quoted, mut escaped) = (0usize, false, false);
     for byte in line {
         if quoted {

@@ -20,6 +20,7 @@
 
 pub mod commands;
 pub mod demand;
+pub mod foretold;
 pub mod languages;
 pub mod probe;
 pub mod process_tree;

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::capture::Lines;
 use super::channel::pipe;
 use super::error::SandboxError;
-use super::messages::{object, raised, text};
+use super::messages::{object, raised, text, weight};
 use super::pool::Worker;
 use super::python::{Python, PythonJob, Runner};
 use super::running::{Heard, bounded};
@@ -47,6 +47,8 @@ pub(super) struct Plan {
     pub compiled: Option<Compiled>,
     /// The set-up and the tests, compiled by the interpreter for a judge, in hexadecimal digits; may be empty.
     pub code: Vec<String>,
+    /// About how many bytes its values take: a short test may stand for long ones.
+    weight: usize,
 }
 
 impl Plan {
@@ -154,14 +156,11 @@ fn key(job: &TestJob) -> Key {
 }
 
 fn size(job: &TestJob, planned: &Planned) -> usize {
-    let compiled = match planned {
-        Planned::Plan(plan) => {
-            plan.compiled.as_ref().map_or(0, Compiled::size)
-                + plan.code.iter().map(String::len).sum::<usize>()
-        }
+    let weight = match planned {
+        Planned::Plan(plan) => plan.weight,
         Planned::Broken(_) => 0,
     };
-    1024 + job.tests.iter().map(String::len).sum::<usize>() + compiled
+    1024 + job.tests.iter().map(String::len).sum::<usize>() + weight
 }
 
 /// Asks a process that sees the tests only.
@@ -193,7 +192,10 @@ fn make(
     }
     let ended = running.end()?;
     match said.first().and_then(|line| object(line)) {
-        Some(first) => Ok(planned(&first, said.get(1).and_then(|line| object(line)).as_ref())),
+        Some(first) => {
+            let second = said.get(1).map_or(&[][..], Vec::as_slice);
+            Ok(planned(&first, object(second).as_ref(), second.len() + weight(second)))
+        }
         None => {
             let why = ended.first().map(|e| match &e.ending {
                 Ok(ending) => format!("{ending}; {}", String::from_utf8_lossy(&e.streams.stderr).trim()),
@@ -204,7 +206,7 @@ fn make(
     }
 }
 
-fn planned(first: &Map<String, Value>, second: Option<&Map<String, Value>>) -> Planned {
+fn planned(first: &Map<String, Value>, second: Option<&Map<String, Value>>, weight: usize) -> Planned {
     if let Some(error) = first.get("error") {
         return Planned::Broken(raised(Some(error)));
     }
@@ -219,6 +221,7 @@ fn planned(first: &Map<String, Value>, second: Option<&Map<String, Value>>) -> P
         why: text(first, "why"),
         compiled: second.and_then(|map| map.get("compiled")).and_then(Compiled::read),
         code: words(second, "code"),
+        weight,
     })
 }
 
@@ -277,11 +280,11 @@ mod tests {
         for second in
             [None, Some(map(json!({"compiled": null}))), Some(map(json!({"compiled": {"steps": 1}})))]
         {
-            let Planned::Plan(plan) = planned(&first, second.as_ref()) else { panic!("broken") };
+            let Planned::Plan(plan) = planned(&first, second.as_ref(), 0) else { panic!("broken") };
             assert_eq!(plan.mode(), TestMode::Split);
         }
         let blamed = map(json!({"why": "because", "names": [], "modules": []}));
-        let Planned::Plan(plan) = planned(&blamed, None) else { panic!("broken") };
+        let Planned::Plan(plan) = planned(&blamed, None, 0) else { panic!("broken") };
         assert_eq!(plan.mode(), TestMode::InProcess);
     }
 }

@@ -148,10 +148,15 @@ impl Failure {
 fn steps(request: &Request) -> Result<String, Failure> {
     let mut connection = open(request).map_err(|e| Failure::of("setup", e))?;
     run(&connection, &request.setup, "setup", request.most_bytes)?;
+    let case_counts = case_counts(&connection).map_err(|e| Failure::of("setup", e))?;
     connection.authorizer(Some(authorize)).map_err(|e| Failure::of("setup", e))?;
     let rows = run(&connection, &request.sql, "sql", request.most_bytes)?;
     let Some(check) = &request.check else { return Ok(rows) };
     drop_temporaries(&connection).map_err(|e| Failure::of("check", e))?;
+    // The check is the author's: its own pragmas are allowed, and LIKE means what it meant before.
+    connection.authorizer(Some(authorize_check)).map_err(|e| Failure::of("check", e))?;
+    let pragma = format!("PRAGMA case_sensitive_like={}", u8::from(case_counts));
+    connection.execute_batch(&pragma).map_err(|e| Failure::of("check", e))?;
     run(&connection, check, "check", request.most_bytes)
 }
 
@@ -194,6 +199,19 @@ fn authorize(context: AuthContext<'_>) -> Authorization {
         }
         _ => Authorization::Allow,
     }
+}
+
+/// What the author's check may do; names in it may be those of the candidate's views.
+fn authorize_check(context: AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Pragma { .. } if context.accessor.is_none() => Authorization::Allow,
+        _ => authorize(context),
+    }
+}
+
+/// Whether LIKE tells capitals from small letters: SQLite does not tell the setting.
+fn case_counts(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT NOT ('a' LIKE 'A')", [], |row| row.get(0))
 }
 
 /// A temporary table would stand before the one of the same name that the check asks for.
@@ -364,5 +382,28 @@ mod tests {
             told(&setup, sql, Some("SELECT t.a, v.a FROM t, v WHERE t.a = 1")),
             r#"["a","a"] [[1,1]]"#
         );
+    }
+
+    #[test]
+    fn what_the_candidate_sets_does_not_change_what_the_check_means() {
+        let setup = "CREATE TABLE t(a TEXT); INSERT INTO t VALUES ('Smith')";
+        let check = Some("SELECT count(*) AS n FROM t WHERE a LIKE 'smith'");
+        let sensitive = format!("PRAGMA case_sensitive_like=ON; {setup}");
+        let lines = [
+            told(setup, "PRAGMA case_sensitive_like=ON", check),
+            told(&sensitive, "PRAGMA case_sensitive_like=OFF", check),
+            told(setup, "SELECT 1", Some("PRAGMA integrity_check")),
+            told(setup, "DROP TABLE t; CREATE VIEW t AS SELECT load_extension('x') AS a", check),
+            told(setup, "CREATE VIRTUAL TABLE temp.f USING fts5(a)", check),
+            told(setup, "SELECT 1\0; DROP TABLE t", check),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        ["n"] [[1]]
+        ["n"] [[0]]
+        ["integrity_check"] [["ok"]]
+        check error not authorized to use function: load_extension
+        ["n"] [[1]]
+        ["n"] [[1]]
+        "#);
     }
 }

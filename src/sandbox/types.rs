@@ -270,6 +270,9 @@ pub struct FunctionJob {
     pub calls: Vec<Call>,
     /// Time of each call, by our clock; `None`: only `limits.wall` counts.
     pub per_call: Option<Duration>,
+    /// Asks for a call only once the one before it is answered, for calls that tell what earlier ones should give
+    /// ([`foretold`](super::foretold)).
+    pub one_by_one: bool,
     /// `wall` bounds each process; a call that is stuck or ends its process is followed by a new process for the calls
     /// that remain. All of them together get at most three times `wall`.
     pub limits: Limits,
@@ -403,6 +406,10 @@ pub enum TestVerdict {
     },
     /// In split mode a test wanted to hand the candidate what can't cross. Run it in process.
     NeedsInProcess {
+        why: String,
+    },
+    /// The code changed what tests in its process compare by, so that they prove nothing.
+    Unsound {
         why: String,
     },
     Failed(RunFailure),

@@ -97,6 +97,7 @@ async fn functions(sandbox: &Sandbox, code: String, limits: &Limits) -> Result<S
         entry_point: "solve".into(),
         calls: arguments.iter().map(call).collect(),
         per_call: Some(limits.wall),
+        one_by_one: false,
         limits: limits.clone(),
     };
     let report = sandbox.call_functions(job).await?;

@@ -111,7 +111,6 @@ fn hold(test: &str, tier: Tier, as_nobody: bool) {
         said += &String::from_utf8_lossy(&output.stdout);
         said += &String::from_utf8_lossy(&output.stderr);
     }
-    println!("{said}");
     let wrong: Vec<&str> = said.lines().filter(|line| line.starts_with("WRONG ")).collect();
     assert!(
         whole && wrong.is_empty(),
@@ -123,6 +122,11 @@ fn hold(test: &str, tier: Tier, as_nobody: bool) {
     let count = |what: &str| said.lines().filter(|line| line.starts_with(what)).count();
     let skipped = said.matches("SKIPPED: tier").count();
     assert!(skipped == PARTS || skipped == 0 && count("TRIED ") == attacks().len(), "{said}");
+    let reason = said.lines().find(|line| line.starts_with("SKIPPED: tier"));
+    println!(
+        "{}",
+        reason.map_or_else(|| format!("tier {tier}: {} attacks held off", count("TRIED ")), str::to_owned)
+    );
 }
 
 fn is_root() -> bool {

@@ -50,6 +50,9 @@ fn remedy(tier: Tier, reason: &str, machine: &Machine, program: &Path) -> Option
         Tier::Rootns if !machine.root => {
             "only needed where userns can't be had: run as root or with CAP_SYS_ADMIN".to_owned()
         }
+        Tier::Rootns if reason.contains("setresgid") => {
+            "needs a user beside root: this is the root of a user namespace that maps no other".to_owned()
+        }
         Tier::Landlock if machine.landlock_abi == 0 => no_landlock(machine),
         Tier::Landlock if machine.landlock_abi < 3 => {
             format!("Landlock ABI 3 (Linux 6.2) is needed; this kernel has {}", machine.landlock_abi)

@@ -9,13 +9,14 @@ mod programs;
 use std::path::Path;
 
 use findings::{Check, Findings, Group, State};
+use programs::FoundPython;
 
 use super::args::{DoctorArgs, ListFormat};
 use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::gate::ExitCode;
 use crate::run::harness_version;
-use crate::sandbox::{Sandbox, SandboxConfig, SandboxError, Tier, probe};
+use crate::sandbox::{Ending, Sandbox, SandboxConfig, SandboxError, Script, Tier, probe};
 
 pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -47,8 +48,8 @@ async fn examine(helper: &Path) -> Findings {
             Err(reason) => isolation::fails(tier, reason, &machine, helper, chosen.is_some()),
         });
         let Ok(sandbox) = tried else { continue };
-        python = python.or_else(|| Some(sandbox.python().cloned().map_err(|error| error.to_string())));
         if chosen.is_none() {
+            python = Some(try_python(&sandbox).await);
             notes = sandbox.state().notes.clone();
             chosen = Some(sandbox);
         }
@@ -59,7 +60,7 @@ async fn examine(helper: &Path) -> Findings {
     checks.extend(machine::limits(&machine));
     checks.push(programs::python(python));
     checks.extend(programs::languages());
-    checks.push(programs::git());
+    checks.extend(programs::tools());
     Findings {
         version: harness_version().to_owned(),
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -80,4 +81,22 @@ async fn try_tier(helper: &Path, tier: Tier) -> Result<Sandbox, String> {
         }
         other => other.to_string(),
     })
+}
+
+/// Runs a program in Python; how it was run.
+async fn try_python(sandbox: &Sandbox) -> Result<FoundPython, String> {
+    let interpreter = sandbox.python().map_err(|error| error.to_string())?.clone();
+    let script = Script { code: "print(1)".to_owned(), ..Script::default() };
+    let result = sandbox.run_script(script).await.map_err(|error| error.to_string())?;
+    if result.ending != Ending::Exited(0) {
+        return Err(format!("{} can't run a program: {}", interpreter.path.display(), result.ending));
+    }
+    let servers = sandbox.servers();
+    let tier = sandbox.state().tier;
+    let cold = match (servers.jobs, servers.given_up) {
+        (0, Some(why)) => Some(why),
+        (0, None) => Some(format!("the {tier} tier has no warm ones")),
+        _ => None,
+    };
+    Ok(FoundPython { interpreter, cold })
 }

@@ -7,98 +7,105 @@ use std::time::{Duration, Instant};
 
 use super::{Check, Group, State};
 use crate::sandbox::Interpreter;
+use crate::sandbox::languages::{Found, Language, Missing, find};
 
 /// Longer than this no program takes to tell its version.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// From this version on a warm interpreter forks for each program.
-const WARM_PYTHON: (u32, u32) = (3, 9);
-
-/// A language that graders can run, with the programs that can run it, the best first.
-struct Language {
-    name: &'static str,
-    programs: &'static [&'static str],
-    hint: &'static str,
+/// How the sandbox runs Python.
+pub struct FoundPython {
+    pub interpreter: Interpreter,
+    /// Why each program gets an interpreter of its own; `None`: it is a fork of a warm one.
+    pub cold: Option<String>,
 }
 
-const LANGUAGES: [Language; 4] = [
-    Language { name: "javascript", programs: &["node"], hint: "`apt install nodejs`, or https://nodejs.org" },
-    Language {
-        name: "typescript",
-        programs: &["tsc", "tsx", "deno", "bun"],
-        hint: "`npm install -g typescript`, or https://deno.com",
-    },
-    Language { name: "bash", programs: &["bash"], hint: "`apt install bash`" },
-    Language { name: "c", programs: &["gcc", "cc", "clang"], hint: "`apt install gcc libc6-dev`" },
-];
-
 /// The interpreter that the sandbox found; `None`: nobody looked, because no tier works.
-pub fn python(found: Option<Result<Interpreter, String>>) -> Check {
+pub fn python(found: Option<Result<FoundPython, String>>) -> Check {
     let name = "python";
     let called = ["python3", "python"].iter().find_map(|program| in_path(program));
     match found {
-        Some(Ok(python)) => {
-            let warm = is_warm(&python.version);
-            let value = match warm {
-                true => format!("{}, warm: a fork for each program", python.version),
-                false => format!("{}, started anew for each program", python.version),
+        Some(Ok(FoundPython { interpreter, cold })) => {
+            let version = &interpreter.version;
+            let (state, value) = match cold {
+                None => (State::Ok, format!("{version}, warm: a fork for each program")),
+                Some(why) => (State::Limited, format!("{version}, started anew for each program: {why}")),
             };
-            let state = if warm { State::Ok } else { State::Limited };
             let mut check = Check::new(Group::Languages, name, state, value);
-            let real = python.path.display().to_string();
+            let real = interpreter.path.display().to_string();
             let called = called.map(|path| path.display().to_string());
             check.real_path = called.as_ref().filter(|called| **called != real).map(|_| real.clone());
             check.path = Some(called.unwrap_or(real));
-            check.version = Some(python.version);
-            if warm { check } else { check.fix("Python 3.9 or newer is several times as fast") }
+            check.version = Some(interpreter.version);
+            check
         }
         Some(Err(reason)) => Check::new(Group::Languages, name, State::Missing, reason)
-            .fix("`apt install python3`, or a Python 3.8 or newer in PATH"),
+            .fix("`apt install python3`, or a Python 3.6 or newer in PATH"),
         None => match called {
-            Some(path) => with_path(name, State::Limited, &path, "not tried, since no tier works"),
+            Some(path) => {
+                let mut check =
+                    Check::new(Group::Languages, name, State::Limited, "not tried, since no tier works");
+                check.path = Some(path.display().to_string());
+                check
+            }
             None => Check::new(Group::Languages, name, State::Missing, "no python3 or python in PATH")
                 .fix("`apt install python3`"),
         },
     }
 }
 
-fn is_warm(version: &str) -> bool {
-    let mut numbers = version.split('.').map(|n| n.parse::<u32>().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= WARM_PYTHON
-}
-
-/// The other languages.
+/// The other languages that are built in, as graders find them for a suite in the working folder.
 pub fn languages() -> Vec<Check> {
-    LANGUAGES.iter().map(|language| find(Group::Languages, language, State::Missing)).collect()
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let base = std::env::current_dir().unwrap_or_default();
+    let others = Language::ALL.into_iter().filter(|language| *language != Language::Python);
+    others.map(|language| of_language(language, find(language, &search, &base))).collect()
 }
 
-pub fn git() -> Check {
-    let git = Language { name: "git", programs: &["git"], hint: "`apt install git`" };
-    let check = find(Group::Tools, &git, State::Limited);
-    if check.version.is_none() && check.state == State::Limited {
-        return Check { value: format!("{}: reports can't name the commit", check.value), ..check };
-    }
-    check
-}
-
-fn find(group: Group, language: &Language, without: State) -> Check {
-    let found = language.programs.iter().find_map(|name| in_path(name).map(|path| (*name, path)));
-    let Some((program, path)) = found else {
-        let value = format!("no {} in PATH", language.programs.join(", "));
-        return Check::new(group, language.name, without, value).fix(language.hint);
+fn of_language(language: Language, found: Result<Found, Missing>) -> Check {
+    let check = |state, value: String| Check::new(Group::Languages, language.name(), state, value);
+    let found = match found {
+        Ok(found) => found,
+        Err(Missing { reason, hint, .. }) => return check(State::Missing, reason).fix(hint),
     };
-    let version = version_of(&path, if program == "deno" { "-V" } else { "--version" });
-    let shown = version.clone().unwrap_or_else(|| "does not tell its version".to_owned());
-    let value = if program == language.name { shown } else { format!("{program} {shown}") };
-    let state = if version.is_some() { State::Ok } else { State::Limited };
-    Check { group, version, ..with_path(language.name, state, &path, &value) }
+    let version = &found.version;
+    let value = match language {
+        Language::Javascript => format!("node {version}"),
+        Language::Typescript if found.library.is_some() => {
+            format!("node {version} with the typescript package")
+        }
+        Language::Typescript => format!("node {version}, which reads TypeScript itself"),
+        Language::Sql => format!("SQLite {version}, part of this program"),
+        Language::Python | Language::Bash => version.clone(),
+    };
+    let shown = |path: &Path| Some(path.display().to_string()).filter(|path| !path.is_empty());
+    let mut made = check(State::Ok, value);
+    made.path = shown(&found.called);
+    made.real_path = shown(&found.path).filter(|real| Some(real) != made.path.as_ref());
+    made.version = Some(found.version);
+    made
 }
 
-fn with_path(name: &str, state: State, path: &Path, value: &str) -> Check {
-    let mut check = Check::new(Group::Languages, name, state, value);
-    let real = path.canonicalize().ok().filter(|real| real != path);
-    check.real_path = real.map(|real| real.display().to_string());
+pub fn tools() -> Vec<Check> {
+    let git = tool("git").unwrap_or_else(|| {
+        Check::new(Group::Tools, "git", State::Limited, "not in PATH: reports can't name the commit")
+            .fix("`apt install git`")
+    });
+    let gcc = tool("gcc").unwrap_or_else(|| {
+        Check::new(Group::Tools, "gcc", State::Unused, "not in PATH: for `executors:` of C, say")
+    });
+    vec![git, gcc]
+}
+
+fn tool(name: &str) -> Option<Check> {
+    let path = in_path(name)?;
+    let version = version_of(&path);
+    let state = if version.is_some() { State::Ok } else { State::Limited };
+    let value = version.clone().unwrap_or_else(|| "it does not tell its version".to_owned());
+    let mut check = Check::new(Group::Tools, name, state, value);
+    check.real_path =
+        path.canonicalize().ok().filter(|real| *real != path).map(|real| real.display().to_string());
     check.path = Some(path.display().to_string());
-    check
+    check.version = version;
+    Some(check)
 }
 
 fn in_path(program: &str) -> Option<PathBuf> {
@@ -109,9 +116,9 @@ fn in_path(program: &str) -> Option<PathBuf> {
     })
 }
 
-fn version_of(program: &Path, flag: &str) -> Option<String> {
+fn version_of(program: &Path) -> Option<String> {
     let mut child = Command::new(program)
-        .arg(flag)
+        .arg("--version")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -168,17 +175,49 @@ mod tests {
     }
 
     #[test]
-    fn the_fork_server_needs_3_9() {
-        assert!(is_warm("3.9.18") && is_warm("3.13.0") && is_warm("4.0"));
-        assert!(!is_warm("3.8.18") && !is_warm("2.7") && !is_warm(""));
+    fn python_says_how_it_is_run() {
+        let found = |cold: Option<&str>| {
+            let interpreter = Interpreter { path: "/opt/python3.8".into(), version: "3.8.18".into() };
+            let check = python(Some(Ok(FoundPython { interpreter, cold: cold.map(Into::into) })));
+            format!("{:?} {}", check.state, check.value)
+        };
+        assert_eq!(found(None), "Ok 3.8.18, warm: a fork for each program");
+        assert_eq!(
+            found(Some("it is too old")),
+            "Limited 3.8.18, started anew for each program: it is too old"
+        );
     }
 
     #[test]
-    fn what_is_missing_tells_how_to_get_it() {
-        let nothing =
-            Language { name: "x", programs: &["no-such-program-1", "no-such-program-2"], hint: "`get x`" };
-        let check = find(Group::Languages, &nothing, State::Missing);
-        assert_eq!(check.value, "no no-such-program-1, no-such-program-2 in PATH");
-        assert_eq!((check.state, check.fix.as_deref()), (State::Missing, Some("`get x`")));
+    fn languages_are_told_as_graders_find_them() {
+        let told = |language, found| {
+            let check = of_language(language, found);
+            format!(
+                "{:?} {} {:?} {:?} {:?}",
+                check.state, check.value, check.path, check.real_path, check.fix
+            )
+        };
+        let found = |language, library: Option<&str>| Found {
+            language,
+            called: "/home/u/shims/node".into(),
+            path: "/opt/node".into(),
+            version: "20.1.0".into(),
+            library: library.map(Into::into),
+        };
+        let missing = Missing { language: Language::Bash, reason: "no bash".into(), hint: "get bash".into() };
+        let sql = find(Language::Sql, "".as_ref(), Path::new("/"));
+        let version = sql.as_ref().unwrap().version.clone();
+        let lines = [
+            told(Language::Javascript, Ok(found(Language::Javascript, None))),
+            told(Language::Typescript, Ok(found(Language::Typescript, Some("/p/typescript.js")))),
+            told(Language::Bash, Err(missing)),
+            told(Language::Sql, sql).replace(&version, "VERSION"),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        Ok node 20.1.0 Some("/home/u/shims/node") Some("/opt/node") None
+        Ok node 20.1.0 with the typescript package Some("/home/u/shims/node") Some("/opt/node") None
+        Missing no bash None None Some("get bash")
+        Ok SQLite VERSION, part of this program None None None
+        "#);
     }
 }

@@ -7,20 +7,37 @@ if ! _why=$("$BASH" -n ./solution.sh 2>&1); then
   exit 0
 fi
 . ./solution.sh
-# Posix mode, which an assignment switches on, finds special builtins before functions of the same name.
+# Posix mode, which an assignment switches on, finds special builtins before functions of the same name and ends the shell
+# where a constant would be set. `if` alone leads to a verdict: a script could have replaced any command that leaves.
 POSIXLY_CORRECT=y
-unset -f read printf eval exit trap set return test '[' '[[' true false echo command builtin source cd local 2>/dev/null
-trap - DEBUG ERR RETURN EXIT
-unset POSIXLY_CORRECT
-builtin unalias -a 2>/dev/null
-set +eu +o noglob
+PATH=/usr/local/bin:/usr/bin:/bin
+if {
+  [[ -o posix ]] &&
+  unset -f read printf eval exit trap set return test '[' '[[' true false echo command builtin source cd local unset export \
+    declare typeset readonly let shift wait kill exec enable hash unalias shopt mapfile command_not_found_handle &&
+  enable read printf eval exit trap set return test '[' true false echo command builtin source cd local unset export \
+    declare typeset readonly let shift wait kill exec enable hash unalias shopt mapfile &&
+  hash -r && trap - DEBUG ERR RETURN EXIT CHLD && unalias -a && unset POSIXLY_CORRECT && shopt -u extdebug expand_aliases
+} 2>/dev/null; then
+set +eufvx
 IFS=$' \t\n'
-IFS= read -r -u 3 _token
-IFS= read -r -u 3 _mode
-IFS= read -r -d '' -u 3 _setup
+# A constant of the same name is not read into.
+if IFS= read -r -u 3 _token && IFS= read -r -u 3 _mode && IFS= read -r -u 3 _entry && IFS= read -r -d '' -u 3 _setup; then
 _tests=() _newline=$'\n'
 while IFS= read -r -d '' -u 3 _test; do _tests+=("$_test"); done
 exec 3<&-
+# What tests compare with must not be the script's own, unless that is what they test.
+if shopt -q nocasematch; then
+  printf '%s {"verdict":"unsound"}\tthe code sets `nocasematch`, which changes how tests compare\n' "$_token" >&4
+  exit 0
+fi
+for _tool in awk bc cat cmp comm cut diff egrep expr fgrep find grep head jq ls md5sum sed sha256sum sort stat tail tr uniq wc; do
+  if [[ $_tool != "$_entry" && " $_setup ${_tests[*]} " =~ [^a-zA-Z0-9_]$_tool[^a-zA-Z0-9_] ]] && declare -F "$_tool" >/dev/null; then
+    printf '%s {"verdict":"unsound"}\tthe code defines `%s`, which they call; if it is what they test, say `entry_point: %s`\n' \
+      "$_token" "$_tool" "$_tool" >&4
+    exit 0
+  fi
+done
 eval "$_setup"
 _index=0
 for _test in "${_tests[@]}"; do
@@ -43,3 +60,5 @@ for _test in "${_tests[@]}"; do
 done
 printf '%s {"verdict":"passed","held":%d}\n' "$_token" "$_index" >&4
 exit 0
+fi
+fi

@@ -143,6 +143,7 @@ fn of_node(map: &Map<String, Value>) -> TestVerdict {
         }
         "test_raised" => TestVerdict::TestRaised(raised(error)),
         "test_error" => TestVerdict::TestError(raised(error)),
+        "unsound" => TestVerdict::Unsound { why: text(map, "why") },
         "load" => TestVerdict::Failed(load_failure(&text(map, "phase"), error, number(map, "line"))),
         _ => TestVerdict::Failed(forged("an unknown verdict")),
     }
@@ -154,6 +155,7 @@ fn of_shell(map: &Map<String, Value>, held: u64, said: &str, job: &TestJob, stde
         "passed" if held == job.tests.len() as u64 => TestVerdict::Passed,
         "passed" => TestVerdict::Failed(RunFailure::Exited { code: Some(0) }),
         "syntax" => TestVerdict::Failed(RunFailure::SyntaxError { message: said.to_owned(), line: None }),
+        "unsound" => TestVerdict::Unsound { why: said.to_owned() },
         "failed" => {
             let index = number(map, "index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
             let of_test = job.tests.get(index).map(|test| test.trim().to_owned()).unwrap_or_default();
@@ -181,7 +183,8 @@ fn shell(
     job: &TestJob,
 ) -> Result<Launch, SandboxError> {
     let mode = if job.check.is_some() { "test" } else { "asserts" };
-    let mut request = format!("{token}\n{mode}\n").into_bytes();
+    let entry = job.entry_point.as_deref().unwrap_or_default();
+    let mut request = format!("{token}\n{mode}\n{entry}\n").into_bytes();
     for part in std::iter::once(&job.setup).chain(&job.tests) {
         // NUL ends a part, and no script can hold one.
         request.extend(part.bytes().filter(|b| *b != 0));

@@ -88,6 +88,10 @@ def find(g, name):
         f = getattr(f, part)
     return f
 
+def differs(now, before):
+    # As they are spelled: True is no 1 for the other side, and a dict has an order.
+    return now != before or _dumps(now) != _dumps(before)
+
 def answer(g, lines, q):
     i, raw = q['i'], q['a']
     begin_message()
@@ -111,12 +115,12 @@ def answer(g, lines, q):
         for k, a in enumerate(args):
             if type(a) is tuple or is_container(type(a)):
                 now = enc(a)
-                if now != raw[k]:
+                if differs(now, raw[k]):
                     changed[str(k)] = now
         for k, a in kwargs.items():
             if type(a) is tuple or is_container(type(a)):
                 now = enc(a)
-                if now != q['k'][k]:
+                if differs(now, q['k'][k]):
                     changed['=' + k] = now
         if changed:
             r['a'] = changed

@@ -131,6 +131,7 @@ class Compiler:
     def bring(self, module, env, name):
         if module.split('.')[0] not in _IMPORTABLE:
             raise Other('an import with effects')
+        self.not_candidate(name)
         env[name] = Module(module) if module in _PURE_NAMES else Unusable()
 
     def attribute(self, module, name):
@@ -227,6 +228,10 @@ class Compiler:
                 raise Other('**')
             kwargs[kw.arg] = self.value(kw.value, env)
             shared = shared or self.shares(kw.value, env)
+        passed = args + list(kwargs.values())
+        if shared and holds(passed, is_nan):
+            raise Other('NaN in an object that may come back')
+        self.refuse_shared_parts(passed, set())
         name = self.a.entry if node.func.id == self.alias else node.func.id
         i = len(self.requests) + 1
         if i > MOST_STEPS:
@@ -235,6 +240,19 @@ class Compiler:
         line = to_json({'i': i, 'f': name, 'a': [enc(a) for a in args], 'k': {k: enc(v) for k, v in kwargs.items()}})
         self.requests.append({'line': line, 'shared': shared})
         return ['call', i - 1]
+
+    def refuse_shared_parts(self, x, seen):
+        # An object that is handed over twice in one call changes in both places: only an interpreter keeps that in mind.
+        if is_mutable(x):
+            if id(x) in seen:
+                raise Other('one object in two places')
+            seen.add(id(x))
+        if type(x) in (list, tuple, deque):
+            for v in x:
+                self.refuse_shared_parts(v, seen)
+        elif isinstance(x, dict):
+            for v in x.values():
+                self.refuse_shared_parts(v, seen)
 
     def shares(self, node, env):
         # Whether the call gets an object that a name of the tests holds and that it can change.
@@ -379,6 +397,8 @@ class Compiler:
     def not_candidate(self, name):
         if name in self.a.aliases or name in self.a.shadowed or name == self.alias or name == self.a.entry:
             raise Other('the candidate gets another name')
+        if name == self.a.check:
+            raise Other('check gets another meaning')
 
     def bind(self, target, v, env):
         if _kind(target) == 'Name':
@@ -408,6 +428,7 @@ class Compiler:
             if a.name == '*' or not hasattr(m, a.name):
                 raise Other('an import')
             name = a.asname or a.name
+            self.not_candidate(name)
             try:
                 env[name] = self.attribute(s.module, a.name) if s.module in _PURE_NAMES else Unusable()
             except Other:

@@ -14,6 +14,7 @@ use crate::sandbox::capture::Lines;
 use crate::sandbox::channel::{Outbox, stream_pair};
 use crate::sandbox::ending::Ended;
 use crate::sandbox::error::SandboxError;
+use crate::sandbox::foretold::foretold;
 use crate::sandbox::messages::{forged, load_failure, number, object, silent_end, text};
 use crate::sandbox::programs::only;
 use crate::sandbox::python::{PythonJob, Runner};
@@ -33,6 +34,8 @@ pub(in crate::sandbox) struct Compiled {
     steps: Vec<Step>,
     /// Takes leave of the candidate.
     farewell: Vec<u8>,
+    /// A request would tell what an earlier one should be answered with.
+    one_by_one: bool,
 }
 
 #[derive(Debug)]
@@ -49,7 +52,7 @@ struct Step {
     index: usize,
     line: u64,
     source: String,
-    /// `None`: only an interpreter can say it.
+    /// `None`: only an interpreter can tell what is said when it fails, and of which line.
     message: Option<String>,
     test: Expression,
     /// Otherwise only a call is made.
@@ -62,17 +65,41 @@ impl Compiled {
         let requests = value.get("requests")?.as_array()?;
         let steps = value.get("steps")?.as_array()?;
         let farewell = json!({"i": requests.len() + 1, "leave": true});
+        let requests: Vec<Request> = requests.iter().map(Request::read).collect::<Option<_>>()?;
         Some(Compiled {
-            requests: requests.iter().map(Request::read).collect::<Option<_>>()?,
+            one_by_one: foretold_by(&requests, steps)?,
+            requests,
             steps: steps.iter().map(Step::read).collect::<Option<_>>()?,
             farewell: format!("{farewell}\n").into_bytes(),
         })
     }
+}
 
-    /// Bytes that it takes, roughly.
-    pub fn size(&self) -> usize {
-        self.requests.iter().map(|r| r.line.len() + 64).sum::<usize>()
-            + self.steps.iter().map(|s| 4 * s.source.len() + 256).sum::<usize>()
+/// Whether a request tells what an earlier one should be answered with.
+fn foretold_by(requests: &[Request], steps: &[Value]) -> Option<bool> {
+    let arguments: Vec<Map<String, Value>> =
+        requests.iter().map(|request| object(&request.line)).collect::<Option<_>>()?;
+    let mut expected: Vec<Vec<&Value>> = vec![Vec::new(); requests.len()];
+    for step in steps {
+        let (mut first, mut constants) = (usize::MAX, Vec::new());
+        operands(step.get("test")?, &mut first, &mut constants);
+        if let Some(expected) = expected.get_mut(first) {
+            expected.append(&mut constants);
+        }
+    }
+    let arguments = arguments.iter().map(|map| ["a", "k"].into_iter().filter_map(|part| map.get(part)));
+    Some(foretold(expected.into_iter().zip(arguments)))
+}
+
+/// The constants of an expression, and the first of its calls.
+fn operands<'e>(expression: &'e Value, first: &mut usize, constants: &mut Vec<&'e Value>) {
+    let parts = expression.as_array().map(Vec::as_slice).unwrap_or_default();
+    match parts {
+        [Value::String(kind), value] if kind == "const" => constants.push(value),
+        [Value::String(kind), Value::Number(call)] if kind == "call" => {
+            *first = (*first).min(call.as_u64().map_or(usize::MAX, |call| call as usize));
+        }
+        _ => parts.iter().for_each(|part| operands(part, first, constants)),
     }
 }
 
@@ -102,9 +129,20 @@ impl Step {
     }
 }
 
+/// What became of compiled tests.
+pub(super) enum Outcome {
+    Decided(TestReport),
+    /// An assert does not hold. What a judge would say of it takes a judge; that it fails is decided.
+    Failed(TestReport),
+    /// A judge has to decide.
+    Undecided,
+}
+
 /// Why the tests do not go on.
 enum Stop {
     Verdict(TestVerdict),
+    /// A verdict without the words of a judge.
+    Wordless(TestVerdict),
     /// Only an interpreter can tell.
     Undecided,
     /// Something else than an answer came.
@@ -112,12 +150,7 @@ enum Stop {
     Lost(SandboxError),
 }
 
-/// `None`: a judge has to decide.
-pub(super) fn run(
-    place: Place<'_>,
-    job: &TestJob,
-    compiled: &Compiled,
-) -> Result<Option<TestReport>, SandboxError> {
+pub(super) fn run(place: Place<'_>, job: &TestJob, compiled: &Compiled) -> Result<Outcome, SandboxError> {
     let Place { worker, cancel, python } = place;
     let (running, ours) = worker.start(python, cancel, &job.limits, || {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
@@ -185,15 +218,14 @@ impl Talk<'_> {
             if !step.asserts {
                 step.test.value(self)?;
             } else if !step.test.truth(self)? {
-                return Err(match &step.message {
-                    Some(message) => Stop::Verdict(TestVerdict::AssertionFailed {
-                        index: step.index,
-                        line: step.line,
-                        source: step.source.clone(),
-                        message: message.clone(),
-                    }),
-                    None => Stop::Undecided,
-                });
+                let verdict = TestVerdict::AssertionFailed {
+                    index: step.index,
+                    line: step.line,
+                    source: step.source.clone(),
+                    message: step.message.clone().unwrap_or_default(),
+                };
+                let known = step.message.is_some();
+                return Err(if known { Stop::Verdict(verdict) } else { Stop::Wordless(verdict) });
             }
         }
         if self.answers.len() != compiled.requests.len() {
@@ -220,7 +252,8 @@ impl Talk<'_> {
     fn ask(&mut self) {
         while self.sent <= self.compiled.requests.len() {
             let line = self.compiled.requests.get(self.sent).map_or(&self.compiled.farewell, |r| &r.line);
-            if self.unanswered > 0 && self.unanswered + line.len() > UNANSWERED_BYTES {
+            let most = if self.compiled.one_by_one { 0 } else { UNANSWERED_BYTES };
+            if self.unanswered > 0 && self.unanswered + line.len() > most {
                 break;
             }
             self.outbox.bytes.extend_from_slice(line);
@@ -263,41 +296,40 @@ impl Talk<'_> {
         }
     }
 
-    fn conclude(mut self, stop: Option<Stop>) -> Result<Option<TestReport>, SandboxError> {
+    fn conclude(mut self, stop: Option<Stop>) -> Result<Outcome, SandboxError> {
         let calls = self.answers.len() as u64;
         let started = self.running.started;
-        let report = |verdict, ended: Ended| {
-            Ok(Some(TestReport {
-                verdict,
-                mode: TestMode::Compared,
-                mode_reason: String::new(),
-                adjudicated: false,
-                calls,
-                streams: ended.streams,
-                wall: started.elapsed(),
-                cpu: ended.cpu,
-            }))
+        let report = |verdict, ended: Ended| TestReport {
+            verdict,
+            mode: TestMode::Compared,
+            mode_reason: String::new(),
+            adjudicated: false,
+            calls,
+            streams: ended.streams,
+            wall: started.elapsed(),
+            cpu: ended.cpu,
         };
-        match stop {
+        Ok(match stop {
             None => {
                 let ended = self.let_end()?;
-                report(TestVerdict::Passed, ended)
+                Outcome::Decided(report(TestVerdict::Passed, ended))
             }
             Some(Stop::Verdict(verdict)) => {
                 let over = self.hear_last_words()?;
                 let ended = if over { self.let_end()? } else { only(self.running.end()?)? };
-                report(verdict, ended)
+                Outcome::Decided(report(verdict, ended))
             }
+            Some(Stop::Wordless(verdict)) => Outcome::Failed(report(verdict, only(self.running.end()?)?)),
             Some(Stop::Undecided) => {
                 self.running.end()?;
-                Ok(None)
+                Outcome::Undecided
             }
-            Some(Stop::Lost(error)) => Err(error),
+            Some(Stop::Lost(error)) => return Err(error),
             Some(Stop::Silence(heard)) => {
                 let (failure, ended) = self.silence(heard)?;
-                report(TestVerdict::Failed(failure), ended)
+                Outcome::Decided(report(TestVerdict::Failed(failure), ended))
             }
-        }
+        })
     }
 
     fn silence(self, heard: Heard) -> Result<(RunFailure, Ended), SandboxError> {
@@ -376,7 +408,7 @@ mod tests {
         match read_answer(&map, &request(shared)) {
             Ok(object) => Ok(format!("{object:?}")),
             Err(Stop::Undecided) => Err("undecided".to_owned()),
-            Err(Stop::Verdict(verdict)) => Err(format!("{verdict:?}")),
+            Err(Stop::Verdict(verdict) | Stop::Wordless(verdict)) => Err(format!("{verdict:?}")),
             Err(Stop::Silence(heard)) => Err(format!("{heard:?}")),
             Err(Stop::Lost(error)) => Err(error.to_string()),
         }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 pub(super) use compared::Compiled;
+use compared::Outcome;
 
 use super::capture::Lines;
 use super::ending::Ended;
@@ -72,7 +73,7 @@ pub(super) fn run_tests(
 }
 
 /// A judge decides what the harness can't. That loosens nothing: its verdict is worth as much, whatever the candidate did to
-/// get there.
+/// get there. An assert that failed has failed: a judge may only word it, or a candidate would have two tries.
 fn compared_or_split(
     place: Place<'_>,
     job: &TestJob,
@@ -80,10 +81,17 @@ fn compared_or_split(
     compiled: &Compiled,
 ) -> Result<TestReport, SandboxError> {
     let Place { worker, cancel, python } = place;
-    match compared::run(Place { worker: &mut *worker, cancel, python }, job, compiled)? {
-        Some(report) => Ok(report),
-        None => split::run(Place { worker, cancel, python }, job, plan),
-    }
+    let outcome = compared::run(Place { worker: &mut *worker, cancel, python }, job, compiled)?;
+    let failed = match outcome {
+        Outcome::Decided(report) => return Ok(report),
+        Outcome::Failed(report) => Some(report),
+        Outcome::Undecided => None,
+    };
+    let judged = split::run(Place { worker, cancel, python }, job, plan)?;
+    Ok(match failed {
+        Some(failed) if !matches!(judged.verdict, TestVerdict::AssertionFailed { .. }) => failed,
+        _ => judged,
+    })
 }
 
 /// The mode that the tests would get; `Err` when they can't be read.

@@ -10,11 +10,23 @@
   };
   const assert = require('assert');
   const failure = assert.AssertionError;
-  try {
-    await load(request.code, request.entry);
-  } catch (e) {
-    verdict('load', ',"phase":"' + e.phase + '","line":' + (e.phase === 'compile' ? lineOf(e.error) : 'null') + ',"e":' + errorText(e.error));
-  }
+  // Everything that tests are compiled with or compare by is made before the candidate's program runs.
+  Object.freeze(assert.strict);
+  Object.freeze(assert);
+  const natives = builtInProperties();
+  const lists = [PlainObject, Array.prototype, String.prototype, Number.prototype, Boolean.prototype, Function.prototype];
+  const json = Object.freeze({
+    parse,
+    stringify: (...given) => {
+      for (let i = 0; i < lists.length; i++) if (hasOwn(lists[i], 'toJSON')) throw new TheError('the code adds toJSON to what is built in');
+      return apply(quote, null, given);
+    },
+  });
+  const asserts = ['assert', 'node:assert', 'assert/strict', 'node:assert/strict'];
+  const requiring = (name) => {
+    for (let i = 0; i < asserts.length; i++) if (name === asserts[i]) return i < 2 ? assert : assert.strict;
+    return program.require(name);
+  };
   // `console.assert` only prints: in a test it is meant.
   const asserting = Object.create(console);
   put(asserting, 'assert', (holds, ...message) => assert(holds, message.length ? text(message[0]) : 'console.assert'));
@@ -46,32 +58,48 @@
     if (indexOf(first, FILE) >= 0 || indexOf(first, 'solution.mjs') >= 0 || (e && e.name === 'ReferenceError')) verdict('raised', where);
     verdict('test_raised', where);
   };
-  const scope = '(function(console, assert, candidate) { return async () => {';
+  const scope = '(function(console, assert, candidate, require, JSON) { return async () => {';
+  const compiled = [];
+  const setupLines = split(request.setup, '\n').length;
+  for (let i = 1; i < parts.length; i++) {
+    const part = parts[i];
+    try {
+      const body = scope + request.setup + '\n' + part.code + part.last + '\n}})';
+      const script = new vm.Script(body, { filename: part.name, lineOffset: request.setup ? -setupLines : -1 });
+      put(compiled, compiled.length, script.runInThisContext());
+    } catch (e) {
+      verdict('test_error', place(e, part) + ',"e":' + errorText(e));
+    }
+  }
+  try {
+    await load(request.code, request.entry);
+  } catch (e) {
+    verdict('load', ',"phase":"' + e.phase + '","line":' + (e.phase === 'compile' ? lineOf(e.error) : 'null') + ',"e":' + errorText(e.error));
+  }
+  // Tests name what a program exports as if it were declared in a script.
+  const exported = program.exports;
+  if (exported !== null && typeof exported === 'object') {
+    for (const name of keysOf(exported)) if (name !== 'default' && !(name in globalThis)) put(globalThis, name, exported[name]);
+  }
   let candidate;
   if (request.entry) {
     try {
       const found = find(request.entry);
-      candidate = found.on === undefined ? found.f : found.f.bind(found.on);
+      candidate = found.on === undefined ? found.f : bound(found.f, found.on);
     } catch (e) {
       verdict('raised', place(e, parts[0]) + ',"e":' + errorText(e));
     }
   }
   for (let i = 1; i < parts.length; i++) {
     const part = parts[i];
-    let run;
     try {
-      const lines = split(request.setup, '\n').length;
-      const body = scope + request.setup + '\n' + part.code + part.last + '\n}})';
-      run = new vm.Script(body, { filename: part.name, lineOffset: request.setup ? -lines : -1 }).runInThisContext()(asserting, assert, candidate);
-    } catch (e) {
-      verdict('test_error', place(e, part) + ',"e":' + errorText(e));
-    }
-    try {
-      const check = await run();
+      const check = await compiled[i - 1](asserting, assert, candidate, requiring, json)();
       if (typeof check === 'function' && request.entry) await check(candidate);
     } catch (e) {
       report(e, part);
     }
   }
+  const replaced = firstReplaced(natives);
+  if (replaced !== null) verdict('unsound', ',"why":' + quote('the code replaces `' + replaced + '`, which they may rest on'));
   verdict('passed');
 })();

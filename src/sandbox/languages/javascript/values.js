@@ -4,9 +4,9 @@
 const fs = require('fs'), vm = require('vm'), types = require('util').types;
 const { readSync, writeSync, writeFileSync } = fs;
 const { isMap, isSet, isDate, isTypedArray, isRegExp, isNativeError, isPromise, isGeneratorObject, isProxy } = types;
-const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+const uncurry = Function.prototype.bind.bind(Function.prototype.call), bound = uncurry(Function.prototype.bind);
 const quote = JSON.stringify, parse = JSON.parse, isArray = Array.isArray, keysOf = Object.keys;
-const protoOf = Object.getPrototypeOf, define = Object.defineProperty, apply = Reflect.apply, construct = Reflect.construct;
+const propertyOf = Object.getOwnPropertyDescriptor, protoOf = Object.getPrototypeOf, define = Object.defineProperty, apply = Reflect.apply, construct = Reflect.construct;
 const PlainObject = Object.prototype, TheError = Error, TheMap = Map, TheSet = Set, TheDate = Date, TheBigInt = BigInt;
 const TheTypeError = TypeError, TheReferenceError = ReferenceError, text = String;
 const charCodeAt = uncurry(String.prototype.charCodeAt), slice = uncurry(String.prototype.slice);
@@ -20,6 +20,33 @@ const bytesFrom = Buffer.from, makeBytes = Buffer.alloc, bytesText = uncurry(Buf
 const bytesIndexOf = uncurry(Buffer.prototype.indexOf), bytesPart = uncurry(Buffer.prototype.subarray);
 const concat = Buffer.concat, leave = process.reallyExit.bind(process), ME = process.pid;
 const DEEPEST = 95, LONGEST = 7 << 20;
+
+// Properties of what is built in, as they are before the candidate's program runs: object, key, value, name, ...
+function builtInProperties() {
+  const all = [];
+  const names = ['Object', 'Array', 'String', 'Number', 'Boolean', 'Math', 'JSON', 'Reflect', 'Map', 'Set', 'RegExp', 'Date', 'Symbol', 'BigInt'];
+  for (const name of names) {
+    const owner = globalThis[name];
+    put(all, all.length, [globalThis, name, owner, name]);
+    for (const [object, shown] of [[owner, name + '.'], [owner.prototype, name + '.prototype.']]) {
+      if (object === undefined) continue;
+      for (const key of Reflect.ownKeys(object)) {
+        const { value } = Object.getOwnPropertyDescriptor(object, key);
+        if (typeof value === 'function') put(all, all.length, [object, key, value, shown + text(key)]);
+      }
+    }
+  }
+  return all;
+}
+
+// The name of the first that is another now, or null.
+function firstReplaced(all) {
+  for (let i = 0; i < all.length; i++) {
+    const now = propertyOf(all[i][0], all[i][1]);
+    if (now === undefined || now.value !== all[i][2]) return all[i][3];
+  }
+  return null;
+}
 
 // Thrown when a value is too large to be told.
 const LARGE = { large: true };
@@ -269,7 +296,7 @@ function readAll(fd) {
 const FILE = 'solution.js', CHANNEL = 4;
 
 // The candidate's program: a script whose names are looked up later, with `module` and `require`; or an ES module.
-const program = { exports: {} };
+const program = { exports: {}, require: null };
 let namespace = null, builtIns = null;
 
 function isModule(code) {
@@ -280,6 +307,7 @@ async function load(code, entry) {
   const requireHere = require('module').createRequire(process.cwd() + '/' + FILE);
   const own = (name) => (name === './solution' || name === './solution.js' ? program.exports : requireHere(name));
   put(own, 'resolve', requireHere.resolve);
+  program.require = own;
   const globals = { module: program, exports: program.exports, require: own, __filename: FILE, __dirname: process.cwd() };
   for (const name of keysOf(globals)) put(globalThis, name, globals[name]);
   builtIns = new TheMap();
@@ -346,7 +374,8 @@ function find(path) {
     if (typeof f === 'function' && f[parts[i]] === undefined && f.prototype && f.prototype[parts[i]] !== undefined) {
       on = construct(f, []);
     }
-    f = on[parts[i]];
+    // Not the program's own error, which a test may expect.
+    f = f === null || f === undefined ? undefined : on[parts[i]];
   }
   if (typeof f !== 'function') throw new TheTypeError(path + ' is not a function');
   return { f, on };
