@@ -257,6 +257,49 @@ async fn a_program_that_forks_for_ever_is_ended_whole() {
     assert_eq!(marked(&format!("8{mark}")), Vec::<String>::new());
 }
 
+/// True: the test has run once more as a user who is not root, from copies, and this is not that run.
+fn ran_as_nobody(test: &str) -> bool {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    if std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() != 0) {
+        return false;
+    }
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let (copy, helper) = (folder.path().join("test"), folder.path().join("helper"));
+    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_eval-harness"), &helper).unwrap();
+    let mut command = Command::new(copy);
+    command.args([test, "--exact", "--nocapture"]).env(HELPER, helper).env("TMPDIR", folder.path());
+    let output = command.current_dir("/").uid(65534).gid(65534).output().unwrap();
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    println!("{said}");
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    true
+}
+
+/// For an ordinary user the kernel counts the processes of all jobs, and of everything else, together.
+#[tokio::test]
+async fn a_job_that_starts_too_many_processes_is_ended() {
+    if ran_as_nobody("a_job_that_starts_too_many_processes_is_ended") {
+        return;
+    }
+    let sandbox = sandbox_or_skip!();
+    let forks =
+        "import os, time\nfor _ in range(60):\n    if os.fork() == 0: time.sleep(1000)\ntime.sleep(1000)";
+    let threads = "import threading, time\nthreading.stack_size(1 << 16)\nfor _ in range(60): threading.Thread(target=time.sleep, args=(1000,)).start()";
+    for code in [forks, threads] {
+        let script = Script { code: code.to_owned(), limits: wide(), ..Script::default() };
+        let bomb = sandbox.run_script(script).await.unwrap();
+        let ended = Ending::Violation("more processes than a job may have".to_owned());
+        assert_eq!(bomb.ending, ended, "{}", String::from_utf8_lossy(&bomb.streams.stderr));
+    }
+    let within =
+        "import os, time\npids = [os.fork() for _ in range(4)]\ntime.sleep(0.3)\nif all(pids): print('well')";
+    assert_eq!(python(&sandbox, within).await, "well\n");
+}
+
 #[tokio::test]
 async fn a_folder_that_grows_too_large_ends_its_job() {
     let sandbox = sandbox_or_skip!();

@@ -23,6 +23,8 @@ pub(super) struct Link {
     pub process: Option<OwnedFd>,
     /// The size of its jobs' folders, where no kernel limits it.
     pub disk: Option<DiskWatch>,
+    /// The processes of its jobs are counted, where the kernel's limit counts those of others too.
+    pub counts_processes: bool,
     /// What bounds the memory of everything in the cell.
     pub cgroup: Option<SharedGroup>,
     /// Of time-outs: what the processes had of the processor. Emptied by who asks.
@@ -31,7 +33,15 @@ pub(super) struct Link {
 
 impl Link {
     pub fn new(socket: OwnedFd) -> Self {
-        Link { socket, broken: false, process: None, disk: None, cgroup: None, late: Vec::new() }
+        Link {
+            socket,
+            broken: false,
+            process: None,
+            disk: None,
+            counts_processes: false,
+            cgroup: None,
+            late: Vec::new(),
+        }
     }
 
     /// What to poll: a message, and the end of the other side.

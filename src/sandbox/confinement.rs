@@ -17,7 +17,8 @@ use super::syscalls as sys;
 const FIRST_ID: u32 = 0x7100_0000;
 /// `nobody`, where the range does not exist (in a container).
 const NOBODY: u32 = 65534;
-/// What the caller's other programs may start while a job runs, before a limit that counts by user hurts the job.
+/// What the caller's other programs may start while a job runs, before a limit that counts by user hurts the job. No more: what
+/// a fork bomb may start until it is ended (`Running::look`) takes its time to end.
 const OTHERS_GROWTH: u64 = 128;
 
 /// Small files that the world may read anyway and that programs don't start without when they exist and can't be read.

@@ -9,12 +9,13 @@ use serde_json::{Map, Value};
 
 use super::capture::Lines;
 use super::channel::{Outbox, stream_pair};
+use super::ending::Ended;
 use super::error::SandboxError;
 use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
 use super::pool::Worker;
 use super::programs::only;
 use super::python::{Python, PythonJob, Runner};
-use super::running::{Ended, Heard, Running, bounded};
+use super::running::{Heard, Running, bounded};
 use super::types::*;
 
 /// How many processes one job may use up with calls that end them.

@@ -138,7 +138,8 @@ impl Cell {
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
         let disk = scratch.clone().map(DiskWatch::new);
-        let link = Link { disk, cgroup, ..Link::new(ours) };
+        let counts_processes = settings.tier == Tier::Landlock;
+        let link = Link { disk, counts_processes, cgroup, ..Link::new(ours) };
         // It waits for its settings: it has started nothing yet.
         if let Some(group) = &link.cgroup {
             group.get().add(child.id())?;

@@ -40,6 +40,12 @@ pub(super) fn processes(roots: &[OwnedFd]) -> Vec<u32> {
     found
 }
 
+/// The threads of the processes, which a limit of processes counts.
+pub(super) fn threads(processes: &[u32]) -> u64 {
+    let of = |pid: &u32| fs::read_dir(format!("/proc/{pid}/task")).map_or(0, |tasks| tasks.count() as u64);
+    processes.iter().map(of).sum()
+}
+
 /// KiB that the processes hold together. Files don't count: those are bounded elsewhere. What is shared counts, since a
 /// shared mapping of `/dev/zero` is memory that no limit of the kernel's knows.
 pub(super) fn held_kib(processes: &[u32], measure: Measure) -> u64 {

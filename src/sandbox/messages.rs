@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::ending::Ended;
 use super::error::SandboxError;
-use super::running::Ended;
 use super::types::{Ending, Raised, RunFailure};
 
 /// Bytes of memory that the values of one line may take. A line of 8 MiB can hold values of half a gigabyte; the candidate's

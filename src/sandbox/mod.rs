@@ -51,6 +51,8 @@ mod confinement;
 #[cfg(target_os = "linux")]
 mod detect;
 #[cfg(target_os = "linux")]
+mod ending;
+#[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
 mod folder;

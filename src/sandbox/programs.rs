@@ -5,12 +5,13 @@ use std::path::Path;
 
 use super::artifacts;
 use super::channel::memory_file;
+use super::ending::Ended;
 use super::error::SandboxError;
 use super::host::Launch;
 use super::launch::{check_files, process_limits, spec};
 use super::pool::Worker;
 use super::python::{Python, PythonJob};
-use super::running::{Ended, Running};
+use super::running::Running;
 use super::types::{Built, Ending, Limits, Program, ProgramResult, Script};
 
 /// Where a program without a slash in its name is looked for; the same folders stand in every cell.

@@ -7,13 +7,13 @@ use super::adjudicate::Shortage;
 use super::capture::{Capture, Line, Lines};
 use super::cgroup::Kills;
 use super::channel::{Link, Outbox, poll, poll_entry, receive};
+use super::ending::{Ended, Process, Reaped, Stop, conclude};
 use super::error::SandboxError;
 use super::host::{DiskWatch, Ends};
-use super::launch::cpu_seconds;
 use super::memory::{self, Measure};
 use super::protocol::{Told, told};
 use super::syscalls::kill_by_pidfd;
-use super::types::{Ending, Limits, Streams};
+use super::types::{Ending, Limits};
 
 /// How often the memory of the tree is looked at.
 const LOOK_AT_MEMORY: Duration = Duration::from_millis(25);
@@ -34,18 +34,6 @@ pub(super) fn bounded(time: Duration) -> Duration {
     time.min(FOREVER)
 }
 
-/// Why we ended a job.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stop {
-    TimedOut,
-    /// It used up its processor time.
-    Cpu,
-    Memory,
-    Output,
-    /// We have what we wanted, or nobody wants it any more.
-    NotNeeded,
-}
-
 /// What was heard on a job's channel.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
@@ -57,34 +45,6 @@ pub(super) enum Heard {
     Late,
     /// A limit was hit and the job was killed.
     Stopped,
-}
-
-/// What is said of an ended process. `status` is the minder's where there is one.
-#[derive(Clone, Copy)]
-struct Reaped {
-    status: i32,
-    cpu: Duration,
-}
-
-struct Process {
-    stdout: Capture,
-    stderr: Capture,
-    /// From its minder, if it has one.
-    status: Option<Lines>,
-    reaped: Option<Reaped>,
-    /// Processor time of its tree when it was killed: what the cell tells leaves out whoever is not waited for.
-    seen: Duration,
-}
-
-/// A process of a finished job.
-#[derive(Debug)]
-pub(super) struct Ended {
-    /// `Err`: it could not be started, in words.
-    pub ending: Result<Ending, String>,
-    /// The true wait status was told, so nobody but itself ended it.
-    pub by_itself: bool,
-    pub streams: Streams,
-    pub cpu: Duration,
 }
 
 pub(super) struct Running<'c> {
@@ -294,7 +254,8 @@ impl<'c> Running<'c> {
 
     fn kill(&mut self, why: Stop) {
         if self.stop.is_none() {
-            if why != Stop::NotNeeded {
+            // Measuring a fork bomb would give it time.
+            if !matches!(why, Stop::NotNeeded | Stop::Processes) {
                 // A fork server tells two for each process: its own, and the first of its namespace.
                 let each = self.pidfds.len() / self.processes.len().max(1);
                 for (process, pidfds) in self.processes.iter_mut().zip(self.pidfds.chunks(each.max(1))) {
@@ -396,10 +357,14 @@ impl<'c> Running<'c> {
             self.kill(Stop::Output);
             return;
         }
-        if is_little && self.limits.cpu.is_none() {
+        if is_little && self.limits.cpu.is_none() && !self.link.counts_processes {
             return;
         }
         let processes = memory::processes(&self.pidfds);
+        if self.link.counts_processes && memory::threads(&processes) > self.most_threads() {
+            self.kill(Stop::Processes);
+            return;
+        }
         if self.limits.cpu.is_some_and(|most| memory::cpu(&processes) > most) {
             self.kill(Stop::Cpu);
             return;
@@ -408,6 +373,11 @@ impl<'c> Running<'c> {
         if !is_little && exceeds(Measure::Resident) && exceeds(Measure::Proportional) {
             self.kill(Stop::Memory);
         }
+    }
+
+    /// Of all processes of the job: each may have what a namespace would let it have, and its minder comes on top.
+    fn most_threads(&self) -> u64 {
+        self.limits.processes.saturating_add(1).saturating_mul(self.processes.len() as u64)
     }
 
     fn listen_to_cell(&mut self) -> Result<(), SandboxError> {
@@ -452,57 +422,5 @@ impl Drop for Running<'_> {
             // The link stays marked as broken, so its owner drops it; until then nothing of the job may go on.
             self.pidfds.iter().for_each(kill_by_pidfd);
         }
-    }
-}
-
-/// What is known of a process once everything that belongs to it ended.
-fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits) -> Ended {
-    process.stdout.drain();
-    process.stderr.drain();
-    let over = process.stdout.is_over() || process.stderr.is_over();
-    // A failure to start is told twice: by the child why, then by the minder that it ended.
-    let told = match process.status.as_mut().map(Lines::next) {
-        Some(Line::Whole(line)) => Some(String::from_utf8_lossy(&line).into_owned()),
-        _ => None,
-    };
-    let cpu = process.reaped.map_or(Duration::ZERO, |r| r.cpu).max(process.seen);
-    let status = match process.status {
-        Some(_) => told.as_deref().and_then(|t| t.strip_prefix('S')).and_then(|t| t.parse::<i32>().ok()),
-        // A kill that we sent is no ending of its own.
-        None => process.reaped.map(|r| r.status).filter(|s| stop.is_none() || !was_killed(*s)),
-    };
-    let failure = told.as_deref().and_then(|t| t.strip_prefix('F'));
-    let ending = match (failure, status, stop) {
-        (Some(reason), _, _) => Err(reason.to_owned()),
-        (_, _, Some(Stop::Output)) if over => Ok(Ending::OutputLimit),
-        (_, Some(status), _) => Ok(from_status(status, cpu, limits)),
-        (_, None, Some(Stop::TimedOut | Stop::Cpu)) => Ok(Ending::TimedOut),
-        (_, None, Some(Stop::Memory)) => Ok(Ending::MemoryLimit),
-        (_, None, Some(Stop::Output)) => Ok(Ending::OutputLimit),
-        (_, None, Some(Stop::NotNeeded) | None) => Ok(Ending::Signaled(libc::SIGKILL)),
-    };
-    let streams = Streams {
-        stdout_truncated: process.stdout.truncated(),
-        stderr_truncated: process.stderr.truncated(),
-        stdout: process.stdout.kept,
-        stderr: process.stderr.kept,
-    };
-    Ended { ending, by_itself: status.is_some(), streams, cpu }
-}
-
-fn was_killed(status: i32) -> bool {
-    libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL
-}
-
-fn from_status(status: i32, cpu: Duration, limits: &Limits) -> Ending {
-    if !libc::WIFSIGNALED(status) {
-        return Ending::Exited(libc::WEXITSTATUS(status));
-    }
-    match libc::WTERMSIG(status) {
-        libc::SIGSYS => Ending::Violation("a system call that is forbidden here".to_owned()),
-        libc::SIGXCPU => Ending::TimedOut,
-        // The hard limit of CPU time.
-        libc::SIGKILL if cpu >= Duration::from_secs(cpu_seconds(limits)) => Ending::TimedOut,
-        signal => Ending::Signaled(signal),
     }
 }

@@ -12,12 +12,13 @@ use super::{BROKEN_PROTOCOL, GRACE, Place, candidate_request, raised_verdict};
 use crate::matching::python::Object;
 use crate::sandbox::capture::Lines;
 use crate::sandbox::channel::{Outbox, stream_pair};
+use crate::sandbox::ending::Ended;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::foretold::foretold;
 use crate::sandbox::messages::{forged, load_failure, number, object, silent_end, text};
 use crate::sandbox::programs::only;
 use crate::sandbox::python::{PythonJob, Runner};
-use crate::sandbox::running::{Ended, Heard, Running, bounded};
+use crate::sandbox::running::{Heard, Running, bounded};
 use crate::sandbox::types::*;
 
 /// Questions that wait for an answer together take at most this much, so that they fit into the socket's buffer and

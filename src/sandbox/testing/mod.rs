@@ -16,12 +16,13 @@ pub(super) use compared::Compiled;
 use compared::Outcome;
 
 use super::capture::Lines;
+use super::ending::Ended;
 use super::error::SandboxError;
 use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
 use super::plans::{Plan, Planned, Plans};
 use super::pool::Worker;
 use super::python::Python;
-use super::running::{Ended, Heard, Running, bounded};
+use super::running::{Heard, Running, bounded};
 use super::types::*;
 
 /// How long the candidate may take to end once nobody asks it anything more.

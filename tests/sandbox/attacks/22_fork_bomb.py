@@ -1,4 +1,5 @@
 # expect: timeout|exception|passed|memory_limit
+# expect-landlock: timeout|exception|passed|memory_limit|sandbox_violation
 # wall: 1
 # mode: script
 import os

@@ -1,4 +1,5 @@
 # expect: timeout|exception|forged
+# expect-landlock: timeout|exception|forged|sandbox_violation
 # wall: 1
 # mode: script
 import os,signal

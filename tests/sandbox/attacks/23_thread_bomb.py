@@ -1,4 +1,5 @@
 # expect: exception|memory_limit|timeout
+# expect-landlock: exception|memory_limit|timeout|sandbox_violation
 # wall: 1
 # mode: script
 import threading,time

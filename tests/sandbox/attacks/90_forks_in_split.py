@@ -2,6 +2,7 @@
 # mode: split
 # wall: 2
 # expect: timeout|exception|exited|memory_limit|wrong_answer|forged
+# expect-landlock: timeout|exception|exited|memory_limit|wrong_answer|forged|sandbox_violation
 import os
 def solve(a, b):
     while True:

@@ -1,0 +1,105 @@
+//! How a process of a job ended, from what its minder or its server, the limits that we keep and its streams tell.
+
+use std::time::Duration;
+
+use super::capture::{Capture, Line, Lines};
+use super::launch::cpu_seconds;
+use super::types::{Ending, Limits, Streams};
+
+/// Why we ended a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stop {
+    TimedOut,
+    /// It used up its processor time.
+    Cpu,
+    Memory,
+    Output,
+    /// It started more processes than it may, where no limit of the kernel's counts a job's alone.
+    Processes,
+    /// We have what we wanted, or nobody wants it any more.
+    NotNeeded,
+}
+
+/// What is said of an ended process. `status` is the minder's where there is one.
+#[derive(Clone, Copy)]
+pub(super) struct Reaped {
+    pub status: i32,
+    pub cpu: Duration,
+}
+
+/// A process of a running job.
+pub(super) struct Process {
+    pub stdout: Capture,
+    pub stderr: Capture,
+    /// From its minder, if it has one.
+    pub status: Option<Lines>,
+    pub reaped: Option<Reaped>,
+    /// Processor time of its tree when it was killed: what the cell tells leaves out whoever is not waited for.
+    pub seen: Duration,
+}
+
+/// A process of a finished job.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// `Err`: it could not be started, in words.
+    pub ending: Result<Ending, String>,
+    /// The true wait status was told, so nobody but itself ended it.
+    pub by_itself: bool,
+    pub streams: Streams,
+    pub cpu: Duration,
+}
+
+/// What is known of a process once everything that belongs to it ended.
+pub(super) fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits) -> Ended {
+    process.stdout.drain();
+    process.stderr.drain();
+    let over = process.stdout.is_over() || process.stderr.is_over();
+    // A failure to start is told twice: by the child why, then by the minder that it ended.
+    let told = match process.status.as_mut().map(Lines::next) {
+        Some(Line::Whole(line)) => Some(String::from_utf8_lossy(&line).into_owned()),
+        _ => None,
+    };
+    let cpu = process.reaped.map_or(Duration::ZERO, |r| r.cpu).max(process.seen);
+    let status = match process.status {
+        Some(_) => told.as_deref().and_then(|t| t.strip_prefix('S')).and_then(|t| t.parse::<i32>().ok()),
+        // A kill that we sent is no ending of its own.
+        None => process.reaped.map(|r| r.status).filter(|s| stop.is_none() || !was_killed(*s)),
+    };
+    let failure = told.as_deref().and_then(|t| t.strip_prefix('F'));
+    let ending = match (failure, status, stop) {
+        (Some(reason), _, _) => Err(reason.to_owned()),
+        (_, _, Some(Stop::Output)) if over => Ok(Ending::OutputLimit),
+        (_, Some(status), _) => Ok(from_status(status, cpu, limits)),
+        (_, None, Some(Stop::TimedOut | Stop::Cpu)) => Ok(Ending::TimedOut),
+        (_, None, Some(Stop::Memory)) => Ok(Ending::MemoryLimit),
+        (_, None, Some(Stop::Output)) => Ok(Ending::OutputLimit),
+        (_, None, Some(Stop::Processes)) => {
+            Ok(Ending::Violation("more processes than a job may have".to_owned()))
+        }
+        (_, None, Some(Stop::NotNeeded) | None) => Ok(Ending::Signaled(libc::SIGKILL)),
+    };
+    let streams = Streams {
+        stdout_truncated: process.stdout.truncated(),
+        stderr_truncated: process.stderr.truncated(),
+        stdout: process.stdout.kept,
+        stderr: process.stderr.kept,
+    };
+    Ended { ending, by_itself: status.is_some(), streams, cpu }
+}
+
+fn was_killed(status: i32) -> bool {
+    libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL
+}
+
+fn from_status(status: i32, cpu: Duration, limits: &Limits) -> Ending {
+    if !libc::WIFSIGNALED(status) {
+        return Ending::Exited(libc::WEXITSTATUS(status));
+    }
+    match libc::WTERMSIG(status) {
+        libc::SIGSYS => Ending::Violation("a system call that is forbidden here".to_owned()),
+        libc::SIGXCPU => Ending::TimedOut,
+        // The hard limit of CPU time.
+        libc::SIGKILL if cpu >= Duration::from_secs(cpu_seconds(limits)) => Ending::TimedOut,
+        signal => Ending::Signaled(signal),
+    }
+}
