@@ -121,7 +121,8 @@ async fn one_server_serves_jobs_of_every_kind_and_keeps_nothing_open() {
     assert_eq!((report.started, report.jobs, report.given_up), (1, 41, None));
     assert_eq!(open_now(server()), before);
     // What opening the sandbox needed may be closed meanwhile.
-    let now = open_now(std::process::id());
+    // What looks after memory opens files for a moment: the least of several looks counts.
+    let now = (0..50).map(|_| open_now(std::process::id())).min().unwrap_or(0);
     assert!(now <= ours, "{ours} descriptors became {now}");
 }
 
