@@ -111,7 +111,8 @@ const RESUME: [&str; 5] = ["run", "--resume", "latest", "--progress", "none"];
 
 /// Everything of a report but times and ids.
 fn timeless(mut report: Value) -> Value {
-    const TIMES: [&str; 9] = [
+    const TIMES: [&str; 10] = [
+        "slowest_ms",
         "ms",
         "run_id",
         "timestamp",
