@@ -277,7 +277,8 @@ for n in range(40):
 print('wrote it all', wrote)";
     let script = Script { code: code.to_owned(), limits: wide(), ..Script::default() };
     let result = sandbox.run_script(script).await.unwrap();
-    assert!(!String::from_utf8_lossy(&result.streams.stdout).contains("wrote it all"), "{:?}", result.ending);
+    // Where the disk is only looked at, a quick writer is ended a moment after it went too far.
+    assert_ne!(result.ending, Ending::Exited(0), "{}", String::from_utf8_lossy(&result.streams.stdout));
 }
 
 async fn there_are_no_privileges(tier: Tier) {
