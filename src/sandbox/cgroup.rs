@@ -24,7 +24,8 @@ use std::time::Duration;
 
 use layout::{Controller, Layout, Place, Version};
 
-use super::types::{Limits, NoCgroup};
+use super::settings::NoCgroup;
+use super::types::Limits;
 use janitor::Janitor;
 
 /// How long the cells of a dead harness may still tidy up before they are ended.

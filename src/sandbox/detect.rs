@@ -10,7 +10,8 @@ use super::host::{Cell, CellSettings, Launch, request};
 use super::landlock;
 use super::launch::{process_limits, spec};
 use super::running::{Running, begin};
-use super::types::{Ending, Isolation, Limits, SandboxConfig, SandboxReport, Tier};
+use super::settings::{Isolation, SandboxConfig, SandboxReport};
+use super::types::{Ending, Limits, Tier};
 
 /// The first tier that works, and what is to be said about it.
 pub(super) fn detect(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::error::SandboxError;
 use super::languages::Found;
+use super::settings::*;
 use super::types::*;
 
 /// Never made on this system: [`Sandbox::open`] always fails.

@@ -14,7 +14,8 @@ use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
 use super::namespaces::below_tmp;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
-use super::{Tier, folder, types::SandboxConfig};
+use super::settings::SandboxConfig;
+use super::{Tier, folder};
 
 /// Building a cell takes milliseconds; a machine that needs longer than this is not going to run tests either.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(30);

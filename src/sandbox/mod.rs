@@ -26,12 +26,14 @@ pub mod probe;
 pub mod process_tree;
 
 mod error;
+mod settings;
 mod types;
 
 /// The hidden first argument that makes this program a cell.
 pub const CELL_ARGUMENT: &str = "__cell";
 
 pub use error::SandboxError;
+pub use settings::*;
 pub use types::*;
 
 #[cfg(target_os = "linux")]

@@ -11,6 +11,7 @@ use super::languages::{self, Found, node};
 use super::plans::Plans;
 use super::pool::{Pool, Worker};
 use super::python::Python;
+use super::settings::*;
 use super::types::*;
 use super::{functions, programs, sql, testing};
 

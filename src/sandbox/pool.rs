@@ -14,7 +14,8 @@ use super::host::{Cell, CellSettings, Launch, request};
 use super::python::server::Server;
 use super::python::{Python, PythonJob};
 use super::running::{Running, Started, begin};
-use super::types::{Limits, ServerReport, Tier};
+use super::settings::ServerReport;
+use super::types::{Limits, Tier};
 
 type Task = Box<dyn FnOnce(&mut Worker) + Send>;
 

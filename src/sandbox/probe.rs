@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::types::NoCgroup;
+use super::settings::NoCgroup;
 
 /// Facts about this machine. Text that a kernel does not have is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -20,7 +20,8 @@ use super::channel::sealed_file;
 use super::error::SandboxError;
 use super::host::Launch;
 use super::launch::{process_limits, spec};
-use super::types::{Interpreter, Limits};
+use super::settings::Interpreter;
+use super::types::Limits;
 
 const VALUES: &str = include_str!("values.py");
 const CANDIDATE: &str = include_str!("candidate.py");

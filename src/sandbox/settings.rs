@@ -1,0 +1,86 @@
+//! How a sandbox is made, and what it says of itself.
+
+use std::path::PathBuf;
+
+use super::types::Tier;
+
+/// What [`super::Sandbox::state`] says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxReport {
+    pub tier: Tier,
+    /// False exactly for tier `none`.
+    pub enforced: bool,
+    /// Reasons why better tiers do not work, and what is missing in this one.
+    pub notes: Vec<String>,
+    /// The version of Landlock, in the tier that stands on it.
+    pub landlock_abi: Option<u32>,
+    /// What control groups bound, as `v1 memory, pids`; `None`: memory is only watched, and `notes` say why.
+    pub cgroup: Option<String>,
+}
+
+/// Why cells get no control group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoCgroup {
+    pub reason: String,
+    /// What a user can do about it.
+    pub remedy: String,
+}
+
+/// What the warm interpreters of a sandbox did so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerReport {
+    /// Fork servers started.
+    pub started: u64,
+    /// Jobs that were forks of them.
+    pub jobs: u64,
+    /// Why every job, or every job of some worker, gets an interpreter started for itself.
+    pub given_up: Option<String>,
+}
+
+/// Whether running without isolation is acceptable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    Required,
+    /// Tier `none` when nothing else works; the state then says so.
+    AllowNone,
+}
+
+#[derive(Debug, Clone)]
+pub struct SandboxConfig {
+    pub isolation: Isolation,
+    /// The executable that calls [`super::cell_main`] when its first argument is `__cell`.
+    pub helper: PathBuf,
+    /// Cells, hence jobs at the same time.
+    pub workers: usize,
+    /// Tiers to try, in order.
+    pub tiers: Vec<Tier>,
+    /// The Python to use; `None`: `python3` or `python` of PATH.
+    pub python: Option<PathBuf>,
+    /// More host folders that jobs may read.
+    pub readable: Vec<PathBuf>,
+    /// After so many jobs a warm interpreter is replaced.
+    pub jobs_per_server: u32,
+}
+
+impl SandboxConfig {
+    pub fn new(helper: PathBuf) -> Self {
+        SandboxConfig {
+            isolation: Isolation::Required,
+            helper,
+            workers: 1,
+            tiers: vec![Tier::Userns, Tier::Rootns, Tier::Landlock],
+            python: None,
+            readable: Vec::new(),
+            jobs_per_server: 1000,
+        }
+    }
+}
+
+/// The Python that runs candidates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interpreter {
+    /// The real executable, not a shim or a link.
+    pub path: PathBuf,
+    /// As `3.11.7`.
+    pub version: String,
+}
