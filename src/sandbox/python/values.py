@@ -19,7 +19,7 @@ def _codec():
         def dumps(x):
             return ''.join(encode(x, 0))
         def loads(b):
-            text = (b if type(b) is str else b.decode()).strip()
+            text = (b if type(b) is str else b.decode()).strip(' \t\r\n')
             try:
                 value, end = scan(text, 0)
             except StopIteration:
