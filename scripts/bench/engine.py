@@ -23,7 +23,7 @@ BINARY = os.path.realpath(sys.argv[1])
 HUMANEVAL = Path(sys.argv[2])
 EACH = int(sys.argv[3]) if len(sys.argv) > 3 else 20
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-CALLS_PROGRAMS, CALLS = 400, 100
+CALLS_PROGRAMS, CALLS = 1000, 100
 NODE_PROGRAMS = 1000
 PYTHON = os.path.realpath(
     subprocess.check_output(["python3", "-c", "import sys; print(sys.executable)"], text=True).strip()
@@ -201,7 +201,8 @@ def humaneval(meter, folder):
 
 
 def calls(meter, folder):
-    cases = [{"args": [i, i + 1], "expected": 2 * i + 1} for i in range(CALLS)]
+    # No argument is an earlier call's result: such calls would be asked one by one.
+    cases = [{"args": [i, 10_000 * (i + 1)], "expected": 10_000 * (i + 1) + i} for i in range(CALLS)]
     config = {"method": "function_output", "function_name": "add", "test_cases": cases}
     ids = [{"id": f"p{n}", "input": "x"} for n in range(CALLS_PROGRAMS)]
     evaluation = {"metadata": {"id": "bench-calls"}, "grader": {"type": "code", "config": config}, "test_cases": ids}
@@ -210,7 +211,7 @@ def calls(meter, folder):
     lines = [json.dumps({"case": case["id"], "output": program}) + "\n" for case in ids]
     (folder / "outputs.jsonl").write_text("".join(lines))
     suite(folder, [{"$ref": "eval.yaml"}])
-    whole = program + "".join(f"assert add({i}, {i + 1}) == {2 * i + 1}\n" for i in range(CALLS))
+    whole = program + "".join(f"assert add({i}, {10_000 * (i + 1)}) == {10_000 * (i + 1) + i}\n" for i in range(CALLS))
     (folder / "program.py").write_text(whole)
     paths = [str(folder / "program.py")] * CALLS_PROGRAMS
     rounds = []
