@@ -274,6 +274,9 @@ for n in range(40):
     with open('f%d' % n, 'wb', buffering=0) as f:
         for _ in range(8):
             wrote += f.write(b'x' * (1 << 20))
+# Where the disk is only looked at, what is over at once is not seen.
+import time
+time.sleep(5)
 print('wrote it all', wrote)";
     let script = Script { code: code.to_owned(), limits: wide(), ..Script::default() };
     let result = sandbox.run_script(script).await.unwrap();
