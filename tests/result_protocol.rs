@@ -232,6 +232,8 @@ fn a_child_that_writes_anything_is_never_believed() {
     runner.run(&strategy, property).unwrap_or_else(|why| panic!("{why}"));
     // A separator of records is white space to Python, and none to JSON.
     assert!(!runtime.block_on(tests(&sandbox, noisy(b"\x1c", 0), &limits, true)).0);
+    // What is cut off within a name is the candidate's fault, not the judge's.
+    assert!(!runtime.block_on(tests(&sandbox, noisy(b"{\"\n", 0), &limits, true)).0);
     // Without noise the same programs pass.
     assert!(runtime.block_on(functions(&sandbox, noisy(b"", 1), &limits)).0);
     assert!(runtime.block_on(tests(&sandbox, noisy(b"", 1), &limits, true)).0);

@@ -276,17 +276,12 @@ impl Graders {
         let again = |output: OutputValue| -> reference::Grading<'_> {
             Box::pin(async move { self.run(code, &output, sandbox).await })
         };
-        match self.references.limited(code, &again).await {
-            Some(Err(grade)) => grade,
-            Some(Ok(limited)) => {
-                let _place = self.references.place().await;
-                self.run(&limited, value, sandbox).await
-            }
-            None => {
-                let _place = self.references.place().await;
-                self.run(code, value, sandbox).await
-            }
-        }
+        let limited = match self.references.limited(code, &again).await.transpose() {
+            Ok(limited) => limited,
+            Err(grade) => return grade,
+        };
+        let _place = self.references.place().await;
+        self.run(limited.as_ref().unwrap_or(code), value, sandbox).await
     }
 
     /// Runs the candidate's code; what the grade rests on is what it says, and at least what is demanded.

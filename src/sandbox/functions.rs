@@ -158,11 +158,13 @@ struct Questions<'j> {
     /// Lengths of those asked for and not answered.
     open: VecDeque<usize>,
     open_bytes: usize,
+    /// That no other follows was told.
+    ended: bool,
 }
 
 impl<'j> Questions<'j> {
     fn new(job: &'j FunctionJob, first: usize) -> Self {
-        Questions { job, next: first, open: VecDeque::new(), open_bytes: 0 }
+        Questions { job, next: first, open: VecDeque::new(), open_bytes: 0, ended: false }
     }
 
     fn answered(&mut self) {
@@ -189,7 +191,7 @@ impl<'j> Questions<'j> {
             self.open_bytes += length;
             self.next += 1;
         }
-        outbox.then_close = true;
+        outbox.then_close = !std::mem::replace(&mut self.ended, true);
         Ok(())
     }
 }

@@ -22,7 +22,8 @@ def _codec():
             text = (b if type(b) is str else b.decode()).strip(' \t\r\n')
             try:
                 value, end = scan(text, 0)
-            except StopIteration:
+            except (StopIteration, SystemError):
+                # The scanner words its errors by the module `json`; without it, it fails without a word.
                 raise ValueError('not JSON')
             if end != len(text):
                 raise ValueError('more than JSON')
