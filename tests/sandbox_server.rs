@@ -120,10 +120,10 @@ async fn one_server_serves_jobs_of_every_kind_and_keeps_nothing_open() {
     let report = sandbox.servers();
     assert_eq!((report.started, report.jobs, report.given_up), (1, 41, None));
     assert_eq!(open_now(server()), before);
-    // What opening the sandbox needed may be closed meanwhile.
-    // What looks after memory opens files for a moment: the least of several looks counts.
+    // Opening may still be closing files and what looks after memory opens some once or for a moment; a file
+    // kept by each job would be forty more.
     let now = (0..50).map(|_| open_now(std::process::id())).min().unwrap_or(0);
-    assert!(now <= ours, "{ours} descriptors became {now}");
+    assert!(now < ours + 10, "{ours} descriptors became {now} in forty jobs");
 }
 
 /// Everything that a program can change of its interpreter and its process, and what the next one finds.
