@@ -11,7 +11,7 @@
 //! baseline  gate  summary
 //! grade  target
 //! sandbox  llm  journal  load
-//! stats  matching
+//! stats  matching  net
 //! model
 //! spec
 //! base
@@ -27,6 +27,7 @@ pub mod llm;
 pub mod load;
 pub mod matching;
 pub mod model;
+pub mod net;
 pub mod phase;
 pub mod report;
 pub mod review;

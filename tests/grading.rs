@@ -33,6 +33,7 @@ fn case(code: CodeGrader) -> Case {
         max_latency: None,
         target: None,
         expected: None,
+        baseline: None,
         tags: vec![],
         difficulty: None,
         input_hash: Fingerprint::default(),

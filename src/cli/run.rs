@@ -53,6 +53,7 @@ fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<R
         return list::dry_run(console, &prepared);
     }
     let said = Said {
+        capture: false,
         filters: selected.filters,
         arguments: resume::recorded(words, selected.failed_in.as_deref()),
         cwd: suite::cwd().ok(),

@@ -46,6 +46,10 @@ pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Pattern
         }
         CodeGrader::StructuralMatch(rule) => (structure(rule, value), Some(rule.expected.clone())),
         CodeGrader::Similarity(rule) => return Some(similarity::grade(rule, value)),
+        CodeGrader::NoBaseline => {
+            let why = "there is no baseline to compare with; `eval-harness baseline capture` captures one";
+            return Some(Grade::errored(GraderType::Code, method, Cause::NoBaseline, why));
+        }
         CodeGrader::FunctionOutput(_) | CodeGrader::CodeExecution(_) | CodeGrader::Command(_) => return None,
     };
     Some(compared(judged.into_grade(method), expected, value))

@@ -52,6 +52,7 @@ fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
         max_latency: None,
         target: None,
         expected: None,
+        baseline: None,
         tags: vec![],
         difficulty: None,
         input_hash: Fingerprint::default(),

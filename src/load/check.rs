@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::baselines;
 use super::executors::{ExecutorShelf, executors_file};
 use super::kinds::{detect, known_keys};
 use super::problem::{Code, Problem};
@@ -122,7 +123,7 @@ fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path
     let mut scope = SuiteScope {
         templates: Scope { vars: vars.collect(), open: true, ..Scope::default() },
         dir: dir.to_owned(),
-        baselines: root.join("baselines"),
+        baselines: baselines::settings(None, &root, &root),
         fence: session.fence.clone(),
         search_path: request.env.get("PATH").cloned(),
         lenient: true,

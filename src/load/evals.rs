@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::baselines;
 use super::cases::Cases;
 use super::dataset;
 use super::graders::{self, Expected, Written};
@@ -368,14 +369,18 @@ fn regression_case(desk: &mut Desk, node: &Node, parts: RegressionParts, header:
         }
         None => None,
     };
-    let baseline = regressions::baseline(desk, parts.id, parts.baseline, node);
+    let known = baselines::known_good(desk, parts.id, parts.baseline, node);
+    let baseline = known.as_ref().map(|known| &known.output);
     let comparison = regressions::comparison(desk, parts.comparison, parts.current, node);
-    let grading = regressions::grading(desk, parts.written, comparison, baseline.as_ref(), parts.id_at);
+    let grading = regressions::grading(desk, parts.written, comparison, baseline, parts.id_at);
     let extract = inputs::extract(desk, parts.extract, node.get("extract"));
     let origin = desk.place(node.span);
     let made = Made { input: input?, grading: grading?, extract: extract?, target: transpose(target)? };
     let mut case = assemble(desk, parts.id.to_owned(), made, header, origin);
-    case.expected = baseline;
+    if let Some(known) = known {
+        case.expected = Some(known.output);
+        case.baseline = Some(Box::new(known.origin));
+    }
     set_latency(&mut case, parts.max_latency_ms.or(header.max_latency_ms));
     Some(case)
 }
@@ -412,6 +417,7 @@ fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String
         max_latency: None,
         target: made.target,
         expected: None,
+        baseline: None,
         tags: Vec::new(),
         difficulty: None,
         origin,

@@ -7,6 +7,7 @@
 
 #[cfg(test)]
 mod agreement;
+mod baselines;
 mod cases;
 mod check;
 mod dataset;

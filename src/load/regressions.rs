@@ -2,55 +2,13 @@
 
 use serde_json::Value;
 
-use super::graders::{self, Written, check_matchers, from_comparison};
+use super::graders::{self, Written, from_comparison};
 use super::problem::{Code, Problem};
-use super::refs::lexical;
 use super::scope::Desk;
 use super::source::Span;
 use super::tree::Node;
-use crate::base::text::escape_path_component;
-use crate::model::{CodeGrader, Combine, Grader, GraderKind, Grading, Structural};
-use crate::spec::{
-    BaselineFile, BaselineSpec, CodeConfig, ComparisonSpec, ComparisonType, CurrentSpec, GraderSpec, NameOr,
-};
-
-/// The known-good output: written beside the eval, else in the suite's folder of baselines.
-pub(super) fn baseline(
-    desk: &mut Desk,
-    id: &str,
-    written: Option<&BaselineSpec>,
-    node: &Node,
-) -> Option<Value> {
-    if let Some(output) = written.and_then(|b| b.output.clone()) {
-        if let Some(node) = node.at_pointer("/baseline/output") {
-            check_matchers(desk, node);
-        }
-        return Some(output);
-    }
-    let path = lexical(&desk.suite.baselines.join(format!("{}.json", escape_path_component(id))));
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        Err(error) => {
-            let message = format!("the baseline {} cannot be read: {error}", path.display());
-            desk.push(Problem::error(Code::Unreadable, node.locate("/id"), message));
-            return None;
-        }
-    };
-    match serde_json::from_str::<BaselineFile>(&text) {
-        Ok(file) if file.eval_id == id => Some(file.output),
-        Ok(file) => {
-            let message = format!("{} is the baseline of `{}`, not of `{id}`", path.display(), file.eval_id);
-            desk.push(Problem::error(Code::BadShape, node.locate("/id"), message));
-            None
-        }
-        Err(error) => {
-            let message = format!("the baseline {} cannot be read: {error}", path.display());
-            desk.push(Problem::error(Code::BadShape, node.locate("/id"), message));
-            None
-        }
-    }
-}
+use crate::model::{CodeGrader, Combine, Grader, GraderKind, Grading};
+use crate::spec::{CodeConfig, ComparisonSpec, ComparisonType, CurrentSpec, GraderSpec, NameOr};
 
 /// The comparison, which may stand in the definition or under `current:`; both is an error.
 pub(super) fn comparison<'a>(
@@ -85,10 +43,13 @@ pub(super) fn grading(
     let needs_baseline = written.is_empty() || comparison.is_some();
     let Some(known) = baseline else {
         if needs_baseline {
-            let message = "there is no baseline to compare with";
-            let hint = "write `baseline: {output: ...}`, or capture one";
-            desk.push_lenient(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
-            return desk.suite.lenient.then(without_baseline);
+            if desk.suite.lenient {
+                let message = "there is no baseline to compare with";
+                let hint =
+                    "write `baseline: {output: ...}`, or capture one with `eval-harness baseline capture`";
+                desk.push(Problem::warning(Code::GraderIncomplete, at, message).hint(hint));
+            }
+            return Some(alone(CodeGrader::NoBaseline, true));
         }
         return graders::resolve(desk, &written, None, None, at);
     };
@@ -165,18 +126,4 @@ fn judged(comparison: &ComparisonSpec, baseline: &Value) -> Grading {
     let kind = GraderKind::Model { config, expected: Some(baseline.clone()) };
     let grader = Grader { inferred: true, ..Grader::of(kind) };
     Grading { graders: vec![grader], combine: Combine::All, demands: None }
-}
-
-/// What `list` shows of a regression without a baseline; a run never gets here. No output equals it.
-fn without_baseline() -> Grading {
-    let never = Structural {
-        expected: serde_json::json!({ "no baseline": true }),
-        allow_additional_fields: false,
-        allow_field_reordering: false,
-        ignore_fields: Vec::new(),
-        ignore_values: Vec::new(),
-        require_keys: Vec::new(),
-        tolerance: std::collections::BTreeMap::new(),
-    };
-    alone(CodeGrader::StructuralMatch(never), true)
 }

@@ -11,7 +11,7 @@ use super::refs::Fence;
 use super::source::{Sources, Span};
 use super::template::Scope;
 use super::tree::Node;
-use crate::model::GraderType;
+use crate::model::{BaselineSettings, GraderType};
 use crate::spec::GraderSpec;
 
 /// Seconds for one call of a target when nobody says.
@@ -43,7 +43,7 @@ pub(super) struct SuiteScope {
     pub executors: ExecutorShelf,
     /// Where commands run. Absolute.
     pub dir: PathBuf,
-    pub baselines: PathBuf,
+    pub baselines: BaselineSettings,
     pub fence: Fence,
     /// The command line's, which wins over everything.
     pub timeout: Option<Duration>,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::baselines;
 use super::demands;
 use super::evals::Built;
 use super::executors::{ExecutorShelf, executors_file};
@@ -215,13 +216,10 @@ impl Loader<'_> {
     fn base_scope(&self, spec: Option<&SuiteSpec>) -> SuiteScope {
         let overrides = &self.request.overrides;
         let config = spec.map(|s| s.config.clone()).unwrap_or_default();
-        let baselines = match spec.and_then(|s| s.baselines.as_ref()) {
-            Some(folder) => lexical(&self.dir.join(folder)),
-            None => self.root.join("baselines"),
-        };
+        let written = spec.and_then(|s| s.baselines.as_ref());
         SuiteScope {
             dir: self.dir.clone(),
-            baselines,
+            baselines: baselines::settings(written, &self.dir, &self.root),
             fence: self.session.fence.clone(),
             timeout: overrides.timeout.map(seconds),
             suite_timeout: config.timeout_seconds.map(seconds),

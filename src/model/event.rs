@@ -76,6 +76,9 @@ pub struct RunStarted {
     /// The run whose stored outputs were graded again; no target was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regrade_of: Option<String>,
+    /// True when the run was made to capture baselines: its outcomes are no history.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub capture: bool,
     /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,

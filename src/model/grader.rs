@@ -206,6 +206,8 @@ pub enum CodeGrader {
     CodeExecution(CodeExecution),
     Similarity(Similarity),
     Command(CommandGrader),
+    /// There is no baseline to compare with yet: every grade is `errored: no_baseline`.
+    NoBaseline,
 }
 
 impl CodeGrader {
@@ -221,6 +223,7 @@ impl CodeGrader {
             CodeGrader::CodeExecution(_) => "code_execution",
             CodeGrader::Similarity(_) => "similarity",
             CodeGrader::Command(_) => "command",
+            CodeGrader::NoBaseline => "no_baseline",
         }
     }
 

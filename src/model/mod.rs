@@ -1,5 +1,6 @@
 //! Plans, outcomes, grades, events and summaries: plain data that the modules hand to each other.
 
+mod baseline;
 mod cases;
 mod event;
 mod executor;
@@ -16,6 +17,7 @@ mod target;
 #[cfg(test)]
 pub mod testing;
 
+pub use baseline::*;
 pub use cases::*;
 pub use event::*;
 pub use executor::*;

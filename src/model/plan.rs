@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Message, ReportFormat};
 
+use super::baseline::{BaselineOrigin, BaselineSettings};
 use super::cases::Cases;
 use super::event::Shard;
 use super::fingerprint::Fingerprint;
@@ -45,6 +46,7 @@ pub struct Plan {
     /// The cases are those that did not pass in an earlier run: nobody chose them by what thresholds need.
     pub again: bool,
     pub reporting: Reporting,
+    pub baselines: BaselineSettings,
     /// Folders that the suite's executors need to read, absolute.
     pub readable: Vec<PathBuf>,
     /// Values of the `env:` names that the suite may read, to be redacted from all that is written.
@@ -164,6 +166,8 @@ pub struct Case {
     pub target: Option<Target>,
     /// What was expected, for reports; not used to grade.
     pub expected: Option<Value>,
+    /// Of a regression: where `expected` comes from; `None` when there is no baseline yet.
+    pub baseline: Option<Box<BaselineOrigin>>,
     pub tags: Vec<String>,
     pub difficulty: Option<Difficulty>,
     /// Over the input and the content of an input file: a changed one can't be resumed.

@@ -22,6 +22,7 @@ pub fn case(id: &str) -> Case {
         max_latency: None,
         target: None,
         expected: None,
+        baseline: None,
         tags: Vec::new(),
         difficulty: None,
         origin: format!("{id}.yaml:1:1"),
@@ -82,6 +83,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             include_details: true,
             notify_on_failure: false,
         },
+        baselines: Default::default(),
         readable: Vec::new(),
         secrets: Vec::new(),
     }

@@ -44,6 +44,8 @@ pub struct RunRequest<'a> {
 pub struct Said {
     /// The filters in words.
     pub filters: Vec<String>,
+    /// The run is made to capture baselines.
+    pub capture: bool,
     /// As typed after the verb; see [`RunStarted::arguments`].
     pub arguments: Vec<String>,
     pub cwd: Option<PathBuf>,
@@ -212,6 +214,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         recordings: Vec::new(),
         shard: plan.shard,
         regrade_of: None,
+        capture: said.capture,
         arguments: said.arguments,
         cwd: said.cwd,
     }

@@ -6,13 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::baseline::SuiteBaselines;
 use super::executor::SuiteExecutors;
 use super::grader::SuiteGraders;
 use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
 use super::words::ReportFormat;
-use super::{OneOrMany, RefOr, TargetSpec};
+use super::{OneOrMany, RefOr, SkillSpec, TargetSpec};
 
 /// A file with `eval_suite:`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -39,6 +40,8 @@ pub struct SuiteSpec {
     /// Named targets, chosen with `--target`; without a choice the first by name `default`, or the only one.
     #[serde(default)]
     pub targets: BTreeMap<String, TargetSpec>,
+    /// How skills are run: what `execution: {type: skill}` of an eval leaves out is taken from here.
+    pub skill: Option<SkillSpec>,
     /// Variables of templates.
     #[serde(default)]
     pub vars: BTreeMap<String, Value>,
@@ -63,8 +66,8 @@ pub struct SuiteSpec {
     pub metrics: BTreeMap<String, MetricSpec>,
     /// Failed regression evals that the gate forgives (never critical ones).
     pub max_regressions: Option<u32>,
-    /// Where baselines are kept, relative to this file. Default `baselines/` in the project root.
-    pub baselines: Option<String>,
+    /// The folder of baselines, relative to this file, or the folder and more. Default `baselines/` in the project root.
+    pub baselines: Option<SuiteBaselines>,
     /// Folders outside the project that `$ref` and file inputs may reach.
     #[serde(default)]
     pub allow_paths: Vec<String>,

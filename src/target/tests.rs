@@ -19,6 +19,7 @@ fn case(id: &str, input: Input) -> Case {
         max_latency: None,
         target: None,
         expected: None,
+        baseline: None,
         tags: vec![],
         difficulty: None,
         input_hash: Fingerprint::default(),
@@ -68,6 +69,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         evals,
         whole: Vec::new(),
         shard: None,
+        baselines: Default::default(),
         settings: Settings {
             max_workers: 1,
             ks: vec![1],

@@ -152,6 +152,7 @@ impl Benchmark {
             max_latency: header.max_latency_ms.map(|ms| seconds(ms / 1000.0)),
             target: None,
             expected: None,
+            baseline: None,
             tags: Vec::new(),
             difficulty: None,
             origin: self.setting.origin(line),

@@ -326,6 +326,7 @@ impl Pattern {
             grading,
             extract: fixed.extract.clone(),
             expected: gift.expected.or_else(|| fixed.expected.clone()),
+            baseline: None,
             tags: fixed.tags.clone(),
             target: fixed.target.clone(),
             origin: String::new(),

@@ -160,6 +160,7 @@ impl Loader<'_> {
                 include_details: parts.reporting.include_details.unwrap_or(true),
                 notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
             },
+            baselines: parts.scope.baselines,
             readable: parts.scope.executors.readable(),
             // Short ones are left out where secrets are looked for.
             secrets: parts.scope.templates.env.values().cloned().collect(),
