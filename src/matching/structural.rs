@@ -19,8 +19,8 @@ use serde_json::{Map, Value};
 
 use crate::model::Structural;
 
-use super::decimal::Number;
-use super::matcher::{self, holds_matcher};
+use super::decimal::{Number, same_number};
+use super::matcher::{self, Matcher, holds_matcher};
 use super::paths::{Place, Shown};
 use super::shortened;
 use rules::Rules;
@@ -216,6 +216,7 @@ impl Walk<'_> {
 
     fn text(&mut self, wanted: &str, actual: &Value) {
         match self.rules.matcher(wanted).as_deref() {
+            Some(Ok(Matcher::Literal(meant))) => self.plain_text(meant, actual),
             Some(Ok(matcher)) => match matcher.mismatch(actual) {
                 None => self.found.agreeing += 1,
                 Some(why) => {
@@ -224,12 +225,17 @@ impl Walk<'_> {
                 }
             },
             Some(Err(why)) => self.differs(DifferenceKind::Matcher, why, actual),
-            None if actual.as_str() == Some(wanted) => self.found.agreeing += 1,
-            None => {
-                let kind = if actual.is_string() { DifferenceKind::Value } else { DifferenceKind::Type };
-                self.differs(kind, &json(&Value::from(wanted)), actual);
-            }
+            None => self.plain_text(wanted, actual),
         }
+    }
+
+    fn plain_text(&mut self, wanted: &str, actual: &Value) {
+        if actual.as_str() == Some(wanted) {
+            self.found.agreeing += 1;
+            return;
+        }
+        let kind = if actual.is_string() { DifferenceKind::Value } else { DifferenceKind::Type };
+        self.differs(kind, &json(&Value::from(wanted)), actual);
     }
 
     fn number(&mut self, wanted: &serde_json::Number, number: &serde_json::Number) {
@@ -304,14 +310,6 @@ impl Walk<'_> {
 
     fn differs(&mut self, kind: DifferenceKind, expected: &str, actual: &Value) {
         self.found.add(&self.place, kind, expected.to_owned(), json(actual));
-    }
-}
-
-/// Numbers that are too long to be read are equal only when spelled alike.
-fn same_number(a: &serde_json::Number, b: &serde_json::Number) -> bool {
-    match (Number::from_json(a), Number::from_json(b)) {
-        (Some(a), Some(b)) => a.same(&b),
-        _ => a.to_string() == b.to_string(),
     }
 }
 
