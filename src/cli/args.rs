@@ -1,10 +1,14 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
+mod baseline;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
+
+pub use self::baseline::*;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -56,6 +60,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
     Export(ExportArgs),
+    /// Keep known-good outputs of regressions in git: capture, review, accept.
+    Baseline(BaselineArgs),
     /// Write (or check) the JSON Schemas and the reference that is made from them.
     Schema(SchemaArgs),
     /// Tell what this machine can do: sandbox tier, interpreters.
@@ -135,7 +141,7 @@ pub struct ValidateArgs {
 }
 
 /// Which suite, and which of its cases.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct SuiteArgs {
     /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
     #[arg(long, value_name = "FILE")]
@@ -164,7 +170,7 @@ pub struct SuiteArgs {
 
 /// The same kind repeated means or, different kinds mean and. Each names its heading: `next_help_heading` would hold for what
 /// comes after them, too.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
     /// `capability`, `regression`, or a category.
     #[arg(long, value_name = "NAME", help_heading = FILTERS)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::graders::check_matchers;
 use super::problem::{Code, Problem};
@@ -10,8 +10,10 @@ use super::refs::lexical;
 use super::scope::Desk;
 use super::tree::Node;
 use crate::base::text::escape_path_component;
-use crate::model::{BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, Redaction};
-use crate::spec::{BaselineFile, BaselineSpec, BaselinesSpec, NameOr, SuiteBaselines};
+use crate::model::{
+    BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, OutputValue, Redaction,
+};
+use crate::spec::{BaselineFile, BaselineSpec, BaselinesSpec, ComparisonType, NameOr, SuiteBaselines};
 
 /// Bytes of an output above which it goes into a file beside, when the suite does not say.
 const INLINE_BYTES: u64 = 65_536;
@@ -41,6 +43,28 @@ pub(super) fn settings(written: Option<&SuiteBaselines>, dir: &Path, root: &Path
         inline_bytes: spec.inline_bytes.unwrap_or(INLINE_BYTES),
         keep_headers: keep.iter().map(|name| name.to_ascii_lowercase()).collect(),
     }
+}
+
+/// An output as the known-good one of an eval that compares like this: a text that is one JSON object or array stands for
+/// that where structures (or nothing else) are compared.
+pub(super) fn of_output(output: &OutputValue, comparison: Option<ComparisonType>) -> KnownGood {
+    let by_structure =
+        matches!(comparison, None | Some(ComparisonType::Structural | ComparisonType::Numeric));
+    let output = match output {
+        OutputValue::Json(value) => value.clone(),
+        OutputValue::Text(text) | OutputValue::Program(text) => {
+            let parsed = || serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
+            let parsed = if by_structure { parsed() } else { None };
+            parsed.filter(|value: &Value| value.is_object() || value.is_array()).unwrap_or_else(|| json!(text))
+        }
+    };
+    let origin = BaselineOrigin {
+        place: BaselinePlace::Inline,
+        captured_at: None,
+        input_hash: None,
+        fingerprint: Fingerprint::of(&output),
+    };
+    KnownGood { output, origin }
 }
 
 /// The known-good output of an eval: of the store, else the one written beside it. `None` when there is none, or after

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::demands::Demands;
@@ -11,7 +12,7 @@ use super::refs::Fence;
 use super::source::{Sources, Span};
 use super::template::Scope;
 use super::tree::Node;
-use crate::model::{BaselineSettings, GraderType};
+use crate::model::{BaselineSettings, GraderType, OutputValue};
 use crate::spec::GraderSpec;
 
 /// Seconds for one call of a target when nobody says.
@@ -44,6 +45,8 @@ pub(super) struct SuiteScope {
     /// Where commands run. Absolute.
     pub dir: PathBuf,
     pub baselines: BaselineSettings,
+    /// In place of what the store and the files say, by eval id.
+    pub known_good: Arc<BTreeMap<String, OutputValue>>,
     pub fence: Fence,
     /// The command line's, which wins over everything.
     pub timeout: Option<Duration>,
