@@ -66,6 +66,10 @@ pub struct Overrides {
     pub gateless: bool,
     /// Outputs by eval id that are known to be good, in place of what the store and the files say: what a capture would write.
     pub known_good: Arc<BTreeMap<String, OutputValue>>,
+    /// Accepted baselines as they were at this git revision, in place of those on disk.
+    pub against: Option<String>,
+    /// Baselines of the store are not read, so that broken ones stop nobody: for the verbs that repair them.
+    pub without_store: bool,
 }
 
 /// Which cases are meant: of one kind any, of different kinds all must fit.
