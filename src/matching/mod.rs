@@ -6,6 +6,7 @@
 mod bleu;
 mod compare;
 mod decimal;
+mod differences;
 mod distance;
 mod equality;
 mod matcher;
@@ -28,6 +29,7 @@ mod value_tests;
 
 pub use bleu::bleu;
 pub use compare::compare;
+pub use differences::{Difference, DifferenceKind, differences};
 pub use distance::{Budget, TooLong};
 pub use equality::{Equality, equals};
 pub use matcher::{

@@ -1,5 +1,6 @@
 //! One rich summary, and what each format makes of it.
 
+mod differences;
 mod formats;
 mod hostile;
 mod junit;
