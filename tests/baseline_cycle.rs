@@ -37,8 +37,12 @@ const REGRESSIONS: &str = r#"
 
 fn recorded(users: &Value, notes: &str, total: u32) -> String {
     let line = |case: &str, output: Value| json!({"case": case, "output": output}).to_string();
-    [line("reg-users", users.clone()), line("reg-notes", json!(notes)), line("reg-total", json!({"total": total}))]
-        .join("\n")
+    [
+        line("reg-users", users.clone()),
+        line("reg-notes", json!(notes)),
+        line("reg-total", json!({"total": total})),
+    ]
+    .join("\n")
 }
 
 fn users(role: &str) -> Value {
@@ -129,7 +133,8 @@ fn from_a_capture_to_a_regression_that_is_caught() {
     insta::assert_snapshot!(scrubbed(&shown.stdout), @"");
     let shown = baseline(&project, &["diff", "reg-users", "--format", "markdown"]).expect(0);
     insta::assert_snapshot!(scrubbed(&shown.stdout), @"");
-    let json: Value = serde_json::from_str(&baseline(&project, &["diff", "--format", "json"]).expect(0).stdout).unwrap();
+    let json: Value =
+        serde_json::from_str(&baseline(&project, &["diff", "--format", "json"]).expect(0).stdout).unwrap();
     assert_eq!(json["changed"], 2);
     assert_eq!(json["baselines"][1]["differences"][0]["path"], "users[0].role");
 
@@ -149,7 +154,8 @@ fn from_a_capture_to_a_regression_that_is_caught() {
 #[test]
 fn a_baseline_says_what_it_is_of() {
     let project = project();
-    baseline(&project, &["capture", "reg-users", "--baseline-version", "v1.2.0", "--progress", "none"]).expect(0);
+    baseline(&project, &["capture", "reg-users", "--baseline-version", "v1.2.0", "--progress", "none"])
+        .expect(0);
     let text = std::fs::read_to_string(project.path().join("baselines/reg-users.pending.yaml")).unwrap();
     insta::assert_snapshot!(scrubbed(&text), @"");
     assert_eq!(names(&project).len(), 1);
@@ -185,7 +191,11 @@ fn a_review_through_a_pipe_takes_an_answer_a_line() {
     // The end of the input is the end of the review, and decides nothing.
     baseline(&project, &["capture", "--force", "--progress", "none"]).expect(0);
     let ended = piped(&project, &["review"], "").expect(0);
-    assert!(ended.stdout.ends_with("0 baselines accepted, 0 rejected, 3 still pending\n"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.ends_with("0 baselines accepted, 0 rejected, 3 still pending\n"),
+        "{}",
+        ended.stdout
+    );
     let all = piped(&project, &["review", "--accept-all"], "").expect(0);
     assert!(all.stdout.contains("3 baselines accepted"), "{}", all.stdout);
 }
@@ -340,7 +350,11 @@ fn a_baseline_that_its_own_output_does_not_match_is_not_written() {
         ),
     );
     let line = |case: &str, output: Value| json!({"case": case, "output": output}).to_string();
-    let lines = [line("reg-a", json!({"x": 1})), line("reg-b", json!({"x": "no number"})), line("reg-c", json!({"v": "v12"}))];
+    let lines = [
+        line("reg-a", json!({"x": 1})),
+        line("reg-b", json!({"x": "no number"})),
+        line("reg-c", json!({"v": "v12"})),
+    ];
     project.write("evals/outputs.jsonl", &lines.join("\n"));
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"");
@@ -355,7 +369,8 @@ fn samples_that_differ_among_themselves_are_warned_of() {
     other["at"] = json!("another day");
     lines.push_str(&format!("\n{}", json!({"case": "reg-users", "output": other})));
     project.write("evals/outputs.jsonl", &lines);
-    let captured = baseline(&project, &["capture", "reg-users", "--samples", "2", "--progress", "none"]).expect(0);
+    let captured =
+        baseline(&project, &["capture", "reg-users", "--samples", "2", "--progress", "none"]).expect(0);
     insta::assert_snapshot!(captured.stderr.lines().next().unwrap(), @"");
 }
 
@@ -364,8 +379,12 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
     let project = project();
     baseline(&project, &["capture", "--force", "--baseline-version", "v1", "--progress", "none"]).expect(0);
     baseline(&project, &["accept", "reg-users", "reg-total"]).expect(0);
-    project.write("baselines/reg-gone.yaml", "format_version: 1\neval_id: reg-gone\nsuite: shop\noutput: 1\n");
-    project.write("baselines/reg-other.yaml", "format_version: 1\neval_id: reg-other\nsuite: other\noutput: 1\n");
+    project
+        .write("baselines/reg-gone.yaml", "format_version: 1\neval_id: reg-gone\nsuite: shop\noutput: 1\n");
+    project.write(
+        "baselines/reg-other.yaml",
+        "format_version: 1\neval_id: reg-other\nsuite: other\noutput: 1\n",
+    );
     project.write("baselines/reg-mine.yaml", "format_version: 1\neval_id: reg-mine\noutput: 1\n");
     project.write("baselines/lost.output.json", "1\n");
     project.write("baselines/.eval-harness-1-1.tmp", "half");
@@ -373,7 +392,8 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
     let listed = baseline(&project, &["list"]).expect(0);
     insta::assert_snapshot!(scrubbed(&listed.stdout).replace(&today(), "TODAY"), @"");
     assert!(listed.stdout.lines().all(|line| line.chars().count() <= 80), "{}", listed.stdout);
-    let json: Value = serde_json::from_str(&baseline(&project, &["list", "--format", "json"]).expect(0).stdout).unwrap();
+    let json: Value =
+        serde_json::from_str(&baseline(&project, &["list", "--format", "json"]).expect(0).stdout).unwrap();
     let states: Vec<String> = json["baselines"]
         .as_array()
         .unwrap()
@@ -494,7 +514,8 @@ fn a_writer_waits_for_another_one() {
     let child = command.env_remove("CI").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // It has its outputs and waits: nothing is written while the folder is ours.
     support::eventually("the run of the capture is over", || {
-        let journals = std::fs::read_dir(project.path().join("results/latest")).into_iter().flatten().flatten();
+        let journals =
+            std::fs::read_dir(project.path().join("results/latest")).into_iter().flatten().flatten();
         journals.into_iter().any(|entry| {
             std::fs::read_to_string(entry.path()).is_ok_and(|text| text.contains("\"run_finished\""))
         })
@@ -511,7 +532,8 @@ fn list_of_the_suite_says_where_baselines_come_from() {
     baseline(&project, &["capture", "--force", "reg-users", "reg-total", "--progress", "none"]).expect(0);
     baseline(&project, &["accept", "--all"]).expect(0);
     insta::assert_snapshot!(project.call(&["list"]).expect(0).stdout, @"");
-    let json: Value = serde_json::from_str(&project.call(&["list", "--format", "json"]).expect(0).stdout).unwrap();
+    let json: Value =
+        serde_json::from_str(&project.call(&["list", "--format", "json"]).expect(0).stdout).unwrap();
     assert_eq!(json["evals"][2]["baseline"]["from"], "store");
     assert_eq!(json["evals"][2]["baseline"]["overrides_inline"], true);
     assert_eq!(json["evals"][1]["baseline"], Value::Null);

@@ -95,12 +95,15 @@ mod tests {
     fn captured(output: &Value, accepted: Option<&Value>) -> Value {
         let rules = Rules::new(&[]).unwrap();
         let keep = ["content-type".to_owned()];
-        Capture { rules: &rules, keep_headers: &keep, accepted, structural: None }.written(output, false).unwrap()
+        Capture { rules: &rules, keep_headers: &keep, accepted, structural: None }
+            .written(output, false)
+            .unwrap()
     }
 
     #[test]
     fn of_headers_only_those_stay_that_somebody_asked_for() {
-        let output = json!({"status": 200, "body": 1, "headers": {"content-type": "a", "date": "b", "x-api": "c"}});
+        let output =
+            json!({"status": 200, "body": 1, "headers": {"content-type": "a", "date": "b", "x-api": "c"}});
         let plain = captured(&output, None);
         insta::assert_snapshot!(plain["headers"], @r#"{"content-type":"a"}"#);
         let accepted = json!({"status": 200, "body": 1, "headers": {"X-Api": "old"}});

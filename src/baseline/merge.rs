@@ -55,7 +55,9 @@ impl Merge<'_> {
             return accepted.clone();
         }
         match (accepted, output, written) {
-            (Value::Object(old), Value::Object(new), Value::Object(written)) => self.object(old, new, written),
+            (Value::Object(old), Value::Object(new), Value::Object(written)) => {
+                self.object(old, new, written)
+            }
             (Value::Array(old), Value::Array(new), Value::Array(written)) => {
                 if self.all_elements_are_ignored() {
                     return accepted.clone();
@@ -251,7 +253,8 @@ mod tests {
 
     #[test]
     fn matchers_stay_where_they_still_hold() {
-        let accepted = json!({"id": "{{any_uuid}}", "n": "{{any_number}}", "name": "Ada", "gone": 1, "same": 1.0});
+        let accepted =
+            json!({"id": "{{any_uuid}}", "n": "{{any_number}}", "name": "Ada", "gone": 1, "same": 1.0});
         let output = json!({"id": "not one", "n": 7, "name": "Bea", "new": true, "same": 1});
         insta::assert_snapshot!(merged(accepted, output, &rules(&[], false)), @r#"{"id":"not one","n":"{{any_number}}","name":"Bea","new":true,"same":1.0}"#);
     }
@@ -271,8 +274,10 @@ mod tests {
 
     #[test]
     fn what_is_not_compared_keeps_its_accepted_value() {
-        let accepted = json!({"status": 200, "body": {"at": "monday", "users": [{"id": 1, "n": 1}], "log": ["a"]}});
-        let output = json!({"status": 200, "body": {"at": "friday", "users": [{"id": 9, "n": 2}], "log": ["b", "c"]}});
+        let accepted =
+            json!({"status": 200, "body": {"at": "monday", "users": [{"id": 1, "n": 1}], "log": ["a"]}});
+        let output =
+            json!({"status": 200, "body": {"at": "friday", "users": [{"id": 9, "n": 2}], "log": ["b", "c"]}});
         let said = merged(accepted, output, &rules(&["at", "users.*.id", "log.*"], false));
         insta::assert_snapshot!(said, @r#"{"body":{"at":"monday","log":["a"],"users":[{"id":1,"n":2}]},"status":200}"#);
         let gone = merged(json!({"at": 1, "x": 1}), json!({"x": 1}), &rules(&["at"], false));
@@ -281,7 +286,8 @@ mod tests {
 
     #[test]
     fn arrays_in_any_order_keep_the_accepted_order() {
-        let accepted = json!([{"n": 1, "id": "{{any_string}}"}, {"n": 2, "id": "{{any_string}}"}, {"n": 3, "id": "x"}]);
+        let accepted =
+            json!([{"n": 1, "id": "{{any_string}}"}, {"n": 2, "id": "{{any_string}}"}, {"n": 3, "id": "x"}]);
         let output = json!([{"n": 4, "id": "x"}, {"n": 2, "id": "b"}, {"n": 1, "id": "a"}]);
         insta::assert_snapshot!(merged(accepted, output, &rules(&[], true)), @r#"[{"id":"{{any_string}}","n":1},{"id":"{{any_string}}","n":2},{"id":"x","n":4}]"#);
     }

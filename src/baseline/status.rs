@@ -91,9 +91,8 @@ pub fn states(eval: Option<Regression>, accepted: File, pending: File) -> Vec<St
     {
         states.push(State::Stale);
     }
-    let overrides = |origin: &BaselineOrigin| {
-        matches!(origin.place, BaselinePlace::Store { overrides_inline: true, .. })
-    };
+    let overrides =
+        |origin: &BaselineOrigin| matches!(origin.place, BaselinePlace::Store { overrides_inline: true, .. });
     if matches!(accepted, File::There { .. }) {
         if states.is_empty() {
             states.push(State::Ok);

@@ -13,9 +13,7 @@ use crate::base::text::{one_line, plural, truncate_width, width};
 use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
 use crate::load::{Overrides, Purpose};
-use crate::model::{
-    BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Plan, Profile,
-};
+use crate::model::{BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Plan, Profile};
 use crate::run::Prepared;
 
 pub fn list(console: &Console, args: &ListArgs) -> Exit {

@@ -20,9 +20,7 @@ use crate::model::{
     BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, OutputValue, Redaction, RegexFlags,
     Standing, Target,
 };
-use crate::spec::{
-    BaselineSpec, BaselineTarget, BaselinesSpec, ComparisonType, NameOr, SuiteBaselines,
-};
+use crate::spec::{BaselineSpec, BaselineTarget, BaselinesSpec, ComparisonType, NameOr, SuiteBaselines};
 
 /// Bytes of an output above which it goes into a file beside, when the suite does not say.
 const INLINE_BYTES: u64 = 65_536;
@@ -70,7 +68,9 @@ pub(super) fn of_output(output: &OutputValue, comparison: Option<ComparisonType>
         OutputValue::Text(text) | OutputValue::Program(text) => {
             let parsed = || serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
             let parsed = if by_structure { parsed() } else { None };
-            parsed.filter(|value: &Value| value.is_object() || value.is_array()).unwrap_or_else(|| json!(text))
+            parsed
+                .filter(|value: &Value| value.is_object() || value.is_array())
+                .unwrap_or_else(|| json!(text))
         }
     };
     let origin = BaselineOrigin {

@@ -67,8 +67,11 @@ pub(super) fn overview(request: &LoadRequest) -> Overview {
         // An eval file is a suite of its own evals' name, or no suite at all.
         _ => {
             let Loaded { plan, problems, sources, .. } = load(request);
-            let suite =
-                plan.map(|p| SuiteOverview { name: p.suite.name, baselines: p.baselines, root: p.suite.root });
+            let suite = plan.map(|p| SuiteOverview {
+                name: p.suite.name,
+                baselines: p.baselines,
+                root: p.suite.root,
+            });
             return Overview { suite, problems, sources };
         }
     };

@@ -9,7 +9,7 @@ pub mod figures;
 pub mod terminal;
 
 mod commands;
-mod emphasis;
+pub mod emphasis;
 mod flaky;
 mod json;
 mod junit;

@@ -67,7 +67,11 @@ pub(super) fn all(
         match locked.accept(&pending.id, force) {
             Ok(accepted) => {
                 done.accepted += 1;
-                page.push_str(&format!("accepted  {}  {}\n", one_line(&pending.id), relative(&accepted.path)));
+                page.push_str(&format!(
+                    "accepted  {}  {}\n",
+                    one_line(&pending.id),
+                    relative(&accepted.path)
+                ));
             }
             // Whoever was faster.
             Err(StoreError::NoPending { id }) => console.warn(&format!("`{id}` is no longer pending")),

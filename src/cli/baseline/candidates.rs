@@ -26,8 +26,9 @@ fn load_with(
     outputs: &[(&String, &OutputValue)],
     cases: &mut BTreeMap<String, Result<Arc<Case>, String>>,
 ) {
-    let known = outputs.iter().map(|(id, output)| ((*id).clone(), (*output).clone())).collect();
     let mut request = request.clone();
+    let mut known = BTreeMap::clone(&request.overrides.known_good);
+    known.extend(outputs.iter().map(|(id, output)| ((*id).clone(), (*output).clone())));
     request.overrides.known_good = Arc::new(known);
     let loaded = load::load(&request);
     let plan = loaded.plan.filter(|_| loaded.problems.error_count() == 0);

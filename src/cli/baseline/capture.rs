@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use super::candidates::with_baselines;
+use super::inventory::broken_ids;
 use super::outputs::{self, Answers, Source};
-use super::{Globs, near, refuse_in_ci};
+use super::{Globs, near, overview, refuse_in_ci};
+
 use crate::base::git;
 use crate::base::text::{one_line, plural};
 use crate::baseline::capture::{Capture, structural, takes_a_baseline, trial};
@@ -18,9 +22,7 @@ use crate::cli::{Exit, Failure, run as run_verb, suite};
 use crate::gate::ExitCode;
 use crate::grade::{Graders, GradersConfig};
 use crate::load::{LoadRequest, Overrides, Purpose};
-use crate::model::{
-    Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue, Plan, Target,
-};
+use crate::model::{Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue, Plan, Target};
 use crate::run::harness_version;
 use crate::spec::{BASELINE_VERSION, BaselineFile, BaselineTarget};
 
@@ -40,7 +42,8 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     refuse_in_ci("capture")?;
     let as_run = args.as_run();
     let purpose = if args.run.is_some() { Purpose::List } else { Purpose::Run };
-    let more = Overrides { gateless: true, ..run_verb::overrides(&as_run) };
+    let unreadable = if args.force { unreadable(console, args)? } else { BTreeMap::new() };
+    let more = Overrides { gateless: true, known_good: Arc::new(unreadable), ..run_verb::overrides(&as_run) };
     let selected = suite::load(&as_run.suite, purpose, more)?;
     let mut request = selected.request;
     // What is missing for a run is no fault of a capture from one that is over.
@@ -53,12 +56,10 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     let graders = looking_graders(&plan, &dir)?;
     let source = match &args.run {
         Some(run) => outputs::of_run(&plan, run)?,
-        None => {
-            match outputs::by_run(console, &as_run, narrowed(plan, &subjects), selected.filters)? {
-                Some(source) => source,
-                None => return Ok(ExitCode::Interrupted),
-            }
-        }
+        None => match outputs::by_run(console, &as_run, narrowed(plan, &subjects), selected.filters)? {
+            Some(source) => source,
+            None => return Ok(ExitCode::Interrupted),
+        },
     };
     let mut work = Work { request, rules, graders, keep_headers: settings.keep_headers, fresh: args.force };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -69,6 +70,13 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     let store = Store::new(settings.dir);
     Report { console, about, source: &source, fresh: args.force, inline_bytes: settings.inline_bytes }
         .keep(&store, &subjects, results)
+}
+
+/// Who starts anew is not stopped by accepted baselines that can't be read: anything may stand in their place.
+fn unreadable(console: &Console, args: &CaptureArgs) -> Result<BTreeMap<String, OutputValue>, Failure> {
+    let about = overview(console, &args.of)?;
+    let entries = Store::new(about.baselines.dir).entries().map_err(super::failure)?;
+    Ok(broken_ids(&entries).into_iter().map(|id| (id, OutputValue::Json(json!({})))).collect())
 }
 
 /// The regressions that compare with a known-good output.
@@ -130,9 +138,9 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
 }
 
 /// What came of one eval.
-pub(super) enum Result1 {
+pub(super) enum Captured {
     /// The output as a baseline, with the paths that other samples have otherwise.
-    Written { output: OutputValue, written: serde_json::Value, finished_at: String, varying: Vec<String> },
+    Written { written: Value, finished_at: String, varying: Vec<String> },
     /// Why it is not captured.
     Refused { why: String, stale: bool },
 }
@@ -155,7 +163,7 @@ struct Taken {
 }
 
 impl Work {
-    async fn results(&mut self, subjects: &[Subject], source: &Source) -> Vec<Result1> {
+    async fn results(&mut self, subjects: &[Subject], source: &Source) -> Vec<Captured> {
         let mut taken = BTreeMap::new();
         let mut refused: BTreeMap<String, (String, bool)> = BTreeMap::new();
         for subject in subjects {
@@ -165,7 +173,8 @@ impl Work {
             }
         }
         let written = self.written(subjects, &taken, &mut refused);
-        let known = written.iter().map(|(id, value)| (id.clone(), OutputValue::Json(value.clone()))).collect();
+        let known =
+            written.iter().map(|(id, value)| (id.clone(), OutputValue::Json(value.clone()))).collect();
         let mut tried = with_baselines(&self.request, &known);
         let mut results = Vec::with_capacity(subjects.len());
         for subject in subjects {
@@ -174,13 +183,14 @@ impl Work {
                 (Some(taken), Some(written), Some(Ok(case))) => self.tried(&case, taken, written).await,
                 (_, _, Some(Err(why))) => Err(why),
                 _ => {
-                    let (why, stale) =
-                        refused.remove(id).unwrap_or_else(|| ("the suite changed meanwhile".to_owned(), false));
-                    results.push(Result1::Refused { why, stale });
+                    let (why, stale) = refused
+                        .remove(id)
+                        .unwrap_or_else(|| ("the suite changed meanwhile".to_owned(), false));
+                    results.push(Captured::Refused { why, stale });
                     continue;
                 }
             };
-            results.push(result.unwrap_or_else(|why| Result1::Refused { why, stale: false }));
+            results.push(result.unwrap_or_else(|why| Captured::Refused { why, stale: false }));
         }
         results
     }
@@ -225,7 +235,7 @@ impl Work {
         subjects: &[Subject],
         taken: &BTreeMap<String, Taken>,
         refused: &mut BTreeMap<String, (String, bool)>,
-    ) -> BTreeMap<String, serde_json::Value> {
+    ) -> BTreeMap<String, Value> {
         let raw = taken.iter().map(|(id, taken)| (id.clone(), taken.output.clone())).collect();
         let cases = with_baselines(&self.request, &raw);
         let mut written = BTreeMap::new();
@@ -253,7 +263,7 @@ impl Work {
     }
 
     /// Compares a new baseline with the output that it is of, and with those of the other samples.
-    async fn tried(&self, case: &Case, taken: Taken, written: &serde_json::Value) -> Result<Result1, String> {
+    async fn tried(&self, case: &Case, taken: Taken, written: &Value) -> Result<Captured, String> {
         let mut varying = Vec::new();
         if let Some(grading) = trial(&case.grading) {
             let case = Case { grading, extract: Vec::new(), ..case.clone() };
@@ -275,8 +285,7 @@ impl Work {
         }
         varying.sort();
         varying.dedup();
-        let Taken { output, finished_at, .. } = taken;
-        Ok(Result1::Written { output, written: written.clone(), finished_at, varying })
+        Ok(Captured::Written { written: written.clone(), finished_at: taken.finished_at, varying })
     }
 }
 
@@ -312,17 +321,17 @@ struct Counts {
 
 impl Report<'_> {
     /// Writes what is to be written, tells what came of every eval, and what to do next.
-    fn keep(&self, store: &Store, subjects: &[Subject], results: Vec<Result1>) -> Exit {
+    fn keep(&self, store: &Store, subjects: &[Subject], results: Vec<Captured>) -> Exit {
         let mut counts = Counts::default();
         let mut page = String::new();
         let locked = store.lock().map_err(super::failure)?;
         for (subject, result) in subjects.iter().zip(results) {
             let line = match result {
-                Result1::Written { written, finished_at, varying, .. } => {
+                Captured::Written { written, finished_at, varying } => {
                     self.warn_of_variation(subject, &varying);
                     self.write(&locked, subject, written, finished_at, &mut counts)?
                 }
-                Result1::Refused { why, stale } => {
+                Captured::Refused { why, stale } => {
                     counts.refused += 1;
                     counts.stale += usize::from(stale);
                     format!("refused    {}: {}", one_line(subject.id()), one_line(&why))
@@ -339,7 +348,7 @@ impl Report<'_> {
         &self,
         locked: &Locked,
         subject: &Subject,
-        written: serde_json::Value,
+        written: Value,
         finished_at: String,
         counts: &mut Counts,
     ) -> Result<String, Failure> {
@@ -368,7 +377,7 @@ impl Report<'_> {
     fn file(
         &self,
         subject: &Subject,
-        output: serde_json::Value,
+        output: Value,
         captured_at: String,
         input_hash: String,
     ) -> BaselineFile {
@@ -438,10 +447,18 @@ impl Report<'_> {
         .filter(|(n, _)| *n > 0)
         .map(|(n, word)| format!("{n} {word}"))
         .collect();
-        page.push_str(&format!("\n{} of {}: {}\n", self.source.run_id, plural(all, "regression"), told.join(", ")));
+        page.push_str(&format!(
+            "\n{} of {}: {}\n",
+            self.source.run_id,
+            plural(all, "regression"),
+            told.join(", ")
+        ));
         self.console.result(crate::base::text::sanitize(&page).as_bytes())?;
-        if self.source.environment.git.as_ref().is_some_and(|git| git.dirty) && counts.new + counts.changed > 0 {
-            self.console.note("the checkout has changes that no commit holds: the baselines say `dirty: true`");
+        if self.source.environment.git.as_ref().is_some_and(|git| git.dirty)
+            && counts.new + counts.changed > 0
+        {
+            self.console
+                .note("the checkout has changes that no commit holds: the baselines say `dirty: true`");
         }
         if counts.new + counts.changed > 0 {
             self.console.note(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::pending::{Gathered, Pending, gather};
 use super::shown::{Effect, Line, Tone, lines, painted};
 use super::{overview, relative};
-use crate::base::text::{one_line, plural};
+use crate::base::text::one_line;
 use crate::baseline::Store;
 use crate::cli::Exit;
 use crate::cli::args::{DiffArgs, DiffFormat};
@@ -23,7 +23,8 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     let gathered = gather(&store, &suite.name, &args.evals)?;
     gathered.refuse_strangers(&store, &args.evals)?;
     let options = console.terminal_options(false);
-    let limits = Limits { rows: SHOWN, columns: options.width.saturating_sub(6).max(20), unicode: options.unicode };
+    let limits =
+        Limits { rows: SHOWN, columns: options.width.saturating_sub(6).max(20), unicode: options.unicode };
     let counts = Counts::of(&gathered);
     let page = match args.format {
         DiffFormat::Human => human(&gathered, limits, options.color, &counts),
@@ -61,10 +62,15 @@ impl Counts {
     }
 
     fn words(&self) -> String {
-        let counts = [(self.new, "new"), (self.changed, "changed"), (self.same, "the same"), (self.broken, "broken")];
+        let counts =
+            [(self.new, "new"), (self.changed, "changed"), (self.same, "the same"), (self.broken, "broken")];
         let words: Vec<String> =
             counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-        if words.is_empty() { "nothing is pending".to_owned() } else { format!("pending: {}", words.join(", ")) }
+        if words.is_empty() {
+            "nothing is pending".to_owned()
+        } else {
+            format!("pending: {}", words.join(", "))
+        }
     }
 }
 
@@ -120,9 +126,9 @@ fn as_json(suite: &str, gathered: &Gathered, counts: &Counts) -> Value {
     let broken: Vec<Value> = gathered
         .broken
         .iter()
-        .map(|(id, broken)| {
-            json!({"eval": id, "path": relative(&broken.path), "message": broken.to_string()})
-        })
+        .map(
+            |(id, broken)| json!({"eval": id, "path": relative(&broken.path), "message": broken.to_string()}),
+        )
         .collect();
     json!({
         "suite": suite,

@@ -42,7 +42,11 @@ fn human(inventory: &Inventory) -> String {
         }
     }
     let mut counts: BTreeMap<State, usize> = BTreeMap::new();
-    inventory.rows.iter().flat_map(|row| row.states.first()).for_each(|state| *counts.entry(*state).or_default() += 1);
+    inventory
+        .rows
+        .iter()
+        .flat_map(|row| row.states.first())
+        .for_each(|state| *counts.entry(*state).or_default() += 1);
     let words: Vec<String> = counts.iter().map(|(state, n)| format!("{n} {}", state.words())).collect();
     if inventory.rows.is_empty() {
         page = "no regression of the suite compares with a baseline\n".to_owned();
@@ -50,7 +54,10 @@ fn human(inventory: &Inventory) -> String {
         page.push_str(&format!("\n{}: {}\n", plural(inventory.rows.len(), "baseline"), words.join(", ")));
     }
     if inventory.of_others > 0 {
-        page.push_str(&format!("{} of other suites in the same folder\n", plural(inventory.of_others, "file")));
+        page.push_str(&format!(
+            "{} of other suites in the same folder\n",
+            plural(inventory.of_others, "file")
+        ));
     }
     page
 }
@@ -60,7 +67,8 @@ fn about(row: &Row) -> Vec<String> {
     let mut about = Vec::new();
     if let Some(kept) = row.accepted.as_ref().and_then(|read| read.as_ref().ok()) {
         let file = &kept.file;
-        about.extend(file.baseline_version.as_deref().map(|version| format!("version {}", one_line(version))));
+        about
+            .extend(file.baseline_version.as_deref().map(|version| format!("version {}", one_line(version))));
         about.extend(file.target.as_ref().map(|of| format!("target {}", target(of))));
         if file.dirty {
             about.push("captured with uncommitted changes".to_owned());
@@ -88,7 +96,9 @@ fn advise(console: &Console, inventory: &Inventory) {
         console.note("stale: the input has changed since the capture; `eval-harness baseline capture` captures it anew");
     }
     if waiting > 0 {
-        console.note("new, changed: something is pending; `eval-harness baseline review` shows it and accepts it");
+        console.note(
+            "new, changed: something is pending; `eval-harness baseline review` shows it and accepts it",
+        );
     }
     if orphaned > 0 {
         console.note("orphaned: no regression of the suite has this id; `eval-harness baseline prune --dry-run` shows what would go");

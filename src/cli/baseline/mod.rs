@@ -1,8 +1,8 @@
 //! `eval-harness baseline`: its verbs, one file each, and what they share.
 
 mod accept;
-mod capture;
 mod candidates;
+mod capture;
 mod diff;
 mod inventory;
 mod list;
@@ -86,9 +86,8 @@ impl Globs {
 
     /// The patterns that none of the ids fits.
     fn strangers<'a>(&'a self, ids: &[&str]) -> Vec<&'a str> {
-        let fits_none = |(text, glob): &&(String, GlobMatcher)| {
-            !ids.iter().any(|id| text == id || glob.is_match(id))
-        };
+        let fits_none =
+            |(text, glob): &&(String, GlobMatcher)| !ids.iter().any(|id| text == id || glob.is_match(id));
         self.0.iter().filter(fits_none).map(|(text, _)| text.as_str()).collect()
     }
 }
@@ -113,7 +112,10 @@ fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, Failur
     let load::Overview { suite, problems, sources } = load::overview(&request);
     suite.ok_or_else(|| {
         console.note(render::human(&problems, &sources, suite::human_options(console)).trim_end());
-        Failure::wrong(format!("{} in the suite; nothing was done", plural(problems.error_count(), "problem")))
+        Failure::wrong(format!(
+            "{} in the suite; nothing was done",
+            plural(problems.error_count(), "problem")
+        ))
     })
 }
 
@@ -123,7 +125,8 @@ mod tests {
 
     #[test]
     fn ids_are_chosen_by_globs_and_strangers_are_told() {
-        let globs = Globs::new(&["reg-*".to_owned(), "a[b".to_owned().replace('[', "\\["), "x".to_owned()]).unwrap();
+        let globs =
+            Globs::new(&["reg-*".to_owned(), "a[b".to_owned().replace('[', "\\["), "x".to_owned()]).unwrap();
         assert!(globs.fit("reg-a/b") && globs.fit("a[b") && !globs.fit("y"));
         assert_eq!(globs.strangers(&["reg-1", "a[b"]), ["x"]);
         assert!(Globs::new(&[]).unwrap().fit("anything"));

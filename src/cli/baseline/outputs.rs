@@ -119,11 +119,7 @@ fn answer(paths: &RunPaths, sample: &SampleFinished) -> Result<Answer, String> {
     if output.truncated {
         return Err("the output is longer than is kept, so that it can't be a baseline".to_owned());
     }
-    Ok(Answer {
-        output: output.value,
-        redacted: attempt.redacted,
-        finished_at: sample.finished_at.clone(),
-    })
+    Ok(Answer { output: output.value, redacted: attempt.redacted, finished_at: sample.finished_at.clone() })
 }
 
 fn no_answer(attempt: &Attempt) -> String {

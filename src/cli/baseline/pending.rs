@@ -61,7 +61,9 @@ impl Gathered {
         let all: Vec<&str> = all.iter().map(|entry| entry.id.as_str()).collect();
         Err(match near(stranger, &all) {
             Some(id) if id != stranger => failure.hint(format!("did you mean {id}?")),
-            _ if all.is_empty() => failure.hint("nothing at all is pending: `eval-harness baseline capture` captures"),
+            _ if all.is_empty() => {
+                failure.hint("nothing at all is pending: `eval-harness baseline capture` captures")
+            }
             _ => failure.hint("`eval-harness baseline diff` shows what is pending"),
         })
     }

@@ -19,11 +19,15 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
         refuse_in_ci("prune")?;
     }
     let inventory = inventory(console, &args.of)?;
-    let (gone, kept): (Vec<&Row>, Vec<&Row>) =
-        inventory.rows.iter().filter(|row| row.states.contains(&State::Orphaned)).partition(|row| is_ours(row));
+    let (gone, kept): (Vec<&Row>, Vec<&Row>) = inventory
+        .rows
+        .iter()
+        .filter(|row| row.states.contains(&State::Orphaned))
+        .partition(|row| is_ours(row));
     for row in kept {
         let why = if row.states.contains(&State::Broken) { "it can't be read" } else { "it names no suite" };
-        console.warn(&format!("`{}` is orphaned, but {why}, so it may be another suite's: left alone", row.id));
+        console
+            .warn(&format!("`{}` is orphaned, but {why}, so it may be another suite's: left alone", row.id));
     }
     let files = files(&inventory, &gone)?;
     let mut page: String = files.iter().map(|path| format!("{}\n", relative(path))).collect();
@@ -65,7 +69,8 @@ fn files(inventory: &Inventory, gone: &[&Row]) -> Result<Vec<PathBuf>, Failure> 
         Ok(entries) => {
             let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
             let names: std::io::Result<Vec<Option<String>>> = names.collect();
-            let cannot = |error| Failure::incomplete(format!("cannot list {}: {error}", relative(&inventory.dir)));
+            let cannot =
+                |error| Failure::incomplete(format!("cannot list {}: {error}", relative(&inventory.dir)));
             names.map_err(cannot)?.into_iter().flatten().collect()
         }
         // Not there: the inventory would have told of anything else.
@@ -74,7 +79,10 @@ fn files(inventory: &Inventory, gone: &[&Row]) -> Result<Vec<PathBuf>, Failure> 
     let standings = [Standing::Accepted, Standing::Pending];
     let of_gone: BTreeSet<String> = gone
         .iter()
-        .flat_map(|row| standings.map(|standing| [baseline_file_name(&row.id, standing), output_file_name(&row.id, standing)]))
+        .flat_map(|row| {
+            standings
+                .map(|standing| [baseline_file_name(&row.id, standing), output_file_name(&row.id, standing)])
+        })
         .flatten()
         .collect();
     let mut wanted: Vec<PathBuf> = names

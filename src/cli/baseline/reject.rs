@@ -29,7 +29,10 @@ pub fn reject(console: &Console, args: &RejectArgs) -> Exit {
             console.warn(&format!("`{id}` is no longer pending"));
         }
     }
-    page.push_str(&format!("\n{} rejected; what is accepted has not changed\n", plural(gone, "pending baseline")));
+    page.push_str(&format!(
+        "\n{} rejected; what is accepted has not changed\n",
+        plural(gone, "pending baseline")
+    ));
     console.result(page.as_bytes())?;
     Ok(ExitCode::Pass)
 }

@@ -72,7 +72,10 @@ fn names(args: &ReviewArgs) -> BTreeMap<String, EvalInfo> {
         })
     };
     let plan = request().and_then(|request| load::load(&request).plan);
-    plan.into_iter().flat_map(|plan| plan.evals).map(|eval| (eval.info.id.clone(), eval.info.clone())).collect()
+    plan.into_iter()
+        .flat_map(|plan| plan.evals)
+        .map(|eval| (eval.info.id.clone(), eval.info.clone()))
+        .collect()
 }
 
 fn items(gathered: &Gathered, names: &BTreeMap<String, EvalInfo>, limits: Limits) -> Vec<Item> {
@@ -251,10 +254,8 @@ impl Review<'_> {
         let count = |decision| self.decided.values().filter(|decided| **decided == decision).count();
         let (accepted, rejected) = (count(Decision::Accepted), count(Decision::Rejected));
         let left = self.items.len() - accepted - rejected;
-        let page = format!(
-            "{} accepted, {rejected} rejected, {left} still pending\n",
-            plural(accepted, "baseline")
-        );
+        let page =
+            format!("{} accepted, {rejected} rejected, {left} still pending\n", plural(accepted, "baseline"));
         console.result(page.as_bytes())?;
         if accepted > 0 {
             console.note("commit them with git, so that everybody's runs compare with them");

@@ -100,7 +100,8 @@ pub(super) fn frame(view: &View, lines: &[Line], look: Look) -> Vec<String> {
     let title = truncate_width_with(&title, room, mark);
     let gap = " ".repeat(look.columns.saturating_sub(width(&title) + width(&place)));
     let dot = if look.unicode { " · " } else { ", " };
-    let mut screen = vec![bold(format!("{title}{gap}{place}")), fit(&view.item.facts.join(dot)), rule.clone()];
+    let mut screen =
+        vec![bold(format!("{title}{gap}{place}")), fit(&view.item.facts.join(dot)), rule.clone()];
     let scroll = view.scroll.min(furthest(lines.len(), look));
     let page = look.page();
     screen.extend(lines.iter().skip(scroll).take(page).map(|line| painted(line, look.color)));
@@ -210,7 +211,9 @@ impl Drop for Screen {
 /// A signal from outside finds the terminal in the middle of reading a key: it gets back the settings that it has now.
 fn leave_on_signals() {
     use tokio::signal::unix::{SignalKind, signal};
-    let stty = |args: &[&str]| Command::new("stty").args(args).stdin(Stdio::inherit()).stderr(Stdio::null()).output();
+    let stty = |args: &[&str]| {
+        Command::new("stty").args(args).stdin(Stdio::inherit()).stderr(Stdio::null()).output()
+    };
     let settings = stty(&["-g"]).ok().filter(|output| output.status.success());
     let settings = settings.and_then(|output| String::from_utf8(output.stdout).ok());
     let listen = move || {
@@ -248,7 +251,11 @@ mod tests {
         let mut all = vec![
             Line { tone: Tone::Plain, text: "body.users[0].role".to_owned(), marks: Vec::new() },
             Line { tone: Tone::Old, text: "- \"user\"".to_owned(), marks: Vec::new() },
-            Line { tone: Tone::New, text: "+ \"administrator of everything there is\"".to_owned(), marks: vec![3..8] },
+            Line {
+                tone: Tone::New,
+                text: "+ \"administrator of everything there is\"".to_owned(),
+                marks: vec![3..8],
+            },
         ];
         while all.len() < lines {
             all.push(Line { tone: Tone::Plain, text: format!("line {}", all.len() + 1), marks: Vec::new() });
@@ -256,7 +263,11 @@ mod tests {
         Item {
             id: "reg-users-001".to_owned(),
             name: "The list of users\u{1b}[31m keeps its shape".to_owned(),
-            facts: vec!["critical".to_owned(), "changed in 1 place".to_owned(), "captured 2026-03-04".to_owned()],
+            facts: vec![
+                "critical".to_owned(),
+                "changed in 1 place".to_owned(),
+                "captured 2026-03-04".to_owned(),
+            ],
             lines: all,
         }
     }
@@ -266,18 +277,54 @@ mod tests {
         frame(&View { item, n: 2, of: 5, scroll, message }, &lines, look).join("\n")
     }
 
-    const LOOK: Look = Look { rows: 11, columns: 34, color: false, unicode: true };
+    const LOOK: Look = Look { rows: 11, columns: 60, color: false, unicode: true };
 
     #[test]
     fn a_short_diff_is_seen_whole() {
-        insta::assert_snapshot!(picture(&item(3), 0, "", LOOK), @"");
+        insta::assert_snapshot!(picture(&item(3), 0, "", LOOK), @r#"
+        reg-users-001  The list of users keeps its shape      2 of 5
+        critical · changed in 1 place · captured 2026-03-04
+        ────────────────────────────────────────────────────────────
+        body.users[0].role
+        - "user"
+        + "administrator of everything there is"
+
+
+        ────────────────────────────────────────────────────────────
+
+        a accept  r reject  s skip  b back  q quit
+        "#);
     }
 
     #[test]
     fn a_long_diff_is_scrolled_to_its_end_and_no_further() {
-        insta::assert_snapshot!(picture(&item(12), 99, "", LOOK), @"");
+        insta::assert_snapshot!(picture(&item(12), 99, "", LOOK), @"
+        reg-users-001  The list of users keeps its shape      2 of 5
+        critical · changed in 1 place · captured 2026-03-04
+        ────────────────────────────────────────────────────────────
+        line 8
+        line 9
+        line 10
+        line 11
+        line 12
+        ────────────────────────────────────────────────────────────
+        lines 8 to 12 of 12
+        a accept  r reject  s skip  b back  q quit  arrows, space: …
+        ");
         let told = picture(&item(12), 0, "it is no longer pending", Look { unicode: false, ..LOOK });
-        insta::assert_snapshot!(told, @"");
+        insta::assert_snapshot!(told, @r#"
+        reg-users-001  The list of users keeps its shape      2 of 5
+        critical, changed in 1 place, captured 2026-03-04
+        ------------------------------------------------------------
+        body.users[0].role
+        - "user"
+        + "administrator of everything there is"
+        line 4
+        line 5
+        ------------------------------------------------------------
+        it is no longer pending
+        a accept  r reject  s skip  b back  q quit  arrows, space...
+        "#);
     }
 
     #[test]

@@ -83,7 +83,10 @@ impl Effect {
 pub(super) fn lines(pending: &Pending, limits: Limits) -> Vec<Line> {
     match &pending.accepted {
         Some(Ok(_)) if pending.is_same() => {
-            vec![Line::new(Tone::Quiet, "the output is the accepted one; what is said about the capture would change")]
+            vec![Line::new(
+                Tone::Quiet,
+                "the output is the accepted one; what is said about the capture would change",
+            )]
         }
         Some(Ok(accepted)) => changed(&accepted.output, &pending.pending.output, limits),
         None | Some(Err(_)) => fresh(pending, limits.rows),
@@ -133,7 +136,10 @@ fn text_lines(old: &str, new: &str, most: usize) -> Vec<Line> {
                 ChangeTag::Insert => (Tone::New, "+ "),
                 ChangeTag::Equal => (Tone::Quiet, "  "),
             };
-            lines.push(Line::new(tone, format!("{sign}{}", one_line(change.value().trim_end_matches(['\n', '\r'])))));
+            lines.push(Line::new(
+                tone,
+                format!("{sign}{}", one_line(change.value().trim_end_matches(['\n', '\r']))),
+            ));
         }
     }
     if lines.is_empty() {
@@ -181,7 +187,8 @@ pub(super) fn painted(line: &Line, color: bool) -> String {
     let mut painted = format!("\x1b[{style}m");
     let mut from = 0;
     for mark in &line.marks {
-        let (Some(before), Some(marked)) = (line.text.get(from..mark.start), line.text.get(mark.clone())) else {
+        let (Some(before), Some(marked)) = (line.text.get(from..mark.start), line.text.get(mark.clone()))
+        else {
             continue;
         };
         painted.push_str(&format!("{before}\x1b[7m{marked}\x1b[27m"));
@@ -211,15 +218,36 @@ mod tests {
             json!({"users": [{"role": "user", "id": "{{any_uuid}}"}], "gone": 1, "n": 1}),
             json!({"users": [{"role": "admin", "id": "{{any_uuid}}"}], "n": 1.0, "more": [2]}),
         );
-        insta::assert_snapshot!(said, @"");
+        insta::assert_snapshot!(said, @r#"
+        gone (removed)
+        - 1
+        users[0].role
+        - "user"
+        + "admin"
+        more (added)
+        + [2]
+        "#);
     }
 
     #[test]
     fn texts_differ_line_by_line() {
         let old = "# Notes\n\na\nb\nc\nd\ne\nf\n";
         let new = "# Notes\n\na\nB\u{1b}[31m\nc\nd\ne\nf\n";
-        insta::assert_snapshot!(shown(json!(old), json!(new)), @"");
-        insta::assert_snapshot!(shown(json!("one"), json!("two")), @"");
+        insta::assert_snapshot!(shown(json!(old), json!(new)), @"
+          # Notes
+          
+          a
+        - b
+        + B
+          c
+          d
+          e
+        ");
+        insta::assert_snapshot!(shown(json!("one"), json!("two")), @r#"
+        (root)
+        - "one"
+        + "two"
+        "#);
     }
 
     #[test]
