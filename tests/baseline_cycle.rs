@@ -91,9 +91,9 @@ fn scrubbed(text: &str) -> String {
         (r"eval-\d{8}-\d{6}(-\d+)?", "RUN"),
         (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME"),
         (r"input_hash: [0-9a-f]{32}", "input_hash: HASH"),
-        (r"(?m)^(\s*)arch: .*$", "${1}arch: ARCH"),
-        (r"(?m)^(\s*)os: .*$", "${1}os: OS"),
-        (r"(?m)^(\+? *)harness_version: .*$", "${1}harness_version: VERSION"),
+        (r"(?m)^([\s+]*)arch: .*$", "${1}arch: ARCH"),
+        (r"(?m)^([\s+]*)os: .*$", "${1}os: OS"),
+        (r"(?m)^([\s+]*)harness_version: .*$", "${1}harness_version: VERSION"),
     ] {
         text = regex::Regex::new(pattern).unwrap().replace_all(&text, word).into_owned();
     }
@@ -109,16 +109,69 @@ fn from_a_capture_to_a_regression_that_is_caught() {
     assert!(before.stdout.contains("no_baseline"), "{}", before.stdout);
 
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(0);
-    insta::assert_snapshot!(scrubbed(&captured.stdout), @"");
+    insta::assert_snapshot!(scrubbed(&captured.stdout), @"
+    new        reg-users  baselines/reg-users.pending.yaml
+    new        reg-notes  baselines/reg-notes.pending.yaml
+    unchanged  reg-total
+
+    RUN of 3 regressions: 2 new, 1 unchanged
+    ");
     assert_eq!(names(&project), ["reg-notes.pending.yaml", "reg-users.pending.yaml"]);
     // Nothing accepted has changed.
     run(3);
 
     let shown = baseline(&project, &["diff"]).expect(0);
-    insta::assert_snapshot!(scrubbed(&shown.stdout), @"");
+    insta::assert_snapshot!(scrubbed(&shown.stdout), @r#"
+    reg-notes  new
+      + format_version: 1
+      + eval_id: reg-notes
+      + captured_at: TIME
+      + suite: shop
+      + target:
+      +   type: recorded
+      + harness_version: VERSION
+      + environment:
+      +   arch: ARCH
+      +   os: OS
+      + input_hash: HASH
+      + replaces: none
+      + output: |
+      +   # Notes
+      + 
+      +   - one
+      +   - two
+
+    reg-users  new
+      + format_version: 1
+      + eval_id: reg-users
+      + captured_at: TIME
+      + suite: shop
+      + target:
+      +   type: recorded
+      + harness_version: VERSION
+      + environment:
+      +   arch: ARCH
+      +   os: OS
+      + input_hash: HASH
+      + replaces: none
+      + output:
+      +   at: 2026-01-02
+      +   users:
+      +     - name: Ada
+      +       role: admin
+      +     - name: Bob
+      +       role: user
+
+    pending: 2 new
+    "#);
     baseline(&project, &["diff", "--exit-code"]).expect(1);
     let accepted = baseline(&project, &["accept", "--all"]).expect(0);
-    insta::assert_snapshot!(accepted.stdout, @"");
+    insta::assert_snapshot!(accepted.stdout, @"
+    accepted  reg-notes  baselines/reg-notes.yaml
+    accepted  reg-users  baselines/reg-users.yaml
+
+    2 baselines accepted
+    ");
     assert_eq!(names(&project), ["reg-notes.yaml", "reg-users.yaml"]);
     run(0);
 
@@ -130,16 +183,46 @@ fn from_a_capture_to_a_regression_that_is_caught() {
     assert!(caught.stdout.contains("users[0].role"), "{}", caught.stdout);
     baseline(&project, &["capture", "--progress", "none"]).expect(0);
     let shown = baseline(&project, &["diff"]).expect(0);
-    insta::assert_snapshot!(scrubbed(&shown.stdout), @"");
+    insta::assert_snapshot!(scrubbed(&shown.stdout), @r#"
+    reg-notes  changed in 1 place
+        # Notes
+        
+        - one
+      - - two
+      + - 2
+
+    reg-users  changed in 1 place
+      users[0].role
+      - "admin"
+      + "guest"
+
+    pending: 2 changed
+    "#);
     let shown = baseline(&project, &["diff", "reg-users", "--format", "markdown"]).expect(0);
-    insta::assert_snapshot!(scrubbed(&shown.stdout), @"");
+    insta::assert_snapshot!(scrubbed(&shown.stdout), @r#"
+    # Baselines
+
+    pending: 1 changed
+
+    ## `reg-users`: changed in 1 place
+
+    ```diff
+      users[0].role
+    - "admin"
+    + "guest"
+    ```
+    "#);
     let json: Value =
         serde_json::from_str(&baseline(&project, &["diff", "--format", "json"]).expect(0).stdout).unwrap();
     assert_eq!(json["changed"], 2);
     assert_eq!(json["baselines"][1]["differences"][0]["path"], "users[0].role");
 
     let rejected = baseline(&project, &["reject", "reg-users"]).expect(0);
-    insta::assert_snapshot!(rejected.stdout, @"");
+    insta::assert_snapshot!(rejected.stdout, @"
+    rejected  reg-users
+
+    1 pending baseline rejected; what is accepted has not changed
+    ");
     baseline(&project, &["accept", "reg-n*"]).expect(0);
     let again = run(1);
     assert!(again.stdout.contains("users[0].role") && !again.stdout.contains("reg-notes failed"));
@@ -157,7 +240,28 @@ fn a_baseline_says_what_it_is_of() {
     baseline(&project, &["capture", "reg-users", "--baseline-version", "v1.2.0", "--progress", "none"])
         .expect(0);
     let text = std::fs::read_to_string(project.path().join("baselines/reg-users.pending.yaml")).unwrap();
-    insta::assert_snapshot!(scrubbed(&text), @"");
+    insta::assert_snapshot!(scrubbed(&text), @"
+    format_version: 1
+    eval_id: reg-users
+    baseline_version: v1.2.0
+    captured_at: TIME
+    suite: shop
+    target:
+      type: recorded
+    harness_version: VERSION
+    environment:
+      arch: ARCH
+      os: OS
+    input_hash: HASH
+    replaces: none
+    output:
+      at: 2026-01-02
+      users:
+        - name: Ada
+          role: admin
+        - name: Bob
+          role: user
+    ");
     assert_eq!(names(&project).len(), 1);
 }
 
@@ -184,7 +288,54 @@ fn a_review_through_a_pipe_takes_an_answer_a_line() {
     let project = project();
     baseline(&project, &["capture", "--progress", "none"]).expect(0);
     let review = piped(&project, &["review"], "what?\nr\na\n").expect(0);
-    insta::assert_snapshot!(scrubbed(&review.stdout), @"");
+    insta::assert_snapshot!(scrubbed(&review.stdout), @r#"
+    1 of 2  reg-notes  Release notes
+      new, captured TIME, recorded
+      + format_version: 1
+      + eval_id: reg-notes
+      + captured_at: TIME
+      + suite: shop
+      + target:
+      +   type: recorded
+      + harness_version: VERSION
+      + environment:
+      +   arch: ARCH
+      +   os: OS
+      + input_hash: HASH
+      + replaces: none
+      + output: |
+      +   # Notes
+      + 
+      +   - one
+      +   - two
+    accept (a), reject (r), skip (s), quit (q)? answer a, r, s or q
+    accept (a), reject (r), skip (s), quit (q)? rejected
+
+    2 of 2  reg-users  The list of users
+      critical, new, captured TIME, recorded
+      + format_version: 1
+      + eval_id: reg-users
+      + captured_at: TIME
+      + suite: shop
+      + target:
+      +   type: recorded
+      + harness_version: VERSION
+      + environment:
+      +   arch: ARCH
+      +   os: OS
+      + input_hash: HASH
+      + replaces: none
+      + output:
+      +   at: 2026-01-02
+      +   users:
+      +     - name: Ada
+      +       role: admin
+      +     - name: Bob
+      +       role: user
+    accept (a), reject (r), skip (s), quit (q)? accepted
+
+    1 baseline accepted, 1 rejected, 0 still pending
+    "#);
     assert_eq!(names(&project), ["reg-users.yaml"]);
     let nothing = piped(&project, &["review"], "").expect(0);
     assert_eq!(nothing.stdout, "nothing is pending\n");
@@ -284,16 +435,44 @@ fn what_is_not_there_is_told() {
         let call = baseline(&project, args).expect(code);
         scrubbed(&format!("{}{}", call.stdout, call.stderr))
     };
-    insta::assert_snapshot!(told(&["accept"], 2), @"");
-    insta::assert_snapshot!(told(&["accept", "--all"], 0), @"");
-    insta::assert_snapshot!(told(&["reject", "reg-users"], 2), @"");
-    insta::assert_snapshot!(told(&["capture", "reg-user"], 2), @"");
-    insta::assert_snapshot!(told(&["capture", "--category", "capability"], 2), @"");
-    insta::assert_snapshot!(told(&["diff", "x*"], 2), @"");
+    insta::assert_snapshot!(told(&["accept"], 2), @"
+    error: `baseline accept` needs eval ids, or --all
+    hint: `eval-harness baseline diff` shows what is pending
+    ");
+    insta::assert_snapshot!(told(&["accept", "--all"], 0), @"nothing is pending");
+    insta::assert_snapshot!(told(&["reject", "reg-users"], 2), @"
+    error: nothing is pending for `reg-users`
+    hint: nothing at all is pending: `eval-harness baseline capture` captures
+    ");
+    insta::assert_snapshot!(told(&["capture", "reg-user"], 2), @"
+    EH0421 empty-cases
+
+      × `--eval reg-user` fits nothing in this suite
+      help: did you mean `reg-users`?
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    ");
+    insta::assert_snapshot!(told(&["capture", "--category", "capability"], 2), @"
+    EH0421 empty-cases
+
+      × no case fits the filters: category capability
+      help: filters of different kinds must all fit; `list` shows what there is
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    ");
+    insta::assert_snapshot!(told(&["diff", "x*"], 2), @"
+    error: nothing is pending for `x*`
+    hint: nothing at all is pending: `eval-harness baseline capture` captures
+    ");
     baseline(&project, &["capture", "reg-users", "--progress", "none"]).expect(0);
-    insta::assert_snapshot!(told(&["accept", "reg-user"], 2), @"");
-    insta::assert_snapshot!(told(&["accept", "["], 2), @"");
-    insta::assert_snapshot!(told(&["capture", "--run", "latest", "--outputs", "x"], 2).lines().next().unwrap(), @"");
+    insta::assert_snapshot!(told(&["accept", "reg-user"], 2), @"
+    error: nothing is pending for `reg-user`
+    hint: did you mean reg-users?
+    ");
+    insta::assert_snapshot!(told(&["accept", "["], 2), @"error: `[` is not a glob: unclosed character class; missing ']'");
+    insta::assert_snapshot!(told(&["capture", "--run", "latest", "--outputs", "x"], 2).lines().next().unwrap(), @"error: the argument '--run <RUN>' cannot be used with '--outputs <FILE>'");
 }
 
 #[test]
@@ -322,7 +501,13 @@ fn an_answer_that_does_not_come_costs_only_its_own_baseline() {
     let lines: Vec<&str> = lines.lines().filter(|line| !line.contains("reg-notes")).collect();
     project.write("evals/outputs.jsonl", &lines.join("\n"));
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
-    insta::assert_snapshot!(scrubbed(&captured.stdout), @"");
+    insta::assert_snapshot!(scrubbed(&captured.stdout), @"
+    new        reg-users  baselines/reg-users.pending.yaml
+    refused    reg-notes: missing_output: outputs.jsonl holds no output of this case
+    unchanged  reg-total
+
+    RUN of 3 regressions: 1 new, 1 unchanged, 1 refused
+    ");
     assert_eq!(names(&project), ["reg-users.pending.yaml"]);
 }
 
@@ -357,7 +542,13 @@ fn a_baseline_that_its_own_output_does_not_match_is_not_written() {
     ];
     project.write("evals/outputs.jsonl", &lines.join("\n"));
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
-    insta::assert_snapshot!(scrubbed(&captured.stdout), @"");
+    insta::assert_snapshot!(scrubbed(&captured.stdout), @"
+    refused    reg-a: the new baseline would not match its own output: meta is missing (expected a required key)
+    refused    reg-b: `comparison: numeric` finds no number in the baseline where it looks
+    refused    reg-c: v: `v[0-9]+` asks for {{any_uuid}} here, which does not accept the text
+
+    RUN of 3 regressions: 3 refused
+    ");
     assert!(names(&project).is_empty());
 }
 
@@ -371,7 +562,7 @@ fn samples_that_differ_among_themselves_are_warned_of() {
     project.write("evals/outputs.jsonl", &lines);
     let captured =
         baseline(&project, &["capture", "reg-users", "--samples", "2", "--progress", "none"]).expect(0);
-    insta::assert_snapshot!(captured.stderr.lines().next().unwrap(), @"");
+    insta::assert_snapshot!(captured.stderr.lines().next().unwrap(), @"warning: `reg-users`: its samples differ among themselves: users[0].role; the first one is captured. Name what varies in `ignore_fields` or `ignore_values`, or write a matcher such as {{any_string}} there, or it will fail by chance");
 }
 
 #[test]
@@ -390,7 +581,20 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
     project.write("baselines/.eval-harness-1-1.tmp", "half");
     project.write("evals/regressions.yaml", &REGRESSIONS.replace("\"users\"", "\"all users\""));
     let listed = baseline(&project, &["list"]).expect(0);
-    insta::assert_snapshot!(scrubbed(&listed.stdout).replace(&today(), "TODAY"), @"");
+    insta::assert_snapshot!(scrubbed(&listed.stdout).replace(&today(), "TODAY"), @"
+    EVAL                            BASELINE                    CAPTURED
+    reg-users                       stale                       TODAY
+        version v1, target recorded
+    reg-notes                       new                         -
+        pending since TODAY
+    reg-total                       ok, overrides inline        TODAY
+        version v1, target recorded
+    reg-gone                        orphaned                    -
+    reg-mine                        orphaned                    -
+
+    5 baselines: 1 ok, 1 new, 1 stale, 2 orphaned
+    1 file of other suites in the same folder
+    ");
     assert!(listed.stdout.lines().all(|line| line.chars().count() <= 80), "{}", listed.stdout);
     let json: Value =
         serde_json::from_str(&baseline(&project, &["list", "--format", "json"]).expect(0).stdout).unwrap();
@@ -400,10 +604,22 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
         .iter()
         .map(|one| format!("{} {}", one["eval"].as_str().unwrap(), one["states"]))
         .collect();
-    insta::assert_snapshot!(states.join("\n"), @"");
+    insta::assert_snapshot!(states.join("\n"), @r#"
+    reg-users ["stale"]
+    reg-notes ["new"]
+    reg-total ["ok","overrides_inline"]
+    reg-gone ["orphaned"]
+    reg-mine ["orphaned"]
+    "#);
 
     let would = baseline(&project, &["prune", "--dry-run"]).expect(0);
-    insta::assert_snapshot!(would.stdout, @"");
+    insta::assert_snapshot!(would.stdout, @"
+    baselines/.eval-harness-1-1.tmp
+    baselines/lost.output.json
+    baselines/reg-gone.yaml
+
+    would remove 3 files
+    ");
     assert!(project.path().join("baselines/reg-gone.yaml").exists());
     let pruned = baseline(&project, &["prune"]).expect(0);
     assert!(pruned.stdout.contains("removed 3 files"), "{}", pruned.stdout);
@@ -475,7 +691,6 @@ fn whatever_was_captured_and_accepted_passes() {
         json!({"status": 200, "headers": {"date": "x", "content-type": "y"}, "body": {"a": "{{literal(\"b\")}}"}}),
         json!({"status": null, "body": []}),
         json!({"a.b": {"": [null, true, -0.0, 1e300]}}),
-        json!(null),
         json!(7),
         json!(true),
         json!(""),
@@ -531,7 +746,17 @@ fn list_of_the_suite_says_where_baselines_come_from() {
     let project = project();
     baseline(&project, &["capture", "--force", "reg-users", "reg-total", "--progress", "none"]).expect(0);
     baseline(&project, &["accept", "--all"]).expect(0);
-    insta::assert_snapshot!(project.call(&["list"]).expect(0).stdout, @"");
+    insta::assert_snapshot!(project.call(&["list"]).expect(0).stdout, @"
+    EVAL       TYPE        CASES  GRADERS
+    reg-users  regression      1  structural_match
+      baseline: baselines/reg-users.yaml
+    reg-notes  regression      1  no_baseline
+      baseline: none; `eval-harness baseline capture` captures one
+    reg-total  regression      1  structural_match
+      baseline: baselines/reg-total.yaml (overrides the inline one)
+
+    3 evals, 3 cases
+    ");
     let json: Value =
         serde_json::from_str(&project.call(&["list", "--format", "json"]).expect(0).stdout).unwrap();
     assert_eq!(json["evals"][2]["baseline"]["from"], "store");

@@ -26,11 +26,11 @@ fn load_with(
     outputs: &[(&String, &OutputValue)],
     cases: &mut BTreeMap<String, Result<Arc<Case>, String>>,
 ) {
-    let mut request = request.clone();
     let mut known = BTreeMap::clone(&request.overrides.known_good);
     known.extend(outputs.iter().map(|(id, output)| ((*id).clone(), (*output).clone())));
-    request.overrides.known_good = Arc::new(known);
-    let loaded = load::load(&request);
+    let mut with_them = request.clone();
+    with_them.overrides.known_good = Arc::new(known);
+    let loaded = load::load(&with_them);
     let plan = loaded.plan.filter(|_| loaded.problems.error_count() == 0);
     match (plan, outputs) {
         (Some(plan), _) => {
@@ -50,8 +50,8 @@ fn load_with(
         }
         (None, several) => {
             let (front, back) = several.split_at(several.len() / 2);
-            load_with(&request, front, cases);
-            load_with(&request, back, cases);
+            load_with(request, front, cases);
+            load_with(request, back, cases);
         }
     }
 }
