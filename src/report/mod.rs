@@ -5,6 +5,7 @@
 //! its format.
 
 pub mod figures;
+pub mod history;
 pub mod terminal;
 
 mod commands;
