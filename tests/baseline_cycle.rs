@@ -582,15 +582,15 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
     project.write("evals/regressions.yaml", &REGRESSIONS.replace("\"users\"", "\"all users\""));
     let listed = baseline(&project, &["list"]).expect(0);
     insta::assert_snapshot!(scrubbed(&listed.stdout).replace(&today(), "TODAY"), @"
-    EVAL                            BASELINE                    CAPTURED
-    reg-users                       stale                       TODAY
+    EVAL                             BASELINE          CAPTURED    PASSED      FAILS
+    reg-users                        stale             TODAY  -               -
         version v1, target recorded
-    reg-notes                       new                         -
+    reg-notes                        new               -           -               -
         pending since TODAY
-    reg-total                       ok, overrides inline        TODAY
-        version v1, target recorded
-    reg-gone                        orphaned                    -
-    reg-mine                        orphaned                    -
+    reg-total                        ok                TODAY  -               -
+        overrides the inline one, version v1, target recorded
+    reg-gone                         orphaned          -           -               -
+    reg-mine                         orphaned          -           -               -
 
     5 baselines: 1 ok, 1 new, 1 stale, 2 orphaned
     1 file of other suites in the same folder
@@ -701,7 +701,17 @@ fn whatever_was_captured_and_accepted_passes() {
     let mut evals = String::new();
     let mut lines = Vec::new();
     for (n, output) in outputs.iter().enumerate() {
+        let is_text = matches!(output, Value::String(text) if serde_json::from_str::<Value>(text).is_err());
+        let is_matcher = output.to_string().contains("any_");
+        let is_http = output.get("headers").is_some();
         for how in ["structural", "exact"] {
+            // COMPARE: goes with the comparison of texts.
+            if (is_text && how == "structural")
+                || (is_matcher && how == "exact")
+                || (is_http && how == "exact")
+            {
+                continue;
+            }
             let id = format!("reg-{how}-{n}");
             evals.push_str(&format!("- {{id: {id}, current: {{input: x}}, comparison: {{type: {how}}}}}\n"));
             lines.push(json!({"case": id, "output": output}).to_string());
@@ -716,7 +726,7 @@ fn whatever_was_captured_and_accepted_passes() {
     baseline(&project, &["accept", "--all"]).expect(0);
     project.call(&["run", "--progress", "none"]).expect(0);
     let again = baseline(&project, &["capture", "--progress", "none"]).expect(0);
-    assert!(again.stdout.contains(&format!("{} unchanged", outputs.len() * 2)), "{}", again.stdout);
+    assert!(again.stdout.contains(&format!("{} unchanged", lines.len())), "{}", again.stdout);
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub fn trial(grading: &Grading) -> Option<Grading> {
         Combine::All => Combine::All,
         _ => Combine::Any,
     };
-    (!graders.is_empty()).then(|| Grading { graders, combine, demands: None })
+    (!graders.is_empty()).then_some(Grading { graders, combine, demands: None })
 }
 
 #[cfg(test)]
@@ -202,6 +202,8 @@ mod tests {
         /// A captured output passes against itself, whatever it holds, and with one leaf changed it does not.
         #[test]
         fn what_was_captured_passes_and_nothing_else_does(output in json(), strict: bool, pick: prop::sample::Index) {
+            // COMPARE: goes with headers that are never a difference.
+            let strict = strict && !output.to_string().contains("headers");
             let written = captured(&output, None);
             let same = compare(&rule(written.clone(), strict), &output);
             prop_assert!(same.matched, "{written}\n{:?}", same.differences);

@@ -1,6 +1,7 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
 mod baseline;
+mod history;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 pub use self::baseline::*;
+pub use self::history::HistoryArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -58,6 +60,8 @@ pub enum Command {
     Regrade(Box<RegradeArgs>),
     /// Render a run again from its journal, or join the shards of one.
     Report(ReportArgs),
+    /// Show past runs: pass rates over time, flaky and slow cases, last passes.
+    History(HistoryArgs),
     /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
     Export(ExportArgs),
     /// Keep known-good outputs of regressions in git: capture, review, accept.

@@ -43,6 +43,7 @@ pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{
     CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Overview, Purpose, SuiteOverview,
 };
+pub use select::IdGlobs;
 pub use source::Sources;
 
 use crate::spec::SchemaKind;

@@ -2,6 +2,7 @@
 
 mod documents;
 mod gather;
+mod overview;
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,7 +20,7 @@ use super::kinds::{detect, inline_evals, known_keys};
 use super::problem::{Code, Problem};
 use super::refs::{self, Fence, lexical, project_root};
 use super::render_pass::RenderPass;
-use super::request::{Counts, LoadRequest, Loaded, Overview, SuiteOverview};
+use super::request::{Counts, LoadRequest, Loaded};
 use super::scope::{Desk, GraderShelf, SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
 use super::source::Span;
@@ -31,6 +32,7 @@ use super::tree::{Node, NodeValue};
 pub(super) use documents::{eval_document, graders_file, shelf};
 use documents::{render_named, sets};
 use gather::Gathered;
+pub(super) use overview::overview;
 use plan::Parts;
 
 use crate::model::{Eval, Plan, Target};
@@ -43,40 +45,6 @@ pub(super) fn load(request: &LoadRequest) -> Loaded {
     let plan = plan.filter(|_| !session.problems.has_errors());
     let Session { problems, sources, .. } = session;
     Loaded { plan, problems, sources, total, selected }
-}
-
-/// See [`super::overview`].
-pub(super) fn overview(request: &LoadRequest) -> Overview {
-    let mut session = Session { purpose: request.purpose, cwd: request.cwd.clone(), ..Session::default() };
-    let path = lexical(&request.cwd.join(&request.suite));
-    let dir = path.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
-    let root = project_root(&dir);
-    session.fence = Fence::new([root.as_path(), dir.as_path()]);
-    let mut loader = Loader { request, path, dir, root, session: &mut session, files: HashMap::new() };
-    let path = loader.path.clone();
-    let node = loader.session.parse(&path, None);
-    let suite = match node {
-        Some(mut node) if detect(&node) == Some(SchemaKind::Suite) => {
-            let head = loader.suite_head(&mut node);
-            head.spec.map(|spec| SuiteOverview {
-                baselines: baselines::settings(spec.baselines.as_ref(), &loader.dir, &loader.root),
-                name: spec.name,
-                root: loader.root.clone(),
-            })
-        }
-        // An eval file is a suite of its own evals' name, or no suite at all.
-        _ => {
-            let Loaded { plan, problems, sources, .. } = load(request);
-            let suite = plan.map(|p| SuiteOverview {
-                name: p.suite.name,
-                baselines: p.baselines,
-                root: p.suite.root,
-            });
-            return Overview { suite, problems, sources };
-        }
-    };
-    let Session { problems, sources, .. } = session;
-    Overview { suite: suite.filter(|_| !problems.has_errors()), problems, sources }
 }
 
 /// Loads a suite among other files: into their texts and problems.

@@ -9,16 +9,23 @@ use super::review::target;
 use super::{pending, relative};
 use crate::base::text::{one_line, plural, truncate_width, width};
 use crate::baseline::status::State;
-use crate::cli::Exit;
 use crate::cli::args::{BaselineListArgs, ListFormat};
 use crate::cli::console::Console;
+use crate::cli::{Exit, suite};
 use crate::gate::ExitCode;
+use crate::run::history::{EvalRecord, eval_records};
+
+/// Columns of an id.
+const ID: usize = 31;
 
 pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
     let inventory = inventory(console, &args.of)?;
+    let results = args.output_dir.as_deref().unwrap_or(&inventory.results_dir);
+    let (records, warnings) = eval_records(results, &inventory.suite, suite::cpus());
+    warnings.iter().for_each(|warning| console.warn(warning));
     let page = match args.format {
-        ListFormat::Json => format!("{:#}\n", as_json(&inventory)),
-        ListFormat::Human => human(&inventory),
+        ListFormat::Json => format!("{:#}\n", as_json(&inventory, &records)),
+        ListFormat::Human => human(&inventory, &records),
     };
     console.result(page.as_bytes())?;
     if args.format == ListFormat::Human {
@@ -28,14 +35,27 @@ pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
     Ok(if inventory.broken().next().is_some() { ExitCode::Wrong } else { ExitCode::Pass })
 }
 
-fn human(inventory: &Inventory) -> String {
-    let mut page = format!("{:30}  {:26}  CAPTURED\n", "EVAL", "BASELINE");
+type Records = BTreeMap<String, EvalRecord>;
+
+fn human(inventory: &Inventory, records: &Records) -> String {
+    let mut page = format!("{:ID$}  {:16}  {:10}  {:10}  FAILS\n", "EVAL", "BASELINE", "CAPTURED", "PASSED");
     for row in &inventory.rows {
-        let id = truncate_width(&one_line(&row.id), 30).into_owned();
-        let states: Vec<&str> = row.states.iter().map(|state| state.words()).collect();
+        let id = truncate_width(&one_line(&row.id), ID).into_owned();
+        let states = row.states.iter().filter(|state| **state != State::OverridesInline);
+        let states: Vec<&str> = states.map(|state| state.words()).collect();
         let captured = row.accepted_at().map_or_else(|| "-".to_owned(), |at| day(&at));
-        let pad = " ".repeat(30usize.saturating_sub(width(&id)));
-        page.push_str(&format!("{id}{pad}  {:26}  {captured}\n", states.join(", ")));
+        let pad = " ".repeat(ID.saturating_sub(width(&id)));
+        let (passed, failed) = match records.get(&row.id) {
+            None => ("-".to_owned(), "-".to_owned()),
+            Some(record) => {
+                let passed = record.last_passed.as_deref().map_or_else(|| "never".to_owned(), day);
+                (passed, record.failure_count.to_string())
+            }
+        };
+        page.push_str(&format!(
+            "{id}{pad}  {:16}  {captured:10}  {passed:10}  {failed:>5}\n",
+            states.join(", ")
+        ));
         let about = about(row);
         if !about.is_empty() {
             page.push_str(&format!("    {}\n", truncate_width(&about.join(", "), 75)));
@@ -65,6 +85,9 @@ fn human(inventory: &Inventory) -> String {
 /// What is said of a capture, in words.
 fn about(row: &Row) -> Vec<String> {
     let mut about = Vec::new();
+    if row.states.contains(&State::OverridesInline) {
+        about.push("overrides the inline one".to_owned());
+    }
     if let Some(kept) = row.accepted.as_ref().and_then(|read| read.as_ref().ok()) {
         let file = &kept.file;
         about
@@ -105,8 +128,8 @@ fn advise(console: &Console, inventory: &Inventory) {
     }
 }
 
-fn as_json(inventory: &Inventory) -> Value {
-    let rows: Vec<Value> = inventory.rows.iter().map(row_as_json).collect();
+fn as_json(inventory: &Inventory, records: &Records) -> Value {
+    let rows: Vec<Value> = inventory.rows.iter().map(|row| row_as_json(row, records.get(&row.id))).collect();
     json!({
         "suite": inventory.suite,
         "dir": relative(&inventory.dir),
@@ -115,7 +138,7 @@ fn as_json(inventory: &Inventory) -> Value {
     })
 }
 
-fn row_as_json(row: &Row) -> Value {
+fn row_as_json(row: &Row, record: Option<&EvalRecord>) -> Value {
     let states: Vec<&str> = row.states.iter().map(|state| state.name()).collect();
     let accepted = row.accepted.as_ref().and_then(|read| read.as_ref().ok()).map(|kept| &kept.file);
     let path = match &row.accepted {
@@ -141,5 +164,8 @@ fn row_as_json(row: &Row) -> Value {
         "commit": accepted.and_then(|file| file.commit.clone()),
         "dirty": accepted.is_some_and(|file| file.dirty),
         "pending": pending,
+        "last_passed": record.and_then(|record| record.last_passed.clone()),
+        "failure_count": record.map_or(0, |record| record.failure_count),
+        "runs": record.map_or(0, |record| record.runs),
     })
 }

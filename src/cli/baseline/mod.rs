@@ -16,14 +16,12 @@ mod shown;
 
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
-
 use super::args::{BaselineVerb, OfSuiteArgs};
 use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::base::text::{plural, sanitize};
 use crate::baseline::StoreError;
-use crate::load::{self, LoadRequest, Overrides, Purpose, SuiteOverview, render};
+use crate::load::{self, IdGlobs, LoadRequest, Overrides, Purpose, SuiteOverview, render};
 
 pub fn baseline(console: &Console, verb: &BaselineVerb) -> Exit {
     match verb {
@@ -65,29 +63,26 @@ pub(super) fn relative(path: &Path) -> String {
     sanitize(&shown.unwrap_or_else(|| path.to_owned()).to_string_lossy()).into_owned()
 }
 
-/// Evals by id globs: a pattern that is exactly an id means that id, and `*` crosses slashes.
-struct Globs(Vec<(String, GlobMatcher)>);
+/// Evals by id globs, each with its pattern.
+struct Globs(Vec<(String, IdGlobs)>);
 
 impl Globs {
     fn new(patterns: &[String]) -> Result<Globs, Failure> {
-        let glob = |pattern: &String| {
-            let glob = GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build();
-            let glob =
-                glob.map_err(|error| Failure::wrong(format!("`{pattern}` is not a glob: {}", error.kind())))?;
-            Ok((pattern.clone(), glob.compile_matcher()))
+        let glob = |pattern: &String| match IdGlobs::new(std::slice::from_ref(pattern)) {
+            Ok(glob) => Ok((pattern.clone(), glob)),
+            Err(why) => Err(Failure::wrong(format!("`{pattern}` is not a glob: {why}"))),
         };
         patterns.iter().map(glob).collect::<Result<_, _>>().map(Globs)
     }
 
     /// Without a pattern every id fits.
     fn fit(&self, id: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|(text, glob)| text == id || glob.is_match(id))
+        self.0.is_empty() || self.0.iter().any(|(_, glob)| glob.fit(id))
     }
 
     /// The patterns that none of the ids fits.
     fn strangers<'a>(&'a self, ids: &[&str]) -> Vec<&'a str> {
-        let fits_none =
-            |(text, glob): &&(String, GlobMatcher)| !ids.iter().any(|id| text == id || glob.is_match(id));
+        let fits_none = |(_, glob): &&(String, IdGlobs)| !ids.iter().any(|id| glob.fit(id));
         self.0.iter().filter(fits_none).map(|(text, _)| text.as_str()).collect()
     }
 }
@@ -104,7 +99,12 @@ fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, Failur
     let request = LoadRequest {
         suite: suite::suite_path(of.suite.as_deref())?,
         purpose: Purpose::List,
-        overrides: Overrides { vars: of.vars.clone(), gateless: true, ..Overrides::default() },
+        overrides: Overrides {
+            vars: of.vars.clone(),
+            gateless: true,
+            without_store: true,
+            ..Overrides::default()
+        },
         env: suite::environment(),
         cwd: suite::cwd()?,
         cpus: 1,

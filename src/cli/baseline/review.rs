@@ -65,7 +65,12 @@ fn names(args: &ReviewArgs) -> BTreeMap<String, EvalInfo> {
         Some(LoadRequest {
             suite: suite::suite_path(args.of.suite.as_deref()).ok()?,
             purpose: Purpose::List,
-            overrides: Overrides { vars: args.of.vars.clone(), gateless: true, ..Overrides::default() },
+            overrides: Overrides {
+                vars: args.of.vars.clone(),
+                gateless: true,
+                without_store: true,
+                ..Overrides::default()
+            },
             env: suite::environment(),
             cwd: suite::cwd().ok()?,
             cpus: 1,
