@@ -32,6 +32,7 @@ mod scope;
 mod select;
 mod session;
 pub mod source;
+pub mod stored;
 mod suite;
 mod targets;
 mod template;

@@ -9,10 +9,11 @@ use super::executors::ExecutorShelf;
 use super::problem::{Problem, Problems};
 use super::refs::Fence;
 use super::source::{Sources, Span};
+use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
 use crate::model::{BaselineSettings, GraderType};
-use crate::spec::GraderSpec;
+use crate::spec::{BaselineTarget, GraderSpec};
 
 /// Seconds for one call of a target when nobody says.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -44,6 +45,10 @@ pub(super) struct SuiteScope {
     /// Where commands run. Absolute.
     pub dir: PathBuf,
     pub baselines: BaselineSettings,
+    /// Where accepted baselines are read from.
+    pub store: Folder,
+    /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.
+    pub target: Option<BaselineTarget>,
     pub fence: Fence,
     /// The command line's, which wins over everything.
     pub timeout: Option<Duration>,
