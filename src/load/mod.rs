@@ -41,6 +41,7 @@ pub mod tree;
 
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Purpose};
+pub use select::IdGlobs;
 pub use source::Sources;
 
 use crate::spec::SchemaKind;

@@ -6,6 +6,7 @@
 
 pub mod differences;
 pub mod figures;
+pub mod history;
 pub mod terminal;
 
 mod commands;

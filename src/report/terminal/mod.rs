@@ -97,7 +97,8 @@ pub fn tone_of(outcome: Outcome) -> Tone {
     }
 }
 
-fn tone_of_decision(decision: Decision) -> Tone {
+/// The colour of a gate.
+pub fn tone_of_decision(decision: Decision) -> Tone {
     match decision {
         Decision::Pass => Tone::Good,
         Decision::Fail => Tone::Bad,
