@@ -64,6 +64,11 @@ impl StoreError {
             {
                 Some("is the folder yours to write in?".to_owned())
             }
+            StoreError::Io { source, .. }
+                if matches!(source.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory) =>
+            {
+                Some("a file stands where the folder should be".to_owned())
+            }
             StoreError::NoPending { .. } => Some("`eval-harness baseline capture` makes one".to_owned()),
             StoreError::AtOdds { .. } => {
                 Some("capture again and look at the difference, or accept with --force".to_owned())

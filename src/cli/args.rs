@@ -159,6 +159,9 @@ pub struct SuiteArgs {
     /// Recorded outputs, in place of any target.
     #[arg(long, value_name = "FILE")]
     pub outputs: Option<PathBuf>,
+    /// Compare with the accepted baselines of this git revision, in place of those on disk.
+    #[arg(long, value_name = "REV")]
+    pub against: Option<String>,
     /// Samples of each case.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,
