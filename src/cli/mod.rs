@@ -16,6 +16,7 @@ mod resume;
 mod run;
 mod scaffold;
 mod schema;
+mod scores;
 mod signals;
 mod suite;
 mod validate;

@@ -216,6 +216,7 @@ mod tests {
             shard: None,
             regrade_of: None,
             capture: false,
+            score_baseline: None,
             arguments: vec![],
             cwd: None,
         }))

@@ -8,6 +8,7 @@ pub mod figures;
 pub mod history;
 pub mod terminal;
 
+mod beside;
 mod commands;
 mod emphasis;
 mod flaky;

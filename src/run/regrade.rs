@@ -178,6 +178,7 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         filters,
         regrade_of: Some(run.clone()),
         capture: false,
+        score_baseline: said.score_baseline.or(was.score_baseline.clone()),
         arguments: said.arguments,
         cwd: said.cwd,
         ..was

@@ -245,6 +245,7 @@ impl Run {
             shard,
             regrade_of: None,
             capture: false,
+            score_baseline: None,
             arguments: vec![],
             cwd: None,
         }))

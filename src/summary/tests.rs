@@ -49,6 +49,7 @@ fn started(ks: &[u32]) -> Event {
         shard: None,
         regrade_of: None,
         capture: false,
+        score_baseline: None,
         arguments: vec![],
         cwd: None,
     }))
