@@ -41,6 +41,7 @@ pub mod tree;
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Purpose};
 pub use source::Sources;
+pub(crate) use template::{environment, to_jinja};
 
 use crate::spec::SchemaKind;
 
