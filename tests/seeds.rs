@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use eval_harness::load::render::{HumanOptions, human};
 use eval_harness::load::{CheckRequest, LoadRequest, Loaded, Overrides, Purpose, check_files, load};
-use eval_harness::model::{CodeGrader, GraderKind};
+use eval_harness::model::{CodeGrader, GraderKind, Input};
 
 fn seeds() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/seeds")

@@ -3,6 +3,7 @@
 pub mod base64;
 pub mod blocks;
 pub mod clock;
+pub mod git;
 pub mod names;
 pub mod redact;
 pub mod text;

@@ -1,8 +1,12 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
+mod history;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use history::HistoryArgs;
 
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
@@ -54,6 +58,8 @@ pub enum Command {
     Regrade(Box<RegradeArgs>),
     /// Render a run again from its journal, or join the shards of one.
     Report(ReportArgs),
+    /// Show past runs: pass rates over time, flaky and slow cases, last passes.
+    History(HistoryArgs),
     /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
     Export(ExportArgs),
     /// Write (or check) the JSON Schemas and the reference that is made from them.
@@ -149,6 +155,9 @@ pub struct SuiteArgs {
     /// Recorded outputs, in place of any target.
     #[arg(long, value_name = "FILE")]
     pub outputs: Option<PathBuf>,
+    /// Compare with the accepted baselines of this git revision, in place of those on disk.
+    #[arg(long, value_name = "REV")]
+    pub against: Option<String>,
     /// Samples of each case.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,

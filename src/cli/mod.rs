@@ -5,6 +5,7 @@ mod completions;
 mod console;
 mod doctor;
 mod export;
+mod history;
 mod list;
 mod new;
 mod progress;
@@ -99,6 +100,7 @@ pub fn main() -> process::ExitCode {
         Command::Run(args) => run::run(&console, &args),
         Command::Regrade(args) => regrade::regrade(&console, &args),
         Command::Report(args) => report::report(&console, &args),
+        Command::History(args) => history::history(&console, &args),
         Command::Export(args) => export::export(&console, &args),
         Command::Schema(args) => schema::schema(&console, &args),
         Command::Doctor(args) => doctor::doctor(&console, &args),

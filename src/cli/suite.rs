@@ -64,6 +64,7 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selec
             target: args.target.clone(),
             outputs: args.outputs.clone(),
             vars: args.vars.clone(),
+            against: args.against.clone(),
             samples: args.samples,
             grader_type: args.grader_type,
             filters: filters(args),

@@ -32,6 +32,7 @@ mod scope;
 mod select;
 mod session;
 pub mod source;
+pub mod stored;
 mod suite;
 mod targets;
 mod template;
@@ -40,6 +41,7 @@ pub mod tree;
 
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Purpose};
+pub use select::IdGlobs;
 pub use source::Sources;
 pub(crate) use template::{environment, to_jinja};
 

@@ -59,6 +59,10 @@ pub struct Overrides {
     pub filters: Filters,
     /// Only the cases of one part of the suite.
     pub shard: Option<Shard>,
+    /// Accepted baselines as they were at this git revision, in place of those on disk.
+    pub against: Option<String>,
+    /// Baselines of the store are not read, so that broken ones stop nobody: for the verbs that repair them.
+    pub without_store: bool,
 }
 
 /// Which cases are meant: of one kind any, of different kinds all must fit.

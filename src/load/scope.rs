@@ -10,11 +10,12 @@ use super::executors::ExecutorShelf;
 use super::problem::{Problem, Problems};
 use super::refs::Fence;
 use super::source::{Sources, Span};
+use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
 use crate::base::redact::secrets_of_header;
 use crate::model::{BaselineSettings, GraderType, HttpTarget, Target};
-use crate::spec::{GraderSpec, SkillSpec};
+use crate::spec::{BaselineTarget, GraderSpec, SkillSpec};
 
 /// Seconds for one call of a target when nobody says.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -68,9 +69,13 @@ pub(super) struct SuiteScope {
     /// Where commands run. Absolute.
     pub dir: PathBuf,
     pub baselines: BaselineSettings,
+    /// Where accepted baselines are read from.
+    pub store: Folder,
+    /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.
+    pub target: Option<BaselineTarget>,
     pub fence: Fence,
     /// What cases are put to that say no other; `None` also where it is not known yet.
-    pub target: Option<Target>,
+    pub asks: Option<Target>,
     /// True when recorded outputs take the place of every target, those of evals included.
     pub recorded: bool,
     /// What `execution: {type: http}` without an address stands on.

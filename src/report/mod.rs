@@ -4,7 +4,9 @@
 //! summary gives the same bytes. What models, targets and data sets said is hostile here: each renderer escapes it for
 //! its format.
 
+pub mod differences;
 pub mod figures;
+pub mod history;
 pub mod terminal;
 
 mod commands;

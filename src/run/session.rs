@@ -214,6 +214,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         recordings: Vec::new(),
         shard: plan.shard,
         regrade_of: None,
+        against: plan.against.clone(),
         capture: said.capture,
         arguments: said.arguments,
         cwd: said.cwd,

@@ -161,6 +161,7 @@ impl Loader<'_> {
                 notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
             },
             baselines: parts.scope.baselines,
+            against: parts.scope.store.against(),
             readable: parts.scope.executors.readable(),
             // Short ones are left out where secrets are looked for.
             secrets: {

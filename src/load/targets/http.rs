@@ -247,7 +247,7 @@ pub(in crate::load) fn check_input(
 ) -> Option<()> {
     let suite = desk.suite;
     let at = own.map_or(node.span, |(_, span)| span);
-    match (own.map(|(target, _)| target).or(suite.target.as_ref()), input) {
+    match (own.map(|(target, _)| target).or(suite.asks.as_ref()), input) {
         (Some(Target::Http(http)), Input::ApiCall { endpoint, .. }) => {
             let unknown = is_template(&http.base_url) || http.base_url.is_empty();
             match unknown || is_template(endpoint) {

@@ -8,7 +8,9 @@ pub mod page;
 use std::io::{self, Write};
 
 use crate::base::text;
+use crate::matching::Difference;
 use crate::model::{Counts, Decision, Outcome, Summary};
+use crate::report::differences as rows;
 use crate::report::{commands, figures, notices};
 
 use page::{Page, Span, Tone, pad_left, pad_right, plain, span};
@@ -62,6 +64,17 @@ pub fn render(
     Ok(())
 }
 
+/// The places in which two values differ, of any number of differences; `total` counts those that are not among them.
+pub fn differences(
+    found: &[Difference],
+    total: usize,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let rows = rows::of_differences(found, total, failures::limits(options));
+    failures::places(&mut Page::new(out, options), &rows, options.verbose)
+}
+
 /// The sign of an outcome.
 pub fn glyph(outcome: Outcome, page: &Page) -> &'static str {
     match outcome {
@@ -84,7 +97,8 @@ pub fn tone_of(outcome: Outcome) -> Tone {
     }
 }
 
-fn tone_of_decision(decision: Decision) -> Tone {
+/// The colour of a gate.
+pub fn tone_of_decision(decision: Decision) -> Tone {
     match decision {
         Decision::Pass => Tone::Good,
         Decision::Fail => Tone::Bad,
