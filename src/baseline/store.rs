@@ -217,6 +217,9 @@ impl Store {
     }
 
     pub(super) fn lock_within(&self, longest: Duration) -> Result<Locked<'_>, StoreError> {
+        if !matches!(self.folder, Folder::Disk(_)) {
+            return Err(self.io("write at a revision to")(io::ErrorKind::Unsupported.into()));
+        }
         std::fs::create_dir_all(&self.dir).map_err(self.io("make the folder"))?;
         let held = lock(&self.dir, longest).map_err(|why| match why {
             NoLock::Busy(holder) => StoreError::Busy { dir: self.dir.clone(), holder },
