@@ -85,7 +85,6 @@ impl Written {
             regrade_of: self.regrade_of.clone(),
             against: None,
             capture: self.capture,
-            against: None,
             score_baseline: None,
             arguments: vec![],
             cwd: None,
