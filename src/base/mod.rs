@@ -2,6 +2,7 @@
 
 pub mod blocks;
 pub mod clock;
+pub mod git;
 pub mod names;
 pub mod redact;
 pub mod text;

@@ -59,6 +59,12 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// True for a character that a reader sees: neither a control character (but `\n` and `\t`) nor one that hides or turns the
+/// direction of writing.
+pub fn is_visible(c: char) -> bool {
+    is_plain(c)
+}
+
 /// Neither a control character nor one that hides.
 fn is_plain(c: char) -> bool {
     match c {

@@ -1,10 +1,12 @@
 //! Arguments, one file per verb, exit codes: the only module that prints or exits.
 
 mod args;
+mod baseline;
 mod completions;
 mod console;
 mod doctor;
 mod export;
+mod history;
 mod list;
 mod new;
 mod progress;
@@ -15,6 +17,7 @@ mod resume;
 mod run;
 mod scaffold;
 mod schema;
+mod scores;
 mod signals;
 mod suite;
 mod validate;
@@ -99,7 +102,9 @@ pub fn main() -> process::ExitCode {
         Command::Run(args) => run::run(&console, &args),
         Command::Regrade(args) => regrade::regrade(&console, &args),
         Command::Report(args) => report::report(&console, &args),
+        Command::History(args) => history::history(&console, &args),
         Command::Export(args) => export::export(&console, &args),
+        Command::Baseline(args) => baseline::baseline(&console, &args.verb),
         Command::Schema(args) => schema::schema(&console, &args),
         Command::Doctor(args) => doctor::doctor(&console, &args),
         Command::Completions(args) => completions::completions(&console, &args),

@@ -4,6 +4,7 @@
 //! shown survives a `kill -9`. A torn last line (the machine died inside a write) is not an error: it is left out, and cut
 //! off before anything is appended. Outputs that are too large for a line lie in files of their own beside the journal.
 
+mod counts;
 mod durable;
 mod lock;
 mod outputs;
@@ -14,8 +15,8 @@ mod stored;
 mod tail;
 mod writer;
 
-pub use paths::{RunPaths, find_run, list_runs};
-pub use reader::{Journal, evals, read, sessions};
+pub use paths::{RunPaths, find_run, list_runs, scan_runs};
+pub use reader::{Journal, evals, read, read_counts, sessions, started};
 pub use samples::{SampleIndex, index_samples};
 pub use stored::output_of;
 pub use writer::JournalWriter;

@@ -92,18 +92,35 @@ fn point_latest(output_dir: &Path, day: &str) {
 
 /// All runs below an output folder, oldest first.
 pub fn list_runs(output_dir: &Path) -> Vec<RunPaths> {
-    let mut runs = Vec::new();
-    for day in std::fs::read_dir(output_dir).into_iter().flatten().flatten() {
-        let is_day = day.file_name().to_str().is_some_and(|n| n.len() == 10 && n.as_bytes()[4] == b'-');
-        if !is_day {
-            continue;
-        }
-        for file in std::fs::read_dir(day.path()).into_iter().flatten().flatten() {
-            runs.extend(RunPaths::of_journal(&file.path()));
+    scan_runs(output_dir).0
+}
+
+/// All runs below an output folder, oldest first, and what of the folder can't be read. A folder that is not there has none.
+pub fn scan_runs(output_dir: &Path) -> (Vec<RunPaths>, Vec<JournalError>) {
+    let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
+    let is_day = |name: &str| name.len() == 10 && name.as_bytes().get(4) == Some(&b'-');
+    for day in entries(output_dir, &mut unreadable) {
+        if day.file_name().and_then(|name| name.to_str()).is_some_and(is_day) && day.is_dir() {
+            runs.extend(entries(&day, &mut unreadable).iter().filter_map(|file| RunPaths::of_journal(file)));
         }
     }
     runs.sort_by_key(sort_key);
-    runs
+    (runs, unreadable)
+}
+
+fn entries(dir: &Path, unreadable: &mut Vec<JournalError>) -> Vec<PathBuf> {
+    let mut fail = |source: std::io::Error| {
+        if source.kind() != std::io::ErrorKind::NotFound {
+            unreadable.push(JournalError::Read { path: dir.to_owned(), source });
+        }
+    };
+    match std::fs::read_dir(dir) {
+        Ok(entries) => entries.filter_map(|entry| entry.map_err(&mut fail).ok()).map(|e| e.path()).collect(),
+        Err(error) => {
+            fail(error);
+            Vec::new()
+        }
+    }
 }
 
 /// Day, time, then the number within the second (so that `-10` comes after `-9`).

@@ -1,17 +1,26 @@
 //! The known-good outputs of regressions: written beside the eval, or kept in the suite's folder of baselines.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::graders::check_matchers;
+use super::kinds::{Part, parts};
 use super::problem::{Code, Problem};
 use super::refs::lexical;
-use super::scope::Desk;
+use super::scope::{Desk, SuiteScope};
+use super::session::Session;
+use super::source::Span;
+use super::stored::{Folder, Found, Kept, Reader};
 use super::tree::Node;
-use crate::base::text::escape_path_component;
-use crate::model::{BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, Redaction};
-use crate::spec::{BaselineFile, BaselineSpec, BaselinesSpec, NameOr, SuiteBaselines};
+use crate::base::text::one_line;
+use crate::matching::{Pattern, validate_matcher};
+use crate::model::{
+    BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, OutputValue, Redaction, RegexFlags,
+    Standing, Target,
+};
+use crate::spec::{BaselineSpec, BaselineTarget, BaselinesSpec, ComparisonType, NameOr, SuiteBaselines};
 
 /// Bytes of an output above which it goes into a file beside, when the suite does not say.
 const INLINE_BYTES: u64 = 65_536;
@@ -20,7 +29,13 @@ const INLINE_BYTES: u64 = 65_536;
 pub(super) struct KnownGood {
     pub output: Value,
     pub origin: BaselineOrigin,
+    /// What gave it, when the baseline says.
+    pub target: Option<BaselineTarget>,
 }
+
+/// The store's baseline of an eval is broken; what is wrong with it has been said.
+#[derive(Debug)]
+pub(super) struct BrokenBaseline;
 
 /// The settings of a suite in `dir`, whose project is `root`.
 pub(super) fn settings(written: Option<&SuiteBaselines>, dir: &Path, root: &Path) -> BaselineSettings {
@@ -43,56 +58,194 @@ pub(super) fn settings(written: Option<&SuiteBaselines>, dir: &Path, root: &Path
     }
 }
 
-/// The known-good output of an eval: of the store, else the one written beside it. `None` when there is none, or after
-/// saying what is wrong with it.
+/// An output as the known-good one of an eval that compares like this: a text that is one JSON object or array stands for
+/// that where structures (or nothing else) are compared.
+pub(super) fn of_output(output: &OutputValue, comparison: Option<ComparisonType>) -> KnownGood {
+    let by_structure =
+        matches!(comparison, None | Some(ComparisonType::Structural | ComparisonType::Numeric));
+    let output = match output {
+        OutputValue::Json(value) => value.clone(),
+        OutputValue::Text(text) | OutputValue::Program(text) => {
+            let parsed = || serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
+            let parsed = if by_structure { parsed() } else { None };
+            parsed
+                .filter(|value: &Value| value.is_object() || value.is_array())
+                .unwrap_or_else(|| json!(text))
+        }
+    };
+    let origin = BaselineOrigin {
+        place: BaselinePlace::Inline,
+        captured_at: None,
+        input_hash: None,
+        fingerprint: Fingerprint::of(&output),
+    };
+    KnownGood { output, origin, target: None }
+}
+
+/// The baselines of the store that a document's evals have, by eval id.
+#[derive(Default)]
+pub(super) struct Shelf {
+    found: HashMap<String, Found>,
+}
+
+/// Reads what the store has for the regressions of a document.
+pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut Node) -> Shelf {
+    let mut shelf = Shelf::default();
+    let Session { sources, problems, cwd, .. } = session;
+    let mut reader = Reader { folder: &scope.store, sources, problems, cwd };
+    for part in parts(document) {
+        let id = match &part {
+            Part::Regression(node) => node.get("id"),
+            Part::Document(node) => node.at_pointer("/metadata/id"),
+            Part::Capability(_) | Part::File(_) => None,
+        };
+        if let Some(id) = id.and_then(Node::as_text)
+            && !shelf.found.contains_key(id)
+            && !scope.known_good.contains_key(id)
+        {
+            let found = reader.of_eval(id, Standing::Accepted);
+            shelf.found.insert(id.to_owned(), found);
+        }
+    }
+    shelf
+}
+
+/// The known-good output of an eval: of the store, else the one written beside it.
+///
+/// # Errors
+/// When the store's file is broken, which has been said.
 pub(super) fn known_good(
     desk: &mut Desk,
     id: &str,
     written: Option<&BaselineSpec>,
     node: &Node,
-) -> Option<KnownGood> {
+    shelf: &mut Shelf,
+) -> Result<Option<KnownGood>, BrokenBaseline> {
     let inline = written.and_then(|b| b.output.as_ref());
     if let (Some(_), Some(node)) = (inline, node.at_pointer("/baseline/output")) {
         check_matchers(desk, node);
     }
-    let path = desk.suite.baselines.dir.join(format!("{}.yaml", escape_path_component(id)));
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let output = inline?.clone();
+    match shelf.found.remove(id) {
+        Some(Found::Broken) => Err(BrokenBaseline),
+        Some(Found::Kept(kept)) => {
+            let Kept { file, output, fingerprint, path } = *kept;
+            let origin = BaselineOrigin {
+                place: BaselinePlace::Store { path, overrides_inline: inline.is_some() },
+                captured_at: file.captured_at,
+                input_hash: file.input_hash,
+                fingerprint,
+            };
+            Ok(Some(KnownGood { output, origin, target: file.target }))
+        }
+        Some(Found::Nothing) | None => Ok(inline.map(|output| {
             let origin = BaselineOrigin {
                 place: BaselinePlace::Inline,
                 captured_at: written.and_then(|b| b.captured_at.clone()),
                 input_hash: None,
-                fingerprint: Fingerprint::of(&output),
+                fingerprint: Fingerprint::of(output),
             };
-            return Some(KnownGood { output, origin });
-        }
-        Err(error) => {
-            let message = format!("the baseline {} cannot be read: {error}", path.display());
-            desk.push(Problem::error(Code::Unreadable, node.locate("/id"), message));
-            return None;
-        }
-    };
-    let file = match serde_json::from_str::<BaselineFile>(&text) {
-        Ok(file) => file,
-        Err(error) => {
-            let message = format!("the baseline {} cannot be read: {error}", path.display());
-            desk.push(Problem::error(Code::BadShape, node.locate("/id"), message));
-            return None;
-        }
-    };
-    if file.eval_id != id {
-        let message = format!("{} is the baseline of `{}`, not of `{id}`", path.display(), file.eval_id);
-        desk.push(Problem::error(Code::BadShape, node.locate("/id"), message));
-        return None;
+            KnownGood { output: output.clone(), origin, target: None }
+        })),
     }
-    let output = file.output?;
-    let origin = BaselineOrigin {
-        place: BaselinePlace::Store { path, overrides_inline: inline.is_some() },
-        captured_at: file.captured_at,
-        input_hash: file.input_hash,
-        fingerprint: Fingerprint::of(&output),
+}
+
+/// Judges what `baselines:` says: patterns compile, placeholders are matchers, header names are names.
+pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
+    let mut wrong = |code, at: &Node, message: String| {
+        session.problems.push(Problem::error(code, at.span, message));
     };
-    Some(KnownGood { output, origin })
+    for rule in at.get("redact").and_then(Node::as_seq).unwrap_or(&[]) {
+        if let Some(pattern) = rule.get("pattern")
+            && let Some(text) = pattern.as_text()
+        {
+            match Pattern::compile(text, RegexFlags::default()) {
+                Err(error) => wrong(Code::BadRegex, pattern, one_line(&error.to_string())),
+                Ok(regex) if !matches!(regex.search(""), Ok(None)) => {
+                    let message = "this pattern matches nothing at all, too, so it would be everywhere";
+                    wrong(Code::SuspiciousValue, pattern, message.to_owned());
+                }
+                Ok(_) => {}
+            }
+        }
+        if let Some(placeholder) = rule.get("placeholder")
+            && let Some(text) = placeholder.as_text()
+        {
+            match validate_matcher(text) {
+                Some(Ok(())) => {}
+                Some(Err(reason)) => wrong(Code::BadMatcher, placeholder, reason),
+                None => {
+                    let message = format!("`{text}` is no matcher such as `{{{{any_uuid}}}}`");
+                    wrong(Code::BadMatcher, placeholder, message);
+                }
+            }
+        }
+    }
+    for header in at.get("keep_headers").and_then(Node::as_seq).unwrap_or(&[]) {
+        if let Some(name) = header.as_text().filter(|name| !is_header_name(name)) {
+            wrong(Code::BadFormat, header, format!("`{name}` is no name of an HTTP header"));
+        }
+    }
+    if dir.is_file() {
+        let path = at.get("path").unwrap_or(at);
+        let message = format!("the folder of baselines, `{}`, is a file", session.display(dir));
+        session.problems.push(Problem::error(Code::BadPath, path.span, message));
+    }
+}
+
+/// A token of RFC 9110.
+fn is_header_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+/// Warns of a baseline that another target gave than the one that is asked now.
+pub(super) fn check_target(
+    desk: &mut Desk,
+    id_at: Span,
+    captured: Option<&BaselineTarget>,
+    own: Option<&Target>,
+) {
+    let (Some(captured), Some(now)) = (captured, desk.suite.target.as_ref()) else { return };
+    let now = match own {
+        Some(own) => BaselineTarget { name: None, kind: own.kind().to_owned() },
+        None => now.clone(),
+    };
+    // A lone target is named after its type.
+    let name = |target: &BaselineTarget| target.name.clone().filter(|name| *name != target.kind);
+    if captured.kind != now.kind || name(captured) != name(&now) {
+        let message = format!("the baseline was captured from {}, not from {}", words(captured), words(&now));
+        let hint = "capture it anew if the other target counts now";
+        desk.push(Problem::warning(Code::OtherTarget, id_at, message).hint(hint));
+    }
+}
+
+fn words(target: &BaselineTarget) -> String {
+    match &target.name {
+        Some(name) if *name != target.kind => format!("the target `{name}` ({})", target.kind),
+        _ => format!("a target of type `{}`", target.kind),
+    }
+}
+
+/// Warns of files in the folder of baselines that somebody meant as baselines and nobody reads.
+pub(super) fn check_names(session: &mut Session, folder: &Folder) {
+    let names = match folder.names() {
+        Ok(names) => names,
+        Err(error) => {
+            let shown = session.display(folder.dir());
+            let message = format!("cannot list the baselines in `{shown}`: {error}");
+            session.problems.push(Problem::of_file(Code::Unreadable, shown, message));
+            return;
+        }
+    };
+    for name in names {
+        let stem = match name.rsplit_once('.') {
+            Some((stem, "yml")) => stem,
+            Some((stem, "json")) if !stem.ends_with(".output") => stem,
+            _ => continue,
+        };
+        let shown = session.display(&folder.path(&name));
+        let message = format!("`{shown}` is not read: baselines are `.yaml` files");
+        let problem = Problem::of_file(Code::MisnamedBaseline, shown, message).as_warning();
+        session.problems.push(problem.hint(format!("rename it to `{stem}.yaml`, or remove it")));
+    }
 }

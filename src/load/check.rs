@@ -10,7 +10,9 @@ use super::problem::{Code, Problem};
 use super::refs::{self, Fence, lexical, project_root};
 use super::request::{CheckRequest, Checked, LoadRequest, Overrides, Purpose};
 use super::scope::SuiteScope;
+use super::scores;
 use super::session::{Session, validator};
+use super::stored::{self, Folder};
 use super::suite::{self, eval_document, graders_file, shelf};
 use super::template::Scope;
 use super::thresholds::{WrittenSet, read_set, warn_of_slips};
@@ -105,6 +107,13 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
                 ExecutorShelf::of(file, &node, &dir, problems);
             }
         }
+        Some(SchemaKind::Baseline) => {
+            let Session { sources, problems, cwd, .. } = session;
+            stored::check(file, cwd, sources, problems);
+        }
+        Some(SchemaKind::Scores) => {
+            scores::judge(&node, &mut session.problems);
+        }
         Some(SchemaKind::Thresholds) => check_thresholds(&mut node, session),
         Some(kind) => check_shape(kind, &mut node, session),
         None if named => {
@@ -123,7 +132,8 @@ fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path
     let mut scope = SuiteScope {
         templates: Scope { vars: vars.collect(), open: true, ..Scope::default() },
         dir: dir.to_owned(),
-        baselines: baselines::settings(None, &root, &root),
+        store: Folder::Disk(root.join("baselines")),
+        baselines: baselines::settings(None, root, root),
         fence: session.fence.clone(),
         search_path: request.env.get("PATH").cloned(),
         lenient: true,

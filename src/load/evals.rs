@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::baselines;
+use super::baselines::{self, Shelf};
 use super::cases::Cases;
 use super::dataset;
 use super::graders::{self, Expected, Known, Written};
@@ -56,6 +56,7 @@ pub(super) fn build(
     document: &mut Node,
     broken: &Broken,
     mut json: Option<Value>,
+    mut shelf: Shelf,
 ) -> Vec<Built> {
     let mut values = match json.as_mut().and_then(|j| j.get_mut("test_cases")).map(Value::take) {
         Some(Value::Array(cases)) => cases,
@@ -66,8 +67,8 @@ pub(super) fn build(
     for part in parts(document) {
         let built = match part {
             Part::Capability(node) => capability(desk, node, broken),
-            Part::Regression(node) => regression(desk, node, broken),
-            Part::Document(node) => regression_document(desk, node, broken),
+            Part::Regression(node) => regression(desk, node, broken, &mut shelf),
+            Part::Document(node) => regression_document(desk, node, broken, &mut shelf),
             Part::File(node) => file(desk, node, broken, &mut values),
         };
         evals.extend(built);
@@ -300,7 +301,7 @@ fn seq(node: &mut Node) -> Option<&mut Vec<Node>> {
     }
 }
 
-fn regression(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<Built> {
+fn regression(desk: &mut Desk, node: &Node, broken: &Broken, shelf: &mut Shelf) -> Option<Built> {
     let spec: RegressionDefinition = read(node, broken, desk.problems)?;
     let mut parallel = None;
     let header = header(desk, node, &spec.config, &spec.metadata, &mut parallel);
@@ -315,12 +316,13 @@ fn regression(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<Built> {
         written,
         extract: &spec.extract.0,
         max_latency_ms: spec.max_latency_ms,
+        shelf,
     };
     let case = regression_case(desk, node, parts, &header)?;
     Some(built(info?, parallel, model::Cases::written(vec![Arc::new(case)]), node.locate("/id")))
 }
 
-fn regression_document(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<Built> {
+fn regression_document(desk: &mut Desk, node: &Node, broken: &Broken, shelf: &mut Shelf) -> Option<Built> {
     let spec: RegressionDocument = read(node, broken, desk.problems)?;
     let mut parallel = None;
     let about = DefinitionMetadata {
@@ -341,6 +343,7 @@ fn regression_document(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<
         written,
         extract: &spec.extract.0,
         max_latency_ms: spec.max_latency_ms,
+        shelf,
     };
     let case = regression_case(desk, node, parts, &header)?;
     Some(built(info?, parallel, model::Cases::written(vec![Arc::new(case)]), node.locate("/metadata/id")))
@@ -355,6 +358,7 @@ struct RegressionParts<'a> {
     written: Written,
     extract: &'a [crate::spec::ExtractSpec],
     max_latency_ms: Option<f64>,
+    shelf: &'a mut Shelf,
 }
 
 fn regression_case(desk: &mut Desk, node: &Node, parts: RegressionParts, header: &Header) -> Option<Case> {
@@ -369,15 +373,19 @@ fn regression_case(desk: &mut Desk, node: &Node, parts: RegressionParts, header:
         }
         None => None,
     };
-    let known = baselines::known_good(desk, parts.id, parts.baseline, node);
-    let baseline = known.as_ref().map(|known| &known.output);
     let comparison = regressions::comparison(desk, parts.comparison, parts.current, node);
+    let known = match desk.suite.known_good.get(parts.id) {
+        Some(output) => Some(baselines::of_output(output, comparison.map(|(comparison, _)| comparison.kind))),
+        None => baselines::known_good(desk, parts.id, parts.baseline, node, parts.shelf).ok()?,
+    };
+    let baseline = known.as_ref().map(|known| &known.output);
     let grading = regressions::grading(desk, parts.written, comparison, baseline, parts.id_at);
     let extract = inputs::extract(desk, parts.extract, node.get("extract"));
     let origin = desk.place(node.span);
     let made = Made { input: input?, grading: grading?, extract: extract?, target: transpose(target)? };
     let mut case = assemble(desk, parts.id.to_owned(), made, header, origin);
     if let Some(known) = known {
+        baselines::check_target(desk, parts.id_at, known.target.as_ref(), case.target.as_ref());
         case.expected = Some(known.output);
         case.baseline = Some(Box::new(known.origin));
     }

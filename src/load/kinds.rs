@@ -38,6 +38,14 @@ pub(super) fn detect(node: &Node) -> Option<SchemaKind> {
     match &node.value {
         NodeValue::Seq(_) => Some(SchemaKind::Eval),
         NodeValue::Map(_) if node.get("eval_suite").is_some() => Some(SchemaKind::Suite),
+        NodeValue::Map(_) if ["format_version", "eval_id"].iter().all(|key| node.get(key).is_some()) => {
+            Some(SchemaKind::Baseline)
+        }
+        NodeValue::Map(_)
+            if ["format_version", "evals", "metrics"].iter().all(|key| node.get(key).is_some()) =>
+        {
+            Some(SchemaKind::Scores)
+        }
         NodeValue::Map(_) if EVAL_SIGNS.iter().any(|key| node.get(key).is_some()) => Some(SchemaKind::Eval),
         NodeValue::Map(_) => SIGNS
             .iter()

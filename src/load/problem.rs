@@ -51,6 +51,7 @@ codes! {
     ComplexKey = "EH0113" "complex-key" "A key of a map is itself a list or a map. Keys are text.";
     BadAlias = "EH0114" "bad-alias" "An alias (`*name`) names no anchor, or one that holds the alias itself.";
     BadMergeKey = "EH0115" "bad-merge-key" "The value of a merge key (`<<`) is neither a map nor a list of maps.";
+    MergeConflict = "EH0116" "merge-conflict" "A merge that is not finished left its marks (`<<<<<<<`, `=======`, `>>>>>>>`) in the file.";
 
     // EH02: the shape, checked against the schema.
     UnknownKey = "EH0201" "unknown-key" "A key that the format does not know at this place; often a typing error, or wrong indentation.";
@@ -104,6 +105,15 @@ codes! {
     DatasetUnreadable = "EH0501" "dataset-unreadable" "A dataset cannot be read, or is not of the format that is named.";
     DatasetRow = "EH0502" "dataset-row" "A row of a dataset does not fit; the message names its line.";
     RecordedOutputs = "EH0503" "recorded-outputs" "A line of a file of recorded outputs does not fit, or fits more than one eval.";
+
+    // EH06: baselines.
+    BadBaseline = "EH0601" "bad-baseline" "A file of the folder of baselines is none, or of no version that there is.";
+    NewerBaseline = "EH0602" "newer-baseline" "A baseline was written by a newer eval-harness, in a format that this one does not know.";
+    OtherBaseline = "EH0603" "other-baseline" "A baseline file says to be of another eval than its name does.";
+    OutputFile = "EH0604" "output-file" "The file beside a baseline that holds its large output is missing, is not JSON, or holds another output than the baseline says.";
+    OtherTarget = "EH0605" "other-target" "A baseline was captured from another target than the one that is used now.";
+    MisnamedBaseline = "EH0606" "misnamed-baseline" "A file in the folder of baselines has a name that nobody reads, such as `.yml` or `.json` in place of `.yaml`.";
+    RevisionUnreadable = "EH0607" "revision-unreadable" "The baselines of a git revision cannot be read: no git, no repository, no such revision, a shallow clone, ...";
 }
 
 /// Whether a problem stops everything that would follow.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::demands::Demands;
@@ -9,10 +10,11 @@ use super::executors::ExecutorShelf;
 use super::problem::{Problem, Problems};
 use super::refs::Fence;
 use super::source::{Sources, Span};
+use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
-use crate::model::{BaselineSettings, GraderType};
-use crate::spec::GraderSpec;
+use crate::model::{BaselineSettings, GraderType, OutputValue};
+use crate::spec::{BaselineTarget, GraderSpec};
 
 /// Seconds for one call of a target when nobody says.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -44,6 +46,12 @@ pub(super) struct SuiteScope {
     /// Where commands run. Absolute.
     pub dir: PathBuf,
     pub baselines: BaselineSettings,
+    /// In place of what the store and the files say, by eval id.
+    pub known_good: Arc<BTreeMap<String, OutputValue>>,
+    /// Where accepted baselines are read from.
+    pub store: Folder,
+    /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.
+    pub target: Option<BaselineTarget>,
     pub fence: Fence,
     /// The command line's, which wins over everything.
     pub timeout: Option<Duration>,

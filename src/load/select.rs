@@ -39,17 +39,37 @@ fn word<T: serde::Serialize>(value: &T) -> String {
     }
 }
 
-struct Globs(Vec<(String, GlobMatcher)>);
+/// Patterns over ids, of which any may fit. An id may hold slashes, so `*` crosses them. A pattern that is exactly an id means
+/// that id.
+#[derive(Debug, Clone, Default)]
+pub struct IdGlobs(Vec<(String, GlobMatcher)>);
+
+impl IdGlobs {
+    /// # Errors
+    /// Why the first pattern that is none can't be one.
+    pub fn new(patterns: &[String]) -> Result<IdGlobs, String> {
+        let glob = |pattern: &String| {
+            let glob = GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build();
+            Ok((pattern.clone(), glob.map_err(|error| error.kind().to_string())?.compile_matcher()))
+        };
+        Ok(IdGlobs(patterns.iter().map(glob).collect::<Result<_, String>>()?))
+    }
+
+    pub fn fit(&self, id: &str) -> bool {
+        self.0.iter().any(|(text, glob)| text == id || glob.is_match(id))
+    }
+}
+
+struct Globs(IdGlobs);
 
 impl Globs {
-    /// An id may hold slashes, so `*` crosses them. A pattern that is exactly an id means that id.
     fn new(patterns: &[String], flag: &str, problems: &mut Problems) -> Globs {
-        let mut globs = Vec::new();
+        let mut globs = IdGlobs::default();
         for pattern in patterns {
-            match GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build() {
-                Ok(glob) => globs.push((pattern.clone(), glob.compile_matcher())),
-                Err(error) => {
-                    let message = format!("`--{flag} {pattern}` is not a glob: {}", error.kind());
+            match IdGlobs::new(std::slice::from_ref(pattern)) {
+                Ok(one) => globs.0.extend(one.0),
+                Err(why) => {
+                    let message = format!("`--{flag} {pattern}` is not a glob: {why}");
                     problems.push(Problem::general(Code::BadGlob, message));
                 }
             }
@@ -58,7 +78,11 @@ impl Globs {
     }
 
     fn fit(&self, id: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|(text, glob)| text == id || glob.is_match(id))
+        self.0.0.is_empty() || self.0.fit(id)
+    }
+
+    fn patterns(&self) -> &[(String, GlobMatcher)] {
+        &self.0.0
     }
 }
 
@@ -176,11 +200,11 @@ fn strangers(evals: &[Arc<Eval>], filters: &Filters, eval_globs: &Globs, case_gl
         look("tag", word, &tags, tags.contains(&word.as_str()));
     }
     let ids: Vec<&str> = evals.iter().map(|e| e.info.id.as_str()).collect();
-    for (word, glob) in &eval_globs.0 {
+    for (word, glob) in eval_globs.patterns() {
         look("eval", word, &ids, ids.iter().any(|id| id == word || glob.is_match(id)));
     }
     let ids: Vec<&str> = cases().map(|c| c.id).collect();
-    for (word, glob) in &case_globs.0 {
+    for (word, glob) in case_globs.patterns() {
         look("case", word, &ids, ids.iter().any(|id| id == word || glob.is_match(id)));
     }
     found

@@ -11,6 +11,7 @@ use super::refs::Fence;
 use super::request::Purpose;
 use super::schema::Validator;
 use super::source::{FileId, Sources, Span};
+use super::stored::conflict;
 use super::tree::{self, Node, NodeValue};
 use crate::spec::{CaseSpec, SchemaKind, canonical, schema_of};
 
@@ -38,6 +39,10 @@ impl Session {
                 return None;
             }
         };
+        if let Some(problem) = conflict(&self.sources, file) {
+            self.problems.push(problem);
+            return None;
+        }
         tree::parse(&self.sources, file, &mut self.problems)
     }
 

@@ -97,6 +97,13 @@ impl Sources {
         Ok(id)
     }
 
+    /// Drops the text of the file that was added last: nothing points into it.
+    pub(super) fn forget(&mut self, file: FileId) {
+        if file.0 as usize + 1 == self.files.len() {
+            self.files.pop();
+        }
+    }
+
     /// The text of a file; empty for an id of another `Sources`.
     pub fn text(&self, file: FileId) -> &str {
         self.files.get(file.0 as usize).map_or("", |f| &f.text)
@@ -199,7 +206,7 @@ fn read_text(path: &Path, display: &str) -> Result<String, Problem> {
 }
 
 /// Bytes to text: UTF-8 without NUL, without a byte order mark, not empty.
-fn decode(mut bytes: Vec<u8>, display: &str) -> Result<String, Problem> {
+pub(super) fn decode(mut bytes: Vec<u8>, display: &str) -> Result<String, Problem> {
     let wrong = |at: usize, bytes: &[u8], looks: &str| {
         let line = bytes.iter().take(at).filter(|b| **b == b'\n').count() + 1;
         let message = format!("`{display}` is not UTF-8 text: byte {at} (line {line}) {looks}");

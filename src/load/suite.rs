@@ -2,6 +2,7 @@
 
 mod documents;
 mod gather;
+mod overview;
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,6 +24,7 @@ use super::request::{Counts, LoadRequest, Loaded};
 use super::scope::{Desk, GraderShelf, SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
 use super::source::Span;
+use super::stored::{Folder, Revision};
 use super::targets::{self, Targets};
 use super::template::{Engine, Scope};
 use super::thresholds::{self, Resolved, WrittenSet};
@@ -30,10 +32,11 @@ use super::tree::{Node, NodeValue};
 pub(super) use documents::{eval_document, graders_file, shelf};
 use documents::{render_named, sets};
 use gather::Gathered;
+pub(super) use overview::overview;
 use plan::Parts;
 
 use crate::model::{Eval, Plan, Target};
-use crate::spec::{RefOr, SchemaKind, SuiteSpec, TargetSpec, ThresholdsFile};
+use crate::spec::{BaselineTarget, RefOr, SchemaKind, SuiteSpec, TargetSpec, ThresholdsFile};
 
 /// See [`super::load`].
 pub(super) fn load(request: &LoadRequest) -> Loaded {
@@ -185,6 +188,8 @@ impl Loader<'_> {
             let choice = choice(self.request);
             targets::choose(&mut desk, &Targets::new(), choice, at).unwrap_or_default()
         };
+        scope.target = self.asked(&target_name, target.as_ref());
+        self.baselines(&mut scope, &node);
         let built = self.eval_document(node, &scope, &self.dir.clone());
         let gathered = built.into_iter().map(|built| Gathered { built, by: at }).collect();
         let evals = self.unique(gathered);
@@ -220,6 +225,7 @@ impl Loader<'_> {
         SuiteScope {
             dir: self.dir.clone(),
             baselines: baselines::settings(written, &self.dir, &self.root),
+            known_good: Arc::clone(&overrides.known_good),
             fence: self.session.fence.clone(),
             timeout: overrides.timeout.map(seconds),
             suite_timeout: config.timeout_seconds.map(seconds),
@@ -256,6 +262,8 @@ impl Loader<'_> {
         scope.executors.open |= spec.is_none();
         let demands = self.demands(spec.as_ref(), &node);
         let (target_name, target) = self.target(spec.as_ref(), &node, &scope);
+        scope.target = self.asked(&target_name, target.as_ref());
+        self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);
         let Some(spec) = spec else {
@@ -276,6 +284,35 @@ impl Loader<'_> {
         };
         self.check_ks(&parts, &node);
         self.plan(parts)
+    }
+
+    /// The target by which baselines are told apart. Recordings stand for whatever gave them.
+    fn asked(&self, name: &str, target: Option<&Target>) -> Option<BaselineTarget> {
+        let target = target.filter(|_| self.request.overrides.outputs.is_none())?;
+        Some(BaselineTarget { name: Some(name.to_owned()), kind: target.kind().to_owned() })
+    }
+
+    /// Judges the settings of baselines, and finds where accepted ones are read from.
+    fn baselines(&mut self, scope: &mut SuiteScope, node: &Node) {
+        let overrides = &self.request.overrides;
+        if let Some(at) = node.get("baselines") {
+            baselines::check_settings(self.session, at, &scope.baselines.dir);
+        }
+        let dir = scope.baselines.dir.clone();
+        scope.store = match &overrides.against {
+            _ if overrides.without_store => return,
+            None => Folder::Disk(dir),
+            Some(rev) => match Revision::read(&dir, rev) {
+                Ok(revision) => Folder::Revision(Arc::new(revision)),
+                Err(error) => {
+                    let message = format!("cannot read the baselines of `{rev}`: {error}");
+                    let problem =
+                        Problem::general(Code::RevisionUnreadable, message).maybe_hint(error.hint());
+                    return self.session.problems.push(problem);
+                }
+            },
+        };
+        baselines::check_names(self.session, &scope.store);
     }
 
     fn target(

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::{Environment, Shard};
+use super::comparison::BaselineComparison;
+use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
 use super::outcome::{Cause, Outcome};
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure};
@@ -28,6 +29,9 @@ pub struct Summary {
     /// The same metrics with their intervals and reasons, by name.
     pub estimates: BTreeMap<String, Estimate>,
     pub gate: Gate,
+    /// Beside the accepted scores of an earlier run; absent when none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineComparison>,
     pub evals: Vec<EvalResult>,
     pub failures: Vec<Failure>,
     pub recommendations: Vec<String>,
@@ -79,6 +83,9 @@ pub struct Metadata {
     /// The run whose stored outputs were graded again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regrade_of: Option<String>,
+    /// The git revision whose baselines were compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
     /// The suite file as it was given on the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite_path: Option<String>,

@@ -79,6 +79,9 @@ fn run_suite(summary: &Summary) -> TestSuite {
     if let Some(shard) = metadata.shard {
         property(&mut suite, "shard", &format!("{}/{}", shard.index, shard.of));
     }
+    if let Some(against) = &metadata.against {
+        property(&mut suite, "against", &against.to_string());
+    }
     if let Some(run) = &metadata.regrade_of {
         property(&mut suite, "regrade_of", run);
     }

@@ -6,10 +6,12 @@
 
 pub mod differences;
 pub mod figures;
+pub mod history;
 pub mod terminal;
 
+mod beside;
 mod commands;
-mod emphasis;
+pub mod emphasis;
 mod flaky;
 mod json;
 mod junit;

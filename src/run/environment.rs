@@ -1,8 +1,8 @@
 //! Where a run takes place.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
+use crate::base::git;
 use crate::model::{Environment, GitState, Plan, SandboxState, Target};
 
 /// This program's version.
@@ -12,19 +12,8 @@ pub fn harness_version() -> &'static str {
 
 /// Commit and cleanliness of the checkout that holds `dir`; `None` outside of one or without git.
 pub fn git_state(dir: &Path) -> Option<GitState> {
-    let git = |args: &[&str]| {
-        let output = Command::new("git")
-            .arg("-C")
-            .arg(dir)
-            .args(args)
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output();
-        output.ok().filter(|output| output.status.success()).map(|output| output.stdout)
-    };
-    let commit = String::from_utf8(git(&["rev-parse", "HEAD"])?).ok()?.trim().to_owned();
-    let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
-    Some(GitState { commit, dirty: !changes.is_empty() })
+    let git::Checkout { commit, dirty } = git::checkout(dir).ok()?;
+    Some(GitState { commit, dirty })
 }
 
 /// What is known before graders are prepared.

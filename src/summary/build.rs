@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SummaryError;
 use super::columns::CaseView;
+use super::compared;
 use super::composite;
 use super::failures::{self, Listed};
 use super::fold::Fold;
@@ -13,8 +14,8 @@ use super::packed::Packed;
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
-    CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, Metadata, Omitted, Outcome,
-    RunStarted, SampleResult, Shard, Summary, Tallies, Totals, Trust,
+    BaselineComparison, CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, Metadata,
+    Omitted, Outcome, RunStarted, SampleResult, Shard, Summary, Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -29,6 +30,7 @@ pub struct Report {
     metadata: Metadata,
     totals: Totals,
     estimates: BTreeMap<String, Estimate>,
+    baseline: Option<BaselineComparison>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
     omitted: Omitted,
@@ -39,15 +41,12 @@ impl Fold {
     pub fn finish(&self) -> Result<Report, SummaryError> {
         let started = self.started.clone().ok_or(SummaryError::NotStarted)?;
         let shards = self.sessions.lone_shards();
-        // A shard plans all evals, so that their order is known, also those of which it has no case.
-        let evals = self.evals.iter().enumerate().filter(|(_, eval)| shards.is_empty() || eval.len() > 0);
-        let evals = evals.map(|(number, eval)| CountedEval::new(number, eval)).collect();
-        let counted = Counted::new(evals, &started.ks, started.seed, &started.score_metrics);
-        let mut tallies = tallies(&counted);
-        for reading in [&mut tallies.actual, &mut tallies.worst, &mut tallies.best] {
-            composite::add(&started.composites, &mut reading.metrics);
-        }
+        let counted = self.counted(&started, Some(started.seed));
+        let tallies = tallies(&counted, &started);
         let mut lister = Lister::new(self, started.include_details);
+        let estimates = ranged(&tallies);
+        let with = started.score_baseline.as_deref();
+        let baseline = with.map(|with| compared::compare(&counted, &started, &shards, &estimates, with));
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
         let mut totals = lister.totals;
         totals.weighted_score = tallies.actual.metrics.get("weighted_score").and_then(|e| e.value);
@@ -55,7 +54,8 @@ impl Fold {
             metadata: metadata(&started, &self.sessions, &shards),
             interrupted: self.sessions.interrupted(),
             shards,
-            estimates: ranged(&tallies),
+            estimates,
+            baseline,
             totals,
             tallies,
             evals,
@@ -63,6 +63,15 @@ impl Fold {
             omitted: lister.omitted,
             started,
         })
+    }
+
+    /// The evals of the run, to be counted; without a `seed` no interval is resampled.
+    pub(super) fn counted<'a>(&'a self, started: &'a RunStarted, seed: Option<u64>) -> Counted<'a> {
+        // A shard plans all evals, so that their order is known, also those of which it has no case.
+        let whole = self.sessions.lone_shards().is_empty();
+        let evals = self.evals.iter().enumerate().filter(|(_, eval)| whole || eval.len() > 0);
+        let evals = evals.map(|(number, eval)| CountedEval::new(number, eval)).collect();
+        Counted::new(evals, &started.ks, seed, &started.score_metrics)
     }
 }
 
@@ -83,6 +92,7 @@ impl Report {
             metrics,
             estimates: self.estimates,
             gate,
+            baseline: self.baseline,
             evals: self.evals,
             failures: self.failures,
             recommendations,
@@ -92,13 +102,16 @@ impl Report {
     }
 }
 
-fn tallies(counted: &Counted<'_>) -> Tallies {
-    let actual = counted.tally(Reading::Graded);
-    let (worst, best) = if counted.is_open() {
+pub(super) fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
+    let mut actual = counted.tally(Reading::Graded);
+    let (mut worst, mut best) = if counted.is_open() {
         (counted.tally(Reading::Worst), counted.tally(Reading::Best))
     } else {
         (actual.clone(), actual.clone())
     };
+    for reading in [&mut actual, &mut worst, &mut best] {
+        composite::add(&started.composites, &mut reading.metrics);
+    }
     let Counted { errored, skipped, pending, .. } = *counted;
     Tallies { actual, worst, best, errored, skipped, pending }
 }
@@ -126,6 +139,7 @@ fn metadata(started: &RunStarted, sessions: &Sessions, lone: &[Shard]) -> Metada
         interrupted: sessions.interrupted(),
         shard: started.shard.filter(|_| !lone.is_empty()),
         regrade_of: started.regrade_of.clone(),
+        against: started.against.clone(),
         suite_path: rerun::suite_path(started),
         rerun_arguments: rerun::arguments(&started.arguments),
         joined: sessions.joined(),
@@ -326,7 +340,7 @@ fn case_result(
 }
 
 /// The commonest cause among the samples that ended as the case did; of equals the first in the list of causes.
-fn commonest_cause(case: CaseView<'_>, outcome: Outcome) -> Option<Cause> {
+pub(super) fn commonest_cause(case: CaseView<'_>, outcome: Outcome) -> Option<Cause> {
     if outcome == Outcome::Passed {
         return None;
     }

@@ -23,7 +23,8 @@ const CLUSTERS: usize = 10;
 pub(super) struct Counted<'a> {
     pub evals: Vec<CountedEval<'a>>,
     ks: &'a [u32],
-    seed: u64,
+    /// Of resampling; `None` when nobody asks for intervals that need it.
+    seed: Option<u64>,
     /// Samples of the case that has fewest.
     fewest: Option<u32>,
     /// Samples without a grade.
@@ -66,7 +67,12 @@ impl<'a> CountedEval<'a> {
 }
 
 impl<'a> Counted<'a> {
-    pub fn new(evals: Vec<CountedEval<'a>>, ks: &'a [u32], seed: u64, score_metrics: &[String]) -> Self {
+    pub fn new(
+        evals: Vec<CountedEval<'a>>,
+        ks: &'a [u32],
+        seed: Option<u64>,
+        score_metrics: &[String],
+    ) -> Self {
         let measured = Measured::new(&evals);
         let (mut fewest, mut errored, mut skipped, mut pending) = (None, 0, 0, 0);
         let mut open_firsts = false;
@@ -168,8 +174,9 @@ impl Read {
         }
     }
 
-    fn estimates(self, fewest: Option<u32>, seed: u64) -> Vec<(Metric, Estimate)> {
-        let weighted_interval = bootstrap_weighted_mean(&self.weighted, DEFAULT_RESAMPLES, seed, LEVEL);
+    fn estimates(self, fewest: Option<u32>, seed: Option<u64>) -> Vec<(Metric, Estimate)> {
+        let interval = |seed| bootstrap_weighted_mean(&self.weighted, DEFAULT_RESAMPLES, seed, LEVEL);
+        let weighted_interval = seed.map_or(Err(Undefined::NoData), interval);
         let n = self.weighted.len();
         let weighted = estimate(weighted_mean(&self.weighted), weighted_interval, n);
         let mut estimates: Vec<(Metric, Estimate)> =
@@ -238,7 +245,7 @@ impl PassK {
         }
     }
 
-    fn estimate(&self, fewest: Option<u32>, seed: u64) -> Estimate {
+    fn estimate(&self, fewest: Option<u32>, seed: Option<u64>) -> Estimate {
         let k = self.k;
         match fewest.map(u64::from) {
             Some(n) if n < k => undefined(Undefined::TooFewSamples { n, k }),
@@ -287,16 +294,18 @@ impl OverCases {
         self.values.are_binary()
     }
 
-    /// The mean, with Wilson's interval when each value is 0 or 1 from one sample (`single`), else a bootstrap.
-    pub fn estimate(&self, single: bool, seed: u64) -> Estimate {
+    /// The mean, with Wilson's interval when each value is 0 or 1 from one sample (`single`), else a bootstrap, if there is
+    /// a seed for it.
+    pub fn estimate(&self, single: bool, seed: Option<u64>) -> Estimate {
         let belong_together =
             self.clusters.len() >= CLUSTERS && self.clusters.iter().any(|(_, count)| *count > 1);
-        let interval = if single {
-            self.values.wilson(LEVEL)
-        } else if belong_together {
-            cluster_bootstrap_mean(&self.clusters, DEFAULT_RESAMPLES, seed, LEVEL)
-        } else {
-            self.values.interval(seed, LEVEL)
+        let interval = match seed {
+            _ if single => self.values.wilson(LEVEL),
+            None => Err(Undefined::NoData),
+            Some(seed) if belong_together => {
+                cluster_bootstrap_mean(&self.clusters, DEFAULT_RESAMPLES, seed, LEVEL)
+            }
+            Some(seed) => self.values.interval(seed, LEVEL),
         };
         estimate(self.values.mean(), interval, self.values.len())
     }

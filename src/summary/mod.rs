@@ -5,6 +5,9 @@
 
 mod build;
 mod columns;
+mod compared;
+#[cfg(test)]
+mod compared_tests;
 mod composite;
 mod details;
 mod failures;
@@ -24,9 +27,11 @@ mod rerun;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod told;
 
 pub use build::Report;
 pub use fold::Fold;
+pub use told::{CaseTold, EvalTold, Told};
 
 /// Planned samples up to which everything is listed with its details. Beyond, cases are listed that did not pass in all their
 /// samples, at most as many, and details of at most as many samples.

@@ -26,7 +26,7 @@ impl Named {
         scores: &[String],
         samples: usize,
         ungraded: usize,
-        seed: u64,
+        seed: Option<u64>,
     ) -> Vec<Named> {
         let names: BTreeSet<&str> = evals.iter().flat_map(|eval| eval.fold.metric_names()).collect();
         let named = |name: &str| {
@@ -42,7 +42,7 @@ impl Named {
         evals: &[CountedEval<'_>],
         samples: usize,
         ungraded: usize,
-        seed: u64,
+        seed: Option<u64>,
     ) -> Option<Named> {
         let mut over = OverCases::new();
         let (mut missing, mut single) = (ungraded, true);

@@ -244,7 +244,9 @@ impl Run {
             recordings: Vec::new(),
             shard,
             regrade_of: None,
+            against: None,
             capture: false,
+            score_baseline: None,
             arguments: vec![],
             cwd: None,
         }))

@@ -48,7 +48,9 @@ fn started(ks: &[u32]) -> Event {
         recordings: Vec::new(),
         shard: None,
         regrade_of: None,
+        against: None,
         capture: false,
+        score_baseline: None,
         arguments: vec![],
         cwd: None,
     }))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::load::baselines;
 use crate::load::evals::{Built, build};
 use crate::load::infer::{infer_evals, infer_named};
 use crate::load::problem::{Code, Problem, Problems, did_you_mean};
@@ -33,7 +34,9 @@ pub(in crate::load) fn eval_document(
     let broken = Broken::of(problems);
     // A template that failed is an error of a part whose shape is fine.
     let json = json.filter(|_| !broken.any());
-    build(&mut Desk { sources, problems, suite: scope, dir }, &mut node, &broken, json)
+    let shelf = baselines::fetch(session, scope, &mut node);
+    let Session { sources, problems, .. } = session;
+    build(&mut Desk { sources, problems, suite: scope, dir }, &mut node, &broken, json, shelf)
 }
 
 /// A graders document: completed, checked, read.

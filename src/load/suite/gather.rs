@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Loader, circular, eval_document};
+use crate::load::baselines;
 use crate::load::evals::{Built, build};
 use crate::load::kinds::detect;
 use crate::load::problem::{Code, Problem, Severity, did_you_mean};
@@ -37,9 +38,10 @@ impl Loader<'_> {
                 }
                 None if node.get("$ref").is_some() => {}
                 None => {
+                    let shelf = baselines::fetch(self.session, scope, &mut node);
                     let Session { sources, problems, .. } = &mut *self.session;
                     let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
-                    let built = build(&mut desk, &mut node, &broken, None);
+                    let built = build(&mut desk, &mut node, &broken, None, shelf);
                     gathered.extend(built.into_iter().map(|built| Gathered { built, by }));
                 }
             }

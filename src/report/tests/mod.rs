@@ -266,6 +266,7 @@ fn rich() -> Summary {
             interrupted: false,
             shard: None,
             regrade_of: None,
+            against: None,
             joined: Vec::new(),
             suite_path: Some("evals/eval-suite.yaml".to_owned()),
             rerun_arguments: Vec::new(),
@@ -296,6 +297,7 @@ fn rich() -> Summary {
             ],
             reasons: vec!["pass@1 is 0.400 and must be at least 0.850".to_owned(), HOSTILE.to_owned()],
         },
+        baseline: None,
         evals,
         failures,
         recommendations: vec![

@@ -1,0 +1,141 @@
+//! One call of git, bounded in time and size.
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use super::GitError;
+
+/// The longest that git may take. A status of a very large checkout takes seconds.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The most that an answer other than the content of files may hold.
+const MAX_ANSWER: u64 = 64 << 20;
+
+/// Variables by which a hook's git names its own repository; they would win over `-C`.
+const ELSEWHERE: [&str; 8] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
+/// What a call that succeeded said.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+pub(super) fn call(dir: &Path, args: &[&str]) -> Result<Answer, GitError> {
+    call_with(dir, args, None, MAX_ANSWER)
+}
+
+pub(super) fn call_with(
+    dir: &Path,
+    args: &[&str],
+    input: Option<Vec<u8>>,
+    most: u64,
+) -> Result<Answer, GitError> {
+    bounded("git", dir, args, input, most, LONGEST)
+}
+
+/// A call of a program that is git, or stands in for it in a test.
+pub(super) fn bounded(
+    program: &str,
+    dir: &Path,
+    args: &[&str],
+    input: Option<Vec<u8>>,
+    most: u64,
+    longest: Duration,
+) -> Result<Answer, GitError> {
+    let what = || {
+        let words = args.iter().skip_while(|word| **word == "-c" || word.contains('='));
+        words.take(2).copied().collect::<Vec<_>>().join(" ")
+    };
+    let mut command = Command::new(program);
+    command.arg("-C").arg(dir).arg("--no-pager").args(args);
+    // Paths are paths, whatever characters they hold.
+    command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    for name in ELSEWHERE {
+        command.env_remove(name);
+    }
+    command.env("GIT_LITERAL_PATHSPECS", "1");
+    command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => GitError::NotInstalled,
+        _ => GitError::Failed { what: what(), said: error.to_string() },
+    })?;
+    let until = Instant::now() + longest;
+    if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
+        // A git that ended early does not read on; its own words tell why.
+        std::thread::spawn(move || drop(pipe.write_all(&input)));
+    }
+    let (stdout, stderr) = (gather(child.stdout.take(), most), gather(child.stderr.take(), 1 << 20));
+    let ended =
+        |from: &Receiver<(Vec<u8>, bool)>| from.recv_timeout(until.saturating_duration_since(Instant::now()));
+    let late = || GitError::TimedOut { what: what(), seconds: longest.as_secs() };
+    let answers = ended(&stdout).and_then(|out| Ok((out, ended(&stderr)?)));
+    let ((stdout, cut), (said, _)) = match answers {
+        Ok(answers) => answers,
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+            end(&mut child);
+            return Err(late());
+        }
+    };
+    if cut {
+        end(&mut child);
+        return Err(GitError::TooMuch { what: what(), bytes: most });
+    }
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(1)),
+            _ => {
+                end(&mut child);
+                return Err(late());
+            }
+        }
+    };
+    let stderr = String::from_utf8_lossy(&said).trim().to_owned();
+    if status.success() { Ok(Answer { stdout, stderr }) } else { Err(failure(dir, what(), stderr)) }
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Reads a pipe to its end in a thread of its own; `true` when there was more than `most`.
+fn gather(pipe: Option<impl Read + Send + 'static>, most: u64) -> Receiver<(Vec<u8>, bool)> {
+    let (give, take) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            let _ = pipe.take(most.saturating_add(1)).read_to_end(&mut bytes);
+        }
+        let cut = bytes.len() as u64 > most;
+        let _ = give.send((bytes, cut));
+    });
+    take
+}
+
+/// What a call that failed means, by git's own words (which `LC_ALL=C` keeps English).
+fn failure(dir: &Path, what: String, said: String) -> GitError {
+    let dir = dir.to_owned();
+    if said.contains("dubious ownership") || said.contains("safe.directory") {
+        return GitError::Ownership { dir, said };
+    }
+    if said.contains("not a git repository") {
+        return GitError::NotARepository { dir };
+    }
+    let said = said.trim_start_matches("fatal: ").to_owned();
+    GitError::Failed { what, said: if said.is_empty() { "it did not say why".to_owned() } else { said } }
+}

@@ -1,0 +1,128 @@
+//! `eval-harness history`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::args::{HistoryArgs, ListFormat};
+use super::console::Console;
+use super::{Exit, Failure, report, suite};
+use crate::gate::ExitCode;
+use crate::load::{self, IdGlobs, LoadRequest, Overrides, Purpose};
+use crate::model::Plan;
+use crate::report::history::{self as page, EvalFilter, Shown};
+use crate::run::history::{self, History, HistoryRequest};
+
+pub fn history(console: &Console, args: &HistoryArgs) -> Exit {
+    let wanted = Wanted::of(args)?;
+    let asked = asked(console, args)?;
+    let name = asked.plan.as_ref().map(|plan| plan.suite.name.as_str());
+    let request = HistoryRequest {
+        suite: name.filter(|_| !args.all_suites),
+        target: args.target.as_deref(),
+        since: args.since,
+        last: args.last,
+        threads: suite::cpus(),
+    };
+    let history = history::history(&asked.results, &request);
+    history.warnings.iter().for_each(|warning| console.warn(warning));
+    let known = known(&history, &asked);
+    if let Some(wanted) = &wanted {
+        wanted.check(&known)?;
+    }
+    let shown = Shown { evals: wanted.as_ref().map(|wanted| wanted as &dyn EvalFilter) };
+    let mut out = Vec::new();
+    match args.format {
+        ListFormat::Json => page::json(&history, shown, &mut out)?,
+        ListFormat::Human => {
+            let seen = history.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.evals);
+            if !seen.into_iter().any(|eval| wanted.as_ref().is_none_or(|wanted| wanted.takes(&eval.id))) {
+                out.extend(nothing(&asked, wanted.is_some()).as_bytes());
+            }
+            page::render(&history, shown, &console.terminal_options(args.verbose), &mut out)?;
+        }
+    }
+    console.result(&out)?;
+    Ok(ExitCode::Pass)
+}
+
+/// Where to look, and the suite at hand.
+struct Asked {
+    results: PathBuf,
+    plan: Option<Plan>,
+}
+
+fn asked(console: &Console, args: &HistoryArgs) -> Result<Asked, Failure> {
+    let path = match &args.suite {
+        Some(path) => Some(path.clone()),
+        None => suite::suite_path(None).ok(),
+    };
+    let Some(path) = path.filter(|_| args.suite.is_some() || !args.all_suites || args.output_dir.is_none())
+    else {
+        return Ok(Asked { results: report::results_dir(None, args.output_dir.as_deref())?, plan: None });
+    };
+    let request = LoadRequest {
+        suite: path,
+        purpose: Purpose::List,
+        overrides: Overrides { output_dir: args.output_dir.clone(), ..Overrides::default() },
+        env: suite::environment(),
+        cwd: suite::cwd()?,
+        cpus: suite::cpus(),
+    };
+    let loaded = load::load(&request);
+    // A suite that only lacks what a run would give it is no news here.
+    let plan = match loaded.plan {
+        Some(plan) if loaded.problems.error_count() == 0 => plan,
+        plan => suite::plan_or_problems(console, load::Loaded { plan, ..loaded })?,
+    };
+    Ok(Asked { results: plan.reporting.output_dir.clone(), plan: Some(plan) })
+}
+
+/// Ids of evals that are there, or were.
+fn known(history: &History, asked: &Asked) -> BTreeSet<String> {
+    let past = history.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.evals);
+    let planned = asked.plan.iter().flat_map(|plan| &plan.evals);
+    past.map(|eval| eval.id.to_string()).chain(planned.map(|eval| eval.info.id.clone())).collect()
+}
+
+fn nothing(asked: &Asked, some: bool) -> String {
+    let of = match &asked.plan {
+        Some(plan) => format!(" of suite {}", plan.suite.name),
+        None => String::new(),
+    };
+    let with = if some { " with such an eval" } else { "" };
+    let text = format!("no run{of}{with} in {}\n", asked.results.display());
+    crate::base::text::sanitize(&text).into_owned()
+}
+
+/// The evals that `--eval` names.
+#[derive(Debug)]
+struct Wanted {
+    globs: Vec<(String, IdGlobs)>,
+}
+
+impl Wanted {
+    fn of(args: &HistoryArgs) -> Result<Option<Wanted>, Failure> {
+        let mut globs = Vec::new();
+        for pattern in &args.eval {
+            let glob = IdGlobs::new(std::slice::from_ref(pattern))
+                .map_err(|why| Failure::wrong(format!("`--eval {pattern}` is not a glob: {why}")))?;
+            globs.push((pattern.clone(), glob));
+        }
+        Ok((!globs.is_empty()).then_some(Wanted { globs }))
+    }
+
+    /// Fails when a pattern fits no eval.
+    fn check(&self, known: &BTreeSet<String>) -> Result<(), Failure> {
+        match self.globs.iter().find(|(_, glob)| !known.iter().any(|id| glob.fit(id))) {
+            None => Ok(()),
+            Some((pattern, _)) => Err(Failure::wrong(format!("no eval fits `--eval {pattern}`"))
+                .hint("`eval-harness list` shows the suite's evals, `eval-harness history` those that ran")),
+        }
+    }
+}
+
+impl EvalFilter for Wanted {
+    fn takes(&self, id: &str) -> bool {
+        self.globs.iter().any(|(_, glob)| glob.fit(id))
+    }
+}

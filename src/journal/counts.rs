@@ -1,0 +1,112 @@
+//! Lines of a journal without what samples said, for who only counts: texts are passed over, not kept.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::model::{
+    Attempt, CasesPlanned, Cause, EvalPlanned, Event, Grade, GraderType, Outcome, Output, RunFinished,
+    RunStarted, SampleFinished, SampleSkipped, Usage, Verdict,
+};
+
+/// The same names as [`Event`].
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    RunStarted(Box<RunStarted>),
+    RunResumed(Box<RunStarted>),
+    EvalPlanned(EvalPlanned),
+    CasesPlanned(CasesPlanned),
+    SampleFinished(Sample),
+    SampleSkipped(SampleSkipped),
+    RunFinished(RunFinished),
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    eval: String,
+    case: String,
+    sample: u32,
+    attempts: Vec<Try>,
+}
+
+#[derive(Deserialize)]
+struct Try {
+    output: Option<Used>,
+    stored: Option<Used>,
+    verdict: Ended,
+    latency_ms: Option<f64>,
+    #[serde(default)]
+    infrastructure_retries: u32,
+}
+
+#[derive(Deserialize)]
+struct Used {
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Ended {
+    outcome: Outcome,
+    score: Option<f64>,
+    cause: Option<Cause>,
+    #[serde(default)]
+    grades: Vec<Measured>,
+}
+
+#[derive(Deserialize)]
+struct Measured {
+    #[serde(default)]
+    metrics: BTreeMap<String, f64>,
+    #[serde(default)]
+    unmeasured: Vec<String>,
+}
+
+/// One line.
+pub(super) fn parse(line: &[u8]) -> serde_json::Result<Event> {
+    Ok(match serde_json::from_slice(line)? {
+        Line::RunStarted(said) => Event::RunStarted(said),
+        Line::RunResumed(said) => Event::RunResumed(said),
+        Line::EvalPlanned(planned) => Event::EvalPlanned(planned),
+        Line::CasesPlanned(planned) => Event::CasesPlanned(planned),
+        Line::SampleSkipped(skipped) => Event::SampleSkipped(skipped),
+        Line::RunFinished(finished) => Event::RunFinished(finished),
+        Line::SampleFinished(sample) => Event::SampleFinished(Box::new(SampleFinished {
+            eval: sample.eval,
+            case: sample.case,
+            sample: sample.sample,
+            attempts: sample.attempts.into_iter().map(attempt).collect(),
+            finished_at: String::new(),
+        })),
+    })
+}
+
+fn attempt(said: Try) -> Attempt {
+    let usage = said.output.or(said.stored).and_then(|used| used.usage);
+    let measured = said.verdict.grades.into_iter();
+    let grades = measured.filter(|said| !said.metrics.is_empty() || !said.unmeasured.is_empty());
+    Attempt {
+        output: usage.map(|usage| Output { usage: Some(usage), ..Output::text("") }),
+        stored: None,
+        extracted: None,
+        verdict: Verdict {
+            outcome: said.verdict.outcome,
+            score: said.verdict.score,
+            cause: said.verdict.cause,
+            reason: String::new(),
+            grades: grades.map(grade).collect(),
+        },
+        latency_ms: said.latency_ms,
+        duration_ms: 0.0,
+        infrastructure_retries: said.infrastructure_retries,
+        unanswered: false,
+        redacted: false,
+    }
+}
+
+fn grade(said: Measured) -> Grade {
+    let mut grade = Grade::passed(GraderType::Code, "");
+    grade.metrics = said.metrics;
+    grade.unmeasured = said.unmeasured;
+    grade
+}

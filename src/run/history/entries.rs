@@ -1,0 +1,183 @@
+//! Which journals make one run: shards are joined, regrades follow the run that they graded again.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::{HistoryRequest, LeftOut};
+use crate::journal::{self, JournalError, RunPaths};
+use crate::model::{RunStarted, Shard};
+use crate::run::in_parallel;
+
+/// A journal and what its run said when it began.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    pub journal: PathBuf,
+    pub started: RunStarted,
+}
+
+/// What counts as one run.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// One journal, or those of shards. At least one.
+    pub heads: Vec<Head>,
+    /// Grading again of the same outputs, oldest first, each made of one journal or those of shards.
+    pub regrades: Vec<Vec<Head>>,
+}
+
+impl Entry {
+    pub fn first(&self) -> &RunStarted {
+        &self.heads[0].started
+    }
+
+    /// Suite, target and the kind of target.
+    pub fn group(&self) -> (String, String, String) {
+        let started = self.first();
+        let environment = &started.environment;
+        (started.suite_name.clone(), environment.target.clone(), environment.target_type.clone())
+    }
+}
+
+/// The beginnings of all journals, in their order; who has none is told in a warning.
+pub(super) fn heads(runs: Vec<RunPaths>, threads: usize, warnings: &mut Vec<String>) -> Vec<Head> {
+    let read = |run: &RunPaths| (run.journal(), journal::started(&run.journal()));
+    let mut heads = Vec::new();
+    for (journal, started) in in_parallel(&runs, threads, read) {
+        match started {
+            Ok(started) => heads.push(Head { journal, started }),
+            Err(error) => warnings.push(left_out(&error)),
+        }
+    }
+    heads
+}
+
+/// In words why a journal does not count.
+pub(super) fn left_out(error: &JournalError) -> String {
+    format!("{error}; it is left out")
+}
+
+/// What the shards of one run have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Common {
+    suite: (String, Option<String>),
+    target: (String, String),
+    whole: String,
+    of: u32,
+    commit: Option<(String, bool)>,
+    filters: Vec<String>,
+    regrade: bool,
+}
+
+fn common(started: &RunStarted, shard: Shard) -> Common {
+    Common {
+        suite: (started.suite_name.clone(), started.suite_version.clone()),
+        target: (started.environment.target.clone(), started.target_hash.clone()),
+        whole: started.whole_hash.clone(),
+        of: shard.of,
+        commit: started.environment.git.as_ref().map(|git| (git.commit.clone(), git.dirty)),
+        filters: started.filters.clone(),
+        regrade: started.regrade_of.is_some(),
+    }
+}
+
+/// Joins shards. Of one suite run twice in shards, each shard goes to the oldest run that still lacks it.
+fn joined(heads: Vec<Head>) -> Vec<Vec<Head>> {
+    let mut runs: Vec<Vec<Head>> = Vec::new();
+    let mut open: HashMap<Common, Vec<usize>> = HashMap::new();
+    for head in heads {
+        let Some(shard) = head.started.shard else {
+            runs.push(vec![head]);
+            continue;
+        };
+        let places = open.entry(common(&head.started, shard)).or_default();
+        let has = |run: &[Head]| run.iter().any(|head| head.started.shard == Some(shard));
+        match places.iter().find(|at| runs.get(**at).is_some_and(|run| !has(run))) {
+            Some(at) => runs[*at].push(head),
+            None => {
+                places.push(runs.len());
+                runs.push(vec![head]);
+            }
+        }
+    }
+    // Shards that are not all there are runs of their own: nobody knows that they belong together.
+    let whole = |run: &Vec<Head>| run[0].started.shard.is_none_or(|shard| run.len() == shard.of as usize);
+    runs.into_iter()
+        .flat_map(|mut run| match whole(&run) {
+            true => {
+                run.sort_by_key(|head| head.started.shard.map(|shard| shard.index));
+                vec![run]
+            }
+            false => run.into_iter().map(|head| vec![head]).collect(),
+        })
+        .collect()
+}
+
+/// The runs that count, oldest first.
+pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
+    let captured = |run: &[Head]| run.iter().any(|head| head.started.capture);
+    let mut entries: Vec<Entry> = Vec::new();
+    // Where the outcomes of a run went; `None` for one that is left out.
+    let mut places: HashMap<String, Option<usize>> = HashMap::new();
+    for heads in joined(heads) {
+        let graded = heads[0].started.regrade_of.clone();
+        let at = match graded.as_ref().and_then(|of| places.get(of).copied()) {
+            Some(Some(at)) => {
+                places.extend(ids(&heads).map(|id| (id, Some(at))));
+                if let Some(entry) = entries.get_mut(at) {
+                    entry.regrades.push(heads);
+                }
+                continue;
+            }
+            Some(None) => None,
+            None if captured(&heads) => None,
+            None => Some(entries.len()),
+        };
+        places.extend(ids(&heads).map(|id| (id, at)));
+        match at {
+            Some(_) => entries.push(Entry { heads, regrades: Vec::new() }),
+            None => left_out.captures += 1,
+        }
+    }
+    entries
+}
+
+fn ids(heads: &[Head]) -> impl Iterator<Item = String> {
+    heads.iter().map(|head| head.started.run_id.clone())
+}
+
+/// The entries that are asked for, with their groups.
+pub(super) fn choose(
+    entries: Vec<Entry>,
+    request: &HistoryRequest<'_>,
+    left_out: &mut LeftOut,
+) -> Vec<Entry> {
+    let mut chosen = Vec::new();
+    for entry in entries {
+        let (suite, target, _) = entry.group();
+        let began = entry.first().timestamp.parse::<Timestamp>().ok();
+        if request.suite.is_some_and(|wanted| wanted != suite) {
+            *left_out.other_suites.entry(suite).or_default() += 1;
+        } else if request.target.is_some_and(|wanted| wanted != target) {
+            *left_out.other_targets.entry(target).or_default() += 1;
+        } else if request.since.zip(began).is_some_and(|(since, began)| began < since) {
+            left_out.earlier += 1;
+        } else {
+            chosen.push(entry);
+        }
+    }
+    let Some(last) = request.last else { return chosen };
+    let mut counts: HashMap<(String, String, String), usize> = HashMap::new();
+    let mut kept: Vec<Entry> = Vec::new();
+    for entry in chosen.into_iter().rev() {
+        let count = counts.entry(entry.group()).or_default();
+        *count += 1;
+        if *count <= last {
+            kept.push(entry);
+        } else {
+            left_out.earlier += 1;
+        }
+    }
+    kept.reverse();
+    kept
+}

@@ -1,0 +1,257 @@
+//! From the journals of a run to what it came to.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::entries::{Entry, Head, left_out};
+use super::{Group, PastCase, PastEval, PastRun};
+use crate::gate::decide;
+use crate::journal;
+use crate::model::{CasePlanned, Counts, Event, RunStarted};
+use crate::run::{RunError, in_parallel};
+use crate::summary::{CaseTold, EvalTold, Fold, Told};
+
+/// Texts that come again in every run, each held once.
+#[derive(Default)]
+struct Texts(Mutex<HashSet<Arc<str>>>);
+
+impl Texts {
+    fn keep(&self, text: &str) -> Arc<str> {
+        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match texts.get(text) {
+            Some(kept) => Arc::clone(kept),
+            None => {
+                let kept: Arc<str> = text.into();
+                texts.insert(Arc::clone(&kept));
+                kept
+            }
+        }
+    }
+}
+
+/// Reads the entries, and sorts them into groups.
+pub(super) fn read(entries: Vec<Entry>, threads: usize, warnings: &mut Vec<String>) -> Vec<Group> {
+    let texts = Texts::default();
+    let read = in_parallel(&entries, threads, |entry| {
+        let mut said = Vec::new();
+        let run = entry_run(entry, &texts, &mut said);
+        (run, said)
+    });
+    let mut groups: BTreeMap<(String, String, String), Vec<PastRun>> = BTreeMap::new();
+    for (entry, (run, said)) in entries.iter().zip(read) {
+        warnings.extend(said);
+        if let Some(run) = run {
+            groups.entry(entry.group()).or_default().push(run);
+        }
+    }
+    let group = |((suite, target, target_type), mut runs): (_, Vec<PastRun>)| {
+        // A clock that was set back must not turn a history around within a day's folder, so the time that each run told counts.
+        runs.sort_by(|a, b| a.timestamp.cmp(&b.timestamp));
+        Group { suite, target, target_type, runs }
+    };
+    groups.into_iter().map(group).collect()
+}
+
+/// What one entry came to; `None` when none of its journals can be read.
+fn entry_run(entry: &Entry, texts: &Texts, warnings: &mut Vec<String>) -> Option<PastRun> {
+    let mut run = heads_run(&entry.heads, texts, warnings);
+    for heads in &entry.regrades {
+        let Some(again) = heads_run(heads, texts, warnings) else { continue };
+        match &mut run {
+            Some(_) if again.interrupted => warnings.push(format!(
+                "the regrade {} did not come to its end; the outcomes that it was to replace still count",
+                again.id
+            )),
+            Some(run) => replace(run, again),
+            // The graded run itself can't be read: its regrade stands where it stood.
+            None => {
+                let timestamp = entry.first().timestamp.clone();
+                run = Some(PastRun { timestamp, ..again });
+            }
+        }
+    }
+    run
+}
+
+/// Puts the outcomes of a regrade in the place of a run's own. An eval that was graded again only in part keeps its own.
+fn replace(run: &mut PastRun, again: PastRun) {
+    let PastRun { evals, id, counts, cases, gate, .. } = again;
+    let mut by_id: HashMap<Arc<str>, PastEval> =
+        evals.into_iter().map(|eval| (Arc::clone(&eval.id), eval)).collect();
+    let mut whole = true;
+    for eval in &mut run.evals {
+        match by_id.remove(&eval.id) {
+            Some(graded) if graded.counts.total == eval.counts.total => *eval = graded,
+            _ => whole = false,
+        }
+    }
+    if whole && by_id.is_empty() {
+        (run.counts, run.cases, run.gate) = (counts, cases, gate);
+    } else {
+        (run.counts, run.cases, run.gate) = (Counts::default(), Counts::default(), None);
+        for eval in &run.evals {
+            run.counts.add(eval.outcome);
+            eval.cases.iter().for_each(|case| run.cases.add(case.outcome));
+        }
+    }
+    run.regraded_by.push(id);
+}
+
+/// The run of one journal, or of shards. A shard that can't be read is left out with a warning.
+fn heads_run(heads: &[Head], texts: &Texts, warnings: &mut Vec<String>) -> Option<PastRun> {
+    let mut readable: Vec<&Head> = heads.iter().collect();
+    while !readable.is_empty() {
+        match folded(&readable) {
+            Ok(folded) => {
+                warnings.extend(folded.cut_off.iter().map(|run| {
+                    format!("run {run} has no end: it was cut off or still goes on; what it recorded counts")
+                }));
+                return folded.run(texts, warnings);
+            }
+            Err((at, message)) => {
+                warnings.push(message);
+                readable.remove(at);
+            }
+        }
+    }
+    None
+}
+
+/// Journals folded as if they were one.
+struct Folded {
+    fold: Fold,
+    /// Over what a case is, by a number of eval and case.
+    definitions: HashMap<u64, u64>,
+    conditions: u64,
+    /// Ids of the runs whose journals break off.
+    cut_off: Vec<String>,
+}
+
+/// Fails with the place of the journal that can't be read, and why.
+fn folded(heads: &[&Head]) -> Result<Folded, (usize, String)> {
+    let mut folded = Folded {
+        fold: Fold::counting(),
+        definitions: HashMap::new(),
+        conditions: heads.first().map_or(0, |head| conditions(&head.started)),
+        cut_off: Vec::new(),
+    };
+    for (at, head) in heads.iter().enumerate() {
+        let ended = folded.take(head).map_err(|error| (at, told(head, error)))?;
+        if !ended {
+            folded.cut_off.push(head.started.run_id.clone());
+        }
+    }
+    Ok(folded)
+}
+
+fn told(head: &Head, error: RunError) -> String {
+    match error {
+        RunError::Journal(error) => left_out(&error),
+        error => format!("{}: {error}; it is left out", head.journal.display()),
+    }
+}
+
+impl Folded {
+    /// Takes a journal; false when it has no end.
+    fn take(&mut self, head: &Head) -> Result<bool, RunError> {
+        let mut ended = false;
+        for event in journal::read_counts(&head.journal)? {
+            let event = event?;
+            ended = matches!(event, Event::RunFinished(_));
+            if let Event::CasesPlanned(planned) = &event {
+                let case = |case: &CasePlanned| {
+                    let definition = (&case.input_hash, &case.grading_hash, &case.target_hash);
+                    (place(&planned.eval, &case.id), number(&definition))
+                };
+                self.definitions.extend(planned.cases.iter().map(case));
+            }
+            self.fold.push(&event)?;
+        }
+        Ok(ended)
+    }
+
+    fn run(&self, texts: &Texts, warnings: &mut Vec<String>) -> Option<PastRun> {
+        match self.fold.told() {
+            Ok(told) => Some(self.past_run(&told, texts)),
+            Err(error) => {
+                warnings.push(format!("a journal contradicts itself: {error}; it is left out"));
+                None
+            }
+        }
+    }
+
+    fn past_run(&self, told: &Told, texts: &Texts) -> PastRun {
+        let started = told.started;
+        let evals: Vec<PastEval> = told.evals.iter().map(|eval| self.past_eval(eval, texts)).collect();
+        let (mut counts, mut cases) = (Counts::default(), Counts::default());
+        for eval in &evals {
+            counts.add(eval.outcome);
+            eval.cases.iter().for_each(|case| cases.add(case.outcome));
+        }
+        let gate = decide(&started.gate, &told.tallies, told.interrupted, &told.shards);
+        PastRun {
+            id: started.run_id.clone(),
+            timestamp: told.timestamp.to_owned(),
+            suite_version: started.suite_version.clone(),
+            git: started.environment.git.clone(),
+            harness_version: started.harness_version.clone(),
+            filters: started.filters.clone(),
+            interrupted: told.interrupted,
+            shard: !told.shards.is_empty(),
+            joined: told.joined.clone(),
+            regraded_by: Vec::new(),
+            regrade_of: started.regrade_of.clone(),
+            counts,
+            cases,
+            gate: Some(gate.decision),
+            duration_seconds: told.duration_seconds,
+            evals,
+            conditions: self.conditions,
+        }
+    }
+
+    fn past_eval(&self, eval: &EvalTold, texts: &Texts) -> PastEval {
+        let info = eval.info;
+        let case = |case: &CaseTold| PastCase {
+            id: texts.keep(case.id),
+            outcome: case.outcome,
+            score: case.score,
+            cause: case.cause,
+            flaky: case.flaky_samples > 0,
+            latencies_ms: case.latencies_ms.clone(),
+            definition: self.definitions.get(&place(&info.id, case.id)).copied().unwrap_or(0),
+        };
+        PastEval {
+            id: texts.keep(&info.id),
+            name: texts.keep(&info.name),
+            kind: info.kind,
+            criticality: info.criticality,
+            outcome: eval.outcome,
+            score: eval.score,
+            partial: false,
+            counts: eval.counts,
+            cases: eval.cases.iter().map(case).collect(),
+        }
+    }
+}
+
+fn place(eval: &str, case: &str) -> u64 {
+    number(&(eval, case))
+}
+
+/// A number for a value; equal for equal values of this process.
+fn number(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What else must be equal before two outcomes at one commit say that a case is flaky.
+fn conditions(started: &RunStarted) -> u64 {
+    let recordings: Vec<(u64, &str)> =
+        started.recordings.iter().map(|read| (read.bytes, read.sha256.as_str())).collect();
+    let model = &started.environment.model;
+    number(&(&started.target_hash, &started.environment.target, model, &started.harness_version, recordings))
+}

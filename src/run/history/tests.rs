@@ -1,0 +1,409 @@
+//! Histories of journals that the tests write, against a naive recount of the same outcomes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::base::clock::rfc3339;
+use crate::base::redact::Redactor;
+use crate::journal::{JournalWriter, RunPaths};
+use crate::model::testing::eval;
+use crate::model::*;
+
+/// A run to be written: what it says of itself, and how each case ended.
+#[derive(Debug, Clone)]
+struct Written {
+    /// Hours after the beginning of 2026-03-01.
+    hour: i64,
+    suite: &'static str,
+    target: &'static str,
+    commit: Option<(&'static str, bool)>,
+    filters: Vec<String>,
+    shard: Option<Shard>,
+    regrade_of: Option<String>,
+    capture: bool,
+    ended: bool,
+    /// By eval the cases with their outcomes.
+    cases: Vec<(&'static str, Vec<(&'static str, Outcome)>)>,
+}
+
+fn written(hour: i64, cases: &[(&'static str, &[(&'static str, Outcome)])]) -> Written {
+    Written {
+        hour,
+        suite: "Suite",
+        target: "solver",
+        commit: Some(("c1", false)),
+        filters: Vec::new(),
+        shard: None,
+        regrade_of: None,
+        capture: false,
+        ended: true,
+        cases: cases.iter().map(|(eval, cases)| (*eval, cases.to_vec())).collect(),
+    }
+}
+
+fn cause_of(outcome: Outcome) -> Option<Cause> {
+    match outcome {
+        Outcome::Failed => Some(Cause::WrongAnswer),
+        Outcome::Errored => Some(Cause::TargetTimeout),
+        _ => None,
+    }
+}
+
+impl Written {
+    fn started(&self, paths: &RunPaths, timestamp: String) -> RunStarted {
+        let git = self.commit.map(|(commit, dirty)| GitState { commit: commit.into(), dirty });
+        RunStarted {
+            journal_version: JOURNAL_VERSION,
+            run_id: paths.run_id.clone(),
+            timestamp,
+            harness_version: "0.1.0".into(),
+            suite_name: self.suite.into(),
+            suite_version: None,
+            suite_description: None,
+            suite_path: "s.yaml".into(),
+            environment: Environment {
+                target: self.target.into(),
+                target_type: "echo".into(),
+                git,
+                ..Environment::default()
+            },
+            gate: GateSpec::default(),
+            composites: Vec::new(),
+            score_metrics: Vec::new(),
+            ks: vec![1],
+            seed: 7,
+            formats: vec![],
+            include_details: true,
+            filters: self.filters.clone(),
+            target_hash: self.target.into(),
+            whole_hash: "w".into(),
+            recordings: Vec::new(),
+            shard: self.shard,
+            regrade_of: self.regrade_of.clone(),
+            capture: self.capture,
+            against: None,
+            score_baseline: None,
+            arguments: vec![],
+            cwd: None,
+        }
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (id, cases) in &self.cases {
+            let info = EvalInfo { kind: EvalType::Regression, ..eval(id, Cases::written(Vec::new())).info };
+            events.push(Event::EvalPlanned(EvalPlanned { eval: info, cases: cases.len() }));
+            let planned = |(case, _): &(&str, Outcome)| CasePlanned {
+                id: (*case).into(),
+                name: None,
+                samples: 1,
+                graders: vec![GraderType::Code],
+                input_hash: "i".into(),
+                grading_hash: "g".into(),
+                target_hash: None,
+                position: None,
+            };
+            let cases = cases.iter().map(planned).collect();
+            events.push(Event::CasesPlanned(CasesPlanned { eval: (*id).into(), cases }));
+        }
+        for (id, cases) in &self.cases {
+            for (case, outcome) in cases.iter().filter(|(_, outcome)| *outcome != Outcome::Skipped) {
+                events.push(finished(id, case, *outcome));
+            }
+        }
+        if self.ended {
+            events.push(Event::RunFinished(RunFinished {
+                timestamp: String::new(),
+                duration_seconds: 1.0,
+                interrupted: false,
+            }));
+        }
+        events
+    }
+
+    fn write(&self, results: &Path) -> RunPaths {
+        let start: Timestamp = "2026-03-01T00:00:00Z".parse().unwrap();
+        let at = start + jiff::SignedDuration::from_hours(self.hour);
+        let paths = RunPaths::create(results, at).unwrap();
+        let mut journal = JournalWriter::open(&paths.journal(), Redactor::default()).unwrap();
+        let started = self.started(&paths, rfc3339(at));
+        journal.append(Event::RunStarted(Box::new(started))).unwrap();
+        for event in self.events() {
+            journal.append(event).unwrap();
+        }
+        paths
+    }
+}
+
+fn finished(eval: &str, case: &str, outcome: Outcome) -> Event {
+    let score = outcome.is_graded().then_some(if outcome == Outcome::Passed { 1.0 } else { 0.0 });
+    let verdict = Verdict { outcome, score, cause: cause_of(outcome), reason: "said".into(), grades: vec![] };
+    Event::SampleFinished(Box::new(SampleFinished {
+        eval: eval.into(),
+        case: case.into(),
+        sample: 0,
+        attempts: vec![Attempt {
+            output: Some(Output::text("an output")),
+            stored: None,
+            extracted: None,
+            verdict,
+            latency_ms: Some(10.0),
+            duration_ms: 10.0,
+            infrastructure_retries: 0,
+            unanswered: false,
+            redacted: false,
+        }],
+        finished_at: String::new(),
+    }))
+}
+
+fn read(results: &Path) -> History {
+    history(results, &HistoryRequest { threads: 2, ..HistoryRequest::default() })
+}
+
+/// Outcomes of each eval by run, as `p`, `f`, `e`, `s`; `(` marks a part.
+fn outcomes(group: &Group) -> BTreeMap<&str, String> {
+    let mut rows: BTreeMap<&str, String> = BTreeMap::new();
+    for eval in group.runs.iter().flat_map(|run| &run.evals) {
+        let row = rows.entry(&eval.id).or_default();
+        if eval.partial {
+            row.push('(');
+        }
+        row.push(eval.outcome.name().chars().next().unwrap());
+    }
+    rows
+}
+
+const P: Outcome = Outcome::Passed;
+const F: Outcome = Outcome::Failed;
+
+#[test]
+fn captures_are_left_out_and_regrades_take_the_place_of_their_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = written(0, &[("a", &[("1", F)]), ("b", &[("1", P), ("2", F)])]).write(dir.path());
+    let capture = Written { capture: true, ..written(1, &[("a", &[("1", P)])]) }.write(dir.path());
+    written(2, &[("a", &[("1", F)]), ("b", &[("1", P), ("2", P)])]).write(dir.path());
+    // Of the first run again, eval `b` only in part; and of the capture.
+    let of = |paths: &RunPaths| Some(paths.run_id.clone());
+    let part = &[("a", &[("1", P)] as &[_]), ("b", &[("2", P)])];
+    Written { regrade_of: of(&first), filters: vec!["x".into()], ..written(3, part) }.write(dir.path());
+    Written { regrade_of: of(&capture), ..written(4, &[("a", &[("1", F)])]) }.write(dir.path());
+    let history = read(dir.path());
+    assert_eq!((history.left_out.captures, history.warnings.len()), (2, 0), "{:?}", history.warnings);
+    let [group] = &history.groups[..] else { panic!("{:?}", history.groups) };
+    assert_eq!(outcomes(group), BTreeMap::from([("a", "pf".into()), ("b", "fp".into())]));
+    let run = &group.runs[0];
+    assert_eq!((run.id.as_str(), run.regraded_by.len(), run.gate), (first.run_id.as_str(), 1, None));
+    assert_eq!((run.counts.passed, run.counts.failed), (1, 1));
+    assert!(group.runs.iter().all(PastRun::is_whole));
+    let (records, _) = eval_records(dir.path(), "Suite", 1);
+    let a = &records["a"];
+    assert_eq!((a.runs, a.passes, a.failure_count), (2, 1, 1));
+    assert_eq!(a.last_passed.as_deref(), Some("2026-03-01T00:00:00.000Z"));
+    assert_eq!(a.last_failed.as_deref(), Some("2026-03-01T02:00:00.000Z"));
+}
+
+#[test]
+fn a_regrade_whose_run_is_gone_stands_for_itself_and_one_cut_off_counts_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let gone =
+        Written { regrade_of: Some("eval-20200101-000000".into()), ..written(0, &[("a", &[("1", P)])]) };
+    gone.write(dir.path());
+    let run = written(1, &[("a", &[("1", F)])]).write(dir.path());
+    let cut =
+        Written { regrade_of: Some(run.run_id.clone()), ended: false, ..written(2, &[("a", &[("1", P)])]) };
+    cut.write(dir.path());
+    let history = read(dir.path());
+    assert_eq!(outcomes(&history.groups[0])["a"], "pf");
+    insta::assert_snapshot!(history.warnings.join("\n"), @r"
+    run eval-20260301-020000 has no end: it was cut off or still goes on; what it recorded counts
+    the regrade eval-20260301-020000 did not come to its end; the outcomes that it was to replace still count
+    ");
+}
+
+#[test]
+fn shards_count_as_one_run_when_all_are_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let shard = |hour, index, case, outcome| Written {
+        shard: Some(Shard { index, of: 2 }),
+        ..written(hour, &[("a", &[(case, outcome)])])
+    };
+    shard(0, 2, "2", F).write(dir.path());
+    shard(1, 1, "1", P).write(dir.path());
+    // The second time only one of them.
+    shard(2, 1, "1", P).write(dir.path());
+    let history = read(dir.path());
+    let group = &history.groups[0];
+    assert_eq!(outcomes(group)["a"], "f(p");
+    let [run, lone] = &group.runs[..] else { panic!("{:?}", group.runs) };
+    assert_eq!((run.cases.total, run.shard, run.joined.len(), run.gate), (2, false, 1, Some(Decision::Fail)));
+    assert_eq!(run.timestamp, "2026-03-01T00:00:00.000Z");
+    assert_eq!((lone.cases.total, lone.shard, lone.gate), (1, true, Some(Decision::Undecided)));
+    assert_eq!(group.trend().left_out, 1);
+    assert_eq!(group.evals()["a"].partial, 1);
+}
+
+#[test]
+fn an_eval_of_which_a_filter_took_cases_is_a_part() {
+    let dir = tempfile::tempdir().unwrap();
+    let filtered = |hour, cases: &[(&'static str, &[(&'static str, Outcome)])]| Written {
+        filters: vec!["case 1".into()],
+        ..written(hour, cases)
+    };
+    filtered(0, &[("a", &[("1", P)]), ("b", &[("1", P)])]).write(dir.path());
+    written(1, &[("a", &[("1", P), ("2", F)]), ("b", &[("1", P)])]).write(dir.path());
+    filtered(2, &[("a", &[("1", P), ("2", P)]), ("b", &[("1", F)])]).write(dir.path());
+    let history = read(dir.path());
+    assert_eq!(
+        outcomes(&history.groups[0]),
+        BTreeMap::from([("a", "(pfp".to_owned()), ("b", "ppf".to_owned())])
+    );
+}
+
+#[test]
+fn flaky_needs_one_clean_commit_and_unchanged_conditions() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |hour, commit, dirty, outcome| Written {
+        commit: Some((commit, dirty)),
+        ..written(hour, &[("a", &[("1", outcome)])])
+    };
+    // Another commit, and a changed tree: no proof.
+    at(0, "c1", false, P).write(dir.path());
+    at(1, "c2", false, F).write(dir.path());
+    at(2, "c1", true, F).write(dir.path());
+    at(3, "c3", true, P).write(dir.path());
+    let (flaky, unproved) = read(dir.path()).groups[0].flaky();
+    assert_eq!((flaky.len(), unproved.len()), (0, 1));
+    at(4, "c2", false, P).write(dir.path());
+    let (flaky, unproved) = read(dir.path()).groups[0].flaky();
+    assert!(unproved.is_empty());
+    let [case] = &flaky[..] else { panic!("{flaky:?}") };
+    assert_eq!((&*case.eval, &*case.case), ("a", "1"));
+    assert_eq!(case.commits, [FlakyCommit { commit: "c2".into(), passed: 1, failed: 1 }]);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_rest_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |hour| written(hour, &[("a", &[("1", P)])]);
+    run(0).write(dir.path());
+    std::fs::write(run(1).write(dir.path()).journal(), "").unwrap();
+    let torn = run(2).write(dir.path()).journal();
+    let text = std::fs::read_to_string(&torn).unwrap();
+    std::fs::write(&torn, &text[..text.len() - 30]).unwrap();
+    let broken = run(3).write(dir.path()).journal();
+    let text = std::fs::read_to_string(&broken).unwrap();
+    std::fs::write(&broken, text.replace("{\"eval_planned\"", "{\"evil_planned\"")).unwrap();
+    let later = run(4).write(dir.path()).journal();
+    let text = std::fs::read_to_string(&later).unwrap();
+    std::fs::write(&later, text.replace("\"journal_version\":2", "\"journal_version\":9")).unwrap();
+    let folder = run(5).write(dir.path()).journal();
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    let history = read(dir.path());
+    assert_eq!(outcomes(&history.groups[0])["a"], "pp");
+    let said: Vec<String> = history
+        .warnings
+        .iter()
+        .map(|warning| warning.replace(&dir.path().display().to_string(), "DIR"))
+        .map(|warning| warning.split(": unknown variant").next().unwrap().to_owned())
+        .collect();
+    insta::assert_snapshot!(said.join("\n"), @r"
+    DIR/2026-03-01/run-010000.journal.jsonl holds no run: it is empty or its first line is torn; it is left out
+    DIR/2026-03-01/run-040000.journal.jsonl was written by a later version of eval-harness (journal version 9); it is left out
+    cannot read the journal DIR/2026-03-01/run-050000.journal.jsonl: Is a directory (os error 21); it is left out
+    run eval-20260301-020000 has no end: it was cut off or still goes on; what it recorded counts
+    DIR/2026-03-01/run-030000.journal.jsonl:2: not a journal line
+    ");
+}
+
+#[test]
+fn suites_and_targets_stay_apart_and_what_is_not_asked_for_is_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    for hour in 0..4 {
+        written(hour, &[("a", &[("1", P)])]).write(dir.path());
+    }
+    Written { suite: "Other", ..written(4, &[("a", &[("1", F)])]) }.write(dir.path());
+    Written { target: "mock", ..written(5, &[("a", &[("1", F)])]) }.write(dir.path());
+    let names = |history: &History| -> Vec<(String, String, usize)> {
+        history.groups.iter().map(|g| (g.suite.clone(), g.target.clone(), g.runs.len())).collect()
+    };
+    let all = read(dir.path());
+    let name = |suite: &str, target: &str, n| (suite.to_owned(), target.to_owned(), n);
+    assert_eq!(
+        names(&all),
+        [name("Other", "solver", 1), name("Suite", "mock", 1), name("Suite", "solver", 4)]
+    );
+    let since = "2026-03-01T01:00:00Z".parse().ok();
+    let request =
+        HistoryRequest { suite: Some("Suite"), target: Some("solver"), since, last: Some(2), threads: 1 };
+    let some = history(dir.path(), &request);
+    assert_eq!(names(&some), [name("Suite", "solver", 2)]);
+    assert_eq!(some.groups[0].runs[0].timestamp, "2026-03-01T02:00:00.000Z");
+    let left = LeftOut {
+        captures: 0,
+        other_suites: BTreeMap::from([("Other".into(), 1)]),
+        other_targets: BTreeMap::from([("mock".into(), 1)]),
+        earlier: 2,
+    };
+    assert_eq!(some.left_out, left);
+    assert!(read(&dir.path().join("nowhere")).groups.is_empty());
+}
+
+fn an_outcome() -> impl Strategy<Value = Outcome> {
+    prop::sample::select(vec![P, P, F, Outcome::Errored, Outcome::Skipped])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// By the book: an eval passes when all its cases pass, fails when one fails, else is errored or skipped.
+    #[test]
+    fn counts_are_those_of_a_naive_recount(
+        runs in prop::collection::vec(prop::collection::vec(prop::collection::vec(an_outcome(), 1..4), 1..4), 1..6),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let (evals, cases) = (["e0", "e1", "e2"], ["c0", "c1", "c2"]);
+        let mut expected: BTreeMap<&str, (usize, usize, usize, Option<i64>)> = BTreeMap::new();
+        for (hour, run) in runs.iter().enumerate() {
+            let of_eval = |outcomes: &Vec<Outcome>| cases.into_iter().zip(outcomes.iter().copied()).collect();
+            let written = Written {
+                cases: evals.into_iter().zip(run.iter().map(of_eval)).collect(),
+                ..written(hour as i64, &[])
+            };
+            written.write(dir.path());
+            for (id, outcomes) in evals.iter().zip(run) {
+                let (n, passed, failed, last) = expected.entry(id).or_default();
+                *n += 1;
+                if outcomes.iter().all(|outcome| *outcome == P) {
+                    *passed += 1;
+                    *last = Some(hour as i64);
+                } else if outcomes.contains(&F) {
+                    *failed += 1;
+                }
+            }
+        }
+        let history = read(dir.path());
+        let group = &history.groups[0];
+        let (records, _) = eval_records(dir.path(), "Suite", 2);
+        for (id, (n, passed, failed, last)) in &expected {
+            let eval = &group.evals()[id];
+            prop_assert_eq!((eval.counts.total, eval.counts.passed, eval.counts.failed), (*n, *passed, *failed));
+            let at = eval.last(P).map(|run| run.timestamp[11..13].parse::<i64>().unwrap());
+            prop_assert_eq!(at, *last);
+            prop_assert_eq!((records[*id].runs, records[*id].failure_count), (*n, *failed));
+        }
+        // What each run came to is what its own report says.
+        for run in &group.runs {
+            let paths = crate::journal::find_run(dir.path(), &run.id).unwrap();
+            let summary = crate::run::reread(&paths.journal()).unwrap().summary;
+            prop_assert_eq!(run.counts.passed, summary.summary.passed);
+            prop_assert_eq!(run.counts.pass_rate, summary.summary.pass_rate);
+            prop_assert_eq!(run.cases, summary.summary.cases);
+            prop_assert_eq!(run.gate, Some(summary.gate.decision));
+        }
+    }
+}

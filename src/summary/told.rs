@@ -1,0 +1,147 @@
+//! How every eval and case of a run ended, all of them and nothing more: what a history and a score baseline are made of.
+
+use super::SummaryError;
+use super::build::{commonest_cause, tallies};
+use super::columns::CaseView;
+use super::fold::Fold;
+use crate::model::{Cause, Counts, EvalInfo, Figure, Outcome, RunStarted, Shard, Tallies};
+
+/// A run, counted as its summary counts it.
+#[derive(Debug)]
+pub struct Told<'a> {
+    pub started: &'a RunStarted,
+    /// In the plan's order.
+    pub evals: Vec<EvalTold<'a>>,
+    /// What a gate decides from. Intervals are resampled only where a threshold is held against one.
+    pub tallies: Tallies,
+    /// The earliest start, RFC 3339.
+    pub timestamp: &'a str,
+    pub duration_seconds: f64,
+    /// True when the run was ended early or its journal breaks off.
+    pub interrupted: bool,
+    /// The shards that this is made of, when they are not all of them.
+    pub shards: Vec<Shard>,
+    /// The runs that were joined to the first.
+    pub joined: Vec<String>,
+}
+
+/// One eval.
+#[derive(Debug)]
+pub struct EvalTold<'a> {
+    pub info: &'a EvalInfo,
+    pub outcome: Outcome,
+    /// Mean score of the graded cases, in [0, 1].
+    pub score: Option<f64>,
+    /// Its cases by outcome.
+    pub counts: Counts,
+    pub cases: Vec<CaseTold<'a>>,
+}
+
+/// One case.
+#[derive(Debug)]
+pub struct CaseTold<'a> {
+    pub id: &'a str,
+    pub outcome: Outcome,
+    /// Mean score of the graded samples, in [0, 1].
+    pub score: Option<f64>,
+    /// The commonest cause among samples with the case's outcome.
+    pub cause: Option<Cause>,
+    /// Samples that passed only on a later attempt.
+    pub flaky_samples: usize,
+    /// Samples whose first attempt was graded, and those of them whose first attempt passed.
+    pub first_graded: u32,
+    pub first_passes: u32,
+    /// Samples without a grade in the end, by why.
+    pub errored: u32,
+    pub skipped: u32,
+    pub pending: u32,
+    /// Of the samples whose target was timed, in their order.
+    pub latencies_ms: Vec<f64>,
+}
+
+impl Fold {
+    /// Counts everything that was taken, without metrics' intervals and without what samples said.
+    pub fn told(&self) -> Result<Told<'_>, SummaryError> {
+        let started = self.started.as_ref().ok_or(SummaryError::NotStarted)?;
+        let held = started.gate.thresholds.iter().any(|threshold| threshold.on != Figure::Value);
+        let counted = self.counted(started, held.then_some(started.seed));
+        let evals = counted.evals.iter().map(|eval| {
+            let mut counter = eval.counter();
+            let mut counts = Counts::default();
+            let cases: Vec<CaseTold> = eval
+                .cases()
+                .map(|case| {
+                    let outcome = counter.add(&case.finals());
+                    counts.add(outcome);
+                    case_told(case, outcome)
+                })
+                .collect();
+            let (outcome, score) = (counter.outcome(), counter.score());
+            EvalTold { info: eval.info(), outcome, score, counts, cases }
+        });
+        Ok(Told {
+            evals: evals.collect(),
+            tallies: tallies(&counted, started),
+            started,
+            timestamp: self.sessions.timestamp().unwrap_or(&started.timestamp),
+            duration_seconds: self.sessions.duration_seconds(),
+            interrupted: self.sessions.interrupted(),
+            shards: self.sessions.lone_shards(),
+            joined: self.sessions.joined(),
+        })
+    }
+}
+
+fn case_told(case: CaseView<'_>, outcome: Outcome) -> CaseTold<'_> {
+    let (finals, firsts) = (case.finals(), case.firsts());
+    CaseTold {
+        id: case.id(),
+        outcome,
+        score: finals.score(),
+        cause: commonest_cause(case, outcome),
+        flaky_samples: case.flaky_samples(),
+        first_graded: firsts.passed + firsts.failed,
+        first_passes: firsts.passed,
+        errored: finals.errored,
+        skipped: finals.skipped,
+        pending: finals.pending,
+        latencies_ms: case.slots().filter_map(|slot| case.latency_ms(slot)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::random_run::{Dice, a_run, summary};
+    use super::*;
+    use crate::summary::fold::Limits;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        /// What a fold without details tells is what the summary says, figure by figure.
+        #[test]
+        fn a_counting_fold_tells_what_the_summary_says(run in a_run(6), seed in any::<u64>()) {
+            let events = run.whole(&mut Dice(seed));
+            let summary = summary(&events, Limits::default());
+            let mut fold = Fold::counting();
+            events.iter().for_each(|event| fold.push(event).unwrap());
+            let told = fold.told().unwrap();
+            prop_assert_eq!(told.evals.len(), summary.evals.len());
+            for (told, said) in told.evals.iter().zip(&summary.evals) {
+                prop_assert_eq!((told.outcome, told.score, told.counts), (said.outcome, said.score, said.counts));
+                prop_assert_eq!(told.cases.len(), said.cases.len());
+                for (told, said) in told.cases.iter().zip(&said.cases) {
+                    prop_assert_eq!(told.id, &said.id);
+                    prop_assert_eq!((told.outcome, told.score, told.cause), (said.outcome, said.score, said.cause));
+                    prop_assert_eq!(told.flaky_samples > 0, said.flaky);
+                    prop_assert_eq!((told.first_passes, told.first_graded), (said.first_passes, said.first_graded));
+                }
+            }
+            for (name, estimate) in &told.tallies.actual.metrics {
+                prop_assert_eq!(estimate.value, summary.metrics[name], "{}", name);
+            }
+        }
+    }
+}
