@@ -23,7 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let document = json!({"status": 200, "headers": {}, "body": {"users": users}}).to_string();
 
     let start = Instant::now();
-    let (expected, actual): (Value, Value) = (serde_json::from_str(&document)?, serde_json::from_str(&document)?);
+    let (expected, actual): (Value, Value) =
+        (serde_json::from_str(&document)?, serde_json::from_str(&document)?);
     let parsing = start.elapsed();
     println!("{count} elements, {} bytes each; parsing both: {parsing:?}", document.len());
 
@@ -45,7 +46,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let template = json!({"id": "{{any_number}}", "name": "{{any_string}}", "email": "{{any_email}}"});
     let cases: Vec<(&str, Structural, Value)> = vec![
         ("equal", rule(&expected, false), actual.clone()),
-        ("equal, strict", Structural { allow_additional_fields: false, ..rule(&expected, false) }, actual.clone()),
+        (
+            "equal, strict",
+            Structural { allow_additional_fields: false, ..rule(&expected, false) },
+            actual.clone(),
+        ),
         ("equal, any order", rule(&expected, true), actual.clone()),
         ("another order", rule(&expected, true), with_users(backward.clone())),
         ("another order, one differs", rule(&expected, true), with_users(one_differs)),
@@ -54,7 +59,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Structural { ignore_fields: vec!["users.*.id".to_owned()], ..rule(&expected, true) },
             with_users(shifted),
         ),
-        ("1,000 ignored paths", Structural { ignore_fields: patterns(1_000), ..rule(&expected, false) }, actual.clone()),
+        (
+            "1,000 ignored paths",
+            Structural { ignore_fields: patterns(1_000), ..rule(&expected, false) },
+            actual.clone(),
+        ),
         ("template", rule(&with_users(vec![template]), false), actual),
         ("all differ", rule(&expected, false), with_users(backward)),
     ];
@@ -63,7 +72,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let result = compare(rule, actual);
         let took = start.elapsed();
         let ratio = took.as_secs_f64() / parsing.as_secs_f64();
-        let verdict = if result.undecided.is_some() { "undecided" } else if result.matched { "matched" } else { "differs" };
+        let verdict = if result.undecided.is_some() {
+            "undecided"
+        } else if result.matched {
+            "matched"
+        } else {
+            "differs"
+        };
         println!("{name:30} {took:>12.1?} {ratio:>6.2} x parsing  {verdict}, {} differences", result.total);
     }
     Ok(())

@@ -8,16 +8,22 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde_json::Value;
 
-use super::Walk;
 use super::keys::{Mask, Of, key};
+use super::{Mode, Walk};
 
 /// Masks by which actual elements are looked at; beyond, all of the rest are tried with each other.
 const MAX_MASKS: usize = 32;
+/// Pairs of elements that are tried without looking for keys first.
+const MAX_SMALL: usize = 64;
+/// What a value of a document takes as JSON, or less.
+const BYTES_A_VALUE: usize = 8;
 
 /// Elements that are spelled alike.
 struct Class<'v> {
     value: &'v Value,
     members: Vec<usize>,
+    /// Of all members as JSON; 0 where they were not spelled out.
+    bytes: usize,
     /// Members without a partner.
     free: usize,
 }
@@ -26,6 +32,8 @@ pub(super) struct Pairs<'v> {
     wanted: Vec<Class<'v>>,
     items: Vec<Class<'v>>,
     elements: usize,
+    /// Every element is a class of its own.
+    apart: bool,
     /// Of every wanted class: which bucket holds the items that it may fit.
     bucket_of: Vec<Option<usize>>,
     buckets: Vec<Bucket>,
@@ -45,18 +53,28 @@ struct Bucket {
 
 impl<'v> Pairs<'v> {
     pub fn of(walk: &mut Walk<'_, 'v>, wanted: &'v [Value], items: &'v [Value]) -> Self {
-        // Where a path names one element by its index, no two are alike.
-        let apart = walk.cursor.tells_elements_apart(&walk.rules.patterns);
+        // Where a path names one element by its index, no two are alike. In the midst of a search what is small is tried
+        // at once, and what is large is paid for by its size.
+        let searching = walk.found.mode != Mode::Record;
+        let small = wanted.len().saturating_mul(items.len()) <= MAX_SMALL;
+        let apart = walk.cursor.tells_elements_apart(&walk.rules.patterns)
+            || (searching && (small || walk.rules.gave_up()));
         let (elements, wanted, items) = (wanted.len(), classes(wanted, apart), classes(items, apart));
+        if searching && !apart {
+            let bytes: usize = wanted.iter().chain(&items).map(|class| class.bytes).sum();
+            walk.rules.may_try(bytes / BYTES_A_VALUE);
+        }
         let (bucket_of, buckets) = buckets(walk, &wanted, &items, apart);
         let flow = vec![BTreeMap::new(); wanted.len()];
         let takers = vec![BTreeMap::new(); items.len()];
-        Pairs { wanted, items, elements, bucket_of, buckets, flow, takers, known: HashMap::new() }
+        Pairs { wanted, items, elements, apart, bucket_of, buckets, flow, takers, known: HashMap::new() }
     }
 
     /// For every expected element its partner's index.
     pub fn found(mut self, walk: &mut Walk<'_, 'v>) -> Vec<Option<usize>> {
-        self.pair_alike(walk);
+        if !self.apart {
+            self.pair_alike(walk);
+        }
         for class in 0..self.wanted.len() {
             self.pair_first_fit(walk, class);
         }
@@ -192,13 +210,16 @@ fn classes<'v>(values: &'v [Value], apart: bool) -> Vec<Class<'v>> {
     let mut classes: Vec<Class> = Vec::new();
     for (index, value) in values.iter().enumerate() {
         let fresh = classes.len();
-        let at = if apart { fresh } else { *known.entry(value.to_string()).or_insert(fresh) };
+        let spelled = if apart { String::new() } else { value.to_string() };
+        let bytes = spelled.len();
+        let at = if apart { fresh } else { *known.entry(spelled).or_insert(fresh) };
         match classes.get_mut(at) {
             Some(class) => {
                 class.members.push(index);
+                class.bytes += bytes;
                 class.free += 1;
             }
-            None => classes.push(Class { value, members: vec![index], free: 1 }),
+            None => classes.push(Class { value, members: vec![index], bytes, free: 1 }),
         }
     }
     classes
