@@ -169,7 +169,7 @@ fn matchers_and_literals_of_a_text_baseline() {
     assert!(matches!(by("similarity"), CodeGrader::Similarity(s) if s.references == ["{{any_uuid}}"]));
     insta::assert_snapshot!(said("baseline: {output: '{{any_uuid}}'}, current: {input: x}, grader: {type: code, config: {method: exact_match, case_sensitive: false}}"), @"grader-conflict: the baseline holds matchers, beside which texts are compared as they are | drop `case_sensitive`, `trim_whitespace` and `normalize_newlines`");
     insta::assert_snapshot!(said("baseline: {output: {a: '{{literal(x)}}', b: ' {{any_uuid}}', c: 'see {{any_uuid}}'}}, current: {input: x}"), @r#"
-    bad-matcher: literal needs one JSON string: literal("the text"), with \" and \\ for a quote and a backslash | a text that is to mean itself is written `{{literal("...")}}`, with a JSON string
+    bad-matcher: literal needs one JSON string: literal("the text"), with \" and \\ for a quote and a backslash
     bad-matcher: a matcher must be the whole text | drop the white space around it; for a text with a variable part use `{{any_regex("...")}}`
     bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for this very text
     "#);

@@ -75,24 +75,20 @@ pub(super) fn tolerance(spec: ToleranceSpec) -> Tolerance {
 /// Refuses texts of a known-good value that look like matchers and are none.
 pub(in crate::load) fn check_matchers(desk: &mut Desk, node: &Node) {
     match &node.value {
-        NodeValue::Text(text) => {
-            match validate_matcher(text) {
-                Some(Err(reason)) => desk.push(Problem::error(Code::BadMatcher, node.span, reason).hint(
-                    "a text that is to mean itself is written `{{literal(\"...\")}}`, with a JSON string",
-                )),
-                Some(Ok(())) => {}
-                None if holds_a_matcher_within(text) => {
-                    let message = "a matcher must be the whole text";
-                    let hint = if validate_matcher(text.trim()).is_some() {
-                        "drop the white space around it; for a text with a variable part use `{{any_regex(\"...\")}}`"
-                    } else {
-                        "use `{{any_regex(\"...\")}}` for a text with a variable part, and `{{literal(\"...\")}}` for this very text"
-                    };
-                    desk.push(Problem::error(Code::BadMatcher, node.span, message).hint(hint));
-                }
-                None => {}
+        NodeValue::Text(text) => match validate_matcher(text) {
+            Some(Err(reason)) => desk.push(Problem::error(Code::BadMatcher, node.span, reason)),
+            Some(Ok(())) => {}
+            None if holds_a_matcher_within(text) => {
+                let message = "a matcher must be the whole text";
+                let hint = if validate_matcher(text.trim()).is_some() {
+                    "drop the white space around it; for a text with a variable part use `{{any_regex(\"...\")}}`"
+                } else {
+                    "use `{{any_regex(\"...\")}}` for a text with a variable part, and `{{literal(\"...\")}}` for this very text"
+                };
+                desk.push(Problem::error(Code::BadMatcher, node.span, message).hint(hint));
             }
-        }
+            None => {}
+        },
         NodeValue::Seq(items) => items.iter().for_each(|item| check_matchers(desk, item)),
         NodeValue::Map(entries) => entries.iter().for_each(|(_, v)| check_matchers(desk, v)),
         _ => {}
