@@ -170,6 +170,7 @@ mod tests {
             ignore_values: Vec::new(),
             require_keys: Vec::new(),
             tolerance: Default::default(),
+            likeness: None,
         }
     }
 

@@ -179,6 +179,7 @@ impl Merge<'_> {
             ignore_values: Vec::new(),
             require_keys: Vec::new(),
             tolerance: BTreeMap::new(),
+            likeness: None,
         };
         let mut rule = self.rules.cloned().unwrap_or(plain);
         // Fields that the baseline lacks are to be captured: only an exact fit keeps what is there. Whether a path leads
@@ -244,6 +245,7 @@ mod tests {
             ignore_values: Vec::new(),
             require_keys: Vec::new(),
             tolerance: BTreeMap::new(),
+            likeness: None,
         }
     }
 
