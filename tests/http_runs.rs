@@ -131,15 +131,16 @@ fn another_token_is_the_same_input_and_the_same_target() {
     let url = format!("url={}", server.url());
     let first = [&RUN[..], &["--var", &url, "--var", "token=first-token"]].concat();
     project.call(&first).expect(0);
-    let lost = project.call(&["run", "--resume", "latest", "--progress", "none", "--samples", "2"]).expect(2);
-    assert!(lost.stderr.contains("`--var token` is a secret, which no run keeps"), "{}", lost.stderr);
-    let again = ["run", "--resume", "latest", "--progress", "none", "--samples", "2", "--var"];
+    let run = project.report()["metadata"]["run_id"].as_str().unwrap().to_owned();
+    let lost = project.call(&["run", "--resume", &run, "--progress", "none", "--samples", "2"]).expect(2);
+    assert!(lost.stderr.contains("give them again: `--var token=...`"), "{}", lost.stderr);
+    project.call(&["regrade", "--run", "latest", "--progress", "none"]).expect(3);
+    let again = ["run", "--resume", &run, "--progress", "none", "--samples", "2", "--var"];
     project.call(&[&again[..], &["token=second-token"]].concat()).expect(0);
-    assert_eq!(project.report()["evals"][0]["cases"][0]["samples"].as_array().map(Vec::len), Some(2));
     let sent: Vec<Option<String>> =
         server.received().iter().map(|request| request.header("x-api-key").map(str::to_owned)).collect();
     assert_eq!(sent, [Some("first-token".to_owned()), Some("second-token".to_owned())]);
-    let again = ["run", "--resume", "latest", "--progress", "none", "--samples", "3", "--var"];
+    let again = ["run", "--resume", &run, "--progress", "none", "--samples", "3", "--var"];
     let refused = project.call(&[&again[..], &["plain=q", "--var", "token=second-token"]].concat()).expect(2);
     assert!(refused.stderr.contains("the input of"), "{}", refused.stderr);
 }

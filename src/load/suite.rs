@@ -33,7 +33,6 @@ use documents::{render_named, sets};
 use gather::Gathered;
 use plan::Parts;
 
-use crate::base::redact::REDACTED;
 use crate::model::{Eval, Plan, Target};
 use crate::spec::{BaselineTarget, RefOr, SchemaKind, SuiteSpec, TargetSpec, ThresholdsFile};
 
@@ -163,15 +162,6 @@ impl Loader<'_> {
         for (name, text) in &self.request.overrides.vars {
             let value = like(vars.get(name), text);
             vars.insert(name.clone(), value);
-        }
-        let given: BTreeMap<&String, &String> =
-            self.request.overrides.vars.iter().map(|(name, text)| (name, text)).collect();
-        for (name, _) in given.iter().filter(|(_, text)| text.contains(REDACTED)) {
-            let message = format!("`--var {name}` is a secret, which no run keeps");
-            self.session.problems.push(
-                Problem::general(Code::UndefinedVariable, message)
-                    .hint(format!("give it again: `--var {name}=...`")),
-            );
         }
         let listed = suite.and_then(|s| s.get("env")).and_then(Node::as_seq).unwrap_or(&[]);
         let env_listed: BTreeSet<String> =
