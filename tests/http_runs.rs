@@ -227,7 +227,7 @@ fn proxies_of_the_environment_are_used_but_not_for_this_machine() {
 fn without_certificates_of_authorities_only_tls_is_impossible() {
     let plain = Server::start(|_| Reply::new(200, "text/plain", "fine"));
     let project = Project::new();
-    let mut run = |url: &str, code: i32| {
+    let run = |url: &str, code: i32| {
         project.write("suite.yaml", &one(&format!("{{type: http, base_url: '{url}'}}")));
         let nowhere = project.path().join("nowhere.pem");
         let output = project

@@ -1,14 +1,16 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
+mod baseline;
 mod history;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use history::HistoryArgs;
-
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
+
+pub use self::baseline::*;
+pub use self::history::HistoryArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -62,6 +64,8 @@ pub enum Command {
     History(HistoryArgs),
     /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
     Export(ExportArgs),
+    /// Keep known-good outputs of regressions in git: capture, review, accept.
+    Baseline(BaselineArgs),
     /// Write (or check) the JSON Schemas and the reference that is made from them.
     Schema(SchemaArgs),
     /// Tell what this machine can do: sandbox tier, interpreters.
@@ -141,7 +145,7 @@ pub struct ValidateArgs {
 }
 
 /// Which suite, and which of its cases.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct SuiteArgs {
     /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
     #[arg(long, value_name = "FILE")]
@@ -173,7 +177,7 @@ pub struct SuiteArgs {
 
 /// The same kind repeated means or, different kinds mean and. Each names its heading: `next_help_heading` would hold for what
 /// comes after them, too.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
     /// `capability`, `regression`, or a category.
     #[arg(long, value_name = "NAME", help_heading = FILTERS)]
@@ -238,6 +242,7 @@ Examples:
   eval-harness run --category regression --tag critical
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
+  eval-harness run --baseline                      beside the accepted scores; `--baseline=FILE` beside others
   eval-harness run --resume latest                 go on with a run that was cut off
   eval-harness run --resume latest --samples 10    add samples to a run
   eval-harness run --shard 2/5                     a part of five; `report --run A --run B ...` joins them
@@ -256,6 +261,10 @@ pub struct RunArgs {
     /// Start nothing more after this many failed samples.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub max_fail: Option<usize>,
+    /// Compare the run with the accepted scores of this suite and target, or with those in a file. It informs: the gate
+    /// does not look at it.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub baseline: Option<Option<PathBuf>>,
     /// Show the plan and how many calls it makes; run nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,

@@ -29,6 +29,7 @@ mod request;
 pub mod scalar;
 pub mod schema;
 mod scope;
+mod scores;
 mod select;
 mod session;
 pub mod source;
@@ -40,7 +41,10 @@ mod thresholds;
 pub mod tree;
 
 pub use problem::{Code, Problem, Problems, Severity};
-pub use request::{CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Purpose};
+pub use request::{
+    CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Overview, Purpose, SuiteOverview,
+};
+pub use scores::{BrokenScores, parse_scores, scores_file_name};
 pub use select::IdGlobs;
 pub use source::Sources;
 pub(crate) use template::{environment, to_jinja};
@@ -50,6 +54,11 @@ use crate::spec::SchemaKind;
 /// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that it reaches.
 pub fn load(request: &LoadRequest) -> Loaded {
     suite::load(request)
+}
+
+/// What a suite says of itself; the files of its evals are not opened, unless it is an eval file itself.
+pub fn overview(request: &LoadRequest) -> Overview {
+    suite::overview(request)
 }
 
 /// Checks files of any kind by their content.

@@ -14,7 +14,7 @@ use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
 use crate::base::redact::secrets_of_header;
-use crate::model::{BaselineSettings, GraderType, HttpTarget, Target};
+use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Target};
 use crate::spec::{BaselineTarget, GraderSpec, SkillSpec};
 
 /// Seconds for one call of a target when nobody says.
@@ -69,6 +69,8 @@ pub(super) struct SuiteScope {
     /// Where commands run. Absolute.
     pub dir: PathBuf,
     pub baselines: BaselineSettings,
+    /// In place of what the store and the files say, by eval id.
+    pub known_good: Arc<BTreeMap<String, OutputValue>>,
     /// Where accepted baselines are read from.
     pub store: Folder,
     /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.

@@ -9,8 +9,9 @@ pub mod figures;
 pub mod history;
 pub mod terminal;
 
+mod beside;
 mod commands;
-mod emphasis;
+pub mod emphasis;
 mod flaky;
 mod json;
 mod junit;

@@ -81,7 +81,7 @@ impl Loader<'_> {
             let evals = select(parts.evals, &overrides.filters, problems);
             // Not of a shard: it decides no gate, and another one may measure what it does not.
             if count(&evals) != total && !problems.has_errors() {
-                let again = overrides.filters.only.is_some();
+                let again = overrides.filters.only.is_some() || overrides.gateless;
                 metrics::check_selected(&demands, &composites, &evals, again, problems);
             }
             match overrides.shard {
