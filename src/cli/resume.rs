@@ -1,5 +1,6 @@
 //! A run's own arguments, with which it goes on: what was typed then, and what is typed now on top.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use clap::Parser;
 
 use super::args::{Cli, Command, RunArgs};
 use super::{Failure, suite};
+use crate::base::redact::REDACTED;
 use crate::journal::{self, RunPaths};
 use crate::model::RunStarted;
 
@@ -56,6 +58,22 @@ pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<Again, Fai
     let session = session.ok_or_else(|| Failure::wrong("the journal holds no run"))?;
     let (args, words) = merged(&session, typed, &suite::cwd()?)?;
     Ok(Again { paths, args, words })
+}
+
+/// Refuses arguments of which the journal does not hold all: a request with `[redacted]` for its token would be answered, and the
+/// answer judged.
+pub fn secrets_are_given(args: &RunArgs) -> Result<(), Failure> {
+    let given: BTreeMap<&String, &String> = args.suite.vars.iter().map(|(name, text)| (name, text)).collect();
+    let lost: Vec<String> = given
+        .iter()
+        .filter(|(_, text)| text.contains(REDACTED))
+        .map(|(name, _)| format!("--var {name}=..."))
+        .collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::wrong("the run was given secrets, which its journal does not hold");
+    Err(failure.hint(format!("give them again: `{}`", lost.join(" "))))
 }
 
 fn parse(words: &[String]) -> Result<RunArgs, clap::Error> {

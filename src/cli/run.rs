@@ -24,6 +24,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
     };
     let dir = results_dir(args.suite.suite.as_deref(), args.session.output_dir.as_deref())?;
     let again = resume::again(&dir, run, words)?;
+    resume::secrets_are_given(&again.args)?;
     start(console, &again.args, again.words, Some(again.paths))
 }
 

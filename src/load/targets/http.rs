@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::base::base64;
 use crate::base::redact::without_userinfo;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
@@ -29,7 +30,10 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
         Some(url) => {
             check_base(desk, url, node.locate("/base_url"))?;
             let (user, password) = net::decoded_userinfo(url);
-            desk.suite.secrets.add([format!("{user}:{password}"), password].into_iter().filter(|s| s != ":"));
+            if !password.is_empty() {
+                let pair = format!("{user}:{password}");
+                desk.suite.secrets.add([base64::encode(pair.as_bytes()), pair, password]);
+            }
             HttpTarget { base_url: url.clone(), ..usual() }
         }
         None => match desk.suite.http.clone() {
@@ -62,11 +66,13 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
     };
     if let Some(file) = &spec.ca_file {
         let path = lexical(&dir.join(file));
-        if let Err(why) = net::authorities(&path) {
+        if net::authorities(&path).is_err() {
             let at = node.locate("/ca_file");
             let problem = match path.is_file() {
-                true => Problem::error(Code::BadRequest, at, format!("`{file}`: {why}"))
-                    .hint("certificates in PEM begin with `-----BEGIN CERTIFICATE-----`"),
+                true => {
+                    Problem::error(Code::BadRequest, at, format!("no certificate can be read from `{file}`"))
+                        .hint("certificates in PEM begin with `-----BEGIN CERTIFICATE-----`")
+                }
                 false => Problem::error(Code::MissingRef, at, format!("there is no file `{file}`"))
                     .hint("the path is relative to the file that names it"),
             };
