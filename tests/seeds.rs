@@ -29,7 +29,20 @@ fn shown(loaded: &Loaded) -> String {
 #[test]
 fn the_suite_of_the_seeds_becomes_a_plan() {
     let loaded = load(&request());
-    insta::assert_snapshot!(shown(&loaded), @"");
+    insta::assert_snapshot!(shown(&loaded), @r##"
+    EH0415 bad-command
+
+      ⚠ nothing says how skills are run
+        ╭─[evals/regression/regressions.yaml:76:7]
+     75 │     execution:
+     76 │       type: "skill"
+        ·       ─────────────
+        ╰────
+      help: add to the suite: `skill: {command: ["agent", "-p", "/{{ skill_name }}
+            {{ parameters | tojson }}"]}`
+
+    1 warning
+    "##);
     let plan = loaded.plan.expect("a plan");
     let mut lines = Vec::new();
     for eval in &plan.evals {
