@@ -37,11 +37,8 @@ impl Service {
                     head.push_str(&format!("{name}: {}\r\n", value.as_str().unwrap()));
                 }
                 let mut stream = stream;
-                let _ = write!(
-                    stream,
-                    "{head}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                    body.len()
-                );
+                let _ =
+                    write!(stream, "{head}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
             }
         });
         Service { url, answer, seen }
@@ -74,7 +71,8 @@ fn right() -> Value {
 }
 
 fn project(service: &Service) -> Project {
-    let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/seeds/evals/regression");
+    let seeds =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/seeds/evals/regression");
     let read = |name: &str| std::fs::read_to_string(seeds.join(name)).unwrap();
     let suite = format!(
         r#"
@@ -242,7 +240,10 @@ fn each_change_that_the_json_document_minds_is_named() {
         assert_eq!(code, Some(1), "{pointer} {value:?}");
         let found = paths(&report);
         let inside = |p: &String| p == path || p.starts_with(&format!("{path}."));
-        assert!(found.iter().any(|p| p == path) && found.iter().all(inside), "{pointer} {value:?}: {found:?}");
+        assert!(
+            found.iter().any(|p| p == path) && found.iter().all(inside),
+            "{pointer} {value:?}: {found:?}"
+        );
     }
     for (pointer, value) in [
         ("/body/data", Some(json!([]))),
@@ -265,7 +266,9 @@ fn a_score_of_the_second_one_may_rise_and_not_fall() {
         project.write("evals/scores.json", &scores.to_string());
         run(&project, "reg-quality-001")
     };
-    for (name, score) in [("tone", json!(4.3)), ("tone", json!(5)), ("correctness", json!(4.5)), ("tone", json!(999))] {
+    for (name, score) in
+        [("tone", json!(4.3)), ("tone", json!(5)), ("correctness", json!(4.5)), ("tone", json!(999))]
+    {
         let (code, report) = with(name, score.clone());
         assert_eq!(code, Some(0), "{name} {score}: {}", report["failures"]);
     }

@@ -29,7 +29,20 @@ fn shown(loaded: &Loaded) -> String {
 #[test]
 fn the_suite_of_the_seeds_becomes_a_plan() {
     let loaded = load(&request());
-    assert_eq!(shown(&loaded), "");
+    insta::assert_snapshot!(shown(&loaded), @r##"
+    EH0415 bad-command
+
+      ⚠ nothing says how skills are run
+        ╭─[evals/regression/regressions.yaml:76:7]
+     75 │     execution:
+     76 │       type: "skill"
+        ·       ─────────────
+        ╰────
+      help: add to the suite: `skill: {command: ["agent", "-p", "/{{ skill_name }}
+            {{ parameters | tojson }}"]}`
+
+    1 warning
+    "##);
     let plan = loaded.plan.expect("a plan");
     let mut lines = Vec::new();
     for eval in &plan.evals {
@@ -153,6 +166,10 @@ fn every_seed_file_is_valid_alone() {
     let checked =
         check_files(&CheckRequest { paths: vec![".".into()], cwd: seeds(), ..CheckRequest::default() });
     assert_eq!(checked.problems.error_count(), 0);
-    assert_eq!(checked.problems.warning_count(), 3, "the variables that only the suite defines");
+    assert_eq!(
+        checked.problems.warning_count(),
+        4,
+        "the variables that only the suite defines, and how skills are run"
+    );
     assert_eq!(checked.files, 10);
 }

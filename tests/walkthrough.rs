@@ -98,9 +98,9 @@ fn lines_fit(shown: &[String], printed: &[&str]) -> bool {
         Some((dots, rest)) if dots.trim() == "..." => {
             (0..=printed.len()).any(|skipped| lines_fit(rest, &printed[skipped..]))
         }
-        Some((line, rest)) => {
-            printed.split_first().is_some_and(|(first, after)| line_fits(line, first) && lines_fit(rest, after))
-        }
+        Some((line, rest)) => printed
+            .split_first()
+            .is_some_and(|(first, after)| line_fits(line, first) && lines_fit(rest, after)),
     }
 }
 
@@ -127,7 +127,11 @@ fn the_page_on_regressions_tells_what_happens() {
             let exit = if at == last { block.exit } else { 0 };
             assert_eq!(output.status.code(), Some(exit), "$ {command}\n{printed}");
             let lines: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
-            assert!(lines_fit(&shown, &lines), "$ {command}\nprinted:\n{printed}\nshown:\n{}", shown.join("\n"));
+            assert!(
+                lines_fit(&shown, &lines),
+                "$ {command}\nprinted:\n{printed}\nshown:\n{}",
+                shown.join("\n")
+            );
             played += 1;
         }
     }

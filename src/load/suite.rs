@@ -1,5 +1,6 @@
 //! A suite to a plan: its files are read, each once, its evals gathered, its settings resolved against the command line.
 
+mod chosen;
 mod documents;
 mod gather;
 mod overview;
@@ -24,10 +25,11 @@ use super::request::{Counts, LoadRequest, Loaded};
 use super::scope::{Desk, SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
 use super::stored::{Folder, Revision};
-use super::targets::{self, Chosen, Targets};
+use super::targets::{self, Targets};
 use super::template::{Engine, Scope};
 use super::thresholds;
 use super::tree::{Node, NodeValue};
+use chosen::choice;
 use documents::render_named;
 pub(super) use documents::{eval_document, graders_file, shelf};
 use gather::Gathered;
@@ -35,7 +37,7 @@ pub(super) use overview::overview;
 use plan::Parts;
 
 use crate::model::{Eval, Plan, Target};
-use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec, TargetSpec};
+use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec};
 
 /// See [`super::load`].
 pub(super) fn load(request: &LoadRequest) -> Loaded {
@@ -318,72 +320,6 @@ impl Loader<'_> {
             },
         };
         baselines::check_names(self.session, &scope.store);
-    }
-
-    /// The target of the run. What evals may take from the suite's targets is put into the scope.
-    fn target(&mut self, spec: Option<&SuiteSpec>, node: &Node, scope: &mut SuiteScope) -> Chosen {
-        let Some(spec) = spec else { return Chosen::default() };
-        let mut all = Targets::new();
-        for (name, target) in &spec.targets {
-            let at = node.get("targets").and_then(|n| n.get(name)).unwrap_or(node);
-            all.insert(name.clone(), (target.clone(), at.clone()));
-        }
-        scope.skill = spec.skill.clone().zip(node.get("skill").cloned());
-        let Session { sources, problems, .. } = &mut *self.session;
-        if let (Some(target), Some(at)) = (&spec.target, node.get("target")) {
-            let name = if all.is_empty() { kind_word(target) } else { "default" };
-            if let Some((_, other)) = all.insert(name.to_owned(), (target.clone(), at.clone())) {
-                problems.push(
-                    Problem::error(
-                        Code::BothSpellings,
-                        node.key_span("/target"),
-                        "`target` and `targets.default` stand side by side",
-                    )
-                    .related(other.span, "the other one"),
-                );
-            }
-        }
-        let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
-        // Every target is checked, also those that this run does not use.
-        let overridden = self.request.overrides.outputs.is_some();
-        if !overridden && desk.suite.lenient {
-            for (target, at) in all.values() {
-                targets::resolve(&mut desk, target, at, &self.dir);
-            }
-        }
-        let at = node.key_span("/name");
-        let chosen = targets::choose(&mut desk, &all, choice(self.request), at);
-        let offer = targets::offer(&mut desk, &all, &chosen.name, chosen.target.as_ref());
-        (scope.http, scope.skill) = (offer.http, offer.skill);
-        scope.asks = chosen.target.clone();
-        chosen
-    }
-
-    /// A suite whose cases all have targets of their own needs none.
-    fn lacks_target(&mut self, lack: Option<Problem>, evals: &[Arc<Eval>]) {
-        let needed = |eval: &Arc<Eval>| eval.cases.profiles().iter().any(|profile| profile.target.is_none());
-        if let Some(problem) = lack.filter(|_| evals.iter().any(needed)) {
-            let lenient = self.session.lenient();
-            self.session.problems.push(problem.maybe_warning(lenient));
-        }
-    }
-}
-
-fn choice(request: &LoadRequest) -> targets::Choice<'_> {
-    targets::Choice {
-        name: request.overrides.target.as_deref(),
-        outputs: request.overrides.outputs.as_ref().map(|path| lexical(&request.cwd.join(path))),
-    }
-}
-
-fn kind_word(target: &TargetSpec) -> &'static str {
-    match target {
-        TargetSpec::Recorded(_) => "recorded",
-        TargetSpec::Command(_) => "command",
-        TargetSpec::Echo(_) => "echo",
-        TargetSpec::Model(_) => "model",
-        TargetSpec::Http(_) => "http",
-        TargetSpec::Skill(_) => "skill",
     }
 }
 
