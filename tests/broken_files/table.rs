@@ -647,7 +647,7 @@ vec![
         name: "file.yaml",
         text: "- id: r\n  current: {input: {a: 1}}\n  comparison: {type: structural}\n",
         said: &[
-            "1:7 warning grader-incomplete: there is no baseline to compare with | write `baseline: {output: ...}`, or capture one",
+            "1:7 warning grader-incomplete: there is no baseline to compare with | write `baseline: {output: ...}`, or capture one with `eval-harness baseline capture`",
         ],
     },
     Broken {
