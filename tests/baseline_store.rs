@@ -224,8 +224,10 @@ fn a_full_or_read_only_disk_changes_nothing_that_was_accepted() {
     let told: Vec<&str> = call.stdout.lines().filter_map(|line| line.strip_prefix("TOLD ")).collect();
     let told = told.join("\n").replace(&dir.path().display().to_string(), "DIR");
     insta::assert_snapshot!(told, @r#"
+    cannot write DIR/e.pending.yaml: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
     cannot write DIR/e.output.json: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
     1 Some(Number(3))
+    cannot write DIR/e.pending.yaml: Read-only file system (os error 30) | is the folder yours to write in?
     cannot write DIR/e.output.json: Read-only file system (os error 30) | is the folder yours to write in?
     cannot remove DIR/e.pending.yaml: Read-only file system (os error 30) | is the folder yours to write in?
     1 Some(Number(3))

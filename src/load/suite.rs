@@ -301,13 +301,12 @@ impl Loader<'_> {
 
     /// Judges the settings of baselines, and finds where accepted ones are read from.
     fn baselines(&mut self, scope: &mut SuiteScope, node: &Node) {
-        let overrides = &self.request.overrides;
         if let Some(at) = node.get("baselines") {
             baselines::check_settings(self.session, at, &scope.baselines.dir);
         }
         let dir = scope.baselines.dir.clone();
-        scope.store = match &overrides.against {
-            _ if overrides.without_store => return,
+        scope.store = match &self.request.overrides.against {
+            _ if self.request.overrides.without_store => return,
             None => Folder::Disk(dir),
             Some(rev) => match Revision::read(&dir, rev) {
                 Ok(revision) => Folder::Revision(Arc::new(revision)),
