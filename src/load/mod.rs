@@ -45,6 +45,7 @@ pub use request::{
 };
 pub use select::IdGlobs;
 pub use source::Sources;
+pub(crate) use template::{environment, to_jinja};
 
 use crate::spec::SchemaKind;
 

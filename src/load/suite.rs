@@ -130,6 +130,9 @@ impl Loader<'_> {
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
                     entries.iter_mut().for_each(|(_, target)| pass.target(target));
                 }
+                if let Some(skill) = suite.get_mut("skill") {
+                    pass.skill(skill);
+                }
                 render_named(&mut pass, suite.get_mut("graders"));
             }
         }
@@ -235,6 +238,7 @@ impl Loader<'_> {
             allow_unsandboxed: overrides.allow_unsandboxed,
             search_path: self.request.env.get("PATH").cloned(),
             lenient: self.session.lenient(),
+            recorded: overrides.outputs.is_some(),
             ..SuiteScope::default()
         }
     }
@@ -261,7 +265,7 @@ impl Loader<'_> {
         scope.shelf.open |= spec.is_none();
         scope.executors.open |= spec.is_none();
         let demands = self.demands(spec.as_ref(), &node);
-        let (target_name, target) = self.target(spec.as_ref(), &node, &scope);
+        let (target_name, target) = self.target(spec.as_ref(), &node, &mut scope);
         scope.target = self.asked(&target_name, target.as_ref());
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
@@ -315,11 +319,12 @@ impl Loader<'_> {
         baselines::check_names(self.session, &scope.store);
     }
 
+    /// The target of the run. What evals may take from the suite's targets is put into the scope.
     fn target(
         &mut self,
         spec: Option<&SuiteSpec>,
         node: &Node,
-        scope: &SuiteScope,
+        scope: &mut SuiteScope,
     ) -> (String, Option<Target>) {
         let Some(spec) = spec else { return (String::new(), None) };
         let mut all = Targets::new();
@@ -327,12 +332,12 @@ impl Loader<'_> {
             let at = node.get("targets").and_then(|n| n.get(name)).unwrap_or(node);
             all.insert(name.clone(), (target.clone(), at.clone()));
         }
+        scope.skill = spec.skill.clone().zip(node.get("skill").cloned());
         let Session { sources, problems, .. } = &mut *self.session;
-        let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
         if let (Some(target), Some(at)) = (&spec.target, node.get("target")) {
             let name = if all.is_empty() { kind_word(target) } else { "default" };
             if let Some((_, other)) = all.insert(name.to_owned(), (target.clone(), at.clone())) {
-                desk.push(
+                problems.push(
                     Problem::error(
                         Code::BothSpellings,
                         node.key_span("/target"),
@@ -342,6 +347,7 @@ impl Loader<'_> {
                 );
             }
         }
+        let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
         // Every target is checked, also those that this run does not use.
         let overridden = self.request.overrides.outputs.is_some();
         if !overridden && desk.suite.lenient {
@@ -350,7 +356,11 @@ impl Loader<'_> {
             }
         }
         let at = node.key_span("/name");
-        targets::choose(&mut desk, &all, choice(self.request), at).unwrap_or_default()
+        let chosen = targets::choose(&mut desk, &all, choice(self.request), at).unwrap_or_default();
+        let offer = targets::offer(&mut desk, &all, &chosen.0, chosen.1.as_ref());
+        (scope.http, scope.skill) = (offer.http, offer.skill);
+        scope.asks = chosen.1.clone();
+        chosen
     }
 
     /// The named graders: written in the suite, or in the file that it refers to.
