@@ -1,7 +1,8 @@
 //! Accepted results in git: capture, diff, review, accept. `load` reads baselines; this module writes them.
 //!
 //! `emit` is the one form in which baseline files are written, `lock` keeps writers apart, `replace` puts a whole file in
-//! the place of another, `store` is what the verbs use.
+//! the place of another, `store` is what the verbs use;
+//! `scores` does all of that for score baselines.
 
 pub mod capture;
 mod emit;
@@ -9,6 +10,7 @@ mod lock;
 pub mod merge;
 pub mod redact;
 mod replace;
+mod scores;
 pub mod status;
 mod store;
 
@@ -17,6 +19,7 @@ mod store_tests;
 
 pub use emit::emit;
 pub use replace::is_leftover;
+pub use scores::{ScoreStore, ScoresEntry, ScoresError, ScoresOf, emit as emit_scores};
 pub use store::{Accepted, Broken, Entry, Locked, Store, StoreError};
 
 pub use crate::load::stored::Kept;

@@ -242,6 +242,7 @@ Examples:
   eval-harness run --category regression --tag critical
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
+  eval-harness run --baseline                      beside the accepted scores; `--baseline=FILE` beside others
   eval-harness run --resume latest                 go on with a run that was cut off
   eval-harness run --resume latest --samples 10    add samples to a run
   eval-harness run --shard 2/5                     a part of five; `report --run A --run B ...` joins them
@@ -260,6 +261,10 @@ pub struct RunArgs {
     /// Start nothing more after this many failed samples.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub max_fail: Option<usize>,
+    /// Compare the run with the accepted scores of this suite and target, or with those in a file. It informs: the gate
+    /// does not look at it.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub baseline: Option<Option<PathBuf>>,
     /// Show the plan and how many calls it makes; run nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,

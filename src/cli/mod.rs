@@ -17,6 +17,7 @@ mod resume;
 mod run;
 mod scaffold;
 mod schema;
+mod scores;
 mod signals;
 mod suite;
 mod validate;

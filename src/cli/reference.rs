@@ -13,7 +13,7 @@ const NOTE: &str = "<!-- Written by `eval-harness schema`. Change the types in s
 pub type CodeRow = (&'static str, &'static str, &'static str);
 
 /// Titles of the kinds of files, by schema name, in the order of the page.
-const KINDS: [(&str, &str, &str); 8] = [
+const KINDS: [(&str, &str, &str); 9] = [
     ("suite", "Suites", "What `run --suite` takes. `eval_suite:` is its only key."),
     (
         "eval",
@@ -36,6 +36,11 @@ const KINDS: [(&str, &str, &str); 8] = [
         "JSON lines: what a `recorded` target and `--outputs` read. One object a line.",
     ),
     ("baseline", "Baseline files", "JSON files in the suite's `baselines` folder."),
+    (
+        "scores",
+        "Score baselines",
+        "JSON files in the folder `scores/` of the suite's `baselines` folder: what a whole run came to.",
+    ),
     (
         "phase",
         "Phase plans",

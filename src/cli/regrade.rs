@@ -18,6 +18,7 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     let plan = suite::plan_or_problems(console, selected.loaded)?;
     let after = AfterRun::of(&plan);
     let said = Said {
+        score_baseline: None,
         capture: false,
         filters: selected.filters,
         arguments: resume::recorded(again.words, selected.failed_in.as_deref()),

@@ -8,10 +8,10 @@ use super::args::{ProgressMode, RunArgs};
 use super::console::Console;
 use super::progress::Progress;
 use super::report::results_dir;
-use super::{Exit, Failure, list, resume, signals, suite};
+use super::{Exit, Failure, list, resume, scores, signals, suite};
 use crate::base::clock::SystemClock;
 use crate::gate::ExitCode;
-use crate::journal::RunPaths;
+use crate::journal::{self, RunPaths};
 use crate::load::{Overrides, Purpose};
 use crate::model::{Event, Plan, ReportFormat, Summary};
 use crate::report::{self, ReportError, terminal};
@@ -47,6 +47,10 @@ fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<R
     let selected = suite::load(&args.suite, Purpose::Run, overrides(args))?;
     let plan = suite::plan_or_problems(console, selected.loaded)?;
     warn_of_formats(console, &plan);
+    let score_baseline = match &resume {
+        Some(paths) if began_with_scores(paths) => None,
+        _ => scores::asked(args, &plan, None)?,
+    };
     let prepared = run::prepare(plan).map_err(failure)?;
     prepared.warnings.iter().for_each(|warning| console.warn(warning));
     if args.dry_run {
@@ -54,6 +58,7 @@ fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<R
     }
     let said = Said {
         capture: false,
+        score_baseline,
         filters: selected.filters,
         arguments: resume::recorded(words, selected.failed_in.as_deref()),
         cwd: suite::cwd().ok(),
@@ -69,6 +74,12 @@ fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<R
         console.note(&format!("run {} is complete: nothing was left to run", finished.paths.run_id));
     }
     conclude(console, args, &finished, &after)
+}
+
+/// True when the run said what it is compared with: it keeps that, whatever was accepted since.
+fn began_with_scores(paths: &RunPaths) -> bool {
+    let sessions = journal::sessions(&paths.journal()).unwrap_or_default();
+    sessions.last().is_some_and(|session| session.score_baseline.is_some())
 }
 
 /// Writes and shows the reports of a run that has ended; the exit code is the gate's.

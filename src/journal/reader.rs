@@ -217,6 +217,7 @@ mod tests {
             regrade_of: None,
             against: None,
             capture: false,
+            score_baseline: None,
             arguments: vec![],
             cwd: None,
         }))

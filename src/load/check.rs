@@ -10,6 +10,7 @@ use super::problem::{Code, Problem};
 use super::refs::{self, Fence, lexical, project_root};
 use super::request::{CheckRequest, Checked, LoadRequest, Overrides, Purpose};
 use super::scope::SuiteScope;
+use super::scores;
 use super::session::{Session, validator};
 use super::stored::{self, Folder};
 use super::suite::{self, eval_document, graders_file, shelf};
@@ -109,6 +110,9 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
         Some(SchemaKind::Baseline) => {
             let Session { sources, problems, cwd, .. } = session;
             stored::check(file, cwd, sources, problems);
+        }
+        Some(SchemaKind::Scores) => {
+            scores::judge(&node, &mut session.problems);
         }
         Some(SchemaKind::Thresholds) => check_thresholds(&mut node, session),
         Some(kind) => check_shape(kind, &mut node, session),

@@ -41,6 +41,11 @@ pub(super) fn detect(node: &Node) -> Option<SchemaKind> {
         NodeValue::Map(_) if ["format_version", "eval_id"].iter().all(|key| node.get(key).is_some()) => {
             Some(SchemaKind::Baseline)
         }
+        NodeValue::Map(_)
+            if ["format_version", "evals", "metrics"].iter().all(|key| node.get(key).is_some()) =>
+        {
+            Some(SchemaKind::Scores)
+        }
         NodeValue::Map(_) if EVAL_SIGNS.iter().any(|key| node.get(key).is_some()) => Some(SchemaKind::Eval),
         NodeValue::Map(_) => SIGNS
             .iter()

@@ -29,6 +29,7 @@ mod request;
 pub mod scalar;
 pub mod schema;
 mod scope;
+mod scores;
 mod select;
 mod session;
 pub mod source;
@@ -43,6 +44,7 @@ pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{
     CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Overview, Purpose, SuiteOverview,
 };
+pub use scores::{BrokenScores, parse_scores, scores_file_name};
 pub use select::IdGlobs;
 pub use source::Sources;
 pub(crate) use template::{environment, to_jinja};

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::comparison::ScoreBaselineRead;
 use super::grade::{Output, Stored, Verdict};
 use super::metric::Composite;
 use super::outcome::Cause;
@@ -82,6 +83,9 @@ pub struct RunStarted {
     /// True when the run was made to capture baselines: its outcomes are no history.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub capture: bool,
+    /// The accepted scores that reports compare the run with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score_baseline: Option<Box<ScoreBaselineRead>>,
     /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod cases;
+mod comparison;
 mod event;
 mod executor;
 mod fingerprint;
@@ -19,6 +20,7 @@ pub mod testing;
 
 pub use baseline::*;
 pub use cases::*;
+pub use comparison::*;
 pub use event::*;
 pub use executor::*;
 pub use fingerprint::*;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::comparison::BaselineComparison;
 use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
 use super::outcome::{Cause, Outcome};
@@ -28,6 +29,9 @@ pub struct Summary {
     /// The same metrics with their intervals and reasons, by name.
     pub estimates: BTreeMap<String, Estimate>,
     pub gate: Gate,
+    /// Beside the accepted scores of an earlier run; absent when none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineComparison>,
     pub evals: Vec<EvalResult>,
     pub failures: Vec<Failure>,
     pub recommendations: Vec<String>,

@@ -9,6 +9,7 @@ pub mod figures;
 pub mod history;
 pub mod terminal;
 
+mod beside;
 mod commands;
 pub mod emphasis;
 mod flaky;

@@ -22,6 +22,7 @@ mod refused;
 mod regrade;
 mod remaining;
 mod sample;
+mod scores;
 mod session;
 mod windows;
 
@@ -33,6 +34,7 @@ pub use prepare::{Prepared, prepare};
 pub use recorder::Observer;
 pub use refused::Refused;
 pub use regrade::{RegradeRequest, regrade};
+pub use scores::{Scores, scores};
 pub use session::{Finished, RunRequest, Said, run};
 
 use std::collections::BTreeSet;

@@ -22,7 +22,8 @@ use crate::base::redact::Redactor;
 use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::model::{
-    Cause, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunFinished, RunStarted, Summary,
+    Cause, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunFinished, RunStarted, ScoreBaselineRead,
+    Summary,
 };
 
 /// Everything that a run needs from outside.
@@ -46,6 +47,8 @@ pub struct Said {
     pub filters: Vec<String>,
     /// The run is made to capture baselines.
     pub capture: bool,
+    /// What reports compare the run with. One that goes on keeps what it began with.
+    pub score_baseline: Option<Box<ScoreBaselineRead>>,
     /// As typed after the verb; see [`RunStarted::arguments`].
     pub arguments: Vec<String>,
     pub cwd: Option<PathBuf>,
@@ -108,6 +111,9 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     now.run_id = earlier.started.run_id.clone();
     now.timestamp = rfc3339(clock.now());
     now.recordings = recordings(&prepared);
+    if earlier.session.score_baseline.is_some() {
+        now.score_baseline = earlier.session.score_baseline.clone();
+    }
     let others = changed(&prepared, &earlier.session.recordings, &now.recordings);
     let next = check(&prepared, &now, &earlier, others).map_err(RunError::Refused)?;
     if next.left == 0 && earlier.finished.is_some() && says_nothing_new(&now, &next, &earlier) {
@@ -164,6 +170,7 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && now.suite_name == was.suite_name
         && now.suite_version == was.suite_version
         && now.suite_description == was.suite_description
+        && now.score_baseline == was.score_baseline
 }
 
 pub(super) fn graders(plan: &Plan, helper: PathBuf) -> Graders {
@@ -216,6 +223,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         regrade_of: None,
         against: plan.against.clone(),
         capture: said.capture,
+        score_baseline: said.score_baseline,
         arguments: said.arguments,
         cwd: said.cwd,
     }

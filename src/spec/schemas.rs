@@ -4,8 +4,8 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
 use super::{
-    BaselineFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, RecordedLine, SuiteFile, ThresholdsFile,
-    TriggerFile,
+    BaselineFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, RecordedLine, ScoreBaselineFile,
+    SuiteFile, ThresholdsFile, TriggerFile,
 };
 
 /// A kind of file that people write.
@@ -20,10 +20,11 @@ pub enum SchemaKind {
     Phase,
     Trigger,
     Recorded,
+    Scores,
 }
 
 impl SchemaKind {
-    pub const ALL: [SchemaKind; 9] = [
+    pub const ALL: [SchemaKind; 10] = [
         SchemaKind::Suite,
         SchemaKind::Eval,
         SchemaKind::Graders,
@@ -33,6 +34,7 @@ impl SchemaKind {
         SchemaKind::Phase,
         SchemaKind::Trigger,
         SchemaKind::Recorded,
+        SchemaKind::Scores,
     ];
 
     /// The file's name below `schemas/` is `<name>.schema.json`.
@@ -47,6 +49,7 @@ impl SchemaKind {
             SchemaKind::Phase => "phase",
             SchemaKind::Trigger => "trigger",
             SchemaKind::Recorded => "recorded",
+            SchemaKind::Scores => "scores",
         }
     }
 }
@@ -63,6 +66,7 @@ pub fn canonical(kind: SchemaKind) -> Value {
         SchemaKind::Phase => schema_of::<PhaseFile>(),
         SchemaKind::Trigger => schema_of::<TriggerFile>(),
         SchemaKind::Recorded => schema_of::<RecordedLine>(),
+        SchemaKind::Scores => schema_of::<ScoreBaselineFile>(),
     }
 }
 

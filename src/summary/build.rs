@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SummaryError;
 use super::columns::CaseView;
+use super::compared;
 use super::composite;
 use super::failures::{self, Listed};
 use super::fold::Fold;
@@ -13,8 +14,8 @@ use super::packed::Packed;
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
-    CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, Metadata, Omitted, Outcome,
-    RunStarted, SampleResult, Shard, Summary, Tallies, Totals, Trust,
+    BaselineComparison, CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, Metadata,
+    Omitted, Outcome, RunStarted, SampleResult, Shard, Summary, Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -29,6 +30,7 @@ pub struct Report {
     metadata: Metadata,
     totals: Totals,
     estimates: BTreeMap<String, Estimate>,
+    baseline: Option<BaselineComparison>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
     omitted: Omitted,
@@ -42,6 +44,9 @@ impl Fold {
         let counted = self.counted(&started, Some(started.seed));
         let tallies = tallies(&counted, &started);
         let mut lister = Lister::new(self, started.include_details);
+        let estimates = ranged(&tallies);
+        let with = started.score_baseline.as_deref();
+        let baseline = with.map(|with| compared::compare(&counted, &started, &shards, &estimates, with));
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
         let mut totals = lister.totals;
         totals.weighted_score = tallies.actual.metrics.get("weighted_score").and_then(|e| e.value);
@@ -49,7 +54,8 @@ impl Fold {
             metadata: metadata(&started, &self.sessions, &shards),
             interrupted: self.sessions.interrupted(),
             shards,
-            estimates: ranged(&tallies),
+            estimates,
+            baseline,
             totals,
             tallies,
             evals,
@@ -86,6 +92,7 @@ impl Report {
             metrics,
             estimates: self.estimates,
             gate,
+            baseline: self.baseline,
             evals: self.evals,
             failures: self.failures,
             recommendations,

@@ -5,6 +5,9 @@
 
 mod build;
 mod columns;
+mod compared;
+#[cfg(test)]
+mod compared_tests;
 mod composite;
 mod details;
 mod failures;

@@ -246,6 +246,7 @@ impl Run {
             regrade_of: None,
             against: None,
             capture: false,
+            score_baseline: None,
             arguments: vec![],
             cwd: None,
         }))

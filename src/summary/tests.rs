@@ -50,6 +50,7 @@ fn started(ks: &[u32]) -> Event {
         regrade_of: None,
         against: None,
         capture: false,
+        score_baseline: None,
         arguments: vec![],
         cwd: None,
     }))

@@ -128,6 +128,7 @@ impl CaptureArgs {
             timeout: self.timeout,
             max_fail: None,
             dry_run: false,
+            baseline: None,
             session: SessionArgs {
                 jobs: self.jobs,
                 allow_unsandboxed: self.allow_unsandboxed,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::page::{Columns, header};
+use super::page::{Columns, flaky, header};
 use super::{cause, commit, day, legend};
 use crate::base::text;
 use crate::model::{Counts, Criticality, EvalType, Outcome};
@@ -28,7 +28,8 @@ pub fn eval(page: &mut Page, group: &Group, eval: &EvalHistory, options: &Termin
     facts(page, eval)?;
     page.blank()?;
     runs(page, group, eval, options)?;
-    cases(page, group, eval, options)
+    cases(page, group, eval, options)?;
+    flaky(page, group, |id| id == &*eval.latest.id, options)
 }
 
 fn kind(eval: &PastEval) -> String {

@@ -35,7 +35,8 @@ pub fn history(history: &History, shown: Shown<'_>) -> Value {
 
 fn group(group: &Group, shown: Shown<'_>) -> Value {
     let trend = group.trend();
-    let (mut flaky, unproved) = group.flaky();
+    let (mut flaky, mut unproved) = group.flaky();
+    unproved.retain(|case| shown.takes(&case.eval_id));
     flaky.retain(|case| shown.takes(&case.eval));
     let mut slow = group.slowest();
     slow.retain(|case| shown.takes(&case.eval));

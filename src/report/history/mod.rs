@@ -63,6 +63,9 @@ pub fn render(
             (Some(_), Some(eval)) if evals.len() == 1 => detail::eval(&mut page, group, eval, options)?,
             _ => page::group(&mut page, group, &evals, shown, options)?,
         }
+        if group.runs.iter().any(|run| run.git.as_ref().is_some_and(|git| git.dirty)) {
+            page.line(&[span(Tone::Dim, "  * the checkout had changes that no commit has")])?;
+        }
     }
     left_out(&mut page, history, groups.is_empty())
 }

@@ -27,11 +27,8 @@ pub fn group(
     header(page, group)?;
     trend(page, group)?;
     table(page, evals, options)?;
-    flaky(page, group, shown, options)?;
+    flaky(page, group, |id| shown.takes(id), options)?;
     slowest(page, group, shown, options)?;
-    if group.runs.iter().any(|run| run.git.as_ref().is_some_and(|git| git.dirty)) {
-        page.line(&[span(Tone::Dim, "  * the checkout had changes that no commit has")])?;
-    }
     Ok(())
 }
 
@@ -248,9 +245,15 @@ fn table(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, options: &Termina
     legend(page)
 }
 
-fn flaky(page: &mut Page, group: &Group, shown: Shown<'_>, options: &TerminalOptions) -> io::Result<()> {
-    let (mut flaky, unproved) = group.flaky();
-    flaky.retain(|case| shown.takes(&case.eval));
+pub fn flaky(
+    page: &mut Page,
+    group: &Group,
+    takes: impl Fn(&str) -> bool,
+    options: &TerminalOptions,
+) -> io::Result<()> {
+    let (mut flaky, mut unproved) = group.flaky();
+    unproved.retain(|case| takes(&case.eval_id));
+    flaky.retain(|case| takes(&case.eval));
     if !flaky.is_empty() {
         page.blank()?;
         let cases = text::plural(flaky.len(), "case");
@@ -271,9 +274,9 @@ fn flaky(page: &mut Page, group: &Group, shown: Shown<'_>, options: &TerminalOpt
     if flaky.len() > most {
         page.line(&[span(Tone::Dim, format!("  and {} more; --verbose shows all", flaky.len() - most))])?;
     }
-    if unproved > 0 {
+    if !unproved.is_empty() {
         page.blank()?;
-        let cases = text::plural(unproved, "case");
+        let cases = text::plural(unproved.len(), "case");
         let words = format!(
             "{cases} passed and failed in checkouts with changes, or without git: that may be the changes' doing"
         );

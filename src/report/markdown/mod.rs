@@ -1,5 +1,6 @@
 //! The Markdown report, for pull requests and people: GitHub-flavoured.
 
+mod beside;
 mod escape;
 mod failures;
 
@@ -28,6 +29,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     totals(summary, out)?;
     groups(summary, out)?;
     metrics(summary, out)?;
+    beside::section(summary, out)?;
     checklist(summary, out)?;
     failures::section(summary, out)?;
     failures::flaky(summary, out)?;

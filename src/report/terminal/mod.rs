@@ -1,6 +1,7 @@
 //! What people see at the end of a run: evals, what did not pass, counts, metrics, thresholds, and last the gate and
 //! where to look.
 
+mod beside;
 mod evals;
 mod failures;
 pub mod page;
@@ -48,6 +49,7 @@ pub fn render(
     failures::flaky(&mut page, summary, options)?;
     counts(&mut page, summary)?;
     metrics(&mut page, summary)?;
+    beside::section(&mut page, summary, options)?;
     thresholds(&mut page, summary)?;
     recommendations(&mut page, summary)?;
     gate(&mut page, summary)?;

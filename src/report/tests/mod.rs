@@ -297,6 +297,7 @@ fn rich() -> Summary {
             ],
             reasons: vec!["pass@1 is 0.400 and must be at least 0.850".to_owned(), HOSTILE.to_owned()],
         },
+        baseline: None,
         evals,
         failures,
         recommendations: vec![

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Group, PastCase, PastEval, PastRun};
-use crate::model::{Counts, Outcome};
+use crate::model::{CaseName, Counts, Outcome};
 use crate::stats::percentile;
 
 /// One eval over the runs that had all of its cases, oldest first.
@@ -111,8 +111,8 @@ impl Group {
     }
 
     /// Cases with both outcomes at one commit, where the same target was asked the same and graded in the same way; those at most
-    /// commits first. The second figure counts those that look so in a changed or unknown checkout, which proves nothing.
-    pub fn flaky(&self) -> (Vec<FlakyCase>, usize) {
+    /// commits first. The second list has those that look so in a changed or unknown checkout, which proves nothing.
+    pub fn flaky(&self) -> (Vec<FlakyCase>, Vec<CaseName>) {
         type Tries<'a> = HashMap<(Option<&'a str>, u64, u64, &'a str, &'a str), (usize, usize)>;
         let mut tries = Tries::new();
         for run in &self.runs {
@@ -145,7 +145,10 @@ impl Group {
             })
             .collect();
         flaky.sort_by_key(|case| std::cmp::Reverse(case.commits.len()));
-        (flaky, unproved.len())
+        let unproved = unproved
+            .into_iter()
+            .map(|(eval, case)| CaseName { eval_id: eval.to_owned(), case_id: case.to_owned() });
+        (flaky, unproved.collect())
     }
 
     /// The cases whose target was timed, slowest first.

@@ -142,6 +142,42 @@ pub struct PastCase {
     pub(super) definition: u64,
 }
 
+#[cfg(test)]
+impl PastCase {
+    pub fn new(id: &str, outcome: Outcome, cause: Option<Cause>, latencies_ms: Vec<f64>) -> PastCase {
+        PastCase { id: id.into(), outcome, score: None, cause, flaky: false, latencies_ms, definition: 0 }
+    }
+}
+
+#[cfg(test)]
+impl PastRun {
+    pub fn new(id: &str, timestamp: &str, git: Option<GitState>, evals: Vec<PastEval>) -> PastRun {
+        PastRun {
+            id: id.into(),
+            timestamp: timestamp.into(),
+            suite_version: None,
+            git,
+            harness_version: "0.1.0".into(),
+            filters: Vec::new(),
+            interrupted: false,
+            shard: false,
+            joined: Vec::new(),
+            regraded_by: Vec::new(),
+            regrade_of: None,
+            counts: Counts::default(),
+            cases: Counts::default(),
+            gate: None,
+            duration_seconds: 1.0,
+            evals,
+            conditions: 0,
+        }
+    }
+
+    pub fn with(self, counts: Counts, gate: Decision) -> PastRun {
+        PastRun { counts, gate: Some(gate), ..self }
+    }
+}
+
 /// What is known of one eval over all its runs, in whatever target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EvalRecord {

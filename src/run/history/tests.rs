@@ -85,6 +85,8 @@ impl Written {
             regrade_of: self.regrade_of.clone(),
             against: None,
             capture: self.capture,
+            against: None,
+            score_baseline: None,
             arguments: vec![],
             cwd: None,
         }
@@ -275,10 +277,10 @@ fn flaky_needs_one_clean_commit_and_unchanged_conditions() {
     at(2, "c1", true, F).write(dir.path());
     at(3, "c3", true, P).write(dir.path());
     let (flaky, unproved) = read(dir.path()).groups[0].flaky();
-    assert_eq!((flaky, unproved), (vec![], 1));
+    assert_eq!((flaky.len(), unproved.len()), (0, 1));
     at(4, "c2", false, P).write(dir.path());
     let (flaky, unproved) = read(dir.path()).groups[0].flaky();
-    assert_eq!(unproved, 0);
+    assert!(unproved.is_empty());
     let [case] = &flaky[..] else { panic!("{flaky:?}") };
     assert_eq!((&*case.eval, &*case.case), ("a", "1"));
     assert_eq!(case.commits, [FlakyCommit { commit: "c2".into(), passed: 1, failed: 1 }]);

@@ -1,0 +1,533 @@
+//! Score baselines on disk: `scores/` in the folder of baselines, one file a suite and target, and what is pending beside it.
+//!
+//! Files are written whole and in one form, a case a line, so that a diff of git shows what changed and nothing else.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::lock::{FolderLock, NoLock, lock};
+use super::replace;
+use crate::base::git::{self, GitError};
+use crate::load::{BrokenScores, parse_scores, scores_file_name};
+use crate::model::{Fingerprint, Standing};
+use crate::spec::ScoreBaselineFile;
+
+/// The longest that a writer waits for another one.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// No score baseline is larger.
+const LARGEST: u64 = 256 << 20;
+
+/// What pending scores say they replace when nothing was accepted yet.
+const NOTHING: &str = "none";
+
+#[derive(Debug, thiserror::Error)]
+pub enum ScoresError {
+    #[error("another process is writing in {}", .dir.display())]
+    Busy { dir: PathBuf },
+    #[error("cannot {what} {}: {source}", .path.display())]
+    Io { what: &'static str, path: PathBuf, source: io::Error },
+    #[error("the score baseline {} cannot be used: {broken}", .path.display())]
+    Broken { path: PathBuf, broken: Box<BrokenScores> },
+    #[error("{} holds the scores of suite `{suite}` against target `{target}`", .path.display())]
+    Other { path: PathBuf, suite: String, target: String },
+    #[error("no scores of suite `{suite}` against target `{target}` are pending")]
+    NoPending { suite: String, target: String },
+    #[error("the pending scores were captured beside other accepted ones than those that are there now")]
+    AtOdds,
+    #[error("the score baseline can't be read at `{rev}`: {source}")]
+    Git { rev: String, source: GitError },
+}
+
+impl ScoresError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ScoresError::Busy { .. } => {
+                Some(format!("it still was after {} s: wait for it, or end it", LONGEST_WAIT.as_secs()))
+            }
+            ScoresError::Broken { broken, .. } => broken.hint(),
+            ScoresError::Other { .. } => Some("it was renamed or edited by hand: capture it anew".to_owned()),
+            ScoresError::NoPending { .. } => {
+                Some("`eval-harness baseline capture --scores --run latest` makes them pending".to_owned())
+            }
+            ScoresError::AtOdds => {
+                Some("capture again and look at the difference, or accept with --force".to_owned())
+            }
+            ScoresError::Git { source, .. } => source.hint(),
+            ScoresError::Io { .. } => None,
+        }
+    }
+
+    /// True when a file or a word is wrong; else something could not be had just now.
+    pub fn is_definition(&self) -> bool {
+        !matches!(self, ScoresError::Busy { .. } | ScoresError::Io { .. })
+    }
+}
+
+/// Whose scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScoresOf<'a> {
+    pub suite: &'a str,
+    pub target: &'a str,
+}
+
+/// The folder of score baselines, which need not exist.
+#[derive(Debug, Clone)]
+pub struct ScoreStore {
+    dir: PathBuf,
+}
+
+/// What the folder holds of one target.
+#[derive(Debug)]
+pub struct ScoresEntry {
+    pub target: String,
+    pub accepted: Option<Result<ScoreBaselineFile, ScoresError>>,
+    pub pending: Option<Result<ScoreBaselineFile, ScoresError>>,
+}
+
+impl ScoreStore {
+    /// The scores in a folder of baselines (absolute).
+    pub fn new(baselines: &Path) -> ScoreStore {
+        ScoreStore { dir: baselines.join("scores") }
+    }
+
+    pub fn path(&self, of: ScoresOf<'_>, standing: Standing) -> PathBuf {
+        self.dir.join(scores_file_name(of.suite, of.target, standing))
+    }
+
+    /// What is there; `None` when there is no such file.
+    ///
+    /// # Errors
+    /// When the file can't be read, is broken, or holds other scores than its name says.
+    pub fn read(
+        &self,
+        of: ScoresOf<'_>,
+        standing: Standing,
+    ) -> Result<Option<ScoreBaselineFile>, ScoresError> {
+        let path = self.path(of, standing);
+        let Some(text) = self.text(&path)? else { return Ok(None) };
+        checked(&path, &text, of).map(Some)
+    }
+
+    /// The accepted scores as they were at a git revision; `None` when there were none.
+    ///
+    /// # Errors
+    /// Also when git does not know the revision.
+    pub fn at(&self, of: ScoresOf<'_>, rev: &str) -> Result<Option<ScoreBaselineFile>, ScoresError> {
+        let path = self.path(of, Standing::Accepted);
+        let fail = |source| ScoresError::Git { rev: rev.to_owned(), source };
+        let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+        let commit = git::commit_of(there, rev).map_err(fail)?;
+        let Some(bytes) = git::file(&path, &commit).map_err(fail)? else { return Ok(None) };
+        checked(&path, &String::from_utf8_lossy(&bytes), of).map(Some)
+    }
+
+    /// Scores of any suite and target in a file of one's own.
+    pub fn read_file(path: &Path) -> Result<ScoreBaselineFile, ScoresError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ScoresError::Io {
+            what: "read",
+            path: path.to_owned(),
+            source,
+        })?;
+        parsed(path, &text)
+    }
+
+    /// Everything that is kept of a suite, ascending by target. Of a file that can't be used nobody knows the suite, so that
+    /// every such file is told.
+    pub fn of_suite(&self, suite: &str) -> Result<Vec<ScoresEntry>, ScoresError> {
+        let mut entries: Vec<ScoresEntry> = Vec::new();
+        let names = match self.dir.read_dir() {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(entries),
+            Err(source) => return Err(self.io("list", source)),
+        };
+        let mut names: Vec<PathBuf> = names
+            .filter_map(|name| Some(name.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .collect();
+        names.sort();
+        for path in names {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let read = Self::read_file(&path);
+            let target = match &read {
+                Ok(file) if file.suite != suite => continue,
+                Ok(file) => file.target.name.clone(),
+                Err(_) => name.clone(),
+            };
+            let entry = match entries.iter_mut().find(|entry| entry.target == target) {
+                Some(entry) => entry,
+                None => {
+                    entries.push(ScoresEntry { target, accepted: None, pending: None });
+                    let last = entries.len() - 1;
+                    &mut entries[last]
+                }
+            };
+            let place =
+                if name.ends_with(".pending.json") { &mut entry.pending } else { &mut entry.accepted };
+            *place = Some(read);
+        }
+        entries.sort_by(|a, b| a.target.cmp(&b.target));
+        Ok(entries)
+    }
+
+    /// Writes scores as pending beside the accepted ones, which don't change. Returns the file.
+    pub fn capture(&self, mut file: ScoreBaselineFile) -> Result<PathBuf, ScoresError> {
+        let _lock = self.lock()?;
+        let (suite, target) = (file.suite.clone(), file.target.name.clone());
+        let of = ScoresOf { suite: &suite, target: &target };
+        let accepted = self.text(&self.path(of, Standing::Accepted))?;
+        file.replaces = Some(accepted.as_deref().map_or_else(|| NOTHING.to_owned(), fingerprint));
+        let path = self.path(of, Standing::Pending);
+        self.write(&path, &emit(&file))?;
+        Ok(path)
+    }
+
+    /// Makes the pending scores the accepted ones. Returns the file.
+    ///
+    /// # Errors
+    /// When nothing is pending, or when it was captured beside other accepted scores (unless `force`).
+    pub fn accept(&self, of: ScoresOf<'_>, force: bool) -> Result<PathBuf, ScoresError> {
+        let _lock = self.lock()?;
+        let Some(mut file) = self.read(of, Standing::Pending)? else { return Err(no_pending(of)) };
+        let path = self.path(of, Standing::Accepted);
+        let accepted = self.text(&path)?.as_deref().map_or_else(|| NOTHING.to_owned(), fingerprint);
+        let replaces = file.replaces.take();
+        let text = emit(&file);
+        // Accepted already, by one who was killed before the pending file went.
+        let done = accepted == fingerprint(&text);
+        if !done && !force && replaces.is_some_and(|replaces| replaces != accepted) {
+            return Err(ScoresError::AtOdds);
+        }
+        self.write(&path, &text)?;
+        self.remove(of)?;
+        Ok(path)
+    }
+
+    /// Throws the pending scores away; false when there are none.
+    pub fn reject(&self, of: ScoresOf<'_>) -> Result<bool, ScoresError> {
+        if !self.path(of, Standing::Pending).exists() {
+            return Ok(false);
+        }
+        let _lock = self.lock()?;
+        self.remove(of)
+    }
+
+    fn remove(&self, of: ScoresOf<'_>) -> Result<bool, ScoresError> {
+        let name = scores_file_name(of.suite, of.target, Standing::Pending);
+        replace::remove(&self.dir, &name).map_err(|source| self.io("remove the pending scores in", source))
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), ScoresError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        replace::replace(&self.dir, &name, text.as_bytes()).map_err(|source| ScoresError::Io {
+            what: "write",
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    fn text(&self, path: &Path) -> Result<Option<String>, ScoresError> {
+        let fail = |source| ScoresError::Io { what: "read", path: path.to_owned(), source };
+        match path.metadata() {
+            Ok(file) if file.len() > LARGEST => {
+                return Err(fail(io::Error::other("it is larger than any score baseline")));
+            }
+            _ => {}
+        }
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(fail(error)),
+        }
+    }
+
+    fn lock(&self) -> Result<FolderLock, ScoresError> {
+        std::fs::create_dir_all(&self.dir).map_err(|source| self.io("make the folder", source))?;
+        let held = lock(&self.dir, LONGEST_WAIT).map_err(|why| match why {
+            NoLock::Busy(_) => ScoresError::Busy { dir: self.dir.clone() },
+            NoLock::Io(source) => self.io("lock", source),
+        })?;
+        if held.exclusive {
+            replace::clear(&self.dir);
+        }
+        Ok(held)
+    }
+
+    fn io(&self, what: &'static str, source: io::Error) -> ScoresError {
+        ScoresError::Io { what, path: self.dir.clone(), source }
+    }
+}
+
+fn no_pending(of: ScoresOf<'_>) -> ScoresError {
+    ScoresError::NoPending { suite: of.suite.to_owned(), target: of.target.to_owned() }
+}
+
+fn parsed(path: &Path, text: &str) -> Result<ScoreBaselineFile, ScoresError> {
+    parse_scores(path, text).map_err(|broken| ScoresError::Broken { path: path.to_owned(), broken })
+}
+
+fn checked(path: &Path, text: &str, of: ScoresOf<'_>) -> Result<ScoreBaselineFile, ScoresError> {
+    let file = parsed(path, text)?;
+    if file.suite == of.suite && file.target.name == of.target {
+        return Ok(file);
+    }
+    let (suite, target) = (file.suite, file.target.name);
+    Err(ScoresError::Other { path: path.to_owned(), suite, target })
+}
+
+/// Over the text as git keeps it, whatever line ends the checkout has.
+fn fingerprint(text: &str) -> String {
+    Fingerprint::of_bytes(text.replace("\r\n", "\n").as_bytes()).to_string()
+}
+
+/// The one form of a score baseline: pretty, sorted, a metric and a case a line.
+pub fn emit(file: &ScoreBaselineFile) -> String {
+    let mut out = String::from("{\n");
+    let head = ScoreBaselineFile { metrics: Default::default(), evals: Default::default(), ..file.clone() };
+    // The order of the fields is that of the type, so that `format_version` comes first.
+    for key in ORDER {
+        let value = serde_json::to_value(&head).ok().and_then(|mut head| head.get_mut(key).map(Value::take));
+        if let Some(value) = value.filter(|value| !value.is_null()) {
+            let _ = writeln!(out, "  {}: {},", text(&key), text(&value));
+        }
+    }
+    out.push_str("  \"metrics\": {");
+    rows(&mut out, "    ", file.metrics.iter());
+    out.push_str("},\n  \"evals\": {");
+    for (at, (id, eval)) in file.evals.iter().enumerate() {
+        out.push_str(if at == 0 { "\n" } else { ",\n" });
+        let (outcome, score) = (text(&eval.outcome), text(&eval.score));
+        let _ = write!(out, "    {}: {{\n      \"outcome\": {outcome}, \"score\": {score},\n", text(id));
+        out.push_str("      \"cases\": {");
+        rows(&mut out, "        ", eval.cases.iter());
+        out.push_str("}\n    }");
+    }
+    out.push_str(if file.evals.is_empty() { "}\n}\n" } else { "\n  }\n}\n" });
+    out
+}
+
+/// The keys before the long parts.
+const ORDER: [&str; 13] = [
+    "format_version",
+    "suite",
+    "suite_version",
+    "target",
+    "captured_at",
+    "run_id",
+    "commit",
+    "dirty",
+    "harness_version",
+    "environment",
+    "ks",
+    "seed",
+    "replaces",
+];
+
+/// An entry a line, behind an opening brace; the closing one comes next.
+fn rows<'a, T: Serialize + 'a>(
+    out: &mut String,
+    indent: &str,
+    entries: impl Iterator<Item = (&'a String, &'a T)>,
+) {
+    let mut any = false;
+    for (name, value) in entries {
+        let _ = write!(out, "{}\n{indent}{}: {}", if any { "," } else { "" }, text(name), text(value));
+        any = true;
+    }
+    if any {
+        let _ = write!(out, "\n{}", indent.get(2..).unwrap_or_default());
+    }
+}
+
+/// A value on one line, with a blank behind each colon and comma.
+fn text(value: &(impl Serialize + ?Sized)) -> String {
+    let mut out = Vec::new();
+    let mut writer = serde_json::Serializer::with_formatter(&mut out, OneLine);
+    if value.serialize(&mut writer).is_err() {
+        return "null".to_owned();
+    }
+    String::from_utf8(out).unwrap_or_else(|_| "null".to_owned())
+}
+
+/// JSON on one line, as people write it.
+struct OneLine;
+
+impl serde_json::ser::Formatter for OneLine {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::spec::{SCORES_VERSION, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome, ScoredTarget};
+
+    fn case(n: u32, c: u32) -> ScoredCase {
+        let outcome = if n == c { ScoredOutcome::Passed } else { ScoredOutcome::Failed };
+        ScoredCase { n, c, outcome, score: Some(f64::from(c) / f64::from(n)) }
+    }
+
+    fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
+        let cases = cases.iter().map(|(id, n, c)| ((*id).to_owned(), case(*n, *c))).collect();
+        let eval = ScoredEval { outcome: ScoredOutcome::Failed, score: Some(0.5), cases };
+        let metric = ScoredMetric { value: 2.0 / 3.0, ci: Some([0.25, 0.875]), n_cases: 2 };
+        ScoreBaselineFile {
+            format_version: SCORES_VERSION,
+            suite: "My suite".into(),
+            suite_version: None,
+            target: ScoredTarget { name: "solver".into(), kind: "command".into() },
+            captured_at: "2026-03-01T00:00:00.000Z".into(),
+            run_id: run.into(),
+            commit: Some("c0ffee".into()),
+            dirty: false,
+            harness_version: "0.1.0".into(),
+            environment: BTreeMap::from([("os".to_owned(), "linux".into())]),
+            ks: vec![1, 3],
+            seed: u64::MAX,
+            replaces: None,
+            metrics: BTreeMap::from([("pass_at_1".to_owned(), metric)]),
+            evals: BTreeMap::from([("cap/a \"b\"".to_owned(), eval)]),
+        }
+    }
+
+    const OF: ScoresOf<'static> = ScoresOf { suite: "My suite", target: "solver" };
+
+    #[test]
+    fn a_case_is_a_line_and_the_rest_is_sorted() {
+        insta::assert_snapshot!(emit(&file("r", &[("two", 3, 1), ("one", 3, 3)])), @r#"
+        {
+          "format_version": 1,
+          "suite": "My suite",
+          "target": {"name": "solver", "type": "command"},
+          "captured_at": "2026-03-01T00:00:00.000Z",
+          "run_id": "r",
+          "commit": "c0ffee",
+          "harness_version": "0.1.0",
+          "environment": {"os": "linux"},
+          "ks": [1, 3],
+          "seed": 18446744073709551615,
+          "metrics": {
+            "pass_at_1": {"value": 0.6666666666666666, "ci": [0.25, 0.875], "n_cases": 2}
+          },
+          "evals": {
+            "cap/a \"b\"": {
+              "outcome": "failed", "score": 0.5,
+              "cases": {
+                "one": {"n": 3, "c": 3, "outcome": "passed", "score": 1.0},
+                "two": {"n": 3, "c": 1, "outcome": "failed", "score": 0.3333333333333333}
+              }
+            }
+          }
+        }
+        "#);
+    }
+
+    fn some_id() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just("a\"\n\\é\u{0}".to_owned()),
+            Just("%: {[".to_owned()),
+            proptest::collection::vec(any::<char>(), 0..12).prop_map(String::from_iter),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn what_is_written_is_read_back(
+            suite in some_id(),
+            evals in proptest::collection::btree_map(
+                some_id(),
+                proptest::collection::btree_map(some_id(), (0u32..9, 0u32..9, proptest::option::of(0.0f64..1.0)), 0..4),
+                0..4,
+            ),
+            value in any::<f64>().prop_filter("finite", |value| value.is_finite()),
+        ) {
+            let mut file = file("r", &[]);
+            file.suite = suite;
+            file.metrics.insert("x".into(), ScoredMetric { value, ci: None, n_cases: 1 });
+            file.evals = evals
+                .into_iter()
+                .map(|(id, cases)| {
+                    let case = |(n, c, score): (u32, u32, Option<f64>)| ScoredCase {
+                        n: n.max(c), c, outcome: ScoredOutcome::Passed, score,
+                    };
+                    let cases = cases.into_iter().map(|(id, given)| (id, case(given))).collect();
+                    (id, ScoredEval { outcome: ScoredOutcome::Passed, score: None, cases })
+                })
+                .collect();
+            let text = emit(&file);
+            prop_assert_eq!(parse_scores(Path::new("x"), &text).map_err(|broken| broken.to_string()), Ok(file));
+        }
+    }
+
+    #[test]
+    fn what_is_accepted_changes_by_accept_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = ScoreStore::new(dir.path());
+        assert_eq!(store.read(OF, Standing::Accepted).unwrap(), None);
+        assert!(matches!(store.accept(OF, false), Err(ScoresError::NoPending { .. })));
+        store.capture(file("first", &[("one", 1, 1)])).unwrap();
+        assert_eq!(store.read(OF, Standing::Accepted).unwrap(), None);
+        let path = store.accept(OF, false).unwrap();
+        assert_eq!(path.file_name().unwrap(), "My%20suite.solver.json");
+        let accepted = store.read(OF, Standing::Accepted).unwrap().unwrap();
+        assert_eq!(accepted, file("first", &[("one", 1, 1)]), "nothing pending stays in it");
+        assert_eq!(store.read(OF, Standing::Pending).unwrap(), None);
+
+        store.capture(file("second", &[("one", 1, 0)])).unwrap();
+        assert!(store.reject(OF).unwrap() && !store.reject(OF).unwrap());
+        assert_eq!(store.read(OF, Standing::Accepted).unwrap().unwrap().run_id, "first");
+
+        // Somebody pulled other scores after the capture; the line ends of a checkout are no change.
+        store.capture(file("third", &[("one", 1, 0)])).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("first", "pulled")).unwrap();
+        assert!(matches!(store.accept(OF, false), Err(ScoresError::AtOdds)));
+        std::fs::write(&path, text.replace('\n', "\r\n")).unwrap();
+        store.accept(OF, false).unwrap();
+        assert_eq!(store.read(OF, Standing::Accepted).unwrap().unwrap().run_id, "third");
+        assert_eq!(
+            std::fs::read_dir(dir.path().join("scores")).unwrap().count(),
+            1,
+            "no temporary file is left"
+        );
+    }
+
+    #[test]
+    fn scores_of_another_suite_under_this_name_are_refused_and_listed_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = ScoreStore::new(dir.path());
+        store.capture(file("r", &[])).unwrap();
+        let path = store.accept(OF, false).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("My suite", "Other")).unwrap();
+        let error = store.read(OF, Standing::Accepted).unwrap_err().to_string();
+        assert!(error.ends_with("holds the scores of suite `Other` against target `solver`"), "{error}");
+        assert!(store.of_suite("My suite").unwrap().is_empty());
+        std::fs::write(dir.path().join("scores/x.y.pending.json"), "{").unwrap();
+        let entries = store.of_suite("Other").unwrap();
+        let [ours, broken] = &entries[..] else { panic!("{entries:?}") };
+        assert!(ours.target == "solver" && matches!(ours.accepted, Some(Ok(_))) && ours.pending.is_none());
+        assert!(broken.target == "x.y.pending.json" && matches!(broken.pending, Some(Err(_))));
+    }
+}

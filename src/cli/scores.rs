@@ -1,0 +1,67 @@
+//! What `run --baseline` compares with.
+
+use std::path::Path;
+
+use super::args::RunArgs;
+use super::{Failure, suite};
+use crate::baseline::{ScoreStore, ScoresError, ScoresOf};
+use crate::model::{Plan, ScoreBaselineRead, Standing};
+
+/// The score baseline that the arguments ask for; `rev` is a git revision to read it at.
+///
+/// # Errors
+/// When there is none, or when it can't be used: nothing ran.
+pub fn asked(
+    args: &RunArgs,
+    plan: &Plan,
+    rev: Option<&str>,
+) -> Result<Option<Box<ScoreBaselineRead>>, Failure> {
+    let Some(file) = &args.baseline else { return Ok(None) };
+    let of = ScoresOf { suite: &plan.suite.name, target: &plan.target_name };
+    let store = ScoreStore::new(&plan.baselines.dir);
+    let (path, found) = match (file, rev) {
+        (Some(_), Some(_)) => {
+            return Err(Failure::wrong(
+                "`--baseline=FILE` names a file, and --against a revision of the accepted scores",
+            )
+            .hint("leave one of them out"));
+        }
+        (Some(file), None) => {
+            let path = suite::cwd()?.join(file);
+            (path.clone(), Some(ScoreStore::read_file(&path).map_err(failure)?))
+        }
+        (None, Some(rev)) => (store.path(of, Standing::Accepted), store.at(of, rev).map_err(failure)?),
+        (None, None) => {
+            (store.path(of, Standing::Accepted), store.read(of, Standing::Accepted).map_err(failure)?)
+        }
+    };
+    let shown = shown(&path, &plan.suite.root);
+    let Some(file) = found else { return Err(missing(of, &shown, rev)) };
+    if file.suite != of.suite {
+        let message = format!("{shown} holds the scores of suite `{}`, not of `{}`", file.suite, of.suite);
+        return Err(Failure::wrong(message));
+    }
+    Ok(Some(Box::new(ScoreBaselineRead { path: shown, rev: rev.map(str::to_owned), file })))
+}
+
+fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> Failure {
+    let at = rev.map(|rev| format!(" at `{rev}`")).unwrap_or_default();
+    let (suite, target) = (of.suite, of.target);
+    Failure::wrong(format!("suite `{suite}` has no accepted scores against target `{target}`{at}: there is no {shown}")).hint(
+        "`eval-harness baseline capture --scores --run RUN` takes those of a finished run, and `eval-harness baseline accept --scores` accepts them",
+    )
+}
+
+pub fn failure(error: ScoresError) -> Failure {
+    let failure = if error.is_definition() { Failure::wrong(&error) } else { Failure::incomplete(&error) };
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Relative to the project's root when it lies below, with `/` between its parts.
+fn shown(path: &Path, root: &Path) -> String {
+    let path = path.strip_prefix(root).unwrap_or(path);
+    path.display().to_string()
+}

@@ -1,0 +1,211 @@
+//! Score baselines read: which file they lie in, and what is wrong with one.
+
+use std::path::Path;
+
+use super::problem::{Code, Problem, Problems, Severity};
+use super::session::validator;
+use super::source::Sources;
+use super::stored::conflict;
+use super::tree::{self, Node, NodeValue};
+use crate::base::text::escape_path_component;
+use crate::model::{Fingerprint, Standing};
+use crate::spec::{SCORES_VERSION, SchemaKind, ScoreBaselineFile};
+
+/// The longest name of a suite or target in a file's name, in bytes: both and what follows fit into 255.
+const LONGEST: usize = 110;
+
+/// The name of a score baseline in its folder: `<suite>.<target>.json` or `<suite>.<target>.pending.json`. The two names hold
+/// no dot, so that no two suites and targets share a file.
+pub fn scores_file_name(suite: &str, target: &str, standing: Standing) -> String {
+    let mark = match standing {
+        Standing::Accepted => "",
+        Standing::Pending => ".pending",
+    };
+    format!("{}.{}{mark}.json", part(suite), part(target))
+}
+
+fn part(name: &str) -> String {
+    let escaped = escape_path_component(name).replace('.', "%2E");
+    if escaped.len() <= LONGEST {
+        return escaped;
+    }
+    // `~` stands in no escaped name but a cut one.
+    let cut = escaped.get(..LONGEST - 33).unwrap_or_default();
+    format!("{cut}~{}", Fingerprint::of_bytes(name.as_bytes()))
+}
+
+/// A score baseline that can't be used, with everything that is wrong with it.
+#[derive(Debug)]
+pub struct BrokenScores {
+    pub problems: Problems,
+    pub sources: Sources,
+}
+
+impl std::fmt::Display for BrokenScores {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let first = self.problems.iter().find(|problem| problem.severity == Severity::Error);
+        match first {
+            Some(Problem { span: Some(span), message, .. }) => {
+                write!(f, "{}: {message}", self.sources.place(*span))
+            }
+            Some(problem) => f.write_str(&problem.message),
+            None => f.write_str("it cannot be read"),
+        }
+    }
+}
+
+impl BrokenScores {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        self.problems.iter().find_map(|problem| problem.hint.clone())
+    }
+}
+
+/// The score baseline that a text holds; `path` is how messages name it.
+pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<BrokenScores>> {
+    if let Ok(file) = serde_json::from_str::<ScoreBaselineFile>(text)
+        && file.format_version == SCORES_VERSION
+        && fault(&file).is_none()
+    {
+        return Ok(file);
+    }
+    // Read again, this time with places.
+    let mut broken = BrokenScores { problems: Problems::new(), sources: Sources::new() };
+    let BrokenScores { problems, sources } = &mut broken;
+    let id = sources.add(path.display().to_string(), text);
+    if let Some(problem) = conflict(sources, id) {
+        problems.push(problem);
+    } else if let Some(node) = tree::parse(sources, id, problems) {
+        if let Some(file) = judge(&node, problems) {
+            // As YAML it would do: a person's edit, which the writer would not have made.
+            return Ok(file);
+        }
+    }
+    Err(Box::new(broken))
+}
+
+/// Judges a document; `None` after saying what is wrong with it.
+pub(super) fn judge(node: &Node, problems: &mut Problems) -> Option<ScoreBaselineFile> {
+    let before = problems.error_count();
+    if let Some(problem) = newer(node) {
+        problems.push(problem);
+        return None;
+    }
+    let file = match serde_json::from_value::<ScoreBaselineFile>(node.to_json()) {
+        Ok(file) => file,
+        Err(error) => {
+            if let Some(validator) = validator(SchemaKind::Scores) {
+                validator.validate(node, problems);
+            }
+            if problems.error_count() == before {
+                problems.push(Problem::error(Code::BadShape, node.span.at_start(), error.to_string()));
+            }
+            return None;
+        }
+    };
+    match fault(&file) {
+        None => Some(file),
+        Some((pointer, message)) => {
+            problems.push(Problem::error(Code::BadBaseline, node.locate(&pointer), message));
+            None
+        }
+    }
+}
+
+fn newer(node: &Node) -> Option<Problem> {
+    let at = node.get("format_version")?;
+    let NodeValue::Number(number) = &at.value else { return None };
+    match number.as_u64()? {
+        version if version == u64::from(SCORES_VERSION) => None,
+        0 => Some(Problem::error(
+            Code::BadBaseline,
+            at.span,
+            "there is no version 0 of the format of score baselines",
+        )),
+        version => {
+            let message = format!(
+                "this score baseline was written by a newer eval-harness: its format has version {version}, and this program \
+                 knows versions up to {SCORES_VERSION}"
+            );
+            Some(Problem::error(Code::NewerBaseline, at.span, message).hint("update eval-harness"))
+        }
+    }
+}
+
+/// What the shape allows and cannot be: where, and in words.
+fn fault(file: &ScoreBaselineFile) -> Option<(String, String)> {
+    let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");
+    for (eval, scored) in &file.evals {
+        for (case, scored) in &scored.cases {
+            if scored.c > scored.n {
+                let at = format!("/evals/{}/cases/{}/c", escape(eval), escape(case));
+                return Some((at, format!("{} of {} samples passed, which can't be", scored.c, scored.n)));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn different_suites_and_targets_have_different_files() {
+        let long = "x".repeat(300);
+        let longer = format!("{long}x");
+        let names =
+            ["a", "a.b", "b", "b.pending", "pending", "", "..", "a/b", "é", "CON", &long, &longer, "a%2Eb"];
+        let mut files = BTreeSet::new();
+        for suite in names {
+            for target in names {
+                for standing in [Standing::Accepted, Standing::Pending] {
+                    let file = scores_file_name(suite, target, standing);
+                    assert!(
+                        file.len() <= 255 && file.is_ascii() && !file.starts_with('.') && !file.contains('/'),
+                        "{file}"
+                    );
+                    assert!(files.insert(file.clone()), "{suite} {target}: {file}");
+                }
+            }
+        }
+        assert_eq!(scores_file_name("My suite", "gpt-4.1", Standing::Accepted), "My%20suite.gpt-4%2E1.json");
+        assert_eq!(scores_file_name("s", "t", Standing::Pending), "s.t.pending.json");
+    }
+
+    const GOOD: &str = r#"{
+  "format_version": 1, "suite": "S", "suite_version": null, "target": {"name": "t", "type": "echo"},
+  "captured_at": "2026-03-01T00:00:00.000Z", "run_id": "r", "commit": null, "harness_version": "0.1.0",
+  "ks": [1], "seed": 18446744073709551615, "metrics": {"pass_at_1": {"value": 0.5, "ci": [0.1, 0.9], "n_cases": 1}},
+  "evals": {"e": {"outcome": "failed", "score": 0.5, "cases": {"c/d": {"n": 2, "c": 1, "outcome": "failed", "score": 0.5}}}}
+}"#;
+
+    fn said(text: &str) -> String {
+        let broken = parse_scores(Path::new("baselines/scores/S.t.json"), text).unwrap_err();
+        let hint = broken.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        format!("{broken}{hint}")
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let file = parse_scores(Path::new("x"), GOOD).unwrap();
+        assert_eq!((file.seed, file.evals["e"].cases["c/d"].n), (u64::MAX, 2));
+        assert_eq!(parse_scores(Path::new("x"), &GOOD.replace('\n', "\r\n")).unwrap(), file);
+        let merge = GOOD.replacen("  \"ks\"", "<<<<<<< HEAD\n  \"ks\"", 1);
+        let all = [
+            said(&merge),
+            said(&GOOD.replace("\"format_version\": 1", "\"format_version\": 7")),
+            said(&GOOD.replace("\"n\": 2, \"c\": 1", "\"n\": 1, \"c\": 2")),
+            said(&GOOD.replace(
+                "\"outcome\": \"failed\", \"score\": 0.5, \"cases\"",
+                "\"outcom\": \"failed\", \"cases\"",
+            )),
+            said(&GOOD.replace("\"n\": 2", "\"n\": -2")),
+            said("{\"format_version\": 1"),
+            said(""),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @"");
+    }
+}

@@ -1,0 +1,149 @@
+//! A finished run as a score baseline, or why it can be none.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::RunError;
+use crate::journal;
+use crate::model::{Event, Outcome, RunStarted};
+use crate::spec::{
+    SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome, ScoredTarget,
+};
+use crate::summary::{CaseTold, EvalTold, Fold, Report, Told};
+
+/// What a run is to those who want it as a baseline.
+#[derive(Debug)]
+pub enum Scores {
+    Taken(Box<ScoreBaselineFile>),
+    /// It would be a baseline of something else: why, in sentences.
+    Refused(Vec<String>),
+}
+
+/// Reads a run's scores from its journal.
+///
+/// # Errors
+/// When the journal can't be read.
+pub fn scores(path: &Path) -> Result<Scores, RunError> {
+    let mut fold = Fold::counting();
+    for event in journal::read_counts(path)? {
+        let event: Event = event?;
+        fold.push(&event)?;
+    }
+    let told = fold.told()?;
+    let reasons = reasons(&told);
+    if !reasons.is_empty() {
+        return Ok(Scores::Refused(reasons));
+    }
+    Ok(Scores::Taken(Box::new(file(&told, &fold.finish()?))))
+}
+
+/// Why a run is not what a suite came to.
+fn reasons(told: &Told) -> Vec<String> {
+    let started = told.started;
+    let mut reasons = Vec::new();
+    if started.capture {
+        reasons.push("it was made to capture baselines of outputs".to_owned());
+    }
+    if !started.filters.is_empty() {
+        reasons.push(format!("it had only a part of the suite ({})", started.filters.join(", ")));
+    }
+    if let Some(shard) = started.shard {
+        reasons.push(format!("it is shard {} of {}", shard.index, shard.of));
+    }
+    if told.interrupted {
+        reasons.push("it was ended early, or its journal breaks off".to_owned());
+    }
+    let tallies = &told.tallies;
+    for (count, what) in [
+        (tallies.errored, "errored"),
+        (tallies.skipped, "were skipped"),
+        (tallies.pending, "still wait for a human grade"),
+    ] {
+        if count > 0 {
+            let samples = if count == 1 { "sample" } else { "samples" };
+            let verb = if count == 1 {
+                what.replacen("were", "was", 1).replacen("wait", "waits", 1)
+            } else {
+                what.to_owned()
+            };
+            reasons.push(format!("{count} {samples} {verb}"));
+        }
+    }
+    let open = |eval: &&EvalTold| !eval.outcome.is_graded();
+    if let Some(eval) = told.evals.iter().find(open).filter(|_| reasons.is_empty()) {
+        reasons.push(format!("eval `{}` is {}", eval.info.id, eval.outcome));
+    }
+    if told.evals.is_empty() {
+        reasons.push("it has no eval".to_owned());
+    }
+    reasons
+}
+
+fn file(told: &Told, report: &Report) -> ScoreBaselineFile {
+    let started = told.started;
+    let git = started.environment.git.as_ref();
+    let metric = |(name, estimate): (&String, &crate::model::Estimate)| {
+        let metric = ScoredMetric { value: estimate.value?, ci: estimate.ci, n_cases: estimate.n_cases };
+        Some((name.clone(), metric))
+    };
+    ScoreBaselineFile {
+        format_version: SCORES_VERSION,
+        suite: started.suite_name.clone(),
+        suite_version: started.suite_version.clone(),
+        target: ScoredTarget {
+            name: started.environment.target.clone(),
+            kind: started.environment.target_type.clone(),
+        },
+        captured_at: told.timestamp.to_owned(),
+        run_id: started.run_id.clone(),
+        commit: git.map(|git| git.commit.clone()),
+        dirty: git.is_some_and(|git| git.dirty),
+        harness_version: started.harness_version.clone(),
+        environment: environment(started),
+        ks: started.ks.clone(),
+        seed: started.seed,
+        replaces: None,
+        // Intervals too, which counting alone does without.
+        metrics: report.tallies.actual.metrics.iter().filter_map(metric).collect(),
+        evals: told.evals.iter().map(eval).collect(),
+    }
+}
+
+fn environment(started: &RunStarted) -> BTreeMap<String, Value> {
+    let environment = &started.environment;
+    let mut said = BTreeMap::from([
+        ("os".to_owned(), json!(environment.os)),
+        ("arch".to_owned(), json!(environment.arch)),
+    ]);
+    if let Some(model) = &environment.model {
+        said.insert("model".to_owned(), json!(model));
+    }
+    if let Some(sandbox) = &environment.sandbox {
+        said.insert("sandbox".to_owned(), json!(sandbox.tier));
+    }
+    if !environment.interpreters.is_empty() {
+        said.insert("interpreters".to_owned(), json!(environment.interpreters));
+    }
+    said
+}
+
+fn eval(told: &EvalTold) -> (String, ScoredEval) {
+    let cases = told.cases.iter().map(case).collect();
+    (told.info.id.clone(), ScoredEval { outcome: outcome(told.outcome), score: told.score, cases })
+}
+
+fn case(told: &CaseTold) -> (String, ScoredCase) {
+    let scored = ScoredCase {
+        n: told.first_graded,
+        c: told.first_passes,
+        outcome: outcome(told.outcome),
+        score: told.score,
+    };
+    (told.id.to_owned(), scored)
+}
+
+fn outcome(outcome: Outcome) -> ScoredOutcome {
+    if outcome == Outcome::Passed { ScoredOutcome::Passed } else { ScoredOutcome::Failed }
+}

@@ -1,0 +1,95 @@
+//! Score baselines: what a whole run came to, accepted and kept in git.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of the format of score baselines; a reader refuses a higher one.
+pub const SCORES_VERSION: u32 = 1;
+
+/// What the cases and metrics of a suite came to against one target: `baselines/scores/<suite>.<target>.json` once accepted,
+/// `<suite>.<target>.pending.json` before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreBaselineFile {
+    /// The version of this format: 1.
+    pub format_version: u32,
+    /// The suite's name.
+    pub suite: String,
+    pub suite_version: Option<String>,
+    pub target: ScoredTarget,
+    /// When the run began. RFC 3339, UTC.
+    pub captured_at: String,
+    /// The run that this was taken from.
+    pub run_id: String,
+    /// The commit that was checked out.
+    pub commit: Option<String>,
+    /// True when the checkout held changes that no commit has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dirty: bool,
+    pub harness_version: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, Value>,
+    /// The k of pass@k and pass^k that were reported.
+    pub ks: Vec<u32>,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+    /// Only in pending files: the fingerprint (hex) of the accepted file that was there at capture, or `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
+    /// By name, those that have a value.
+    pub metrics: BTreeMap<String, ScoredMetric>,
+    /// By id.
+    pub evals: BTreeMap<String, ScoredEval>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScoredTarget {
+    /// The name under `targets:`, or the kind of a lone `target:`.
+    pub name: String,
+    /// The word after `type:`, such as `model`.
+    #[serde(rename = "type")]
+    pub kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScoredMetric {
+    pub value: f64,
+    /// Lower and upper end of the 95 % interval.
+    pub ci: Option<[f64; 2]>,
+    /// Cases (of latencies and costs: samples) that entered it.
+    pub n_cases: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScoredEval {
+    pub outcome: ScoredOutcome,
+    /// Mean score of its cases, in [0, 1].
+    pub score: Option<f64>,
+    /// By id.
+    pub cases: BTreeMap<String, ScoredCase>,
+}
+
+/// One case: of `n` samples whose first attempt was graded, `c` passed at it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScoredCase {
+    pub n: u32,
+    pub c: u32,
+    pub outcome: ScoredOutcome,
+    /// Mean score of its samples, in [0, 1].
+    pub score: Option<f64>,
+}
+
+/// A run of which nothing is left open has no other outcomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScoredOutcome {
+    Passed,
+    Failed,
+}

@@ -1,0 +1,227 @@
+//! Comparisons with score baselines, against a naive recount over the same outcomes.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::fold::Limits;
+use super::random_run::{Dice, Run, a_run, report, summary};
+use crate::model::*;
+use crate::spec::{
+    SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome, ScoredTarget,
+};
+
+fn blank() -> ScoreBaselineFile {
+    ScoreBaselineFile {
+        format_version: SCORES_VERSION,
+        suite: "Suite".into(),
+        suite_version: None,
+        target: ScoredTarget { name: String::new(), kind: String::new() },
+        captured_at: "2026-03-01T00:00:00.000Z".into(),
+        run_id: "before".into(),
+        commit: None,
+        dirty: false,
+        harness_version: "0.1.0".into(),
+        environment: BTreeMap::new(),
+        ks: vec![1, 2, 3],
+        seed: 7,
+        replaces: None,
+        metrics: BTreeMap::new(),
+        evals: BTreeMap::new(),
+    }
+}
+
+fn scored(passed: bool, n: u32, c: u32) -> ScoredCase {
+    let outcome = if passed { ScoredOutcome::Passed } else { ScoredOutcome::Failed };
+    ScoredCase { n, c, outcome, score: None }
+}
+
+fn with(file: ScoreBaselineFile, mut events: Vec<Event>, change: impl FnOnce(&mut RunStarted)) -> Vec<Event> {
+    if let Some(Event::RunStarted(started)) = events.first_mut() {
+        let path = "baselines/scores/Suite.t.json".to_owned();
+        started.score_baseline = Some(Box::new(ScoreBaselineRead { path, rev: None, file }));
+        change(started);
+    }
+    events
+}
+
+/// The events of a run with one sample a case, each passed or failed (`None`: it errored).
+fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
+    let run = Run { evals: Vec::new(), ks: vec![1, 2, 3], include_details: true };
+    let mut events = vec![run.started("now", None)];
+    let mut ids: Vec<&str> = cases.iter().map(|(eval, _, _)| *eval).collect();
+    ids.dedup();
+    for id in ids {
+        let of: Vec<_> = cases.iter().filter(|(eval, _, _)| *eval == id).collect();
+        let info = testing::eval(id, Cases::written(Vec::new())).info;
+        events.push(Event::EvalPlanned(EvalPlanned { eval: info, cases: of.len() }));
+        let planned = |(_, case, _): &&(&str, &str, Option<bool>)| CasePlanned {
+            id: (*case).into(),
+            name: None,
+            samples: 1,
+            graders: vec![GraderType::Code],
+            input_hash: String::new(),
+            grading_hash: String::new(),
+            target_hash: None,
+            position: None,
+        };
+        events.push(Event::CasesPlanned(CasesPlanned {
+            eval: id.into(),
+            cases: of.iter().map(planned).collect(),
+        }));
+        for (eval, case, passed) in of {
+            let (outcome, cause) = match passed {
+                Some(true) => (Outcome::Passed, None),
+                Some(false) => (Outcome::Failed, Some(Cause::WrongAnswer)),
+                None => (Outcome::Errored, Some(Cause::TargetTimeout)),
+            };
+            let score = passed.map(|passed| f64::from(u8::from(passed)));
+            let verdict = Verdict { outcome, score, cause, reason: String::new(), grades: vec![] };
+            events.push(Event::SampleFinished(Box::new(SampleFinished {
+                eval: (*eval).into(),
+                case: (*case).into(),
+                sample: 0,
+                attempts: vec![Attempt {
+                    output: None,
+                    stored: None,
+                    extracted: None,
+                    verdict,
+                    latency_ms: None,
+                    duration_ms: 1.0,
+                    infrastructure_retries: 0,
+                    unanswered: false,
+                    redacted: false,
+                }],
+                finished_at: String::new(),
+            })));
+        }
+    }
+    events.push(super::random_run::finished(1.0, false));
+    events
+}
+
+fn of(cases: &[(&str, &str, ScoredCase)]) -> ScoreBaselineFile {
+    let mut file = blank();
+    for (eval, case, scored) in cases {
+        let eval = file.evals.entry((*eval).to_owned()).or_insert_with(|| ScoredEval {
+            outcome: ScoredOutcome::Passed,
+            score: None,
+            cases: BTreeMap::new(),
+        });
+        eval.cases.insert((*case).to_owned(), scored.clone());
+    }
+    file
+}
+
+fn names(list: &CaseList) -> Vec<&str> {
+    assert_eq!(list.count, list.cases.len());
+    list.cases.iter().map(|case| case.case_id.as_str()).collect()
+}
+
+#[test]
+fn figures_of_other_cases_are_never_subtracted() {
+    let mut file = of(&[
+        ("e", "stays", scored(true, 2, 2)),
+        ("e", "breaks", scored(true, 2, 2)),
+        ("e", "mends", scored(false, 2, 1)),
+        ("e", "errs", scored(true, 2, 2)),
+        ("gone", "left", scored(false, 2, 0)),
+    ]);
+    file.metrics.insert("pass_at_1".into(), ScoredMetric { value: 0.7, ci: None, n_cases: 5 });
+    let run = events(&[
+        ("e", "stays", Some(true)),
+        ("e", "breaks", Some(false)),
+        ("e", "mends", Some(true)),
+        ("e", "errs", None),
+        ("e", "new", Some(true)),
+    ]);
+    let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default()).baseline.unwrap();
+    assert_eq!((names(&said.broken), names(&said.fixed)), (vec!["breaks"], vec!["mends"]));
+    assert_eq!((names(&said.new), names(&said.gone)), (vec!["new"], vec!["left"]));
+    assert_eq!((names(&said.not_comparable), said.compared_cases), (vec!["errs"], 3));
+    assert_eq!((said.same_cases, said.other_samples, said.not_selected), (false, 3, 0));
+    let rows: Vec<_> = said
+        .metrics
+        .iter()
+        .map(|m| (m.name.as_str(), m.baseline.unwrap(), m.now.unwrap(), m.n_cases))
+        .collect();
+    // Over the three cases alone: 2 of 3 passed in both, and (1 + 1 + 1/2) / 3 samples before.
+    assert_eq!(rows, [("case_pass_rate", 2.0 / 3.0, 2.0 / 3.0, 3), ("pass_at_1", 2.5 / 3.0, 2.0 / 3.0, 3)]);
+
+    // Of a filtered run nobody says that cases are gone.
+    let filtered = with(file, run, |started| started.filters = vec!["eval e".into()]);
+    let said = summary(&filtered, Limits::default()).baseline.unwrap();
+    assert_eq!((said.gone.count, said.not_selected, said.same_cases), (0, 1, false));
+}
+
+#[test]
+fn of_the_same_cases_each_run_has_its_own_figures() {
+    let mut file = of(&[("e", "a", scored(true, 1, 1)), ("e", "b", scored(true, 1, 1))]);
+    let metric = |value, n_cases| ScoredMetric { value, ci: None, n_cases };
+    file.metrics.insert("pass_at_1".into(), metric(1.0, 2));
+    file.metrics.insert("case_pass_rate".into(), metric(1.0, 1));
+    file.metrics.insert("lint_pass".into(), metric(0.5, 2));
+    file.suite_version = Some("1.0".into());
+    file.ks = vec![1];
+    file.harness_version = "0.0.9".into();
+    let run = with(file, events(&[("e", "a", Some(true)), ("e", "b", Some(false))]), |started| {
+        started.suite_version = Some("2.0".into());
+    });
+    let said = summary(&run, Limits::default()).baseline.unwrap();
+    assert!(said.same_cases);
+    let row = |name: &str| said.metrics.iter().find(|metric| metric.name == name).unwrap();
+    assert_eq!((row("pass_at_1").now, row("pass_at_1").delta), (Some(0.5), Some(-0.5)));
+    assert_eq!(row("case_pass_rate").delta, None, "measured over another number of cases");
+    assert_eq!(
+        (row("lint_pass").baseline, row("lint_pass").now, row("lint_pass").delta),
+        (Some(0.5), None, None)
+    );
+    insta::assert_snapshot!(said.notes.join("\n"), @r"
+    the suite had version 1.0 and has version 2.0
+    k was 1 and is 1, 2, 3
+    it was eval-harness 0.0.9 and is 0.1.0
+    ");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Against the run's own scores nothing changed; against random ones the lists are those of a naive recount, and without
+    /// a baseline every other figure is the same.
+    #[test]
+    fn lists_are_those_of_a_naive_recount(
+        run in a_run(4),
+        seed in any::<u64>(),
+        dice in prop::collection::vec((any::<bool>(), any::<bool>(), 1u32..4), 40),
+    ) {
+        let events = run.whole(&mut Dice(seed));
+        let plain = summary(&events, Limits::default());
+        let mut dice = dice.into_iter().cycle();
+        let mut file = blank();
+        let (mut fixed, mut broken, mut new, mut open, mut same) = (0, 0, 0, 0, 0);
+        for eval in &plain.evals {
+            let mut cases = BTreeMap::new();
+            for case in &eval.cases {
+                let (there, passed, n) = dice.next().unwrap();
+                match (there, case.outcome, passed) {
+                    (false, _, _) => { new += 1; continue; }
+                    (_, Outcome::Passed, false) => fixed += 1,
+                    (_, Outcome::Failed, true) => broken += 1,
+                    (_, Outcome::Passed | Outcome::Failed, _) => same += 1,
+                    _ => open += 1,
+                }
+                cases.insert(case.id.clone(), scored(passed, n, if passed { n } else { 0 }));
+            }
+            file.evals.insert(eval.id.clone(), ScoredEval { outcome: ScoredOutcome::Passed, score: None, cases });
+        }
+        let compared = report(&with(file, events, |_| ()), Limits::default());
+        let gate = Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
+        let mut compared = compared.with_gate(gate);
+        let said = compared.baseline.take().unwrap();
+        prop_assert_eq!((said.fixed.count, said.broken.count), (fixed, broken));
+        prop_assert_eq!((said.new.count, said.not_comparable.count, said.gone.count), (new, open, 0));
+        prop_assert_eq!(said.compared_cases, fixed + broken + same);
+        prop_assert_eq!(said.same_cases, new + open == 0);
+        prop_assert_eq!(compared, plain);
+    }
+}
