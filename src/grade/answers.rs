@@ -7,11 +7,13 @@ use crate::model::{Cause, CodeGrader, Grade, GraderType, OutputValue, RegexFlags
 
 use super::extract::{as_json, as_text};
 use super::patterns::Patterns;
-use super::show::{compared, in_reason};
+use super::show::{bounded, compared, in_reason};
 use super::similarity;
 
-/// Differences that a grade lists.
+/// Errors and warnings that a grade lists.
 const LISTED: usize = 20;
+/// Places that a grade lists in which output and baseline differ.
+const PLACES: usize = 60;
 
 /// Grades by one of the methods that need no process; `None` for the others.
 pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Patterns) -> Option<Grade> {
@@ -44,15 +46,33 @@ pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Pattern
         CodeGrader::Json { any_of, schema } => {
             (json_value(any_of, schema.as_ref(), value, patterns), one_of(any_of))
         }
-        CodeGrader::StructuralMatch(rule) => (structure(rule, value), Some(rule.expected.clone())),
-        CodeGrader::Similarity(rule) => return Some(similarity::grade(rule, value)),
-        CodeGrader::NoBaseline => {
-            let why = "there is no baseline to compare with; `eval-harness baseline capture` captures one";
-            return Some(Grade::errored(GraderType::Code, method, Cause::NoBaseline, why));
+        CodeGrader::StructuralMatch(rule) => {
+            let expected = match &rule.expected {
+                text @ Value::String(_) => matching::without_literals(text),
+                large => bounded(large),
+            };
+            (structure(rule, value), Some(expected))
         }
-        CodeGrader::FunctionOutput(_) | CodeGrader::CodeExecution(_) | CodeGrader::Command(_) => return None,
+        CodeGrader::Similarity(rule) => return Some(similarity::grade(rule, value)),
+        CodeGrader::NoBaseline
+        | CodeGrader::FunctionOutput(_)
+        | CodeGrader::CodeExecution(_)
+        | CodeGrader::Command(_) => return None,
     };
     Some(compared(judged.into_grade(method), expected, value))
+}
+
+/// The grade of a regression that has nothing to be compared with yet.
+pub(super) fn no_baseline(eval: &str) -> Grade {
+    let plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+    let id = if !eval.is_empty() && eval.chars().all(plain) && !eval.starts_with('-') {
+        eval.to_owned()
+    } else {
+        format!("'{}'", eval.replace('\'', r"'\''"))
+    };
+    let why =
+        format!("there is no baseline to compare with; `eval-harness baseline capture {id}` captures one");
+    Grade::errored(GraderType::Code, CodeGrader::NoBaseline.method(), Cause::NoBaseline, why)
 }
 
 /// The answer of one method.
@@ -194,6 +214,7 @@ fn as_it_stands(expected: &Value) -> Structural {
         ignore_values: Vec::new(),
         require_keys: Vec::new(),
         tolerance: Default::default(),
+        likeness: None,
     }
 }
 
@@ -282,35 +303,76 @@ fn json_value(any_of: &[Value], schema: Option<&Value>, value: &OutputValue, pat
     first.map_or(Judged::Passed, |reason| Judged::failed(among(any_of.len(), reason)))
 }
 
+/// A baseline that is a text is compared with the output as a text, any other with the output as JSON.
 fn structure(rule: &Structural, value: &OutputValue) -> Judged {
-    let actual = match as_json(value) {
-        Ok(actual) => actual,
-        Err(error) => return Judged::failed(format!("the output is not JSON: {error}")),
+    if let Value::String(wanted) = &rule.expected
+        && let Some(judged) = text_structure(rule, wanted, value)
+    {
+        return judged;
+    }
+    let parsed;
+    let actual = match value {
+        OutputValue::Json(actual) => actual,
+        other => match as_json(other) {
+            Ok(actual) => {
+                parsed = actual;
+                &parsed
+            }
+            Err(error) => return Judged::failed(format!("the output is not JSON: {error}")),
+        },
     };
-    let result = structural::compare(rule, &actual);
+    structural_verdict(rule, structural::compare(rule, actual))
+}
+
+/// `None` where the output has to be read as JSON after all.
+fn text_structure(rule: &Structural, wanted: &str, value: &OutputValue) -> Option<Judged> {
+    let text = match value {
+        OutputValue::Text(text) | OutputValue::Program(text) | OutputValue::Json(Value::String(text)) => text,
+        OutputValue::Json(_) => return None,
+    };
+    let options = text::TextOptions::default();
+    if matching::is_matcher(wanted) {
+        let levelled = Value::String(options.apply(text).into_owned());
+        let result = structural::compare(rule, &levelled);
+        // In a text a number can only be written out.
+        let written_out = matches!(value, OutputValue::Text(_)) && !result.matched && as_json(value).is_ok();
+        return (!written_out).then(|| structural_verdict(rule, result));
+    }
+    let meant = matching::literal_text(wanted);
+    let comparison = text::exact(text, meant.as_deref().unwrap_or(wanted), options);
+    Some(if comparison.matched { Judged::Passed } else { Judged::failed(comparison.reason) })
+}
+
+fn structural_verdict(rule: &Structural, result: structural::StructuralResult) -> Judged {
     let mut details = Map::new();
     if !result.warnings.is_empty() {
         details.insert("warnings".to_owned(), json!(result.warnings.iter().take(LISTED).collect::<Vec<_>>()));
     }
+    if let Some(likeness) = rule.likeness {
+        let lowest = result.lowest_likeness.unwrap_or(1.0);
+        details.insert(
+            "similarity".to_owned(),
+            json!({"metric": likeness.measure, "threshold": likeness.threshold, "lowest": lowest}),
+        );
+    }
     if result.matched {
         return if details.is_empty() { Judged::Passed } else { Judged::PassedWith(details) };
     }
-    if result.undecided {
-        let why = "arrays of the output are too large to be compared in every order, so it is not known whether it matches";
-        return Judged::Broken(why.to_owned());
+    if let Some(why) = result.undecided {
+        return Judged::Broken(why);
     }
     let listed: Vec<Value> = result
         .differences
         .iter()
-        .take(LISTED)
+        .take(PLACES)
         .map(|d| json!({"path": d.path, "kind": d.kind.name(), "expected": d.expected, "actual": d.actual}))
         .collect();
     details.insert("differences".to_owned(), Value::Array(listed));
-    details.insert("difference_count".to_owned(), json!(result.differences.len()));
+    details.insert("difference_count".to_owned(), json!(result.total));
     let reason = match result.differences.as_slice() {
         [] => "the output differs from the baseline".to_owned(),
         [one] => one.to_string(),
-        [first, rest @ ..] => format!("{first}; and {} more", differences_word(rest.len())),
+        [first, ..] => format!("{first}; and {} more", differences_word(result.total.saturating_sub(1))),
     };
     Judged::Failed { reason, score: result.score.min(1.0 - f64::EPSILON), details }
 }

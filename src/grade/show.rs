@@ -15,10 +15,31 @@ const IN_REASON: usize = 300;
 pub(super) fn bounded(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(cut(text, KEPT)),
-        value => {
-            let json = value.to_string();
-            if json.len() <= KEPT { value.clone() } else { Value::String(cut(&json, KEPT)) }
-        }
+        value => match beginning(value) {
+            None => value.clone(),
+            Some(json) => Value::String(cut(&json, KEPT)),
+        },
+    }
+}
+
+/// The beginning of a value's JSON, when it is too long to be kept whole; no more of it than that is written.
+fn beginning(value: &Value) -> Option<String> {
+    let mut out = Beginning(Vec::new());
+    // It fails when it has enough.
+    let short = serde_json::to_writer(&mut out, value).is_ok();
+    (!short).then(|| String::from_utf8_lossy(&out.0).into_owned())
+}
+
+struct Beginning(Vec<u8>);
+
+impl std::io::Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        if self.0.len() > KEPT { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

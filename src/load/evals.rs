@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::baselines::{self, Shelf};
 use super::cases::Cases;
 use super::dataset;
-use super::graders::{self, Expected, Written};
+use super::graders::{self, Expected, Known, Written};
 use super::inputs;
 use super::kinds::{Part, parts};
 use super::problem::{Code, Problem};
@@ -465,7 +465,7 @@ pub(super) fn finish(desk: &mut Desk, draft: Draft, header: &Header) -> Option<C
     }
     let own = Written::of(desk, node, spec.grader, spec.graders, spec.combine);
     let written = if own.is_empty() { &header.written } else { &own };
-    let grading = graders::resolve(desk, written, expected, None, node.locate("/id"));
+    let grading = graders::resolve(desk, written, expected, Known::Nothing, node.locate("/id"));
     let made = Made { input: input?, grading: grading?, extract: extract?, target: None };
     targets::check_input(desk, &made.input, None, input_node)?;
     let mut case = assemble(desk, spec.id, made, header, origin);

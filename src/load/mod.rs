@@ -23,6 +23,8 @@ pub mod normalise;
 pub mod problem;
 mod refs;
 mod regressions;
+#[cfg(test)]
+mod regressions_tests;
 pub mod render;
 mod render_pass;
 mod request;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::graders::{self, Written, from_comparison};
+use super::graders::{self, Known, Written, from_comparison};
 use super::problem::{Code, Problem};
 use super::scope::Desk;
 use super::source::Span;
@@ -51,7 +51,7 @@ pub(super) fn grading(
             }
             return Some(alone(CodeGrader::NoBaseline, true));
         }
-        return graders::resolve(desk, &written, None, None, at);
+        return graders::resolve(desk, &written, None, Known::Missing, at);
     };
     let Some((comparison, comparison_at)) = comparison else {
         if written.is_empty() && desk.suite.grader_type.is_none() {
@@ -65,19 +65,16 @@ pub(super) fn grading(
             };
             return from_comparison(desk, &usual, known, at).map(|g| alone(g, true));
         }
-        return graders::resolve(desk, &written, None, baseline, at);
+        return graders::resolve(desk, &written, None, Known::Baseline(known), at);
     };
     if written.is_empty() {
         if desk.suite.grader_type.is_some_and(|t| t != crate::model::GraderType::Code) {
-            return graders::resolve(desk, &written, None, baseline, at);
-        }
-        if comparison.kind == ComparisonType::Semantic {
-            return Some(judged(comparison, known));
+            return graders::resolve(desk, &written, None, Known::Baseline(known), at);
         }
         return from_comparison(desk, comparison, known, comparison_at).map(|g| alone(g, true));
     }
     merge(desk, &mut written, comparison, comparison_at)?;
-    graders::resolve(desk, &written, None, baseline, at)
+    graders::resolve(desk, &written, None, Known::Baseline(known), at)
 }
 
 /// Puts a comparison's settings into the graders beside it, which must mean the same.
@@ -97,7 +94,10 @@ fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at
                 CodeConfig::Numeric(_) => {}
                 _ => return conflict(desk, at, node.span),
             },
-            (ComparisonType::Semantic, GraderSpec::Code(_)) => return conflict(desk, at, node.span),
+            (ComparisonType::Semantic, GraderSpec::Code(code)) => match &code.config {
+                CodeConfig::Similarity(_) => {}
+                _ => return conflict(desk, at, node.span),
+            },
             (_, GraderSpec::Model(_) | GraderSpec::Human(_)) => {}
         }
     }
@@ -117,13 +117,5 @@ fn conflict(desk: &mut Desk, at: Span, other: Span) -> Option<()> {
 fn alone(grader: CodeGrader, inferred: bool) -> Grading {
     let kind = GraderKind::Code(grader);
     let grader = Grader { inferred, ..Grader::of(kind) };
-    Grading { graders: vec![grader], combine: Combine::All, demands: None }
-}
-
-fn judged(comparison: &ComparisonSpec, baseline: &Value) -> Grading {
-    let config = serde_json::json!({ "comparison": graders::without_nulls(
-        serde_json::to_value(comparison).unwrap_or_default()) });
-    let kind = GraderKind::Model { config, expected: Some(baseline.clone()) };
-    let grader = Grader { inferred: true, ..Grader::of(kind) };
     Grading { graders: vec![grader], combine: Combine::All, demands: None }
 }

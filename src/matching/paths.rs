@@ -45,6 +45,35 @@ impl PathPattern {
         PathPattern(steps)
     }
 
+    /// The path from the top of a value: in an HTTP response (an object with `status` and `body`) one that leads somewhere
+    /// in the body means that, and so does one that leads nowhere.
+    pub fn within(&self, value: &Value) -> PathPattern {
+        let response = value.get("status").is_some() && value.get("body").is_some();
+        if !response || self.0.is_empty() {
+            return self.clone();
+        }
+        let in_body = self.under("body");
+        if !in_body.exists_in(value) && self.exists_in(value) { self.clone() } else { in_body }
+    }
+
+    /// The values that it names.
+    pub fn values_in<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
+        let mut found = vec![value];
+        for step in &self.0 {
+            let mut next = Vec::new();
+            for value in found {
+                match (step, value) {
+                    (Step::Named(name), _) => next.extend(named_child(value, name)),
+                    (Step::Any, Value::Object(map)) => next.extend(map.values()),
+                    (Step::Any, Value::Array(items)) => next.extend(items),
+                    (Step::Any, _) => {}
+                }
+            }
+            found = next;
+        }
+        found
+    }
+
     /// The same path below `prefix`.
     pub fn under(&self, prefix: &str) -> PathPattern {
         let mut steps = vec![Step::Named(prefix.to_owned())];
@@ -134,6 +163,29 @@ impl PathPattern {
                 _ => absent(place, step),
             },
         }
+    }
+}
+
+/// As authors write it; what it prints reads back as the same path.
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Any if i == 0 => f.write_str("*")?,
+                Step::Any => f.write_str(".*")?,
+                Step::Named(name) => {
+                    let odd =
+                        name.is_empty() || name == "*" || name.contains(['.', '[', ']', '"', '$', '\'']);
+                    match (odd, i) {
+                        (true, _) if name.contains("\"]") => write!(f, "['{name}']")?,
+                        (true, _) => write!(f, "[\"{name}\"]")?,
+                        (false, 0) => f.write_str(name)?,
+                        (false, _) => write!(f, ".{name}")?,
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -4,8 +4,10 @@
 
 use std::collections::HashMap;
 
+use super::bleu::bleu;
 use super::distance::{Budget, TooLong, common_subsequence, levenshtein};
-use crate::model::EditUnit;
+use super::text::TextOptions;
+use crate::model::{EditUnit, SimilarityMetric};
 
 /// Bytes of a text from which on nothing is compared.
 pub const LONGEST: usize = 16 << 20;
@@ -74,6 +76,26 @@ pub fn rouge_l(a: &str, b: &str, budget: &mut Budget) -> Result<f64, TooLong> {
     let (mine, theirs) = (words(a), words(b));
     let shared = common_subsequence(&mine, &theirs, budget)?;
     Ok(f1(shared, mine.len(), theirs.len()))
+}
+
+/// How alike two texts are by one of the measures, 1 for equal ones: blanks at the ends and line ends don't count, and
+/// where words are compared neither does case. Of `edit_rate` less is better, and it is by characters.
+pub fn likeness(
+    measure: SimilarityMetric,
+    output: &str,
+    reference: &str,
+    budget: &mut Budget,
+) -> Result<f64, TooLong> {
+    let by_words = matches!(measure, SimilarityMetric::TokenF1 | SimilarityMetric::RougeL);
+    let options = TextOptions { case_sensitive: !by_words, ..TextOptions::default() };
+    let (output, reference) = (options.apply(output), options.apply(reference));
+    match measure {
+        SimilarityMetric::Levenshtein => ratio(&output, &reference, budget),
+        SimilarityMetric::TokenF1 => token_f1(&output, &reference),
+        SimilarityMetric::RougeL => rouge_l(&output, &reference, budget),
+        SimilarityMetric::EditRate => edit_rate(&output, &reference, EditUnit::Chars, budget),
+        SimilarityMetric::Bleu => bleu(&output, std::iter::once(reference.as_ref())),
+    }
 }
 
 /// True when a text has a word that [`token_f1`] and [`rouge_l`] could find.

@@ -11,22 +11,31 @@
 //! - Where several tolerances cover a number the one with the longest path counts.
 
 mod arrays;
+mod keys;
+#[cfg(test)]
+mod oracle_tests;
+mod pairs;
+mod patterns;
 mod rules;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
-use crate::model::Structural;
+use crate::model::{Likeness, Structural};
 
 use super::decimal::{Number, same_number};
 use super::differences::{Difference, DifferenceKind, apart, json, type_name};
 use super::matcher::{self, Matcher, holds_matcher};
 use super::paths::{Place, Shown};
+use patterns::{At, Cursor};
 use rules::Rules;
 
 /// Differences that are listed; the rest is counted in a warning.
 const MAX_DIFFERENCES: usize = 100;
+const HEADERS: &str = "headers";
 /// Deepest nesting that is compared.
 const MAX_DEPTH: usize = 200;
 
@@ -34,11 +43,15 @@ const MAX_DEPTH: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructuralResult {
     pub matched: bool,
-    /// Differences were found in arrays that are too large to try every order, so that it is not known whether they count.
-    pub undecided: bool,
+    /// Why it is not known whether the differences count: arrays are too large to try every order, or texts too long.
+    pub undecided: Option<String>,
+    /// Of texts that need only be alike and are not equal.
+    pub lowest_likeness: Option<f64>,
     pub differences: Vec<Difference>,
     /// Paths that lead nowhere, and the like.
     pub warnings: Vec<String>,
+    /// Differences in all; no more than 100 of them are listed.
+    pub total: usize,
     /// Share of the places that agree, in [0, 1]; 1 exactly when matched.
     pub score: f64,
 }
@@ -47,7 +60,8 @@ pub struct StructuralResult {
 pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
     let mut rules = Rules::new(structural, actual);
     let mut warnings = std::mem::take(&mut rules.warnings);
-    let mut walk = Walk { rules: &rules, place: Vec::new(), found: Found::default() };
+    let cursor = Cursor::new(&rules.patterns);
+    let mut walk = Walk { rules: &rules, cursor, found: Found::default() };
     for (place, expected) in rules.absent(actual) {
         walk.found.add(&place, DifferenceKind::Missing, expected.to_owned(), String::new());
     }
@@ -59,8 +73,10 @@ pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
                 .to_owned(),
         );
     }
+    let lowest = rules.lowest_likeness();
     let result = found.into_result(warnings);
-    StructuralResult { undecided: !result.matched && rules.undecided(), ..result }
+    let undecided = rules.undecided().filter(|_| !result.matched);
+    StructuralResult { undecided, lowest_likeness: lowest, ..result }
 }
 
 /// What a walk is for. But for the record only whether anything differs is asked: nothing is listed and the first
@@ -86,10 +102,6 @@ struct Found {
 
 impl Found {
     fn add(&mut self, place: &[Place], kind: DifferenceKind, expected: String, actual: String) {
-        if self.mode != Mode::Record {
-            self.differing += 1;
-            return;
-        }
         let path = Shown(place).to_string();
         if self.lists_missing(&path, kind) {
             return;
@@ -98,6 +110,11 @@ impl Found {
         if self.differences.len() < MAX_DIFFERENCES {
             self.differences.push(Difference { path, kind, expected, actual });
         }
+    }
+
+    /// Whether one more difference would only be counted.
+    fn only_counts(&self) -> bool {
+        self.mode != Mode::Record || self.differences.len() >= MAX_DIFFERENCES
     }
 
     /// A field that is both required and in the baseline is missing once.
@@ -125,18 +142,28 @@ impl Found {
         let places = self.agreeing + self.differing;
         let score = if self.differing == 0 { 1.0 } else { self.agreeing as f64 / places as f64 };
         let matched = self.differing == 0;
-        StructuralResult { matched, undecided: false, differences: self.differences, warnings, score }
+        let total = self.differing;
+        let (undecided, lowest_likeness) = (None, None);
+        StructuralResult {
+            matched,
+            undecided,
+            lowest_likeness,
+            differences: self.differences,
+            warnings,
+            total,
+            score,
+        }
     }
 }
 
-struct Walk<'a> {
+struct Walk<'a, 'v> {
     rules: &'a Rules<'a>,
-    place: Vec<Place>,
+    cursor: Cursor<'v>,
     found: Found,
 }
 
-impl Walk<'_> {
-    fn value(&mut self, expected: &Value, actual: &Value) {
+impl<'v> Walk<'_, 'v> {
+    fn value(&mut self, expected: &'v Value, actual: &'v Value) {
         let mode = self.found.mode;
         if mode != Mode::Record && self.found.differing > 0 {
             return;
@@ -145,24 +172,25 @@ impl Walk<'_> {
             self.found.differing += 1;
             return;
         }
-        if self.rules.ignores(&self.place) {
+        if self.is_ignored() {
             return;
         }
-        if self.place.len() > MAX_DEPTH {
-            return self.differs(DifferenceKind::Type, "a value nested less deeply", actual);
+        if self.cursor.depth() > MAX_DEPTH {
+            return self.differs(DifferenceKind::Type, actual, || "a value nested less deeply".to_owned());
         }
         match (expected, actual) {
             (Value::String(text), _) => self.text(text, actual),
             (Value::Object(wanted), Value::Object(map)) => self.object(wanted, map),
             (Value::Array(wanted), Value::Array(items)) => self.array(wanted, items),
-            (Value::Number(wanted), Value::Number(number)) => self.number(wanted, number),
+            (Value::Number(wanted), Value::Number(number)) => self.number(wanted, number, actual),
             (Value::Bool(a), Value::Bool(b)) if a == b => self.found.agreeing += 1,
             (Value::Null, Value::Null) => self.found.agreeing += 1,
-            (Value::Bool(_), Value::Bool(_)) => self.differs(DifferenceKind::Value, &json(expected), actual),
-            _ => {
-                let wanted = format!("{} {}", type_name(expected), json(expected));
-                self.differs(DifferenceKind::Type, wanted.trim_end(), actual);
+            (Value::Bool(_), Value::Bool(_)) => {
+                self.differs(DifferenceKind::Value, actual, || json(expected))
             }
+            _ => self.differs(DifferenceKind::Type, actual, || {
+                format!("{} {}", type_name(expected), json(expected)).trim().to_owned()
+            }),
         }
     }
 
@@ -171,12 +199,11 @@ impl Walk<'_> {
             Some(Ok(Matcher::Literal(meant))) => self.plain_text(meant, actual),
             Some(Ok(matcher)) => match matcher.mismatch(actual) {
                 None => self.found.agreeing += 1,
-                Some(why) => {
-                    let wanted = format!("{why} ({})", matcher::shown(wanted));
-                    self.differs(DifferenceKind::Matcher, &wanted, actual);
-                }
+                Some(why) => self.differs(DifferenceKind::Matcher, actual, || {
+                    format!("{why} ({})", matcher::shown(wanted))
+                }),
             },
-            Some(Err(why)) => self.differs(DifferenceKind::Matcher, why, actual),
+            Some(Err(why)) => self.differs(DifferenceKind::Matcher, actual, || why.clone()),
             None => self.plain_text(wanted, actual),
         }
     }
@@ -186,62 +213,99 @@ impl Walk<'_> {
             self.found.agreeing += 1;
             return;
         }
+        if let (Some(likeness), Some(text)) = (self.rules.likeness(), actual.as_str()) {
+            return self.alike(likeness, wanted, text, actual);
+        }
         let kind = if actual.is_string() { DifferenceKind::Value } else { DifferenceKind::Type };
-        if self.found.mode == Mode::Record {
-            let (expected, actual) = apart(&Value::from(wanted), actual);
-            self.found.add(&self.place, kind, expected, actual);
-        } else {
+        self.add(kind, || apart(&Value::from(wanted), actual));
+    }
+
+    fn alike(&mut self, likeness: Likeness, wanted: &str, text: &str, actual: &Value) {
+        let record = self.found.mode == Mode::Record;
+        let Some(number) = self.rules.measure(likeness, text, wanted, record) else {
             self.found.differing += 1;
+            return;
+        };
+        if number >= likeness.threshold {
+            self.found.agreeing += 1;
+            return;
+        }
+        let name = likeness.measure.name();
+        self.add(DifferenceKind::Similarity, || {
+            let (expected, actual) = apart(&Value::from(wanted), actual);
+            let (least, number) = (likeness.threshold, (number * 1e4).floor() / 1e4);
+            (format!("{expected} ({name} at least {least})"), format!("{actual} ({number})"))
+        });
+    }
+
+    fn number(&mut self, wanted: &serde_json::Number, number: &serde_json::Number, actual: &Value) {
+        match self.rules.tolerance(&self.cursor) {
+            Some((tolerance, shown)) => match (Number::from_json(wanted), Number::from_json(number)) {
+                (Some(e), Some(a)) if a.within(&e, tolerance) => self.found.agreeing += 1,
+                _ => self.differs(DifferenceKind::Tolerance, actual, || format!("{wanted} ({shown})")),
+            },
+            None if same_number(wanted, number) => self.found.agreeing += 1,
+            None => self.differs(DifferenceKind::Value, actual, || wanted.to_string()),
         }
     }
 
-    fn number(&mut self, wanted: &serde_json::Number, number: &serde_json::Number) {
-        let (kind, allowed) = match self.rules.tolerance(&self.place) {
-            Some((tolerance, shown)) => match (Number::from_json(wanted), Number::from_json(number)) {
-                (Some(e), Some(a)) if a.within(&e, tolerance) => return self.found.agreeing += 1,
-                _ => (DifferenceKind::Tolerance, format!(" ({shown})")),
-            },
-            None if same_number(wanted, number) => return self.found.agreeing += 1,
-            None => (DifferenceKind::Value, String::new()),
-        };
-        self.differs(kind, &format!("{wanted}{allowed}"), &Value::Number(number.clone()));
-    }
-
-    fn object(&mut self, wanted: &Map<String, Value>, map: &Map<String, Value>) {
+    fn object(&mut self, wanted: &'v Map<String, Value>, map: &'v Map<String, Value>) {
         // An empty object agrees by being one.
         self.found.agreeing += usize::from(wanted.is_empty());
-        let headers = self.rules.is_headers(&self.place);
-        // Names of HTTP headers differ in case without meaning anything by it.
-        let same_name = |a: &str, b: &str| a == b || (headers && a.eq_ignore_ascii_case(b));
+        if self.is_headers() {
+            return self.headers(wanted, map);
+        }
         for (key, expected) in wanted {
-            self.place.push(Place::Key(key.clone()));
-            let actual = map
-                .get(key)
-                .or_else(|| map.iter().find(|(name, _)| same_name(name, key)).map(|(_, value)| value));
-            match actual {
-                Some(actual) => self.value(expected, actual),
-                None if self.rules.ignores(&self.place) => {}
-                None => self.found.add(&self.place, DifferenceKind::Missing, json(expected), String::new()),
-            }
-            self.place.pop();
+            self.field(key, expected, map.get(key));
         }
         if self.rules.allow_additional_fields() {
             return;
         }
-        for (key, actual) in map {
-            if wanted.keys().any(|name| name == key) || wanted.keys().any(|name| same_name(name, key)) {
+        let response = self.rules.is_http() && self.cursor.depth() == 0;
+        for (key, actual) in map.iter().filter(|(key, _)| !wanted.contains_key(key.as_str())) {
+            if self.found.mode != Mode::Record && self.found.differing > 0 {
+                return;
+            }
+            // What a server says about a response beside it is nobody's promise.
+            if response && key == HEADERS {
                 continue;
             }
-            self.place.push(Place::Key(key.clone()));
-            if !self.rules.ignores(&self.place) && !self.rules.foresees(&self.place) {
-                self.found.add(&self.place, DifferenceKind::Unexpected, String::new(), json(actual));
+            self.push(At::Key(key));
+            if !self.is_ignored() && !self.cursor.is_foreseen(&self.rules.patterns) {
+                self.add(DifferenceKind::Unexpected, || (String::new(), json(actual)));
             }
-            self.place.pop();
+            self.pop();
         }
     }
 
-    fn array(&mut self, wanted: &[Value], items: &[Value]) {
-        if self.rules.ignores_all_elements(&self.place) {
+    /// Names of HTTP headers differ in case without meaning anything by it, and those that the baseline doesn't name are
+    /// no difference.
+    fn headers(&mut self, wanted: &'v Map<String, Value>, map: &'v Map<String, Value>) {
+        let mut by_name: HashMap<String, &Value> = HashMap::new();
+        for (name, value) in map {
+            by_name.entry(name.to_ascii_lowercase()).or_insert(value);
+        }
+        for (name, expected) in wanted {
+            let actual = map.get(name).or_else(|| by_name.get(&name.to_ascii_lowercase()).copied());
+            self.field(name, expected, actual);
+        }
+    }
+
+    fn field(&mut self, key: &'v str, expected: &'v Value, actual: Option<&'v Value>) {
+        if self.found.mode != Mode::Record && self.found.differing > 0 {
+            return;
+        }
+        self.push(At::Key(key));
+        match actual {
+            Some(actual) => self.value(expected, actual),
+            None if self.is_ignored() => {}
+            None => self.add(DifferenceKind::Missing, || (json(expected), String::new())),
+        }
+        self.pop();
+    }
+
+    fn array(&mut self, wanted: &'v [Value], items: &'v [Value]) {
+        if self.cursor.ignores_all_elements(&self.rules.patterns) {
             self.found.agreeing += 1;
             return;
         }
@@ -251,21 +315,47 @@ impl Walk<'_> {
         }
     }
 
-    fn template(&mut self, template: &Value, items: &[Value]) {
-        self.place.push(Place::Index(0));
+    fn template(&mut self, template: &'v Value, items: &'v [Value]) {
         if items.is_empty() {
-            self.found.add(&self.place, DifferenceKind::Missing, json(template), String::new());
+            self.push(At::Index(0));
+            self.add(DifferenceKind::Missing, || (json(template), String::new()));
+            self.pop();
         }
         for (index, item) in items.iter().enumerate() {
-            if let Some(last) = self.place.last_mut() {
-                *last = Place::Index(index);
-            }
+            self.push(At::Index(index));
             self.value(template, item);
+            self.pop();
         }
-        self.place.pop();
     }
 
-    fn differs(&mut self, kind: DifferenceKind, expected: &str, actual: &Value) {
-        self.found.add(&self.place, kind, expected.to_owned(), json(actual));
+    fn push(&mut self, step: At<'v>) {
+        self.cursor.push(step, &self.rules.patterns);
+    }
+
+    fn pop(&mut self) {
+        self.cursor.pop();
+    }
+
+    fn is_ignored(&self) -> bool {
+        self.cursor.is_ignored(&self.rules.patterns)
+    }
+
+    fn is_headers(&self) -> bool {
+        self.rules.is_http() && matches!(self.cursor.steps(), [At::Key(HEADERS)])
+    }
+
+    fn differs(&mut self, kind: DifferenceKind, actual: &Value, expected: impl FnOnce() -> String) {
+        self.add(kind, || (expected(), json(actual)));
+    }
+
+    /// Adds a difference; both sides are told only if it is listed.
+    fn add(&mut self, kind: DifferenceKind, sides: impl FnOnce() -> (String, String)) {
+        // What is missing may be listed already, and is then not counted again.
+        if self.found.only_counts() && (self.found.mode != Mode::Record || kind != DifferenceKind::Missing) {
+            self.found.differing += 1;
+            return;
+        }
+        let (expected, actual) = sides();
+        self.found.add(&self.cursor.place(), kind, expected, actual);
     }
 }

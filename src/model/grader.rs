@@ -256,6 +256,18 @@ pub struct Structural {
     pub require_keys: Vec<String>,
     /// Allowed deviation of numbers, by path (`""` for all).
     pub tolerance: BTreeMap<String, Tolerance>,
+    /// Texts need not be equal but alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likeness: Option<Likeness>,
+}
+
+/// How alike a text must be to the known-good one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Likeness {
+    /// Not `edit_rate`, of which less is better.
+    pub measure: SimilarityMetric,
+    /// The least that passes, in (0, 1].
+    pub threshold: f64,
 }
 
 /// How far a number may be from the expected one; the bounds are inclusive.

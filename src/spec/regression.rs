@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::eval::{DefinitionMetadata, EvalConfig, EvalMetadata};
 use super::grader::{GraderRef, ToleranceSpec, present};
 use super::steps::{CombineSpec, ExtractSpec};
-use super::words::EvalType;
+use super::words::{EvalType, SimilarityMetric};
 use super::{OneOrMany, TargetSpec};
 
 /// One regression with one case: an entry of a list, or what stands under `regression_eval:`.
@@ -145,7 +145,7 @@ pub struct ComparisonSpec {
 pub enum ComparisonType {
     /// Equal texts, or equal values.
     Exact,
-    /// A judge compares.
+    /// Texts are alike enough, by a measure of likeness; the rest is equal. A model as `grader` judges instead.
     Semantic,
     /// Numbers within tolerances; the rest is left out.
     Numeric,
@@ -167,16 +167,19 @@ pub struct ComparisonOptions {
     pub strict: Option<bool>,
 }
 
-/// Allowed deviation from the baseline: two switches, and tolerances of numbers by path.
+/// Allowed deviation from the baseline: two switches, how likeness is measured, and tolerances of numbers by path.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ComparisonTolerance {
     pub allow_additional_fields: Option<bool>,
     pub allow_field_reordering: Option<bool>,
+    /// For `semantic`; the least likeness stands in `by_path`, under `similarity` or `threshold`.
+    pub metric: Option<SimilarityMetric>,
     pub by_path: BTreeMap<String, ToleranceSpec>,
 }
 
 const ADDITIONAL: &str = "allow_additional_fields";
 const REORDERING: &str = "allow_field_reordering";
+const METRIC: &str = "metric";
 
 impl Serialize for ComparisonTolerance {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -187,6 +190,9 @@ impl Serialize for ComparisonTolerance {
             if let Some(value) = value {
                 map.insert(key.to_owned(), json!(value));
             }
+        }
+        if let Some(metric) = self.metric {
+            map.insert(METRIC.to_owned(), json!(metric));
         }
         for (path, tolerance) in &self.by_path {
             map.insert(path.clone(), json!(tolerance));
@@ -202,6 +208,10 @@ impl<'de> Deserialize<'de> for ComparisonTolerance {
             match key.as_str() {
                 ADDITIONAL => tolerance.allow_additional_fields = value.as_bool(),
                 REORDERING => tolerance.allow_field_reordering = value.as_bool(),
+                // A number of that name may have a tolerance, too.
+                METRIC if value.is_string() => {
+                    tolerance.metric = Some(serde_json::from_value(value).map_err(D::Error::custom)?);
+                }
                 _ => {
                     let one = serde_json::from_value(value).map_err(D::Error::custom)?;
                     tolerance.by_path.insert(key, one);
@@ -219,14 +229,18 @@ impl JsonSchema for ComparisonTolerance {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let by_path = generator.subschema_for::<ToleranceSpec>();
+        let metric = generator.subschema_for::<SimilarityMetric>();
+        let number = by_path.clone();
         json_schema!({
             "type": "object",
             "properties": {
                 (ADDITIONAL): { "type": "boolean", "description": "Fields that the baseline lacks are no difference. Default true." },
-                (REORDERING): { "type": "boolean", "description": "Arrays may come in any order. Default false." }
+                (REORDERING): { "type": "boolean", "description": "Arrays may come in any order. Default false." },
+                (METRIC): { "if": { "type": "string" }, "then": metric, "else": number,
+                    "description": "For `semantic`: how likeness is measured. Default token_f1. The least likeness is `similarity`, default 0.8." }
             },
             "additionalProperties": by_path,
-            "description": "Two switches, and tolerances of numbers by path."
+            "description": "Two switches, how likeness is measured, and tolerances of numbers by path."
         })
     }
 }

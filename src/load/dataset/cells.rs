@@ -8,6 +8,7 @@ use crate::load::problem::{Problem, did_you_mean};
 use crate::load::source::Span;
 use crate::load::template::{self, has_template, lone_expression};
 use crate::load::tree::{Key, Node, NodeValue};
+use crate::matching::{literal, validate_matcher};
 
 /// Keys whose values are texts, so that a row's number is written out there.
 pub(super) const TEXT_KEYS: [&str; 6] = ["id", "name", "description", "content", "endpoint", "input"];
@@ -16,9 +17,45 @@ pub(super) const TEXT_KEYS: [&str; 6] = ["id", "name", "description", "content",
 /// stands under.
 const DATA_KEYS: [&str; 6] = ["expected", "value", "alternatives", "context", "body", "args"];
 
+/// Where in a template a part stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The case itself.
+    Case,
+    Other,
+    /// In the expectation or a grader.
+    Judging,
+    /// In a known-good structure: what the author wrote as a matcher is one, what a row gives never is.
+    Structure,
+}
+
+impl Part {
+    /// The part that stands under a key of a map.
+    pub fn under(self, map: &Node, key: &str) -> Part {
+        let says = |key: &str, word: &str| map.get(key).and_then(Node::as_text) == Some(word);
+        match self {
+            Part::Case if ["expected", "grader", "graders"].contains(&key) => Part::Judging,
+            Part::Case | Part::Other => Part::Other,
+            Part::Judging
+                if key == "value" && (says("type", "structural") || says("method", "structural_match")) =>
+            {
+                Part::Structure
+            }
+            Part::Judging | Part::Structure => self,
+        }
+    }
+
+    /// Whether a text of the template is a matcher and so no template.
+    pub fn is_matcher(self, text: &str) -> bool {
+        self == Part::Structure && validate_matcher(text).is_some()
+    }
+}
+
 /// A part of the template.
 pub(super) enum Cell<'e> {
     Fixed(Node),
+    /// Texts of it are written so that they mean themselves.
+    Literal(Box<Cell<'e>>),
     /// `{{ row.a.b }}` alone: the value as it is.
     Path(Vec<String>, Span),
     /// Any other lone expression: its value.
@@ -32,8 +69,20 @@ pub(super) fn compile<'e>(
     environment: &'e Environment<'static>,
     node: &'e Node,
 ) -> Result<Cell<'e>, Box<Problem>> {
-    if !has_template(node) {
+    compile_part(environment, node, Part::Case)
+}
+
+fn compile_part<'e>(
+    environment: &'e Environment<'static>,
+    node: &'e Node,
+    part: Part,
+) -> Result<Cell<'e>, Box<Problem>> {
+    let matcher = node.as_text().is_some_and(|text| part.is_matcher(text));
+    if matcher || !has_template(node) {
         return Ok(Cell::Fixed(node.clone()));
+    }
+    if part == Part::Structure && node.as_text().is_some() {
+        return Ok(Cell::Literal(Box::new(compile_part(environment, node, Part::Judging)?)));
     }
     let bad = |error: minijinja::Error| Box::new(template::bad_template(&error, node.span));
     Ok(match &node.value {
@@ -49,13 +98,17 @@ pub(super) fn compile<'e>(
             None => Cell::Text(environment.template_from_named_str("case", text).map_err(bad)?, node.span),
         },
         NodeValue::Seq(items) => {
-            let cells = items.iter().map(|item| compile(environment, item)).collect::<Result<_, _>>()?;
+            let cells =
+                items.iter().map(|item| compile_part(environment, item, part)).collect::<Result<_, _>>()?;
             Cell::Seq(cells, node.span)
         }
         NodeValue::Map(entries) => {
             let cells = entries
                 .iter()
-                .map(|(key, value)| compile(environment, value).map(|cell| (key.clone(), cell)))
+                .map(|(key, value)| {
+                    let part = part.under(node, &key.name);
+                    compile_part(environment, value, part).map(|cell| (key.clone(), cell))
+                })
                 .collect::<Result<_, _>>()?;
             Cell::Map(cells, node.span)
         }
@@ -84,6 +137,11 @@ pub(super) fn fill_data(cell: &Cell, row: &Value, context: &Jinja) -> Result<Nod
 fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node, Misfit> {
     Ok(match cell {
         Cell::Fixed(node) => node.clone(),
+        Cell::Literal(cell) => {
+            let mut node = fill_in(cell, row, context, data)?;
+            make_literal(&mut node);
+            node
+        }
         Cell::Path(path, span) => from_json(lookup(row, path, *span)?, *span),
         Cell::Lone(expression, span) => {
             let value = expression.eval(context).map_err(|e| misfit(&e, *span, row))?;
@@ -117,6 +175,16 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
             Node { span: *span, value: NodeValue::Map(entries) }
         }
     })
+}
+
+/// A row's texts are nobody's matchers.
+fn make_literal(node: &mut Node) {
+    match &mut node.value {
+        NodeValue::Text(text) => *text = literal(text).into(),
+        NodeValue::Seq(items) => items.iter_mut().for_each(make_literal),
+        NodeValue::Map(entries) => entries.iter_mut().for_each(|(_, value)| make_literal(value)),
+        _ => {}
+    }
 }
 
 pub(super) fn lookup<'r>(row: &'r Value, path: &[String], at: Span) -> Result<&'r Value, Misfit> {

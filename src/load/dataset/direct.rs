@@ -211,6 +211,7 @@ impl<'e> Hole<'e> {
     ) -> Option<Hole<'e>> {
         let cell = compile(environment, node).ok()?;
         let parts = match &cell {
+            Cell::Literal(_) => return None,
             Cell::Path(..) | Cell::Lone(..) => None,
             Cell::Text(..) => parts(node.as_text()?, node.span),
             Cell::Fixed(_) | Cell::Seq(..) | Cell::Map(..) => return None,

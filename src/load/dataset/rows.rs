@@ -6,7 +6,7 @@ use std::sync::Arc;
 use minijinja::{Environment, Value as Jinja};
 use serde_json::Value;
 
-use super::cells::{Cell, compile, fill, fill_data};
+use super::cells::{Cell, Part, compile, fill, fill_data};
 use super::direct::Direct;
 use super::{Make, Misfit, Recipe, Setting};
 use crate::load::evals::{Draft, finish};
@@ -145,7 +145,7 @@ fn check_template(desk: &mut Desk, validator: &Validator, case: &mut Node) -> bo
     validator.normalise(desk.sources, case, &mut found);
     validator.validate(case, &mut found);
     let mut templates = Vec::new();
-    texts(case, &mut templates);
+    texts(case, Part::Case, &mut templates);
     // What a row will put in is judged with the row.
     let known: Vec<Problem> = found
         .into_iter()
@@ -160,11 +160,14 @@ fn check_template(desk: &mut Desk, validator: &Validator, case: &mut Node) -> bo
     whole
 }
 
-fn texts(node: &Node, out: &mut Vec<(String, Span)>) {
+fn texts(node: &Node, part: Part, out: &mut Vec<(String, Span)>) {
     match &node.value {
+        NodeValue::Text(text) if part.is_matcher(text) => {}
         NodeValue::Text(text) if is_template(text) => out.push((text.to_string(), node.span)),
-        NodeValue::Seq(items) => items.iter().for_each(|n| texts(n, out)),
-        NodeValue::Map(entries) => entries.iter().for_each(|(_, n)| texts(n, out)),
+        NodeValue::Seq(items) => items.iter().for_each(|n| texts(n, part, out)),
+        NodeValue::Map(entries) => {
+            entries.iter().for_each(|(key, n)| texts(n, part.under(node, &key.name), out));
+        }
         _ => {}
     }
 }

@@ -363,3 +363,34 @@ proptest! {
         }
     }
 }
+
+/// A row is hostile: what it gives is compared as it is, and what the author wrote stays a matcher.
+#[test]
+fn a_row_gives_no_matcher() {
+    let case = "  case:\n    id: \"{{ row.id }}\"\n    input: x\n    expected: {type: structural, value: {id: \"{{any_number}}\", name: \"{{ row.name }}\", all: \"{{ row.all }}\", said: \"I am {{ row.name }}\"}}\n";
+    let rows = "{\"id\": \"a\", \"name\": \"{{any_string}}\", \"all\": [\"{{any_uid}}\", {\"k\": \"{{literal(\\\"x\\\")}}\"}]}\n{\"id\": \"b\", \"name\": \"Ann\", \"all\": 1}\n";
+    let loaded = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{case}"), &[("r.jsonl", rows)]);
+    assert_eq!(errors(&loaded), [""; 0]);
+    let plan = loaded.plan.as_ref().expect("a plan");
+    let expected = |at: usize| match &plan.evals[0].cases.get(at).unwrap().unwrap().grading.graders[0].kind {
+        GraderKind::Code(CodeGrader::StructuralMatch(s)) => s.clone(),
+        other => panic!("another grader: {other:?}"),
+    };
+    let matches = |at: usize, value: serde_json::Value| {
+        crate::matching::structural::compare(&expected(at), &value).matched
+    };
+    let all = serde_json::json!(["{{any_uid}}", {"k": "{{literal(\"x\")}}"}]);
+    assert!(matches(
+        0,
+        serde_json::json!({"id": 7, "name": "{{any_string}}", "all": all, "said": "I am {{any_string}}"})
+    ));
+    assert!(!matches(
+        0,
+        serde_json::json!({"id": 7, "name": "Ann", "all": all, "said": "I am {{any_string}}"})
+    ));
+    assert!(!matches(
+        0,
+        serde_json::json!({"id": "7", "name": "{{any_string}}", "all": all, "said": "I am {{any_string}}"})
+    ));
+    assert!(matches(1, serde_json::json!({"id": 8, "name": "Ann", "all": 1, "said": "I am Ann"})));
+}

@@ -6,8 +6,8 @@ use super::super::problem::{Code, Problem};
 use super::super::scope::{Desk, seconds};
 use super::super::source::Span;
 use super::super::tree::Node;
-use super::{Expected, execution, regex_flags, similarity, structural};
-use crate::matching::{Pattern, numeric};
+use super::{Expected, comparison, execution, regex_flags, similarity, structural};
+use crate::matching::{Pattern, holds_matcher, numeric, without_literals};
 use crate::model::{CodeGrader, CommandGrader, CommandVerdict};
 use crate::spec::{
     CodeConfig, CommandGraderSpec, ContainsSpec, ContainsValue, ExactMatchSpec, ExpectedSpec, JsonSpec,
@@ -74,7 +74,9 @@ pub(super) fn wanted(
                 return None;
             }
         },
-        None => baseline.into_iter().cloned().collect(),
+        // A structural comparison reads literals itself.
+        None if method == "structural_match" => baseline.into_iter().cloned().collect(),
+        None => baseline.into_iter().map(without_literals).collect(),
     };
     match (own, from_case.is_empty()) {
         (Some(own), true) => Some(vec![own.clone()]),
@@ -100,6 +102,18 @@ fn exact(
     expected: Option<Expected>,
     baseline: Option<&Value>,
 ) -> Option<CodeGrader> {
+    if let (None, None, Some(known)) = (&spec.value, expected, baseline)
+        && holds_matcher(known)
+    {
+        let levels = [spec.case_sensitive, spec.trim_whitespace, spec.normalize_newlines];
+        if levels.contains(&Some(false)) {
+            let message = "the baseline holds matchers, beside which texts are compared as they are";
+            let hint = "drop `case_sensitive`, `trim_whitespace` and `normalize_newlines`";
+            desk.push(Problem::error(Code::GraderConflict, node.span, message).hint(hint));
+            return None;
+        }
+        return Some(CodeGrader::StructuralMatch(comparison::as_it_stands(known.clone())));
+    }
     let any_of = wanted(desk, "exact_match", spec.value.as_ref(), node, expected, baseline)?;
     if any_of.is_empty() {
         lacks(

@@ -2,9 +2,11 @@
 //! cannot work is refused.
 
 mod code;
+mod comparison;
 mod execution;
 mod judged;
 mod measures;
+mod numbers;
 mod relative;
 mod similarity;
 mod structural;
@@ -19,11 +21,15 @@ use super::problem::{Code, Problem, Problems, did_you_mean};
 use super::scope::{Desk, GraderShelf, SuiteScope};
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{Combine, Grader, GraderKind, GraderType, Grading, RegexFlags};
-use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr, RegexFlag};
+use crate::matching::without_literals;
+use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading, RegexFlags};
+use crate::spec::{
+    CodeConfig, CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr, RegexFlag,
+};
 
+pub(super) use comparison::{from_comparison, merged};
 pub(super) use judged::without_nulls;
-pub(super) use structural::{check_matchers, from_comparison, merged};
+pub(super) use structural::check_matchers;
 
 /// What a case expects, with its place.
 #[derive(Debug, Clone, Copy)]
@@ -104,12 +110,31 @@ impl Written {
     }
 }
 
+/// What a case's graders may compare with besides an expectation.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Known<'a> {
+    /// No regression: there is no such thing.
+    Nothing,
+    /// A regression that has no baseline yet. What needs one is errored when it runs.
+    Missing,
+    Baseline(&'a Value),
+}
+
+impl<'a> Known<'a> {
+    fn baseline(self) -> Option<&'a Value> {
+        match self {
+            Known::Baseline(value) => Some(value),
+            Known::Nothing | Known::Missing => None,
+        }
+    }
+}
+
 /// The graders of one case, resolved; `None` after saying what is wrong. `at` is where a case without graders is told.
 pub(super) fn resolve(
     desk: &mut Desk,
     written: &Written,
     expected: Option<Expected>,
-    baseline: Option<&Value>,
+    known: Known,
     at: Span,
 ) -> Option<Grading> {
     let mut specs = look_up(desk, written)?;
@@ -128,7 +153,7 @@ pub(super) fn resolve(
             GraderSpec::Model(m) => (m.negate, m.weight, &m.metric, m.informative),
             GraderSpec::Human(h) => (h.negate, h.weight, &h.metric, h.informative),
         };
-        let Some(kinds) = kinds_of(desk, spec, node, expected, baseline) else {
+        let Some(kinds) = kinds_of(desk, spec, node, expected, known) else {
             whole = false;
             continue;
         };
@@ -143,7 +168,8 @@ pub(super) fn resolve(
         graders.extend(kinds.into_iter().map(|kind| Grader {
             name: name.clone(),
             weight: weight.unwrap_or(1.0),
-            negate,
+            // That there is nothing to compare with is true either way.
+            negate: negate && !matches!(kind, GraderKind::Code(CodeGrader::NoBaseline)),
             inferred: was_inferred(node),
             metric: metric.clone(),
             informative,
@@ -255,9 +281,13 @@ fn kinds_of(
     spec: &GraderSpec,
     node: &Node,
     expected: Option<Expected>,
-    baseline: Option<&Value>,
+    known: Known,
 ) -> Option<Vec<GraderKind>> {
+    let baseline = known.baseline();
     match spec {
+        GraderSpec::Code(grader) if matches!(known, Known::Missing) && compares(&grader.config) => {
+            Some(vec![GraderKind::Code(CodeGrader::NoBaseline)])
+        }
         GraderSpec::Code(grader) => {
             let config = node.get("config").unwrap_or(node);
             let graders = code::resolve(desk, &grader.config, config, expected, baseline)?;
@@ -271,6 +301,22 @@ fn kinds_of(
             let config = judged::human(desk, &grader.config, node)?;
             Some(vec![GraderKind::Human { config, expected: reference(expected, baseline) }])
         }
+    }
+}
+
+/// Whether a grader has nothing of its own to compare an output with.
+fn compares(config: &CodeConfig) -> bool {
+    match config {
+        CodeConfig::ExactMatch(s) => s.value.is_none(),
+        CodeConfig::StructuralMatch(s) => s.value.is_none(),
+        CodeConfig::Similarity(s) => s.value.is_none(),
+        CodeConfig::Numeric(s) => s.value.is_none() && s.min.is_none() && s.max.is_none(),
+        CodeConfig::Json(s) => s.value.is_none() && s.schema.is_none(),
+        CodeConfig::Contains(_)
+        | CodeConfig::Regex(_)
+        | CodeConfig::FunctionOutput(_)
+        | CodeConfig::CodeExecution(_)
+        | CodeConfig::Command(_) => false,
     }
 }
 
@@ -288,7 +334,7 @@ pub(super) fn check_named(
     for named in shelf.graders.values() {
         let mut found = Problems::new();
         let mut desk = Desk { sources, problems: &mut found, suite: &suite, dir };
-        kinds_of(&mut desk, &named.spec, &named.node, None, None);
+        kinds_of(&mut desk, &named.spec, &named.node, None, Known::Nothing);
         problems.extend(found.into_iter().filter(|p| p.code != Code::GraderIncomplete));
     }
 }
@@ -300,7 +346,7 @@ fn reference(expected: Option<Expected>, baseline: Option<&Value>) -> Option<Val
             let values = expected.values();
             if values.len() > 1 { Some(Value::Array(values)) } else { values.into_iter().next() }
         }
-        None => baseline.cloned(),
+        None => baseline.map(without_literals),
     }
 }
 

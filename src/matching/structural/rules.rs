@@ -6,96 +6,116 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::patterns::{Cursor, Patterns};
 use crate::matching::matcher::{self, Matcher};
 use crate::matching::paths::{PathPattern, Place, Step};
-use crate::model::{Structural, Tolerance};
+use crate::matching::{Budget, similarity};
+use crate::model::{Likeness, Structural, Tolerance};
 
 /// Values that are looked at in search of an order before the search is given up; nested arrays in any order would
-/// otherwise take time without bound.
+/// otherwise take time without bound. To these come a number for every value of the baseline, each of which may be looked
+/// at more than once although nothing is searched.
 const MAX_TRIALS: usize = 1_000_000;
+const TRIALS_PER_VALUE: usize = 10;
 
 pub(super) struct Rules<'a> {
     structural: &'a Structural,
     http: bool,
-    /// From `ignore_fields`, and from `ignore_values`, whose existence [`Rules::absent`] checks.
-    ignored: Vec<PathPattern>,
+    pub patterns: Patterns,
+    /// From `ignore_values`; their existence [`Rules::absent`] checks, too.
     values: Vec<PathPattern>,
     required: Vec<PathPattern>,
+    /// The most particular first.
     tolerances: Vec<(PathPattern, Tolerance, String)>,
     /// Matchers by their text: a template's are asked once for every element.
     matchers: RefCell<HashMap<String, Rc<Result<Matcher, String>>>>,
     /// Values that may still be looked at in search of an order.
     trials_left: Cell<usize>,
-    /// An array was compared in its own order although another may fit.
-    undecided: Cell<bool>,
+    undecided: RefCell<Option<String>>,
+    /// What texts that are long to compare may still cost, all of them together.
+    budget: RefCell<Budget>,
+    lowest_likeness: Cell<Option<f64>>,
     pub warnings: Vec<String>,
 }
 
 impl<'a> Rules<'a> {
     pub fn new(structural: &'a Structural, actual: &Value) -> Self {
-        let http = structural.expected.get("status").is_some() && structural.expected.get("body").is_some();
         let mut rules = Rules {
             structural,
-            http,
-            ignored: Vec::new(),
+            http: is_http(&structural.expected, actual),
+            patterns: Patterns::default(),
             values: Vec::new(),
             required: Vec::new(),
             tolerances: Vec::new(),
             matchers: RefCell::default(),
-            trials_left: Cell::new(MAX_TRIALS),
-            undecided: Cell::new(false),
+            trials_left: Cell::new(MAX_TRIALS + TRIALS_PER_VALUE * values_in(structural)),
+            undecided: RefCell::default(),
+            budget: RefCell::new(Budget::FULL),
+            lowest_likeness: Cell::new(None),
             warnings: Vec::new(),
         };
-        for path in &structural.ignore_fields {
-            let pattern = rules.resolve("ignore_fields", path, actual, true);
-            rules.ignored.push(pattern);
-        }
-        for path in &structural.ignore_values {
-            let pattern = rules.resolve("ignore_values", path, actual, false);
-            rules.values.push(pattern.clone());
-            rules.ignored.push(pattern);
-        }
-        for path in &structural.require_keys {
-            let pattern = rules.resolve("require_keys", path, actual, false);
-            rules.required.push(pattern);
-        }
-        for (path, tolerance) in &structural.tolerance {
-            let pattern = rules.resolve("tolerance", path, actual, true);
-            rules.tolerances.push((pattern, *tolerance, shown(tolerance)));
-        }
-        // The most particular first.
+        let fields = rules.resolve("ignore_fields", &structural.ignore_fields, actual, true);
+        rules.values = rules.resolve("ignore_values", &structural.ignore_values, actual, false);
+        rules.required = rules.resolve("require_keys", &structural.require_keys, actual, false);
+        let paths: Vec<String> = structural.tolerance.keys().cloned().collect();
+        let places = rules.resolve("tolerance", &paths, actual, true);
+        let tolerances = places.into_iter().zip(structural.tolerance.values());
+        rules.tolerances = tolerances.map(|(place, own)| (place, *own, shown(own))).collect();
         rules.tolerances.sort_by_key(|(pattern, ..)| {
             let named = pattern.0.iter().filter(|step| **step != Step::Any).count();
             std::cmp::Reverse((pattern.0.len(), named))
         });
+        for pattern in &fields {
+            let end = rules.patterns.add(pattern, |_| {});
+            let marks = rules.patterns.marks(end);
+            (marks.ignored, marks.optional) = (true, true);
+        }
+        for pattern in &rules.values {
+            let end = rules.patterns.add(pattern, |marks| marks.foreseen = true);
+            let marks = rules.patterns.marks(end);
+            (marks.ignored, marks.optional) = (true, false);
+        }
+        for pattern in &rules.required {
+            rules.patterns.add(pattern, |marks| marks.foreseen = true);
+        }
+        for (at, (pattern, ..)) in rules.tolerances.iter().enumerate() {
+            let end = rules.patterns.add(pattern, |_| {});
+            rules.patterns.marks(end).tolerance.get_or_insert(at);
+        }
         rules
     }
 
     /// A path that leads somewhere in the body of an HTTP baseline or output means that, else the whole output. One that
     /// leads nowhere is looked for in the body, where most paths belong. With `warn`, leading nowhere is worth a warning;
     /// for the others it is a difference already.
-    fn resolve(&mut self, what: &str, path: &str, actual: &Value, warn: bool) -> PathPattern {
-        let pattern = PathPattern::parse(path);
-        let sides = [&self.structural.expected, actual];
-        let leads = |pattern: &PathPattern| sides.iter().any(|side| pattern.exists_in(side));
-        // The empty path is everything, not everything in the body.
-        if self.http && !pattern.0.is_empty() {
-            let in_body = pattern.under("body");
-            if leads(&in_body) {
-                return in_body;
-            }
-            if leads(&pattern) {
-                return pattern;
-            }
-            if warn {
+    fn resolve(&mut self, what: &str, paths: &[String], actual: &Value, warn: bool) -> Vec<PathPattern> {
+        if paths.is_empty() {
+            return Vec::new();
+        }
+        let mut tree = Patterns::default();
+        let mut ends = Vec::new();
+        for path in paths {
+            let pattern = PathPattern::parse(path);
+            // The empty path is everything, not everything in the body.
+            let in_body = (self.http && !pattern.0.is_empty()).then(|| pattern.under("body"));
+            let ends_at = (tree.add(&pattern, |_| {}), in_body.as_ref().map(|p| tree.add(p, |_| {})));
+            ends.push((path, pattern, in_body, ends_at));
+        }
+        tree.find(&self.structural.expected);
+        tree.find(actual);
+        let mut resolved = Vec::new();
+        for (path, pattern, in_body, (end, end_in_body)) in ends {
+            let leads = tree.marks(end).reached;
+            let leads_in_body = end_in_body.is_some_and(|end| tree.marks(end).reached);
+            if warn && !leads && !leads_in_body {
                 self.warnings.push(format!("{what}: {path} matches nothing"));
             }
-            return in_body;
+            resolved.push(match in_body {
+                Some(in_body) if leads_in_body || !leads => in_body,
+                _ => pattern,
+            });
         }
-        if warn && !leads(&pattern) {
-            self.warnings.push(format!("{what}: {path} matches nothing"));
-        }
-        pattern
+        resolved
     }
 
     pub fn allow_additional_fields(&self) -> bool {
@@ -131,45 +151,49 @@ impl<'a> Rules<'a> {
         self.trials_left.get() == 0
     }
 
+    /// An array was compared in its own order although another may fit.
     pub fn leave_undecided(&self) {
-        self.undecided.set(true);
+        let why = "arrays of the output are too large to be compared in every order, so it is not known whether it matches";
+        self.undecided.borrow_mut().get_or_insert(why.to_owned());
     }
 
-    pub fn undecided(&self) -> bool {
-        self.undecided.get()
+    pub fn undecided(&self) -> Option<String> {
+        self.undecided.borrow().clone()
     }
 
-    pub fn ignores(&self, place: &[Place]) -> bool {
-        self.ignored.iter().any(|pattern| pattern.names(place))
+    pub fn likeness(&self) -> Option<Likeness> {
+        self.structural.likeness
     }
 
-    /// Whether `*` ignores whatever an array at this place holds.
-    pub fn ignores_all_elements(&self, place: &[Place]) -> bool {
-        self.ignored.iter().any(|pattern| match pattern.0.split_last() {
-            Some((Step::Any, parent)) => PathPattern(parent.to_vec()).names(place),
-            _ => false,
-        })
+    /// How alike two texts are; `None` when that would take too long, which leaves the comparison undecided.
+    pub fn measure(&self, likeness: Likeness, text: &str, wanted: &str, record: bool) -> Option<f64> {
+        match similarity::likeness(likeness.measure, text, wanted, &mut self.budget.borrow_mut()) {
+            Ok(number) => {
+                if record {
+                    let lowest = self.lowest_likeness.get().map_or(number, |known| known.min(number));
+                    self.lowest_likeness.set(Some(lowest));
+                }
+                Some(number)
+            }
+            Err(why) => {
+                self.undecided.borrow_mut().get_or_insert(why.to_string());
+                None
+            }
+        }
     }
 
-    /// Whether a required path leads to or through this place, so that what is there is no surprise.
-    pub fn foresees(&self, place: &[Place]) -> bool {
-        let through = |pattern: &PathPattern| {
-            let length = pattern.0.len().min(place.len());
-            length == place.len() && PathPattern(pattern.0[..length].to_vec()).names(place)
-        };
-        self.required.iter().chain(&self.values).any(through)
+    pub fn lowest_likeness(&self) -> Option<f64> {
+        self.lowest_likeness.get()
     }
 
-    pub fn is_headers(&self, place: &[Place]) -> bool {
-        self.http && matches!(place, [Place::Key(key)] if key == "headers")
+    pub fn is_http(&self) -> bool {
+        self.http
     }
 
     /// The tolerance for the number at a place, and how it is told.
-    pub fn tolerance(&self, place: &[Place]) -> Option<(&Tolerance, &str)> {
-        self.tolerances
-            .iter()
-            .find(|(pattern, ..)| pattern.covers(place))
-            .map(|(_, tolerance, shown)| (tolerance, shown.as_str()))
+    pub fn tolerance(&self, cursor: &Cursor) -> Option<(&Tolerance, &str)> {
+        let (_, tolerance, shown) = self.tolerances.get(cursor.tolerance()?)?;
+        Some((tolerance, shown))
     }
 
     /// Places that must exist and don't, with what is expected there. An empty container has its `*` for `ignore_values`;
@@ -178,13 +202,33 @@ impl<'a> Rules<'a> {
         let values = self.values.iter().flat_map(|pattern| pattern.missing_in(actual, true));
         let keys = self.required.iter().flat_map(|pattern| pattern.missing_in(actual, false));
         // What is ignored may be absent, whoever else asks for it.
-        let optional: Vec<&PathPattern> = self.ignored.iter().filter(|i| !self.values.contains(i)).collect();
         values
             .map(|place| (place, "any value"))
             .chain(keys.map(|place| (place, "a required key")))
-            .filter(|(place, _)| !optional.iter().any(|pattern| pattern.covers(place)))
+            .filter(|(place, _)| !self.patterns.makes_optional(place))
             .collect()
     }
+}
+
+/// Whether a baseline is of an HTTP response: it has a status and a body, or has a status and the output is one.
+fn is_http(expected: &Value, actual: &Value) -> bool {
+    let response = || ["status", "headers", "body"].iter().all(|key| actual.get(key).is_some());
+    expected.get("status").is_some() && (expected.get("body").is_some() || response())
+}
+
+/// The values of a baseline, as far as they matter to the search for an order.
+fn values_in(structural: &Structural) -> usize {
+    let mut count = 0;
+    let mut open = vec![&structural.expected];
+    while let Some(value) = open.pop().filter(|_| structural.allow_field_reordering) {
+        count += 1;
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(map) => open.extend(map.values()),
+            _ => {}
+        }
+    }
+    count
 }
 
 fn shown(tolerance: &Tolerance) -> String {

@@ -16,6 +16,7 @@ fn lenient(expected: Value) -> Structural {
         ignore_values: Vec::new(),
         require_keys: Vec::new(),
         tolerance: BTreeMap::new(),
+        likeness: None,
     }
 }
 
@@ -171,18 +172,43 @@ fn any_order_finds_the_one_pairing_that_works() {
 
 #[test]
 fn long_arrays_in_another_order_are_quick() {
-    let forward: Vec<Value> = (0..3_000).map(|i| json!({"id": i})).collect();
+    let forward: Vec<Value> = (0..3_000).map(|i| json!({"id": i, "on": true})).collect();
     let mut backward = forward.clone();
     backward.reverse();
-    assert!(compare(&lenient(Value::Array(forward.clone())), &Value::Array(backward.clone())).matched);
-    // Where elements aren't spelled alike the search is bounded and says so.
-    let floats: Vec<Value> = (0..3_000).rev().map(|i| json!({"id": f64::from(i)})).collect();
-    let result = compare(&lenient(Value::Array(forward.clone())), &Value::Array(floats));
-    assert!(!result.matched && result.undecided);
-    let more: Vec<Value> = (0..3_001).rev().map(|i| json!({"id": f64::from(i)})).collect();
-    let longer = compare(&lenient(Value::Array(forward)), &Value::Array(more));
-    assert!(!longer.matched && !longer.undecided);
+    let expected = lenient(Value::Array(forward.clone()));
+    assert!(compare(&expected, &Value::Array(backward.clone())).matched);
+    // Elements that aren't spelled alike find each other by what counts.
+    let floats: Vec<Value> =
+        (0..3_000).rev().map(|i| json!({"id": f64::from(i), "on": true, "more": i})).collect();
+    assert!(compare(&expected, &Value::Array(floats)).matched);
+    backward[7]["on"] = json!(false);
+    assert_snapshot!(told(&expected, Value::Array(backward.clone())), @"value: [2992].on: expected true, got false");
+    // Where what changes is ignored, too.
+    let ignoring = Structural { ignore_fields: paths(&["*.on"]), ..expected.clone() };
+    for (at, item) in backward.iter_mut().enumerate() {
+        item["on"] = json!(at);
+    }
+    assert!(compare(&ignoring, &Value::Array(backward.clone())).matched);
+    backward[8]["id"] = json!(-1);
+    assert_snapshot!(told(&ignoring, Value::Array(backward)), @"value: [2991].id: expected 2991, got -1");
+    // Equal ones are one class.
+    let same = vec![json!({"k": "x"}); 3_000];
+    let mut other = same.clone();
+    other[1_500] = json!({"k": "y"});
+    assert_snapshot!(told(&lenient(json!(same)), json!(other)), @r#"value: [2999].k: expected "x", got "y""#);
+}
+
+#[test]
+fn a_search_that_would_not_end_is_given_up() {
+    let wanted: Vec<Value> = (0..2_500).map(|i| json!(format!("{{{{any_regex('{i}')}}}}"))).collect();
+    let items: Vec<Value> = (0..2_500).rev().map(|i| json!(i.to_string())).collect();
+    let result = compare(&lenient(Value::Array(wanted.clone())), &Value::Array(items.clone()));
+    assert!(!result.matched);
+    assert_snapshot!(result.undecided.unwrap(), @"arrays of the output are too large to be compared in every order, so it is not known whether it matches");
     assert_snapshot!(result.warnings[0], @"the arrays are too large to be compared in any order; some were compared in their own");
+    // Of different lengths no order fits.
+    let longer = compare(&lenient(Value::Array(wanted)), &Value::Array(items[1..].to_vec()));
+    assert!(!longer.matched && longer.undecided.is_none());
 }
 
 #[test]
@@ -258,6 +284,7 @@ fn the_list_of_differences_is_bounded() {
     let result = compare(&strict(ones), &twos);
     assert_eq!(result.differences.len(), MAX_DIFFERENCES);
     assert_snapshot!(result.warnings.join("\n"), @"400 more differences are not listed");
+    assert_eq!(result.total, 500);
     assert_eq!(result.score, 0.0);
 }
 

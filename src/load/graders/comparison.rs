@@ -1,0 +1,221 @@
+//! The code grader that a regression's `comparison:` means.
+
+use serde_json::Value;
+
+use super::super::problem::{Code, Problem};
+use super::super::scope::Desk;
+use super::super::source::Span;
+use super::numbers;
+use super::structural::tolerance;
+use crate::matching::similarity::has_words;
+use crate::matching::{is_matcher, without_literals};
+use crate::model::{CodeGrader, Likeness, Similarity, Structural};
+use crate::spec::words::{EditUnit, SimilarityMetric};
+use crate::spec::{ComparisonSpec, ComparisonTolerance, ComparisonType, StructuralSpec};
+
+/// The likeness that passes when nobody says.
+const LEAST_LIKENESS: f64 = 0.8;
+/// Where `semantic` looks for it.
+const LIKENESS_KEYS: [&str; 2] = ["similarity", "threshold"];
+
+/// The code grader that a `comparison:` means; `None` after saying why there is none.
+pub(in crate::load) fn from_comparison(
+    desk: &mut Desk,
+    comparison: &ComparisonSpec,
+    baseline: &Value,
+    at: Span,
+) -> Option<CodeGrader> {
+    let semantic = comparison.kind == ComparisonType::Semantic;
+    if !semantic && comparison.tolerance.as_ref().is_some_and(|t| t.metric.is_some()) {
+        let message = "`tolerance.metric` says how likeness is measured, and only `semantic` measures it";
+        desk.push(Problem::error(Code::GraderConflict, at, message).hint("`type: semantic`, or drop it"));
+        return None;
+    }
+    let mut structural = structural(comparison, baseline);
+    match comparison.kind {
+        ComparisonType::Exact if !baseline.is_object() && !baseline.is_array() => {
+            let matcher = baseline.as_str().is_some_and(is_matcher);
+            return Some(if matcher {
+                CodeGrader::StructuralMatch(structural)
+            } else {
+                CodeGrader::ExactMatch {
+                    any_of: vec![without_literals(baseline)],
+                    case_sensitive: true,
+                    trim_whitespace: true,
+                    normalize_newlines: true,
+                }
+            });
+        }
+        ComparisonType::Exact | ComparisonType::Structural => {
+            if !numbers::check_tolerances(desk, &structural, at) {
+                return None;
+            }
+        }
+        ComparisonType::Numeric => {
+            if !numbers::check_tolerances(desk, &structural, at) {
+                return None;
+            }
+            numbers::only(&mut structural);
+            if structural.expected.is_null() {
+                let message = "`comparison: numeric` finds no number in the baseline where it looks";
+                desk.push(Problem::error(Code::GraderIncomplete, at, message));
+                return None;
+            }
+        }
+        ComparisonType::Semantic => return semantic_grader(desk, comparison, structural, at),
+    }
+    Some(CodeGrader::StructuralMatch(structural))
+}
+
+fn structural(comparison: &ComparisonSpec, baseline: &Value) -> Structural {
+    let options = comparison.options.clone().unwrap_or_default();
+    let allowed = comparison.tolerance.clone().unwrap_or_default();
+    let join = |a: &[String], b: &[String]| a.iter().chain(b).cloned().collect::<Vec<_>>();
+    let exact = matches!(comparison.kind, ComparisonType::Exact | ComparisonType::Semantic);
+    let strict = options.strict.unwrap_or(exact);
+    Structural {
+        expected: baseline.clone(),
+        allow_additional_fields: allowed
+            .allow_additional_fields
+            .or(options.allow_additional_fields)
+            .unwrap_or(!strict),
+        allow_field_reordering: allowed
+            .allow_field_reordering
+            .or(options.allow_field_reordering)
+            .unwrap_or(false),
+        ignore_fields: join(&comparison.ignore_fields, &options.ignore_fields),
+        ignore_values: join(&comparison.ignore_values, &options.ignore_values),
+        require_keys: join(&comparison.require_keys, &options.require_keys),
+        tolerance: allowed.by_path.iter().map(|(path, t)| (path.clone(), tolerance(*t))).collect(),
+        likeness: None,
+    }
+}
+
+/// Everything counts, and matchers are matchers.
+pub(super) fn as_it_stands(expected: Value) -> Structural {
+    Structural {
+        expected,
+        allow_additional_fields: false,
+        allow_field_reordering: false,
+        ignore_fields: Vec::new(),
+        ignore_values: Vec::new(),
+        require_keys: Vec::new(),
+        tolerance: Default::default(),
+        likeness: None,
+    }
+}
+
+/// A text is compared whole; of JSON the structure is compared as it stands, and every text by its likeness.
+fn semantic_grader(
+    desk: &mut Desk,
+    comparison: &ComparisonSpec,
+    structural: Structural,
+    at: Span,
+) -> Option<CodeGrader> {
+    let allowed = comparison.tolerance.clone().unwrap_or_default();
+    let likeness = likeness(desk, &allowed, at)?;
+    if !words_in(&structural.expected) {
+        let message = "`comparison: semantic` compares words, and the baseline has none";
+        desk.push(
+            Problem::error(Code::GraderIncomplete, at, message)
+                .hint("`type: exact` or `type: structural` compares any output"),
+        );
+        return None;
+    }
+    match &structural.expected {
+        Value::String(text) if !is_matcher(text) => {
+            let by_words = matches!(likeness.measure, SimilarityMetric::TokenF1 | SimilarityMetric::RougeL);
+            Some(CodeGrader::Similarity(Similarity {
+                references: without_literals(&structural.expected)
+                    .as_str()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect(),
+                measure: likeness.measure,
+                unit: EditUnit::default(),
+                threshold: likeness.threshold,
+                case_sensitive: !by_words,
+                trim_whitespace: true,
+                normalize_newlines: true,
+            }))
+        }
+        _ => Some(CodeGrader::StructuralMatch(Structural {
+            tolerance: Default::default(),
+            likeness: Some(likeness),
+            ..structural
+        })),
+    }
+}
+
+fn words_in(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !is_matcher(text) && has_words(text),
+        Value::Array(items) => items.iter().any(words_in),
+        Value::Object(map) => map.values().any(words_in),
+        _ => false,
+    }
+}
+
+fn likeness(desk: &mut Desk, allowed: &ComparisonTolerance, at: Span) -> Option<Likeness> {
+    let measure = allowed.metric.unwrap_or(SimilarityMetric::TokenF1);
+    let mut refuse = |message: String, hint: &str| {
+        desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
+        None
+    };
+    let hint = "`tolerance: {similarity: 0.8, metric: token_f1}`";
+    if measure == SimilarityMetric::EditRate {
+        let message =
+            "`edit_rate` measures how unlike texts are; `semantic` wants a measure of likeness".to_owned();
+        return refuse(message, "token_f1, rouge_l, levenshtein or bleu");
+    }
+    if let Some(path) = allowed.by_path.keys().find(|path| !LIKENESS_KEYS.contains(&path.as_str())) {
+        return refuse(format!("`semantic` compares texts, and `tolerance.{path}` is of numbers"), hint);
+    }
+    let mut threshold = LEAST_LIKENESS;
+    match (allowed.by_path.get(LIKENESS_KEYS[0]), allowed.by_path.get(LIKENESS_KEYS[1])) {
+        (Some(_), Some(_)) => {
+            return refuse("`similarity` and `threshold` are the same setting".to_owned(), hint);
+        }
+        (Some(written), None) | (None, Some(written)) => match (written.absolute, written.relative) {
+            (Some(least), None) if written.min_delta.is_none() && written.max_delta.is_none() => {
+                threshold = least
+            }
+            _ => return refuse("the least likeness is one number".to_owned(), hint),
+        },
+        (None, None) => {}
+    }
+    if threshold <= 0.0 {
+        return refuse(
+            "`similarity: 0` passes whatever the output says".to_owned(),
+            "a likeness above 0, at most 1",
+        );
+    }
+    if threshold > 1.0 {
+        let message = format!("a likeness is between 0 and 1, so that none reaches {threshold}");
+        return refuse(message, "1 is for equal texts");
+    }
+    Some(Likeness { measure, threshold })
+}
+
+/// The settings of a `structural_match` grader and of a `comparison:` beside it, as one.
+pub(in crate::load) fn merged(comparison: &ComparisonSpec, spec: &StructuralSpec) -> StructuralSpec {
+    let options = comparison.options.clone().unwrap_or_default();
+    let allowed = comparison.tolerance.clone().unwrap_or_default();
+    let mut all = spec.clone();
+    let add = |into: &mut Vec<String>, from: [&[String]; 2]| into.extend(from.concat());
+    add(&mut all.ignore_fields, [&comparison.ignore_fields, &options.ignore_fields]);
+    add(&mut all.ignore_values, [&comparison.ignore_values, &options.ignore_values]);
+    add(&mut all.require_keys, [&comparison.require_keys, &options.require_keys]);
+    all.allow_additional_fields =
+        all.allow_additional_fields.or(allowed.allow_additional_fields).or(options.allow_additional_fields);
+    all.allow_field_reordering =
+        all.allow_field_reordering.or(allowed.allow_field_reordering).or(options.allow_field_reordering);
+    all.strict |= options.strict.unwrap_or(false);
+    if comparison.kind == ComparisonType::Exact {
+        all.allow_additional_fields = all.allow_additional_fields.or(Some(false));
+    }
+    for (path, tolerance) in allowed.by_path {
+        all.tolerance.entry(path).or_insert(tolerance);
+    }
+    all
+}

@@ -1,0 +1,176 @@
+use std::collections::BTreeMap;
+use std::fs;
+
+use super::{LoadRequest, Loaded, Overrides, Purpose, load};
+use crate::model::{CodeGrader, Grader, GraderKind};
+
+fn loaded(eval: &str) -> Loaded {
+    let dir = tempfile::tempdir().expect("a folder");
+    let cwd = dir.path().canonicalize().expect("a path");
+    let text =
+        format!("eval_suite:\n  name: s\n  target: {{type: echo}}\n  evals:\n    - {{id: r, {eval}}}\n");
+    fs::write(cwd.join("suite.yaml"), text).expect("written");
+    load(&LoadRequest {
+        suite: "suite.yaml".into(),
+        purpose: Purpose::Run,
+        overrides: Overrides::default(),
+        env: BTreeMap::new(),
+        cwd,
+        cpus: 1,
+    })
+}
+
+fn graders(eval: &str) -> Vec<Grader> {
+    let loaded = loaded(eval);
+    let words: Vec<_> = loaded.problems.iter().map(|p| p.message.clone()).collect();
+    let plan = loaded.plan.unwrap_or_else(|| panic!("{eval}: {words:?}"));
+    plan.evals[0].cases.get(0).unwrap().unwrap().grading.graders.clone()
+}
+
+fn code(eval: &str) -> CodeGrader {
+    match graders(eval).remove(0).kind {
+        GraderKind::Code(code) => code,
+        other => panic!("another grader: {other:?}"),
+    }
+}
+
+/// Messages and hints of what is wrong.
+fn said(eval: &str) -> String {
+    let loaded = loaded(eval);
+    let tell = |p: &super::Problem| match &p.hint {
+        Some(hint) => format!("{}: {} | {hint}", p.code.slug(), p.message),
+        None => format!("{}: {}", p.code.slug(), p.message),
+    };
+    loaded.problems.sorted().into_iter().map(tell).collect::<Vec<_>>().join("\n")
+}
+
+fn numeric(output: &str, tolerance: &str) -> String {
+    format!(
+        "baseline: {{output: {output}}}, current: {{input: x}}, comparison: {{type: numeric, tolerance: {tolerance}}}"
+    )
+}
+
+fn semantic(output: &str, more: &str) -> String {
+    format!("baseline: {{output: {output}}}, current: {{input: x}}, comparison: {{type: semantic{more}}}")
+}
+
+#[test]
+fn a_regression_without_a_baseline_is_no_definition_error() {
+    let table = [
+        ("current: {input: x}", "no_baseline"),
+        ("current: {input: x}, comparison: {type: numeric}", "no_baseline"),
+        // The seeds' JSON document.
+        (
+            "current: {input: x}, grader: {type: code, config: {method: structural_match, strict: false}}",
+            "no_baseline",
+        ),
+        ("current: {input: x}, grader: {type: code, config: {method: similarity}}", "no_baseline"),
+        ("current: {input: x}, grader: {type: code, config: {method: json}}", "no_baseline"),
+        ("current: {input: x}, grader: {type: code, config: {method: numeric}, negate: true}", "no_baseline"),
+        (
+            "current: {input: x}, graders: [{type: code, config: {method: regex, pattern: a}}, {type: code, config: {method: exact_match}}]",
+            "regex no_baseline",
+        ),
+        // These need none.
+        ("current: {input: x}, grader: {type: code, config: {method: regex, pattern: a}}", "regex"),
+        ("current: {input: x}, grader: {type: code, config: {command: ['true']}}", "command"),
+        ("current: {input: x}, grader: {type: code, config: {method: numeric, min: 1}}", "numeric"),
+        ("current: {input: x}, grader: {type: code, config: {method: json, schema: {}}}", "json"),
+    ];
+    for (eval, methods) in table {
+        let graders = graders(eval);
+        let got: Vec<&str> = graders.iter().map(|grader| grader.kind.method()).collect();
+        assert_eq!(got.join(" "), methods, "{eval}");
+        assert!(graders.iter().all(|grader| !grader.negate), "{eval}");
+    }
+}
+
+#[test]
+fn numeric_comparisons_lead_to_numbers() {
+    let scores = "{quality_scores: {tone: 4.6, note: ok}, comments: [a], users: [{age: 3, name: b}]}";
+    insta::assert_snapshot!(said(&numeric(scores, "{quality_score: {min_delta: -0.3}}")), @"grader-conflict: the tolerance of `quality_score` leads nowhere in the baseline | did you mean `quality_scores`?");
+    insta::assert_snapshot!(said(&numeric(scores, "{zzz: 1}")), @"grader-conflict: the tolerance of `zzz` leads nowhere in the baseline | its numbers are under `quality_scores`, `quality_scores.tone`, `users`, `users.*`, `users.*.age`");
+    insta::assert_snapshot!(said(&numeric(scores, "{quality_scores.note: 1}")), @"grader-conflict: the tolerance of `quality_scores.note` is for numbers, and the baseline has a text there");
+    insta::assert_snapshot!(said(&numeric(scores, "{comments: 1}")), @"grader-conflict: the tolerance of `comments` covers no number of the baseline");
+    insta::assert_snapshot!(said(&numeric("{a: '4.5'}", "{a: 1}")), @"grader-conflict: the tolerance of `a` is for numbers, and the baseline has a text there | write the number without quotes");
+    insta::assert_snapshot!(said(&numeric("{a: b}", "{}")), @"grader-incomplete: `comparison: numeric` finds no number in the baseline where it looks");
+    insta::assert_snapshot!(said(&numeric("{a: 1}", "{metric: token_f1}")), @"grader-conflict: `tolerance.metric` says how likeness is measured, and only `semantic` measures it | `type: semantic`, or drop it");
+    insta::assert_snapshot!(said("baseline: {output: {a: 1}}, current: {input: x}, grader: {type: code, config: {method: structural_match, tolerance: {b: 1}}}"), @"grader-conflict: the tolerance of `b` leads nowhere in the baseline | its numbers are under `a`");
+    for (paths, kept) in [
+        ("{users.*.age: 1}", r#"{"users":[{"age":3}]} ["users.*.age"]"#),
+        ("{quality_scores: 1}", r#"{"quality_scores":{"tone":4.6}} ["quality_scores"]"#),
+        ("{}", r#"{"quality_scores":{"tone":4.6},"users":[{"age":3}]} []"#),
+    ] {
+        let CodeGrader::StructuralMatch(s) = code(&numeric(scores, paths)) else { panic!("{paths}") };
+        assert_eq!(format!("{} {:?}", s.expected, s.tolerance.keys().collect::<Vec<_>>()), kept);
+    }
+    // In a response paths begin in the body, and stay right when the status is left out.
+    let response = "{status: 200, body: {score: 4.5, n: 1}}";
+    let CodeGrader::StructuralMatch(s) = code(&numeric(response, "{score: 0.3}")) else { panic!() };
+    assert_eq!(
+        (s.expected.to_string().as_str(), s.tolerance.contains_key("body.score")),
+        (r#"{"body":{"score":4.5}}"#, true)
+    );
+}
+
+#[test]
+fn semantic_comparisons_are_by_likeness() {
+    let CodeGrader::Similarity(s) = code(&semantic("The cat sat.", "")) else { panic!() };
+    assert_eq!((s.measure.name(), s.threshold, s.case_sensitive), ("token_f1", 0.8, false));
+    let CodeGrader::Similarity(s) =
+        code(&semantic("a b", ", tolerance: {similarity: 0.5, metric: levenshtein}"))
+    else {
+        panic!()
+    };
+    assert_eq!((s.measure.name(), s.threshold, s.case_sensitive), ("levenshtein", 0.5, true));
+    let CodeGrader::StructuralMatch(s) = code(&semantic("{a: The cat sat}", ", tolerance: {threshold: 0.6}"))
+    else {
+        panic!()
+    };
+    assert_eq!((s.likeness.unwrap().threshold, s.allow_additional_fields), (0.6, false));
+    let hint = "`tolerance: {similarity: 0.8, metric: token_f1}`";
+    for (output, more, message) in [
+        ("'!!!'", "", "grader-incomplete: `comparison: semantic` compares words, and the baseline has none | `type: exact` or `type: structural` compares any output".to_owned()),
+        ("{a: 1, b: '{{any_uuid}}'}", "", "grader-incomplete: `comparison: semantic` compares words, and the baseline has none | `type: exact` or `type: structural` compares any output".to_owned()),
+        ("a", ", tolerance: {similarity: 0}", "grader-conflict: `similarity: 0` passes whatever the output says | a likeness above 0, at most 1".to_owned()),
+        ("a", ", tolerance: {similarity: 80}", "grader-conflict: a likeness is between 0 and 1, so that none reaches 80 | 1 is for equal texts".to_owned()),
+        ("a", ", tolerance: {metric: edit_rate}", "grader-conflict: `edit_rate` measures how unlike texts are; `semantic` wants a measure of likeness | token_f1, rouge_l, levenshtein or bleu".to_owned()),
+        ("a", ", tolerance: {similarity: 0.5, threshold: 0.5}", format!("grader-conflict: `similarity` and `threshold` are the same setting | {hint}")),
+        ("a", ", tolerance: {scores: 0.5}", format!("grader-conflict: `semantic` compares texts, and `tolerance.scores` is of numbers | {hint}")),
+        ("a", ", tolerance: {similarity: {relative: 0.5}}", format!("grader-conflict: the least likeness is one number | {hint}")),
+    ] {
+        assert_eq!(said(&semantic(output, more)), message, "{output} {more}");
+    }
+    // A judge beside it judges.
+    let judge = ", grader: {type: model, config: {model: m, rubric: be good}}";
+    assert_eq!(graders(&format!("{}{judge}", semantic("a b", "")))[0].kind.method(), "model");
+}
+
+#[test]
+fn matchers_and_literals_of_a_text_baseline() {
+    let exact = |output: &str| {
+        code(&format!("baseline: {{output: {output}}}, current: {{input: x}}, comparison: {{type: exact}}"))
+    };
+    assert!(
+        matches!(exact("'{{any_uuid}}'"), CodeGrader::StructuralMatch(s) if s.expected == "{{any_uuid}}")
+    );
+    assert!(
+        matches!(exact(r#"'{{literal("{{any_uuid}}")}}'"#), CodeGrader::ExactMatch { any_of, .. } if any_of == ["{{any_uuid}}"])
+    );
+    assert!(
+        matches!(exact("{a: '{{any_uuid}}'}"), CodeGrader::StructuralMatch(s) if !s.allow_additional_fields)
+    );
+    let by = |method: &str| {
+        code(&format!(
+            "baseline: {{output: '{{{{literal(\"{{{{any_uuid}}}}\")}}}}'}}, current: {{input: x}}, grader: {{type: code, config: {{method: {method}}}}}"
+        ))
+    };
+    assert!(matches!(by("exact_match"), CodeGrader::ExactMatch { any_of, .. } if any_of == ["{{any_uuid}}"]));
+    assert!(matches!(by("similarity"), CodeGrader::Similarity(s) if s.references == ["{{any_uuid}}"]));
+    insta::assert_snapshot!(said("baseline: {output: '{{any_uuid}}'}, current: {input: x}, grader: {type: code, config: {method: exact_match, case_sensitive: false}}"), @"grader-conflict: the baseline holds matchers, beside which texts are compared as they are | drop `case_sensitive`, `trim_whitespace` and `normalize_newlines`");
+    insta::assert_snapshot!(said("baseline: {output: {a: '{{literal(x)}}', b: ' {{any_uuid}}', c: 'see {{any_uuid}}'}}, current: {input: x}"), @r#"
+    bad-matcher: literal needs one JSON string: literal("the text"), with \" and \\ for a quote and a backslash | a text that is to mean itself is written `{{literal("...")}}`, with a JSON string
+    bad-matcher: a matcher must be the whole text | drop the white space around it; for a text with a variable part use `{{any_regex("...")}}`
+    bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for this very text
+    "#);
+}

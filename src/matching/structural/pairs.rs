@@ -1,0 +1,239 @@
+//! Which elements of two arrays belong together when any order is fine: a maximum matching by augmenting paths, since an
+//! element that fits several must not take another's only partner.
+//!
+//! Elements that are spelled alike are one class, and classes are compared only when their keys agree: then long arrays of
+//! which few differ take little more time than one walk.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use serde_json::Value;
+
+use super::Walk;
+use super::keys::{Mask, Of, key};
+
+/// Masks by which actual elements are looked at; beyond, all of the rest are tried with each other.
+const MAX_MASKS: usize = 32;
+
+/// Elements that are spelled alike.
+struct Class<'v> {
+    value: &'v Value,
+    members: Vec<usize>,
+    /// Members without a partner.
+    free: usize,
+}
+
+pub(super) struct Pairs<'v> {
+    wanted: Vec<Class<'v>>,
+    items: Vec<Class<'v>>,
+    elements: usize,
+    /// Of every wanted class: which bucket holds the items that it may fit.
+    bucket_of: Vec<Option<usize>>,
+    buckets: Vec<Bucket>,
+    /// How many members of a wanted class (first) have partners in a class of items, both ways.
+    flow: Vec<BTreeMap<usize, usize>>,
+    takers: Vec<BTreeMap<usize, usize>>,
+    /// Of wanted classes: the items that fit.
+    known: HashMap<usize, Vec<usize>>,
+}
+
+#[derive(Default)]
+struct Bucket {
+    items: Vec<usize>,
+    /// Those before have no free member.
+    start: usize,
+}
+
+impl<'v> Pairs<'v> {
+    pub fn of(walk: &mut Walk<'_, 'v>, wanted: &'v [Value], items: &'v [Value]) -> Self {
+        // Where a path names one element by its index, no two are alike.
+        let apart = walk.cursor.tells_elements_apart(&walk.rules.patterns);
+        let (elements, wanted, items) = (wanted.len(), classes(wanted, apart), classes(items, apart));
+        let (bucket_of, buckets) = buckets(walk, &wanted, &items, apart);
+        let flow = vec![BTreeMap::new(); wanted.len()];
+        let takers = vec![BTreeMap::new(); items.len()];
+        Pairs { wanted, items, elements, bucket_of, buckets, flow, takers, known: HashMap::new() }
+    }
+
+    /// For every expected element its partner's index.
+    pub fn found(mut self, walk: &mut Walk<'_, 'v>) -> Vec<Option<usize>> {
+        self.pair_alike(walk);
+        for class in 0..self.wanted.len() {
+            self.pair_first_fit(walk, class);
+        }
+        for class in 0..self.wanted.len() {
+            while self.wanted[class].free > 0 && !walk.rules.gave_up() && self.augment(walk, class) {}
+        }
+        let mut partners = vec![None; self.elements];
+        let mut given = vec![0; self.items.len()];
+        for (class, flow) in self.wanted.iter().zip(&self.flow) {
+            let taken = flow.iter().flat_map(|(item, count)| std::iter::repeat_n(*item, *count));
+            for (member, item) in class.members.iter().zip(taken) {
+                partners[*member] = self.items[item].members.get(given[item]).copied();
+                given[item] += 1;
+            }
+        }
+        partners
+    }
+
+    fn fits(&self, walk: &mut Walk<'_, 'v>, class: usize, item: usize) -> bool {
+        let (expected, actual) = (&self.wanted[class], &self.items[item]);
+        walk.fits(expected.members[0], expected.value, actual.value)
+    }
+
+    /// Gives members of a wanted class as many partners of a class of items as both have left.
+    fn pair(&mut self, class: usize, item: usize, count: usize) {
+        *self.flow[class].entry(item).or_default() += count;
+        *self.takers[item].entry(class).or_default() += count;
+        self.wanted[class].free -= count;
+        self.items[item].free -= count;
+    }
+
+    fn unpair(&mut self, class: usize, item: usize) {
+        for (map, key) in [(&mut self.flow[class], item), (&mut self.takers[item], class)] {
+            if let Some(count) = map.get_mut(&key) {
+                *count -= 1;
+                if *count == 0 {
+                    map.remove(&key);
+                }
+            }
+        }
+        self.wanted[class].free += 1;
+        self.items[item].free += 1;
+    }
+
+    /// Elements that are spelled alike are paired at once; the search moves them again where that makes room for more.
+    fn pair_alike(&mut self, walk: &mut Walk<'_, 'v>) {
+        let spelled: HashMap<String, usize> =
+            self.items.iter().enumerate().map(|(at, item)| (item.value.to_string(), at)).collect();
+        for class in 0..self.wanted.len() {
+            let Some(item) = spelled.get(&self.wanted[class].value.to_string()).copied() else { continue };
+            let count = self.wanted[class].free.min(self.items[item].free);
+            if count > 0 && self.fits(walk, class, item) {
+                self.pair(class, item, count);
+            }
+        }
+    }
+
+    /// Takes partners in the order in which they stand.
+    fn pair_first_fit(&mut self, walk: &mut Walk<'_, 'v>, class: usize) {
+        let Some(bucket) = self.bucket_of[class] else { return };
+        let mut at = self.buckets[bucket].start;
+        while self.wanted[class].free > 0 && !walk.rules.gave_up() {
+            let Some(item) = self.buckets[bucket].items.get(at).copied() else { return };
+            let free = self.items[item].free;
+            if free == 0 && at == self.buckets[bucket].start {
+                self.buckets[bucket].start += 1;
+            } else if free > 0 && self.fits(walk, class, item) {
+                self.pair(class, item, free.min(self.wanted[class].free));
+            }
+            at += 1;
+        }
+    }
+
+    fn fitting(&mut self, walk: &mut Walk<'_, 'v>, class: usize) -> Vec<usize> {
+        if let Some(known) = self.known.get(&class) {
+            return known.clone();
+        }
+        let bucket = self.bucket_of[class].and_then(|bucket| self.buckets.get(bucket));
+        let candidates = bucket.map(|bucket| bucket.items.clone()).unwrap_or_default();
+        let fitting: Vec<usize> =
+            candidates.into_iter().filter(|item| self.fits(walk, class, *item)).collect();
+        self.known.insert(class, fitting.clone());
+        fitting
+    }
+
+    /// Finds a partner for one more member of a class, moving others to other partners where that helps; false when there
+    /// is none. Breadth first and without recursion: the path may be as long as the array.
+    fn augment(&mut self, walk: &mut Walk<'_, 'v>, start: usize) -> bool {
+        // For each class of items: the wanted class that reached it. For each wanted class: the item that it would leave.
+        let mut reached_from: Vec<Option<usize>> = vec![None; self.items.len()];
+        let mut leaves: Vec<Option<usize>> = vec![None; self.wanted.len()];
+        let mut queue = VecDeque::from([start]);
+        while let Some(class) = queue.pop_front() {
+            for item in self.fitting(walk, class) {
+                if reached_from[item].is_some() {
+                    continue;
+                }
+                reached_from[item] = Some(class);
+                if self.items[item].free > 0 {
+                    self.shift(item, start, &reached_from, &leaves);
+                    return true;
+                }
+                for taker in self.takers[item].keys() {
+                    if *taker != start && leaves[*taker].is_none() {
+                        leaves[*taker] = Some(item);
+                        queue.push_back(*taker);
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Gives a free item to the class that reached it, that one's old item to the class that reached that, and so on back
+    /// to the one that had none.
+    fn shift(&mut self, free: usize, start: usize, reached_from: &[Option<usize>], leaves: &[Option<usize>]) {
+        let mut item = free;
+        while let Some(class) = reached_from[item] {
+            match leaves[class].filter(|_| class != start) {
+                Some(old) => {
+                    self.unpair(class, old);
+                    self.pair(class, item, 1);
+                    item = old;
+                }
+                None => return self.pair(class, item, 1),
+            }
+        }
+    }
+}
+
+fn classes<'v>(values: &'v [Value], apart: bool) -> Vec<Class<'v>> {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut classes: Vec<Class> = Vec::new();
+    for (index, value) in values.iter().enumerate() {
+        let fresh = classes.len();
+        let at = if apart { fresh } else { *known.entry(value.to_string()).or_insert(fresh) };
+        match classes.get_mut(at) {
+            Some(class) => {
+                class.members.push(index);
+                class.free += 1;
+            }
+            None => classes.push(Class { value, members: vec![index], free: 1 }),
+        }
+    }
+    classes
+}
+
+/// Of every wanted class the bucket of items that have its key under its mask, if any has.
+fn buckets<'v>(
+    walk: &mut Walk<'_, 'v>,
+    wanted: &[Class<'v>],
+    items: &[Class<'v>],
+    apart: bool,
+) -> (Vec<Option<usize>>, Vec<Bucket>) {
+    let mut masks: HashMap<Mask<'v>, usize> = HashMap::new();
+    let mut by_mask: Vec<(Mask<'v>, HashMap<u64, usize>)> = Vec::new();
+    let mut buckets: Vec<Bucket> = Vec::new();
+    let mut bucket_of = Vec::new();
+    for class in wanted {
+        let mask = if apart { Mask::Any } else { walk.element_mask(class.value) };
+        let known = masks.len();
+        let mask = if known < MAX_MASKS || masks.contains_key(&mask) { mask } else { Mask::Any };
+        let at = *masks.entry(mask.clone()).or_insert(known);
+        if at == by_mask.len() {
+            let mut keyed: HashMap<u64, usize> = HashMap::new();
+            for (item, class) in items.iter().enumerate() {
+                let Some(key) = key(&mask, class.value, Of::Actual) else { continue };
+                let bucket = *keyed.entry(key).or_insert(buckets.len());
+                if bucket == buckets.len() {
+                    buckets.push(Bucket::default());
+                }
+                buckets[bucket].items.push(item);
+            }
+            by_mask.push((mask, keyed));
+        }
+        let (mask, keyed) = &by_mask[at];
+        bucket_of.push(key(mask, class.value, Of::Expected).and_then(|key| keyed.get(&key).copied()));
+    }
+    (bucket_of, buckets)
+}
