@@ -179,6 +179,7 @@ impl Merge<'_> {
             ignore_values: Vec::new(),
             require_keys: Vec::new(),
             tolerance: BTreeMap::new(),
+            likeness: None,
         };
         let mut rule = self.rules.cloned().unwrap_or(plain);
         // Fields that the baseline lacks are to be captured: only an exact fit keeps what is there. Whether a path leads
@@ -188,6 +189,7 @@ impl Merge<'_> {
         let values = std::mem::take(&mut rule.ignore_values);
         rule.ignore_fields.extend(values);
         rule.tolerance = BTreeMap::new();
+        rule.likeness = None;
         rule.expected = self.wrapped(accepted);
         structural::compare(&rule, &self.wrapped(output)).matched
     }
@@ -244,6 +246,7 @@ mod tests {
             ignore_values: Vec::new(),
             require_keys: Vec::new(),
             tolerance: BTreeMap::new(),
+            likeness: None,
         }
     }
 

@@ -83,7 +83,6 @@ impl Written {
             recordings: Vec::new(),
             shard: self.shard,
             regrade_of: self.regrade_of.clone(),
-            against: None,
             capture: self.capture,
             against: None,
             score_baseline: None,
