@@ -4,6 +4,7 @@ mod documents;
 mod gather;
 mod overview;
 mod plan;
+mod referred;
 mod variables;
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,29 +14,27 @@ use std::sync::Arc;
 use super::baselines;
 use super::demands;
 use super::evals::Built;
-use super::executors::{ExecutorShelf, executors_file};
 use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
 use super::problem::{Code, Problem};
-use super::refs::{self, Fence, lexical, project_root};
+use super::refs::{Fence, lexical, project_root};
 use super::render_pass::RenderPass;
 use super::request::{Counts, LoadRequest, Loaded};
-use super::scope::{Desk, GraderShelf, SuiteScope, seconds};
+use super::scope::{Desk, SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
-use super::source::Span;
 use super::stored::{Folder, Revision};
-use super::targets::{self, Targets};
+use super::targets::{self, Chosen, Targets};
 use super::template::Engine;
-use super::thresholds::{self, Resolved, WrittenSet};
+use super::thresholds;
 use super::tree::{Node, NodeValue};
+use documents::render_named;
 pub(super) use documents::{eval_document, graders_file, shelf};
-use documents::{render_named, sets};
 use gather::Gathered;
 pub(super) use overview::overview;
 use plan::Parts;
 
 use crate::model::{Eval, Plan, Target};
-use crate::spec::{BaselineTarget, RefOr, SchemaKind, SuiteSpec, TargetSpec, ThresholdsFile};
+use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec, TargetSpec};
 
 /// See [`super::load`].
 pub(super) fn load(request: &LoadRequest) -> Loaded {
@@ -164,17 +163,18 @@ impl Loader<'_> {
         scope.executors.open = lenient;
         let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
-        let (target_name, target) = {
+        let chosen = {
             let Session { sources, problems, .. } = &mut *self.session;
             let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
             let choice = choice(self.request);
-            targets::choose(&mut desk, &Targets::new(), choice, at).unwrap_or_default()
+            targets::choose(&mut desk, &Targets::new(), choice, at)
         };
-        scope.target = self.asked(&target_name, target.as_ref());
+        scope.target = self.asked(&chosen.name, chosen.target.as_ref());
         self.baselines(&mut scope, &node);
         let built = self.eval_document(node, &scope, &self.dir.clone());
         let gathered = built.into_iter().map(|built| Gathered { built, by: at }).collect();
         let evals = self.unique(gathered);
+        self.lacks_target(chosen.lack, &evals);
         let name = match evals.as_slice() {
             [only] => only.info.name.clone(),
             _ => name,
@@ -193,8 +193,8 @@ impl Loader<'_> {
             metrics: (BTreeMap::new(), None),
             demands,
             evals,
-            target_name,
-            target,
+            target_name: chosen.name,
+            target: chosen.target,
             scope,
         };
         self.plan(parts)
@@ -244,11 +244,12 @@ impl Loader<'_> {
         scope.shelf.open |= spec.is_none();
         scope.executors.open |= spec.is_none();
         let demands = self.demands(spec.as_ref(), &node);
-        let (target_name, target) = self.target(spec.as_ref(), &node, &mut scope);
-        scope.target = self.asked(&target_name, target.as_ref());
+        let chosen = self.target(spec.as_ref(), &node, &mut scope);
+        scope.target = self.asked(&chosen.name, chosen.target.as_ref());
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);
+        self.lacks_target(chosen.lack, &evals);
         let Some(spec) = spec else {
             let counts = count(&evals);
             return (None, counts, counts);
@@ -261,8 +262,8 @@ impl Loader<'_> {
             metrics: (spec.metrics, node.get("metrics").cloned()),
             demands,
             evals,
-            target_name,
-            target,
+            target_name: chosen.name,
+            target: chosen.target,
             scope,
         };
         self.check_ks(&parts, &node);
@@ -299,13 +300,8 @@ impl Loader<'_> {
     }
 
     /// The target of the run. What evals may take from the suite's targets is put into the scope.
-    fn target(
-        &mut self,
-        spec: Option<&SuiteSpec>,
-        node: &Node,
-        scope: &mut SuiteScope,
-    ) -> (String, Option<Target>) {
-        let Some(spec) = spec else { return (String::new(), None) };
+    fn target(&mut self, spec: Option<&SuiteSpec>, node: &Node, scope: &mut SuiteScope) -> Chosen {
+        let Some(spec) = spec else { return Chosen::default() };
         let mut all = Targets::new();
         for (name, target) in &spec.targets {
             let at = node.get("targets").and_then(|n| n.get(name)).unwrap_or(node);
@@ -335,117 +331,20 @@ impl Loader<'_> {
             }
         }
         let at = node.key_span("/name");
-        let chosen = targets::choose(&mut desk, &all, choice(self.request), at).unwrap_or_default();
-        let offer = targets::offer(&mut desk, &all, &chosen.0, chosen.1.as_ref());
+        let chosen = targets::choose(&mut desk, &all, choice(self.request), at);
+        let offer = targets::offer(&mut desk, &all, &chosen.name, chosen.target.as_ref());
         (scope.http, scope.skill) = (offer.http, offer.skill);
-        scope.asks = chosen.1.clone();
+        scope.asks = chosen.target.clone();
         chosen
     }
 
-    /// The named graders: written in the suite, or in the file that it refers to.
-    fn graders(&mut self, spec: Option<&SuiteSpec>, node: &Node, scope: &SuiteScope) -> GraderShelf {
-        let (file, node) = match spec.and_then(|s| s.graders.as_ref()) {
-            None => return GraderShelf::default(),
-            Some(RefOr::Inline(file)) => {
-                (file.clone(), node.get("graders").cloned().unwrap_or_else(|| node.clone()))
-            }
-            Some(RefOr::Ref(path)) => {
-                let at = node.locate("/graders/$ref");
-                let Some(mut document) = self.document(path, at, SchemaKind::Graders) else {
-                    return GraderShelf { open: true, ..GraderShelf::default() };
-                };
-                let Session { sources, problems, .. } = &mut *self.session;
-                let Some(file) = graders_file(&mut document, sources, problems, &scope.templates) else {
-                    return GraderShelf { open: true, ..GraderShelf::default() };
-                };
-                (file, document)
-            }
-        };
-        shelf(file, &node, &mut self.session.problems)
-    }
-
-    /// The languages that the suite describes, or the file that it refers to.
-    fn executors(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> ExecutorShelf {
-        let broken = ExecutorShelf::unknown();
-        match spec.and_then(|s| s.executors.as_ref()) {
-            None => ExecutorShelf::default(),
-            Some(RefOr::Inline(all)) => {
-                let at = node.get("executors").unwrap_or(node);
-                ExecutorShelf::of(all.clone(), at, &self.dir, &mut self.session.problems)
-            }
-            Some(RefOr::Ref(path)) => {
-                let at = node.locate("/executors/$ref");
-                let Some(mut document) = self.document(path, at, SchemaKind::Executors) else {
-                    return broken;
-                };
-                let Session { sources, problems, .. } = &mut *self.session;
-                let Some((all, at)) = executors_file(&mut document, sources, problems) else { return broken };
-                let dir = lexical(&self.dir.join(path))
-                    .parent()
-                    .map_or_else(|| self.dir.clone(), Path::to_path_buf);
-                ExecutorShelf::of(all, &at, &dir, problems)
-            }
+    /// A suite whose cases all have targets of their own needs none.
+    fn lacks_target(&mut self, lack: Option<Problem>, evals: &[Arc<Eval>]) {
+        let needed = |eval: &Arc<Eval>| eval.cases.profiles().iter().any(|profile| profile.target.is_none());
+        if let Some(problem) = lack.filter(|_| evals.iter().any(needed)) {
+            let lenient = self.session.lenient();
+            self.session.problems.push(problem.maybe_warning(lenient));
         }
-    }
-
-    /// Reads and parses the one file of a `$ref` that must be of a kind.
-    fn document(&mut self, path: &str, at: Span, kind: SchemaKind) -> Option<Node> {
-        let file = match refs::existing_file(&self.dir, path, &self.session.fence, at) {
-            Ok(file) => file,
-            Err(problem) => {
-                self.session.problems.push(problem);
-                return None;
-            }
-        };
-        if file == self.path {
-            self.session.problems.push(circular(path, at));
-            return None;
-        }
-        let node = self.session.parse(&file, Some(at))?;
-        match detect(&node) {
-            Some(found) if found != kind => {
-                let message =
-                    format!("`{path}` is a file of kind `{}`, not of kind `{}`", found.name(), kind.name());
-                self.session.problems.push(Problem::error(Code::UnknownShape, at, message));
-                None
-            }
-            _ => Some(node),
-        }
-    }
-
-    fn demands(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> Resolved {
-        let Some(spec) = spec else { return Resolved::default() };
-        let mut presets: BTreeMap<String, WrittenSet> = BTreeMap::new();
-        let mut own: WrittenSet = (BTreeMap::new(), None);
-        match &spec.thresholds {
-            Some(RefOr::Inline(set)) => own = (set.clone(), node.get("thresholds").cloned()),
-            Some(RefOr::Ref(path)) => {
-                let at = node.locate("/thresholds/$ref");
-                if let Some(mut document) = self.document(path, at, SchemaKind::Thresholds)
-                    && let Some(file) = self.thresholds_file(&mut document)
-                {
-                    own = (file.thresholds, document.get("thresholds").cloned());
-                    presets.extend(sets(file.presets, document.get("presets")));
-                }
-            }
-            None => {}
-        }
-        presets.extend(sets(spec.presets.clone(), node.get("presets")));
-        let sources = thresholds::Sources {
-            own,
-            presets,
-            preset: spec.preset.clone().map(|name| (name, node.locate("/preset"))),
-            chosen: self.request.overrides.preset.as_deref(),
-            overrides: &self.request.overrides.thresholds,
-            ks: &spec.config.k.0,
-        };
-        thresholds::resolve(&sources, &mut self.session.problems)
-    }
-
-    fn thresholds_file(&mut self, document: &mut Node) -> Option<ThresholdsFile> {
-        let Session { sources, problems, .. } = &mut *self.session;
-        let json = validator(SchemaKind::Thresholds)?.check(sources, document, problems)?;
-        serde_json::from_value(json).ok()
     }
 }
 
@@ -465,10 +364,6 @@ fn kind_word(target: &TargetSpec) -> &'static str {
         TargetSpec::Http(_) => "http",
         TargetSpec::Skill(_) => "skill",
     }
-}
-
-fn circular(text: &str, at: Span) -> Problem {
-    Problem::error(Code::CircularRef, at, format!("`{text}` leads back to the file that it stands in"))
 }
 
 /// The suite's node under its key again, for what reads whole documents.

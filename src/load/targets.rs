@@ -106,20 +106,25 @@ pub(super) struct Choice<'a> {
     pub outputs: Option<PathBuf>,
 }
 
+/// The target of a run.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    pub name: String,
+    /// `None` when there is none, or after saying what is wrong with it.
+    pub target: Option<Target>,
+    /// Why there is none: a problem for suites with a case that has no target of its own.
+    pub lack: Option<Problem>,
+}
+
 /// The name and the target of a run: `--outputs`, else `--target`, else `default`, else the only one.
-pub(super) fn choose(
-    desk: &mut Desk,
-    targets: &Targets,
-    choice: Choice,
-    suite_at: Span,
-) -> Option<(String, Option<Target>)> {
+pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_at: Span) -> Chosen {
     if let Some(path) = choice.outputs {
         if !path.is_file() {
             let message = format!("`--outputs`: there is no file `{}`", path.display());
             desk.push(Problem::general(Code::MissingRef, message));
-            return None;
+            return Chosen::default();
         }
-        return Some(("recorded".to_owned(), Some(Target::Recorded { path })));
+        return Chosen { name: "recorded".to_owned(), target: Some(Target::Recorded { path }), lack: None };
     }
     let picked = match choice.name {
         Some(name) => match targets.get_key_value(name) {
@@ -133,7 +138,7 @@ pub(super) fn choose(
                 };
                 let message = format!("`--target`: the suite has no target `{name}`");
                 desk.push(Problem::general(Code::UnknownTarget, message).hint(hint));
-                return None;
+                return Chosen::default();
             }
         },
         None => targets.get_key_value("default").or_else(|| match targets.len() {
@@ -154,12 +159,11 @@ pub(super) fn choose(
             )
             .hint(format!("choose one with `--target`: {}", names.join(", ")))
         };
-        desk.push_lenient(problem);
-        return desk.suite.lenient.then(|| (String::new(), None));
+        return Chosen { lack: Some(problem), ..Chosen::default() };
     };
     let dir = desk.suite.dir.clone();
     let target = resolve(desk, spec, node, &dir);
-    Some((name.clone(), target))
+    Chosen { name: name.clone(), target, lack: None }
 }
 
 /// What evals may take from the targets of their suite.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Loader, circular, eval_document};
+use super::referred::circular;
+use super::{Loader, eval_document};
 use crate::load::baselines;
 use crate::load::evals::{Built, build};
 use crate::load::kinds::detect;

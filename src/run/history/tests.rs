@@ -84,7 +84,6 @@ impl Written {
             shard: self.shard,
             regrade_of: self.regrade_of.clone(),
             capture: self.capture,
-            against: None,
             score_baseline: None,
             arguments: vec![],
             cwd: None,
