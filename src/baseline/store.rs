@@ -40,7 +40,7 @@ pub enum StoreError {
     )]
     AtOdds { id: String },
     #[error("the baseline of `{id}` cannot be read: {broken}")]
-    Broken { id: String, broken: Broken },
+    Broken { id: String, broken: Box<Broken> },
     #[error("the output of `{id}` cannot be kept: {why}")]
     Unfit { id: String, why: String },
 }
@@ -231,7 +231,7 @@ impl Store {
     }
 
     fn one(&self, id: &str, standing: Standing) -> Result<Option<Kept>, StoreError> {
-        let broken = |broken| StoreError::Broken { id: id.to_owned(), broken };
+        let broken = |broken| StoreError::Broken { id: id.to_owned(), broken: Box::new(broken) };
         self.of_eval(id, standing).transpose().map_err(broken)
     }
 
@@ -260,6 +260,9 @@ impl Store {
     }
 
     pub(super) fn lock_within(&self, longest: Duration) -> Result<Locked<'_>, StoreError> {
+        if !matches!(self.folder, Folder::Disk(_)) {
+            return Err(self.io("write at a revision to")(io::ErrorKind::Unsupported.into()));
+        }
         std::fs::create_dir_all(&self.dir).map_err(self.io("make the folder"))?;
         let held = lock(&self.dir, longest).map_err(|why| match why {
             NoLock::Busy(holder) => StoreError::Busy { dir: self.dir.clone(), holder },

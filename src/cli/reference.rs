@@ -35,7 +35,7 @@ const KINDS: [(&str, &str, &str); 9] = [
         "Recorded outputs",
         "JSON lines: what a `recorded` target and `--outputs` read. One object a line.",
     ),
-    ("baseline", "Baseline files", "JSON files in the suite's `baselines` folder."),
+    ("baseline", "Baseline files", "YAML files in the suite's `baselines` folder; see baselines.md."),
     (
         "scores",
         "Score baselines",

@@ -22,6 +22,9 @@ use crate::spec::{SchemaKind, ThresholdsFile, TriggerFile};
 /// Folders whose files are nobody's evals.
 const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "results"];
 
+/// How the files end that hold large outputs beside their baselines.
+const OUTPUT_FILE: &str = ".output.json";
+
 /// See [`super::check_files`].
 pub(super) fn check_files(request: &CheckRequest) -> Checked {
     let mut session = Session { cwd: request.cwd.clone(), purpose: Purpose::Validate, ..Session::default() };
@@ -78,6 +81,8 @@ fn walk(dir: &Path, files: &mut BTreeSet<(PathBuf, bool)>) {
             if !SKIPPED_FOLDERS.iter().any(|s| name == *s) {
                 walk(&path, files);
             }
+        } else if name.to_string_lossy().ends_with(OUTPUT_FILE) {
+            // Any JSON at all, which may look like a file of ours.
         } else if path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json") {
             files.insert((path, false));
         }

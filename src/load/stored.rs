@@ -92,7 +92,10 @@ impl Reader<'_> {
 
     /// A file whose text is there.
     fn document(&mut self, file: FileId, name: &str, id: Option<&str>) -> Found {
-        if let Some(problem) = judge::conflict(self.sources, file) {
+        if let Some(mut problem) = judge::conflict(self.sources, file) {
+            if matches!(self.folder, Folder::Revision(_)) {
+                problem.hint = Some("it was committed so: use another revision".to_owned());
+            }
             return self.broken(problem);
         }
         if self.sources.text(file).starts_with("version https://git-lfs.github.com/") {
@@ -121,8 +124,13 @@ impl Reader<'_> {
     }
 
     fn spec(&mut self, node: &Node) -> Option<BaselineFile> {
-        match serde_json::from_value::<BaselineFile>(node.to_json()) {
-            Ok(spec) => Some(spec),
+        // The output may be large and needs no second look.
+        let header = node.as_map().map(|entries| {
+            let entries = entries.iter().filter(|(key, _)| &*key.name != "output");
+            entries.map(|(key, value)| (key.name.to_string(), value.to_json())).collect()
+        });
+        match serde_json::from_value::<BaselineFile>(header.map_or(Value::Null, Value::Object)) {
+            Ok(spec) => Some(BaselineFile { output: node.get("output").map(Node::to_json), ..spec }),
             Err(error) => {
                 let before = self.problems.error_count();
                 if let Some(validator) = validator(SchemaKind::Baseline) {

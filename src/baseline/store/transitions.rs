@@ -82,7 +82,9 @@ impl Locked<'_> {
                 Some(Ok(kept)) if expected == Some(kept.fingerprint.to_string().as_str()) => {}
                 // An accept was cut off between the output file and the file that names it.
                 Some(Err(_)) if self.holds_output(&pending) => {}
-                Some(Err(broken)) => return Err(StoreError::Broken { id: id.to_owned(), broken }),
+                Some(Err(broken)) => {
+                    return Err(StoreError::Broken { id: id.to_owned(), broken: Box::new(broken) });
+                }
                 None | Some(Ok(_)) => return Err(StoreError::AtOdds { id: id.to_owned() }),
             }
         }

@@ -171,7 +171,7 @@ fn an_output_in_a_file_beside_is_checked() {
     ## a merge
     e.output.json:2:1 merge-conflict: a merge that is not finished left its marks here | edit the file, or take one side: `git checkout --ours -- e.output.json` or `git checkout --theirs -- e.output.json`, then `git add`
     ## a matcher that is none
-    e.output.json:1:2 bad-matcher: unknown matcher any_uid; did you mean any_uuid?
+    e.output.json:1:2 bad-matcher: unknown matcher any_uid; did you mean any_uuid? | a text that is to mean itself is written `{{literal("...")}}`, with a JSON string
     "#);
 }
 
