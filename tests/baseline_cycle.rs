@@ -701,17 +701,7 @@ fn whatever_was_captured_and_accepted_passes() {
     let mut evals = String::new();
     let mut lines = Vec::new();
     for (n, output) in outputs.iter().enumerate() {
-        let is_text = matches!(output, Value::String(text) if serde_json::from_str::<Value>(text).is_err());
-        let is_matcher = output.to_string().contains("any_");
-        let is_http = output.get("headers").is_some();
         for how in ["structural", "exact"] {
-            // COMPARE: goes with the comparison of texts.
-            if (is_text && how == "structural")
-                || (is_matcher && how == "exact")
-                || (is_http && how == "exact")
-            {
-                continue;
-            }
             let id = format!("reg-{how}-{n}");
             evals.push_str(&format!("- {{id: {id}, current: {{input: x}}, comparison: {{type: {how}}}}}\n"));
             lines.push(json!({"case": id, "output": output}).to_string());
@@ -772,4 +762,86 @@ fn list_of_the_suite_says_where_baselines_come_from() {
     assert_eq!(json["evals"][2]["baseline"]["from"], "store");
     assert_eq!(json["evals"][2]["baseline"]["overrides_inline"], true);
     assert_eq!(json["evals"][1]["baseline"], Value::Null);
+}
+
+#[test]
+fn a_secret_in_an_output_is_kept_out_and_may_change() {
+    let suite = r#"
+eval_suite:
+  name: shop
+  env: [SHOP_TOKEN]
+  target:
+    type: command
+    command: [/bin/sh, -c, 'printf "{\"greeting\": \"key %s, welcome\", \"n\": 1}" "$SHOP_TOKEN"']
+    env: [SHOP_TOKEN]
+    output: json
+  evals:
+    - {id: reg-key, current: {input: x}, comparison: {type: structural, options: {strict: true}}}
+"#;
+    let project = Project::with(&[("evals/eval-suite.yaml", suite)]);
+    let with = |token: &str, args: &[&str]| {
+        let mut command = project.command(args);
+        Call::of(command.env_remove("CI").env("SHOP_TOKEN", token).output().unwrap())
+    };
+    with("first-secret", &["baseline", "capture", "--progress", "none"]).expect(0);
+    let text = std::fs::read_to_string(project.path().join("baselines/reg-key.pending.yaml")).unwrap();
+    assert!(!text.contains("first-secret"), "{text}");
+    let output = text.split("output:").nth(1).unwrap();
+    insta::assert_snapshot!(output, @r#"
+
+    greeting: '{{any_regex("key (?:[\s\S]+), welcome")}}'
+    "n": 1
+    "#);
+    with("x", &["baseline", "accept", "reg-key"]).expect(0);
+    with("first-secret", &["run", "--progress", "none"]).expect(0);
+    with("quite-another-one", &["run", "--progress", "none"]).expect(0);
+}
+
+#[test]
+fn what_people_wrote_into_an_accepted_baseline_stays() {
+    let project = project();
+    baseline(&project, &["capture", "reg-users", "--progress", "none"]).expect(0);
+    baseline(&project, &["accept", "--all"]).expect(0);
+    let path = project.path().join("baselines/reg-users.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (head, _) = text.split_once("  users:").unwrap();
+    let edited =
+        format!("{head}  users:\n    - name: \"{{{{any_string}}}}\"\n      role: \"{{{{any_string}}}}\"\n");
+    std::fs::write(&path, edited).unwrap();
+    // Every user fits, and the day is not compared: nothing would change.
+    let mut other = users("guest");
+    other["at"] = json!("2030-01-01");
+    project.write("evals/outputs.jsonl", &recorded(&other, "x", 3));
+    let same = baseline(&project, &["capture", "reg-users", "--progress", "none"]).expect(0);
+    assert!(same.stdout.contains("unchanged  reg-users"), "{}", same.stdout);
+    // One field more is all that a diff shows.
+    other["pages"] = json!(1);
+    project.write("evals/outputs.jsonl", &recorded(&other, "x", 3));
+    baseline(&project, &["capture", "reg-users", "--progress", "none"]).expect(0);
+    insta::assert_snapshot!(baseline(&project, &["diff"]).expect(0).stdout, @"
+    reg-users  changed in 1 place
+      pages (added)
+      + 1
+
+    pending: 1 changed
+    ");
+    // Starting anew leaves nothing of it.
+    baseline(&project, &["capture", "reg-users", "--force", "--progress", "none"]).expect(0);
+    let fresh = std::fs::read_to_string(project.path().join("baselines/reg-users.pending.yaml")).unwrap();
+    assert!(!fresh.contains("any_string") && fresh.contains("2030-01-01"), "{fresh}");
+}
+
+#[test]
+fn init_ignores_what_is_pending_and_leaves_a_list_of_ones_own_alone() {
+    let project = Project::new();
+    project.call(&["init"]).expect(0);
+    let ignored = std::fs::read_to_string(project.path().join("baselines/.gitignore")).unwrap();
+    insta::assert_snapshot!(ignored, @"
+    *.pending.yaml
+    *.pending.output.json
+    .eval-harness-*.tmp
+    ");
+    let other = Project::with(&[("baselines/.gitignore", "mine\n")]);
+    other.call(&["init"]).expect(0);
+    assert_eq!(std::fs::read_to_string(other.path().join("baselines/.gitignore")).unwrap(), "mine\n");
 }

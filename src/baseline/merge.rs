@@ -189,6 +189,7 @@ impl Merge<'_> {
         let values = std::mem::take(&mut rule.ignore_values);
         rule.ignore_fields.extend(values);
         rule.tolerance = BTreeMap::new();
+        rule.likeness = None;
         rule.expected = self.wrapped(accepted);
         structural::compare(&rule, &self.wrapped(output)).matched
     }

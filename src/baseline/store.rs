@@ -22,6 +22,9 @@ pub use transitions::Accepted;
 /// The longest that a writer waits for another one.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
+/// Files that are worth a thread of their own to read them.
+const MIN_SHARE: usize = 64;
+
 /// What a change of the store could not do.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -176,27 +179,39 @@ impl Store {
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub fn pending_entries(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Entry>, StoreError> {
+    pub fn pending_entries(&self, wanted: impl Fn(&str) -> bool + Sync) -> Result<Vec<Entry>, StoreError> {
         let names = self.folder.names().map_err(self.io("list"))?;
-        let mut entries = Vec::new();
-        for name in names.iter().filter(|name| !name.starts_with('.')) {
-            let Some(stem) = name.strip_suffix(".pending.yaml") else { continue };
-            let said = unescape_path_component(stem);
-            if said.as_deref().is_some_and(|id| !wanted(id)) {
-                continue;
-            }
-            let Some(pending) = self.read(name, |reader| reader.of_file(name)) else { continue };
-            let id = match &pending {
-                Ok(kept) => kept.file.eval_id.clone(),
-                Err(_) => said.unwrap_or_else(|| stem.to_owned()),
-            };
-            if wanted(&id) {
-                let accepted = self.of_eval(&id, Standing::Accepted);
-                entries.push(Entry { id, accepted, pending: Some(pending) });
-            }
-        }
+        let names: Vec<&str> =
+            names.iter().map(String::as_str).filter(|name| name.ends_with(".pending.yaml")).collect();
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let share = names.len().div_ceil(threads).max(MIN_SHARE);
+        let read = |names: &[&str]| -> Vec<Entry> {
+            names.iter().filter_map(|name| self.pending_entry(name, &wanted)).collect()
+        };
+        let mut entries: Vec<Entry> = std::thread::scope(|scope| {
+            let readers: Vec<_> = names.chunks(share).map(|names| scope.spawn(|| read(names))).collect();
+            readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
+        });
         entries.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(entries)
+    }
+
+    fn pending_entry(&self, name: &str, wanted: impl Fn(&str) -> bool) -> Option<Entry> {
+        let stem = name.strip_suffix(".pending.yaml").filter(|stem| !stem.starts_with('.'))?;
+        let said = unescape_path_component(stem);
+        if said.as_deref().is_some_and(|id| !wanted(id)) {
+            return None;
+        }
+        let pending = self.read(name, |reader| reader.of_file(name))?;
+        let id = match &pending {
+            Ok(kept) => kept.file.eval_id.clone(),
+            Err(_) => said.unwrap_or_else(|| stem.to_owned()),
+        };
+        wanted(&id).then(|| Entry {
+            accepted: self.of_eval(&id, Standing::Accepted),
+            id,
+            pending: Some(pending),
+        })
     }
 
     /// The accepted baseline of an eval, if there is one.

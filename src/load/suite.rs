@@ -6,12 +6,11 @@ mod gather;
 mod overview;
 mod plan;
 mod referred;
+mod variables;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use serde_json::Value;
 
 use super::baselines;
 use super::demands;
@@ -26,7 +25,7 @@ use super::scope::{Desk, SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
 use super::stored::{Folder, Revision};
 use super::targets::{self, Targets};
-use super::template::{Engine, Scope};
+use super::template::Engine;
 use super::thresholds;
 use super::tree::{Node, NodeValue};
 use chosen::choice;
@@ -154,26 +153,6 @@ impl Loader<'_> {
             }
         }
         Head { spec: read(&head, &broken, problems), node: head, evals }
-    }
-
-    /// The variables of the suite and the command line, and the environment that the suite lists.
-    fn templates(&mut self, node: &Node) -> Scope {
-        let suite = node.get("eval_suite");
-        let entries = suite.and_then(|s| s.get("vars")).and_then(Node::as_map).unwrap_or(&[]);
-        let mut vars: BTreeMap<String, Value> =
-            entries.iter().map(|(key, value)| (key.name.to_string(), value.to_json())).collect();
-        for (name, text) in &self.request.overrides.vars {
-            let value = like(vars.get(name), text);
-            vars.insert(name.clone(), value);
-        }
-        let listed = suite.and_then(|s| s.get("env")).and_then(Node::as_seq).unwrap_or(&[]);
-        let env_listed: BTreeSet<String> =
-            listed.iter().filter_map(Node::as_text).map(str::to_owned).collect();
-        let env = env_listed
-            .iter()
-            .filter_map(|name| self.request.env.get(name).map(|value| (name.clone(), value.clone())))
-            .collect();
-        Scope { vars, env, env_listed, open: false }
     }
 
     /// An eval file given in place of a suite.
@@ -326,18 +305,6 @@ impl Loader<'_> {
 fn wrap(node: &Node) -> Node {
     let key = super::tree::Key { name: "eval_suite".into(), span: node.span.at_start() };
     Node { span: node.span, value: NodeValue::Map(vec![(key, node.clone())]) }
-}
-
-/// A command-line text as a value of the kind that the suite gave the variable, when it reads as one.
-fn like(present: Option<&Value>, text: &str) -> Value {
-    let parsed = serde_json::from_str::<Value>(text).ok();
-    match (present, parsed) {
-        (Some(Value::Number(_)), Some(number @ Value::Number(_))) => number,
-        (Some(Value::Bool(_)), Some(truth @ Value::Bool(_))) => truth,
-        (Some(Value::Array(_)), Some(list @ Value::Array(_))) => list,
-        (Some(Value::Object(_)), Some(map @ Value::Object(_))) => map,
-        _ => Value::String(text.to_owned()),
-    }
 }
 
 fn count(evals: &[Arc<Eval>]) -> Counts {

@@ -83,7 +83,7 @@ fn unreadable(console: &Console, args: &CaptureArgs) -> Result<BTreeMap<String, 
 fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subject>, Failure> {
     let mut subjects = Vec::new();
     let ids: Vec<&str> = plan.evals.iter().map(|eval| eval.info.id.as_str()).collect();
-    for stranger in Globs::new(named)?.strangers(&ids) {
+    if let Some(stranger) = Globs::new(named)?.strangers(&ids).first() {
         let failure = Failure::wrong(format!("no selected eval fits `{stranger}`"));
         return Err(match near(stranger, &ids) {
             Some(id) => failure.hint(format!("did you mean {id}?")),
