@@ -302,8 +302,8 @@ pub fn emit(file: &ScoreBaselineFile) -> String {
     out.push_str("},\n  \"evals\": {");
     for (at, (id, eval)) in file.evals.iter().enumerate() {
         out.push_str(if at == 0 { "\n" } else { ",\n" });
-        let (outcome, score) = (text(&eval.outcome), text(&eval.score));
-        let _ = write!(out, "    {}: {{\n      \"outcome\": {outcome}, \"score\": {score},\n", text(id));
+        let score = eval.score.map(|score| format!(" \"score\": {},", text(&score))).unwrap_or_default();
+        let _ = write!(out, "    {}: {{\n      \"outcome\": {},{score}\n", text(id), text(&eval.outcome));
         out.push_str("      \"cases\": {");
         rows(&mut out, "        ", eval.cases.iter());
         out.push_str("}\n    }");
