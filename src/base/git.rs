@@ -77,6 +77,15 @@ pub fn checkout(dir: &Path) -> Result<Checkout, GitError> {
     Ok(Checkout { commit, dirty: !changes.is_empty() })
 }
 
+/// What people call the commit that is checked out: its tag, or the nearest one and the way from it, or its short hash; with
+/// `-dirty` when tracked files differ from it.
+///
+/// # Errors
+/// Also when the repository has no commit yet.
+pub fn describe(dir: &Path) -> Result<String, GitError> {
+    Ok(line(call(dir, &["describe", "--tags", "--always", "--dirty"])?.stdout))
+}
+
 /// The full hash of the commit that a revision names.
 ///
 /// # Errors

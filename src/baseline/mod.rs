@@ -4,17 +4,24 @@
 //! the place of another, `store` is what the verbs use;
 //! `scores` does all of that for score baselines.
 
+pub mod capture;
 mod emit;
 mod lock;
+pub mod merge;
+pub mod redact;
 mod replace;
 mod scores;
+pub mod status;
 mod store;
 
 #[cfg(test)]
 mod store_tests;
 
 pub use emit::emit;
-pub use scores::{ScoreStore, ScoresEntry, ScoresError, ScoresOf, emit as emit_scores};
+pub use replace::is_leftover;
+pub use scores::{
+    ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, emit as emit_scores, score_changes,
+};
 pub use store::{Accepted, Broken, Entry, Locked, Store, StoreError};
 
 pub use crate::load::stored::Kept;

@@ -8,6 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How files begin that were not renamed yet. No baseline's name begins with a dot.
 const UNFINISHED: &str = ".eval-harness-";
 
+/// Whether a name is of a file that was not renamed yet.
+pub fn is_leftover(name: &str) -> bool {
+    name.starts_with(UNFINISHED) && name.ends_with(".tmp")
+}
+
 /// Writes `dir/name`: first beside it under another name, kept by the device, then renamed, then the folder is kept.
 pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -52,7 +57,7 @@ pub(super) fn clear(dir: &Path) {
     let Ok(entries) = dir.read_dir() else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        if name.to_str().is_some_and(|name| name.starts_with(UNFINISHED) && name.ends_with(".tmp")) {
+        if name.to_str().is_some_and(is_leftover) {
             let _ = std::fs::remove_file(entry.path());
         }
     }

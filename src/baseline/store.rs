@@ -64,6 +64,11 @@ impl StoreError {
             {
                 Some("is the folder yours to write in?".to_owned())
             }
+            StoreError::Io { source, .. }
+                if matches!(source.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory) =>
+            {
+                Some("a file stands where the folder should be".to_owned())
+            }
             StoreError::NoPending { .. } => Some("`eval-harness baseline capture` makes one".to_owned()),
             StoreError::AtOdds { .. } => {
                 Some("capture again and look at the difference, or accept with --force".to_owned())
@@ -164,6 +169,34 @@ impl Store {
             }
         }
         Ok(entries.into_values().collect())
+    }
+
+    /// What is pending, ascending by eval id, each with what is accepted; of the evals that `wanted` takes. Reads no accepted
+    /// baseline beside which nothing is pending.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn pending_entries(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Entry>, StoreError> {
+        let names = self.folder.names().map_err(self.io("list"))?;
+        let mut entries = Vec::new();
+        for name in names.iter().filter(|name| !name.starts_with('.')) {
+            let Some(stem) = name.strip_suffix(".pending.yaml") else { continue };
+            let said = unescape_path_component(stem);
+            if said.as_deref().is_some_and(|id| !wanted(id)) {
+                continue;
+            }
+            let Some(pending) = self.read(name, |reader| reader.of_file(name)) else { continue };
+            let id = match &pending {
+                Ok(kept) => kept.file.eval_id.clone(),
+                Err(_) => said.unwrap_or_else(|| stem.to_owned()),
+            };
+            if wanted(&id) {
+                let accepted = self.of_eval(&id, Standing::Accepted);
+                entries.push(Entry { id, accepted, pending: Some(pending) });
+            }
+        }
+        entries.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(entries)
     }
 
     /// The accepted baseline of an eval, if there is one.

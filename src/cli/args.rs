@@ -1,14 +1,16 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
+mod baseline;
 mod history;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use history::HistoryArgs;
-
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
+
+pub use self::baseline::*;
+pub use self::history::HistoryArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -62,6 +64,8 @@ pub enum Command {
     History(HistoryArgs),
     /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
     Export(ExportArgs),
+    /// Keep known-good outputs of regressions in git: capture, review, accept.
+    Baseline(BaselineArgs),
     /// Write (or check) the JSON Schemas and the reference that is made from them.
     Schema(SchemaArgs),
     /// Tell what this machine can do: sandbox tier, interpreters.
@@ -141,7 +145,7 @@ pub struct ValidateArgs {
 }
 
 /// Which suite, and which of its cases.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct SuiteArgs {
     /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
     #[arg(long, value_name = "FILE")]
@@ -155,6 +159,9 @@ pub struct SuiteArgs {
     /// Recorded outputs, in place of any target.
     #[arg(long, value_name = "FILE")]
     pub outputs: Option<PathBuf>,
+    /// Compare with the accepted baselines of this git revision, in place of those on disk.
+    #[arg(long, value_name = "REV")]
+    pub against: Option<String>,
     /// Samples of each case.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,
@@ -170,7 +177,7 @@ pub struct SuiteArgs {
 
 /// The same kind repeated means or, different kinds mean and. Each names its heading: `next_help_heading` would hold for what
 /// comes after them, too.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
     /// `capability`, `regression`, or a category.
     #[arg(long, value_name = "NAME", help_heading = FILTERS)]

@@ -6,12 +6,14 @@ use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 use super::args::{ListArgs, ListFormat};
+use super::baseline::relative;
 use super::console::Console;
 use super::{Exit, suite};
 use crate::base::text::{one_line, plural, truncate_width, width};
+use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
 use crate::load::{Overrides, Purpose};
-use crate::model::{Bound, Eval, EvalType, GraderOutline, Plan, Profile};
+use crate::model::{BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Plan, Profile};
 use crate::run::Prepared;
 
 pub fn list(console: &Console, args: &ListArgs) -> Exit {
@@ -120,6 +122,29 @@ fn eval_methods(eval: &Eval) -> String {
     all.join(", ")
 }
 
+/// Where the known-good output of a regression comes from: `Some(None)` when it has none yet, `None` of an eval that needs
+/// none.
+fn baseline_of(eval: &Eval) -> io::Result<Option<Option<BaselineOrigin>>> {
+    if eval.info.kind != EvalType::Regression || eval.cases.len() != 1 {
+        return Ok(None);
+    }
+    let Some(case) = eval.cases.get(0) else { return Ok(None) };
+    let case = case.map_err(io::Error::other)?;
+    let origin = case.baseline.as_deref();
+    Ok(takes_a_baseline(&case.grading, origin.is_some()).then(|| origin.cloned()))
+}
+
+fn baseline_words(origin: Option<&BaselineOrigin>) -> String {
+    match origin.map(|origin| &origin.place) {
+        None => "none; `eval-harness baseline capture` captures one".to_owned(),
+        Some(BaselinePlace::Inline) => "beside the eval".to_owned(),
+        Some(BaselinePlace::Store { path, overrides_inline }) => {
+            let note = if *overrides_inline { " (overrides the inline one)" } else { "" };
+            format!("{}{note}", relative(path))
+        }
+    }
+}
+
 fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
     let ids: Vec<String> =
         plan.evals.iter().map(|eval| truncate_width(&one_line(&eval.info.id), 32).into_owned()).collect();
@@ -129,6 +154,9 @@ fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
         let pad = " ".repeat(column - width(id));
         let kind = type_name(eval.info.kind);
         writeln!(page, "{id}{pad}  {kind:10}  {:>5}  {}", eval.cases.len(), eval_methods(eval))?;
+        if let Some(origin) = baseline_of(eval)? {
+            writeln!(page, "  baseline: {}", baseline_words(origin.as_ref()))?;
+        }
         if verbose {
             for (outline, case) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
                 let samples = outline
@@ -149,12 +177,24 @@ struct Listing<'a>(&'a Plan);
 
 #[derive(Serialize)]
 struct ListedEval<'a> {
+    /// Only of regressions that compare with one; `null` when there is none yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Option<ListedBaseline>>,
     cases: ListedCases<'a>,
     category: Option<&'a str>,
     id: &'a str,
     name: &'a str,
     tags: &'a [String],
     r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct ListedBaseline {
+    captured_at: Option<String>,
+    /// `inline` or `store`.
+    from: &'static str,
+    overrides_inline: bool,
+    path: Option<String>,
 }
 
 struct ListedCases<'a>(&'a Eval);
@@ -184,15 +224,20 @@ impl Serialize for Listing<'_> {
             .0
             .evals
             .iter()
-            .map(|eval| ListedEval {
-                cases: ListedCases(eval),
-                category: eval.info.category.as_deref(),
-                id: &eval.info.id,
-                name: &eval.info.name,
-                tags: &eval.info.tags,
-                r#type: type_name(eval.info.kind),
+            .map(|eval| {
+                Ok(ListedEval {
+                    baseline: baseline_of(eval)
+                        .map_err(S::Error::custom)?
+                        .map(|origin| origin.map(listed_baseline)),
+                    cases: ListedCases(eval),
+                    category: eval.info.category.as_deref(),
+                    id: &eval.info.id,
+                    name: &eval.info.name,
+                    tags: &eval.info.tags,
+                    r#type: type_name(eval.info.kind),
+                })
             })
-            .collect();
+            .collect::<Result<_, S::Error>>()?;
         let mut map = serializer.serialize_map(Some(3))?;
         map.serialize_entry("evals", &evals)?;
         map.serialize_entry("suite", &self.0.suite.name)?;
@@ -217,6 +262,14 @@ impl Serialize for ListedCases<'_> {
         }
         list.end()
     }
+}
+
+fn listed_baseline(origin: BaselineOrigin) -> ListedBaseline {
+    let (from, path, overrides_inline) = match &origin.place {
+        BaselinePlace::Inline => ("inline", None, false),
+        BaselinePlace::Store { path, overrides_inline } => ("store", Some(relative(path)), *overrides_inline),
+    };
+    ListedBaseline { captured_at: origin.captured_at, from, overrides_inline, path }
 }
 
 fn listed_grader(grader: &GraderOutline) -> ListedGrader<'_> {

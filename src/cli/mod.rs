@@ -1,6 +1,7 @@
 //! Arguments, one file per verb, exit codes: the only module that prints or exits.
 
 mod args;
+mod baseline;
 mod completions;
 mod console;
 mod doctor;
@@ -103,6 +104,7 @@ pub fn main() -> process::ExitCode {
         Command::Report(args) => report::report(&console, &args),
         Command::History(args) => history::history(&console, &args),
         Command::Export(args) => export::export(&console, &args),
+        Command::Baseline(args) => baseline::baseline(&console, &args.verb),
         Command::Schema(args) => schema::schema(&console, &args),
         Command::Doctor(args) => doctor::doctor(&console, &args),
         Command::Completions(args) => completions::completions(&console, &args),

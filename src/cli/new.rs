@@ -9,7 +9,9 @@ use crate::base::text::escape_path_component;
 use crate::gate::ExitCode;
 
 pub fn init(console: &Console, args: &InitArgs) -> Exit {
-    let files = scaffold::init_files();
+    let mut files = scaffold::init_files();
+    // What somebody wishes git to ignore is theirs to say.
+    files.retain(|(path, _)| !path.ends_with(".gitignore") || !args.dir.join(path).exists());
     let taken: Vec<String> = files
         .iter()
         .map(|(path, text)| (args.dir.join(path), text))

@@ -52,6 +52,8 @@ pub struct Selected {
     pub filters: Vec<String>,
     /// The id of the run that `--failed-in` names.
     pub failed_in: Option<String>,
+    /// What was loaded, so that it can be loaded again with something changed.
+    pub request: LoadRequest,
 }
 
 /// Loads what the arguments name. `more` are the overrides that only some verbs have.
@@ -64,6 +66,7 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selec
             target: args.target.clone(),
             outputs: args.outputs.clone(),
             vars: args.vars.clone(),
+            against: args.against.clone(),
             samples: args.samples,
             grader_type: args.grader_type,
             filters: filters(args),
@@ -86,7 +89,7 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selec
         words.retain(|word| !word.ends_with("named cases"));
         words.push(format!("not passed in {run}"));
     }
-    Ok(Selected { loaded: load::load(&request), filters: words, failed_in })
+    Ok(Selected { loaded: load::load(&request), filters: words, failed_in, request })
 }
 
 fn filters(args: &SuiteArgs) -> Filters {

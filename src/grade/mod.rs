@@ -203,6 +203,12 @@ impl Graders {
         Graded { extracted: changed(&output.value, &value), verdict }
     }
 
+    /// What the graders of a case see of an output; else, in words, why they see nothing.
+    pub fn extracted(&self, case: &Case, output: &Output) -> Result<OutputValue, String> {
+        extract(&case.extract, &output.value, &self.patterns)
+            .map_err(|nothing| not_extracted(case, nothing).reason)
+    }
+
     /// Grades in the order written, those that cost nothing first; with `all` and `any` the others are left out once the
     /// verdict stands. Those that measure are always asked: a mean over only the outputs that passed otherwise would flatter.
     async fn verdict(&self, case: &Case, value: &OutputValue) -> Verdict {

@@ -215,6 +215,7 @@ mod tests {
             recordings: Vec::new(),
             shard: None,
             regrade_of: None,
+            against: None,
             capture: false,
             score_baseline: None,
             arguments: vec![],

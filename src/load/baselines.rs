@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::graders::check_matchers;
 use super::kinds::{Part, parts};
@@ -17,9 +17,10 @@ use super::tree::Node;
 use crate::base::text::one_line;
 use crate::matching::{Pattern, validate_matcher};
 use crate::model::{
-    BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, Redaction, RegexFlags, Standing, Target,
+    BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, OutputValue, Redaction, RegexFlags,
+    Standing, Target,
 };
-use crate::spec::{BaselineSpec, BaselineTarget, BaselinesSpec, NameOr, SuiteBaselines};
+use crate::spec::{BaselineSpec, BaselineTarget, BaselinesSpec, ComparisonType, NameOr, SuiteBaselines};
 
 /// Bytes of an output above which it goes into a file beside, when the suite does not say.
 const INLINE_BYTES: u64 = 65_536;
@@ -57,6 +58,30 @@ pub(super) fn settings(written: Option<&SuiteBaselines>, dir: &Path, root: &Path
     }
 }
 
+/// An output as the known-good one of an eval that compares like this: a text that is one JSON object or array stands for
+/// that where structures (or nothing else) are compared.
+pub(super) fn of_output(output: &OutputValue, comparison: Option<ComparisonType>) -> KnownGood {
+    let by_structure =
+        matches!(comparison, None | Some(ComparisonType::Structural | ComparisonType::Numeric));
+    let output = match output {
+        OutputValue::Json(value) => value.clone(),
+        OutputValue::Text(text) | OutputValue::Program(text) => {
+            let parsed = || serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
+            let parsed = if by_structure { parsed() } else { None };
+            parsed
+                .filter(|value: &Value| value.is_object() || value.is_array())
+                .unwrap_or_else(|| json!(text))
+        }
+    };
+    let origin = BaselineOrigin {
+        place: BaselinePlace::Inline,
+        captured_at: None,
+        input_hash: None,
+        fingerprint: Fingerprint::of(&output),
+    };
+    KnownGood { output, origin, target: None }
+}
+
 /// The baselines of the store that a document's evals have, by eval id.
 #[derive(Default)]
 pub(super) struct Shelf {
@@ -76,6 +101,7 @@ pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut No
         };
         if let Some(id) = id.and_then(Node::as_text)
             && !shelf.found.contains_key(id)
+            && !scope.known_good.contains_key(id)
         {
             let found = reader.of_eval(id, Standing::Accepted);
             shelf.found.insert(id.to_owned(), found);

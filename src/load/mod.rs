@@ -41,7 +41,9 @@ mod thresholds;
 pub mod tree;
 
 pub use problem::{Code, Problem, Problems, Severity};
-pub use request::{CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Purpose};
+pub use request::{
+    CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Overview, Purpose, SuiteOverview,
+};
 pub use scores::{BrokenScores, parse_scores, scores_file_name};
 pub use select::IdGlobs;
 pub use source::Sources;
@@ -51,6 +53,11 @@ use crate::spec::SchemaKind;
 /// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that it reaches.
 pub fn load(request: &LoadRequest) -> Loaded {
     suite::load(request)
+}
+
+/// What a suite says of itself; the files of its evals are not opened, unless it is an eval file itself.
+pub fn overview(request: &LoadRequest) -> Overview {
+    suite::overview(request)
 }
 
 /// Checks files of any kind by their content.

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::problem::Problems;
 use super::source::Sources;
-use crate::model::{Criticality, Difficulty, GraderType, Plan, ReportFormat, Shard};
+use crate::model::{
+    BaselineSettings, Criticality, Difficulty, GraderType, OutputValue, Plan, ReportFormat, Shard,
+};
 
 /// What the plan is for. A suite that is only looked at may lack what a run needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,6 +62,10 @@ pub struct Overrides {
     pub filters: Filters,
     /// Only the cases of one part of the suite.
     pub shard: Option<Shard>,
+    /// Nobody asks the gate: thresholds on what is not selected are no error.
+    pub gateless: bool,
+    /// Outputs by eval id that are known to be good, in place of what the store and the files say: what a capture would write.
+    pub known_good: Arc<BTreeMap<String, OutputValue>>,
     /// Accepted baselines as they were at this git revision, in place of those on disk.
     pub against: Option<String>,
     /// Baselines of the store are not read, so that broken ones stop nobody: for the verbs that repair them.
@@ -97,6 +104,23 @@ pub struct Loaded {
     /// Every eval and case that the suite defines, before filters.
     pub total: Counts,
     pub selected: Counts,
+}
+
+/// What a suite says of itself, when its evals don't matter.
+#[derive(Debug, Default)]
+pub struct Overview {
+    /// `None` when there are errors.
+    pub suite: Option<SuiteOverview>,
+    pub problems: Problems,
+    pub sources: Sources,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuiteOverview {
+    pub name: String,
+    pub baselines: BaselineSettings,
+    /// The project's root. Absolute.
+    pub root: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::demands::Demands;
@@ -12,7 +13,7 @@ use super::source::{Sources, Span};
 use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
-use crate::model::{BaselineSettings, GraderType};
+use crate::model::{BaselineSettings, GraderType, OutputValue};
 use crate::spec::{BaselineTarget, GraderSpec};
 
 /// Seconds for one call of a target when nobody says.
@@ -45,6 +46,8 @@ pub(super) struct SuiteScope {
     /// Where commands run. Absolute.
     pub dir: PathBuf,
     pub baselines: BaselineSettings,
+    /// In place of what the store and the files say, by eval id.
+    pub known_good: Arc<BTreeMap<String, OutputValue>>,
     /// Where accepted baselines are read from.
     pub store: Folder,
     /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.

@@ -73,7 +73,7 @@ pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<Br
     let mut broken = BrokenScores { problems: Problems::new(), sources: Sources::new() };
     let BrokenScores { problems, sources } = &mut broken;
     let id = sources.add(path.display().to_string(), text);
-    if let Some(problem) = conflict(sources, id, path) {
+    if let Some(problem) = conflict(sources, id) {
         problems.push(problem);
     } else if let Some(node) = tree::parse(sources, id, problems) {
         if let Some(file) = judge(&node, problems) {

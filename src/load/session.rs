@@ -39,7 +39,7 @@ impl Session {
                 return None;
             }
         };
-        if let Some(problem) = conflict(&self.sources, file, path) {
+        if let Some(problem) = conflict(&self.sources, file) {
             self.problems.push(problem);
             return None;
         }

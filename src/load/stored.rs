@@ -69,7 +69,9 @@ impl Reader<'_> {
         let text = match self.folder.read(name, super::source::MAX_AUTHORING_BYTES) {
             Ok(None) => return Found::Nothing,
             Ok(Some(bytes)) => decode(bytes, &shown).map_err(|problem| match problem.code {
-                Code::EmptyFile => problem.hint(format!("restore it: {}", self.folder.restore(name))),
+                Code::EmptyFile => {
+                    problem.hint(format!("restore it: {}", self.folder.restore(name, self.cwd)))
+                }
                 _ => problem,
             }),
             Err(why) => Err(unreadable(&shown, &why)),
@@ -90,7 +92,7 @@ impl Reader<'_> {
 
     /// A file whose text is there.
     fn document(&mut self, file: FileId, name: &str, id: Option<&str>) -> Found {
-        if let Some(problem) = judge::conflict(self.sources, file, &self.folder.path(name)) {
+        if let Some(problem) = judge::conflict(self.sources, file) {
             return self.broken(problem);
         }
         if self.sources.text(file).starts_with("version https://git-lfs.github.com/") {
@@ -177,7 +179,7 @@ impl Reader<'_> {
         let shown = self.folder.display(&beside.name, self.cwd);
         let restore = format!(
             "an accept that was cut off is finished by accepting again; else restore it: {}",
-            self.folder.restore(&beside.name)
+            self.folder.restore(&beside.name, self.cwd)
         );
         let wrong = |message: String| Problem::error(Code::OutputFile, at, message).hint(restore.clone());
         let bytes = match self.folder.read(&beside.name, folder::MAX_OUTPUT_BYTES) {
@@ -196,7 +198,7 @@ impl Reader<'_> {
         let output = match serde_json::from_slice::<Value>(judge::without_mark(&bytes)) {
             Ok(output) => output,
             Err(error) => {
-                let problem = self.not_json(&shown, &bytes, &beside.name);
+                let problem = self.not_json(&shown, &bytes);
                 let message = format!("the output of this baseline is not JSON: `{shown}`: {error}");
                 self.problems.push(problem.unwrap_or_else(|| wrong(message)));
                 return None;
@@ -220,10 +222,10 @@ impl Reader<'_> {
     }
 
     /// Conflict markers in an output file: the one fault of it that has a place worth showing.
-    fn not_json(&mut self, shown: &str, bytes: &[u8], name: &str) -> Option<Problem> {
+    fn not_json(&mut self, shown: &str, bytes: &[u8]) -> Option<Problem> {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let file = self.sources.add(shown, text);
-        judge::conflict(self.sources, file, &self.folder.path(name))
+        judge::conflict(self.sources, file)
     }
 
     fn broken(&mut self, problem: Problem) -> Found {

@@ -2,6 +2,7 @@
 
 mod documents;
 mod gather;
+mod overview;
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -31,6 +32,7 @@ use super::tree::{Node, NodeValue};
 pub(super) use documents::{eval_document, graders_file, shelf};
 use documents::{render_named, sets};
 use gather::Gathered;
+pub(super) use overview::overview;
 use plan::Parts;
 
 use crate::model::{Eval, Plan, Target};
@@ -223,6 +225,7 @@ impl Loader<'_> {
         SuiteScope {
             dir: self.dir.clone(),
             baselines: baselines::settings(written, &self.dir, &self.root),
+            known_good: Arc::clone(&overrides.known_good),
             fence: self.session.fence.clone(),
             timeout: overrides.timeout.map(seconds),
             suite_timeout: config.timeout_seconds.map(seconds),

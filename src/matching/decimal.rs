@@ -49,7 +49,7 @@ impl Number {
     }
 
     pub fn from_json(number: &serde_json::Number) -> Option<Number> {
-        Number::parse(&number.to_string())
+        Number::parse(number.as_str())
     }
 
     /// The shortest decimal that reads back as this float: what it was most likely written as.
@@ -139,6 +139,12 @@ impl Number {
         }
         bounded
     }
+}
+
+/// Whether two JSON numbers are the same number; those that are too long to be read are only when spelled alike.
+pub(super) fn same_number(a: &serde_json::Number, b: &serde_json::Number) -> bool {
+    a.as_str() == b.as_str()
+        || matches!((Number::from_json(a), Number::from_json(b)), (Some(a), Some(b)) if a.same(&b))
 }
 
 impl Decimal {

@@ -1,9 +1,10 @@
-//! The matchers of baselines: `{{any_uuid}}` and its kin.
+//! The matchers of baselines: `{{any_uuid}}` and its kin, and `{{literal("...")}}` for a text that would read as one.
 
 use serde_json::Value;
 
 use crate::model::RegexFlags;
 
+use super::decimal::same_number;
 use super::pattern::Pattern;
 use super::shortened;
 
@@ -19,6 +20,9 @@ pub const MATCHERS: [&str; 8] = [
     "any_regex",
 ];
 
+const PREFIX: &str = "any_";
+const LITERAL: &str = "literal";
+
 /// What stands for a whole value in a baseline.
 #[derive(Debug, Clone)]
 pub(super) enum Matcher {
@@ -33,12 +37,15 @@ pub(super) enum Matcher {
     Url,
     /// A text that the pattern matches from its start to its end.
     Regex(Box<Pattern>),
+    /// This text and no other. It stands for one value only, so that an array that holds it is no template.
+    Literal(String),
 }
 
 /// Checks a text of a baseline at load: `None` when it isn't of the form of a matcher, an error with a suggestion when
 /// it is but names none, or holds a pattern that doesn't compile.
 ///
-/// Only a text that is nothing but `{{ any_... }}` is a matcher; whitespace inside the braces is free.
+/// Only a text that is nothing but `{{ any_... }}` or `{{ literal(...) }}` is a matcher; whitespace inside the braces is
+/// free.
 pub fn validate_matcher(text: &str) -> Option<Result<(), String>> {
     Some(parse(text)?.map(|_| ()))
 }
@@ -47,6 +54,9 @@ pub fn validate_matcher(text: &str) -> Option<Result<(), String>> {
 /// or `"`), with only a backslash before such a quote dropped.
 pub(super) fn parse(text: &str) -> Option<Result<Matcher, String>> {
     let (name, argument) = form(text)?;
+    if name == LITERAL {
+        return Some(literal_argument(argument));
+    }
     let plain = match name {
         "any_uuid" => Matcher::Uuid,
         "any_string" => Matcher::String,
@@ -67,11 +77,73 @@ pub(super) fn parse(text: &str) -> Option<Result<Matcher, String>> {
 fn form(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix("{{")?.strip_suffix("}}")?.trim();
     let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
-    inner.starts_with("any_").then(|| (&inner[..end], inner[end..].trim()))
+    let name = &inner[..end];
+    (name.starts_with(PREFIX) || name == LITERAL).then(|| (name, inner[end..].trim()))
 }
 
 pub(super) fn has_the_form(text: &str) -> bool {
     form(text).is_some()
+}
+
+/// Whether a text has a matcher or a literal in it, although it isn't one as a whole: most likely a mistake, which is
+/// refused where a baseline is read.
+pub fn holds_a_matcher_within(text: &str) -> bool {
+    let opened = |at: usize| text[..at].trim_end().ends_with("{{");
+    let called = |at: usize| text[at + LITERAL.len()..].trim_start().starts_with('(');
+    !has_the_form(text)
+        && (text.match_indices(PREFIX).any(|(at, _)| opened(at))
+            || text.match_indices(LITERAL).any(|(at, _)| opened(at) && called(at)))
+}
+
+/// How a text is written in a baseline so that it means itself and nothing else: as it is, unless it reads as a matcher
+/// or a literal, or holds one.
+pub fn literal(text: &str) -> String {
+    if has_the_form(text) || holds_a_matcher_within(text) {
+        format!("{{{{{LITERAL}({})}}}}", Value::from(text))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A value of a baseline with every literal replaced by the text that it stands for.
+pub fn without_literals(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match literal_text(text) {
+            Some(meant) => Value::String(meant),
+            None => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(without_literals).collect(),
+        Value::Object(map) => {
+            Value::Object(map.iter().map(|(key, inner)| (key.clone(), without_literals(inner))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// The text that a well-formed literal stands for.
+pub fn literal_text(text: &str) -> Option<String> {
+    match form(text)? {
+        (LITERAL, argument) => match literal_argument(argument) {
+            Ok(Matcher::Literal(meant)) => Some(meant),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether one value of a baseline, which is no array and no object, accepts a value of an output.
+pub fn fits(pattern: &Value, actual: &Value) -> bool {
+    match (pattern, actual) {
+        (Value::String(text), _) => match parse(text) {
+            Some(Ok(matcher)) => matcher.mismatch(actual).is_none(),
+            Some(Err(_)) => false,
+            None => actual.as_str() == Some(text),
+        },
+        (Value::Number(wanted), Value::Number(number)) => same_number(wanted, number),
+        (Value::Bool(wanted), Value::Bool(got)) => wanted == got,
+        (Value::Null, Value::Null) => true,
+        _ => false,
+    }
 }
 
 fn unknown(name: &str) -> String {
@@ -85,6 +157,14 @@ fn unknown(name: &str) -> String {
         None => format!("the matchers are {}", MATCHERS.join(", ")),
     };
     format!("unknown matcher {name}; {help}")
+}
+
+fn literal_argument(argument: &str) -> Result<Matcher, String> {
+    let quoted = argument.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+    let text = quoted.and_then(|quoted| serde_json::from_str::<String>(quoted).ok());
+    text.map(Matcher::Literal).ok_or_else(|| {
+        "literal needs one JSON string: literal(\"the text\"), with \\\" and \\\\ for a quote and a backslash".to_owned()
+    })
 }
 
 fn regex(argument: &str) -> Result<Matcher, String> {
@@ -123,15 +203,21 @@ impl Matcher {
                 Some(Err(error)) => return Some(error.to_string()),
                 found => (matches!(found, Some(Ok(true))), "a text that the whole pattern matches"),
             },
+            Matcher::Literal(meant) => (text == Some(meant), "this text"),
         };
         (!fits).then(|| wanted.to_owned())
     }
 }
 
+/// Whether a text stands for more than one value: a matcher, and no literal.
+pub fn is_matcher(text: &str) -> bool {
+    form(text).is_some_and(|(name, _)| name != LITERAL)
+}
+
 /// Whether a value holds a matcher anywhere inside.
-pub(super) fn holds_matcher(value: &Value) -> bool {
+pub fn holds_matcher(value: &Value) -> bool {
     match value {
-        Value::String(text) => has_the_form(text),
+        Value::String(text) => is_matcher(text),
         Value::Array(items) => items.iter().any(holds_matcher),
         Value::Object(map) => map.values().any(holds_matcher),
         _ => false,
@@ -193,6 +279,7 @@ pub(super) fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -215,8 +302,92 @@ mod tests {
             "{{}}",
             "{{ }}",
             "{{",
+            "{{literally}}",
+            "{{ literal_value }}",
         ] {
             assert_eq!(validate_matcher(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_literal_is_one_text() {
+        for (written, meant) in [
+            (r#"{{literal("{{any_uuid}}")}}"#, "{{any_uuid}}"),
+            ("{{ literal (\u{a0}\"a\\n\\\"}}\" ) }}", "a\n\"}}"),
+            (r#"{{literal("")}}"#, ""),
+        ] {
+            assert_eq!(literal_text(written).as_deref(), Some(meant), "{written}");
+            assert!(fits(written, json!(meant)) && !fits(written, json!(written)), "{written}");
+            assert!(!holds_matcher(&json!([written])), "{written}");
+        }
+        assert_eq!(literal_text("{{any_uuid}}"), None);
+        let why = |text: &str| validate_matcher(text).unwrap().unwrap_err();
+        assert_snapshot!(why("{{literal}}"), @r#"literal needs one JSON string: literal("the text"), with \" and \\ for a quote and a backslash"#);
+        for broken in ["{{literal()}}", "{{literal('x')}}", r#"{{literal("a" "b")}}"#, "{{literal(1)}}"] {
+            assert_eq!(why(broken), why("{{literal}}"), "{broken}");
+        }
+        let value = json!({"a": ["{{literal(\"x\")}}", "{{any_uuid}}", 1.50]});
+        assert_eq!(without_literals(&value).to_string(), r#"{"a":["x","{{any_uuid}}",1.5]}"#);
+    }
+
+    #[test]
+    fn a_text_is_escaped_when_it_would_be_read_as_more() {
+        for (text, written) in [
+            ("plain {{ x }}", "plain {{ x }}"),
+            ("{{literally}}", "{{literally}}"),
+            ("any_uuid }}", "any_uuid }}"),
+            ("{{any_uuid}}", r#"{{literal("{{any_uuid}}")}}"#),
+            ("{{any_thing}}", r#"{{literal("{{any_thing}}")}}"#),
+            ("a {{\tany_uuid", "{{literal(\"a {{\\tany_uuid\")}}"),
+            ("{{{any_uuid}}}", r#"{{literal("{{{any_uuid}}}")}}"#),
+            ("{{literal}}", r#"{{literal("{{literal}}")}}"#),
+            (r#"{{literal("x")}}"#, r#"{{literal("{{literal(\"x\")}}")}}"#),
+        ] {
+            assert_eq!(literal(text), written, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_value_fits_or_not() {
+        use super::fits;
+        assert!(fits(&json!("{{any_number}}"), &json!(1)) && fits(&json!(1), &json!(1.0)));
+        assert!(fits(&json!(null), &json!(null)) && fits(&json!(true), &json!(true)));
+        for (pattern, actual) in [
+            (json!("{{any_nmber}}"), json!("{{any_nmber}}")),
+            (json!(1), json!("1")),
+            (json!(true), json!(1)),
+            (json!([]), json!([])),
+            (json!({}), json!({})),
+        ] {
+            assert!(!fits(&pattern, &actual), "{pattern}");
+        }
+    }
+
+    proptest! {
+        /// Texts made of what matters to the reader, and a text one edit away.
+        #[test]
+        fn a_captured_text_means_itself_and_nothing_near_it(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "{{", "}}", "{", "}", "any_", "any_uuid", "any_string", "literal", "(", ")", "\"", "\\", " ", "\n",
+                    "\u{a0}", "\u{0}", "é", "x", "(\"^a$\")",
+                ]),
+                0..9,
+            ),
+            at: prop::sample::Index,
+            other in "[ x{}\"\\\\(]",
+        ) {
+            let text = parts.concat();
+            let written = literal(&text);
+            prop_assert!(!holds_a_matcher_within(&written) && !is_matcher(&written));
+            prop_assert!(validate_matcher(&written).is_none_or(|read| read.is_ok()));
+            prop_assert!(super::fits(&json!(written), &json!(text)));
+            let mut near: Vec<char> = text.chars().collect();
+            near.insert(at.index(near.len() + 1), other.chars().next().unwrap_or('x'));
+            let near: String = near.into_iter().collect();
+            prop_assert!(!super::fits(&json!(written), &json!(near)));
+            prop_assert!(written == text || !super::fits(&json!(written), &json!(written)));
+            prop_assert_eq!(without_literals(&json!(written)), json!(text));
         }
     }
 

@@ -6,6 +6,7 @@
 mod bleu;
 mod compare;
 mod decimal;
+mod differences;
 mod distance;
 mod equality;
 mod matcher;
@@ -28,9 +29,13 @@ mod value_tests;
 
 pub use bleu::bleu;
 pub use compare::compare;
+pub use differences::{Difference, DifferenceKind, differences};
 pub use distance::{Budget, TooLong};
 pub use equality::{Equality, equals};
-pub use matcher::{MATCHERS, validate_matcher};
+pub use matcher::{
+    MATCHERS, fits, holds_a_matcher_within, holds_matcher, is_matcher, literal, literal_text,
+    validate_matcher, without_literals,
+};
 pub use pattern::{Pattern, PatternError};
 pub use tagged::TaggedError;
 pub use value::{Datum, MAX_DEPTH};

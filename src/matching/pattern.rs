@@ -142,7 +142,7 @@ impl Pattern {
     }
 
     /// The first match of all of `text`, final newline included.
-    pub(super) fn matches_whole(&self, text: &str) -> Result<bool, PatternError> {
+    pub fn matches_whole(&self, text: &str) -> Result<bool, PatternError> {
         Ok(self.next_from(text, 0)?.is_some_and(|found| found.whole == (0..text.len())))
     }
 

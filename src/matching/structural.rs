@@ -19,10 +19,10 @@ use serde_json::{Map, Value};
 
 use crate::model::Structural;
 
-use super::decimal::Number;
-use super::matcher::{self, holds_matcher};
+use super::decimal::{Number, same_number};
+use super::differences::{Difference, DifferenceKind, apart, json, type_name};
+use super::matcher::{self, Matcher, holds_matcher};
 use super::paths::{Place, Shown};
-use super::shortened;
 use rules::Rules;
 
 /// Differences that are listed; the rest is counted in a warning.
@@ -41,54 +41,6 @@ pub struct StructuralResult {
     pub warnings: Vec<String>,
     /// Share of the places that agree, in [0, 1]; 1 exactly when matched.
     pub score: f64,
-}
-
-/// One place where output and baseline differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// As `body.users[0].email`; `(root)` for the whole.
-    pub path: String,
-    pub kind: DifferenceKind,
-    /// JSON or words, shortened.
-    pub expected: String,
-    /// JSON, shortened; empty when missing.
-    pub actual: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DifferenceKind {
-    Missing,
-    Unexpected,
-    Type,
-    Value,
-    Matcher,
-    Order,
-    Tolerance,
-}
-
-impl DifferenceKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            DifferenceKind::Missing => "missing",
-            DifferenceKind::Unexpected => "unexpected",
-            DifferenceKind::Type => "type",
-            DifferenceKind::Value => "value",
-            DifferenceKind::Matcher => "matcher",
-            DifferenceKind::Order => "order",
-            DifferenceKind::Tolerance => "tolerance",
-        }
-    }
-}
-
-impl std::fmt::Display for Difference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Difference { path, expected, actual, .. } = self;
-        match self.kind {
-            DifferenceKind::Missing => write!(f, "{path} is missing (expected {expected})"),
-            DifferenceKind::Unexpected => write!(f, "{path} is not expected (got {actual})"),
-            _ => write!(f, "{path}: expected {expected}, got {actual}"),
-        }
-    }
 }
 
 /// Compares an output with a baseline.
@@ -216,6 +168,7 @@ impl Walk<'_> {
 
     fn text(&mut self, wanted: &str, actual: &Value) {
         match self.rules.matcher(wanted).as_deref() {
+            Some(Ok(Matcher::Literal(meant))) => self.plain_text(meant, actual),
             Some(Ok(matcher)) => match matcher.mismatch(actual) {
                 None => self.found.agreeing += 1,
                 Some(why) => {
@@ -224,11 +177,21 @@ impl Walk<'_> {
                 }
             },
             Some(Err(why)) => self.differs(DifferenceKind::Matcher, why, actual),
-            None if actual.as_str() == Some(wanted) => self.found.agreeing += 1,
-            None => {
-                let kind = if actual.is_string() { DifferenceKind::Value } else { DifferenceKind::Type };
-                self.differs(kind, &json(&Value::from(wanted)), actual);
-            }
+            None => self.plain_text(wanted, actual),
+        }
+    }
+
+    fn plain_text(&mut self, wanted: &str, actual: &Value) {
+        if actual.as_str() == Some(wanted) {
+            self.found.agreeing += 1;
+            return;
+        }
+        let kind = if actual.is_string() { DifferenceKind::Value } else { DifferenceKind::Type };
+        if self.found.mode == Mode::Record {
+            let (expected, actual) = apart(&Value::from(wanted), actual);
+            self.found.add(&self.place, kind, expected, actual);
+        } else {
+            self.found.differing += 1;
         }
     }
 
@@ -305,27 +268,4 @@ impl Walk<'_> {
     fn differs(&mut self, kind: DifferenceKind, expected: &str, actual: &Value) {
         self.found.add(&self.place, kind, expected.to_owned(), json(actual));
     }
-}
-
-/// Numbers that are too long to be read are equal only when spelled alike.
-fn same_number(a: &serde_json::Number, b: &serde_json::Number) -> bool {
-    match (Number::from_json(a), Number::from_json(b)) {
-        (Some(a), Some(b)) => a.same(&b),
-        _ => a.to_string() == b.to_string(),
-    }
-}
-
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-fn json(value: &Value) -> String {
-    shortened(&value.to_string(), 200)
 }

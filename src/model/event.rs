@@ -77,6 +77,9 @@ pub struct RunStarted {
     /// The run whose stored outputs were graded again; no target was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regrade_of: Option<String>,
+    /// Present when regressions were compared with the baselines of a git revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
     /// True when the run was made to capture baselines: its outcomes are no history.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub capture: bool,
@@ -89,6 +92,28 @@ pub struct RunStarted {
     /// Where relative paths of `arguments` start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
+}
+
+/// The git revision whose accepted baselines were compared with, in place of those on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Against {
+    /// As the command line named it.
+    pub rev: String,
+    /// The full hash that it stood for.
+    pub commit: String,
+}
+
+impl std::fmt::Display for Against {
+    /// `main (0123456789ab)`, or the commit alone when it was named by its hash.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let short = self.commit.get(..12).unwrap_or(&self.commit);
+        if self.commit.starts_with(&self.rev) {
+            f.write_str(short)
+        } else {
+            write!(f, "{} ({short})", self.rev)
+        }
+    }
 }
 
 /// What a recording held when it was read.

@@ -12,7 +12,7 @@ use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Messa
 
 use super::baseline::{BaselineOrigin, BaselineSettings};
 use super::cases::Cases;
-use super::event::Shard;
+use super::event::{Against, Shard};
 use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
 use super::metric::Composite;
@@ -47,6 +47,8 @@ pub struct Plan {
     pub again: bool,
     pub reporting: Reporting,
     pub baselines: BaselineSettings,
+    /// Present when accepted baselines were read at a git revision.
+    pub against: Option<Against>,
     /// Folders that the suite's executors need to read, absolute.
     pub readable: Vec<PathBuf>,
     /// Values of the `env:` names that the suite may read, to be redacted from all that is written.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::comparison::BaselineComparison;
-use super::event::{Environment, Shard};
+use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
 use super::outcome::{Cause, Outcome};
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure};
@@ -83,6 +83,9 @@ pub struct Metadata {
     /// The run whose stored outputs were graded again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regrade_of: Option<String>,
+    /// The git revision whose baselines were compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
     /// The suite file as it was given on the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite_path: Option<String>,

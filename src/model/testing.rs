@@ -84,6 +84,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             notify_on_failure: false,
         },
         baselines: Default::default(),
+        against: None,
         readable: Vec::new(),
         secrets: Vec::new(),
     }

@@ -15,9 +15,13 @@ use quick_junit::{
 use crate::base::text;
 use crate::model::{CaseResult, Decision, EvalResult, Failure, Outcome, Summary};
 use crate::report::ReportError;
+use crate::report::differences;
 use crate::report::values::{self, Comparison, Limits, LineKind};
 use crate::report::{figures, notices};
 
+/// Places that differ, and columns of a side.
+const PLACES: usize = 40;
+const COLUMNS: usize = 160;
 const LIMITS: Limits = Limits { lines: 60, bytes: 8_000, context: 3, unicode: true };
 /// Earlier attempts of a case that are listed.
 const RERUNS: usize = 20;
@@ -74,6 +78,9 @@ fn run_suite(summary: &Summary) -> TestSuite {
     property(&mut suite, "run_id", &metadata.run_id);
     if let Some(shard) = metadata.shard {
         property(&mut suite, "shard", &format!("{}/{}", shard.index, shard.of));
+    }
+    if let Some(against) = &metadata.against {
+        property(&mut suite, "against", &against.to_string());
     }
     if let Some(run) = &metadata.regrade_of {
         property(&mut suite, "regrade_of", run);
@@ -270,8 +277,16 @@ fn message(case: &CaseResult, failure: Option<&Failure>) -> String {
     }
 }
 
-/// Both sides, or their difference.
+/// Where both sides differ, or both sides.
 fn description(failure: &Failure) -> Option<String> {
+    let limits = differences::Limits { rows: PLACES, columns: COLUMNS, unicode: true };
+    if let Some(rows) = differences::of_details(&failure.details, limits) {
+        let mut body = format!("--- expected\n+++ actual\n{}", differences::as_diff(&rows, COLUMNS));
+        if rows.more > 0 {
+            let _ = writeln!(body, "... and {}", text::plural(rows.more, "more difference"));
+        }
+        return Some(body);
+    }
     let mut body = String::new();
     match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
         Comparison::Nothing => return None,

@@ -4,13 +4,14 @@
 //! summary gives the same bytes. What models, targets and data sets said is hostile here: each renderer escapes it for
 //! its format.
 
+pub mod differences;
 pub mod figures;
 pub mod history;
 pub mod terminal;
 
 mod beside;
 mod commands;
-mod emphasis;
+pub mod emphasis;
 mod flaky;
 mod json;
 mod junit;

@@ -64,6 +64,9 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
     if let Some(run) = &metadata.regrade_of {
         all.push(Notice::quiet(format!("Stored outputs of {run}, graded again; no target was asked")));
     }
+    if let Some(against) = &metadata.against {
+        all.push(Notice::quiet(format!("Compared with the baselines of {against}, not with those on disk")));
+    }
     if !metadata.filters.is_empty() {
         all.push(Notice::quiet(format!("Not the whole suite: {}", metadata.filters.join(", "))));
     }

@@ -76,6 +76,13 @@ fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
         };
         reasons.push(format!("it is a run of {}, and now {} is asked for", name(was.shard), name(now.shard)));
     }
+    if was.against.as_ref().map(|a| &a.commit) != now.against.as_ref().map(|a| &a.commit) {
+        let name = |said: &RunStarted| match &said.against {
+            Some(against) => format!("those of {against}"),
+            None => "those on disk".to_owned(),
+        };
+        reasons.push(format!("the baselines to compare with were {} and are {}", name(was), name(now)));
+    }
     if was.target_hash != now.target_hash && !earlier.kept.is_empty() {
         let name =
             |said: &RunStarted| format!("`{}` ({})", said.environment.target, said.environment.target_type);

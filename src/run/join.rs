@@ -99,6 +99,7 @@ fn differences(first: &Part, part: &Part, reasons: &mut Vec<String>) {
         (a.ks == b.ks, "list of k"),
         (a.seed == b.seed, "seed"),
         (a.regrade_of.is_some() == b.regrade_of.is_some(), "grading, since only one was graded again"),
+        (commit(a) == commit(b), "baselines, since they were read at different revisions"),
         (a.filters == b.filters, "filters"),
         (first.shard.of == part.shard.of, "number of shards"),
         (a.whole_hash == b.whole_hash, "cases (inputs, graders or samples)"),
@@ -107,6 +108,10 @@ fn differences(first: &Part, part: &Part, reasons: &mut Vec<String>) {
     for (_, what) in checks.iter().filter(|(same, _)| !same) {
         reasons.push(format!("{} and {} differ in their {what}", a.run_id, b.run_id));
     }
+}
+
+fn commit(session: &RunStarted) -> Option<&str> {
+    session.against.as_ref().map(|against| against.commit.as_str())
 }
 
 /// What the recordings held; they may lie elsewhere on another machine.

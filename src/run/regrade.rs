@@ -177,6 +177,7 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         include_details: plan.reporting.include_details,
         filters,
         regrade_of: Some(run.clone()),
+        against: plan.against.clone(),
         capture: false,
         score_baseline: said.score_baseline.or(was.score_baseline.clone()),
         arguments: said.arguments,

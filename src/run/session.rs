@@ -221,6 +221,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         recordings: Vec::new(),
         shard: plan.shard,
         regrade_of: None,
+        against: plan.against.clone(),
         capture: said.capture,
         score_baseline: said.score_baseline,
         arguments: said.arguments,

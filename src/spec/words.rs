@@ -47,6 +47,18 @@ pub enum Criticality {
     Critical,
 }
 
+impl Criticality {
+    /// As authors write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Criticality::Low => "low",
+            Criticality::Medium => "medium",
+            Criticality::High => "high",
+            Criticality::Critical => "critical",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Difficulty {

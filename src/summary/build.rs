@@ -139,6 +139,7 @@ fn metadata(started: &RunStarted, sessions: &Sessions, lone: &[Shard]) -> Metada
         interrupted: sessions.interrupted(),
         shard: started.shard.filter(|_| !lone.is_empty()),
         regrade_of: started.regrade_of.clone(),
+        against: started.against.clone(),
         suite_path: rerun::suite_path(started),
         rerun_arguments: rerun::arguments(&started.arguments),
         joined: sessions.joined(),

@@ -244,6 +244,7 @@ impl Run {
             recordings: Vec::new(),
             shard,
             regrade_of: None,
+            against: None,
             capture: false,
             score_baseline: None,
             arguments: vec![],

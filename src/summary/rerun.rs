@@ -4,9 +4,10 @@ use crate::model::RunStarted;
 
 /// Flags with a value that say what is asked, how it is judged and where results lie. What only changes how a run goes
 /// (`--jobs`, `--progress`, ...) or chooses cases is left out, so that it does not differ between equal runs.
-const KEPT: [&str; 8] = [
+const KEPT: [&str; 9] = [
     "--var",
     "--target",
+    "--against",
     "--outputs",
     "--samples",
     "--grader-type",

@@ -48,6 +48,7 @@ fn started(ks: &[u32]) -> Event {
         recordings: Vec::new(),
         shard: None,
         regrade_of: None,
+        against: None,
         capture: false,
         score_baseline: None,
         arguments: vec![],

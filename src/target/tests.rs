@@ -70,6 +70,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         whole: Vec::new(),
         shard: None,
         baselines: Default::default(),
+        against: None,
         settings: Settings {
             max_workers: 1,
             ks: vec![1],

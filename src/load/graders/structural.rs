@@ -10,7 +10,7 @@ use super::super::source::Span;
 use super::super::tree::{Node, NodeValue};
 use super::Expected;
 use super::code::{lacks, wanted};
-use crate::matching::validate_matcher;
+use crate::matching::{holds_a_matcher_within, validate_matcher};
 use crate::model::{CodeGrader, Structural, Tolerance};
 use crate::spec::{ComparisonSpec, ComparisonType, StructuralSpec, ToleranceSpec};
 
@@ -73,18 +73,24 @@ pub(super) fn tolerance(spec: ToleranceSpec) -> Tolerance {
 /// Refuses texts of a known-good value that look like matchers and are none.
 pub(in crate::load) fn check_matchers(desk: &mut Desk, node: &Node) {
     match &node.value {
-        NodeValue::Text(text) => match validate_matcher(text.trim()) {
-            Some(Err(reason)) => desk.push(Problem::error(Code::BadMatcher, node.span, reason)),
-            Some(Ok(())) => {}
-            None if text.contains("{{any_") || text.contains("{{ any_") => {
-                let message = "a matcher must be the whole text";
-                desk.push(
-                    Problem::error(Code::BadMatcher, node.span, message)
-                        .hint("use `{{any_regex(\"...\")}}` for a text with a variable part"),
-                );
+        NodeValue::Text(text) => {
+            match validate_matcher(text) {
+                Some(Err(reason)) => desk.push(Problem::error(Code::BadMatcher, node.span, reason).hint(
+                    "a text that is to mean itself is written `{{literal(\"...\")}}`, with a JSON string",
+                )),
+                Some(Ok(())) => {}
+                None if holds_a_matcher_within(text) => {
+                    let message = "a matcher must be the whole text";
+                    let hint = if validate_matcher(text.trim()).is_some() {
+                        "drop the white space around it; for a text with a variable part use `{{any_regex(\"...\")}}`"
+                    } else {
+                        "use `{{any_regex(\"...\")}}` for a text with a variable part, and `{{literal(\"...\")}}` for this very text"
+                    };
+                    desk.push(Problem::error(Code::BadMatcher, node.span, message).hint(hint));
+                }
+                None => {}
             }
-            None => {}
-        },
+        }
         NodeValue::Seq(items) => items.iter().for_each(|item| check_matchers(desk, item)),
         NodeValue::Map(entries) => entries.iter().for_each(|(_, v)| check_matchers(desk, v)),
         _ => {}

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::git::{self, Committed, GitError};
+use crate::model::Against;
 
 /// The most that a large output beside its baseline may hold, in bytes.
 pub(super) const MAX_OUTPUT_BYTES: u64 = 1 << 30;
@@ -55,6 +56,16 @@ impl Folder {
         }
     }
 
+    /// The revision that it is of.
+    pub(in crate::load) fn against(&self) -> Option<Against> {
+        match self {
+            Folder::Revision(revision) => {
+                Some(Against { rev: revision.rev.clone(), commit: revision.commit.clone() })
+            }
+            Folder::Disk(_) | Folder::Nowhere => None,
+        }
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir().join(name)
     }
@@ -95,10 +106,10 @@ impl Folder {
     }
 
     /// A command that brings back what git has of a file.
-    pub(super) fn restore(&self, name: &str) -> String {
+    pub(super) fn restore(&self, name: &str, cwd: &Path) -> String {
         match self {
             Folder::Disk(_) | Folder::Nowhere => {
-                format!("`git checkout HEAD -- {}`", self.path(name).display())
+                format!("`git checkout HEAD -- {}`", self.display(name, cwd))
             }
             Folder::Revision(_) => "use another revision".to_owned(),
         }

@@ -18,7 +18,7 @@ use crate::spec::{BASELINE_VERSION, BaselineFile};
 const MARKERS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];
 
 /// The first line of an unfinished merge, and what to do.
-pub(in crate::load) fn conflict(sources: &Sources, file: FileId, path: &Path) -> Option<Problem> {
+pub(in crate::load) fn conflict(sources: &Sources, file: FileId) -> Option<Problem> {
     let text = sources.text(file);
     if !text.contains(MARKERS[0]) && !text.contains(MARKERS[2]) {
         return None;
@@ -34,7 +34,7 @@ pub(in crate::load) fn conflict(sources: &Sources, file: FileId, path: &Path) ->
         };
         MARKERS.iter().find(is_marker).map(|mark| Span::new(file, start, start + mark.len()))
     })?;
-    let shown = path.display();
+    let shown = sources.display(file);
     Some(Problem::error(Code::MergeConflict, first, "a merge that is not finished left its marks here").hint(format!(
         "edit the file, or take one side: `git checkout --ours -- {shown}` or `git checkout --theirs -- {shown}`, then `git add`"
     )))

@@ -81,7 +81,7 @@ impl Loader<'_> {
             let evals = select(parts.evals, &overrides.filters, problems);
             // Not of a shard: it decides no gate, and another one may measure what it does not.
             if count(&evals) != total && !problems.has_errors() {
-                let again = overrides.filters.only.is_some();
+                let again = overrides.filters.only.is_some() || overrides.gateless;
                 metrics::check_selected(&demands, &composites, &evals, again, problems);
             }
             match overrides.shard {
@@ -161,6 +161,7 @@ impl Loader<'_> {
                 notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
             },
             baselines: parts.scope.baselines,
+            against: parts.scope.store.against(),
             readable: parts.scope.executors.readable(),
             // Short ones are left out where secrets are looked for.
             secrets: parts.scope.templates.env.values().cloned().collect(),

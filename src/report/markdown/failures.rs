@@ -3,9 +3,12 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
+use serde_json::{Map, Value};
+
 use crate::base::text;
 use crate::model::{Failure, Outcome, Summary};
 use crate::report::ReportError;
+use crate::report::differences::{self, Rows};
 use crate::report::markdown::escape::{fence, inline, sentence};
 use crate::report::markdown::table;
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
@@ -16,6 +19,11 @@ const SHOWN: usize = 50;
 /// Further ones that are named in a table.
 const NAMED: usize = 200;
 const FLAKY: usize = 50;
+/// Places of one failure that are shown, and columns of a side that are shown whole.
+const PLACES: usize = 40;
+const COLUMNS: usize = 120;
+/// Details that are shown path by path.
+const DIFFERENCES: [&str; 2] = [differences::LISTED, differences::COUNTED];
 const LIMITS: Limits = Limits { lines: 40, bytes: 3_000, context: 3, unicode: true };
 
 pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
@@ -106,6 +114,38 @@ fn one(failure: &Failure, out: &mut dyn Write) -> Result<(), ReportError> {
         writeln!(out, "- Reason: {}", sentence(&failure.reason))?;
     }
     writeln!(out)?;
+    let limits = differences::Limits { rows: PLACES, columns: COLUMNS, unicode: true };
+    let rows = differences::of_details(&failure.details, limits);
+    match &rows {
+        Some(rows) => places(rows, out)?,
+        None => whole(failure, out)?,
+    }
+    // What was shown path by path need not be read again as JSON.
+    let shown = |key: &str| rows.as_ref().is_some_and(|rows| rows.more == 0) && DIFFERENCES.contains(&key);
+    let details: Map<String, Value> =
+        failure.details.iter().filter(|(key, _)| !shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
+    if !details.is_empty() {
+        let pretty = serde_json::to_string_pretty(&details).map_err(ReportError::Json)?;
+        let clean = text::sanitize(text::truncate_bytes(&pretty, LIMITS.bytes)).into_owned();
+        let cut = if pretty.len() > LIMITS.bytes { text::ELLIPSIS } else { "" };
+        let block = fence("json", &format!("{clean}{cut}"));
+        writeln!(out, "<details><summary>Details</summary>\n\n{block}\n</details>\n")?;
+    }
+    Ok(())
+}
+
+/// One place after the other: its path, then both sides.
+pub fn places(rows: &Rows, out: &mut dyn Write) -> Result<(), ReportError> {
+    let body = differences::as_diff(rows, 2 * COLUMNS);
+    writeln!(out, "Differences by path (`-` expected, `+` actual):\n\n{}", fence("diff", &body))?;
+    if rows.more > 0 {
+        writeln!(out, "... and {}\n", text::plural(rows.more, "more difference"))?;
+    }
+    Ok(())
+}
+
+/// Both sides whole, or the lines in which they differ.
+fn whole(failure: &Failure, out: &mut dyn Write) -> Result<(), ReportError> {
     match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
         Comparison::Nothing => {}
         Comparison::Sides { expected, actual } => {
@@ -123,13 +163,6 @@ fn one(failure: &Failure, out: &mut dyn Write) -> Result<(), ReportError> {
             writeln!(out, "Difference (`-` expected, `+` actual):\n\n{}", fence("diff", &body))?;
             left_out(more, out)?;
         }
-    }
-    if !failure.details.is_empty() {
-        let pretty = serde_json::to_string_pretty(&failure.details).map_err(ReportError::Json)?;
-        let clean = text::sanitize(text::truncate_bytes(&pretty, LIMITS.bytes)).into_owned();
-        let cut = if pretty.len() > LIMITS.bytes { text::ELLIPSIS } else { "" };
-        let block = fence("json", &format!("{clean}{cut}"));
-        writeln!(out, "<details><summary>Details</summary>\n\n{block}\n</details>\n")?;
     }
     Ok(())
 }

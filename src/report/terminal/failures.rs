@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::base::text;
 use crate::model::{Failure, Outcome, Summary};
+use crate::report::differences::{self, Rows};
 use crate::report::terminal::page::{Page, Span, Tone, marked, pad_right, plain, span};
 use crate::report::terminal::{TerminalOptions, glyph};
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
@@ -18,6 +19,9 @@ const SHOWN_VERBOSE: usize = 1_000;
 const FLAKY: usize = 5;
 const BRIEF: Limits = Limits { lines: 12, bytes: 4_000, context: 1, unicode: true };
 const VERBOSE: Limits = Limits { lines: 60, bytes: 20_000, context: 3, unicode: true };
+/// Places of one failure that are shown.
+const PLACES: usize = 12;
+const PLACES_VERBOSE: usize = 60;
 const INDENT: &str = "    ";
 
 pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::Result<()> {
@@ -105,6 +109,65 @@ fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &Termina
         let lines = if options.verbose { 20 } else { 4 };
         page.wrapped(&[plain(INDENT)], Tone::Plain, &failure.reason, lines)?;
     }
+    let told = path_by_path(page, failure, options)?;
+    if !told {
+        whole(page, failure, options)?;
+    }
+    if options.verbose {
+        let shown = [differences::LISTED, differences::COUNTED];
+        for (key, value) in failure.details.iter().filter(|(key, _)| !(told && shown.contains(&key.as_str())))
+        {
+            detail(page, key, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// The differences that a grader listed; false when it listed none.
+fn path_by_path(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Result<bool> {
+    let Some(rows) = differences::of_details(&failure.details, limits(options)) else { return Ok(false) };
+    page.line(&legend())?;
+    places(page, &rows, options.verbose)?;
+    Ok(true)
+}
+
+pub fn limits(options: &TerminalOptions) -> differences::Limits {
+    let rows = if options.verbose { PLACES_VERBOSE } else { PLACES };
+    let columns = options.width.saturating_sub(text::width(INDENT) + 4);
+    differences::Limits { rows, columns, unicode: options.unicode }
+}
+
+fn legend() -> [Span<'static>; 4] {
+    [plain(INDENT), span(Tone::Good, "- expected"), plain("  "), span(Tone::Bad, "+ actual")]
+}
+
+/// One place after the other: its path, then both sides. With `wrap` long sides take several lines.
+pub fn places(page: &mut Page, rows: &Rows, wrap: bool) -> io::Result<()> {
+    for row in &rows.rows {
+        let note = if row.note.is_empty() { String::new() } else { format!("  {}", row.note) };
+        page.line(&[plain(INDENT), span(Tone::Bold, row.path.as_str()), span(Tone::Dim, note)])?;
+        for (sign, tone, side) in [("- ", Tone::Good, &row.expected), ("+ ", Tone::Bad, &row.actual)] {
+            let Some(side) = side else { continue };
+            let first = [plain(INDENT), plain("  "), span(tone, sign)];
+            if wrap {
+                page.wrapped_marked(&first, tone, &side.text, &side.marks, 4)?;
+            } else {
+                let mut spans = first.to_vec();
+                spans.extend(marked(tone, &side.text, &side.marks));
+                page.line(&spans)?;
+            }
+        }
+    }
+    if rows.more > 0 {
+        let dots = page.ellipsis();
+        let more = text::plural(rows.more, "more difference");
+        page.line(&[plain(INDENT), span(Tone::Dim, format!("{dots} and {more}"))])?;
+    }
+    Ok(())
+}
+
+/// Both sides whole, or the lines in which they differ.
+fn whole(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Result<()> {
     let limits = Limits { unicode: options.unicode, ..if options.verbose { VERBOSE } else { BRIEF } };
     match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), limits) {
         Comparison::Nothing => {}
@@ -113,12 +176,7 @@ fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &Termina
             side(page, "actual", Tone::Bad, actual)?;
         }
         Comparison::Diff { lines, more } => {
-            page.line(&[
-                plain(INDENT),
-                span(Tone::Good, "- expected"),
-                plain("  "),
-                span(Tone::Bad, "+ actual"),
-            ])?;
+            page.line(&legend())?;
             for line in lines {
                 let (sign, tone) = match line.kind {
                     LineKind::Same => (" ", Tone::Plain),
@@ -131,11 +189,6 @@ fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &Termina
                 page.line(&spans)?;
             }
             left_out(page, more)?;
-        }
-    }
-    if options.verbose {
-        for (key, value) in &failure.details {
-            detail(page, key, value)?;
         }
     }
     Ok(())

@@ -9,7 +9,9 @@ pub mod page;
 use std::io::{self, Write};
 
 use crate::base::text;
+use crate::matching::Difference;
 use crate::model::{Counts, Decision, Outcome, Summary};
+use crate::report::differences as rows;
 use crate::report::{commands, figures, notices};
 
 use page::{Page, Span, Tone, pad_left, pad_right, plain, span};
@@ -62,6 +64,17 @@ pub fn render(
         page.uncut(if at == 0 { "reports  " } else { "         " }, path)?;
     }
     Ok(())
+}
+
+/// The places in which two values differ, of any number of differences; `total` counts those that are not among them.
+pub fn differences(
+    found: &[Difference],
+    total: usize,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let rows = rows::of_differences(found, total, failures::limits(options));
+    failures::places(&mut Page::new(out, options), &rows, options.verbose)
 }
 
 /// The sign of an outcome.

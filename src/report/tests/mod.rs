@@ -1,5 +1,6 @@
 //! One rich summary, and what each format makes of it.
 
+mod differences;
 mod formats;
 mod hostile;
 mod junit;
@@ -265,6 +266,7 @@ fn rich() -> Summary {
             interrupted: false,
             shard: None,
             regrade_of: None,
+            against: None,
             joined: Vec::new(),
             suite_path: Some("evals/eval-suite.yaml".to_owned()),
             rerun_arguments: Vec::new(),

@@ -83,6 +83,7 @@ impl Written {
             recordings: Vec::new(),
             shard: self.shard,
             regrade_of: self.regrade_of.clone(),
+            against: None,
             capture: self.capture,
             score_baseline: None,
             arguments: vec![],

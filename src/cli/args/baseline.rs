@@ -1,0 +1,270 @@
+//! The arguments of `baseline` and its verbs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{
+    FilterArgs, ListFormat, ProgressMode, RunArgs, SessionArgs, SuiteArgs, at_least_one, key_value,
+    positive_seconds,
+};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness baseline capture                      ask the targets of all regressions; write *.pending.yaml
+  eval-harness baseline review                       look at what changed; accept or reject it
+  eval-harness baseline list                         which regressions have a baseline, and how it stands
+
+A capture changes nothing that is accepted; only `accept` and `review` do. With CI=true nothing is written.")]
+pub struct BaselineArgs {
+    #[command(subcommand)]
+    pub verb: BaselineVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum BaselineVerb {
+    /// Take the outputs of regressions as pending baselines.
+    Capture(Box<CaptureArgs>),
+    /// Show what pending baselines would change.
+    Diff(DiffArgs),
+    /// Decide on pending baselines, one after the other.
+    Review(ReviewArgs),
+    /// Make pending baselines the accepted ones.
+    Accept(AcceptArgs),
+    /// Throw pending baselines away.
+    Reject(RejectArgs),
+    /// Show every regression's baseline and how it stands.
+    List(BaselineListArgs),
+    /// Remove files of baselines whose evals are gone.
+    Prune(PruneArgs),
+}
+
+/// Which suite's baselines.
+#[derive(Debug, Args)]
+pub struct OfSuiteArgs {
+    /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
+    #[arg(long, value_name = "FILE")]
+    pub suite: Option<PathBuf>,
+    /// A suite variable.
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value)]
+    pub vars: Vec<(String, String)>,
+}
+
+impl OfSuiteArgs {
+    /// As the arguments of a verb that looks at the whole suite.
+    pub fn whole(&self) -> SuiteArgs {
+        SuiteArgs { suite: self.suite.clone(), vars: self.vars.clone(), ..SuiteArgs::default() }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness baseline capture                      all regressions of the suite
+  eval-harness baseline capture 'reg-api-*' --var base_url=http://127.0.0.1:8080
+  eval-harness baseline capture --run latest         take the outputs of a finished run; no target is asked
+  eval-harness baseline capture reg-users-001 --force
+  eval-harness baseline capture --scores             what the latest run came to, for `run --baseline`
+
+Matchers and ignored values of the accepted baseline stay where they still fit. Every new baseline is compared with its
+own output first; one that does not match it is not written.")]
+pub struct CaptureArgs {
+    /// Eval ids; `*` and `?` are wildcards. Default: all regressions.
+    #[arg(value_name = "GLOB")]
+    pub evals: Vec<String>,
+    #[command(flatten)]
+    pub of: OfSuiteArgs,
+    /// The target to use, by its name under `targets:`.
+    #[arg(long, value_name = "NAME", conflicts_with = "run")]
+    pub target: Option<String>,
+    /// Recorded outputs, in place of any target.
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    pub outputs: Option<PathBuf>,
+    /// Samples of each case; the first that was answered is captured, the others show what varies.
+    #[arg(long, value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub samples: Option<u32>,
+    /// Take the outputs of a finished run: `latest`, a run id, or the path of a journal.
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    /// Take what the run came to (its cases and metrics), not its outputs: the latest run, or the one that --run names.
+    #[arg(long, conflicts_with_all = ["evals", "target", "outputs", "samples", "baseline_version", "force"])]
+    pub scores: bool,
+    /// The version that the baselines are of. Default: what `git describe` says.
+    #[arg(long, value_name = "VERSION")]
+    pub baseline_version: Option<String>,
+    /// Start anew: nothing of the accepted baselines stays, and one without a change is written, too.
+    #[arg(long)]
+    pub force: bool,
+    /// Samples in flight at once.
+    #[arg(long, short, value_name = "N", value_parser = at_least_one)]
+    pub jobs: Option<usize>,
+    /// Seconds for one call of the target.
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
+    pub timeout: Option<f64>,
+    /// Run model-written code without isolation when there is none.
+    #[arg(long)]
+    pub allow_unsandboxed: bool,
+    /// Where results go, or where `--run` is looked for.
+    #[arg(long, value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+    /// What stderr shows while targets are asked.
+    #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
+    pub progress: ProgressMode,
+    #[command(flatten)]
+    pub filters: FilterArgs,
+}
+
+impl CaptureArgs {
+    /// The run that a capture makes.
+    pub fn as_run(&self) -> RunArgs {
+        let mut filters = self.filters.clone();
+        filters.eval.extend(self.evals.iter().cloned());
+        RunArgs {
+            suite: SuiteArgs {
+                target: self.target.clone(),
+                outputs: self.outputs.clone(),
+                samples: self.samples,
+                filters,
+                ..self.of.whole()
+            },
+            resume: None,
+            timeout: self.timeout,
+            max_fail: None,
+            baseline: None,
+            dry_run: false,
+            session: SessionArgs {
+                jobs: self.jobs,
+                allow_unsandboxed: self.allow_unsandboxed,
+                thresholds: Vec::new(),
+                preset: None,
+                output_dir: self.output_dir.clone(),
+                format: Vec::new(),
+                progress: self.progress,
+                events: false,
+                verbose: false,
+                quiet: false,
+            },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    Human,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness baseline diff
+  eval-harness baseline diff 'reg-api-*' --format markdown
+  eval-harness baseline diff --exit-code             exit 1 when something is pending that differs")]
+pub struct DiffArgs {
+    /// Eval ids; `*` and `?` are wildcards. Default: all that is pending.
+    #[arg(value_name = "GLOB")]
+    pub evals: Vec<String>,
+    #[command(flatten)]
+    pub of: OfSuiteArgs,
+    #[arg(long, value_enum, default_value_t = DiffFormat::Human)]
+    pub format: DiffFormat,
+    /// The pending scores beside the accepted ones, in place of outputs.
+    #[arg(long, conflicts_with = "evals")]
+    pub scores: bool,
+    /// Exit with 1 when there are differences, as `git diff --exit-code` does.
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness baseline review                       keys: a accept, r reject, s skip, b back, q quit
+  eval-harness baseline review --accept-all
+  printf 'a\\nr\\n' | eval-harness baseline review     answers in a pipe, one a line
+
+What was accepted or rejected before you quit stays so.")]
+pub struct ReviewArgs {
+    /// Eval ids; `*` and `?` are wildcards. Default: all that is pending.
+    #[arg(value_name = "GLOB")]
+    pub evals: Vec<String>,
+    #[command(flatten)]
+    pub of: OfSuiteArgs,
+    /// Accept everything without asking.
+    #[arg(long)]
+    pub accept_all: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness baseline accept reg-users-001 'reg-api-*'
+  eval-harness baseline accept --all
+  eval-harness baseline accept reg-users-001 --force     although the accepted one changed since the capture")]
+pub struct AcceptArgs {
+    /// Eval ids; `*` and `?` are wildcards.
+    #[arg(value_name = "GLOB")]
+    pub evals: Vec<String>,
+    /// Everything that is pending.
+    #[arg(long, conflicts_with = "evals")]
+    pub all: bool,
+    #[command(flatten)]
+    pub of: OfSuiteArgs,
+    /// The pending scores of the suite, in place of outputs.
+    #[arg(long, conflicts_with_all = ["evals", "all"])]
+    pub scores: bool,
+    /// Also where the accepted baseline is another than the one that the capture saw.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness baseline reject reg-users-001
+  eval-harness baseline reject --all")]
+pub struct RejectArgs {
+    /// Eval ids; `*` and `?` are wildcards.
+    #[arg(value_name = "GLOB")]
+    pub evals: Vec<String>,
+    /// Everything that is pending.
+    #[arg(long, conflicts_with = "evals")]
+    pub all: bool,
+    /// The pending scores of the suite, in place of outputs.
+    #[arg(long, conflicts_with_all = ["evals", "all"])]
+    pub scores: bool,
+    #[command(flatten)]
+    pub of: OfSuiteArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness baseline list
+  eval-harness baseline list --format json")]
+pub struct BaselineListArgs {
+    #[command(flatten)]
+    pub of: OfSuiteArgs,
+    /// Where results lie, from which last passes and failures come.
+    #[arg(long, value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+    #[arg(long, value_enum, default_value_t = ListFormat::Human)]
+    pub format: ListFormat,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness baseline prune --dry-run
+  eval-harness baseline prune
+
+Files of other suites in the same folder stay. What git tracks comes back with `git checkout -- FILE`.")]
+pub struct PruneArgs {
+    #[command(flatten)]
+    pub of: OfSuiteArgs,
+    /// Show what would be removed; remove nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}

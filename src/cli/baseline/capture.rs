@@ -1,0 +1,473 @@
+//! `eval-harness baseline capture`: outputs of a run become pending baselines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::candidates::with_baselines;
+use super::inventory::broken_ids;
+use super::outputs::{self, Answers, Source};
+use super::{Globs, near, overview, refuse_in_ci};
+
+use crate::base::git;
+use crate::base::text::{one_line, plural};
+use crate::baseline::capture::{Capture, structural, takes_a_baseline, trial};
+use crate::baseline::redact::Rules;
+use crate::baseline::{Locked, Store};
+use crate::cli::args::CaptureArgs;
+use crate::cli::console::Console;
+use crate::cli::{Exit, Failure, run as run_verb, suite};
+use crate::gate::ExitCode;
+use crate::grade::{Graders, GradersConfig};
+use crate::load::{LoadRequest, Overrides, Purpose};
+use crate::model::{Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue, Plan, Target};
+use crate::run::harness_version;
+use crate::spec::{BASELINE_VERSION, BaselineFile, BaselineTarget};
+
+/// One regression whose baseline is to be captured, as the suite has it now.
+pub(super) struct Subject {
+    pub eval: Arc<Eval>,
+    pub case: Arc<Case>,
+}
+
+impl Subject {
+    pub fn id(&self) -> &str {
+        &self.eval.info.id
+    }
+}
+
+pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
+    refuse_in_ci("capture")?;
+    let as_run = args.as_run();
+    let purpose = if args.run.is_some() { Purpose::List } else { Purpose::Run };
+    let unreadable = if args.force { unreadable(console, args)? } else { BTreeMap::new() };
+    let more = Overrides { gateless: true, known_good: Arc::new(unreadable), ..run_verb::overrides(&as_run) };
+    let selected = suite::load(&as_run.suite, purpose, more)?;
+    let mut request = selected.request;
+    // What is missing for a run is no fault of a capture from one that is over.
+    request.purpose = Purpose::List;
+    let plan = suite::plan_or_problems(console, selected.loaded)?;
+    let rules = Rules::new(&plan.baselines.redact).map_err(Failure::wrong)?;
+    let subjects = subjects(&plan, &args.evals, console)?;
+    let about = About::of(&plan, args.baseline_version.clone());
+    let (dir, settings) = (plan.suite.dir.clone(), plan.baselines.clone());
+    let graders = looking_graders(&plan, &dir)?;
+    let source = match &args.run {
+        Some(run) => outputs::of_run(&plan, run)?,
+        None => match outputs::by_run(console, &as_run, narrowed(plan, &subjects), selected.filters)? {
+            Some(source) => source,
+            None => return Ok(ExitCode::Interrupted),
+        },
+    };
+    let mut work = Work { request, rules, graders, keep_headers: settings.keep_headers, fresh: args.force };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
+    let results = runtime.block_on(work.results(&subjects, &source));
+    let store = Store::new(settings.dir);
+    Report { console, about, source: &source, fresh: args.force, inline_bytes: settings.inline_bytes }
+        .keep(&store, &subjects, results)
+}
+
+/// Who starts anew is not stopped by accepted baselines that can't be read: anything may stand in their place.
+fn unreadable(console: &Console, args: &CaptureArgs) -> Result<BTreeMap<String, OutputValue>, Failure> {
+    let about = overview(console, &args.of)?;
+    let entries = Store::new(about.baselines.dir).entries().map_err(super::failure)?;
+    Ok(broken_ids(&entries).into_iter().map(|id| (id, OutputValue::Json(json!({})))).collect())
+}
+
+/// The regressions that compare with a known-good output.
+fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subject>, Failure> {
+    let mut subjects = Vec::new();
+    let ids: Vec<&str> = plan.evals.iter().map(|eval| eval.info.id.as_str()).collect();
+    for stranger in Globs::new(named)?.strangers(&ids) {
+        let failure = Failure::wrong(format!("no selected eval fits `{stranger}`"));
+        return Err(match near(stranger, &ids) {
+            Some(id) => failure.hint(format!("did you mean {id}?")),
+            None => failure.hint("`eval-harness baseline list` shows the regressions"),
+        });
+    }
+    for eval in plan.evals.iter().filter(|eval| eval.info.kind == EvalType::Regression) {
+        let case = match eval.cases.get(0) {
+            Some(case) if eval.cases.len() == 1 => case.map_err(Failure::wrong)?,
+            _ => continue,
+        };
+        if takes_a_baseline(&case.grading, case.baseline.is_some()) {
+            subjects.push(Subject { eval: Arc::clone(eval), case });
+        } else if named.contains(&eval.info.id) {
+            console.warn(&format!("`{}` compares with no baseline; it is left out", eval.info.id));
+        }
+    }
+    if subjects.is_empty() {
+        return Err(Failure::wrong("no regression that compares with a baseline is selected")
+            .hint("`eval-harness baseline list` shows the regressions of the suite"));
+    }
+    Ok(subjects)
+}
+
+/// The plan of nothing but these; its gate decides nothing.
+fn narrowed(mut plan: Plan, subjects: &[Subject]) -> Plan {
+    let wanted: BTreeSet<&str> = subjects.iter().map(Subject::id).collect();
+    let kept: Vec<Arc<Eval>> =
+        plan.evals.iter().filter(|eval| wanted.contains(eval.info.id.as_str())).cloned().collect();
+    if kept.len() < plan.evals.len() && plan.whole.is_empty() {
+        plan.whole = std::mem::take(&mut plan.evals);
+    }
+    plan.evals = kept;
+    plan.gate = GateSpec::default();
+    plan.composites.clear();
+    plan.reporting.formats.clear();
+    plan
+}
+
+/// Graders that will only look: they start nothing.
+fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
+    let helper = std::env::current_exe()
+        .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
+    Ok(Graders::new(GradersConfig {
+        allow_unsandboxed: false,
+        helper,
+        workers: 1,
+        demand: plan.settings.sandbox.clone(),
+        dir: dir.to_owned(),
+        readable: Vec::new(),
+    }))
+}
+
+/// What came of one eval.
+pub(super) enum Captured {
+    /// The output as a baseline, with the paths that other samples have otherwise.
+    Written { written: Value, finished_at: String, varying: Vec<String> },
+    /// Why it is not captured.
+    Refused { why: String, stale: bool },
+}
+
+/// From answers to baselines that their own outputs match.
+struct Work {
+    request: LoadRequest,
+    rules: Rules,
+    graders: Graders,
+    keep_headers: Vec<String>,
+    fresh: bool,
+}
+
+/// An answer, and the others of the same case.
+struct Taken {
+    output: OutputValue,
+    redacted: bool,
+    finished_at: String,
+    others: Vec<OutputValue>,
+}
+
+impl Work {
+    async fn results(&mut self, subjects: &[Subject], source: &Source) -> Vec<Captured> {
+        let mut taken = BTreeMap::new();
+        let mut refused: BTreeMap<String, (String, bool)> = BTreeMap::new();
+        for subject in subjects {
+            match self.take(subject, source) {
+                Ok(one) => drop(taken.insert(subject.id().to_owned(), one)),
+                Err(why) => drop(refused.insert(subject.id().to_owned(), why)),
+            }
+        }
+        let written = self.written(subjects, &taken, &mut refused);
+        let known =
+            written.iter().map(|(id, value)| (id.clone(), OutputValue::Json(value.clone()))).collect();
+        let mut tried = with_baselines(&self.request, &known);
+        let mut results = Vec::with_capacity(subjects.len());
+        for subject in subjects {
+            let id = subject.id();
+            let result = match (taken.remove(id), written.get(id), tried.remove(id)) {
+                (Some(taken), Some(written), Some(Ok(case))) => self.tried(&case, taken, written).await,
+                (_, _, Some(Err(why))) => Err(why),
+                _ => {
+                    let (why, stale) = refused
+                        .remove(id)
+                        .unwrap_or_else(|| ("the suite changed meanwhile".to_owned(), false));
+                    results.push(Captured::Refused { why, stale });
+                    continue;
+                }
+            };
+            results.push(result.unwrap_or_else(|why| Captured::Refused { why, stale: false }));
+        }
+        results
+    }
+
+    /// The first answer of a case, as its graders would see it.
+    fn take(&self, subject: &Subject, source: &Source) -> Result<Taken, (String, bool)> {
+        let answers = match source.answers.get(subject.id()) {
+            None => return Err((format!("{} has no sample of it", source.run_id), false)),
+            Some(Answers { input_hash: Some(hash), .. }) if *hash != subject.case.input_hash.to_string() => {
+                let why = format!("its input has changed since {}; capture it without --run", source.run_id);
+                return Err((why, true));
+            }
+            Some(answers) => answers,
+        };
+        let mut whys = Vec::new();
+        let mut all = Vec::new();
+        for answer in &answers.samples {
+            let seen = match answer {
+                Ok(answer) => {
+                    let output = Output { value: answer.output.clone(), ..Output::text("") };
+                    self.graders.extracted(&subject.case, &output).map(|output| (answer, output))
+                }
+                Err(why) => Err(why.clone()),
+            };
+            match seen {
+                Ok(seen) => all.push(seen),
+                Err(why) => whys.push(why),
+            }
+        }
+        let mut all = all.into_iter();
+        let Some((first, output)) = all.next() else {
+            let why = whys.into_iter().next().unwrap_or_else(|| "it was not run".to_owned());
+            return Err((why, false));
+        };
+        let others = all.map(|(_, output)| output).collect();
+        Ok(Taken { output, redacted: first.redacted, finished_at: first.finished_at.clone(), others })
+    }
+
+    /// The outputs as they would be written.
+    fn written(
+        &self,
+        subjects: &[Subject],
+        taken: &BTreeMap<String, Taken>,
+        refused: &mut BTreeMap<String, (String, bool)>,
+    ) -> BTreeMap<String, Value> {
+        let raw = taken.iter().map(|(id, taken)| (id.clone(), taken.output.clone())).collect();
+        let cases = with_baselines(&self.request, &raw);
+        let mut written = BTreeMap::new();
+        for subject in subjects {
+            let id = subject.id();
+            let (Some(taken), Some(case)) = (taken.get(id), cases.get(id)) else { continue };
+            let accepted = subject.case.expected.as_ref();
+            let accepted = accepted.filter(|_| subject.case.baseline.is_some() && !self.fresh);
+            let value = case.as_ref().map_err(Clone::clone).and_then(|case| {
+                let capture = Capture {
+                    rules: &self.rules,
+                    keep_headers: &self.keep_headers,
+                    accepted,
+                    structural: structural(&case.grading),
+                };
+                let output = case.expected.clone().unwrap_or_default();
+                capture.written(&output, taken.redacted).map_err(|error| error.to_string())
+            });
+            match value {
+                Ok(value) => drop(written.insert(id.to_owned(), value)),
+                Err(why) => drop(refused.insert(id.to_owned(), (why, false))),
+            }
+        }
+        written
+    }
+
+    /// Compares a new baseline with the output that it is of, and with those of the other samples.
+    async fn tried(&self, case: &Case, taken: Taken, written: &Value) -> Result<Captured, String> {
+        let mut varying = Vec::new();
+        if let Some(grading) = trial(&case.grading) {
+            let case = Case { grading, extract: Vec::new(), ..case.clone() };
+            let grade = async |value: &OutputValue| {
+                let output = Output { value: value.clone(), ..Output::text("") };
+                self.graders.grade(&case, &output).await.verdict
+            };
+            let verdict = grade(&taken.output).await;
+            if verdict.outcome != Outcome::Passed {
+                let why = format!("the new baseline would not match its own output: {}", verdict.reason);
+                return Err(why);
+            }
+            for other in &taken.others {
+                let verdict = grade(other).await;
+                if verdict.outcome != Outcome::Passed {
+                    varying.extend(outputs::paths(&verdict));
+                }
+            }
+        }
+        varying.sort();
+        varying.dedup();
+        Ok(Captured::Written { written: written.clone(), finished_at: taken.finished_at, varying })
+    }
+}
+
+/// What a baseline file says of its capture.
+struct About {
+    suite: String,
+    version: Option<String>,
+}
+
+impl About {
+    fn of(plan: &Plan, version: Option<String>) -> About {
+        let version = version.or_else(|| git::describe(&plan.suite.dir).ok());
+        About { suite: plan.suite.name.clone(), version }
+    }
+}
+
+struct Report<'a> {
+    console: &'a Console,
+    about: About,
+    source: &'a Source,
+    fresh: bool,
+    inline_bytes: u64,
+}
+
+#[derive(Default)]
+struct Counts {
+    new: usize,
+    changed: usize,
+    unchanged: usize,
+    refused: usize,
+    stale: usize,
+}
+
+impl Report<'_> {
+    /// Writes what is to be written, tells what came of every eval, and what to do next.
+    fn keep(&self, store: &Store, subjects: &[Subject], results: Vec<Captured>) -> Exit {
+        let mut counts = Counts::default();
+        let mut page = String::new();
+        let locked = store.lock().map_err(super::failure)?;
+        for (subject, result) in subjects.iter().zip(results) {
+            let line = match result {
+                Captured::Written { written, finished_at, varying } => {
+                    self.warn_of_variation(subject, &varying);
+                    self.write(&locked, subject, written, finished_at, &mut counts)?
+                }
+                Captured::Refused { why, stale } => {
+                    counts.refused += 1;
+                    counts.stale += usize::from(stale);
+                    format!("refused    {}: {}", one_line(subject.id()), one_line(&why))
+                }
+            };
+            page.push_str(&line);
+            page.push('\n');
+        }
+        drop(locked);
+        self.tell(page, &counts, subjects.len())
+    }
+
+    fn write(
+        &self,
+        locked: &Locked,
+        subject: &Subject,
+        written: Value,
+        finished_at: String,
+        counts: &mut Counts,
+    ) -> Result<String, Failure> {
+        let id = subject.id();
+        let known = subject.case.baseline.as_deref();
+        let hash = subject.case.input_hash.to_string();
+        let same_input = known.is_none_or(|known| known.input_hash.as_ref().is_none_or(|of| *of == hash));
+        let same_output = known.is_some_and(|known| known.fingerprint == Fingerprint::of(&written));
+        if same_output && same_input && !self.fresh {
+            counts.unchanged += 1;
+            let gone = locked.reject(id).map_err(super::failure)?;
+            let note = if gone { " (what was pending is removed)" } else { "" };
+            return Ok(format!("unchanged  {}{note}", one_line(id)));
+        }
+        let file = self.file(subject, written, finished_at, hash);
+        let path = locked.write_pending(&file, self.inline_bytes).map_err(super::failure)?;
+        let word = match (known, same_output) {
+            (None, _) => "new      ",
+            (Some(_), true) if !same_input => "new input",
+            (Some(_), _) => "changed  ",
+        };
+        *(if known.is_none() { &mut counts.new } else { &mut counts.changed }) += 1;
+        Ok(format!("{word}  {}  {}", one_line(id), super::relative(&path)))
+    }
+
+    fn file(
+        &self,
+        subject: &Subject,
+        output: Value,
+        captured_at: String,
+        input_hash: String,
+    ) -> BaselineFile {
+        let environment = &self.source.environment;
+        let target = match &subject.case.target {
+            Some(own) => BaselineTarget { name: None, kind: own.kind().to_owned() },
+            None => {
+                let kind = environment.target_type.clone();
+                // A lone `target:` has its kind for a name.
+                let name = Some(environment.target.clone()).filter(|name| !name.is_empty() && *name != kind);
+                BaselineTarget { name, kind }
+            }
+        };
+        let mut about = BTreeMap::from([
+            ("arch".to_owned(), environment.arch.clone().into()),
+            ("os".to_owned(), environment.os.clone().into()),
+        ]);
+        if let Some(model) = &environment.model {
+            about.insert("model".to_owned(), model.clone().into());
+        }
+        if let Some(Target::Model { model, .. }) = &subject.case.target {
+            about.insert("model".to_owned(), model.clone().into());
+        }
+        BaselineFile {
+            format_version: BASELINE_VERSION,
+            eval_id: subject.id().to_owned(),
+            baseline_version: self.about.version.clone(),
+            captured_at: Some(captured_at),
+            suite: Some(self.about.suite.clone()),
+            target: Some(target),
+            commit: environment.git.as_ref().map(|git| git.commit.clone()),
+            dirty: environment.git.as_ref().is_some_and(|git| git.dirty),
+            harness_version: Some(harness_version().to_owned()),
+            environment: about,
+            input_hash: Some(input_hash),
+            replaces: None,
+            output: Some(output),
+            output_file: None,
+        }
+    }
+
+    fn warn_of_variation(&self, subject: &Subject, varying: &[String]) {
+        let Some((last, front)) = varying.split_last() else { return };
+        const SHOWN: usize = 6;
+        let mut words = front.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+        words.push(if front.len() > SHOWN {
+            format!("and {}", plural(varying.len() - SHOWN, "other"))
+        } else {
+            last.clone()
+        });
+        let words = words.join(", ");
+        self.console.warn(&format!(
+            "`{}`: its samples differ among themselves: {words}; the first one is captured. Name what varies in \
+             `ignore_fields` or `ignore_values`, or write a matcher such as {{{{any_string}}}} there, or it will fail by chance",
+            subject.id()
+        ));
+    }
+
+    fn tell(&self, mut page: String, counts: &Counts, all: usize) -> Exit {
+        let told: Vec<String> = [
+            (counts.new, "new"),
+            (counts.changed, "changed"),
+            (counts.unchanged, "unchanged"),
+            (counts.refused, "refused"),
+        ]
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{n} {word}"))
+        .collect();
+        page.push_str(&format!(
+            "\n{} of {}: {}\n",
+            self.source.run_id,
+            plural(all, "regression"),
+            told.join(", ")
+        ));
+        self.console.result(crate::base::text::sanitize(&page).as_bytes())?;
+        if self.source.environment.git.as_ref().is_some_and(|git| git.dirty)
+            && counts.new + counts.changed > 0
+        {
+            self.console
+                .note("the checkout has changes that no commit holds: the baselines say `dirty: true`");
+        }
+        if counts.new + counts.changed > 0 {
+            self.console.note(
+                "nothing accepted has changed: `eval-harness baseline review` shows what is pending and accepts it",
+            );
+        }
+        if counts.refused == all && counts.stale == all {
+            return Ok(ExitCode::Wrong);
+        }
+        Ok(if counts.refused > 0 { ExitCode::Incomplete } else { ExitCode::Pass })
+    }
+}

@@ -1,0 +1,185 @@
+//! `eval-harness baseline diff`: what pending baselines would change.
+
+use serde_json::{Value, json};
+
+use super::pending::{Gathered, Pending, gather};
+use super::shown::{Effect, Line, Tone, lines, painted};
+use super::{overview, relative};
+use crate::base::text::one_line;
+use crate::baseline::Store;
+use crate::cli::Exit;
+use crate::cli::args::{DiffArgs, DiffFormat};
+use crate::cli::console::Console;
+use crate::gate::ExitCode;
+use crate::matching::{DifferenceKind, differences};
+use crate::report::differences::Limits;
+
+/// Places of one baseline that are shown, or lines of a new one.
+const SHOWN: usize = 40;
+
+pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
+    let suite = overview(console, &args.of)?;
+    let store = Store::new(suite.baselines.dir);
+    let gathered = gather(&store, &suite.name, &args.evals)?;
+    gathered.refuse_strangers(&store, &args.evals)?;
+    let options = console.terminal_options(false);
+    let limits =
+        Limits { rows: SHOWN, columns: options.width.saturating_sub(6).max(20), unicode: options.unicode };
+    let counts = Counts::of(&gathered);
+    let page = match args.format {
+        DiffFormat::Human => human(&gathered, limits, options.color, &counts),
+        DiffFormat::Markdown => markdown(&gathered, limits, &counts),
+        DiffFormat::Json => format!("{:#}\n", as_json(&suite.name, &gathered, &counts)),
+    };
+    console.result(page.as_bytes())?;
+    gathered.tell_broken(console);
+    gathered.tell_others(console);
+    Ok(match () {
+        () if !gathered.broken.is_empty() => ExitCode::Wrong,
+        () if args.exit_code && counts.new + counts.changed > 0 => ExitCode::Fail,
+        () => ExitCode::Pass,
+    })
+}
+
+struct Counts {
+    new: usize,
+    changed: usize,
+    same: usize,
+    broken: usize,
+}
+
+impl Counts {
+    fn of(gathered: &Gathered) -> Counts {
+        let mut counts = Counts { new: 0, changed: 0, same: 0, broken: gathered.broken.len() };
+        for pending in &gathered.pending {
+            match &pending.accepted {
+                None => counts.new += 1,
+                Some(_) if pending.is_same() => counts.same += 1,
+                Some(_) => counts.changed += 1,
+            }
+        }
+        counts
+    }
+
+    fn words(&self) -> String {
+        let counts =
+            [(self.new, "new"), (self.changed, "changed"), (self.same, "the same"), (self.broken, "broken")];
+        let words: Vec<String> =
+            counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        if words.is_empty() {
+            "nothing is pending".to_owned()
+        } else {
+            format!("pending: {}", words.join(", "))
+        }
+    }
+}
+
+fn human(gathered: &Gathered, limits: Limits, color: bool, counts: &Counts) -> String {
+    let mut page = String::new();
+    for pending in &gathered.pending {
+        let id = one_line(&pending.id);
+        let id = if color { format!("\x1b[1m{id}\x1b[0m") } else { id };
+        page.push_str(&format!("{id}  {}\n", Effect::of(pending).words()));
+        for line in lines(pending, limits) {
+            page.push_str(&format!("  {}\n", painted(&line, color)));
+        }
+        page.push('\n');
+    }
+    page + &counts.words() + "\n"
+}
+
+fn markdown(gathered: &Gathered, limits: Limits, counts: &Counts) -> String {
+    let mut page = format!("# Baselines\n\n{}\n", counts.words());
+    for pending in &gathered.pending {
+        let lines = lines(pending, limits);
+        let body: Vec<String> = lines.iter().map(fenced).collect();
+        let body = body.join("\n");
+        let fence = "`".repeat(longest_run(&body, '`').max(2) + 1);
+        let id = code(&one_line(&pending.id));
+        let words = Effect::of(pending).words();
+        page.push_str(&format!("\n## {id}: {words}\n\n{fence}diff\n{body}\n{fence}\n"));
+    }
+    page
+}
+
+/// A text as Markdown's code, whatever backticks it holds.
+fn code(text: &str) -> String {
+    let ticks = "`".repeat(longest_run(text, '`') + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };
+    format!("{ticks}{pad}{text}{pad}{ticks}")
+}
+
+/// In a diff the sign is the first character of a line.
+fn fenced(line: &Line) -> String {
+    match line.tone {
+        Tone::Old | Tone::New => line.text.clone(),
+        Tone::Plain | Tone::Quiet => format!("  {}", line.text.trim_start()),
+    }
+}
+
+fn longest_run(text: &str, of: char) -> usize {
+    text.split(|c| c != of).map(str::len).max().unwrap_or(0)
+}
+
+fn as_json(suite: &str, gathered: &Gathered, counts: &Counts) -> Value {
+    let baselines: Vec<Value> = gathered.pending.iter().map(one_as_json).collect();
+    let broken: Vec<Value> = gathered
+        .broken
+        .iter()
+        .map(
+            |(id, broken)| json!({"eval": id, "path": relative(&broken.path), "message": broken.to_string()}),
+        )
+        .collect();
+    json!({
+        "suite": suite,
+        "baselines": baselines,
+        "broken": broken,
+        "new": counts.new,
+        "changed": counts.changed,
+        "same": counts.same,
+    })
+}
+
+fn one_as_json(pending: &Pending) -> Value {
+    let kept = &pending.pending;
+    let mut one = json!({
+        "eval": pending.id,
+        "effect": Effect::of(pending).word(),
+        "path": relative(&kept.path),
+        "captured_at": kept.file.captured_at,
+    });
+    match &pending.accepted {
+        Some(Ok(accepted)) => {
+            let found = differences(&accepted.output, &kept.output);
+            let places = found.iter().map(|difference| match difference.kind {
+                DifferenceKind::Missing => {
+                    json!({"path": difference.path, "kind": "removed", "accepted": difference.expected})
+                }
+                DifferenceKind::Unexpected => {
+                    json!({"path": difference.path, "kind": "added", "pending": difference.actual})
+                }
+                kind => json!({
+                    "path": difference.path,
+                    "kind": kind.name(),
+                    "accepted": difference.expected,
+                    "pending": difference.actual,
+                }),
+            });
+            one["differences"] = places.collect();
+        }
+        None | Some(Err(_)) => one["output"] = kept.output.clone(),
+    }
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_holds_any_backticks() {
+        assert_eq!(code("a"), "`a`");
+        assert_eq!(code("a`b"), "``a`b``");
+        assert_eq!(code("`"), "`` ` ``");
+    }
+}

@@ -1,0 +1,134 @@
+//! The regressions of a suite beside what its store holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{failure, overview};
+use crate::baseline::capture::takes_a_baseline;
+use crate::baseline::status::{File, Regression, State, states};
+use crate::baseline::{Broken, Entry, Kept, Store};
+use crate::cli::args::OfSuiteArgs;
+use crate::cli::console::Console;
+use crate::cli::{Failure, suite};
+use crate::load::{Overrides, Purpose};
+use crate::model::{Case, Criticality, EvalType, OutputValue, Plan};
+
+/// One eval id: of the suite, of the store, or of both.
+pub(super) struct Row {
+    pub id: String,
+    pub name: Option<String>,
+    pub criticality: Option<Criticality>,
+    /// At least one.
+    pub states: Vec<State>,
+    pub accepted: Option<Result<Kept, Broken>>,
+    pub pending: Option<Result<Kept, Broken>>,
+    /// Of a baseline beside the eval.
+    inline_at: Option<String>,
+}
+
+impl Row {
+    /// When what counts was captured.
+    pub fn accepted_at(&self) -> Option<String> {
+        match &self.accepted {
+            Some(Ok(kept)) => kept.file.captured_at.clone(),
+            Some(Err(_)) => None,
+            None => self.inline_at.clone(),
+        }
+    }
+}
+
+pub(super) struct Inventory {
+    pub suite: String,
+    pub dir: PathBuf,
+    /// Evals in the suite's order, then those that it does not have.
+    pub rows: Vec<Row>,
+    /// Baselines that say to be of other suites.
+    pub of_others: usize,
+    pub results_dir: PathBuf,
+}
+
+impl Inventory {
+    /// The files that can't be read.
+    pub fn broken(&self) -> impl Iterator<Item = &Broken> {
+        let files = self.rows.iter().flat_map(|row| [&row.accepted, &row.pending]);
+        files.flatten().filter_map(|read| read.as_ref().err())
+    }
+}
+
+/// The whole suite, and its store. A broken baseline is no reason not to look at the others.
+pub(super) fn inventory(console: &Console, of: &OfSuiteArgs) -> Result<Inventory, Failure> {
+    let about = overview(console, of)?;
+    let store = Store::new(about.baselines.dir.clone());
+    let entries = store.entries().map_err(failure)?;
+    let plan = plan_beside(console, of, &entries)?;
+    let mut entries: BTreeMap<String, Entry> =
+        entries.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
+    let mut rows = Vec::new();
+    for eval in plan.evals.iter().filter(|eval| eval.info.kind == EvalType::Regression) {
+        let entry = entries.remove(&eval.info.id);
+        let case = match eval.cases.get(0) {
+            Some(case) if eval.cases.len() == 1 => case.map_err(Failure::wrong)?,
+            _ => continue,
+        };
+        if entry.is_none() && !takes_a_baseline(&case.grading, case.baseline.is_some()) {
+            continue;
+        }
+        let mut row = row(eval.info.id.clone(), Some(&case), entry);
+        row.name = Some(eval.info.name.clone());
+        row.criticality = eval.info.criticality;
+        rows.push(row);
+    }
+    let mut of_others = 0;
+    for (id, entry) in entries {
+        if is_of_another(&entry, &plan.suite.name) {
+            of_others += 1;
+        } else {
+            rows.push(row(id, None, Some(entry)));
+        }
+    }
+    let results_dir = plan.reporting.output_dir.clone();
+    Ok(Inventory { suite: plan.suite.name, dir: about.baselines.dir, rows, of_others, results_dir })
+}
+
+/// The suite as it is with every baseline that can be read.
+fn plan_beside(console: &Console, of: &OfSuiteArgs, entries: &[Entry]) -> Result<Plan, Failure> {
+    let unusable: BTreeSet<String> = broken_ids(entries);
+    let known = unusable.into_iter().map(|id| (id, OutputValue::Json(serde_json::json!({})))).collect();
+    let more = Overrides { gateless: true, known_good: Arc::new(known), ..Overrides::default() };
+    let selected = suite::load(&of.whole(), Purpose::List, more)?;
+    suite::plan_or_problems(console, selected.loaded)
+}
+
+/// The evals whose accepted baseline can't be read.
+pub(super) fn broken_ids(entries: &[Entry]) -> BTreeSet<String> {
+    let broken = entries.iter().filter(|entry| matches!(entry.accepted, Some(Err(_))));
+    broken.map(|entry| entry.id.clone()).collect()
+}
+
+/// Whether what can be read of an entry says to be of another suite.
+fn is_of_another(entry: &Entry, suite: &str) -> bool {
+    let files = [&entry.accepted, &entry.pending];
+    let mut said = files.into_iter().flatten().flatten().filter_map(|kept| kept.file.suite.as_deref());
+    said.next().is_some_and(|first| first != suite)
+}
+
+fn row(id: String, case: Option<&Case>, entry: Option<Entry>) -> Row {
+    let Entry { accepted, pending, .. } = entry.unwrap_or_default();
+    let unusable = matches!(accepted, Some(Err(_)));
+    let origin = case.and_then(|case| case.baseline.as_deref()).filter(|_| !unusable);
+    let regression = case.map(|case| Regression { origin, input_hash: case.input_hash });
+    let states = states(regression, file(&accepted), file(&pending));
+    let inline_at = origin.and_then(|origin| origin.captured_at.clone());
+    Row { id, name: None, criticality: None, states, accepted, pending, inline_at }
+}
+
+fn file(read: &Option<Result<Kept, Broken>>) -> File<'_> {
+    match read {
+        None => File::Absent,
+        Some(Err(_)) => File::Broken,
+        Some(Ok(kept)) => {
+            File::There { fingerprint: kept.fingerprint, input_hash: kept.file.input_hash.as_deref() }
+        }
+    }
+}

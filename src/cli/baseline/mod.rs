@@ -1,0 +1,141 @@
+//! `eval-harness baseline`: its verbs, one file each, and what they share.
+
+mod accept;
+mod candidates;
+mod capture;
+mod diff;
+mod inventory;
+mod list;
+mod outputs;
+mod pending;
+mod prune;
+mod reject;
+mod review;
+mod scores;
+mod screen;
+mod shown;
+
+use std::path::Path;
+
+use super::args::{BaselineVerb, OfSuiteArgs};
+use super::console::Console;
+use super::{Exit, Failure, suite};
+use crate::base::text::{plural, sanitize};
+use crate::baseline::StoreError;
+use crate::load::{self, IdGlobs, LoadRequest, Overrides, Purpose, SuiteOverview, render};
+
+pub fn baseline(console: &Console, verb: &BaselineVerb) -> Exit {
+    match verb {
+        BaselineVerb::Capture(args) if args.scores => scores::capture(console, args),
+        BaselineVerb::Capture(args) => capture::capture(console, args),
+        BaselineVerb::Diff(args) if args.scores => scores::diff(console, args),
+        BaselineVerb::Diff(args) => diff::diff(console, args),
+        BaselineVerb::Review(args) => review::review(console, args),
+        BaselineVerb::Accept(args) if args.scores => scores::accept(console, &args.of, args.force),
+        BaselineVerb::Accept(args) => accept::accept(console, args),
+        BaselineVerb::Reject(args) if args.scores => scores::reject(console, &args.of),
+        BaselineVerb::Reject(args) => reject::reject(console, args),
+        BaselineVerb::List(args) => list::list(console, args),
+        BaselineVerb::Prune(args) => prune::prune(console, args),
+    }
+}
+
+/// Where nobody looks at what is accepted, nothing may be.
+fn refuse_in_ci(verb: &str) -> Result<(), Failure> {
+    let value = std::env::var("CI").unwrap_or_default();
+    if value != "1" && !value.eq_ignore_ascii_case("true") {
+        return Ok(());
+    }
+    let message = format!("`baseline {verb}` writes baselines, which is not done in CI (CI={value})");
+    Err(Failure::wrong(message).hint("run it where a person looks at the result and commits it"))
+}
+
+/// What the store could not do: a lock or a disk that was not to be had leaves it undecided, a file that is wrong is wrong.
+fn failure(error: StoreError) -> Failure {
+    let failure = match &error {
+        StoreError::Busy { .. } | StoreError::Io { .. } => Failure::incomplete(&error),
+        _ => Failure::wrong(&error),
+    };
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// A path as people read it: from where they stand.
+pub(super) fn relative(path: &Path) -> String {
+    let shown = std::env::current_dir().ok().and_then(|cwd| path.strip_prefix(cwd).ok().map(Path::to_owned));
+    sanitize(&shown.unwrap_or_else(|| path.to_owned()).to_string_lossy()).into_owned()
+}
+
+/// Evals by id globs, each with its pattern.
+struct Globs(Vec<(String, IdGlobs)>);
+
+impl Globs {
+    fn new(patterns: &[String]) -> Result<Globs, Failure> {
+        let glob = |pattern: &String| match IdGlobs::new(std::slice::from_ref(pattern)) {
+            Ok(glob) => Ok((pattern.clone(), glob)),
+            Err(why) => Err(Failure::wrong(format!("`{pattern}` is not a glob: {why}"))),
+        };
+        patterns.iter().map(glob).collect::<Result<_, _>>().map(Globs)
+    }
+
+    /// Without a pattern every id fits.
+    fn fit(&self, id: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|(_, glob)| glob.fit(id))
+    }
+
+    /// The patterns that none of the ids fits.
+    fn strangers<'a>(&'a self, ids: &[&str]) -> Vec<&'a str> {
+        let fits_none = |(_, glob): &&(String, IdGlobs)| !ids.iter().any(|id| glob.fit(id));
+        self.0.iter().filter(fits_none).map(|(text, _)| text.as_str()).collect()
+    }
+}
+
+/// A known id that somebody who wrote `text` may have meant.
+fn near<'a>(text: &str, ids: &[&'a str]) -> Option<&'a str> {
+    let most = (text.chars().count() / 3).max(1);
+    let distances = ids.iter().map(|id| (strsim::damerau_levenshtein(text, id), *id));
+    distances.filter(|(distance, _)| *distance <= most).min().map(|(_, id)| id)
+}
+
+/// What a suite says of itself; its evals are not looked at.
+fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, Failure> {
+    let request = LoadRequest {
+        suite: suite::suite_path(of.suite.as_deref())?,
+        purpose: Purpose::List,
+        overrides: Overrides {
+            vars: of.vars.clone(),
+            gateless: true,
+            without_store: true,
+            ..Overrides::default()
+        },
+        env: suite::environment(),
+        cwd: suite::cwd()?,
+        cpus: 1,
+    };
+    let load::Overview { suite, problems, sources } = load::overview(&request);
+    suite.ok_or_else(|| {
+        console.note(render::human(&problems, &sources, suite::human_options(console)).trim_end());
+        Failure::wrong(format!(
+            "{} in the suite; nothing was done",
+            plural(problems.error_count(), "problem")
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_chosen_by_globs_and_strangers_are_told() {
+        let globs =
+            Globs::new(&["reg-*".to_owned(), "a[b".to_owned().replace('[', "\\["), "x".to_owned()]).unwrap();
+        assert!(globs.fit("reg-a/b") && globs.fit("a[b") && !globs.fit("y"));
+        assert_eq!(globs.strangers(&["reg-1", "a[b"]), ["x"]);
+        assert!(Globs::new(&[]).unwrap().fit("anything"));
+        assert_eq!(near("reg-user-001", &["reg-users-001", "reg-orders-001"]), Some("reg-users-001"));
+        assert_eq!(near("zzz", &["reg-users-001"]), None);
+    }
+}

@@ -1,0 +1,258 @@
+//! A change of a baseline in lines: path by path what is there now and what would be.
+
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+use super::pending::Pending;
+use crate::base::text::{one_line, plural, sanitize};
+use crate::baseline::emit;
+use crate::matching::differences;
+use crate::report::differences::{Limits, Row, of_differences};
+use crate::report::emphasis::Marks;
+use crate::spec::BaselineFile;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    /// What is accepted now.
+    Old,
+    /// What would be accepted.
+    New,
+    Quiet,
+}
+
+/// One line, clean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    pub tone: Tone,
+    pub text: String,
+    /// What differs from the line beside it, in bytes of `text`.
+    pub marks: Marks,
+}
+
+impl Line {
+    fn new(tone: Tone, text: impl Into<String>) -> Line {
+        Line { tone, text: text.into(), marks: Vec::new() }
+    }
+}
+
+/// What a pending baseline would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    New,
+    /// In so many places.
+    Changed(usize),
+    /// Only what is said about the capture.
+    Same,
+    /// The accepted file can't be read.
+    ReplacesBroken,
+}
+
+impl Effect {
+    pub fn of(pending: &Pending) -> Effect {
+        match &pending.accepted {
+            None => Effect::New,
+            Some(Err(_)) => Effect::ReplacesBroken,
+            Some(Ok(_)) if pending.is_same() => Effect::Same,
+            Some(Ok(accepted)) => {
+                Effect::Changed(differences(&accepted.output, &pending.pending.output).len().max(1))
+            }
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Effect::New => "new",
+            Effect::Changed(_) => "changed",
+            Effect::Same => "same",
+            Effect::ReplacesBroken => "replaces_broken",
+        }
+    }
+
+    pub fn words(self) -> String {
+        match self {
+            Effect::New => "new".to_owned(),
+            Effect::Changed(n) => format!("changed in {}", plural(n, "place")),
+            Effect::Same => "the same output, captured anew".to_owned(),
+            Effect::ReplacesBroken => "in place of an accepted file that can't be read".to_owned(),
+        }
+    }
+}
+
+/// The lines of a change, at most `limits.rows` places of it, or as many lines of a new one.
+pub(super) fn lines(pending: &Pending, limits: Limits) -> Vec<Line> {
+    match &pending.accepted {
+        Some(Ok(_)) if pending.is_same() => {
+            vec![Line::new(
+                Tone::Quiet,
+                "the output is the accepted one; what is said about the capture would change",
+            )]
+        }
+        Some(Ok(accepted)) => changed(&accepted.output, &pending.pending.output, limits),
+        None | Some(Err(_)) => fresh(pending, limits.rows),
+    }
+}
+
+fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Vec<Line> {
+    if let (Value::String(old), Value::String(new)) = (accepted, pending)
+        && (old.contains('\n') || new.contains('\n'))
+    {
+        return text_lines(old, new, limits.rows);
+    }
+    let found = differences(accepted, pending);
+    let rows = of_differences(&found, found.len(), limits);
+    let mut lines: Vec<Line> = rows.rows.into_iter().flat_map(place).collect();
+    if rows.more > 0 {
+        lines.push(Line::new(Tone::Quiet, format!("... and {} more", plural(rows.more, "place"))));
+    }
+    lines
+}
+
+/// One place. The words beside a path are for what an output lacks; here something is added or removed.
+fn place(row: Row) -> Vec<Line> {
+    let note = row.note.replacen("not expected", "added", 1).replacen("missing", "removed", 1);
+    let head = if note.is_empty() { row.path } else { format!("{} ({note})", row.path) };
+    let mut lines = vec![Line::new(Tone::Plain, head)];
+    for (tone, sign, side) in [(Tone::Old, "- ", row.expected), (Tone::New, "+ ", row.actual)] {
+        if let Some(side) = side {
+            let marks = side.marks.iter().map(|at| at.start + sign.len()..at.end + sign.len()).collect();
+            lines.push(Line { tone, text: format!("{sign}{}", side.text), marks });
+        }
+    }
+    lines
+}
+
+/// Texts of several lines, with three lines around each change.
+fn text_lines(old: &str, new: &str, most: usize) -> Vec<Line> {
+    let diff = TextDiff::from_lines(old, new);
+    let mut lines = Vec::new();
+    for (index, group) in diff.grouped_ops(3).iter().enumerate() {
+        if index > 0 {
+            lines.push(Line::new(Tone::Quiet, "..."));
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let (tone, sign) = match change.tag() {
+                ChangeTag::Delete => (Tone::Old, "- "),
+                ChangeTag::Insert => (Tone::New, "+ "),
+                ChangeTag::Equal => (Tone::Quiet, "  "),
+            };
+            lines.push(Line::new(
+                tone,
+                format!("{sign}{}", one_line(change.value().trim_end_matches(['\n', '\r']))),
+            ));
+        }
+    }
+    if lines.is_empty() {
+        lines.push(Line::new(Tone::Quiet, "only the ends of lines differ"));
+    }
+    bounded(lines, most)
+}
+
+/// A new baseline as its file.
+fn fresh(pending: &Pending, most: usize) -> Vec<Line> {
+    let kept = &pending.pending;
+    let file = BaselineFile { output: Some(kept.output.clone()), output_file: None, ..kept.file.clone() };
+    let text = emit(&file);
+    let lines = text.lines().take(most + 1).map(|line| Line::new(Tone::New, format!("+ {}", sanitize(line))));
+    let shown: Vec<Line> = lines.collect();
+    let all = text.lines().count();
+    let more = all.saturating_sub(most);
+    cut(shown, most, more)
+}
+
+fn bounded(lines: Vec<Line>, most: usize) -> Vec<Line> {
+    let more = lines.len().saturating_sub(most);
+    cut(lines, most, more)
+}
+
+fn cut(mut lines: Vec<Line>, most: usize, more: usize) -> Vec<Line> {
+    lines.truncate(most);
+    if more > 0 {
+        lines.push(Line::new(Tone::Quiet, format!("... and {} more", plural(more, "line"))));
+    }
+    lines
+}
+
+/// A line with its colours.
+pub(super) fn painted(line: &Line, color: bool) -> String {
+    if !color {
+        return line.text.clone();
+    }
+    let style = match line.tone {
+        Tone::Plain => return line.text.clone(),
+        Tone::Old => "31",
+        Tone::New => "32",
+        Tone::Quiet => "2",
+    };
+    let mut painted = format!("\x1b[{style}m");
+    let mut from = 0;
+    for mark in &line.marks {
+        let (Some(before), Some(marked)) = (line.text.get(from..mark.start), line.text.get(mark.clone()))
+        else {
+            continue;
+        };
+        painted.push_str(&format!("{before}\x1b[7m{marked}\x1b[27m"));
+        from = mark.end;
+    }
+    painted.push_str(line.text.get(from..).unwrap_or_default());
+    painted.push_str("\x1b[0m");
+    painted
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { rows: 20, columns: 60, unicode: true };
+
+    fn shown(accepted: Value, pending: Value) -> String {
+        let lines = changed(&accepted, &pending, LIMITS);
+        lines.iter().map(|line| painted(line, false)).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn values_differ_path_by_path() {
+        let said = shown(
+            json!({"users": [{"role": "user", "id": "{{any_uuid}}"}], "gone": 1, "n": 1}),
+            json!({"users": [{"role": "admin", "id": "{{any_uuid}}"}], "n": 1.0, "more": [2]}),
+        );
+        insta::assert_snapshot!(said, @r#"
+        gone (removed)
+        - 1
+        users[0].role
+        - "user"
+        + "admin"
+        more (added)
+        + [2]
+        "#);
+    }
+
+    #[test]
+    fn texts_differ_line_by_line() {
+        let old = "# Notes\n\na\nb\nc\nd\ne\nf\n";
+        let new = "# Notes\n\na\nB\u{1b}[31m\nc\nd\ne\nf\n";
+        insta::assert_snapshot!(shown(json!(old), json!(new)), @"
+          # Notes
+          
+          a
+        - b
+        + B
+          c
+          d
+          e
+        ");
+        insta::assert_snapshot!(shown(json!("one"), json!("two")), @r#"
+        (root)
+        - "one"
+        + "two"
+        "#);
+    }
+
+    #[test]
+    fn what_differs_within_a_line_is_marked() {
+        let line = Line { tone: Tone::Old, text: "- abcdef".to_owned(), marks: vec![4..6] };
+        assert_eq!(painted(&line, true), "\x1b[31m- ab\x1b[7mcd\x1b[27mef\x1b[0m");
+    }
+}

@@ -1,0 +1,46 @@
+//! What a suite says of itself, without its evals.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::{Loader, load};
+use crate::load::baselines;
+use crate::load::kinds::detect;
+use crate::load::refs::{Fence, lexical, project_root};
+use crate::load::request::{LoadRequest, Loaded, Overview, SuiteOverview};
+use crate::load::session::Session;
+use crate::spec::SchemaKind;
+
+/// See [`crate::load::overview`].
+pub(in crate::load) fn overview(request: &LoadRequest) -> Overview {
+    let mut session = Session { purpose: request.purpose, cwd: request.cwd.clone(), ..Session::default() };
+    let path = lexical(&request.cwd.join(&request.suite));
+    let dir = path.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
+    let root = project_root(&dir);
+    session.fence = Fence::new([root.as_path(), dir.as_path()]);
+    let mut loader = Loader { request, path, dir, root, session: &mut session, files: HashMap::new() };
+    let path = loader.path.clone();
+    let node = loader.session.parse(&path, None);
+    let suite = match node {
+        Some(mut node) if detect(&node) == Some(SchemaKind::Suite) => {
+            let head = loader.suite_head(&mut node);
+            head.spec.map(|spec| SuiteOverview {
+                baselines: baselines::settings(spec.baselines.as_ref(), &loader.dir, &loader.root),
+                name: spec.name,
+                root: loader.root.clone(),
+            })
+        }
+        // An eval file is a suite of its own evals' name, or no suite at all.
+        _ => {
+            let Loaded { plan, problems, sources, .. } = load(request);
+            let suite = plan.map(|p| SuiteOverview {
+                name: p.suite.name,
+                baselines: p.baselines,
+                root: p.suite.root,
+            });
+            return Overview { suite, problems, sources };
+        }
+    };
+    let Session { problems, sources, .. } = session;
+    Overview { suite: suite.filter(|_| !problems.has_errors()), problems, sources }
+}
