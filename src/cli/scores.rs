@@ -19,7 +19,7 @@ pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead
     let (path, found) = match (file, rev) {
         (Some(file), _) => {
             let path = suite::cwd()?.join(file);
-            (path.clone(), Some(ScoreStore::read_file(&path).map_err(failure)?))
+            (path.clone(), Some(ScoreStore::read_file(&path).map_err(named)?))
         }
         (None, Some(rev)) => (store.path(of, Standing::Accepted), store.at(of, rev).map_err(failure)?),
         (None, None) => {
@@ -45,6 +45,15 @@ fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> Failure {
 
 pub fn failure(error: ScoresError) -> Failure {
     let failure = if error.is_definition() { Failure::wrong(&error) } else { Failure::incomplete(&error) };
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// A file that somebody names and that can't be read is a wrong word, whatever the reason.
+fn named(error: ScoresError) -> Failure {
+    let failure = Failure::wrong(&error);
     match error.hint() {
         Some(hint) => failure.hint(hint),
         None => failure,

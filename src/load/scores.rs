@@ -210,8 +210,8 @@ mod tests {
         baselines/scores/S.t.json:4:1: a merge that is not finished left its marks here (edit the file, or take one side: `git checkout --ours -- baselines/scores/S.t.json` or `git checkout --theirs -- baselines/scores/S.t.json`, then `git add`)
         baselines/scores/S.t.json:2:21: this score baseline was written by a newer eval-harness: its format has version 7, and this program knows versions up to 1 (update eval-harness)
         baselines/scores/S.t.json:5:85: 2 of 1 samples passed, which can't be
-        baselines/scores/S.t.json:3:61: `commit` is empty: expected a text (did you mean `outcome`?)
-        baselines/scores/S.t.json:3:61: `commit` is empty: expected a text
+        baselines/scores/S.t.json:5:19: the key `outcom` is not known here (did you mean `outcome`?)
+        baselines/scores/S.t.json:5:77: `n` must be at least 0, found `-2`
         baselines/scores/S.t.json:1:1: this `{` is not closed (add the `}`)
         baselines/scores/S.t.json:1:1: the file holds nothing but comments
         ");
