@@ -1,5 +1,6 @@
 //! Text, redaction, time: what every module may use, and what knows no module.
 
+pub mod base64;
 pub mod blocks;
 pub mod clock;
 pub mod git;

@@ -366,12 +366,13 @@ fn regression_case(desk: &mut Desk, node: &Node, parts: RegressionParts, header:
     let input_node = current.get("input").unwrap_or(current);
     let input = inputs::regression_input(desk, &parts.current.input, input_node);
     let target = match &parts.current.execution {
-        Some(spec) => {
+        // Recorded outputs take the place of any target.
+        Some(spec) if !desk.suite.recorded => {
             let execution = current.get("execution").unwrap_or(current);
             let dir = desk.dir.to_path_buf();
             Some(targets::resolve(desk, spec, execution, &dir))
         }
-        None => None,
+        _ => None,
     };
     let comparison = regressions::comparison(desk, parts.comparison, parts.current, node);
     let known = match desk.suite.known_good.get(parts.id) {
@@ -383,6 +384,8 @@ fn regression_case(desk: &mut Desk, node: &Node, parts: RegressionParts, header:
     let extract = inputs::extract(desk, parts.extract, node.get("extract"));
     let origin = desk.place(node.span);
     let made = Made { input: input?, grading: grading?, extract: extract?, target: transpose(target)? };
+    let own = made.target.as_ref().map(|target| (target, current.get("execution").unwrap_or(current).span));
+    targets::check_input(desk, &made.input, own, input_node)?;
     let mut case = assemble(desk, parts.id.to_owned(), made, header, origin);
     if let Some(known) = known {
         baselines::check_target(desk, parts.id_at, known.target.as_ref(), case.target.as_ref());
@@ -411,6 +414,9 @@ struct Made {
 fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String) -> Case {
     let timeout =
         desk.suite.timeout.or(header.timeout).or(desk.suite.suite_timeout).unwrap_or(DEFAULT_TIMEOUT);
+    if let Input::ApiCall { headers, .. } = &made.input {
+        desk.suite.secrets.of_headers(headers);
+    }
     Case {
         id,
         name: None,
@@ -461,6 +467,7 @@ pub(super) fn finish(desk: &mut Desk, draft: Draft, header: &Header) -> Option<C
     let written = if own.is_empty() { &header.written } else { &own };
     let grading = graders::resolve(desk, written, expected, None, node.locate("/id"));
     let made = Made { input: input?, grading: grading?, extract: extract?, target: None };
+    targets::check_input(desk, &made.input, None, input_node)?;
     let mut case = assemble(desk, spec.id, made, header, origin);
     case.name = spec.name;
     case.tags = spec.tags;

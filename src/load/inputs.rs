@@ -1,5 +1,6 @@
 //! What a target is given, and the steps from its output to what is graded.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use serde::Serialize;
@@ -10,9 +11,11 @@ use super::graders::regex_flags;
 use super::problem::{Code, Problem};
 use super::refs::existing_file;
 use super::scope::Desk;
+use super::targets;
 use super::tree::Node;
 use crate::matching::Pattern;
 use crate::model::{Extract, Fingerprint, Grading, Input, JsonMode, Which};
+use crate::net::encode_component;
 use crate::spec::{
     ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr, RegressionInput,
 };
@@ -32,7 +35,7 @@ pub(super) fn input(desk: &mut Desk, spec: InputRef, node: &Node) -> Option<Inpu
                 }
             }
         }
-        NameOr::Inline(InputSpec::ApiCall(call)) => Some(api_call(call)),
+        NameOr::Inline(InputSpec::ApiCall(call)) => api_call(desk, call, node),
         NameOr::Inline(InputSpec::Messages(m)) => {
             Some(Input::Messages { messages: m.messages, context: m.context })
         }
@@ -47,13 +50,54 @@ fn prompt(desk: &mut Desk, text: String, context: Option<Value>, node: &Node) ->
     Some(Input::Prompt { text, context })
 }
 
-fn api_call(call: ApiCallInput) -> Input {
-    Input::ApiCall {
-        method: call.method.unwrap_or_else(|| "GET".to_owned()).to_uppercase(),
-        endpoint: call.endpoint,
-        headers: call.headers,
-        body: call.body,
+fn api_call(desk: &mut Desk, call: ApiCallInput, node: &Node) -> Option<Input> {
+    let method = call.method.unwrap_or_else(|| "GET".to_owned()).to_uppercase();
+    let endpoint = with_query(desk, call.endpoint, &call.query, node)?;
+    targets::check_call(desk, &method, &endpoint, &call.headers, node)?;
+    Some(Input::ApiCall { method, endpoint, headers: call.headers, body: call.body })
+}
+
+/// The endpoint with further parameters; what it says itself stays as it is written.
+fn with_query(
+    desk: &mut Desk,
+    endpoint: String,
+    query: &BTreeMap<String, Value>,
+    node: &Node,
+) -> Option<String> {
+    let mut pairs = Vec::new();
+    for (name, value) in query {
+        let values = match value {
+            Value::Array(values) => values.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        for value in values {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(_) | Value::Bool(_) => value.to_string(),
+                Value::Null => continue,
+                Value::Array(_) | Value::Object(_) => {
+                    let at = node.get("query").and_then(|q| q.get(name)).map_or(node.span, |n| n.span);
+                    let message = format!("`{name}` is no text, number or truth, nor a list of these");
+                    desk.push(Problem::error(Code::BadRequest, at, message));
+                    return None;
+                }
+            };
+            pairs.push(format!("{}={}", encode_component(name), encode_component(&text)));
+        }
     }
+    if pairs.is_empty() {
+        return Some(endpoint);
+    }
+    let (path, fragment) = match endpoint.split_once('#') {
+        Some((path, fragment)) => (path, format!("#{fragment}")),
+        None => (endpoint.as_str(), String::new()),
+    };
+    let join = match path {
+        path if path.ends_with(['?', '&']) => "",
+        path if path.contains('?') => "&",
+        _ => "?",
+    };
+    Some(format!("{path}{join}{}{fragment}", pairs.join("&")))
 }
 
 /// A regression's input: typed, a request, a text, or any data.
@@ -66,7 +110,7 @@ pub(super) fn regression_input(desk: &mut Desk, written: &RegressionInput, node:
     }
     if value.get("method").is_some() {
         let call: ApiCallInput = serde_json::from_value(value.clone()).ok()?;
-        return Some(api_call(call));
+        return api_call(desk, call, node);
     }
     match value {
         Value::String(text) => prompt(desk, text.clone(), None, node),
@@ -123,7 +167,8 @@ fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
     })
 }
 
-/// Over what a case gives the target: the input, and the content of an input file.
+/// Over what a case gives the target: the input, and the content of an input file; not over the values of headers that are
+/// secrets, which may change from run to run.
 pub(super) fn input_hash(input: &Input) -> Fingerprint {
     Fingerprint::of(&input_hashed(input))
 }

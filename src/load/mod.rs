@@ -47,6 +47,7 @@ pub use request::{
 pub use scores::{BrokenScores, parse_scores, scores_file_name};
 pub use select::IdGlobs;
 pub use source::Sources;
+pub(crate) use template::{environment, to_jinja};
 
 use crate::spec::SchemaKind;
 

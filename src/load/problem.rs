@@ -99,6 +99,7 @@ codes! {
     EmptyCases = "EH0421" "empty-cases" "An eval has no cases, or a suite no evals: it would pass without a test.";
     UnavailableHere = "EH0422" "unavailable-here" "Something is asked for that this machine or this version cannot do.";
     UnknownExecutor = "EH0424" "unknown-executor" "A grader names an executor that is neither built in nor defined under the suite's `executors:`.";
+    BadRequest = "EH0427" "bad-request" "An HTTP request cannot be made of what is written: its address, endpoint, method or headers, or an input that is no request.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is allowed but hardly meant.";
 
     // EH05: data.

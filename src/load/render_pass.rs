@@ -14,8 +14,12 @@ use super::tree::{Node, NodeValue};
 /// What a command may name that is only known when it runs.
 const AT_RUN: &str = "input_file";
 const AT_RUN_PLACEHOLDER: &str = "{{ input_file }}";
-/// Names that a skill's command line is filled with when it runs.
-const OF_SKILLS: [&str; 4] = ["skill_name", "parameters", "prompt", "input_file"];
+/// Names that a skill's command line is filled with: some when it is known which skill, the rest when it runs.
+const OF_SKILLS: [&str; 7] =
+    ["skill_name", "parameters", "input", "prompt", "messages", "context", "input_file"];
+
+/// Names that a request of an HTTP target is filled with when it is made.
+pub(super) const OF_CALLS: [&str; 4] = ["prompt", "messages", "context", "input"];
 
 pub(super) struct RenderPass<'a> {
     pub engine: &'a Engine<'a>,
@@ -118,12 +122,28 @@ impl RenderPass<'_> {
 
     /// A target: all of its texts, except what is only known when it runs.
     pub fn target(&mut self, target: &mut Node) {
-        let skill = target.get("type").and_then(Node::as_text) == Some("skill");
+        let kind = target.get("type").and_then(Node::as_text).map(str::to_owned);
+        if kind.as_deref() == Some("skill") {
+            return self.skill(target);
+        }
+        let http = kind.as_deref() == Some("http");
+        let filled = OF_CALLS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut target.value else { return };
         for (key, value) in entries {
             match &*key.name {
-                "command" if skill => self.skill_command(value),
+                "endpoint" | "body" if http => self.text(value, &filled),
                 "command" => self.text(value, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]),
+                _ => self.text(value, &[]),
+            }
+        }
+    }
+
+    /// How skills are run; the command line is filled when it is known which skill.
+    pub fn skill(&mut self, skill: &mut Node) {
+        let NodeValue::Map(entries) = &mut skill.value else { return };
+        for (key, value) in entries {
+            match &*key.name {
+                "command" => self.skill_command(value),
                 _ => self.text(value, &[]),
             }
         }

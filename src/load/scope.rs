@@ -1,8 +1,8 @@
 //! What a suite gives to its evals: named graders, defaults, folders, and what the command line overrides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::demands::Demands;
@@ -13,8 +13,9 @@ use super::source::{Sources, Span};
 use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
-use crate::model::{BaselineSettings, GraderType, OutputValue};
-use crate::spec::{BaselineTarget, GraderSpec};
+use crate::base::redact::secrets_of_header;
+use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Target};
+use crate::spec::{BaselineTarget, GraderSpec, SkillSpec};
 
 /// Seconds for one call of a target when nobody says.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -36,6 +37,28 @@ pub(super) struct GraderShelf {
     pub open: bool,
 }
 
+/// What must not be written, noted wherever it is read. Cases of datasets are read again while a run goes on; what they hold was
+/// noted when they were checked.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Secrets(Arc<Mutex<BTreeSet<String>>>);
+
+impl Secrets {
+    pub fn of_headers(&self, headers: &BTreeMap<String, String>) {
+        for (name, value) in headers {
+            self.add(secrets_of_header(name, value));
+        }
+    }
+
+    pub fn add(&self, secrets: impl IntoIterator<Item = String>) {
+        let secrets = secrets.into_iter().filter(|secret| !secret.is_empty());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(secrets);
+    }
+
+    pub fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
 /// The suite as its evals see it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SuiteScope {
@@ -53,6 +76,15 @@ pub(super) struct SuiteScope {
     /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.
     pub target: Option<BaselineTarget>,
     pub fence: Fence,
+    /// What cases are put to that say no other; `None` also where it is not known yet.
+    pub asks: Option<Target>,
+    /// True when recorded outputs take the place of every target, those of evals included.
+    pub recorded: bool,
+    /// What `execution: {type: http}` without an address stands on.
+    pub http: Option<HttpTarget>,
+    /// How skills are run, and where that is written.
+    pub skill: Option<(SkillSpec, Node)>,
+    pub secrets: Secrets,
     /// The command line's, which wins over everything.
     pub timeout: Option<Duration>,
     pub suite_timeout: Option<Duration>,

@@ -75,11 +75,11 @@ pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<Br
     let id = sources.add(path.display().to_string(), text);
     if let Some(problem) = conflict(sources, id) {
         problems.push(problem);
-    } else if let Some(node) = tree::parse(sources, id, problems) {
-        if let Some(file) = judge(&node, problems) {
-            // As YAML it would do: a person's edit, which the writer would not have made.
-            return Ok(file);
-        }
+    } else if let Some(node) = tree::parse(sources, id, problems)
+        && let Some(file) = judge(&node, problems)
+    {
+        // As YAML it would do: a person's edit, which the writer would not have made.
+        return Ok(file);
     }
     Err(Box::new(broken))
 }

@@ -25,7 +25,7 @@ use super::scope::{Desk, GraderShelf, SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
 use super::source::Span;
 use super::stored::{Folder, Revision};
-use super::targets::{self, Targets};
+use super::targets::{self, Chosen, Targets};
 use super::template::{Engine, Scope};
 use super::thresholds::{self, Resolved, WrittenSet};
 use super::tree::{Node, NodeValue};
@@ -130,6 +130,9 @@ impl Loader<'_> {
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
                     entries.iter_mut().for_each(|(_, target)| pass.target(target));
                 }
+                if let Some(skill) = suite.get_mut("skill") {
+                    pass.skill(skill);
+                }
                 render_named(&mut pass, suite.get_mut("graders"));
             }
         }
@@ -182,17 +185,18 @@ impl Loader<'_> {
         scope.executors.open = lenient;
         let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
-        let (target_name, target) = {
+        let chosen = {
             let Session { sources, problems, .. } = &mut *self.session;
             let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
             let choice = choice(self.request);
-            targets::choose(&mut desk, &Targets::new(), choice, at).unwrap_or_default()
+            targets::choose(&mut desk, &Targets::new(), choice, at)
         };
-        scope.target = self.asked(&target_name, target.as_ref());
+        scope.target = self.asked(&chosen.name, chosen.target.as_ref());
         self.baselines(&mut scope, &node);
         let built = self.eval_document(node, &scope, &self.dir.clone());
         let gathered = built.into_iter().map(|built| Gathered { built, by: at }).collect();
         let evals = self.unique(gathered);
+        self.lacks_target(chosen.lack, &evals);
         let name = match evals.as_slice() {
             [only] => only.info.name.clone(),
             _ => name,
@@ -211,8 +215,8 @@ impl Loader<'_> {
             metrics: (BTreeMap::new(), None),
             demands,
             evals,
-            target_name,
-            target,
+            target_name: chosen.name,
+            target: chosen.target,
             scope,
         };
         self.plan(parts)
@@ -235,6 +239,7 @@ impl Loader<'_> {
             allow_unsandboxed: overrides.allow_unsandboxed,
             search_path: self.request.env.get("PATH").cloned(),
             lenient: self.session.lenient(),
+            recorded: overrides.outputs.is_some(),
             ..SuiteScope::default()
         }
     }
@@ -261,11 +266,12 @@ impl Loader<'_> {
         scope.shelf.open |= spec.is_none();
         scope.executors.open |= spec.is_none();
         let demands = self.demands(spec.as_ref(), &node);
-        let (target_name, target) = self.target(spec.as_ref(), &node, &scope);
-        scope.target = self.asked(&target_name, target.as_ref());
+        let chosen = self.target(spec.as_ref(), &node, &mut scope);
+        scope.target = self.asked(&chosen.name, chosen.target.as_ref());
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);
+        self.lacks_target(chosen.lack, &evals);
         let Some(spec) = spec else {
             let counts = count(&evals);
             return (None, counts, counts);
@@ -278,8 +284,8 @@ impl Loader<'_> {
             metrics: (spec.metrics, node.get("metrics").cloned()),
             demands,
             evals,
-            target_name,
-            target,
+            target_name: chosen.name,
+            target: chosen.target,
             scope,
         };
         self.check_ks(&parts, &node);
@@ -315,24 +321,20 @@ impl Loader<'_> {
         baselines::check_names(self.session, &scope.store);
     }
 
-    fn target(
-        &mut self,
-        spec: Option<&SuiteSpec>,
-        node: &Node,
-        scope: &SuiteScope,
-    ) -> (String, Option<Target>) {
-        let Some(spec) = spec else { return (String::new(), None) };
+    /// The target of the run. What evals may take from the suite's targets is put into the scope.
+    fn target(&mut self, spec: Option<&SuiteSpec>, node: &Node, scope: &mut SuiteScope) -> Chosen {
+        let Some(spec) = spec else { return Chosen::default() };
         let mut all = Targets::new();
         for (name, target) in &spec.targets {
             let at = node.get("targets").and_then(|n| n.get(name)).unwrap_or(node);
             all.insert(name.clone(), (target.clone(), at.clone()));
         }
+        scope.skill = spec.skill.clone().zip(node.get("skill").cloned());
         let Session { sources, problems, .. } = &mut *self.session;
-        let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
         if let (Some(target), Some(at)) = (&spec.target, node.get("target")) {
             let name = if all.is_empty() { kind_word(target) } else { "default" };
             if let Some((_, other)) = all.insert(name.to_owned(), (target.clone(), at.clone())) {
-                desk.push(
+                problems.push(
                     Problem::error(
                         Code::BothSpellings,
                         node.key_span("/target"),
@@ -342,6 +344,7 @@ impl Loader<'_> {
                 );
             }
         }
+        let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
         // Every target is checked, also those that this run does not use.
         let overridden = self.request.overrides.outputs.is_some();
         if !overridden && desk.suite.lenient {
@@ -350,7 +353,20 @@ impl Loader<'_> {
             }
         }
         let at = node.key_span("/name");
-        targets::choose(&mut desk, &all, choice(self.request), at).unwrap_or_default()
+        let chosen = targets::choose(&mut desk, &all, choice(self.request), at);
+        let offer = targets::offer(&mut desk, &all, &chosen.name, chosen.target.as_ref());
+        (scope.http, scope.skill) = (offer.http, offer.skill);
+        scope.asks = chosen.target.clone();
+        chosen
+    }
+
+    /// A suite whose cases all have targets of their own needs none.
+    fn lacks_target(&mut self, lack: Option<Problem>, evals: &[Arc<Eval>]) {
+        let needed = |eval: &Arc<Eval>| eval.cases.profiles().iter().any(|profile| profile.target.is_none());
+        if let Some(problem) = lack.filter(|_| evals.iter().any(needed)) {
+            let lenient = self.session.lenient();
+            self.session.problems.push(problem.maybe_warning(lenient));
+        }
     }
 
     /// The named graders: written in the suite, or in the file that it refers to.

@@ -1,5 +1,10 @@
 //! Targets: paths made absolute, programs looked for, the one target of a run chosen.
 
+mod http;
+mod skill;
+
+pub(super) use http::{check_call, check_input};
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +14,8 @@ use super::refs::lexical;
 use super::scope::{Desk, seconds};
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{CommandTarget, Target};
-use crate::spec::TargetSpec;
+use crate::model::{CommandTarget, HttpTarget, Target};
+use crate::spec::{SkillSpec, TargetSpec};
 
 /// A target with everything in place; `dir` is the folder of the file that says it.
 pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Path) -> Option<Target> {
@@ -41,24 +46,8 @@ pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Pat
             }
             Target::Model { model: m.model.clone(), config: settings(m) }
         }
-        TargetSpec::Http(h) => {
-            let at = node.locate("/base_url");
-            let known = ["http://", "https://"].iter().any(|s| h.base_url.starts_with(s));
-            if !known && !super::template::is_template(&h.base_url) {
-                desk.push(
-                    Problem::error(Code::BadFormat, at, format!("`{}` is not an HTTP address", h.base_url))
-                        .hint("it begins with `http://` or `https://`"),
-                );
-                return None;
-            }
-            Target::Http { base_url: h.base_url.clone(), config: settings(h) }
-        }
-        TargetSpec::Skill(s) => Target::Skill {
-            skill: s.skill_name.clone(),
-            command: s.command.clone(),
-            parameters: s.parameters.clone(),
-            config: settings(s),
-        },
+        TargetSpec::Http(h) => Target::Http(Box::new(http::resolve(desk, h, node, dir)?)),
+        TargetSpec::Skill(s) => Target::Skill(Box::new(skill::resolve(desk, s, node)?)),
     })
 }
 
@@ -117,20 +106,25 @@ pub(super) struct Choice<'a> {
     pub outputs: Option<PathBuf>,
 }
 
+/// The target of a run.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    pub name: String,
+    /// `None` when there is none, or after saying what is wrong with it.
+    pub target: Option<Target>,
+    /// Why there is none: a problem for suites with a case that has no target of its own.
+    pub lack: Option<Problem>,
+}
+
 /// The name and the target of a run: `--outputs`, else `--target`, else `default`, else the only one.
-pub(super) fn choose(
-    desk: &mut Desk,
-    targets: &Targets,
-    choice: Choice,
-    suite_at: Span,
-) -> Option<(String, Option<Target>)> {
+pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_at: Span) -> Chosen {
     if let Some(path) = choice.outputs {
         if !path.is_file() {
             let message = format!("`--outputs`: there is no file `{}`", path.display());
             desk.push(Problem::general(Code::MissingRef, message));
-            return None;
+            return Chosen::default();
         }
-        return Some(("recorded".to_owned(), Some(Target::Recorded { path })));
+        return Chosen { name: "recorded".to_owned(), target: Some(Target::Recorded { path }), lack: None };
     }
     let picked = match choice.name {
         Some(name) => match targets.get_key_value(name) {
@@ -144,7 +138,7 @@ pub(super) fn choose(
                 };
                 let message = format!("`--target`: the suite has no target `{name}`");
                 desk.push(Problem::general(Code::UnknownTarget, message).hint(hint));
-                return None;
+                return Chosen::default();
             }
         },
         None => targets.get_key_value("default").or_else(|| match targets.len() {
@@ -165,10 +159,41 @@ pub(super) fn choose(
             )
             .hint(format!("choose one with `--target`: {}", names.join(", ")))
         };
-        desk.push_lenient(problem);
-        return desk.suite.lenient.then(|| (String::new(), None));
+        return Chosen { lack: Some(problem), ..Chosen::default() };
     };
     let dir = desk.suite.dir.clone();
     let target = resolve(desk, spec, node, &dir);
-    Some((name.clone(), target))
+    Chosen { name: name.clone(), target, lack: None }
+}
+
+/// What evals may take from the targets of their suite.
+pub(super) struct Offer {
+    pub http: Option<HttpTarget>,
+    pub skill: Option<(SkillSpec, Node)>,
+}
+
+/// The HTTP target and the way to run skills that executions stand on: of the chosen target, else of the only one of its
+/// kind; of skills first what the suite says under `skill:`.
+pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Option<&Target>) -> Offer {
+    let kinds = |wanted: fn(&TargetSpec) -> bool| {
+        let mut all = targets.iter().filter(|(_, (spec, _))| wanted(spec));
+        let own = all.clone().find(|(name, _)| name.as_str() == chosen);
+        own.or_else(|| all.next().filter(|_| all.next().is_none())).map(|(_, found)| found)
+    };
+    let http = match target {
+        Some(Target::Http(http)) => Some((**http).clone()),
+        _ => kinds(|spec| matches!(spec, TargetSpec::Http(_))).and_then(|(spec, node)| {
+            let dir = desk.suite.dir.clone();
+            match resolve(desk, spec, node, &dir) {
+                Some(Target::Http(http)) => Some(*http),
+                _ => None,
+            }
+        }),
+    };
+    let skill = desk.suite.skill.clone().or_else(|| {
+        let (spec, node) = kinds(|spec| matches!(spec, TargetSpec::Skill(_)))?;
+        let TargetSpec::Skill(skill) = spec else { return None };
+        Some((skill.clone(), node.clone()))
+    });
+    Offer { http, skill }
 }

@@ -47,8 +47,8 @@ pub(super) fn lone_expression(text: &str) -> Option<&str> {
     (!inner.contains("{{") && !inner.contains("}}")).then(|| inner.trim_matches('-').trim())
 }
 
-/// An engine without variables, as datasets use it too.
-pub(super) fn environment(debug: bool) -> Environment<'static> {
+/// An engine without variables, as datasets and skills use it too.
+pub(crate) fn environment(debug: bool) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(FUEL));
@@ -61,7 +61,7 @@ pub(super) fn environment(debug: bool) -> Environment<'static> {
 }
 
 /// JSON to the engine's values. Integers beyond 128 bits stay exact as text.
-pub(super) fn to_jinja(value: &Value) -> Jinja {
+pub(crate) fn to_jinja(value: &Value) -> Jinja {
     match value {
         Value::Null => Jinja::from(()),
         Value::Bool(b) => Jinja::from(*b),
@@ -108,6 +108,14 @@ impl<'s> Engine<'s> {
     /// What every template may read, by name.
     pub fn globals(&self) -> impl Iterator<Item = (&str, &Jinja)> {
         self.globals.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The names that a template reads, without what is behind their first dot; empty also for what is no template.
+    pub fn names(&self, text: &str) -> BTreeSet<String> {
+        let template = self.environment.template_from_named_str("text", text);
+        template
+            .map(|template| template.undeclared_variables(false).into_iter().collect())
+            .unwrap_or_default()
     }
 
     /// Checks a text that is rendered later: its syntax, and all names but those below `later`.

@@ -196,6 +196,8 @@ pub enum Input {
     ApiCall {
         method: String,
         endpoint: String,
+        /// Serialised without the values of those that are secrets.
+        #[serde(serialize_with = "super::target::without_secrets")]
         headers: BTreeMap<String, String>,
         body: Option<Value>,
     },

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+
+use crate::base::redact::{is_sensitive_header, without_userinfo};
 
 use crate::spec::words::{OnError, OutputFormat};
 
@@ -20,21 +22,13 @@ pub enum Target {
     Command(CommandTarget),
     /// The input's text is the output: for trying graders.
     Echo,
-    /// The kinds below load and validate; running them needs the module that talks to them.
+    /// Loads and validates; running it needs the module that talks to models.
     Model {
         model: String,
         config: Value,
     },
-    Http {
-        base_url: String,
-        config: Value,
-    },
-    Skill {
-        skill: Option<String>,
-        command: Vec<String>,
-        parameters: BTreeMap<String, Value>,
-        config: Value,
-    },
+    Http(Box<HttpTarget>),
+    Skill(Box<SkillTarget>),
 }
 
 impl Target {
@@ -45,8 +39,8 @@ impl Target {
             Target::Command(_) => "command",
             Target::Echo => "echo",
             Target::Model { .. } => "model",
-            Target::Http { .. } => "http",
-            Target::Skill { .. } => "skill",
+            Target::Http(_) => "http",
+            Target::Skill(_) => "skill",
         }
     }
 }
@@ -70,4 +64,70 @@ pub struct CommandTarget {
     /// It runs inside the sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandbox: bool,
+}
+
+/// An HTTP service. Serialised it is what tells services apart: no secrets, no paths of one machine, and nothing of how
+/// patiently it is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HttpTarget {
+    /// `http` or `https`, a host, and a path that endpoints lie below.
+    #[serde(serialize_with = "of_anybody")]
+    pub base_url: String,
+    /// Sent with every request, below the request's own.
+    #[serde(serialize_with = "without_secrets")]
+    pub headers: BTreeMap<String, String>,
+    /// How inputs that are no API calls are put to it; `None` when it only takes API calls.
+    pub call: Option<HttpCall>,
+    /// Overrides the case's time limit, which is for the whole call.
+    pub timeout: Option<Duration>,
+    /// Redirects that are followed; with 0 a redirect is the answer.
+    pub redirects: u32,
+    /// Takes any certificate.
+    pub insecure: bool,
+    /// Bytes of a body that are kept; a longer one is an output that is truncated.
+    pub max_body_bytes: u64,
+    #[serde(skip)]
+    pub connect_timeout: Duration,
+    /// Certificates of further authorities, in PEM. Absolute.
+    #[serde(skip)]
+    pub ca_file: Option<PathBuf>,
+    /// Further tries of a call that did not get through.
+    #[serde(skip)]
+    pub retries: u32,
+}
+
+/// A request that is made of any input: texts in it may hold `{{ prompt }}`, `{{ messages }}`, `{{ context }}` and
+/// `{{ input }}`, which are filled for each call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HttpCall {
+    pub method: String,
+    pub endpoint: String,
+    pub body: Option<Value>,
+}
+
+/// A skill of a coding agent: a command line, filled with its name and parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SkillTarget {
+    /// `None` when a suite only says how skills are run, and each eval names its own.
+    pub skill_name: Option<String>,
+    pub parameters: BTreeMap<String, Value>,
+    /// Runs as any command. Words at the places `late` are templates still.
+    pub command: CommandTarget,
+    /// Places in `command.argv` of what is filled with the input when it runs, ascending.
+    pub late: Vec<usize>,
+}
+
+/// Headers without the values that are secrets: another token is the same target, and the same input.
+pub fn without_secrets<S: Serializer>(
+    headers: &BTreeMap<String, String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(headers.iter().map(|(name, value)| {
+        let value = if is_sensitive_header(name) { "" } else { value };
+        (name, value)
+    }))
+}
+
+fn of_anybody<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&without_userinfo(url))
 }

@@ -11,8 +11,11 @@ use crate::grade::{Graders, apply_latency, without_output};
 use crate::model::{Attempt, Case, Cause, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
 
-/// Further tries of a call that did not get through.
+/// Further tries of a call that did not get through, where its target does not say.
 const INFRASTRUCTURE_RETRIES: u32 = 4;
+
+/// Between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// What all samples of a run share.
 #[derive(Clone)]
@@ -118,18 +121,19 @@ pub(super) async fn judge(
 /// reached and failed, or took too long, would only do so again.
 async fn ask(bench: &Bench, work: &Work, case: &Case) -> (Answer, u32) {
     let mut pause = Duration::from_millis(250);
-    for retries in 0..INFRASTRUCTURE_RETRIES {
+    let most = bench.targets.retries(case).unwrap_or(INFRASTRUCTURE_RETRIES);
+    for retries in 0..most {
         let answer = bench.targets.ask(&work.eval.info.id, case, work.sample).await;
         match &answer.result {
             Err(failure) if failure.retryable && failure.cause == Cause::TargetUnreachable => {
                 tokio::time::sleep(pause).await;
-                pause *= 2;
+                pause = (pause * 2).min(LONGEST_PAUSE);
             }
             _ => return (answer, retries),
         }
     }
     let answer = bench.targets.ask(&work.eval.info.id, case, work.sample).await;
-    (answer, INFRASTRUCTURE_RETRIES)
+    (answer, most)
 }
 
 /// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and half a secret is not found

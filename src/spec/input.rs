@@ -56,6 +56,10 @@ pub struct ApiCallInput {
     /// Each value a template.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
+    /// Added to the endpoint's query: a text, a number, true or false, or a list of these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub query: BTreeMap<String, Value>,
+    /// Sent as JSON; a text as it is, unless the content type is JSON.
     pub body: Option<Value>,
     pub context: Option<Value>,
 }

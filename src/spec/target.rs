@@ -97,31 +97,64 @@ pub struct ModelSpec {
     pub options: BTreeMap<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// An HTTP service. As an eval's `execution` it may leave `base_url` out, and is then the suite's HTTP target with what is
+/// written here on top.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpSpec {
-    pub base_url: String,
-    /// Sent with every request; each a template.
+    /// `http://` or `https://`, a host, and a path that endpoints are put below.
+    pub base_url: Option<String>,
+    /// Sent with every request, unless the request has its own of that name; each a template.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
+    /// Seconds for one call, redirects and the whole answer included.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
+    /// Seconds until there is a connection. Default 10.
+    #[schemars(range(min = 0.001, max = 3600.0))]
+    pub connect_timeout_seconds: Option<f64>,
+    /// Further tries of a call that did not get through. Default 2.
+    #[schemars(range(max = 100))]
     pub retries: Option<u32>,
+    /// Redirects that are followed; with 0 a redirect is the answer. Default 10.
+    #[schemars(range(max = 100))]
+    pub redirects: Option<u32>,
+    /// A file of certificates in PEM that are trusted besides the system's, relative to this file.
+    pub ca_file: Option<String>,
+    /// `true` takes any certificate, and with it anybody for the server. Default false.
+    pub insecure: Option<bool>,
+    /// Bytes of an answer's body that are kept; a longer body fails with `output_limit`. Default 16 MiB.
+    #[schemars(range(min = 1, max = 1073741824))]
+    pub max_body_bytes: Option<u64>,
+    /// Of requests made from inputs that are no API calls: the method. Default POST.
+    pub method: Option<String>,
+    /// Of requests made from inputs that are no API calls: where they go. May hold `{{ prompt }}`.
+    pub endpoint: Option<String>,
+    /// Of requests made from inputs that are no API calls: what is sent. Its texts may hold `{{ prompt }}`, `{{ messages }}`,
+    /// `{{ context }}` and `{{ input }}`; one that is nothing else becomes the value itself. Default `{{ input }}`.
+    #[serde(default, deserialize_with = "super::grader::present", skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// A skill of a coding agent. What an eval's `execution` leaves out is taken from the suite's `skill:`, or from its target when
+/// that is a skill; parameters are joined, the eval's own win.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillSpec {
     pub skill_name: Option<String>,
-    /// The agent's command line, each part a template over `skill_name` and `parameters`.
+    /// The agent's command line, each part a template over `skill_name`, `parameters`, `input`, `prompt` and `input_file`.
     #[serde(default)]
     pub command: Vec<String>,
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
+    /// Seconds for one call.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
+    /// Environment variables that the agent sees besides PATH.
     #[serde(default)]
     pub env: Vec<String>,
-    #[serde(default)]
-    pub output: OutputFormat,
+    /// What a non-zero exit code means.
+    pub on_error: Option<OnError>,
+    /// How stdout is read.
+    pub output: Option<OutputFormat>,
 }

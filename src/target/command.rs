@@ -11,6 +11,7 @@ use crate::sandbox::commands::{CommandSandbox, PRIVATE_FOLDER};
 use crate::sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
 use super::input::{Rendered, render};
+use super::placeholders::fill;
 use super::{Answer, TargetFailure};
 
 /// Bytes of stdout that are kept as the output.
@@ -22,9 +23,36 @@ const KEEP_STDERR: usize = 4 << 10;
 /// The file that `{{ input_file }}` names.
 const INPUT_FILE: &str = "input.json";
 
+/// What fills the words of a command besides `{{ input_file }}`.
+pub(super) trait Words: Sync {
+    /// True when some word names the input file.
+    fn want_file(&self) -> bool;
+
+    /// Fills the words that are its own; the places of those are returned, and nobody fills them again.
+    fn fill(&self, argv: &mut [String], input: &Rendered, file: &str) -> Result<Vec<usize>, TargetFailure>;
+}
+
+/// The words of a plain command, none of which is anybody's.
+pub(super) struct Plain;
+
+impl Words for Plain {
+    fn want_file(&self) -> bool {
+        false
+    }
+
+    fn fill(&self, _: &mut [String], _: &Rendered, _: &str) -> Result<Vec<usize>, TargetFailure> {
+        Ok(Vec::new())
+    }
+}
+
 /// Runs the command once; `inside` is the sandbox of those that ask for it.
-pub(super) async fn ask(target: &CommandTarget, case: &Case, inside: Option<&CommandSandbox>) -> Answer {
-    let prepared = match prepare(target, case).await {
+pub(super) async fn ask(
+    target: &CommandTarget,
+    words: &impl Words,
+    case: &Case,
+    inside: Option<&CommandSandbox>,
+) -> Answer {
+    let prepared = match prepare(target, words, case).await {
         Ok(prepared) => prepared,
         Err(failure) => return Answer { result: Err(failure), latency: None },
     };
@@ -52,12 +80,14 @@ struct Prepared {
     _folder: Option<PrivateFolder>,
 }
 
-async fn prepare(target: &CommandTarget, case: &Case) -> Result<Prepared, TargetFailure> {
+async fn prepare(target: &CommandTarget, words: &impl Words, case: &Case) -> Result<Prepared, TargetFailure> {
     let rendered = render(&case.input).await?;
     let mut argv = target.argv.clone();
     let (mut folder, mut files) = (None, Vec::new());
-    if argv.iter().any(|word| fill(word, "").is_some()) {
-        let path = if target.sandbox {
+    let named = |word: &str, path: &str| fill(word, |name| (name == "input_file").then(|| path.to_owned()));
+    let mut path = String::new();
+    if words.want_file() || argv.iter().any(|word| named(word, "").is_some()) {
+        path = if target.sandbox {
             files.push((INPUT_FILE.to_owned(), rendered.whole.to_string().into_bytes()));
             format!("{PRIVATE_FOLDER}/{INPUT_FILE}")
         } else {
@@ -66,10 +96,11 @@ async fn prepare(target: &CommandTarget, case: &Case) -> Result<Prepared, Target
             })?;
             folder.insert(made).input_file()
         };
-        for word in &mut argv {
-            if let Some(filled) = fill(word, &path) {
-                *word = filled;
-            }
+    }
+    let filled = words.fill(&mut argv, &rendered, &path)?;
+    for (_, word) in argv.iter_mut().enumerate().filter(|(place, _)| !filled.contains(place)) {
+        if let Some(with_path) = named(word, &path) {
+            *word = with_path;
         }
     }
     let names = std::iter::once("PATH").chain(target.env.iter().map(String::as_str).filter(|n| *n != "PATH"));
@@ -157,28 +188,6 @@ fn whole_characters(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// `{{ input_file }}`, with any spacing, replaced; `None` when the word holds none.
-fn fill(word: &str, path: &str) -> Option<String> {
-    let mut out = String::new();
-    let mut rest = word;
-    let mut found = false;
-    while let Some(start) = rest.find("{{") {
-        let (before, after) = rest.split_at(start);
-        let inner = after.get(2..).unwrap_or_default();
-        let Some(end) = inner.find("}}") else { break };
-        out.push_str(before);
-        if inner.get(..end).unwrap_or_default().trim() == "input_file" {
-            found = true;
-            out.push_str(path);
-        } else {
-            out.push_str(after.get(..end + 4).unwrap_or_default());
-        }
-        rest = inner.get(end + 2..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    found.then_some(out)
-}
-
 /// A folder that only this user can enter and that goes with its value.
 struct PrivateFolder(PathBuf);
 
@@ -220,16 +229,6 @@ impl Drop for PrivateFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_input_file_is_filled_in_wherever_it_stands() {
-        assert_eq!(fill("--in={{ input_file }}", "/t/i.json").as_deref(), Some("--in=/t/i.json"));
-        assert_eq!(fill("{{input_file}}:{{  input_file}}", "/t").as_deref(), Some("/t:/t"));
-        assert_eq!(fill("{{ other }} {{ input_file }}", "/t").as_deref(), Some("{{ other }} /t"));
-        for untouched in ["plain", "{{ input_files }}", "{{ input_file", "input_file", "{{", "é{{é"] {
-            assert_eq!(fill(untouched, "/t"), None, "{untouched}");
-        }
-    }
 
     #[test]
     fn a_cut_character_is_dropped_and_a_wrong_one_is_not() {

@@ -1,11 +1,14 @@
 //! Asks targets for outputs: a case goes in, an output or the reason why there is none comes out.
 //!
-//! Nothing here judges an output. Models, HTTP services and skills have their place in [`Targets::ask`] and no code yet.
+//! Nothing here judges an output. Models have their place in [`Targets::ask`] and no code yet.
 
 mod command;
+mod http;
 mod input;
 mod line;
+mod placeholders;
 mod recorded;
+mod skill;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +16,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::model::{Case, Cause, Fingerprint, Output, Plan, SandboxState, Target};
+use crate::net::Clients;
 use crate::sandbox::commands::CommandSandbox;
 use crate::sandbox::demand::{Refused, Wanted};
 
@@ -79,6 +83,8 @@ pub struct Targets {
     warnings: Vec<String>,
     /// The sandbox of commands that ask for one, once it is open.
     commands: OnceLock<CommandSandbox>,
+    /// Of HTTP targets, with their open connections.
+    clients: Clients,
 }
 
 impl Targets {
@@ -130,6 +136,7 @@ impl Targets {
             paths,
             warnings: Vec::new(),
             commands: OnceLock::new(),
+            clients: Clients::default(),
         };
         for (number, (path, asked)) in asked.into_iter().enumerate() {
             let (recording, warnings) = Recording::open(path, asked, number < HELD)?;
@@ -213,15 +220,23 @@ impl Targets {
                 return Answer { result: self.recorded(path, eval_id, case, sample), latency: None };
             }
             Some(Target::Echo) => input::echo(&case.input).await,
-            Some(Target::Command(target)) => return command::ask(target, case, self.commands.get()).await,
-            // The places of `llm/` and of the HTTP and skill targets.
-            Some(Target::Model { model, .. }) => Err(not_available("model", model)),
-            Some(Target::Http { base_url, .. }) => Err(not_available("http", base_url)),
-            Some(Target::Skill { skill, .. }) => {
-                Err(not_available("skill", skill.as_deref().unwrap_or("a skill")))
+            Some(Target::Command(target)) => {
+                return command::ask(target, &command::Plain, case, self.commands.get()).await;
             }
+            Some(Target::Skill(target)) => return skill::ask(target, case).await,
+            Some(Target::Http(target)) => return http::ask(target, case, &self.clients).await,
+            // The place of `llm/`.
+            Some(Target::Model { model, .. }) => Err(not_available(model)),
         };
         Answer { result, latency: Some(started.elapsed()) }
+    }
+
+    /// Further tries of a call that did not get through, where the author of the case's target may say it; at least 0.
+    pub fn retries(&self, case: &Case) -> Option<u32> {
+        match self.target_of(case) {
+            Some(Target::Http(target)) => Some(target.retries),
+            _ => None,
+        }
     }
 
     fn target_of<'a>(&'a self, case: &'a Case) -> Option<&'a Target> {
@@ -243,10 +258,10 @@ impl Targets {
     }
 }
 
-fn not_available(kind: &str, name: &str) -> TargetFailure {
+fn not_available(model: &str) -> TargetFailure {
     TargetFailure::new(
         Cause::TargetUnreachable,
-        format!("{kind} targets are not available in this version: {name} was not asked"),
+        format!("model targets are not available in this version: {model} was not asked"),
     )
 }
 

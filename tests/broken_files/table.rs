@@ -668,7 +668,7 @@ vec![
         name: "file.yaml",
         text: "- id: r\n  baseline: {output: {a: b}}\n  current: {input: x, execution: {type: http, base_url: ftp://x}}\n  comparison: {type: exact}\n  grader: {type: code, config: {method: contains, must_include: x}}\n",
         said: &[
-            "3:57 bad-format: `ftp://x` is not an HTTP address | it begins with `http://` or `https://`",
+            "3:57 bad-request: `ftp://x` is not an HTTP address | it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`",
             "4:15 grader-conflict: `comparison` and `grader` say two different ways to compare | keep one of them",
         ],
     },

@@ -164,7 +164,10 @@ impl Loader<'_> {
             against: parts.scope.store.against(),
             readable: parts.scope.executors.readable(),
             // Short ones are left out where secrets are looked for.
-            secrets: parts.scope.templates.env.values().cloned().collect(),
+            secrets: {
+                let env = parts.scope.templates.env.values().cloned();
+                env.chain(parts.scope.secrets.all()).collect()
+            },
         };
         (Some(plan), total, selected)
     }

@@ -1,0 +1,276 @@
+//! HTTP targets and the calls that are made of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::base::redact::without_userinfo;
+use crate::load::problem::{Code, Problem};
+use crate::load::refs::lexical;
+use crate::load::render_pass::OF_CALLS;
+use crate::load::scope::{Desk, seconds};
+use crate::load::source::Span;
+use crate::load::template::is_template;
+use crate::load::tree::Node;
+use crate::model::{HttpCall, HttpTarget, Input, Target};
+use crate::net;
+use crate::spec::HttpSpec;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_BODY_BYTES: u64 = 16 << 20;
+const REDIRECTS: u32 = 10;
+const RETRIES: u32 = 2;
+
+/// An HTTP target with everything in place; `dir` is the folder of the file that says it.
+pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path) -> Option<HttpTarget> {
+    let mut target = match &spec.base_url {
+        Some(url) => {
+            check_base(desk, url, node.locate("/base_url"))?;
+            let (user, password) = net::decoded_userinfo(url);
+            desk.suite.secrets.add([format!("{user}:{password}"), password].into_iter().filter(|s| s != ":"));
+            HttpTarget { base_url: url.clone(), ..usual() }
+        }
+        None => match desk.suite.http.clone() {
+            Some(target) => target,
+            None => {
+                // A suite that is not known, or is broken, may well have one.
+                if !desk.suite.shelf.open {
+                    desk.push_lenient(no_address(node.span));
+                }
+                return desk.suite.lenient.then(usual);
+            }
+        },
+    };
+    check_headers(desk, &spec.headers, node)?;
+    desk.suite.secrets.of_headers(&spec.headers);
+    for (name, value) in &spec.headers {
+        target.headers.retain(|known, _| !known.eq_ignore_ascii_case(name));
+        target.headers.insert(name.clone(), value.clone());
+    }
+    let set = |given: Option<u32>, to: &mut u32| *to = given.unwrap_or(*to);
+    set(spec.retries, &mut target.retries);
+    set(spec.redirects, &mut target.redirects);
+    target.insecure = spec.insecure.unwrap_or(target.insecure);
+    target.max_body_bytes = spec.max_body_bytes.unwrap_or(target.max_body_bytes);
+    target.connect_timeout = spec.connect_timeout_seconds.map_or(target.connect_timeout, seconds);
+    target.timeout = match desk.suite.timeout {
+        // The command line's, which the case has.
+        Some(_) => None,
+        None => spec.timeout_seconds.map(seconds).or(target.timeout),
+    };
+    if let Some(file) = &spec.ca_file {
+        let path = lexical(&dir.join(file));
+        if let Err(why) = net::authorities(&path) {
+            let at = node.locate("/ca_file");
+            let problem = match path.is_file() {
+                true => Problem::error(Code::BadRequest, at, format!("`{file}`: {why}"))
+                    .hint("certificates in PEM begin with `-----BEGIN CERTIFICATE-----`"),
+                false => Problem::error(Code::MissingRef, at, format!("there is no file `{file}`"))
+                    .hint("the path is relative to the file that names it"),
+            };
+            desk.push_lenient(problem);
+            return desk.suite.lenient.then_some(target);
+        }
+        target.ca_file = Some(path);
+    }
+    if let Some(call) = call(desk, spec, node, &target.base_url)? {
+        target.call = Some(call);
+    }
+    Some(target)
+}
+
+fn usual() -> HttpTarget {
+    HttpTarget {
+        base_url: String::new(),
+        headers: BTreeMap::new(),
+        call: None,
+        timeout: None,
+        redirects: REDIRECTS,
+        insecure: false,
+        max_body_bytes: MAX_BODY_BYTES,
+        connect_timeout: CONNECT_TIMEOUT,
+        ca_file: None,
+        retries: RETRIES,
+    }
+}
+
+fn no_address(at: Span) -> Problem {
+    Problem::error(Code::BadRequest, at, "the HTTP target has no `base_url`").hint(
+        "add `base_url: \"http://...\"`, or give the suite a target of type `http`, which executions without an address use",
+    )
+}
+
+fn check_base(desk: &mut Desk, url: &str, at: Span) -> Option<()> {
+    // What a template failed to fill was told.
+    if is_template(url) {
+        return Some(());
+    }
+    let Err(error) = net::read_base(url) else { return Some(()) };
+    desk.push(
+        Problem::error(Code::BadRequest, at, error.to_string())
+            .hint("it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`"),
+    );
+    None
+}
+
+fn check_headers(desk: &mut Desk, headers: &BTreeMap<String, String>, node: &Node) -> Option<()> {
+    let mut whole = Some(());
+    let map = node.get("headers");
+    for (name, value) in headers {
+        let Err(fault) = net::check_header(name, value) else { continue };
+        let entry =
+            map.and_then(Node::as_map).and_then(|all| all.iter().find(|(key, _)| *key.name == **name));
+        let at = match (&fault, entry) {
+            (net::HeaderFault::Value(_), Some((_, value))) => value.span,
+            (_, Some((key, _))) => key.span,
+            (_, None) => node.span,
+        };
+        let problem = Problem::error(Code::BadRequest, at, fault.to_string());
+        desk.push(match fault {
+            net::HeaderFault::Value(_) => problem.hint("does a variable or a file end with a line break?"),
+            net::HeaderFault::Own(_) => problem.hint("leave it out"),
+            net::HeaderFault::Name(_) => problem,
+        });
+        whole = None;
+    }
+    whole
+}
+
+fn check_method(desk: &mut Desk, method: &str, at: Span) -> Option<()> {
+    let Err(why) = net::check_method(method) else { return Some(()) };
+    desk.push(Problem::error(Code::BadRequest, at, why));
+    None
+}
+
+/// The request that is made of inputs that are none; `Some(None)` when the target says nothing of it.
+fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Option<HttpCall>> {
+    let Some(endpoint) = &spec.endpoint else {
+        for (key, given) in [("method", spec.method.is_some()), ("body", spec.body.is_some())] {
+            if given {
+                let message =
+                    format!("`{key}` says how an input becomes a request, and `endpoint` is missing");
+                let problem = Problem::error(Code::BadRequest, node.key_span(&format!("/{key}")), message);
+                desk.push(problem.hint("an `api_call` input brings its own method, endpoint and body"));
+                return None;
+            }
+        }
+        return Some(None);
+    };
+    let method = spec.method.as_deref().unwrap_or("POST").to_uppercase();
+    check_method(desk, &method, node.locate("/method"))?;
+    if !is_template(endpoint) && !is_template(base) {
+        check_endpoint(desk, base, endpoint, node.locate("/endpoint"))?;
+    }
+    let mut texts = vec![endpoint.as_str()];
+    collect_texts(spec.body.as_ref(), &mut texts);
+    for text in texts {
+        if let Some(unknown) = unfilled(text) {
+            let at = if text == endpoint { node.locate("/endpoint") } else { node.locate("/body") };
+            let message = format!("`{unknown}` can't be filled when the request is made");
+            let names = OF_CALLS.map(|name| format!("`{{{{ {name} }}}}`")).join(", ");
+            desk.push(
+                Problem::error(Code::BadTemplate, at, message)
+                    .hint(format!("only {names} are, as they are, without filters")),
+            );
+            return None;
+        }
+    }
+    let body = match (&spec.body, method.as_str()) {
+        (Some(Value::Null), _) | (None, "GET" | "HEAD") => None,
+        (Some(body), _) => Some(body.clone()),
+        (None, _) => Some(Value::String("{{ input }}".to_owned())),
+    };
+    Some(Some(HttpCall { method, endpoint: endpoint.clone(), body }))
+}
+
+fn collect_texts<'a>(value: Option<&'a Value>, texts: &mut Vec<&'a str>) {
+    match value {
+        Some(Value::String(text)) => texts.push(text),
+        Some(Value::Array(items)) => items.iter().for_each(|item| collect_texts(Some(item), texts)),
+        Some(Value::Object(map)) => map.values().for_each(|value| collect_texts(Some(value), texts)),
+        _ => {}
+    }
+}
+
+/// The first `{{ ... }}` of a text that is none of what is filled when a request is made.
+fn unfilled(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while let Some(start) = rest.find("{{") {
+        let after = rest.get(start..)?;
+        let end = after.find("}}")?;
+        if !OF_CALLS.contains(&after.get(2..end)?.trim()) {
+            return after.get(..end + 2);
+        }
+        rest = after.get(end + 2..)?;
+    }
+    None
+}
+
+fn check_endpoint(desk: &mut Desk, base: &str, endpoint: &str, at: Span) -> Option<()> {
+    let Err(error) = net::join(base, endpoint) else { return Some(()) };
+    let problem = Problem::error(Code::BadRequest, at, error.to_string());
+    desk.push(match error {
+        net::JoinError::Elsewhere(_) => {
+            problem.hint(format!("write the path alone; it is put below {}", without_userinfo(base)))
+        }
+        _ => problem,
+    });
+    None
+}
+
+/// Checks what an `api_call` says of itself.
+pub(in crate::load) fn check_call(
+    desk: &mut Desk,
+    method: &str,
+    endpoint: &str,
+    headers: &BTreeMap<String, String>,
+    node: &Node,
+) -> Option<()> {
+    let method = check_method(desk, method, node.locate("/method"));
+    let headers = check_headers(desk, headers, node);
+    if endpoint.chars().any(char::is_control) {
+        let problem = net::JoinError::Control.to_string();
+        desk.push(Problem::error(Code::BadRequest, node.locate("/endpoint"), problem));
+        return None;
+    }
+    method.and(headers)
+}
+
+/// Checks that the case's target (its own, with where that is written, else the suite's) can be given this input.
+pub(in crate::load) fn check_input(
+    desk: &mut Desk,
+    input: &Input,
+    own: Option<(&Target, Span)>,
+    node: &Node,
+) -> Option<()> {
+    let suite = desk.suite;
+    let at = own.map_or(node.span, |(_, span)| span);
+    match (own.map(|(target, _)| target).or(suite.asks.as_ref()), input) {
+        (Some(Target::Http(http)), Input::ApiCall { endpoint, .. }) => {
+            let unknown = is_template(&http.base_url) || http.base_url.is_empty();
+            match unknown || is_template(endpoint) {
+                true => Some(()),
+                false => check_endpoint(desk, &http.base_url, endpoint, node.locate("/endpoint")),
+            }
+        }
+        (Some(Target::Http(http)), _) if http.call.is_none() => {
+            let message = "the target is an HTTP service, and this input is no API call";
+            desk.push(Problem::error(Code::BadRequest, node.span, message).hint(
+                "write `{method: GET, endpoint: /...}` (with `type: api_call` where the input is typed), or give the \
+                 target an `endpoint` and a `body` that are filled with `{{ prompt }}` or `{{ input }}`",
+            ));
+            None
+        }
+        (Some(Target::Skill(skill)), _) if skill.skill_name.is_none() => {
+            let message = "nothing says which skill is to be run";
+            desk.push_lenient(
+                Problem::error(Code::BadCommand, at, message)
+                    .hint("add `skill_name` to the suite's target, or to the eval's `execution`"),
+            );
+            suite.lenient.then_some(())
+        }
+        _ => Some(()),
+    }
+}

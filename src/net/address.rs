@@ -1,0 +1,234 @@
+//! Addresses: a base and what is below it, and how a host is named in messages.
+
+use reqwest::Url;
+
+use crate::base::redact::without_userinfo;
+
+/// Why an endpoint can't be put below a base address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    #[error("`{0}` is not an HTTP address")]
+    NotHttp(String),
+    #[error("the address {0}")]
+    BadBase(&'static str),
+    #[error("the endpoint does not lie below the base address {0}")]
+    Elsewhere(String),
+    #[error("the endpoint holds a control character")]
+    Control,
+    #[error("the endpoint makes no address: {0}")]
+    Unreadable(String),
+}
+
+/// Reads a base address: `http` or `https`, a host, and neither a query nor a fragment, which nothing can be put below.
+pub fn read_base(text: &str) -> Result<Url, JoinError> {
+    let shown = || JoinError::NotHttp(without_userinfo(text));
+    if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(JoinError::BadBase("holds a space or a control character"));
+    }
+    let url = Url::parse(text).map_err(|_| shown())?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
+        return Err(shown());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(JoinError::BadBase("has a query or a fragment; endpoints are put below its path"));
+    }
+    Ok(url)
+}
+
+/// The address of an endpoint: a path below the base, with or without a slash at its beginning, its query as written; or
+/// a whole address that lies below the base.
+pub fn join(base: &str, endpoint: &str) -> Result<Url, JoinError> {
+    let root = read_base(base)?;
+    if endpoint.chars().any(char::is_control) {
+        return Err(JoinError::Control);
+    }
+    let lower = endpoint.get(..8).unwrap_or(endpoint).to_ascii_lowercase();
+    let absolute = lower.starts_with("http://") || lower.starts_with("https://");
+    let below = base.trim_end_matches('/');
+    let text = match endpoint.strip_prefix('/').unwrap_or(endpoint) {
+        _ if absolute => endpoint.to_owned(),
+        "" if endpoint.is_empty() => below.to_owned(),
+        rest if rest.starts_with(['?', '#']) && !endpoint.starts_with('/') => format!("{below}{rest}"),
+        rest => format!("{below}/{rest}"),
+    };
+    let url = Url::parse(&text).map_err(|error| JoinError::Unreadable(error.to_string()))?;
+    // Also `..` leads nowhere else.
+    let inside = url.path().strip_prefix(root.path().trim_end_matches('/'));
+    let inside = inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let stranger = absolute && (!url.username().is_empty() || url.password().is_some());
+    match url.origin() == root.origin() && inside && !stranger {
+        true => Ok(with_userinfo_of(url, &root)),
+        false => Err(JoinError::Elsewhere(without_userinfo(base))),
+    }
+}
+
+fn with_userinfo_of(mut url: Url, root: &Url) -> Url {
+    // Only addresses without a host have no place for these, and an HTTP address has one.
+    let _ = url.set_username(root.username());
+    let _ = url.set_password(root.password());
+    url
+}
+
+/// The user and the password of an address, decoded; empty where it has none.
+pub fn decoded_userinfo(text: &str) -> (String, String) {
+    let Ok(url) = Url::parse(text) else { return Default::default() };
+    (decoded(url.username()), decoded(url.password().unwrap_or_default()))
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
+        match code.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A text as a part of a path or of a query: all but unreserved characters (RFC 3986, section 2.3) as `%XX`.
+pub fn encode_component(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// `host:port` for messages.
+pub(super) fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or("the host");
+    match url.port_or_known_default() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+/// True for this machine itself, which no proxy is asked for.
+pub(super) fn is_local(url: &Url) -> bool {
+    let Some(host) = url.host_str() else { return false };
+    let plain = host.trim_start_matches('[').trim_end_matches(']');
+    match plain.parse::<std::net::IpAddr>() {
+        Ok(address) => address.is_loopback() || address.is_unspecified(),
+        Err(_) => host.eq_ignore_ascii_case("localhost") || host.to_ascii_lowercase().ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_join_as_people_expect() {
+        let mut told = String::new();
+        for (base, endpoint) in [
+            ("http://h/api", "/v1/users"),
+            ("http://h/api/", "/v1/users"),
+            ("http://h/api", "v1/users"),
+            ("http://h/api/", "v1/users?page=1&q=a%2Fb+c&q=&r"),
+            ("http://h", "/"),
+            ("http://h:8080", ""),
+            ("http://h/api", ""),
+            ("http://h/api", "?x=1"),
+            ("http://h/api", "/?x=1"),
+            ("http://h", "//evil.example/x"),
+            ("http://h", "@evil.example/x"),
+            ("http://h/api", "http://h/api/users?x=1"),
+            ("http://h/api", "HTTP://H:80/api"),
+            ("http://h/api", "http://h/apiary"),
+            ("http://h/api", "http://h/api/../admin"),
+            ("http://h/api", "../admin"),
+            ("http://h/api", "/a/%2e%2E/../../admin"),
+            ("http://h/api", "/a/../b"),
+            ("http://h/api", "http://other/api/users"),
+            ("http://h/api", "http://u:p@h/api/users"),
+            ("http://u:p@h/api", "http://h/api/users"),
+            ("http://h", "/a b/ü?q=ü\u{20}x"),
+            ("http://h", "/a\r\nHost: x"),
+            ("http://h?x=1", "/a"),
+            ("ftp://u:p@h", "/a"),
+            ("h:8080", "/a"),
+            ("http://", "/a"),
+            ("http://h /x", "/a"),
+        ] {
+            let said = match join(base, endpoint) {
+                Ok(url) => url.to_string(),
+                Err(error) => format!("error: {error}"),
+            };
+            told.push_str(&format!("{base} + {endpoint:?}: {said}\n"));
+        }
+        insta::assert_snapshot!(told, @r##"
+        http://h/api + "/v1/users": http://h/api/v1/users
+        http://h/api/ + "/v1/users": http://h/api/v1/users
+        http://h/api + "v1/users": http://h/api/v1/users
+        http://h/api/ + "v1/users?page=1&q=a%2Fb+c&q=&r": http://h/api/v1/users?page=1&q=a%2Fb+c&q=&r
+        http://h + "/": http://h/
+        http://h:8080 + "": http://h:8080/
+        http://h/api + "": http://h/api
+        http://h/api + "?x=1": http://h/api?x=1
+        http://h/api + "/?x=1": http://h/api/?x=1
+        http://h + "//evil.example/x": http://h//evil.example/x
+        http://h + "@evil.example/x": http://h/@evil.example/x
+        http://h/api + "http://h/api/users?x=1": http://h/api/users?x=1
+        http://h/api + "HTTP://H:80/api": http://h/api
+        http://h/api + "http://h/apiary": error: the endpoint does not lie below the base address http://h/api
+        http://h/api + "http://h/api/../admin": error: the endpoint does not lie below the base address http://h/api
+        http://h/api + "../admin": error: the endpoint does not lie below the base address http://h/api
+        http://h/api + "/a/%2e%2E/../../admin": error: the endpoint does not lie below the base address http://h/api
+        http://h/api + "/a/../b": http://h/api/b
+        http://h/api + "http://other/api/users": error: the endpoint does not lie below the base address http://h/api
+        http://h/api + "http://u:p@h/api/users": error: the endpoint does not lie below the base address http://h/api
+        http://u:p@h/api + "http://h/api/users": http://u:p@h/api/users
+        http://h + "/a b/ü?q=ü x": http://h/a%20b/%C3%BC?q=%C3%BC%20x
+        http://h + "/a\r\nHost: x": error: the endpoint holds a control character
+        http://h?x=1 + "/a": error: the address has a query or a fragment; endpoints are put below its path
+        ftp://u:p@h + "/a": error: `ftp://h` is not an HTTP address
+        h:8080 + "/a": error: `h:8080` is not an HTTP address
+        http:// + "/a": error: `http://` is not an HTTP address
+        http://h /x + "/a": error: the address holds a space or a control character
+        "##);
+    }
+
+    #[test]
+    fn a_user_and_a_password_are_left_out_of_what_is_shown_and_found_for_what_is_hidden() {
+        assert_eq!(without_userinfo("http://u:p@h/x@y"), "http://h/x@y");
+        assert_eq!(without_userinfo("http://u:p@a@h:1?x=@"), "http://h:1?x=@");
+        assert_eq!(without_userinfo("http://h/x@y"), "http://h/x@y");
+        assert_eq!(decoded_userinfo("http://us%40er:p%C3%BC%@h/"), ("us@er".into(), "pü%".into()));
+        assert_eq!(decoded_userinfo("nothing"), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn this_machine_is_known_by_all_its_names() {
+        let local = |text: &str| is_local(&Url::parse(text).unwrap());
+        for yes in [
+            "http://localhost",
+            "http://LOCALHOST:1",
+            "http://x.localhost",
+            "http://127.0.0.1",
+            "http://127.9.9.9",
+            "http://[::1]:1",
+        ] {
+            assert!(local(yes), "{yes}");
+        }
+        for no in ["http://localhost.example", "http://128.0.0.1", "http://[::2]", "http://10.0.0.1"] {
+            assert!(!local(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn a_component_is_encoded_whole() {
+        assert_eq!(encode_component("a b&c=d/é~"), "a%20b%26c%3Dd%2F%C3%A9~");
+    }
+}

@@ -1,0 +1,176 @@
+//! What goes wrong between here and a server, in words that people can act on.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io::ErrorKind;
+
+use rustls::CertificateError;
+
+/// Why there is no whole answer. `host` is `host:port`.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NetError {
+    #[error("the host name of {host} cannot be resolved; is it spelled right, and is there a network?")]
+    UnknownHost { host: String },
+    #[error("{host} refuses the connection: nothing listens there")]
+    Refused { host: String },
+    #[error("{host} cannot be reached: {why}")]
+    Unreachable { host: String, why: String },
+    #[error("no TLS connection to {host}: {fault}")]
+    Tls { host: String, fault: TlsFault },
+    #[error(
+        "this machine has no certificates of authorities to know {host} by; install them (the package is often called \
+         `ca-certificates`), or name a file of them with `ca_file` or SSL_CERT_FILE"
+    )]
+    NoAuthorities { host: String },
+    #[error("{host} closed the connection without an answer")]
+    NoAnswer { host: String },
+    #[error("{host} cut its answer off after {received} bytes of the body")]
+    CutOff { host: String, received: u64 },
+    #[error("what {host} answers is not HTTP: {why}")]
+    NotHttp { host: String, why: String },
+    #[error("{host} redirects in a circle")]
+    RedirectLoop { host: String },
+    #[error("{host} redirects more often than is followed ({limit})")]
+    TooManyRedirects { host: String, limit: u32 },
+    #[error("{host} redirects to what is no HTTP address")]
+    BadRedirect { host: String },
+    #[error("{host} {phase} within {seconds} s")]
+    TimedOut { host: String, seconds: f64, phase: Phase },
+    /// The request itself can't be sent to anybody.
+    #[error("{0}")]
+    Unsendable(String),
+    /// Settings of the client that don't work here, such as a file of certificates that is gone.
+    #[error("{0}")]
+    Settings(String),
+    #[error("the call of {host} failed: {why}")]
+    Other { host: String, why: String },
+}
+
+/// What a call was doing when its time ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Connecting,
+    Waiting,
+    Body { received: u64 },
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Phase::Connecting => f.write_str("did not accept a connection"),
+            Phase::Waiting => f.write_str("did not answer"),
+            Phase::Body { received } => {
+                write!(f, "did not end its answer ({received} bytes of the body came)")
+            }
+        }
+    }
+}
+
+/// Why there is no TLS.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TlsFault {
+    #[error(
+        "its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`"
+    )]
+    UnknownAuthority,
+    #[error("its certificate has expired")]
+    Expired,
+    #[error("its certificate is not valid yet; is the clock of this machine right?")]
+    NotYetValid,
+    #[error("its certificate is for another name")]
+    WrongName,
+    #[error("it does not speak TLS; is it an `http://` address?")]
+    NotTls,
+    #[error("{0}")]
+    Other(String),
+}
+
+impl NetError {
+    /// True when nobody has carried the call out, and another try may get through.
+    pub fn never_arrived(&self) -> bool {
+        match self {
+            NetError::UnknownHost { .. } | NetError::Refused { .. } | NetError::Unreachable { .. } => true,
+            NetError::TimedOut { phase, .. } => *phase == Phase::Connecting,
+            _ => false,
+        }
+    }
+}
+
+/// What an error of the transport means; `received` are the bytes of the body so far, `None` before the answer began.
+pub(super) fn classify(error: &reqwest::Error, host: &str, received: Option<u64>) -> NetError {
+    let host = host.to_owned();
+    let causes = causes(error);
+    let tls = causes.iter().find_map(|cause| cause.downcast_ref::<rustls::Error>());
+    if let Some(fault) = tls {
+        return NetError::Tls { host, fault: tls_fault(fault) };
+    }
+    if error.is_dns() {
+        return NetError::UnknownHost { host };
+    }
+    let kinds: Vec<ErrorKind> =
+        causes.iter().filter_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind())).collect();
+    // The last is the innermost; the first is the client's own sentence.
+    let why = causes.last().map(|cause| cause.to_string()).unwrap_or_default();
+    if error.is_connect() {
+        return match kinds.contains(&ErrorKind::ConnectionRefused) {
+            true => NetError::Refused { host },
+            false => NetError::Unreachable { host, why },
+        };
+    }
+    let gone = [
+        ErrorKind::UnexpectedEof,
+        ErrorKind::ConnectionReset,
+        ErrorKind::ConnectionAborted,
+        ErrorKind::BrokenPipe,
+        ErrorKind::NotConnected,
+    ];
+    let said = |words: &str| causes.iter().any(|cause| cause.to_string().contains(words));
+    let ended = kinds.iter().any(|kind| gone.contains(kind))
+        || said("connection closed before message completed")
+        || said("end of file before message length reached");
+    match (received, ended) {
+        (Some(received), true) => NetError::CutOff { host, received },
+        (None, true) => NetError::NoAnswer { host },
+        // The parser says what it met; nothing of the answer is repeated.
+        (_, false) if said("parsed") || said("message head") || said("chunk") || said("invalid") => {
+            NetError::NotHttp { host, why }
+        }
+        (_, false) => NetError::Other { host, why },
+    }
+}
+
+/// The error and what is below it, also what stands in the errors of I/O, which don't show it by themselves. Never the
+/// outermost, whose words hold the whole address.
+fn causes(error: &reqwest::Error) -> Vec<&(dyn StdError + 'static)> {
+    let mut found = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        found.push(cause);
+        let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner as &(dyn StdError + 'static)),
+            None => cause.source(),
+        };
+    }
+    found.retain(|cause| !cause.is::<reqwest::Error>());
+    found
+}
+
+fn tls_fault(error: &rustls::Error) -> TlsFault {
+    match error {
+        rustls::Error::InvalidCertificate(certificate) => match certificate {
+            // An authority of the same name with another key is another authority.
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsFault::UnknownAuthority,
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                TlsFault::NotYetValid
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                TlsFault::WrongName
+            }
+            other => TlsFault::Other(format!("its certificate is not accepted: {other}")),
+        },
+        rustls::Error::InvalidMessage(_) => TlsFault::NotTls,
+        other => TlsFault::Other(other.to_string()),
+    }
+}

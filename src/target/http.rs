@@ -1,0 +1,327 @@
+//! HTTP targets: a request is made of the input, and the answer is the output, whatever its status.
+//!
+//! The output is `{status, headers, body}`: names of headers in lower case, several values of one joined by `, `; the body
+//! is data when its type is JSON and it parses, else a text, else `{"base64": "..."}`.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use crate::base::base64;
+use crate::base::redact::REDACTED;
+use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
+use crate::net::{self, Clients, NetError, Phase, Request, Settings};
+
+use super::input::{Rendered, render};
+use super::placeholders::{fill, lone};
+use super::{Answer, TargetFailure};
+
+/// A request apart from where it goes.
+struct Call {
+    method: String,
+    endpoint: String,
+    headers: BTreeMap<String, String>,
+    body: Option<Value>,
+}
+
+/// Makes the request once.
+pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> Answer {
+    let request = match call_of(target, &case.input).await.and_then(|call| request(target, call, case)) {
+        Ok(request) => request,
+        Err(failure) => return Answer { result: Err(failure), latency: None },
+    };
+    let settings = Settings {
+        connect_timeout: target.connect_timeout,
+        ca_file: target.ca_file.clone(),
+        insecure: target.insecure,
+    };
+    let client = clients.with(&settings);
+    let started = Instant::now();
+    let result = exchange(&client, &request, target.max_body_bytes).await;
+    Answer { result, latency: Some(started.elapsed()) }
+}
+
+async fn exchange(client: &net::Client, request: &Request, limit: u64) -> Result<Output, TargetFailure> {
+    let mut answer = client.open(request).await.map_err(|error| failure(error, &request.method))?;
+    let head = Head { status: answer.status(), headers: headers(answer.headers()) };
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut body = Vec::new();
+    let read = answer.read(&mut body, limit).await;
+    let output = |truncated| Output { truncated, ..Output::json(head.output(&body)) };
+    match read {
+        Ok(truncated) => Ok(output(truncated)),
+        Err(error) => {
+            let mut failure = failure(error, &request.method);
+            failure.output = Some(Box::new(output(true)));
+            Err(failure)
+        }
+    }
+}
+
+/// What the input asks for: a request of its own, or the target's, filled with it.
+async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailure> {
+    if let Input::ApiCall { method, endpoint, headers, body } = input {
+        let (method, endpoint, body) = (method.clone(), endpoint.clone(), body.clone());
+        return Ok(Call { method, endpoint, headers: headers.clone(), body });
+    }
+    let Some(HttpCall { method, endpoint, body }) = &target.call else {
+        let why = "the target is an HTTP service and says no `endpoint` for inputs that are no API calls";
+        return Err(TargetFailure::new(Cause::Harness, why));
+    };
+    let rendered = render(input).await?;
+    let encoded = |name: &str| Some(net::encode_component(&value_of(&rendered, name)?.into_text()));
+    let endpoint = fill(endpoint, encoded).unwrap_or_else(|| endpoint.clone());
+    let body = body.as_ref().map(|body| filled(body, &rendered)).transpose()?;
+    Ok(Call { method: method.clone(), endpoint, headers: BTreeMap::new(), body })
+}
+
+/// A value that a placeholder stands for: a text, or data.
+enum Filling {
+    Text(String),
+    Data(Value),
+}
+
+impl Filling {
+    fn into_text(self) -> String {
+        match self {
+            Filling::Text(text) | Filling::Data(Value::String(text)) => text,
+            Filling::Data(data) => data.to_string(),
+        }
+    }
+
+    fn into_value(self) -> Value {
+        match self {
+            Filling::Text(text) => Value::String(text),
+            Filling::Data(data) => data,
+        }
+    }
+}
+
+fn value_of(input: &Rendered, name: &str) -> Option<Filling> {
+    match name {
+        "prompt" => input.text.clone().map(Filling::Text),
+        "input" => Some(Filling::Data(input.whole.clone())),
+        "messages" | "context" => input.whole.get(name).cloned().map(Filling::Data),
+        _ => None,
+    }
+}
+
+/// The body with its placeholders filled; one that this input has nothing for is a fault of the eval.
+fn filled(body: &Value, input: &Rendered) -> Result<Value, TargetFailure> {
+    let lacking = |name: &str| {
+        TargetFailure::new(
+            Cause::Harness,
+            format!("the request needs `{name}`, which this input does not have"),
+        )
+    };
+    Ok(match body {
+        Value::String(text) => match lone(text) {
+            Some(name) => value_of(input, name).ok_or_else(|| lacking(name))?.into_value(),
+            None => {
+                let mut lack = None;
+                let value = fill(text, |name| {
+                    let value = value_of(input, name).map(Filling::into_text);
+                    if value.is_none() {
+                        lack = Some(lacking(name));
+                    }
+                    value
+                });
+                match lack {
+                    Some(lack) => return Err(lack),
+                    None => Value::String(value.unwrap_or_else(|| text.clone())),
+                }
+            }
+        },
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| filled(item, input)).collect::<Result<_, _>>()?)
+        }
+        Value::Object(map) => {
+            let fields = map.iter().map(|(key, value)| Ok((key.clone(), filled(value, input)?)));
+            Value::Object(fields.collect::<Result<Map<_, _>, TargetFailure>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
+fn request(target: &HttpTarget, call: Call, case: &Case) -> Result<Request, TargetFailure> {
+    let url = net::join(&target.base_url, &call.endpoint)
+        .map_err(|error| TargetFailure::new(Cause::Harness, error.to_string()))?;
+    let own = |name: &str| call.headers.keys().any(|known| known.eq_ignore_ascii_case(name));
+    let mut headers: Vec<(String, String)> = target
+        .headers
+        .iter()
+        .filter(|(name, _)| !own(name))
+        .chain(&call.headers)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let typed = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let (body, usual) = match call.body {
+        None => (None, None),
+        Some(Value::String(text)) => (Some(text.into_bytes()), Some("text/plain; charset=utf-8")),
+        Some(data) => (Some(data.to_string().into_bytes()), Some("application/json")),
+    };
+    if let Some(usual) = usual.filter(|_| !typed) {
+        headers.push(("content-type".to_owned(), usual.to_owned()));
+    }
+    Ok(Request {
+        method: call.method,
+        url,
+        headers,
+        body,
+        timeout: target.timeout.unwrap_or(case.timeout),
+        redirects: target.redirects,
+    })
+}
+
+/// What an error of the call means for the sample. What nobody has carried out may be tried again; so may a call that got no
+/// answer, if carrying it out twice is as good as once (RFC 9110, section 9.2.2).
+fn failure(error: NetError, method: &str) -> TargetFailure {
+    let repeatable = matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE");
+    let mut reason = error.to_string();
+    let (cause, again) = match &error {
+        _ if error.never_arrived() => (Cause::TargetUnreachable, true),
+        NetError::NoAnswer { .. } if repeatable => (Cause::TargetUnreachable, true),
+        NetError::NoAnswer { .. } => {
+            reason.push_str(&format!("; a {method} that may have been carried out is not sent again"));
+            (Cause::TargetFailed, false)
+        }
+        NetError::TimedOut { phase: Phase::Waiting | Phase::Body { .. }, .. } => {
+            (Cause::TargetTimeout, false)
+        }
+        NetError::Tls { .. } | NetError::NoAuthorities { .. } => (Cause::TargetUnreachable, false),
+        NetError::Unsendable(_) | NetError::Settings(_) => (Cause::Harness, false),
+        _ => (Cause::TargetFailed, false),
+    };
+    TargetFailure { retryable: again, ..TargetFailure::new(cause, reason) }
+}
+
+struct Head {
+    status: u16,
+    headers: BTreeMap<String, String>,
+}
+
+impl Head {
+    fn output(&self, body: &[u8]) -> Value {
+        let kind = self.headers.get("content-type").map(String::as_str).unwrap_or_default();
+        json!({ "status": self.status, "headers": self.headers, "body": read_body(kind, body) })
+    }
+}
+
+fn headers<'a>(all: impl Iterator<Item = (&'a str, &'a [u8])>) -> BTreeMap<String, String> {
+    let mut named: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in all {
+        let value = match name {
+            // They identify whoever sends them back.
+            "set-cookie" | "set-cookie2" => REDACTED.to_owned(),
+            _ => text_of(value).unwrap_or_else(|| latin1(value)),
+        };
+        match named.get_mut(name) {
+            None => _ = named.insert(name.to_owned(), value),
+            Some(_) if value == REDACTED => {}
+            Some(known) => {
+                known.push_str(", ");
+                known.push_str(&value);
+            }
+        }
+    }
+    named
+}
+
+/// `application/json`, and what ends in `+json` (RFC 6839).
+fn is_json(media: &str) -> bool {
+    let media = media.to_ascii_lowercase();
+    media == "application/json" || media == "text/json" || media.ends_with("+json")
+}
+
+fn read_body(content_type: &str, bytes: &[u8]) -> Value {
+    let mut parts = content_type.split(';').map(str::trim);
+    let media = parts.next().unwrap_or_default();
+    let charset = parts.find_map(|part| {
+        let (key, value) = part.split_once('=')?;
+        key.trim()
+            .eq_ignore_ascii_case("charset")
+            .then(|| value.trim().trim_matches('"').to_ascii_lowercase())
+    });
+    let plain = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if is_json(media)
+        && let Ok(value) = serde_json::from_slice(plain)
+    {
+        return value;
+    }
+    let western = matches!(charset.as_deref(), Some("iso-8859-1" | "latin1"));
+    match text_of(bytes) {
+        Some(text) => Value::String(text),
+        None if western && !bytes.contains(&0) => Value::String(latin1(bytes)),
+        None => json!({ "base64": base64::encode(bytes) }),
+    }
+}
+
+/// Bytes as text, when they are one: UTF-8 without NUL.
+fn text_of(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).map(str::to_owned)
+}
+
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_data_where_it_says_so_else_a_text_else_bytes() {
+        let mut told = String::new();
+        for (kind, body) in [
+            ("application/json", "{\"a\": 12345678901234567890123}".as_bytes()),
+            ("application/problem+json; charset=utf-8", b"\xef\xbb\xbf[1]"),
+            ("application/json", b"{\"a\": 1"),
+            ("application/json", b""),
+            ("text/html", b"{\"a\": 1}"),
+            ("", b"plain"),
+            ("text/plain; charset=\"ISO-8859-1\"", b"caf\xe9"),
+            ("text/plain", b"caf\xe9"),
+            ("image/png", b"\x89PNG\0"),
+            ("text/plain", b"a\0b"),
+        ] {
+            told.push_str(&format!("{kind}: {}\n", read_body(kind, body)));
+        }
+        insta::assert_snapshot!(told, @r##"
+        application/json: {"a":12345678901234567890123}
+        application/problem+json; charset=utf-8: [1]
+        application/json: "{\"a\": 1"
+        application/json: ""
+        text/html: "{\"a\": 1}"
+        : "plain"
+        text/plain; charset="ISO-8859-1": "café"
+        text/plain: {"base64":"Y2Fm6Q=="}
+        image/png: {"base64":"iVBORwA="}
+        text/plain: {"base64":"YQBi"}
+        "##);
+    }
+
+    #[test]
+    fn headers_are_joined_and_cookies_are_not_kept() {
+        let all: [(&str, &[u8]); 6] = [
+            ("vary", b"accept"),
+            ("set-cookie", b"sid=1"),
+            ("vary", b"origin"),
+            ("set-cookie", b"sid=2"),
+            ("x-name", b"caf\xe9"),
+            ("x-utf8", "é".as_bytes()),
+        ];
+        insta::assert_snapshot!(json!(headers(all.into_iter())), @r##"{"set-cookie":"[redacted]","vary":"accept, origin","x-name":"café","x-utf8":"é"}"##);
+    }
+
+    #[test]
+    fn an_input_fills_the_request_of_the_target() {
+        let input = Rendered { text: Some("say \"hi\" {{ input }}".into()), whole: json!({"k": [1]}) };
+        let body =
+            json!({"p": "{{ prompt }}", "all": "{{input}}", "text": "<{{ prompt }}> {{ input }}", "n": 1});
+        insta::assert_snapshot!(filled(&body, &input).unwrap_or_default(), @r##"{"all":{"k":[1]},"n":1,"p":"say \"hi\" {{ input }}","text":"<say \"hi\" {{ input }}> {\"k\":[1]}"}"##);
+        let lack = filled(&json!(["{{ messages }}"]), &input).unwrap_err();
+        assert_eq!(lack.reason, "the request needs `messages`, which this input does not have");
+        assert!(filled(&json!("x {{ context }}"), &input).is_err());
+    }
+}

@@ -1,0 +1,66 @@
+//! Skills of coding agents: a command whose words hold the skill's name, its parameters and, where the author put it, the
+//! input.
+//!
+//! What the author wrote is the template; the input is only ever a value in it, so that no input is rendered. Each word
+//! stays one argument.
+
+use minijinja::Value as Jinja;
+
+use crate::load::{environment, to_jinja};
+use crate::model::{Case, Cause, SkillTarget};
+
+use super::command::{self, Words};
+use super::input::Rendered;
+use super::{Answer, TargetFailure};
+
+/// Runs the skill once.
+pub(super) async fn ask(target: &SkillTarget, case: &Case) -> Answer {
+    if target.skill_name.is_none() {
+        let failure = TargetFailure::new(Cause::Harness, "nothing says which skill is to be run");
+        return Answer { result: Err(failure), latency: None };
+    }
+    if target.command.argv.is_empty() {
+        let failure = TargetFailure::new(Cause::Harness, "nothing says how skills are run");
+        return Answer { result: Err(failure), latency: None };
+    }
+    command::ask(&target.command, target, case, None).await
+}
+
+impl Words for SkillTarget {
+    fn want_file(&self) -> bool {
+        let late = self.late.iter().filter_map(|place| self.command.argv.get(*place));
+        late.into_iter().any(|word| word.contains("input_file"))
+    }
+
+    fn fill(&self, argv: &mut [String], input: &Rendered, file: &str) -> Result<Vec<usize>, TargetFailure> {
+        if self.late.is_empty() {
+            return Ok(Vec::new());
+        }
+        let environment = environment(false);
+        let of_input = |key: &str| input.whole.get(key).map(to_jinja);
+        let parameters = self.parameters.iter().map(|(key, value)| (key.as_str(), to_jinja(value)));
+        let names = [
+            ("skill_name", self.skill_name.as_deref().map(Jinja::from)),
+            ("parameters", Some(Jinja::from_pairs(parameters))),
+            ("input", Some(to_jinja(&input.whole))),
+            ("prompt", input.text.as_deref().map(Jinja::from)),
+            ("messages", of_input("messages")),
+            ("context", of_input("context")),
+            ("input_file", Some(Jinja::from(file))),
+        ];
+        let context = Jinja::from_pairs(names.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        for place in &self.late {
+            let Some(word) = argv.get_mut(*place) else { continue };
+            *word = environment.render_str(word, &context).map_err(|error| {
+                let why =
+                    format!("the word `{word}` of the command can't be filled with this input: {error}");
+                TargetFailure::new(Cause::Harness, why)
+            })?;
+            if word.contains('\0') {
+                let why = "the input holds a NUL character, which no argument of a command can";
+                return Err(TargetFailure::new(Cause::Harness, why));
+            }
+        }
+        Ok(self.late.clone())
+    }
+}
