@@ -8,7 +8,7 @@ use eval_harness::baseline::{ScoreStore, ScoresOf};
 use eval_harness::journal::find_run;
 use eval_harness::run::{Scores, scores};
 use serde_json::Value;
-use support::Project;
+use support::{Call, Project};
 
 const SUITE: &str = "eval_suite:\n  name: Desk\n  version: \"1.0\"\n  target: {type: command, command: [\"sh\", \"answer.sh\"]}\n  evals:\n    - $ref: eval.yaml\n";
 const EVAL: &str = "\
@@ -132,7 +132,11 @@ fn only_a_whole_run_with_every_sample_graded_makes_a_baseline() {
     let mut said = vec![refused(&["--eval", "one"], 0), refused(&["--shard", "1/2"], 0)];
     project.write("answer.sh", "exit 3\n");
     said.push(refused(&[], 3));
-    insta::assert_snapshot!(said.join("\n"), @"");
+    insta::assert_snapshot!(said.join("\n"), @r"
+    it had only a part of the suite (eval one)
+    it is shard 1 of 2
+    2 samples errored
+    ");
 }
 
 #[test]
@@ -159,6 +163,50 @@ fn scores_at_a_revision() {
     let after = store.read(of, eval_harness::model::Standing::Accepted).unwrap().unwrap();
     assert_ne!(before.run_id, after.run_id);
     assert_eq!(store.at(of, "HEAD").unwrap().unwrap(), before);
+    // The program: those of the revision, not those on the disk.
+    project.write("answer.sh", "sed s/two/three/\n");
+    project.call(&["run", "--progress", "none", "-q", "--baseline", "--against", "HEAD"]).expect(1);
+    let told = &project.report()["baseline"];
+    assert_eq!((&told["rev"], &told["run_id"]), (&"HEAD".into(), &before.run_id.as_str().into()));
+    assert_eq!(told["broken"]["cases"][0]["case_id"], "two");
     let error = store.at(of, "no-such-branch").unwrap_err();
     assert!(error.to_string().contains("`no-such-branch` is no revision of this repository"), "{error}");
+}
+
+#[test]
+fn the_verbs_with_scores_make_pending_accept_and_reject() {
+    let project = project();
+    let call = |args: &[&str], code: i32| {
+        let mut command = project.command(&[&["baseline"], args].concat());
+        Call::of(command.env_remove("CI").output().unwrap()).expect(code)
+    };
+    project.call(&[&RUN[..], &["--eval", "one"]].concat()).expect(0);
+    let refused = call(&["capture", "--scores"], 2).stderr;
+    assert!(refused.contains("it had only a part of the suite (eval one)"), "{refused}");
+
+    project.call(&RUN).expect(0);
+    let captured = call(&["capture", "--scores"], 0).stdout;
+    assert!(captured.contains("baselines/scores/Desk.command.pending.json"), "{captured}");
+    assert!(call(&["diff", "--scores"], 0).stdout.contains("nothing was accepted yet"));
+    let mut in_ci = project.command(&["baseline", "accept", "--scores"]);
+    assert_eq!(in_ci.env("CI", "true").output().unwrap().status.code(), Some(2));
+    call(&["accept", "--scores"], 0);
+    let file = project.path().join("baselines/scores/Desk.command.json");
+    let accepted = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(call(&["accept", "--scores"], 0).stdout, "nothing is pending\n");
+
+    project.write("answer.sh", "sed s/two/three/\n");
+    project.call(&RUN).expect(1);
+    call(&["capture", "--scores", "--run", "latest"], 0);
+    let differs = call(&["diff", "--scores", "--exit-code"], 1).stdout;
+    assert!(differs.contains("  broken    two / two\n"), "{differs}");
+    let json: Value =
+        serde_json::from_str(&call(&["diff", "--scores", "--format", "json"], 0).stdout).unwrap();
+    assert_eq!(json["scores"][0]["changes"]["broken"][0]["case_id"], "two");
+    let listed: Value = serde_json::from_str(&call(&["list", "--format", "json"], 0).stdout).unwrap();
+    assert_eq!(listed["scores"][0]["target"], "command");
+    assert!(listed["scores"][0]["pending"]["run_id"].is_string());
+    assert_eq!(call(&["reject", "--scores"], 0).stdout, "rejected  command\n");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), accepted);
+    assert!(!file.with_file_name("Desk.command.pending.json").exists());
 }

@@ -19,7 +19,9 @@ mod store_tests;
 
 pub use emit::emit;
 pub use replace::is_leftover;
-pub use scores::{ScoreStore, ScoresEntry, ScoresError, ScoresOf, emit as emit_scores};
+pub use scores::{
+    ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, emit as emit_scores, score_changes,
+};
 pub use store::{Accepted, Broken, Entry, Locked, Store, StoreError};
 
 pub use crate::load::stored::Kept;

@@ -2,6 +2,7 @@
 //!
 //! Files are written whole and in one form, a case a line, so that a diff of git shows what changed and nothing else.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use super::replace;
 use crate::base::git::{self, GitError};
 use crate::load::{BrokenScores, parse_scores, scores_file_name};
 use crate::model::{Fingerprint, Standing};
-use crate::spec::ScoreBaselineFile;
+use crate::spec::{ScoreBaselineFile, ScoredCase, ScoredOutcome};
 
 /// The longest that a writer waits for another one.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -286,6 +287,74 @@ fn fingerprint(text: &str) -> String {
     Fingerprint::of_bytes(text.replace("\r\n", "\n").as_bytes()).to_string()
 }
 
+/// What accepting pending scores would change. Cases are named by eval and case.
+#[derive(Debug, Default, PartialEq)]
+pub struct ScoreChanges {
+    /// Metrics that differ: name, accepted and pending value.
+    pub metrics: Vec<(String, Option<f64>, Option<f64>)>,
+    pub fixed: Vec<(String, String)>,
+    pub broken: Vec<(String, String)>,
+    pub new: Vec<(String, String)>,
+    pub gone: Vec<(String, String)>,
+    /// The outcome is the same, but not how many of how many samples passed.
+    pub shifted: Vec<(String, String)>,
+}
+
+impl ScoreChanges {
+    pub fn is_empty(&self) -> bool {
+        self.metrics.is_empty() && self.lists().iter().all(|(_, cases)| cases.is_empty())
+    }
+
+    /// The lists of cases with their words.
+    pub fn lists(&self) -> [(&'static str, &[(String, String)]); 5] {
+        [
+            ("broken", &self.broken),
+            ("fixed", &self.fixed),
+            ("new", &self.new),
+            ("gone", &self.gone),
+            ("shifted", &self.shifted),
+        ]
+    }
+}
+
+/// Compares accepted scores with pending ones.
+pub fn score_changes(accepted: &ScoreBaselineFile, pending: &ScoreBaselineFile) -> ScoreChanges {
+    let mut changes = ScoreChanges::default();
+    let names: BTreeSet<&String> = accepted.metrics.keys().chain(pending.metrics.keys()).collect();
+    for name in names {
+        let of = |file: &ScoreBaselineFile| file.metrics.get(name).map(|metric| metric.value);
+        let (before, after) = (of(accepted), of(pending));
+        if before.map(f64::to_bits) != after.map(f64::to_bits) {
+            changes.metrics.push((name.clone(), before, after));
+        }
+    }
+    let case = |file: &ScoreBaselineFile, eval: &str, case: &str| -> Option<ScoredCase> {
+        file.evals.get(eval)?.cases.get(case).cloned()
+    };
+    for (eval, id) in ids(accepted).into_iter().chain(ids(pending)).collect::<BTreeSet<_>>() {
+        let named = || (eval.to_owned(), id.to_owned());
+        match (case(accepted, eval, id), case(pending, eval, id)) {
+            (None, _) => changes.new.push(named()),
+            (_, None) => changes.gone.push(named()),
+            (Some(before), Some(after)) => match (before.outcome, after.outcome) {
+                (ScoredOutcome::Failed, ScoredOutcome::Passed) => changes.fixed.push(named()),
+                (ScoredOutcome::Passed, ScoredOutcome::Failed) => changes.broken.push(named()),
+                _ if (before.n, before.c) != (after.n, after.c) => changes.shifted.push(named()),
+                _ => {}
+            },
+        }
+    }
+    changes
+}
+
+/// Eval and case of every case.
+fn ids(file: &ScoreBaselineFile) -> Vec<(&str, &str)> {
+    file.evals
+        .iter()
+        .flat_map(|(eval, scored)| scored.cases.keys().map(move |case| (eval.as_str(), case.as_str())))
+        .collect()
+}
+
 /// The one form of a score baseline: pretty, sorted, a metric and a case a line.
 pub fn emit(file: &ScoreBaselineFile) -> String {
     let mut out = String::from("{\n");
@@ -302,8 +371,8 @@ pub fn emit(file: &ScoreBaselineFile) -> String {
     out.push_str("},\n  \"evals\": {");
     for (at, (id, eval)) in file.evals.iter().enumerate() {
         out.push_str(if at == 0 { "\n" } else { ",\n" });
-        let (outcome, score) = (text(&eval.outcome), text(&eval.score));
-        let _ = write!(out, "    {}: {{\n      \"outcome\": {outcome}, \"score\": {score},\n", text(id));
+        let score = eval.score.map(|score| format!(" \"score\": {},", text(&score))).unwrap_or_default();
+        let _ = write!(out, "    {}: {{\n      \"outcome\": {},{score}\n", text(id), text(&eval.outcome));
         out.push_str("      \"cases\": {");
         rows(&mut out, "        ", eval.cases.iter());
         out.push_str("}\n    }");
@@ -379,7 +448,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::spec::{SCORES_VERSION, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome, ScoredTarget};
+    use crate::spec::{SCORES_VERSION, ScoredEval, ScoredMetric, ScoredTarget};
 
     fn case(n: u32, c: u32) -> ScoredCase {
         let outcome = if n == c { ScoredOutcome::Passed } else { ScoredOutcome::Failed };

@@ -50,7 +50,7 @@ fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<R
     warn_of_formats(console, &plan);
     let score_baseline = match &resume {
         Some(paths) if began_with_scores(paths) => None,
-        _ => scores::asked(args, &plan, None)?,
+        _ => scores::asked(args, &plan)?,
     };
     let prepared = run::prepare(plan).map_err(failure)?;
     prepared.warnings.iter().for_each(|warning| console.warn(warning));

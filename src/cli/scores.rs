@@ -7,28 +7,19 @@ use super::{Failure, suite};
 use crate::baseline::{ScoreStore, ScoresError, ScoresOf};
 use crate::model::{Plan, ScoreBaselineRead, Standing};
 
-/// The score baseline that the arguments ask for; `rev` is a git revision to read it at.
+/// The score baseline that the arguments ask for: a file, or the accepted one, with `--against` as it was at that revision.
 ///
 /// # Errors
 /// When there is none, or when it can't be used: nothing ran.
-pub fn asked(
-    args: &RunArgs,
-    plan: &Plan,
-    rev: Option<&str>,
-) -> Result<Option<Box<ScoreBaselineRead>>, Failure> {
+pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead>>, Failure> {
     let Some(file) = &args.baseline else { return Ok(None) };
     let of = ScoresOf { suite: &plan.suite.name, target: &plan.target_name };
     let store = ScoreStore::new(&plan.baselines.dir);
+    let rev = args.suite.against.as_deref().filter(|_| file.is_none());
     let (path, found) = match (file, rev) {
-        (Some(_), Some(_)) => {
-            return Err(Failure::wrong(
-                "`--baseline=FILE` names a file, and --against a revision of the accepted scores",
-            )
-            .hint("leave one of them out"));
-        }
-        (Some(file), None) => {
+        (Some(file), _) => {
             let path = suite::cwd()?.join(file);
-            (path.clone(), Some(ScoreStore::read_file(&path).map_err(failure)?))
+            (path.clone(), Some(ScoreStore::read_file(&path).map_err(named)?))
         }
         (None, Some(rev)) => (store.path(of, Standing::Accepted), store.at(of, rev).map_err(failure)?),
         (None, None) => {
@@ -54,6 +45,15 @@ fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> Failure {
 
 pub fn failure(error: ScoresError) -> Failure {
     let failure = if error.is_definition() { Failure::wrong(&error) } else { Failure::incomplete(&error) };
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// A file that somebody names and that can't be read is a wrong word, whatever the reason.
+fn named(error: ScoresError) -> Failure {
+    let failure = Failure::wrong(&error);
     match error.hint() {
         Some(hint) => failure.hint(hint),
         None => failure,

@@ -75,11 +75,11 @@ pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<Br
     let id = sources.add(path.display().to_string(), text);
     if let Some(problem) = conflict(sources, id) {
         problems.push(problem);
-    } else if let Some(node) = tree::parse(sources, id, problems) {
-        if let Some(file) = judge(&node, problems) {
-            // As YAML it would do: a person's edit, which the writer would not have made.
-            return Ok(file);
-        }
+    } else if let Some(node) = tree::parse(sources, id, problems)
+        && let Some(file) = judge(&node, problems)
+    {
+        // As YAML it would do: a person's edit, which the writer would not have made.
+        return Ok(file);
     }
     Err(Box::new(broken))
 }
@@ -176,8 +176,8 @@ mod tests {
     }
 
     const GOOD: &str = r#"{
-  "format_version": 1, "suite": "S", "suite_version": null, "target": {"name": "t", "type": "echo"},
-  "captured_at": "2026-03-01T00:00:00.000Z", "run_id": "r", "commit": null, "harness_version": "0.1.0",
+  "format_version": 1, "suite": "S", "target": {"name": "t", "type": "echo"},
+  "captured_at": "2026-03-01T00:00:00.000Z", "run_id": "r", "harness_version": "0.1.0",
   "ks": [1], "seed": 18446744073709551615, "metrics": {"pass_at_1": {"value": 0.5, "ci": [0.1, 0.9], "n_cases": 1}},
   "evals": {"e": {"outcome": "failed", "score": 0.5, "cases": {"c/d": {"n": 2, "c": 1, "outcome": "failed", "score": 0.5}}}}
 }"#;
@@ -206,6 +206,14 @@ mod tests {
             said("{\"format_version\": 1"),
             said(""),
         ];
-        insta::assert_snapshot!(all.join("\n"), @"");
+        insta::assert_snapshot!(all.join("\n"), @r"
+        baselines/scores/S.t.json:4:1: a merge that is not finished left its marks here (edit the file, or take one side: `git checkout --ours -- baselines/scores/S.t.json` or `git checkout --theirs -- baselines/scores/S.t.json`, then `git add`)
+        baselines/scores/S.t.json:2:21: this score baseline was written by a newer eval-harness: its format has version 7, and this program knows versions up to 1 (update eval-harness)
+        baselines/scores/S.t.json:5:85: 2 of 1 samples passed, which can't be
+        baselines/scores/S.t.json:5:19: the key `outcom` is not known here (did you mean `outcome`?)
+        baselines/scores/S.t.json:5:77: `n` must be at least 0, found `-2`
+        baselines/scores/S.t.json:1:1: this `{` is not closed (add the `}`)
+        baselines/scores/S.t.json:1:1: the file holds nothing but comments
+        ");
     }
 }

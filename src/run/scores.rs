@@ -75,7 +75,7 @@ fn reasons(told: &Told) -> Vec<String> {
     if let Some(eval) = told.evals.iter().find(open).filter(|_| reasons.is_empty()) {
         reasons.push(format!("eval `{}` is {}", eval.info.id, eval.outcome));
     }
-    if told.evals.is_empty() {
+    if told.evals.is_empty() && reasons.is_empty() {
         reasons.push("it has no eval".to_owned());
     }
     reasons

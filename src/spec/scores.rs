@@ -18,6 +18,7 @@ pub struct ScoreBaselineFile {
     pub format_version: u32,
     /// The suite's name.
     pub suite: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite_version: Option<String>,
     pub target: ScoredTarget,
     /// When the run began. RFC 3339, UTC.
@@ -25,6 +26,7 @@ pub struct ScoreBaselineFile {
     /// The run that this was taken from.
     pub run_id: String,
     /// The commit that was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// True when the checkout held changes that no commit has.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -60,6 +62,7 @@ pub struct ScoredTarget {
 pub struct ScoredMetric {
     pub value: f64,
     /// Lower and upper end of the 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci: Option<[f64; 2]>,
     /// Cases (of latencies and costs: samples) that entered it.
     pub n_cases: usize,
@@ -70,6 +73,7 @@ pub struct ScoredMetric {
 pub struct ScoredEval {
     pub outcome: ScoredOutcome,
     /// Mean score of its cases, in [0, 1].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// By id.
     pub cases: BTreeMap<String, ScoredCase>,
@@ -83,6 +87,7 @@ pub struct ScoredCase {
     pub c: u32,
     pub outcome: ScoredOutcome,
     /// Mean score of its samples, in [0, 1].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
 }
 

@@ -65,6 +65,7 @@ Examples:
   eval-harness baseline capture 'reg-api-*' --var base_url=http://127.0.0.1:8080
   eval-harness baseline capture --run latest         take the outputs of a finished run; no target is asked
   eval-harness baseline capture reg-users-001 --force
+  eval-harness baseline capture --scores             what the latest run came to, for `run --baseline`
 
 Matchers and ignored values of the accepted baseline stay where they still fit. Every new baseline is compared with its
 own output first; one that does not match it is not written.")]
@@ -86,6 +87,9 @@ pub struct CaptureArgs {
     /// Take the outputs of a finished run: `latest`, a run id, or the path of a journal.
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
+    /// Take what the run came to (its cases and metrics), not its outputs: the latest run, or the one that --run names.
+    #[arg(long, conflicts_with_all = ["evals", "target", "outputs", "samples", "baseline_version", "force"])]
+    pub scores: bool,
     /// The version that the baselines are of. Default: what `git describe` says.
     #[arg(long, value_name = "VERSION")]
     pub baseline_version: Option<String>,
@@ -127,8 +131,8 @@ impl CaptureArgs {
             resume: None,
             timeout: self.timeout,
             max_fail: None,
-            dry_run: false,
             baseline: None,
+            dry_run: false,
             session: SessionArgs {
                 jobs: self.jobs,
                 allow_unsandboxed: self.allow_unsandboxed,
@@ -166,6 +170,9 @@ pub struct DiffArgs {
     pub of: OfSuiteArgs,
     #[arg(long, value_enum, default_value_t = DiffFormat::Human)]
     pub format: DiffFormat,
+    /// The pending scores beside the accepted ones, in place of outputs.
+    #[arg(long, conflicts_with = "evals")]
+    pub scores: bool,
     /// Exit with 1 when there are differences, as `git diff --exit-code` does.
     #[arg(long)]
     pub exit_code: bool,
@@ -205,6 +212,9 @@ pub struct AcceptArgs {
     pub all: bool,
     #[command(flatten)]
     pub of: OfSuiteArgs,
+    /// The pending scores of the suite, in place of outputs.
+    #[arg(long, conflicts_with_all = ["evals", "all"])]
+    pub scores: bool,
     /// Also where the accepted baseline is another than the one that the capture saw.
     #[arg(long)]
     pub force: bool,
@@ -222,6 +232,9 @@ pub struct RejectArgs {
     /// Everything that is pending.
     #[arg(long, conflicts_with = "evals")]
     pub all: bool,
+    /// The pending scores of the suite, in place of outputs.
+    #[arg(long, conflicts_with_all = ["evals", "all"])]
+    pub scores: bool,
     #[command(flatten)]
     pub of: OfSuiteArgs,
 }

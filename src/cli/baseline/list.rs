@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::inventory::{Inventory, Row, inventory};
 use super::review::target;
-use super::{pending, relative};
+use super::{pending, relative, scores};
 use crate::base::text::{one_line, plural, truncate_width, width};
 use crate::baseline::status::State;
 use crate::cli::args::{BaselineListArgs, ListFormat};
@@ -23,9 +23,14 @@ pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
     let results = args.output_dir.as_deref().unwrap_or(&inventory.results_dir);
     let (records, warnings) = eval_records(results, &inventory.suite, suite::cpus());
     warnings.iter().for_each(|warning| console.warn(warning));
+    let (lines, scores) = scores::listed(console, &args.of)?;
     let page = match args.format {
-        ListFormat::Json => format!("{:#}\n", as_json(&inventory, &records)),
-        ListFormat::Human => human(&inventory, &records),
+        ListFormat::Json => {
+            let mut listing = as_json(&inventory, &records);
+            listing["scores"] = scores;
+            format!("{listing:#}\n")
+        }
+        ListFormat::Human => human(&inventory, &records) + &lines,
     };
     console.result(page.as_bytes())?;
     if args.format == ListFormat::Human {

@@ -11,6 +11,7 @@ mod pending;
 mod prune;
 mod reject;
 mod review;
+mod scores;
 mod screen;
 mod shown;
 
@@ -25,10 +26,14 @@ use crate::load::{self, IdGlobs, LoadRequest, Overrides, Purpose, SuiteOverview,
 
 pub fn baseline(console: &Console, verb: &BaselineVerb) -> Exit {
     match verb {
+        BaselineVerb::Capture(args) if args.scores => scores::capture(console, args),
         BaselineVerb::Capture(args) => capture::capture(console, args),
+        BaselineVerb::Diff(args) if args.scores => scores::diff(console, args),
         BaselineVerb::Diff(args) => diff::diff(console, args),
         BaselineVerb::Review(args) => review::review(console, args),
+        BaselineVerb::Accept(args) if args.scores => scores::accept(console, &args.of, args.force),
         BaselineVerb::Accept(args) => accept::accept(console, args),
+        BaselineVerb::Reject(args) if args.scores => scores::reject(console, &args.of),
         BaselineVerb::Reject(args) => reject::reject(console, args),
         BaselineVerb::List(args) => list::list(console, args),
         BaselineVerb::Prune(args) => prune::prune(console, args),

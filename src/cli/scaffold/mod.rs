@@ -15,7 +15,7 @@ const TEMPLATES: [(&str, &str); 8] = [
     ("evals/regression/order-status.yaml", include_str!("order-status.yaml")),
     ("evals/recordings/assistant.jsonl", include_str!("assistant.jsonl")),
     // What waits for somebody to accept it, and what a writer that was killed leaves, is nobody else's.
-    ("baselines/.gitignore", "*.pending.yaml\n*.pending.output.json\n.eval-harness-*.tmp\n"),
+    ("baselines/.gitignore", "*.pending.yaml\n*.pending.json\n*.pending.output.json\n.eval-harness-*.tmp\n"),
 ];
 
 /// Schemas that the first line of a template names, so that an editor completes and checks the file.
