@@ -838,6 +838,7 @@ fn init_ignores_what_is_pending_and_leaves_a_list_of_ones_own_alone() {
     let ignored = std::fs::read_to_string(project.path().join("baselines/.gitignore")).unwrap();
     insta::assert_snapshot!(ignored, @"
     *.pending.yaml
+    *.pending.json
     *.pending.output.json
     .eval-harness-*.tmp
     ");

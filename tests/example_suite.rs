@@ -132,6 +132,71 @@ fn the_example_suite_uses_every_code_grader() {
     }
 }
 
+/// The example service, ended with its value.
+struct Service(std::process::Child, String);
+
+impl Service {
+    fn start(dir: &Path) -> Service {
+        use std::io::BufRead as _;
+        let mut child = std::process::Command::new("python3")
+            .arg(dir.join("evals/tools/release_api.py"))
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut address = String::new();
+        std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        Service(child, address.trim().to_owned())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_example_service_is_asked_and_a_changed_answer_fails() {
+    let project = project();
+    let dir = project.path();
+    let run = |code, service: &Service| {
+        let address = format!("api_base_url={}", service.1);
+        let suite =
+            ["run", "--suite", "evals/api-suite.yaml", "--progress", "none", "--var", address.as_str()];
+        expect(code, dir, &suite)
+    };
+    let service = Service::start(dir);
+    let shown = run(0, &service);
+    assert!(shown.contains("GATE PASS"), "{shown}");
+    drop(service);
+    let tool = dir.join("evals/tools/release_api.py");
+    let changed = std::fs::read_to_string(&tool).unwrap().replace("\"stable\": True", "\"stable\": 1");
+    std::fs::write(&tool, changed).unwrap();
+    let service = Service::start(dir);
+    let shown = run(1, &service);
+    assert!(shown.contains("api-latest") && shown.contains("body.stable"), "{shown}");
+    drop(service);
+    // Nobody answers: that is no failure of the service's answers.
+    let gone = ["run", "--suite", "evals/api-suite.yaml", "--progress", "none", "--quiet"];
+    let shown = expect(3, dir, &[&gone[..], &["--var", "api_base_url=http://127.0.0.1:1"]].concat());
+    assert!(shown.starts_with("incomplete"), "{shown}");
+}
+
+#[test]
+fn the_example_suites_show_every_execution_and_comparison() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals");
+    let mut text = std::fs::read_to_string(root.join("eval-suite.yaml")).unwrap();
+    for folder in ["regression", "api"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            text += &std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        }
+    }
+    for kind in ["recorded", "command", "skill", "http", "exact", "structural", "numeric", "semantic"] {
+        assert!(text.contains(&format!("type: {kind}")), "no example has `type: {kind}`");
+    }
+}
+
 #[test]
 fn filters_choose_evals_and_nothing_chosen_is_an_error() {
     let project = project();

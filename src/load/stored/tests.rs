@@ -112,7 +112,7 @@ fn what_is_wrong_with_a_baseline_is_told_at_its_place() {
     ## replaces
     e.yaml:4:1 suspicious-value (warning): `replaces` belongs to pending files; here it says nothing | `eval-harness baseline accept` leaves it out
     ## an unknown matcher
-    e.yaml:3:14 bad-matcher: unknown matcher any_uid; did you mean any_uuid? | a text that is to mean itself is written `{{literal("...")}}`, with a JSON string
+    e.yaml:3:14 bad-matcher: unknown matcher any_uid; did you mean any_uuid?
     ## a part of a matcher
     e.yaml:3:13 bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for this very text
     ## a merge
@@ -171,7 +171,7 @@ fn an_output_in_a_file_beside_is_checked() {
     ## a merge
     e.output.json:2:1 merge-conflict: a merge that is not finished left its marks here | edit the file, or take one side: `git checkout --ours -- e.output.json` or `git checkout --theirs -- e.output.json`, then `git add`
     ## a matcher that is none
-    e.output.json:1:2 bad-matcher: unknown matcher any_uid; did you mean any_uuid? | a text that is to mean itself is written `{{literal("...")}}`, with a JSON string
+    e.output.json:1:2 bad-matcher: unknown matcher any_uid; did you mean any_uuid?
     "#);
 }
 
