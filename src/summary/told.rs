@@ -174,6 +174,7 @@ mod tests {
             }
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("run-000000.journal.jsonl");
+            std::fs::write(&path, "").unwrap();
             let mut writer = JournalWriter::open(&path, Redactor::default()).unwrap();
             events.into_iter().for_each(|event| _ = writer.append(event).unwrap());
             let (mut whole, mut counts) = (Fold::new(), Fold::counting());
