@@ -85,6 +85,17 @@ fn what_is_asked_for_and_what_is_left_out() {
     run(&project, 0, &["--suite", "other.yaml"]);
 
     assert_eq!(history(&project, &[])["left_out"]["other_suites"]["Other"].to_string(), "1");
+    assert!(history(&project, &[])["warnings"].as_array().unwrap().is_empty());
+    // A suite in another file that bears the same name.
+    project.write("twin/eval-suite.yaml", &SUITE.replace("eval.yaml", "../eval.yaml"));
+    project.write("twin/answer.sh", "cat\n");
+    run(&project, 0, &["--suite", "twin/eval-suite.yaml"]);
+    let warning = history(&project, &[])["warnings"][0].to_string();
+    assert!(
+        warning.contains("2 files and are counted together (eval-suite.yaml, twin/eval-suite.yaml)"),
+        "{warning}"
+    );
+    std::fs::remove_file(project.result(".journal.jsonl")).unwrap();
     let all = history(&project, &["--all-suites"]);
     assert_eq!(all["groups"].as_array().unwrap().len(), 2);
     let last = history(&project, &["--last", "1"]);

@@ -85,6 +85,40 @@ fn a_run_beside_accepted_scores_tells_what_broke_and_the_gate_does_not_care() {
 }
 
 #[test]
+fn a_case_that_was_written_anew_is_changed_and_not_broken() {
+    let project = project();
+    project.call(&RUN).expect(0);
+    accept(&project);
+    project.write("eval.yaml", &EVAL.replace("value: one", "value: uno"));
+    let run = project.call(&["run", "--progress", "none", "--baseline"]).expect(1);
+    for words in ["1 case compared: none changed its outcome", "1 changed (another input or grading)"] {
+        assert!(run.stdout.contains(words), "{words}:\n{}", run.stdout);
+    }
+    let report = project.report();
+    let told = &report["baseline"];
+    assert_eq!((&told["same_cases"], &told["notes"]), (&false.into(), &Value::Array(Vec::new())));
+    assert_eq!(told["changed"]["cases"][0]["case_id"], "one");
+    assert_eq!(told["broken"]["count"].to_string(), "0");
+    // So does a run that is compared only when it goes on.
+    project.call(&RUN).expect(1);
+    project.call(&["run", "--resume", "latest", "--baseline", "--progress", "none", "-q"]).expect(1);
+    assert_eq!(project.report()["baseline"]["changed"]["cases"][0]["case_id"], "one");
+    // The pending scores are told by the same rule.
+    let run = find_run(&project.path().join("results"), "latest").unwrap();
+    let Scores::Taken(file) = scores(&run.journal()).unwrap() else { panic!("refused") };
+    let store = ScoreStore::new(&project.path().join("baselines"));
+    store.capture(*file).unwrap();
+    let mut diff = project.command(&["baseline", "diff", "--scores"]);
+    let diff = Call::of(diff.env_remove("CI").output().unwrap()).expect(0).stdout;
+    assert!(diff.contains("changed   one") && !diff.contains("broken"), "{diff}");
+    // Scores of another target, in a file of one's own, say so.
+    let text = std::fs::read_to_string(project.path().join("baselines/scores/Desk.command.json")).unwrap();
+    project.write("other.json", &text.replace("\"name\": \"command\"", "\"name\": \"staging\""));
+    let run = project.call(&["run", "--progress", "none", "--baseline=other.json"]).expect(1);
+    assert!(run.stdout.contains("are those of target staging, and this run asked command"), "{}", run.stdout);
+}
+
+#[test]
 fn scores_in_a_file_of_ones_own_and_files_that_are_wrong() {
     let project = project();
     project.call(&RUN).expect(0);

@@ -296,6 +296,8 @@ pub struct ScoreChanges {
     pub broken: Vec<(String, String)>,
     pub new: Vec<(String, String)>,
     pub gone: Vec<(String, String)>,
+    /// The input or the grading is no longer what it was, so that no outcome flipped.
+    pub changed: Vec<(String, String)>,
     /// The outcome is the same, but not how many of how many samples passed.
     pub shifted: Vec<(String, String)>,
 }
@@ -306,12 +308,13 @@ impl ScoreChanges {
     }
 
     /// The lists of cases with their words.
-    pub fn lists(&self) -> [(&'static str, &[(String, String)]); 5] {
+    pub fn lists(&self) -> [(&'static str, &[(String, String)]); 6] {
         [
             ("broken", &self.broken),
             ("fixed", &self.fixed),
             ("new", &self.new),
             ("gone", &self.gone),
+            ("changed", &self.changed),
             ("shifted", &self.shifted),
         ]
     }
@@ -336,6 +339,7 @@ pub fn score_changes(accepted: &ScoreBaselineFile, pending: &ScoreBaselineFile) 
         match (case(accepted, eval, id), case(pending, eval, id)) {
             (None, _) => changes.new.push(named()),
             (_, None) => changes.gone.push(named()),
+            (Some(before), Some(after)) if is_other(&before, &after) => changes.changed.push(named()),
             (Some(before), Some(after)) => match (before.outcome, after.outcome) {
                 (ScoredOutcome::Failed, ScoredOutcome::Passed) => changes.fixed.push(named()),
                 (ScoredOutcome::Passed, ScoredOutcome::Failed) => changes.broken.push(named()),
@@ -345,6 +349,11 @@ pub fn score_changes(accepted: &ScoreBaselineFile, pending: &ScoreBaselineFile) 
         }
     }
     changes
+}
+
+/// True when both say what the case is, and it is not the same.
+fn is_other(before: &ScoredCase, after: &ScoredCase) -> bool {
+    before.fingerprint.as_ref().zip(after.fingerprint.as_ref()).is_some_and(|(before, after)| before != after)
 }
 
 /// Eval and case of every case.
@@ -371,8 +380,14 @@ pub fn emit(file: &ScoreBaselineFile) -> String {
     out.push_str("},\n  \"evals\": {");
     for (at, (id, eval)) in file.evals.iter().enumerate() {
         out.push_str(if at == 0 { "\n" } else { ",\n" });
-        let score = eval.score.map(|score| format!(" \"score\": {},", text(&score))).unwrap_or_default();
-        let _ = write!(out, "    {}: {{\n      \"outcome\": {},{score}\n", text(id), text(&eval.outcome));
+        let of = |name: &str, value: Option<f64>| {
+            value.map(|value| format!(" \"{name}\": {},", text(&value))).unwrap_or_default()
+        };
+        let (score, weight) = (of("score", eval.score), of("weight", eval.weight));
+        let threshold = of("score_threshold", eval.score_threshold);
+        let outcome = text(&eval.outcome);
+        let _ =
+            write!(out, "    {}: {{\n      \"outcome\": {outcome},{score}{weight}{threshold}\n", text(id));
         out.push_str("      \"cases\": {");
         rows(&mut out, "        ", eval.cases.iter());
         out.push_str("}\n    }");
@@ -452,12 +467,19 @@ mod tests {
 
     fn case(n: u32, c: u32) -> ScoredCase {
         let outcome = if n == c { ScoredOutcome::Passed } else { ScoredOutcome::Failed };
-        ScoredCase { n, c, outcome, score: Some(f64::from(c) / f64::from(n)) }
+        let score = Some(f64::from(c) / f64::from(n));
+        ScoredCase { n, c, outcome, score, fingerprint: Some("0123456789abcdef".into()) }
     }
 
     fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
         let cases = cases.iter().map(|(id, n, c)| ((*id).to_owned(), case(*n, *c))).collect();
-        let eval = ScoredEval { outcome: ScoredOutcome::Failed, score: Some(0.5), cases };
+        let eval = ScoredEval {
+            outcome: ScoredOutcome::Failed,
+            score: Some(0.5),
+            weight: Some(1.0),
+            score_threshold: None,
+            cases,
+        };
         let metric = ScoredMetric { value: 2.0 / 3.0, ci: Some([0.25, 0.875]), n_cases: 2 };
         ScoreBaselineFile {
             format_version: SCORES_VERSION,
@@ -499,10 +521,10 @@ mod tests {
           },
           "evals": {
             "cap/a \"b\"": {
-              "outcome": "failed", "score": 0.5,
+              "outcome": "failed", "score": 0.5, "weight": 1.0,
               "cases": {
-                "one": {"n": 3, "c": 3, "outcome": "passed", "score": 1.0},
-                "two": {"n": 3, "c": 1, "outcome": "failed", "score": 0.3333333333333333}
+                "one": {"n": 3, "c": 3, "outcome": "passed", "score": 1.0, "fingerprint": "0123456789abcdef"},
+                "two": {"n": 3, "c": 1, "outcome": "failed", "score": 0.3333333333333333, "fingerprint": "0123456789abcdef"}
               }
             }
           }
@@ -538,10 +560,11 @@ mod tests {
                 .into_iter()
                 .map(|(id, cases)| {
                     let case = |(n, c, score): (u32, u32, Option<f64>)| ScoredCase {
-                        n: n.max(c), c, outcome: ScoredOutcome::Passed, score,
+                        n: n.max(c), c, outcome: ScoredOutcome::Passed, score, fingerprint: score.map(|s| s.to_string()),
                     };
                     let cases = cases.into_iter().map(|(id, given)| (id, case(given))).collect();
-                    (id, ScoredEval { outcome: ScoredOutcome::Passed, score: None, cases })
+                    let (weight, score_threshold) = (Some(value), Some(0.5));
+                    (id, ScoredEval { outcome: ScoredOutcome::Passed, score: None, weight, score_threshold, cases })
                 })
                 .collect();
             let text = emit(&file);

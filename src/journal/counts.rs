@@ -65,8 +65,8 @@ struct Measured {
 /// One line.
 pub(super) fn parse(line: &[u8]) -> serde_json::Result<Event> {
     Ok(match serde_json::from_slice(line)? {
-        Line::RunStarted(said) => Event::RunStarted(said),
-        Line::RunResumed(said) => Event::RunResumed(said),
+        Line::RunStarted(said) => Event::RunStarted(alone(said)),
+        Line::RunResumed(said) => Event::RunResumed(alone(said)),
         Line::EvalPlanned(planned) => Event::EvalPlanned(planned),
         Line::CasesPlanned(planned) => Event::CasesPlanned(planned),
         Line::SampleSkipped(skipped) => Event::SampleSkipped(skipped),
@@ -79,6 +79,12 @@ pub(super) fn parse(line: &[u8]) -> serde_json::Result<Event> {
             finished_at: String::new(),
         })),
     })
+}
+
+/// Without the scores of another run: they are as large as all cases together.
+fn alone(mut said: Box<RunStarted>) -> Box<RunStarted> {
+    said.score_baseline = None;
+    said
 }
 
 fn attempt(said: Try) -> Attempt {

@@ -76,6 +76,7 @@ pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<Br
     if let Some(problem) = conflict(sources, id) {
         problems.push(problem);
     } else if let Some(node) = tree::parse(sources, id, problems)
+        && problems.error_count() == 0
         && let Some(file) = judge(&node, problems)
     {
         // As YAML it would do: a person's edit, which the writer would not have made.
@@ -203,6 +204,10 @@ mod tests {
                 "\"outcom\": \"failed\", \"cases\"",
             )),
             said(&GOOD.replace("\"n\": 2", "\"n\": -2")),
+            said(&GOOD.replace(
+                "\"cases\": {",
+                "\"cases\": {\"c/d\": {\"n\": 2, \"c\": 2, \"outcome\": \"passed\"}, ",
+            )),
             said("{\"format_version\": 1"),
             said(""),
         ];
@@ -212,6 +217,7 @@ mod tests {
         baselines/scores/S.t.json:5:85: 2 of 1 samples passed, which can't be
         baselines/scores/S.t.json:5:19: the key `outcom` is not known here (did you mean `outcome`?)
         baselines/scores/S.t.json:5:77: `n` must be at least 0, found `-2`
+        baselines/scores/S.t.json:5:110: the key `c/d` is there twice: first on line 5 (remove one of the two)
         baselines/scores/S.t.json:1:1: this `{` is not closed (add the `}`)
         baselines/scores/S.t.json:1:1: the file holds nothing but comments
         ");

@@ -44,6 +44,8 @@ pub struct BaselineComparison {
     pub new: CaseList,
     /// Cases of the baseline that the suite no longer has.
     pub gone: CaseList,
+    /// Cases of both whose input or grading is no longer what it was: their outcomes tell nothing of the target.
+    pub changed: CaseList,
     /// Cases of both that ended without a grade now.
     pub not_comparable: CaseList,
     /// Cases of the baseline that the run's filters or its shard leave out.

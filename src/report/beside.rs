@@ -45,6 +45,7 @@ pub fn sentences(comparison: &BaselineComparison) -> Vec<String> {
     let apart: Vec<String> = [
         counted(comparison.new.count, "new"),
         counted(comparison.gone.count, "gone"),
+        counted(comparison.changed.count, "changed (another input or grading)"),
         counted(comparison.not_comparable.count, "without a grade now"),
         counted(comparison.not_selected, "left out of this run"),
     ]

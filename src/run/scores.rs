@@ -26,7 +26,7 @@ pub enum Scores {
 /// # Errors
 /// When the journal can't be read.
 pub fn scores(path: &Path) -> Result<Scores, RunError> {
-    let mut fold = Fold::counting();
+    let mut fold = Fold::scoring();
     for event in journal::read_counts(path)? {
         let event: Event = event?;
         fold.push(&event)?;
@@ -131,7 +131,14 @@ fn environment(started: &RunStarted) -> BTreeMap<String, Value> {
 
 fn eval(told: &EvalTold) -> (String, ScoredEval) {
     let cases = told.cases.iter().map(case).collect();
-    (told.info.id.clone(), ScoredEval { outcome: outcome(told.outcome), score: told.score, cases })
+    let scored = ScoredEval {
+        outcome: outcome(told.outcome),
+        score: told.score,
+        weight: Some(told.info.weight),
+        score_threshold: told.info.score_threshold,
+        cases,
+    };
+    (told.info.id.clone(), scored)
 }
 
 fn case(told: &CaseTold) -> (String, ScoredCase) {
@@ -140,6 +147,7 @@ fn case(told: &CaseTold) -> (String, ScoredCase) {
         c: told.first_passes,
         outcome: outcome(told.outcome),
         score: told.score,
+        fingerprint: told.fingerprint.clone(),
     };
     (told.id.to_owned(), scored)
 }

@@ -136,11 +136,15 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         now.environment = environment;
     }
     let shard = now.shard.is_some();
+    // A comparison tells by what each case is; an earlier session that had none did not keep that.
+    let all_again = now.score_baseline.is_some() && earlier.session.score_baseline.is_none();
     recorder.record(Event::RunResumed(Box::new(now)))?;
     for (eval, again) in plan.evals.iter().zip(&next.again) {
         record_eval(eval, eval.cases.len(), &mut recorder)?;
         let mut wanted = again.iter().copied().peekable();
-        let cases = case_planned(eval, shard).enumerate().filter(|(at, _)| wanted.next_if_eq(at).is_some());
+        let cases = case_planned(eval, shard)
+            .enumerate()
+            .filter(|(at, _)| wanted.next_if_eq(at).is_some() || all_again);
         record_cases(&eval.info.id, cases.map(|(_, case)| case), &mut recorder)?;
     }
     recorder.resumed(prepared.total_samples(), &earlier.kept);

@@ -1,8 +1,11 @@
 //! Score baselines: what a whole run came to, accepted and kept in git.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 use schemars::JsonSchema;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,8 +45,10 @@ pub struct ScoreBaselineFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
     /// By name, those that have a value.
+    #[serde(deserialize_with = "once")]
     pub metrics: BTreeMap<String, ScoredMetric>,
     /// By id.
+    #[serde(deserialize_with = "once")]
     pub evals: BTreeMap<String, ScoredEval>,
 }
 
@@ -75,7 +80,14 @@ pub struct ScoredEval {
     /// Mean score of its cases, in [0, 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+    /// How much it counts in weighted metrics; absent in files that do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    /// The score at which the eval passed though cases failed, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score_threshold: Option<f64>,
     /// By id.
+    #[serde(deserialize_with = "once")]
     pub cases: BTreeMap<String, ScoredCase>,
 }
 
@@ -89,6 +101,10 @@ pub struct ScoredCase {
     /// Mean score of its samples, in [0, 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+    /// A short fingerprint (hex) of the input, the grading and the share of samples that must pass: outcomes of one case
+    /// are compared only when it is the same. Absent in files that do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
 }
 
 /// A run of which nothing is left open has no other outcomes.
@@ -97,4 +113,30 @@ pub struct ScoredCase {
 pub enum ScoredOutcome {
     Passed,
     Failed,
+}
+
+/// A map in which no key stands twice: a merge that kept the lines of both sides must not be read as one of them.
+fn once<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<BTreeMap<String, T>, D::Error> {
+    struct Once<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Once<T> {
+        type Value = BTreeMap<String, T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut map = BTreeMap::new();
+            while let Some((key, value)) = entries.next_entry::<String, T>()? {
+                if map.contains_key(&key) {
+                    return Err(A::Error::custom(format!("the key `{key}` stands here twice")));
+                }
+                map.insert(key, value);
+            }
+            Ok(map)
+        }
+    }
+
+    from.deserialize_map(Once(PhantomData))
 }

@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 
 use super::outcomes::SampleCounts;
 use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
-use crate::model::{CasePlanned, EvalInfo, GraderType, Outcome, Trust, TrustCounts, Usage};
+use crate::model::{CasePlanned, EvalInfo, Fingerprint, GraderType, Outcome, Trust, TrustCounts, Usage};
 
 /// More than the columns can number: 2^32 samples, or 4 GiB of ids, in one eval.
 #[derive(Debug)]
@@ -31,12 +31,15 @@ pub(super) struct EvalFold {
     spans: Vec<(u32, u32)>,
     /// The places of cases in the whole eval, when this is a part of it; empty until a case has one.
     positions: Lazy<u32>,
+    /// Fingerprints of what cases are; empty unless they are asked for.
+    contents: Lazy<u64>,
     samples: Samples,
 }
 
 const GRADER_TYPES: [GraderType; 3] = [GraderType::Code, GraderType::Model, GraderType::Human];
 const NAMED: u8 = 1 << 3;
 const NO_POSITION: u32 = u32::MAX;
+const NO_CONTENT: u64 = 0;
 /// How far a journal's word on the number of cases is believed before they are seen.
 const FORETOLD: usize = 1 << 21;
 
@@ -64,6 +67,7 @@ impl EvalFold {
             about: Vec::new(),
             spans: Vec::new(),
             positions: Lazy::new(NO_POSITION),
+            contents: Lazy::new(NO_CONTENT),
             samples: Samples::default(),
         };
         eval.expect(cases);
@@ -122,6 +126,13 @@ impl EvalFold {
         let hash = hasher.hash_one(ids.get(at as usize));
         self.index.insert_unique(hash, at, |at| hasher.hash_one(ids.get(*at as usize)));
         Ok(case.samples as usize)
+    }
+
+    /// Remembers what a planned case is; see [`CaseView::fingerprint`].
+    pub fn keep_content(&mut self, case: &CasePlanned) {
+        if let Some(at) = self.find_from(self.len().saturating_sub(1), &case.id) {
+            self.contents.set(at, content(case), self.about.capacity());
+        }
     }
 
     /// Planned again with more samples: a top-up.
@@ -210,6 +221,13 @@ impl<'a> CaseView<'a> {
 
     pub fn name(self) -> Option<&'a str> {
         (self.eval.about[self.at] & NAMED != 0).then(|| self.eval.names.get(self.at))
+    }
+
+    /// A short fingerprint of what the case is and when it passes; `None` unless contents are kept.
+    pub fn fingerprint(self) -> Option<String> {
+        let content = self.eval.contents.get(self.at);
+        let text = format!("{content:016x} {}", self.eval.info.pass_rate_threshold);
+        (content != NO_CONTENT).then(|| format!("{:016x}", short(&text)))
     }
 
     /// Each type once.
@@ -433,6 +451,16 @@ impl<T: Copy + Bits> Lazy<T> {
     }
 }
 
+/// The beginning of a fingerprint over what a case gives the target and how its output is graded.
+fn content(case: &CasePlanned) -> u64 {
+    short(&format!("{} {}", case.input_hash, case.grading_hash))
+}
+
+fn short(text: &str) -> u64 {
+    let digits = Fingerprint::of_bytes(text.as_bytes()).to_string();
+    digits.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(NO_CONTENT)
+}
+
 /// Equality by which NaN is itself.
 trait Bits {
     fn same(&self, other: &Self) -> bool;
@@ -441,6 +469,12 @@ trait Bits {
 impl Bits for f64 {
     fn same(&self, other: &Self) -> bool {
         self.to_bits() == other.to_bits()
+    }
+}
+
+impl Bits for u64 {
+    fn same(&self, other: &Self) -> bool {
+        self == other
     }
 }
 

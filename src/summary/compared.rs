@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::metrics::Counted;
+use super::metrics::{Counted, CountedEval};
 use crate::model::{
     BaselineComparison, CaseList, Estimate, Metric, MetricChange, Outcome, RunStarted, ScoreBaselineRead,
     Shard,
@@ -42,6 +42,10 @@ pub(super) fn compare(
                 comparison.new.add(id, case.id());
                 continue;
             };
+            if differ(before.fingerprint.as_ref(), case.fingerprint().as_ref()) {
+                comparison.changed.add(id, case.id());
+                continue;
+            }
             let outcome = case.finals().outcome(eval.info().pass_rate_threshold);
             if !outcome.is_graded() {
                 comparison.not_comparable.add(id, case.id());
@@ -68,11 +72,46 @@ pub(super) fn compare(
             }
         }
     }
-    let lists = [&comparison.new, &comparison.gone, &comparison.not_comparable];
+    let lists = [&comparison.new, &comparison.gone, &comparison.changed, &comparison.not_comparable];
     comparison.same_cases = lists.iter().all(|list| list.count == 0) && comparison.not_selected == 0;
     comparison.compared_cases = shared.cases;
     comparison.metrics = if comparison.same_cases { whole(file, estimates) } else { shared.metrics() };
+    let reweighed = reweighed(counted, file);
+    if reweighed > 0 {
+        let have = if reweighed == 1 { "eval has" } else { "evals have" };
+        let words = format!(
+            "{reweighed} {have} another weight or score threshold: figures over evals have no difference"
+        );
+        comparison.notes.push(words);
+        let rests_on_it = |name: &str| match name.parse::<Metric>() {
+            Ok(
+                Metric::WeightedScore
+                | Metric::PassRate
+                | Metric::CapabilityPassRate
+                | Metric::RegressionPassRate,
+            ) => true,
+            _ => started.composites.iter().any(|composite| composite.name == name),
+        };
+        comparison.metrics.iter_mut().filter(|m| rests_on_it(&m.name)).for_each(|m| m.delta = None);
+    }
     comparison
+}
+
+/// True when both are known and not the same.
+fn differ<T: PartialEq>(before: Option<T>, now: Option<T>) -> bool {
+    before.zip(now).is_some_and(|(before, now)| before != now)
+}
+
+/// Evals of both runs that count otherwise than they did: a figure over evals moves with that, whatever the target does.
+fn reweighed(counted: &Counted<'_>, file: &ScoreBaselineFile) -> usize {
+    let moved = |eval: &&CountedEval<'_>| {
+        let now = eval.info();
+        file.evals.get(&now.id).is_some_and(|before| {
+            differ(before.weight, Some(now.weight))
+                || (before.weight.is_some() && before.score_threshold != now.score_threshold)
+        })
+    };
+    counted.evals.iter().filter(moved).count()
 }
 
 fn blank(with: &ScoreBaselineRead, started: &RunStarted) -> BaselineComparison {
@@ -92,6 +131,7 @@ fn blank(with: &ScoreBaselineRead, started: &RunStarted) -> BaselineComparison {
         broken: CaseList::default(),
         new: CaseList::default(),
         gone: CaseList::default(),
+        changed: CaseList::default(),
         not_comparable: CaseList::default(),
         not_selected: 0,
         other_samples: 0,
@@ -107,6 +147,10 @@ fn notes(file: &ScoreBaselineFile, started: &RunStarted) -> Vec<String> {
         let (then, now) = (version(&file.suite_version), version(&started.suite_version));
         notes.push(format!("the suite had {then} and has {now}"));
     }
+    if file.target.name != started.environment.target {
+        let (then, now) = (&file.target.name, &started.environment.target);
+        notes.push(format!("the accepted scores are those of target {then}, and this run asked {now}"));
+    }
     if file.ks != started.ks {
         let list = |ks: &[u32]| ks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         notes.push(format!("k was {} and is {}", list(&file.ks), list(&started.ks)));
@@ -118,6 +162,13 @@ fn notes(file: &ScoreBaselineFile, started: &RunStarted) -> Vec<String> {
     if file.harness_version != started.harness_version {
         let (then, now) = (&file.harness_version, &started.harness_version);
         notes.push(format!("it was eval-harness {then} and is {now}"));
+    }
+    let mut cases = file.evals.values().flat_map(|eval| eval.cases.values());
+    if cases.any(|case| case.fingerprint.is_none()) {
+        notes.push(
+            "the accepted scores do not tell what every case was: one that changed since counts as it is"
+                .into(),
+        );
     }
     notes
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::fold::Limits;
+use super::fold::{Fold, Limits};
 use super::random_run::{Dice, Run, a_run, report, summary};
 use crate::model::*;
 use crate::spec::{
@@ -33,7 +33,7 @@ fn blank() -> ScoreBaselineFile {
 
 fn scored(passed: bool, n: u32, c: u32) -> ScoredCase {
     let outcome = if passed { ScoredOutcome::Passed } else { ScoredOutcome::Failed };
-    ScoredCase { n, c, outcome, score: None }
+    ScoredCase { n, c, outcome, score: None, fingerprint: None }
 }
 
 fn with(file: ScoreBaselineFile, mut events: Vec<Event>, change: impl FnOnce(&mut RunStarted)) -> Vec<Event> {
@@ -106,6 +106,8 @@ fn of(cases: &[(&str, &str, ScoredCase)]) -> ScoreBaselineFile {
         let eval = file.evals.entry((*eval).to_owned()).or_insert_with(|| ScoredEval {
             outcome: ScoredOutcome::Passed,
             score: None,
+            weight: None,
+            score_threshold: None,
             cases: BTreeMap::new(),
         });
         eval.cases.insert((*case).to_owned(), scored.clone());
@@ -180,7 +182,73 @@ fn of_the_same_cases_each_run_has_its_own_figures() {
     the suite had version 1.0 and has version 2.0
     k was 1 and is 1, 2, 3
     it was eval-harness 0.0.9 and is 0.1.0
+    the accepted scores do not tell what every case was: one that changed since counts as it is
     ");
+}
+
+/// Scores as the same run would leave them, with the fingerprints of its cases.
+fn own_fingerprints(file: &mut ScoreBaselineFile, run: &[Event]) {
+    let mut fold = Fold::scoring();
+    run.iter().for_each(|event| fold.push(event).unwrap());
+    for eval in fold.told().unwrap().evals {
+        for case in eval.cases {
+            file.evals.get_mut(&eval.info.id).unwrap().cases.get_mut(case.id).unwrap().fingerprint =
+                Some(case.fingerprint.unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_case_that_changed_does_not_flip_and_enters_no_figure() {
+    let mut file = of(&[
+        ("e", "input", scored(true, 1, 1)),
+        ("e", "grading", scored(false, 1, 0)),
+        ("e", "same", scored(true, 1, 1)),
+    ]);
+    let mut run =
+        events(&[("e", "input", Some(false)), ("e", "grading", Some(true)), ("e", "same", Some(false))]);
+    own_fingerprints(&mut file, &run);
+    let compared = |run: &[Event], file: &ScoreBaselineFile| {
+        summary(&with(file.clone(), run.to_vec(), |_| ()), Limits::default()).baseline.unwrap()
+    };
+    let said = compared(&run, &file);
+    assert_eq!((names(&said.broken), names(&said.fixed)), (vec!["input", "same"], vec!["grading"]));
+    assert_eq!((said.changed.count, said.same_cases), (0, true));
+    for event in &mut run {
+        if let Event::CasesPlanned(planned) = event {
+            planned.cases[0].input_hash = "another".into();
+            planned.cases[1].grading_hash = "another".into();
+        }
+    }
+    let said = compared(&run, &file);
+    assert_eq!((names(&said.broken), names(&said.fixed)), (vec!["same"], vec![]));
+    assert_eq!((names(&said.changed), said.compared_cases), (vec!["input", "grading"], 1));
+    assert_eq!((said.same_cases, said.metrics.len(), said.metrics[0].n_cases), (false, 2, 1));
+    assert!(said.notes.is_empty(), "{:?}", said.notes);
+    // Another share of samples that must pass is another grading of every case.
+    if let Event::EvalPlanned(planned) = &mut run[1] {
+        planned.eval.pass_rate_threshold = 0.5;
+    }
+    assert_eq!(compared(&run, &file).changed.count, 3);
+}
+
+#[test]
+fn figures_over_evals_that_count_otherwise_are_not_subtracted() {
+    let mut file = of(&[("e", "a", scored(true, 1, 1))]);
+    for name in ["weighted_score", "pass_rate", "pass_at_1"] {
+        file.metrics.insert(name.into(), ScoredMetric { value: 1.0, ci: None, n_cases: 1 });
+    }
+    let run = events(&[("e", "a", Some(false))]);
+    own_fingerprints(&mut file, &run);
+    for (weight, threshold, known) in [(1.0, None, true), (3.0, None, false), (1.0, Some(0.5), false)] {
+        let eval = file.evals.get_mut("e").unwrap();
+        (eval.weight, eval.score_threshold) = (Some(weight), threshold);
+        let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default()).baseline.unwrap();
+        let delta = |name: &str| said.metrics.iter().find(|m| m.name == name).unwrap().delta;
+        let of_evals = known.then_some(-1.0);
+        assert_eq!((delta("weighted_score"), delta("pass_rate")), (of_evals, of_evals));
+        assert_eq!((delta("pass_at_1"), said.notes.is_empty()), (Some(-1.0), known));
+    }
 }
 
 proptest! {
@@ -212,7 +280,11 @@ proptest! {
                 }
                 cases.insert(case.id.clone(), scored(passed, n, if passed { n } else { 0 }));
             }
-            file.evals.insert(eval.id.clone(), ScoredEval { outcome: ScoredOutcome::Passed, score: None, cases });
+            let outcome = ScoredOutcome::Passed;
+            file.evals.insert(
+                eval.id.clone(),
+                ScoredEval { outcome, score: None, weight: None, score_threshold: None, cases },
+            );
         }
         let compared = report(&with(file, events, |_| ()), Limits::default());
         let gate = Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };

@@ -23,6 +23,8 @@ pub struct Fold {
     last: (usize, usize),
     planned_samples: usize,
     limits: Limits,
+    /// Whether contents of cases are kept though there is nothing to compare the run with.
+    contents: bool,
     /// Details of samples that passed, while the plan is small enough to show them.
     passed: Details,
     /// Details of samples that did not pass.
@@ -61,6 +63,11 @@ impl Fold {
         Fold::within(Limits { samples: 0, bytes: 0, failures: 0 })
     }
 
+    /// The same for who makes a score baseline of it: it keeps what cases are, too.
+    pub fn scoring() -> Self {
+        Fold { contents: true, ..Fold::counting() }
+    }
+
     pub(super) fn within(limits: Limits) -> Self {
         // Two halves, so that passes never take room from failures.
         let room = || Details::new(Room { samples: limits.samples, bytes: limits.bytes / 2 });
@@ -72,6 +79,7 @@ impl Fold {
             last: (0, 0),
             planned_samples: 0,
             limits,
+            contents: false,
             passed: room(),
             unpassed: room(),
         }
@@ -173,8 +181,13 @@ impl Fold {
     fn plan_cases(&mut self, planned: &CasesPlanned) -> Result<(), SummaryError> {
         let at = self.find_eval(&planned.eval).ok_or_else(|| unknown_eval(&planned.eval))?;
         self.last = (at, 0);
+        let contents =
+            self.contents || self.started.as_ref().is_some_and(|started| started.score_baseline.is_some());
         for case in &planned.cases {
             let more = self.evals[at].plan(case);
+            if contents {
+                self.evals[at].keep_content(case);
+            }
             self.planned_samples += more.map_err(|Full| SummaryError::TooLarge(planned.eval.clone()))?;
         }
         if !self.lists_everything() {

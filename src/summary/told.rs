@@ -42,6 +42,8 @@ pub struct EvalTold<'a> {
 pub struct CaseTold<'a> {
     pub id: &'a str,
     pub outcome: Outcome,
+    /// What the case is, if the fold keeps it.
+    pub fingerprint: Option<String>,
     /// Mean score of the graded samples, in [0, 1].
     pub score: Option<f64>,
     /// The commonest cause among samples with the case's outcome.
@@ -97,6 +99,7 @@ fn case_told(case: CaseView<'_>, outcome: Outcome) -> CaseTold<'_> {
     CaseTold {
         id: case.id(),
         outcome,
+        fingerprint: case.fingerprint(),
         score: finals.score(),
         cause: commonest_cause(case, outcome),
         flaky_samples: case.flaky_samples(),
@@ -113,8 +116,11 @@ fn case_told(case: CaseView<'_>, outcome: Outcome) -> CaseTold<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::random_run::{Dice, a_run, summary};
+    use super::super::random_run::{Dice, a_run, finished, summary};
     use super::*;
+    use crate::base::redact::Redactor;
+    use crate::journal::{self, JournalWriter};
+    use crate::model::Event;
     use crate::summary::fold::Limits;
 
     proptest! {
@@ -142,6 +148,41 @@ mod tests {
             for (name, estimate) in &told.tallies.actual.metrics {
                 prop_assert_eq!(estimate.value, summary.metrics[name], "{}", name);
             }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// A journal without what samples said counts as the whole journal does: outcomes, scores, tries, latencies, and every
+        /// metric with its interval. Also of a run that was interrupted and went on.
+        #[test]
+        fn a_journal_read_for_its_counts_counts_as_the_whole_one(
+            run in a_run(4),
+            again in any::<bool>(),
+            seed in any::<u64>(),
+        ) {
+            let mut events = run.whole(&mut Dice(seed));
+            if again {
+                events.pop();
+                events.push(finished(1.0, true));
+                let Event::RunStarted(started) = run.started("whole", None) else { unreachable!() };
+                events.push(Event::RunResumed(started));
+                events.extend(run.plan(false, |_, _| true));
+                events.extend(run.samples(&mut Dice(!seed), |eval, case| (eval + case) % 2 == 0));
+                events.push(finished(2.0, false));
+            }
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("run-000000.journal.jsonl");
+            std::fs::write(&path, "").unwrap();
+            let mut writer = JournalWriter::open(&path, Redactor::default()).unwrap();
+            events.into_iter().for_each(|event| _ = writer.append(event).unwrap());
+            let (mut whole, mut counts) = (Fold::new(), Fold::counting());
+            journal::read(&path).unwrap().for_each(|event| whole.push(&event.unwrap()).unwrap());
+            journal::read_counts(&path).unwrap().for_each(|event| counts.push(&event.unwrap()).unwrap());
+            prop_assert_eq!(format!("{:?}", counts.told().unwrap()), format!("{:?}", whole.told().unwrap()));
+            let tallies = |fold: &Fold| format!("{:?}", fold.finish().unwrap().tallies);
+            prop_assert_eq!(tallies(&counts), tallies(&whole));
         }
     }
 }

@@ -228,7 +228,7 @@ fn table(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, options: &Termina
         let id = eval.latest.id.as_ref();
         if outcomes.is_empty() {
             let words = format!(
-                "{}: in {}, never with all of its cases",
+                "{}: in {}, in none with all of its cases for certain",
                 text::one_line(id),
                 text::plural(eval.partial, "run")
             );

@@ -1,7 +1,7 @@
 //! Which journals make one run: shards are joined, regrades follow the run that they graded again.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Component, Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -31,6 +31,11 @@ impl Entry {
         &self.heads[0].started
     }
 
+    /// The earliest start of its journals. All timestamps have one form, in which the order of texts is that of times.
+    pub fn began(&self) -> &str {
+        self.heads.iter().map(|head| head.started.timestamp.as_str()).min().unwrap_or_default()
+    }
+
     /// Suite, target and the kind of target.
     pub fn group(&self) -> (String, String, String) {
         let started = self.first();
@@ -39,16 +44,22 @@ impl Entry {
     }
 }
 
-/// The beginnings of all journals, in their order; who has none is told in a warning.
+/// The beginnings of all journals, oldest first by what they say themselves, those of one moment in the order of their names;
+/// who has none is told in a warning.
 pub(super) fn heads(runs: Vec<RunPaths>, threads: usize, warnings: &mut Vec<String>) -> Vec<Head> {
     let read = |run: &RunPaths| (run.journal(), journal::started(&run.journal()));
     let mut heads = Vec::new();
     for (journal, started) in in_parallel(&runs, threads, read) {
         match started {
-            Ok(started) => heads.push(Head { journal, started }),
+            Ok(mut started) => {
+                // As large as all cases together, and nothing that a history tells.
+                started.score_baseline = None;
+                heads.push(Head { journal, started });
+            }
             Err(error) => warnings.push(left_out(&error)),
         }
     }
+    heads.sort_by(|a, b| a.started.timestamp.cmp(&b.started.timestamp));
     heads
 }
 
@@ -119,7 +130,7 @@ pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     // Where the outcomes of a run went; `None` for one that is left out.
     let mut places: HashMap<String, Option<usize>> = HashMap::new();
-    for heads in joined(heads) {
+    for heads in runs_first(joined(heads)) {
         let graded = heads[0].started.regrade_of.clone();
         let at = match graded.as_ref().and_then(|of| places.get(of).copied()) {
             Some(Some(at)) => {
@@ -139,11 +150,68 @@ pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
             None => left_out.captures += 1,
         }
     }
+    entries.sort_by(|a, b| a.began().cmp(b.began()));
     entries
+}
+
+/// Runs before the regrades of them, also where the clock was set back in between; else in their order.
+fn runs_first(runs: Vec<Vec<Head>>) -> Vec<Vec<Head>> {
+    let (mut ordered, mut waiting): (Vec<_>, Vec<_>) =
+        runs.into_iter().partition(|heads| heads[0].started.regrade_of.is_none());
+    let mut to_come: HashSet<String> = waiting.iter().flat_map(|heads| ids(heads)).collect();
+    // A regrade may be one of a regrade: each round takes those that wait for no other.
+    while !waiting.is_empty() {
+        let (free, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|heads: &Vec<Head>| {
+            heads[0].started.regrade_of.as_ref().is_none_or(|of| !to_come.contains(of))
+        });
+        // Journals that name each other in a circle were written by hand.
+        let (free, rest) = if free.is_empty() { (rest, Vec::new()) } else { (free, rest) };
+        free.iter().flat_map(|heads| ids(heads)).for_each(|id| _ = to_come.remove(&id));
+        ordered.extend(free);
+        waiting = rest;
+    }
+    ordered
 }
 
 fn ids(heads: &[Head]) -> impl Iterator<Item = String> {
     heads.iter().map(|head| head.started.run_id.clone())
+}
+
+/// A warning for each suite whose runs are those of several files of the project: a history knows suites by name.
+pub(super) fn suites_of_one_name(entries: &[Entry], results: &Path) -> Vec<String> {
+    let Some(root) = results.parent().filter(|root| root.is_absolute()) else { return Vec::new() };
+    let mut files: BTreeMap<&str, BTreeSet<PathBuf>> = BTreeMap::new();
+    for started in entries.iter().map(Entry::first) {
+        // Of a run on another machine the files are elsewhere.
+        let file = started.cwd.as_ref().map(|cwd| plain(&cwd.join(&started.suite_path)));
+        if let Some(file) = file.as_ref().and_then(|file| file.strip_prefix(root).ok()) {
+            files.entry(&started.suite_name).or_default().insert(file.to_owned());
+        }
+    }
+    files.retain(|_, files| files.len() > 1);
+    let warning = |(name, files): (&str, BTreeSet<PathBuf>)| {
+        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        format!(
+            "the runs of suite `{name}` are those of {} files and are counted together ({}); suites with names of their own \
+             are kept apart",
+            files.len(),
+            files.join(", ")
+        )
+    };
+    files.into_iter().map(warning).collect()
+}
+
+/// A path without `.` and `..`, as it is written.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = plain.pop(),
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The entries that are asked for, with their groups.
@@ -155,7 +223,7 @@ pub(super) fn choose(
     let mut chosen = Vec::new();
     for entry in entries {
         let (suite, target, _) = entry.group();
-        let began = entry.first().timestamp.parse::<Timestamp>().ok();
+        let began = entry.began().parse::<Timestamp>().ok();
         if request.suite.is_some_and(|wanted| wanted != suite) {
             *left_out.other_suites.entry(suite).or_default() += 1;
         } else if request.target.is_some_and(|wanted| wanted != target) {

@@ -101,8 +101,9 @@ impl Group {
         let rates: Vec<Option<f64>> = whole.iter().map(|run| run.counts.pass_rate).collect();
         let known = || rates.iter().copied().flatten();
         Trend {
-            first: known().next(),
-            last: known().last(),
+            // A run of which nothing was graded has no rate, and no other run lends it one.
+            first: rates.first().copied().flatten(),
+            last: rates.last().copied().flatten(),
             lowest: known().reduce(f64::min),
             highest: known().reduce(f64::max),
             left_out: self.runs.len() - whole.len(),
@@ -191,8 +192,9 @@ fn median(values: &mut [f64]) -> Option<f64> {
     percentile(values, 0.5).ok()
 }
 
-/// Marks the evals of which a run had only some cases: those of shards, and those of filtered runs that have fewer cases
-/// than the nearest run without filters has, the earlier one if there is one.
+/// Marks the evals of which a run had only some cases: those of shards, and of runs whose filters take cases those that have
+/// fewer than in the nearest run without filters, the earlier one if there is one. Without any such run nobody knows how many
+/// there are, but for an eval that is a case itself.
 pub(super) fn mark_parts(group: &mut Group) {
     let sizes = |run: &PastRun| -> Vec<(Arc<str>, usize)> {
         run.evals.iter().map(|eval| (Arc::clone(&eval.id), eval.counts.total)).collect()
@@ -209,10 +211,19 @@ pub(super) fn mark_parts(group: &mut Group) {
             known.extend(sizes(run));
             continue;
         }
-        let shard = run.shard;
+        let (shard, whole_evals) = (run.shard, run.filters.iter().all(|words| takes_whole_evals(words)));
         for eval in &mut run.evals {
             let all = known.get(&eval.id).or_else(|| later.get(&eval.id));
-            eval.partial = shard || all.is_some_and(|all| eval.counts.total < *all);
+            let part = match all {
+                Some(all) => eval.counts.total < *all,
+                None => !eval.cases.iter().all(|case| case.id == eval.id),
+            };
+            eval.partial = shard || (!whole_evals && part);
         }
     }
+}
+
+/// Of the kinds of filters those that no eval passes in part.
+fn takes_whole_evals(words: &str) -> bool {
+    ["category ", "eval ", "criticality "].iter().any(|kind| words.starts_with(kind))
 }

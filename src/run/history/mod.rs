@@ -96,6 +96,8 @@ pub struct PastRun {
     pub gate: Option<Decision>,
     pub duration_seconds: f64,
     pub evals: Vec<PastEval>,
+    /// False when it was resumed in another state of the checkout: nobody says which of its outcomes came from which.
+    pub(super) one_checkout: bool,
     /// Equal for two runs that asked one target (and read the same recordings) with one version of this program.
     pub(super) conditions: u64,
 }
@@ -106,9 +108,9 @@ impl PastRun {
         self.filters.is_empty() && !self.interrupted && !self.shard
     }
 
-    /// The commit that was checked out without changes.
+    /// The commit that was checked out without changes, all the time.
     pub fn clean_commit(&self) -> Option<&str> {
-        self.git.as_ref().filter(|git| !git.dirty).map(|git| git.commit.as_str())
+        self.git.as_ref().filter(|git| !git.dirty && self.one_checkout).map(|git| git.commit.as_str())
     }
 }
 
@@ -169,6 +171,7 @@ impl PastRun {
             gate: None,
             duration_seconds: 1.0,
             evals,
+            one_checkout: true,
             conditions: 0,
         }
     }
@@ -199,6 +202,7 @@ pub fn history(results: &Path, request: &HistoryRequest<'_>) -> History {
     let heads = entries::heads(runs, request.threads, &mut history.warnings);
     let entries = entries::entries(heads, &mut history.left_out);
     let chosen = entries::choose(entries, request, &mut history.left_out);
+    history.warnings.extend(entries::suites_of_one_name(&chosen, results));
     history.groups = read::read(chosen, request.threads, &mut history.warnings);
     history.groups.iter_mut().for_each(figures::mark_parts);
     history

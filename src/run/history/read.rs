@@ -1,7 +1,7 @@
 //! From the journals of a run to what it came to.
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use super::entries::{Entry, Head, left_out};
 use super::{Group, PastCase, PastEval, PastRun};
 use crate::gate::decide;
 use crate::journal;
-use crate::model::{CasePlanned, Counts, Event, RunStarted};
+use crate::model::{CasePlanned, Counts, Event, GitState, RunStarted};
 use crate::run::{RunError, in_parallel};
 use crate::summary::{CaseTold, EvalTold, Fold, Told};
 
@@ -67,7 +67,7 @@ fn entry_run(entry: &Entry, texts: &Texts, warnings: &mut Vec<String>) -> Option
             Some(run) => replace(run, again),
             // The graded run itself can't be read: its regrade stands where it stood.
             None => {
-                let timestamp = entry.first().timestamp.clone();
+                let timestamp = entry.began().to_owned();
                 run = Some(PastRun { timestamp, ..again });
             }
         }
@@ -124,7 +124,11 @@ struct Folded {
     fold: Fold,
     /// Over what a case is, by a number of eval and case.
     definitions: HashMap<u64, u64>,
-    conditions: u64,
+    /// What the sessions of all journals had in common, or did not: each of them once.
+    conditions: BTreeSet<u64>,
+    /// The state of the checkout at the first session, and whether every other session had the same.
+    git: Option<GitState>,
+    one_checkout: bool,
     /// Ids of the runs whose journals break off.
     cut_off: Vec<String>,
 }
@@ -134,7 +138,9 @@ fn folded(heads: &[&Head]) -> Result<Folded, (usize, String)> {
     let mut folded = Folded {
         fold: Fold::counting(),
         definitions: HashMap::new(),
-        conditions: heads.first().map_or(0, |head| conditions(&head.started)),
+        conditions: BTreeSet::new(),
+        git: heads.first().and_then(|head| head.started.environment.git.clone()),
+        one_checkout: true,
         cut_off: Vec::new(),
     };
     for (at, head) in heads.iter().enumerate() {
@@ -160,6 +166,10 @@ impl Folded {
         for event in journal::read_counts(&head.journal)? {
             let event = event?;
             ended = matches!(event, Event::RunFinished(_));
+            if let Event::RunStarted(session) | Event::RunResumed(session) = &event {
+                self.conditions.insert(conditions(session));
+                self.one_checkout &= session.environment.git == self.git;
+            }
             if let Event::CasesPlanned(planned) = &event {
                 let case = |case: &CasePlanned| {
                     let definition = (&case.input_hash, &case.grading_hash, &case.target_hash);
@@ -208,7 +218,8 @@ impl Folded {
             gate: Some(gate.decision),
             duration_seconds: told.duration_seconds,
             evals,
-            conditions: self.conditions,
+            one_checkout: self.one_checkout,
+            conditions: number(&self.conditions),
         }
     }
 

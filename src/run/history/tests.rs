@@ -225,6 +225,26 @@ fn a_regrade_whose_run_is_gone_stands_for_itself_and_one_cut_off_counts_not() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_turns_nothing_around() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = written(5, &[("a", &[("1", F)])]).write(dir.path());
+    // The regrade, and a regrade of that, bear earlier times than the run.
+    let of = |paths: &RunPaths| Some(paths.run_id.clone());
+    let first = Written { regrade_of: of(&run), ..written(3, &[("a", &[("1", F)])]) }.write(dir.path());
+    Written { regrade_of: of(&first), ..written(2, &[("a", &[("1", P)])]) }.write(dir.path());
+    let history = read(dir.path());
+    assert_eq!((outcomes(&history.groups[0])["a"].as_str(), history.groups[0].runs.len()), ("p", 1));
+    assert_eq!(history.groups[0].runs[0].regraded_by.len(), 2);
+    // One whose run is gone stands at its own time, and `--last` goes by time.
+    let gone = || Some("eval-20200101-000000".to_owned());
+    Written { regrade_of: gone(), ..written(1, &[("a", &[("1", F)])]) }.write(dir.path());
+    assert_eq!(outcomes(&read(dir.path()).groups[0])["a"], "fp");
+    let request = HistoryRequest { last: Some(1), threads: 1, ..HistoryRequest::default() };
+    let last = super::history(dir.path(), &request);
+    assert_eq!((outcomes(&last.groups[0])["a"].as_str(), last.left_out.earlier), ("p", 1));
+}
+
+#[test]
 fn shards_count_as_one_run_when_all_are_there() {
     let dir = tempfile::tempdir().unwrap();
     let shard = |hour, index, case, outcome| Written {
@@ -283,6 +303,29 @@ fn flaky_needs_one_clean_commit_and_unchanged_conditions() {
     let [case] = &flaky[..] else { panic!("{flaky:?}") };
     assert_eq!((&*case.eval, &*case.case), ("a", "1"));
     assert_eq!(case.commits, [FlakyCommit { commit: "c2".into(), passed: 1, failed: 1 }]);
+}
+
+#[test]
+fn a_run_that_went_on_at_another_commit_proves_nothing_at_either() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |hour, commit, outcome| Written {
+        commit: Some((commit, false)),
+        ..written(hour, &[("a", &[("1", outcome)])])
+    };
+    let resumed = Written { ended: false, ..at(0, "c1", F) };
+    let paths = resumed.write(dir.path());
+    let mut journal = JournalWriter::open(&paths.journal(), Redactor::default()).unwrap();
+    let mut session = resumed.started(&paths, "2026-03-01T00:30:00.000Z".into());
+    session.environment.git = Some(GitState { commit: "c2".into(), dirty: false });
+    journal.append(Event::RunResumed(Box::new(session))).unwrap();
+    let events = Written { ended: true, ..at(0, "c1", F) }.events();
+    journal.append(events.into_iter().last().unwrap()).unwrap();
+    drop(journal);
+    at(1, "c1", P).write(dir.path());
+    at(2, "c2", P).write(dir.path());
+    let history = read(dir.path());
+    assert_eq!(outcomes(&history.groups[0])["a"], "fpp");
+    assert_eq!(history.groups[0].flaky(), (Vec::new(), Vec::new()));
 }
 
 #[test]
@@ -351,6 +394,38 @@ fn suites_and_targets_stay_apart_and_what_is_not_asked_for_is_counted() {
     };
     assert_eq!(some.left_out, left);
     assert!(read(&dir.path().join("nowhere")).groups.is_empty());
+}
+
+#[test]
+fn a_filter_of_evals_takes_no_cases_from_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let filtered = |hour, filter: &str, cases: &[(&'static str, &[(&'static str, Outcome)])]| Written {
+        filters: vec![filter.into()],
+        ..written(hour, cases)
+    };
+    // Nobody knows how many cases `a` has but its filter, unless the eval is the case.
+    filtered(0, "case 1", &[("a", &[("1", P)]), ("b", &[("b", P)])]).write(dir.path());
+    filtered(1, "eval a", &[("a", &[("1", F)])]).write(dir.path());
+    assert_eq!(
+        outcomes(&read(dir.path()).groups[0]),
+        BTreeMap::from([("a", "(pf".to_owned()), ("b", "p".to_owned())])
+    );
+    // The eval had three cases once, and then two.
+    written(2, &[("a", &[("1", P), ("2", P), ("3", P)])]).write(dir.path());
+    filtered(3, "eval a or b", &[("a", &[("1", F), ("2", P)]), ("b", &[("b", F)])]).write(dir.path());
+    assert_eq!(
+        outcomes(&read(dir.path()).groups[0]),
+        BTreeMap::from([("a", "(pfpf".to_owned()), ("b", "pf".to_owned())])
+    );
+}
+
+#[test]
+fn a_run_without_a_grade_borrows_no_rate() {
+    let dir = tempfile::tempdir().unwrap();
+    written(0, &[("a", &[("1", P)])]).write(dir.path());
+    written(1, &[("a", &[("1", Outcome::Errored)])]).write(dir.path());
+    let trend = read(dir.path()).groups[0].trend();
+    assert_eq!((trend.first, trend.last, trend.lowest), (Some(1.0), None, Some(1.0)));
 }
 
 fn an_outcome() -> impl Strategy<Value = Outcome> {
