@@ -128,6 +128,22 @@ fn a_token_is_written_nowhere_also_when_it_comes_back() {
 }
 
 #[test]
+fn a_secret_at_the_wrong_place_is_not_repeated() {
+    for (target, message) in [
+        ("{type: http, base_url: '{{ env.TOKEN }}'}", "`[redacted]` is not an HTTP address"),
+        ("{type: command, command: ['{{ env.TOKEN }}']}", "the program `[redacted]` cannot be found"),
+    ] {
+        let suite = format!(
+            "eval_suite:\n  name: s\n  env: [TOKEN]\n  target: {target}\n  evals: [{{id: e, input: x, expected: {{type: exact, value: x}}}}]\n"
+        );
+        let project = Project::with(&[("suite.yaml", &suite)]);
+        let output = project.command(&RUN).env("TOKEN", "tok-secret-1111").output().unwrap();
+        let call = support::Call::of(output).expect(2);
+        assert!(call.stderr.contains(message) && !call.stderr.contains("tok-secret"), "{}", call.stderr);
+    }
+}
+
+#[test]
 fn another_token_is_the_same_input_and_the_same_target() {
     let server = Server::start(|request| Reply::json(&request.echo()));
     let suite = "eval_suite:\n  name: s\n  vars: {token: x, url: '', plain: p}\n  target: {type: http, base_url: '{{ url }}', headers: \
