@@ -64,6 +64,9 @@ eval_suite:
       current:
         input: {method: GET, endpoint: /c}
         execution: {type: http, base_url: "{{ url | replace('http://', 'http://me:password-4444@') }}"}
+    - id: query
+      input: {type: api_call, endpoint: "/e?api_key={{ key }}4&page_token=next-page-1", query: {access_token: "tok/query+7777"}}
+      expected: {type: contains, value: "next-page-1"}
     - metadata: {id: rows, name: rows}
       dataset:
         path: rows.jsonl
@@ -97,6 +100,8 @@ fn a_token_is_written_nowhere_also_when_it_comes_back() {
         "dXNlcjpodW50ZXItMjIyMg",
         "password-4444",
         "bWU6cGFzc3dvcmQtNDQ0NA",
+        "tok/query+7777",
+        "tok%2Fquery%2B7777",
         "row-token-1",
         "row-token-2",
     ];
@@ -104,10 +109,10 @@ fn a_token_is_written_nowhere_also_when_it_comes_back() {
     let report = project.report();
     let outcomes: Vec<&str> =
         report["evals"].as_array().unwrap().iter().map(|eval| eval["outcome"].as_str().unwrap()).collect();
-    assert_eq!(outcomes, ["passed", "failed", "passed", "failed", "passed"]);
+    assert_eq!(outcomes, ["passed", "failed", "passed", "failed", "passed", "passed"]);
     let journal = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
-    assert_eq!(journal.matches("\"redacted\":true").count(), 6, "{journal}");
-    assert!(journal.contains("[redacted]"));
+    assert_eq!(journal.matches("\"redacted\":true").count(), 7, "{journal}");
+    assert!(journal.contains("[redacted]") && journal.contains("page_token=next-page-1"));
     // They were sent, every one.
     let sent = format!("{:?}", server.received());
     for secret in [
@@ -116,8 +121,25 @@ fn a_token_is_written_nowhere_also_when_it_comes_back() {
         "sid=key-secret-55552",
         "row-token-2",
         "bWU6cGFzc3dvcmQtNDQ0NA",
+        "access_token=tok%2Fquery%2B7777",
     ] {
         assert!(sent.contains(secret), "{secret}: {sent}");
+    }
+}
+
+#[test]
+fn a_secret_at_the_wrong_place_is_not_repeated() {
+    for (target, message) in [
+        ("{type: http, base_url: '{{ env.TOKEN }}'}", "`[redacted]` is not an HTTP address"),
+        ("{type: command, command: ['{{ env.TOKEN }}']}", "the program `[redacted]` cannot be found"),
+    ] {
+        let suite = format!(
+            "eval_suite:\n  name: s\n  env: [TOKEN]\n  target: {target}\n  evals: [{{id: e, input: x, expected: {{type: exact, value: x}}}}]\n"
+        );
+        let project = Project::with(&[("suite.yaml", &suite)]);
+        let output = project.command(&RUN).env("TOKEN", "tok-secret-1111").output().unwrap();
+        let call = support::Call::of(output).expect(2);
+        assert!(call.stderr.contains(message) && !call.stderr.contains("tok-secret"), "{}", call.stderr);
     }
 }
 
@@ -125,7 +147,7 @@ fn a_token_is_written_nowhere_also_when_it_comes_back() {
 fn another_token_is_the_same_input_and_the_same_target() {
     let server = Server::start(|request| Reply::json(&request.echo()));
     let suite = "eval_suite:\n  name: s\n  vars: {token: x, url: '', plain: p}\n  target: {type: http, base_url: '{{ url }}', headers: \
-                 {Authorization: 'Bearer {{ token }}'}}\n  evals:\n    - id: e\n      input: {type: api_call, endpoint: /a, headers: \
+                 {Authorization: 'Bearer {{ token }}'}}\n  evals:\n    - id: e\n      input: {type: api_call, endpoint: '/a?key={{ token }}', headers: \
                  {X-Api-Key: '{{ token }}', X-Plain: '{{ plain }}'}}\n      expected: {type: contains, value: '/a'}\n";
     let project = Project::with(&[("suite.yaml", suite)]);
     let url = format!("url={}", server.url());

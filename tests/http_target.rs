@@ -416,6 +416,23 @@ fn a_redirect_to_a_stranger_takes_no_secrets_along() {
     assert_eq!(home[1].header("x-api-key"), Some("k-123456"));
 }
 
+#[test]
+fn at_home_the_user_of_the_address_comes_along_however_the_redirect_is_written() {
+    let server = Server::start(|request| match request.target.as_str() {
+        "/absolute" => {
+            Reply::redirect(302, &format!("http://{}/end", request.header("host").unwrap_or_default()))
+        }
+        "/relative" => Reply::redirect(302, "/end"),
+        _ => Reply::json(&request.echo()),
+    });
+    let target =
+        format!("{{type: http, base_url: \"{}\"}}", server.url().replace("http://", "http://user:hunter22@"));
+    for place in ["absolute", "relative"] {
+        let echo = output(ask(&target, &format!("{{type: api_call, endpoint: /{place}}}")))["body"].clone();
+        assert_eq!(echo["headers"]["authorization"], "Basic dXNlcjpodW50ZXIyMg==", "{place}");
+    }
+}
+
 /// Certificates for 127.0.0.1 signed by an authority of the test's own.
 fn signed(change: impl FnOnce(&mut rcgen::CertificateParams), name: &str) -> (String, Identity) {
     let key = rcgen::KeyPair::generate().unwrap();

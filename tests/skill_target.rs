@@ -89,18 +89,19 @@ fn regression(skill: &str, input: &str, execution: &str) -> String {
 #[test]
 fn every_part_stays_one_argument_and_the_input_is_only_data() {
     let suite = regression(
-        "{command: [./agent.sh, '/{{ skill_name }} {{ parameters | tojson }}', 'n={{ vars.n }}', '{{ prompt }}', \
+        "{command: [./agent.sh, '/{{ skill_name }} {{ parameters | tojson }}', 'n={{ vars.n }}', '{{ vars.braces }}', '{{ prompt }}', \
          '{{ input.context.who }}: {{ parameters.depth }}', '{{ input_file }}'], parameters: {depth: 1, kept: 'a b'}}",
         "{type: prompt, content: \"{% raw %}$(id) {{ input_file }} 'x'\\n{{ 7*7 }}{% endraw %}\", context: {who: \"me; you\"}}",
         "{type: skill, skill_name: look, parameters: {depth: deep}}",
     );
     let project = project(&suite, AGENT);
-    let text = output(&project, &[], 1);
+    let text = output(&project, &["--var", "braces={{ 7*7 }} {{ vars.n }}"], 1);
     let text = text.as_str().unwrap();
     let (said, file) = text.split_once("[/tmp").map_or((text, ""), |(said, rest)| (said, rest));
     insta::assert_snapshot!(said, @r##"
     [/look {"depth": "deep", "kept": "a b"}]
     [n=7]
+    [{{ 7*7 }} {{ vars.n }}]
     [$(id) {{ input_file }} 'x'
     {{ 7*7 }}]
     [me; you: deep]

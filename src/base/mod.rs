@@ -5,5 +5,6 @@ pub mod blocks;
 pub mod clock;
 pub mod git;
 pub mod names;
+pub mod percent;
 pub mod redact;
 pub mod text;

@@ -1,6 +1,6 @@
 //! Keeps secrets out of everything that is written.
 
-use super::base64;
+use super::{base64, percent};
 
 /// What stands where a secret was.
 pub const REDACTED: &str = "[redacted]";
@@ -52,6 +52,72 @@ pub fn secrets_of_header(name: &str, value: &str) -> Vec<String> {
     found
 }
 
+/// True when the value of a query's parameter of this name is a secret. Only whole words tell: the value of `page_token` or
+/// `sort_key` is part of the question.
+pub fn is_sensitive_parameter(name: &str) -> bool {
+    let name: String = percent::decode(name).to_lowercase().replace(['-', '_', '.', '+'], "");
+    let whole = ["token", "key", "auth", "authorization", "jwt", "sig", "sid", "sessionid"];
+    let ends = [
+        "secret",
+        "password",
+        "passwd",
+        "signature",
+        "credential",
+        "apikey",
+        "accesskey",
+        "secretkey",
+        "privatekey",
+        "subscriptionkey",
+        "accesstoken",
+        "refreshtoken",
+        "authtoken",
+        "apitoken",
+        "bearertoken",
+        "idtoken",
+        "sessiontoken",
+        "securitytoken",
+    ];
+    whole.contains(&name.as_str()) || ends.iter().any(|end| name.ends_with(end))
+}
+
+/// The values of the sensitive parameters of an endpoint's query, as written and as they are read.
+pub fn secrets_of_query(endpoint: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, value) in parameters(endpoint).filter_map(|pair| pair.split_once('=')) {
+        if is_sensitive_parameter(name) {
+            found.extend([
+                value.to_owned(),
+                percent::decode(value),
+                percent::decode(&value.replace('+', " ")),
+            ]);
+        }
+    }
+    found.retain(|secret| secret.chars().count() >= SHORTEST_SECRET);
+    found.dedup();
+    found
+}
+
+/// An endpoint without the values of its query's sensitive parameters.
+pub fn without_secret_parameters(endpoint: &str) -> String {
+    let mut out = endpoint.to_owned();
+    let secret = |pair: &&str| pair.split_once('=').is_some_and(|(name, _)| is_sensitive_parameter(name));
+    if parameters(endpoint).any(|pair| secret(&pair)) {
+        let (path, rest) = endpoint.split_once('?').unwrap_or((endpoint, ""));
+        let (query, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
+        let kept = query.split('&').map(|pair| match pair.split_once('=') {
+            Some((name, _)) if is_sensitive_parameter(name) => format!("{name}="),
+            _ => pair.to_owned(),
+        });
+        out = format!("{path}?{}{fragment}", kept.collect::<Vec<_>>().join("&"));
+    }
+    out
+}
+
+fn parameters(endpoint: &str) -> impl Iterator<Item = &str> {
+    let query = endpoint.split_once('?').map_or("", |(_, query)| query);
+    query.split('#').next().unwrap_or_default().split('&')
+}
+
 /// An address without the user and the password that it may hold.
 pub fn without_userinfo(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
@@ -66,17 +132,38 @@ pub fn without_userinfo(text: &str) -> String {
 /// Replaces known secrets in texts.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    /// Each secret as it is and, where that differs, as it looks quoted once, twice and three times: a report quotes what an
-    /// output quoted. Longest first, so that a secret that holds another is replaced whole.
+    /// Each secret as it is, in an address and in base64; each of these, where that differs, also as it looks quoted once, twice
+    /// and three times: a report quotes what an output quoted. Longest first, so that a secret that holds another is replaced
+    /// whole.
     needles: Vec<String>,
+}
+
+/// A secret as services send it back: in an address, in either way of writing it, and in base64, with and without padding.
+fn forms(secret: &str) -> Vec<String> {
+    let encoded = percent::encode(secret);
+    let lower = encoded.split('%').enumerate().map(|(at, part)| match (at, part.get(..2), part.get(2..)) {
+        (0, ..) | (_, None, _) | (_, _, None) => part.to_owned(),
+        (_, Some(code), Some(rest)) => format!("%{}{rest}", code.to_lowercase()),
+    });
+    let mut all = vec![secret.to_owned(), lower.collect::<String>()];
+    for known in [secret, &encoded] {
+        all.push(known.replace("%20", "+"));
+        all.push(known.trim_end_matches('=').to_owned());
+    }
+    all.push(encoded);
+    all.push(base64::encode(secret.as_bytes()).trim_end_matches('=').to_owned());
+    all.retain(|form| form.chars().count() >= SHORTEST_SECRET);
+    all.sort();
+    all.dedup();
+    all
 }
 
 impl Redactor {
     /// Values of fewer than [`SHORTEST_SECRET`] characters are left out.
     pub fn new<I: IntoIterator<Item = String>>(secrets: I) -> Self {
         let mut needles = Vec::new();
-        for secret in secrets.into_iter().filter(|s| s.chars().count() >= SHORTEST_SECRET) {
-            let mut needle = secret;
+        let secrets = secrets.into_iter().filter(|s| s.chars().count() >= SHORTEST_SECRET);
+        for mut needle in secrets.flat_map(|secret| forms(&secret)) {
             for _ in 0..4 {
                 let quoted = serde_json::Value::String(needle.clone()).to_string();
                 let escaped = quoted[1..quoted.len() - 1].to_owned();
@@ -87,7 +174,7 @@ impl Redactor {
                 }
             }
         }
-        needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
+        needles.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         needles.dedup();
         Redactor { needles }
     }
@@ -150,6 +237,42 @@ mod tests {
         );
         assert!(secrets_of_header("Accept", "application/json").is_empty());
         assert!(secrets_of_header("X-Token", "short").is_empty());
+    }
+
+    #[test]
+    fn parameters_that_authorise_are_known_by_their_names() {
+        for yes in
+            ["api_key", "apiKey", "key", "access_token", "TOKEN", "X-Amz-Signature", "sig", "client%5Fsecret"]
+        {
+            assert!(is_sensitive_parameter(yes), "{yes}");
+        }
+        for no in ["page_token", "next_token", "sort_key", "keyword", "q", "author", "design", ""] {
+            assert!(!is_sensitive_parameter(no), "{no}");
+        }
+        let endpoint = "/a?x=1&api_key=s3cr%2Ft+v&token=short&key#token=fragment1";
+        assert_eq!(secrets_of_query(endpoint), ["s3cr%2Ft+v", "s3cr/t+v", "s3cr/t v"]);
+        assert_eq!(without_secret_parameters(endpoint), "/a?x=1&api_key=&token=&key#token=fragment1");
+        for untouched in ["/a", "/a?", "/a?x=1#y?token=zzzzzz", "?page_token=abcdef", ""] {
+            assert_eq!(without_secret_parameters(untouched), untouched);
+            assert!(secrets_of_query(untouched).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_secret_is_found_as_services_send_it_back() {
+        let redactor = Redactor::new(["s3cr/t v@lue".to_owned(), "dXNlcjpwdw==".to_owned()]);
+        for told in [
+            "s3cr%2Ft%20v%40lue",
+            "s3cr%2ft%20v%40lue",
+            "s3cr%2Ft+v%40lue",
+            "czNjci90IHZAbHVl",
+            "dXNlcjpwdw",
+            "dXNlcjpwdw%3D%3D",
+        ] {
+            let text = format!("<{told}>");
+            assert_eq!(redactor.redact(&text).as_deref(), Some("<[redacted]>"), "{told}");
+        }
+        assert_eq!(redactor.redact("s3cr, t v@lue"), None);
     }
 
     #[test]

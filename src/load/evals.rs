@@ -414,8 +414,9 @@ struct Made {
 fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String) -> Case {
     let timeout =
         desk.suite.timeout.or(header.timeout).or(desk.suite.suite_timeout).unwrap_or(DEFAULT_TIMEOUT);
-    if let Input::ApiCall { headers, .. } = &made.input {
+    if let Input::ApiCall { headers, endpoint, .. } = &made.input {
         desk.suite.secrets.of_headers(headers);
+        desk.suite.secrets.of_endpoint(endpoint);
     }
     Case {
         id,

@@ -13,9 +13,9 @@ use super::refs::existing_file;
 use super::scope::Desk;
 use super::targets;
 use super::tree::Node;
+use crate::base::percent;
 use crate::matching::Pattern;
 use crate::model::{Extract, Fingerprint, Grading, Input, JsonMode, Which};
-use crate::net::encode_component;
 use crate::spec::{
     ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr, RegressionInput,
 };
@@ -82,7 +82,7 @@ fn with_query(
                     return None;
                 }
             };
-            pairs.push(format!("{}={}", encode_component(name), encode_component(&text)));
+            pairs.push(format!("{}={}", percent::encode(name), percent::encode(&text)));
         }
     }
     if pairs.is_empty() {
@@ -167,8 +167,8 @@ fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
     })
 }
 
-/// Over what a case gives the target: the input, and the content of an input file; not over the values of headers that are
-/// secrets, which may change from run to run.
+/// Over what a case gives the target: the input, and the content of an input file; not over the values of headers and
+/// of parameters that are secrets, which may change from run to run.
 pub(super) fn input_hash(input: &Input) -> Fingerprint {
     Fingerprint::of(&input_hashed(input))
 }

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use super::source::Span;
+use crate::base::redact::Redactor;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $id:literal $slug:literal $text:literal;)*) => {
@@ -234,6 +235,7 @@ impl Problem {
 pub struct Problems {
     list: Vec<Problem>,
     seen: HashSet<Problem>,
+    redactor: Redactor,
 }
 
 impl Problems {
@@ -241,8 +243,18 @@ impl Problems {
         Problems::default()
     }
 
+    /// From now on these stand in no message: what a template was filled with may turn up where it can't be meant.
+    pub fn hide(&mut self, secrets: impl IntoIterator<Item = String>) {
+        self.redactor = Redactor::new(secrets);
+    }
+
     /// Adds a problem; one that is already there is dropped.
-    pub fn push(&mut self, problem: Problem) {
+    pub fn push(&mut self, mut problem: Problem) {
+        for text in std::iter::once(&mut problem.message).chain(&mut problem.hint) {
+            if let Some(clean) = self.redactor.redact(text) {
+                *text = clean;
+            }
+        }
         if self.seen.insert(problem.clone()) {
             self.list.push(problem);
         }

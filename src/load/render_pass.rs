@@ -158,15 +158,12 @@ impl RenderPass<'_> {
         }
     }
 
-    fn skill_command(&mut self, command: &mut Node) {
-        let NodeValue::Seq(parts) = &mut command.value else { return };
+    fn skill_command(&mut self, command: &Node) {
+        let NodeValue::Seq(parts) = &command.value else { return };
         for part in parts {
             let Some(text) = part.as_text().filter(|t| is_template(t)).map(str::to_owned) else { continue };
-            if OF_SKILLS.iter().any(|name| text.contains(name)) {
-                self.engine.check(&text, part.span, &OF_SKILLS, self.sources, self.problems);
-            } else {
-                self.text(part, &[]);
-            }
+            // Filled here already, what a variable holds would be taken for a template later.
+            self.engine.check(&text, part.span, &OF_SKILLS, self.sources, self.problems);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::source::{Sources, Span};
 use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
-use crate::base::redact::secrets_of_header;
+use crate::base::redact::{secrets_of_header, secrets_of_query};
 use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Target};
 use crate::spec::{BaselineTarget, GraderSpec, SkillSpec};
 
@@ -47,6 +47,10 @@ impl Secrets {
         for (name, value) in headers {
             self.add(secrets_of_header(name, value));
         }
+    }
+
+    pub fn of_endpoint(&self, endpoint: &str) {
+        self.add(secrets_of_query(endpoint));
     }
 
     pub fn add(&self, secrets: impl IntoIterator<Item = String>) {

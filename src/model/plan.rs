@@ -195,6 +195,8 @@ pub enum Input {
     },
     ApiCall {
         method: String,
+        /// Serialised without the values of parameters that are secrets.
+        #[serde(serialize_with = "super::target::without_parameters")]
         endpoint: String,
         /// Serialised without the values of those that are secrets.
         #[serde(serialize_with = "super::target::without_secrets")]

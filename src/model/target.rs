@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::base::redact::{is_sensitive_header, without_userinfo};
+use crate::base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
 
 use crate::spec::words::{OnError, OutputFormat};
 
@@ -101,6 +101,8 @@ pub struct HttpTarget {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HttpCall {
     pub method: String,
+    /// Serialised without the values of parameters that are secrets.
+    #[serde(serialize_with = "without_parameters")]
     pub endpoint: String,
     pub body: Option<Value>,
 }
@@ -126,6 +128,11 @@ pub fn without_secrets<S: Serializer>(
         let value = if is_sensitive_header(name) { "" } else { value };
         (name, value)
     }))
+}
+
+/// An endpoint without the values of parameters that are secrets, likewise.
+pub fn without_parameters<S: Serializer>(endpoint: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&without_secret_parameters(endpoint))
 }
 
 fn of_anybody<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {

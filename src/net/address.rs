@@ -2,6 +2,7 @@
 
 use reqwest::Url;
 
+use crate::base::percent;
 use crate::base::redact::without_userinfo;
 
 /// Why an endpoint can't be put below a base address.
@@ -24,6 +25,12 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
     let shown = || JoinError::NotHttp(without_userinfo(text));
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(JoinError::BadBase("holds a space or a control character"));
+    }
+    // What browsers forgive, such as `http:user:password@host`, would show the user: one who leaves it out looks behind `://`.
+    let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
+    let authority = text.split_once("://").map(|(_, rest)| rest);
+    if lower.starts_with("http") && authority.is_none_or(|rest| rest.starts_with(['/', '\\'])) {
+        return Err(JoinError::BadBase("does not begin with `http://` or `https://` and a host"));
     }
     let url = Url::parse(text).map_err(|_| shown())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
@@ -62,7 +69,8 @@ pub fn join(base: &str, endpoint: &str) -> Result<Url, JoinError> {
     }
 }
 
-fn with_userinfo_of(mut url: Url, root: &Url) -> Url {
+/// The address with the user and the password of another.
+pub(super) fn with_userinfo_of(mut url: Url, root: &Url) -> Url {
     // Only addresses without a host have no place for these, and an HTTP address has one.
     let _ = url.set_username(root.username());
     let _ = url.set_password(root.password());
@@ -72,38 +80,7 @@ fn with_userinfo_of(mut url: Url, root: &Url) -> Url {
 /// The user and the password of an address, decoded; empty where it has none.
 pub fn decoded_userinfo(text: &str) -> (String, String) {
     let Ok(url) = Url::parse(text) else { return Default::default() };
-    (decoded(url.username()), decoded(url.password().unwrap_or_default()))
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
-        match code.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// A text as a part of a path or of a query: all but unreserved characters (RFC 3986, section 2.3) as `%XX`.
-pub fn encode_component(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    (percent::decode(url.username()), percent::decode(url.password().unwrap_or_default()))
 }
 
 /// `host:port` for messages.
@@ -161,6 +138,9 @@ mod tests {
             ("h:8080", "/a"),
             ("http://", "/a"),
             ("http://h /x", "/a"),
+            ("http:u:p@h", "/a"),
+            ("http:///u:p@h", "/a"),
+            ("http://\\\\u:p@h", "/a"),
         ] {
             let said = match join(base, endpoint) {
                 Ok(url) => url.to_string(),
@@ -197,6 +177,9 @@ mod tests {
         h:8080 + "/a": error: `h:8080` is not an HTTP address
         http:// + "/a": error: `http://` is not an HTTP address
         http://h /x + "/a": error: the address holds a space or a control character
+        http:u:p@h + "/a": error: the address does not begin with `http://` or `https://` and a host
+        http:///u:p@h + "/a": error: the address does not begin with `http://` or `https://` and a host
+        http://\\u:p@h + "/a": error: the address does not begin with `http://` or `https://` and a host
         "##);
     }
 
@@ -225,10 +208,5 @@ mod tests {
         for no in ["http://localhost.example", "http://128.0.0.1", "http://[::2]", "http://10.0.0.1"] {
             assert!(!local(no), "{no}");
         }
-    }
-
-    #[test]
-    fn a_component_is_encoded_whole() {
-        assert_eq!(encode_component("a b&c=d/é~"), "a%20b%26c%3Dd%2F%C3%A9~");
     }
 }

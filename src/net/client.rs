@@ -13,7 +13,7 @@ use reqwest::header::{
 use reqwest::{Certificate, Method, Response, StatusCode, Url};
 use tokio::time::Instant;
 
-use super::address::{host_of, is_local};
+use super::address::{host_of, is_local, with_userinfo_of};
 use super::error::{NetError, Phase, classify};
 use super::request::{Prepared, Request};
 use crate::base::redact::is_sensitive_header;
@@ -201,7 +201,7 @@ fn redirect_of(response: &Response) -> Option<String> {
 
 /// The next call of a redirect (RFC 9110, section 15.4): 303 asks with GET, as 301 and 302 do after a POST. To another host,
 /// port or scheme nothing goes that may be a secret.
-fn follow(call: &mut Prepared, status: StatusCode, next: Url) {
+fn follow(call: &mut Prepared, status: StatusCode, mut next: Url) {
     let asks_anew = match status {
         StatusCode::SEE_OTHER => call.method != Method::HEAD,
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => call.method == Method::POST,
@@ -222,6 +222,9 @@ fn follow(call: &mut Prepared, status: StatusCode, next: Url) {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         call.headers = kept;
+    } else if next.username().is_empty() && next.password().is_none() {
+        // At home the address goes on with the user and the password that it began with, however it was told.
+        next = with_userinfo_of(next, &call.url);
     }
     call.url = next;
 }

@@ -8,7 +8,7 @@ mod client;
 mod error;
 mod request;
 
-pub use address::{JoinError, decoded_userinfo, encode_component, join, read_base};
+pub use address::{JoinError, decoded_userinfo, join, read_base};
 pub use client::{Answer, Client, Clients, Settings, authorities};
 pub use error::{NetError, Phase, TlsFault};
 pub use request::{HeaderFault, Request, check_header, check_method};

@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use crate::base::base64;
+use crate::base::percent;
 use crate::base::redact::REDACTED;
 use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
 use crate::net::{self, Clients, NetError, Phase, Request, Settings};
@@ -70,7 +71,7 @@ async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailu
         return Err(TargetFailure::new(Cause::Harness, why));
     };
     let rendered = render(input).await?;
-    let encoded = |name: &str| Some(net::encode_component(&value_of(&rendered, name)?.into_text()));
+    let encoded = |name: &str| Some(percent::encode(&value_of(&rendered, name)?.into_text()));
     let endpoint = fill(endpoint, encoded).unwrap_or_else(|| endpoint.clone());
     let body = body.as_ref().map(|body| filled(body, &rendered)).transpose()?;
     Ok(Call { method: method.clone(), endpoint, headers: BTreeMap::new(), body })
@@ -211,14 +212,15 @@ impl Head {
 fn headers<'a>(all: impl Iterator<Item = (&'a str, &'a [u8])>) -> BTreeMap<String, String> {
     let mut named: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in all {
-        let value = match name {
-            // They identify whoever sends them back.
-            "set-cookie" | "set-cookie2" => REDACTED.to_owned(),
-            _ => text_of(value).unwrap_or_else(|| latin1(value)),
+        // They identify whoever sends them back.
+        let cookie = matches!(name, "set-cookie" | "set-cookie2");
+        let value = match cookie {
+            true => REDACTED.to_owned(),
+            false => text_of(value).unwrap_or_else(|| latin1(value)),
         };
         match named.get_mut(name) {
             None => _ = named.insert(name.to_owned(), value),
-            Some(_) if value == REDACTED => {}
+            Some(_) if cookie => {}
             Some(known) => {
                 known.push_str(", ");
                 known.push_str(&value);
@@ -303,15 +305,16 @@ mod tests {
 
     #[test]
     fn headers_are_joined_and_cookies_are_not_kept() {
-        let all: [(&str, &[u8]); 6] = [
+        let all: [(&str, &[u8]); 7] = [
             ("vary", b"accept"),
             ("set-cookie", b"sid=1"),
             ("vary", b"origin"),
+            ("vary", b"[redacted]"),
             ("set-cookie", b"sid=2"),
             ("x-name", b"caf\xe9"),
             ("x-utf8", "é".as_bytes()),
         ];
-        insta::assert_snapshot!(json!(headers(all.into_iter())), @r##"{"set-cookie":"[redacted]","vary":"accept, origin","x-name":"café","x-utf8":"é"}"##);
+        insta::assert_snapshot!(json!(headers(all.into_iter())), @r##"{"set-cookie":"[redacted]","vary":"accept, origin, [redacted]","x-name":"café","x-utf8":"é"}"##);
     }
 
     #[test]

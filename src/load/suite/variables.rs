@@ -22,10 +22,13 @@ impl Loader<'_> {
         let listed = suite.and_then(|s| s.get("env")).and_then(Node::as_seq).unwrap_or(&[]);
         let env_listed: BTreeSet<String> =
             listed.iter().filter_map(Node::as_text).map(str::to_owned).collect();
-        let env = env_listed
+        let env: BTreeMap<String, String> = env_listed
             .iter()
             .filter_map(|name| self.request.env.get(name).map(|value| (name.clone(), value.clone())))
             .collect();
+        // Where the user stands is no secret, and paths say what is wrong.
+        let here = |value: &str| self.request.cwd.starts_with(value);
+        self.session.problems.hide(env.values().filter(|value| !here(value)).cloned());
         Scope { vars, env, env_listed, open: false }
     }
 }

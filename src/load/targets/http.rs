@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::base::base64;
 use crate::base::redact::without_userinfo;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
@@ -32,7 +31,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
             let (user, password) = net::decoded_userinfo(url);
             if !password.is_empty() {
                 let pair = format!("{user}:{password}");
-                desk.suite.secrets.add([base64::encode(pair.as_bytes()), pair, password]);
+                desk.suite.secrets.add([pair, password]);
             }
             HttpTarget { base_url: url.clone(), ..usual() }
         }
@@ -166,6 +165,7 @@ fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Opt
     };
     let method = spec.method.as_deref().unwrap_or("POST").to_uppercase();
     check_method(desk, &method, node.locate("/method"))?;
+    desk.suite.secrets.of_endpoint(endpoint);
     if !is_template(endpoint) && !is_template(base) {
         check_endpoint(desk, base, endpoint, node.locate("/endpoint"))?;
     }
