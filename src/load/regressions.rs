@@ -73,38 +73,59 @@ pub(super) fn grading(
         }
         return from_comparison(desk, comparison, known, comparison_at).map(|g| alone(g, true));
     }
-    merge(desk, &mut written, comparison, comparison_at)?;
-    graders::resolve(desk, &written, None, Known::Baseline(known), at)
+    let taken = merge(desk, &mut written, comparison, comparison_at)?;
+    let mut grading = graders::resolve(desk, &written, None, Known::Baseline(known), at)?;
+    let wanted = desk.suite.grader_type.is_none_or(|t| t == crate::model::GraderType::Code);
+    if !taken && wanted {
+        let own = alone(from_comparison(desk, comparison, known, comparison_at)?, true);
+        if grading.combine != Combine::All {
+            let message = "`comparison` and `combine` leave open how the comparison counts";
+            desk.push(
+                Problem::error(Code::GraderConflict, comparison_at, message)
+                    .hint("write the comparison as one of the `graders:`"),
+            );
+            return None;
+        }
+        grading.graders.extend(own.graders);
+    }
+    Some(grading)
 }
 
-/// Puts a comparison's settings into the graders beside it, which must mean the same.
-fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at: Span) -> Option<()> {
+/// Puts a comparison's settings into the graders beside it, which must mean the same. Whether one of them does what the
+/// comparison asks for: what is alike in meaning a judge or a person may say, whether a structure or a number is the same
+/// they may not.
+fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at: Span) -> Option<bool> {
+    use ComparisonType::{Exact, Numeric, Semantic, Structural};
+    let mut taken = false;
     for (grader, node) in &mut written.graders {
         let NameOr::Inline(spec) = grader else { continue };
-        match (comparison.kind, spec) {
-            (ComparisonType::Structural | ComparisonType::Exact, GraderSpec::Code(code)) => {
-                match &mut code.config {
-                    CodeConfig::StructuralMatch(s) => *s = graders::merged(comparison, s),
-                    CodeConfig::ExactMatch(_) if comparison.kind == ComparisonType::Exact => {}
-                    _ => return conflict(desk, at, node.span),
-                }
+        let GraderSpec::Code(code) = spec else {
+            taken |= comparison.kind == Semantic;
+            continue;
+        };
+        match (&mut code.config, comparison.kind) {
+            (CodeConfig::StructuralMatch(s), Structural | Exact | Numeric) => {
+                *s = graders::merged(comparison, s);
             }
-            (ComparisonType::Numeric, GraderSpec::Code(code)) => match &mut code.config {
-                CodeConfig::StructuralMatch(s) => *s = graders::merged(comparison, s),
-                CodeConfig::Numeric(_) => {}
-                _ => return conflict(desk, at, node.span),
-            },
-            (ComparisonType::Semantic, GraderSpec::Code(code)) => match &code.config {
-                CodeConfig::Similarity(_) => {}
-                _ => return conflict(desk, at, node.span),
-            },
-            (_, GraderSpec::Model(_) | GraderSpec::Human(_)) => {}
+            (CodeConfig::ExactMatch(_), Exact)
+            | (CodeConfig::Numeric(_), Numeric)
+            | (CodeConfig::Similarity(_), Semantic)
+                if !has_settings(comparison) => {}
+            _ => return conflict(desk, at, node.span),
         }
+        taken = true;
     }
-    Some(())
+    Some(taken)
 }
 
-fn conflict(desk: &mut Desk, at: Span, other: Span) -> Option<()> {
+fn has_settings(comparison: &ComparisonSpec) -> bool {
+    let ComparisonSpec { kind: _, tolerance, ignore_fields, ignore_values, require_keys, options } =
+        comparison;
+    let paths = [ignore_fields, ignore_values, require_keys];
+    tolerance.is_some() || options.is_some() || paths.iter().any(|paths| !paths.is_empty())
+}
+
+fn conflict<T>(desk: &mut Desk, at: Span, other: Span) -> Option<T> {
     let message = "`comparison` and `grader` say two different ways to compare";
     desk.push(
         Problem::error(Code::GraderConflict, at, message)

@@ -147,6 +147,69 @@ fn semantic_comparisons_are_by_likeness() {
 }
 
 #[test]
+fn a_comparison_beside_graders_is_not_lost() {
+    let of = |comparison: &str, graders: &str| {
+        format!(
+            "baseline: {{output: {{a: 1, b: two words}}}}, current: {{input: x}}, comparison: {{{comparison}}}, {graders}"
+        )
+    };
+    let judge = "grader: {type: model, config: {model: m, rubric: be good}}";
+    let human = "grader: {type: human, config: {time_limit_minutes: 5}}";
+    for (comparison, written, methods) in [
+        ("type: structural, ignore_fields: [b]", judge, "model structural_match"),
+        ("type: numeric", judge, "model structural_match"),
+        ("type: exact", human, "human structural_match"),
+        ("type: semantic", judge, "model"),
+        ("type: structural", "grader: {type: code, config: {method: structural_match}}", "structural_match"),
+        ("type: exact", "grader: {type: code, config: {method: exact_match}}", "exact_match"),
+        ("type: semantic", "grader: {type: code, config: {method: similarity}}", "similarity"),
+    ] {
+        let got = graders(&of(comparison, written));
+        let got: Vec<&str> = got.iter().map(|grader| grader.kind.method()).collect();
+        assert_eq!(got.join(" "), methods, "{comparison} {written}");
+    }
+    let two_ways =
+        "grader-conflict: `comparison` and `grader` say two different ways to compare | keep one of them";
+    for (comparison, method) in [
+        ("type: semantic, tolerance: {similarity: 0.99}", "similarity"),
+        ("type: numeric, require_keys: [z]", "numeric"),
+        ("type: exact, ignore_fields: [a]", "exact_match"),
+    ] {
+        let grader = format!("grader: {{type: code, config: {{method: {method}}}}}");
+        assert_eq!(said(&of(comparison, &grader)), two_ways, "{comparison}");
+    }
+    let any = format!("graders: [{}, {}], combine: any", &judge[8..], &human[8..]);
+    insta::assert_snapshot!(said(&of("type: structural", &any)), @"grader-conflict: `comparison` and `combine` leave open how the comparison counts | write the comparison as one of the `graders:`");
+}
+
+#[test]
+fn comparisons_that_nearly_nothing_can_fail_are_told() {
+    let of = |output: &str, comparison: &str| {
+        said(&format!("baseline: {{output: {output}}}, current: {{input: x}}, comparison: {{{comparison}}}"))
+    };
+    let ignored = "suspicious-value: `ignore_fields` leaves no value of the baseline to compare, so that nearly any output passes | name only what may differ; `ignore_values` and `require_keys` ask that a field exists";
+    let empty = "suspicious-value: the baseline holds no value, and further fields are fine, so that nearly any output passes | `options: {strict: true}` forbids further fields; `require_keys` asks for some";
+    for (output, comparison, told) in [
+        ("{a: 1, b: [2]}", "type: structural, ignore_fields: ['*']", ignored),
+        ("{a: 1, b: [2]}", "type: exact, ignore_fields: ['$']", ignored),
+        ("{a: 1, b: [2]}", "type: structural, ignore_fields: [a, 'b.*']", ignored),
+        ("{a: 1, b: []}", "type: exact, ignore_fields: ['*']", ignored),
+        ("{status: 200, body: {x: {y: 1}}}", "type: structural, ignore_fields: [status, '*.y']", ignored),
+        ("{a: 1, b: x}", "type: numeric, ignore_fields: [a]", ignored),
+        ("{}", "type: structural", empty),
+        ("{a: {}}", "type: structural", empty),
+        ("{}", "type: exact", ""),
+        ("[]", "type: structural", ""),
+        ("{a: 1, b: [2]}", "type: structural, ignore_fields: [a]", ""),
+        ("{a: 1}", "type: structural, ignore_fields: [a], require_keys: [a]", ""),
+        ("{a: 1}", "type: structural, ignore_values: [a]", ""),
+        ("['{{any_string}}']", "type: structural", ""),
+    ] {
+        assert_eq!(of(output, comparison), told, "{output} {comparison}");
+    }
+}
+
+#[test]
 fn matchers_and_literals_of_a_text_baseline() {
     let exact = |output: &str| {
         code(&format!("baseline: {{output: {output}}}, current: {{input: x}}, comparison: {{type: exact}}"))
@@ -155,7 +218,7 @@ fn matchers_and_literals_of_a_text_baseline() {
         matches!(exact("'{{any_uuid}}'"), CodeGrader::StructuralMatch(s) if s.expected == "{{any_uuid}}")
     );
     assert!(
-        matches!(exact(r#"'{{literal("{{any_uuid}}")}}'"#), CodeGrader::ExactMatch { any_of, .. } if any_of == ["{{any_uuid}}"])
+        matches!(exact(r#"'{{literal("{{any_uuid}}")}}'"#), CodeGrader::StructuralMatch(s) if s.expected == r#"{{literal("{{any_uuid}}")}}"#)
     );
     assert!(
         matches!(exact("{a: '{{any_uuid}}'}"), CodeGrader::StructuralMatch(s) if !s.allow_additional_fields)

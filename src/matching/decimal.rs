@@ -197,8 +197,28 @@ impl Decimal {
     }
 
     fn compare(&self, other: &Decimal) -> Ordering {
+        // Zeros are not written out where the signs or the magnitudes tell.
+        let signs = self.digits.sign().cmp(&other.digits.sign());
+        if signs != Ordering::Equal || self.digits.sign() == Sign::NoSign {
+            return signs;
+        }
+        let ((least, most), (other_least, other_most)) = (self.magnitude(), other.magnitude());
+        let larger = if self.digits.sign() == Sign::Minus { Ordering::Less } else { Ordering::Greater };
+        if least > other_most {
+            return larger;
+        }
+        if other_least > most {
+            return larger.reverse();
+        }
         let (a, b, _) = self.aligned(other);
         a.cmp(&b)
+    }
+
+    /// Between which powers of ten the magnitude of what is not zero lies.
+    fn magnitude(&self) -> (i64, i64) {
+        // A power of two is one of ten times a number between 0.30102 and 0.30103.
+        let bits = i64::try_from(self.digits.bits()).unwrap_or(i64::MAX / 40_000);
+        ((bits - 1) * 30_102 / 100_000 + self.exponent, bits * 30_103 / 100_000 + 1 + self.exponent)
     }
 
     fn minus(&self, other: &Decimal) -> Decimal {
@@ -352,6 +372,15 @@ mod tests {
             prop_assert_eq!(left.compare(&right), Some(a.cmp(&b)));
             let tolerance = Tolerance { absolute: text(t).parse().ok(), ..Tolerance::default() };
             prop_assert_eq!(left.within(&right, &tolerance), (a - b).abs() <= t);
+        }
+
+        /// Against what is written out in full.
+        #[test]
+        fn magnitudes_tell_the_same(a in "-?[0-9]{1,30}e-?[0-9]{1,2}", b in "-?[0-9]{1,30}e-?[0-9]{1,2}") {
+            let (Number::Finite(left), Number::Finite(right)) = (n(&a), n(&b)) else { panic!("{a} {b}") };
+            let (x, y, _) = left.aligned(&right);
+            prop_assert_eq!(left.compare(&right), x.cmp(&y));
+            prop_assert_eq!(left.compare(&left), Ordering::Equal);
         }
 
         #[test]

@@ -35,7 +35,7 @@ pub(super) enum Matcher {
     Number,
     Bool,
     Url,
-    /// A text that the pattern matches from its start to its end.
+    /// A text that the pattern matches from its start to its end, to which it is tied.
     Regex(Box<Pattern>),
     /// This text and no other. It stands for one value only, so that an array that holds it is no template.
     Literal(String),
@@ -135,7 +135,7 @@ pub fn literal_text(text: &str) -> Option<String> {
 pub fn fits(pattern: &Value, actual: &Value) -> bool {
     match (pattern, actual) {
         (Value::String(text), _) => match parse(text) {
-            Some(Ok(matcher)) => matcher.mismatch(actual).is_none(),
+            Some(Ok(matcher)) => matcher.mismatch(actual) == Ok(None),
             Some(Err(_)) => false,
             None => actual.as_str() == Some(text),
         },
@@ -189,7 +189,10 @@ fn regex(argument: &str) -> Result<Matcher, String> {
 
 impl Matcher {
     /// `None` when the value fits, else what was expected, in words.
-    pub(super) fn mismatch(&self, value: &Value) -> Option<String> {
+    ///
+    /// # Errors
+    /// When a pattern gave up on the text, so that it is not known whether it fits.
+    pub(super) fn mismatch(&self, value: &Value) -> Result<Option<&'static str>, String> {
         let text = value.as_str();
         let (fits, wanted) = match self {
             Matcher::Uuid => (text.is_some_and(is_uuid), "a UUID"),
@@ -199,13 +202,13 @@ impl Matcher {
             Matcher::Number => (value.is_number(), "a number"),
             Matcher::Bool => (value.is_boolean(), "true or false"),
             Matcher::Url => (text.is_some_and(is_url), "a URL"),
-            Matcher::Regex(pattern) => match text.map(|text| pattern.matches_whole(text)) {
-                Some(Err(error)) => return Some(error.to_string()),
+            Matcher::Regex(pattern) => match text.map(|text| pattern.is_in(text)) {
+                Some(Err(error)) => return Err(error.to_string()),
                 found => (matches!(found, Some(Ok(true))), "a text that the whole pattern matches"),
             },
             Matcher::Literal(meant) => (text == Some(meant), "this text"),
         };
-        (!fits).then(|| wanted.to_owned())
+        Ok((!fits).then_some(wanted))
     }
 }
 
@@ -285,7 +288,7 @@ mod tests {
     use super::*;
 
     fn fits(matcher: &str, value: Value) -> bool {
-        parse(matcher).unwrap().unwrap().mismatch(&value).is_none()
+        parse(matcher).unwrap().unwrap().mismatch(&value) == Ok(None)
     }
 
     #[test]

@@ -141,6 +141,14 @@ impl Pattern {
         })
     }
 
+    /// Whether there is a match anywhere in `text`, final newline included.
+    pub fn is_in(&self, text: &str) -> Result<bool, PatternError> {
+        match &self.engine {
+            Engine::Linear(regex) => Ok(regex.is_match(text)),
+            Engine::Backtracking(regex) => regex.is_match(text).map_err(|error| given_up(&error)),
+        }
+    }
+
     /// The first match of all of `text`, final newline included.
     pub fn matches_whole(&self, text: &str) -> Result<bool, PatternError> {
         Ok(self.next_from(text, 0)?.is_some_and(|found| found.whole == (0..text.len())))

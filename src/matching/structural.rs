@@ -36,6 +36,10 @@ use rules::Rules;
 /// Differences that are listed; the rest is counted in a warning.
 const MAX_DIFFERENCES: usize = 100;
 const HEADERS: &str = "headers";
+/// Bytes that are read in a trial for the price of one more value.
+const BYTES_A_TRIAL: usize = 64;
+/// What a number with an exponent costs at most, about, as if it were so long.
+const DIGITS_OF_A_POWER: usize = 4_096;
 /// Deepest nesting that is compared.
 const MAX_DEPTH: usize = 200;
 
@@ -67,15 +71,16 @@ pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
     }
     walk.value(&structural.expected, actual);
     let found = walk.found;
-    if rules.gave_up() {
+    if rules.any_order() && rules.gave_up() {
         warnings.push(
             "the arrays are too large to be compared in any order; some were compared in their own"
                 .to_owned(),
         );
     }
     let lowest = rules.lowest_likeness();
+    // One difference that is certain decides.
+    let undecided = rules.undecided().filter(|_| found.differing > 0 && found.differing <= found.uncertain);
     let result = found.into_result(warnings);
-    let undecided = rules.undecided().filter(|_| !result.matched);
     StructuralResult { undecided, lowest_likeness: lowest, ..result }
 }
 
@@ -97,6 +102,8 @@ struct Found {
     mode: Mode,
     differences: Vec<Difference>,
     differing: usize,
+    /// Of those, how many may be none: what would tell was too large to be looked at.
+    uncertain: usize,
     agreeing: usize,
 }
 
@@ -124,6 +131,7 @@ impl Found {
 
     fn join(&mut self, other: Found) {
         self.differing += other.differing;
+        self.uncertain += other.uncertain;
         self.agreeing += other.agreeing;
         for difference in other.differences {
             if self.lists_missing(&difference.path, difference.kind) {
@@ -181,6 +189,9 @@ impl<'v> Walk<'_, 'v> {
         match (expected, actual) {
             (Value::String(text), _) => self.text(text, actual),
             (Value::Object(wanted), Value::Object(map)) => self.object(wanted, map),
+            (Value::Array(_), Value::Array(_)) if mode != Mode::Record && self.rules.any_order() => {
+                self.array_once(expected, actual);
+            }
             (Value::Array(wanted), Value::Array(items)) => self.array(wanted, items),
             (Value::Number(wanted), Value::Number(number)) => self.number(wanted, number, actual),
             (Value::Bool(a), Value::Bool(b)) if a == b => self.found.agreeing += 1,
@@ -197,12 +208,22 @@ impl<'v> Walk<'_, 'v> {
     fn text(&mut self, wanted: &str, actual: &Value) {
         match self.rules.matcher(wanted).as_deref() {
             Some(Ok(Matcher::Literal(meant))) => self.plain_text(meant, actual),
-            Some(Ok(matcher)) => match matcher.mismatch(actual) {
-                None => self.found.agreeing += 1,
-                Some(why) => self.differs(DifferenceKind::Matcher, actual, || {
-                    format!("{why} ({})", matcher::shown(wanted))
-                }),
-            },
+            Some(Ok(matcher)) => {
+                if !self.may_read(actual.as_str().map_or(0, str::len)) {
+                    return;
+                }
+                match matcher.mismatch(actual) {
+                    Ok(None) => self.found.agreeing += 1,
+                    Ok(Some(why)) => self.differs(DifferenceKind::Matcher, actual, || {
+                        format!("{why} ({})", matcher::shown(wanted))
+                    }),
+                    Err(why) => {
+                        self.rules.leave_undecided(why);
+                        self.found.uncertain += 1;
+                        self.found.differing += 1;
+                    }
+                }
+            }
             Some(Err(why)) => self.differs(DifferenceKind::Matcher, actual, || why.clone()),
             None => self.plain_text(wanted, actual),
         }
@@ -220,10 +241,21 @@ impl<'v> Walk<'_, 'v> {
         self.add(kind, || apart(&Value::from(wanted), actual));
     }
 
+    /// Takes what a trial of this many bytes costs beside being one; says that it differs when nothing is left.
+    fn may_read(&mut self, bytes: usize) -> bool {
+        let may = self.found.mode != Mode::Trial || self.rules.may_try(bytes / BYTES_A_TRIAL);
+        self.found.differing += usize::from(!may);
+        may
+    }
+
     fn alike(&mut self, likeness: Likeness, wanted: &str, text: &str, actual: &Value) {
+        if !self.may_read(wanted.len() + text.len()) {
+            return;
+        }
         let record = self.found.mode == Mode::Record;
         let Some(number) = self.rules.measure(likeness, text, wanted, record) else {
             self.found.differing += 1;
+            self.found.uncertain += 1;
             return;
         };
         if number >= likeness.threshold {
@@ -239,6 +271,12 @@ impl<'v> Walk<'_, 'v> {
     }
 
     fn number(&mut self, wanted: &serde_json::Number, number: &serde_json::Number, actual: &Value) {
+        // Powers of ten are written out to be compared.
+        let written = number.as_str();
+        let digits = if written.contains(['e', 'E']) { DIGITS_OF_A_POWER } else { 0 };
+        if !self.may_read(written.len() + digits) {
+            return;
+        }
         match self.rules.tolerance(&self.cursor) {
             Some((tolerance, shown)) => match (Number::from_json(wanted), Number::from_json(number)) {
                 (Some(e), Some(a)) if a.within(&e, tolerance) => self.found.agreeing += 1,
@@ -271,10 +309,36 @@ impl<'v> Walk<'_, 'v> {
                 continue;
             }
             self.push(At::Key(key));
-            if !self.is_ignored() && !self.cursor.is_foreseen(&self.rules.patterns) {
+            self.additional(actual);
+            self.pop();
+        }
+    }
+
+    /// What the baseline lacks is fine in a strict comparison only as far as a path asks for it.
+    fn additional(&mut self, actual: &'v Value) {
+        if self.is_ignored() || self.cursor.is_demanded(&self.rules.patterns) {
+            return;
+        }
+        match actual {
+            _ if !self.cursor.is_foreseen(&self.rules.patterns) => {
                 self.add(DifferenceKind::Unexpected, || (String::new(), json(actual)));
             }
-            self.pop();
+            Value::Object(map) => {
+                for (key, inner) in map {
+                    self.push(At::Key(key));
+                    self.additional(inner);
+                    self.pop();
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.push(At::Index(index));
+                    self.additional(item);
+                    self.pop();
+                }
+            }
+            // A path leads on from here, which was told.
+            _ => {}
         }
     }
 

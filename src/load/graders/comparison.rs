@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::super::problem::{Code, Problem};
 use super::super::scope::Desk;
 use super::super::source::Span;
-use super::numbers;
 use super::structural::tolerance;
+use super::{numbers, vacuous};
 use crate::matching::similarity::has_words;
 use crate::matching::{is_matcher, without_literals};
 use crate::model::{CodeGrader, Likeness, Similarity, Structural};
@@ -33,19 +33,6 @@ pub(in crate::load) fn from_comparison(
     }
     let mut structural = structural(comparison, baseline);
     match comparison.kind {
-        ComparisonType::Exact if !baseline.is_object() && !baseline.is_array() => {
-            let matcher = baseline.as_str().is_some_and(is_matcher);
-            return Some(if matcher {
-                CodeGrader::StructuralMatch(structural)
-            } else {
-                CodeGrader::ExactMatch {
-                    any_of: vec![without_literals(baseline)],
-                    case_sensitive: true,
-                    trim_whitespace: true,
-                    normalize_newlines: true,
-                }
-            });
-        }
         ComparisonType::Exact | ComparisonType::Structural => {
             if !numbers::check_tolerances(desk, &structural, at) {
                 return None;
@@ -64,6 +51,7 @@ pub(in crate::load) fn from_comparison(
         }
         ComparisonType::Semantic => return semantic_grader(desk, comparison, structural, at),
     }
+    vacuous::warn(desk, &structural, at);
     Some(CodeGrader::StructuralMatch(structural))
 }
 
@@ -139,11 +127,14 @@ fn semantic_grader(
                 normalize_newlines: true,
             }))
         }
-        _ => Some(CodeGrader::StructuralMatch(Structural {
-            tolerance: Default::default(),
-            likeness: Some(likeness),
-            ..structural
-        })),
+        _ => {
+            vacuous::warn(desk, &structural, at);
+            Some(CodeGrader::StructuralMatch(Structural {
+                tolerance: Default::default(),
+                likeness: Some(likeness),
+                ..structural
+            }))
+        }
     }
 }
 

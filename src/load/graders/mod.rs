@@ -13,6 +13,7 @@ mod structural;
 mod tested;
 #[cfg(test)]
 mod tests;
+mod vacuous;
 
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ use super::super::problem::{Code, Problem};
 use super::super::scope::Desk;
 use super::super::tree::{Node, NodeValue};
 use super::code::{lacks, wanted};
-use super::{Expected, numbers};
+use super::{Expected, numbers, vacuous};
 use crate::matching::{holds_a_matcher_within, validate_matcher};
 use crate::model::{CodeGrader, Structural, Tolerance};
 use crate::spec::{StructuralSpec, ToleranceSpec};
@@ -60,6 +60,7 @@ pub(super) fn resolve(
     if !numbers::check_tolerances(desk, &structural, node.locate("/tolerance")) {
         return None;
     }
+    vacuous::warn(desk, &structural, node.span);
     Some(CodeGrader::StructuralMatch(structural))
 }
 

@@ -8,6 +8,8 @@ use super::{DifferenceKind, Found, Mode, Walk, json};
 
 /// Pairs of elements that are compared only to say more helpfully that nothing but the order differs.
 const MAX_PAIRS_FOR_A_HINT: usize = 10_000;
+const TOO_LARGE: &str =
+    "arrays of the output are too large to be compared in every order, so it is not known whether it matches";
 
 impl<'v> Walk<'_, 'v> {
     /// Every place is walked for the record once only, after trials have found what belongs together: trials are bounded,
@@ -52,7 +54,10 @@ impl<'v> Walk<'_, 'v> {
     fn in_order_with_a_hint(&mut self, wanted: &'v [Value], items: &'v [Value]) {
         let mut whole = std::mem::take(&mut self.found);
         self.in_order(wanted, items);
-        let small = wanted.len() == items.len() && wanted.len() * items.len() <= MAX_PAIRS_FOR_A_HINT;
+        // Likenesses are too dear to be looked at for a hint.
+        let small = wanted.len() == items.len()
+            && wanted.len() * items.len() <= MAX_PAIRS_FOR_A_HINT
+            && self.rules.likeness().is_none();
         if self.found.differing > 0 && small && self.partners(wanted, items).iter().all(Option::is_some) {
             let (expected, actual) = (json(&Value::from(wanted)), json(&Value::from(items)));
             self.found = Found::default();
@@ -75,8 +80,12 @@ impl<'v> Walk<'_, 'v> {
     fn in_any_order(&mut self, wanted: &'v [Value], items: &'v [Value]) {
         let partners = self.partners(wanted, items);
         // Arrays of different lengths differ in any order.
-        if self.rules.gave_up() && wanted.len() == items.len() && partners.iter().any(Option::is_none) {
-            self.rules.leave_undecided();
+        let (gave_up, before) = (self.rules.gave_up(), self.found.differing);
+        let uncertain = (gave_up || self.rules.undecided().is_some())
+            && wanted.len() == items.len()
+            && partners.iter().any(Option::is_none);
+        if uncertain && gave_up {
+            self.rules.leave_undecided(TOO_LARGE);
         }
         let mut used = vec![false; items.len()];
         for partner in partners.iter().flatten() {
@@ -99,6 +108,9 @@ impl<'v> Walk<'_, 'v> {
             self.push(At::Index(index));
             self.add(DifferenceKind::Unexpected, || (String::new(), json(actual)));
             self.pop();
+        }
+        if uncertain {
+            self.found.uncertain += self.found.differing - before;
         }
     }
 
@@ -128,6 +140,18 @@ impl<'v> Walk<'_, 'v> {
         self.value(expected, actual);
         self.pop();
         std::mem::replace(&mut self.found, outer).differing == 0
+    }
+
+    /// As [`Walk::array`], where only whether anything differs is asked; nothing has differed before.
+    pub(super) fn array_once(&mut self, expected: &'v Value, actual: &'v Value) {
+        let (Value::Array(wanted), Value::Array(items)) = (expected, actual) else { return };
+        match self.rules.tried(expected, actual) {
+            Some(fits) => self.found.differing += usize::from(!fits),
+            None => {
+                self.array(wanted, items);
+                self.rules.remember(expected, actual, self.found.differing == 0);
+            }
+        }
     }
 
     /// For every expected element one of the actual ones that fits it, each used once, as many as possible.

@@ -5,6 +5,7 @@
 //! which few differ take little more time than one walk.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -41,7 +42,10 @@ pub(super) struct Pairs<'v> {
     flow: Vec<BTreeMap<usize, usize>>,
     takers: Vec<BTreeMap<usize, usize>>,
     /// Of wanted classes: the items that fit.
-    known: HashMap<usize, Vec<usize>>,
+    known: HashMap<usize, Rc<[usize]>>,
+    /// Items that a search has reached in vain. What may reach them can only go on to others of them, all of which are
+    /// taken, so that no later search need look at them again.
+    dead: Vec<bool>,
 }
 
 #[derive(Default)]
@@ -67,7 +71,8 @@ impl<'v> Pairs<'v> {
         let (bucket_of, buckets) = buckets(walk, &wanted, &items, apart);
         let flow = vec![BTreeMap::new(); wanted.len()];
         let takers = vec![BTreeMap::new(); items.len()];
-        Pairs { wanted, items, elements, apart, bucket_of, buckets, flow, takers, known: HashMap::new() }
+        let (known, dead) = (HashMap::new(), vec![false; items.len()]);
+        Pairs { wanted, items, elements, apart, bucket_of, buckets, flow, takers, known, dead }
     }
 
     /// For every expected element its partner's index.
@@ -148,15 +153,15 @@ impl<'v> Pairs<'v> {
         }
     }
 
-    fn fitting(&mut self, walk: &mut Walk<'_, 'v>, class: usize) -> Vec<usize> {
+    fn fitting(&mut self, walk: &mut Walk<'_, 'v>, class: usize) -> Rc<[usize]> {
         if let Some(known) = self.known.get(&class) {
-            return known.clone();
+            return Rc::clone(known);
         }
         let bucket = self.bucket_of[class].and_then(|bucket| self.buckets.get(bucket));
         let candidates = bucket.map(|bucket| bucket.items.clone()).unwrap_or_default();
-        let fitting: Vec<usize> =
+        let fitting: Rc<[usize]> =
             candidates.into_iter().filter(|item| self.fits(walk, class, *item)).collect();
-        self.known.insert(class, fitting.clone());
+        self.known.insert(class, Rc::clone(&fitting));
         fitting
     }
 
@@ -168,8 +173,8 @@ impl<'v> Pairs<'v> {
         let mut leaves: Vec<Option<usize>> = vec![None; self.wanted.len()];
         let mut queue = VecDeque::from([start]);
         while let Some(class) = queue.pop_front() {
-            for item in self.fitting(walk, class) {
-                if reached_from[item].is_some() {
+            for item in self.fitting(walk, class).iter().copied() {
+                if self.dead[item] || reached_from[item].is_some() {
                     continue;
                 }
                 reached_from[item] = Some(class);
@@ -184,6 +189,9 @@ impl<'v> Pairs<'v> {
                     }
                 }
             }
+        }
+        for (dead, reached) in self.dead.iter_mut().zip(&reached_from) {
+            *dead |= reached.is_some();
         }
         false
     }

@@ -15,6 +15,8 @@ pub(super) struct Marks {
     pub optional: bool,
     /// A path that must exist leads here or through here.
     pub foreseen: bool,
+    /// A path that must exist ends here.
+    pub demanded: bool,
     /// Which tolerance holds; a lower one is more particular.
     pub tolerance: Option<usize>,
     /// Something ends here.
@@ -27,6 +29,8 @@ struct Node {
     /// The named steps that are indices, by what they count.
     indexed: HashMap<usize, usize>,
     any: Option<usize>,
+    /// It is reached by `*`.
+    by_any: bool,
     marks: Marks,
 }
 
@@ -66,7 +70,7 @@ impl Patterns {
                 }
             };
             if next == fresh {
-                self.nodes.push(Node::default());
+                self.nodes.push(Node { by_any: *step == Step::Any, ..Node::default() });
             }
             at = next;
         }
@@ -131,6 +135,11 @@ impl Patterns {
             self.nodes[at].marks.reached = true;
             open.extend(self.nodes[at].any.into_iter().chain(self.nodes[at].named.values().copied()));
         }
+    }
+
+    /// Whether some path names an element of an array by its index.
+    pub fn know_indices(&self) -> bool {
+        self.nodes.iter().any(|node| !node.indexed.is_empty())
     }
 
     /// Whether a place, or one that holds it, may be absent.
@@ -232,8 +241,17 @@ impl<'v> Cursor<'v> {
         self.here().iter().filter_map(any).any(|any| patterns.nodes[any].marks.ignored)
     }
 
+    /// Whether a path that must exist leads here. That all keys of an object have something in common (`*`) is no word on
+    /// which keys there are; of arrays `*` means however many elements.
     pub fn is_foreseen(&self, patterns: &Patterns) -> bool {
-        self.here().iter().any(|state| patterns.nodes[*state].marks.foreseen)
+        let index = matches!(self.steps.last(), Some(At::Index(_)));
+        let named = |state: &usize| index || !patterns.nodes[*state].by_any;
+        self.here().iter().any(|state| patterns.nodes[*state].marks.foreseen && named(state))
+    }
+
+    /// Whether a path that must exist ends here, so that anything may stand here.
+    pub fn is_demanded(&self, patterns: &Patterns) -> bool {
+        self.is_foreseen(patterns) && self.here().iter().any(|state| patterns.nodes[*state].marks.demanded)
     }
 
     pub fn tolerance(&self) -> Option<usize> {

@@ -15,7 +15,7 @@ use crate::model::{Likeness, Structural, Tolerance};
 /// Values that are looked at in search of an order before the search is given up; nested arrays in any order would
 /// otherwise take time without bound. To these come a number for every value of the baseline, each of which may be looked
 /// at more than once although nothing is searched.
-const MAX_TRIALS: usize = 1_000_000;
+const MAX_TRIALS: usize = if cfg!(test) { 100_000 } else { 1_000_000 };
 const TRIALS_PER_VALUE: usize = 10;
 
 pub(super) struct Rules<'a> {
@@ -31,6 +31,10 @@ pub(super) struct Rules<'a> {
     matchers: RefCell<HashMap<String, Rc<Result<Matcher, String>>>>,
     /// Values that may still be looked at in search of an order.
     trials_left: Cell<usize>,
+    /// Whether two arrays fit each other, as was found before: nested ones would otherwise be tried again in every order of
+    /// those that hold them. By where they lie, which is where they are compared unless a path names an
+    /// element by its index; then there is no such memory.
+    tried: Option<RefCell<HashMap<(*const Value, *const Value), bool>>>,
     undecided: RefCell<Option<String>>,
     /// What texts that are long to compare may still cost, all of them together.
     budget: RefCell<Budget>,
@@ -49,6 +53,7 @@ impl<'a> Rules<'a> {
             tolerances: Vec::new(),
             matchers: RefCell::default(),
             trials_left: Cell::new(MAX_TRIALS + TRIALS_PER_VALUE * values_in(structural)),
+            tried: None,
             undecided: RefCell::default(),
             budget: RefCell::new(Budget::FULL),
             lowest_likeness: Cell::new(None),
@@ -76,17 +81,20 @@ impl<'a> Rules<'a> {
             (marks.ignored, marks.optional) = (true, false);
         }
         for pattern in &rules.required {
-            rules.patterns.add(pattern, |marks| marks.foreseen = true);
+            let end = rules.patterns.add(pattern, |marks| marks.foreseen = true);
+            rules.patterns.marks(end).demanded = true;
         }
         for (at, (pattern, ..)) in rules.tolerances.iter().enumerate() {
             let end = rules.patterns.add(pattern, |_| {});
             rules.patterns.marks(end).tolerance.get_or_insert(at);
         }
+        rules.tried = (!rules.patterns.know_indices()).then(RefCell::default);
         rules
     }
 
-    /// A path that leads somewhere in the body of an HTTP baseline or output means that, else the whole output. One that
-    /// leads nowhere is looked for in the body, where most paths belong. With `warn`, leading nowhere is worth a warning;
+    /// A path that leads somewhere in the body of an HTTP baseline means that, else the whole baseline; only of one that leads
+    /// nowhere there the output is asked, so that no output can give a path another meaning. One that leads nowhere at all is
+    /// looked for in the body, where most paths belong. With `warn`, leading nowhere is worth a warning;
     /// for the others it is a difference already.
     fn resolve(&mut self, what: &str, paths: &[String], actual: &Value, warn: bool) -> Vec<PathPattern> {
         if paths.is_empty() {
@@ -101,12 +109,20 @@ impl<'a> Rules<'a> {
             let ends_at = (tree.add(&pattern, |_| {}), in_body.as_ref().map(|p| tree.add(p, |_| {})));
             ends.push((path, pattern, in_body, ends_at));
         }
-        tree.find(&self.structural.expected);
-        tree.find(actual);
+        let reached = |tree: &mut Patterns, value: &Value| -> Vec<(bool, bool)> {
+            tree.find(value);
+            let each = ends.iter().map(|(.., (end, in_body))| {
+                (tree.marks(*end).reached, in_body.is_some_and(|end| tree.marks(end).reached))
+            });
+            each.collect()
+        };
+        let in_baseline = reached(&mut tree, &self.structural.expected);
+        let anywhere = reached(&mut tree, actual);
         let mut resolved = Vec::new();
-        for (path, pattern, in_body, (end, end_in_body)) in ends {
-            let leads = tree.marks(end).reached;
-            let leads_in_body = end_in_body.is_some_and(|end| tree.marks(end).reached);
+        for ((path, pattern, in_body, _), (known, found)) in
+            ends.into_iter().zip(in_baseline.into_iter().zip(anywhere))
+        {
+            let (leads, leads_in_body) = if known == (false, false) { found } else { known };
             if warn && !leads && !leads_in_body {
                 self.warnings.push(format!("{what}: {path} matches nothing"));
             }
@@ -151,10 +167,19 @@ impl<'a> Rules<'a> {
         self.trials_left.get() == 0
     }
 
-    /// An array was compared in its own order although another may fit.
-    pub fn leave_undecided(&self) {
-        let why = "arrays of the output are too large to be compared in every order, so it is not known whether it matches";
-        self.undecided.borrow_mut().get_or_insert(why.to_owned());
+    pub fn tried(&self, expected: &Value, actual: &Value) -> Option<bool> {
+        self.tried.as_ref()?.borrow().get(&(expected as *const Value, actual as *const Value)).copied()
+    }
+
+    pub fn remember(&self, expected: &Value, actual: &Value, fits: bool) {
+        // What was cut short tells nothing.
+        if let Some(tried) = self.tried.as_ref().filter(|_| !self.gave_up()) {
+            tried.borrow_mut().insert((expected as *const Value, actual as *const Value), fits);
+        }
+    }
+
+    pub fn leave_undecided(&self, why: impl Into<String>) {
+        self.undecided.borrow_mut().get_or_insert(why.into());
     }
 
     pub fn undecided(&self) -> Option<String> {

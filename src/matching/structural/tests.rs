@@ -212,6 +212,68 @@ fn a_search_that_would_not_end_is_given_up() {
 }
 
 #[test]
+fn one_difference_that_is_certain_decides() {
+    let wanted: Vec<Value> = (0..700).map(|i| json!(format!("{{{{any_regex('{i}')}}}}"))).collect();
+    let items: Vec<Value> = (0..700).rev().map(|i| json!(i.to_string())).collect();
+    let expected = lenient(json!({"all": wanted, "n": 1}));
+    let told = |n: u8| {
+        let result = compare(&expected, &json!({"all": items, "n": n}));
+        (result.matched, result.undecided.is_some())
+    };
+    assert_eq!([told(1), told(2)], [(false, true), (false, false)]);
+}
+
+#[test]
+fn a_pattern_that_gives_up_leaves_it_open() {
+    let expected = strict(json!({"a": "{{any_regex('(a*)*(?!x)b\\1')}}", "n": 1}));
+    let hostile = "a".repeat(400);
+    let result = compare(&expected, &json!({"a": hostile, "n": 1}));
+    assert!(!result.matched);
+    assert_snapshot!(result.undecided.unwrap(), @"the pattern needs too much backtracking on this text, so it is not known whether it matches");
+    let worse = compare(&expected, &json!({"a": hostile, "n": 2}));
+    assert_eq!((worse.matched, worse.undecided), (false, None));
+}
+
+#[test]
+fn no_output_gives_a_path_another_meaning() {
+    let structural = Structural {
+        tolerance: BTreeMap::from([(
+            "latency".to_owned(),
+            Tolerance { absolute: Some(2.0), ..Tolerance::default() },
+        )]),
+        ..lenient(json!({"status": 200, "latency": 10, "body": {"n": 1}}))
+    };
+    let answer = |latency: u8| json!({"status": 200, "latency": latency, "body": {"n": 1, "latency": 0}});
+    assert_snapshot!(told(&structural, answer(12)), @"matches");
+    assert_snapshot!(told(&structural, answer(13)), @"tolerance: latency: expected 10 (± 2), got 13");
+}
+
+#[test]
+fn what_paths_ask_for_opens_nothing_else() {
+    let asks = |paths_: &[&str], expected| Structural { require_keys: paths(paths_), ..strict(expected) };
+    let every = asks(&["*.id"], json!({"a": {"id": 1}}));
+    assert_snapshot!(told(&every, json!({"a": {"id": 1}, "b": {"id": 2}})), @r#"unexpected: b is not expected (got {"id":2})"#);
+    let deep = asks(&["meta.total", "users.*.id"], json!({"a": 1}));
+    assert_snapshot!(told(&deep, json!({"a": 1, "meta": {"total": [9]}, "users": [{"id": 1}, {"id": 2}]})), @"matches");
+    assert_snapshot!(told(&deep, json!({"a": 1, "meta": {"total": 9, "debug": true}, "users": [{"id": 1, "password": "x"}]})), @r#"
+    unexpected: meta.debug is not expected (got true)
+    unexpected: users[0].password is not expected (got "x")
+    "#);
+}
+
+#[test]
+fn elements_that_are_short_of_partners_are_counted_once() {
+    let of = |kind: fn(usize) -> &'static str| -> Value {
+        (0..200).map(|i| json!({"id": i, "kind": kind(i), "tags": ["{{any_string}}", i % 2]})).collect()
+    };
+    let items: Value = (0..200).map(|i| json!({"id": -i, "kind": "x", "tags": ["t", 0]})).collect();
+    let structural = Structural { ignore_fields: paths(&["*.id"]), ..lenient(of(|_| "x")) };
+    assert_eq!(compare(&structural, &items).total, 100);
+    let structural = Structural { expected: of(|i| if i < 2 { "y" } else { "x" }), ..structural };
+    assert_eq!(compare(&structural, &items).total, 102);
+}
+
+#[test]
 fn a_single_element_without_matcher_is_no_template() {
     assert!(!compare(&lenient(json!([{"a": 1}])), &json!([{"a": 1}, {"a": 1}])).matched);
     assert!(compare(&lenient(json!([{"a": "{{any_number}}"}])), &json!([{"a": 1}, {"a": 2}])).matched);
