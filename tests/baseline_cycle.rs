@@ -915,8 +915,8 @@ eval_suite:
   evals:
     - id: reg-role
       name: The role
-      type: regression
-      execution: {type: command, command: [sh, "-c", "test ! -f ../next || cp ../next ../baselines/reg-role.yaml; echo {{ vars.role }}"]}
+      current:
+        execution: {type: command, command: [sh, "-c", "test ! -f ../next || cp ../next ../baselines/reg-role.yaml; echo {{ vars.role }}"]}
       comparison: {type: exact}
 "#;
 
