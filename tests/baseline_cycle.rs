@@ -916,6 +916,7 @@ eval_suite:
     - id: reg-role
       name: The role
       current:
+        input: "role"
         execution: {type: command, command: [sh, "-c", "test ! -f ../next || cp ../next ../baselines/reg-role.yaml; echo {{ vars.role }}"]}
       comparison: {type: exact}
 "#;
