@@ -846,3 +846,103 @@ fn init_ignores_what_is_pending_and_leaves_a_list_of_ones_own_alone() {
     other.call(&["init"]).expect(0);
     assert_eq!(std::fs::read_to_string(other.path().join("baselines/.gitignore")).unwrap(), "mine\n");
 }
+
+#[test]
+fn two_suites_in_one_folder_leave_each_other_alone() {
+    let project = project();
+    let file = |id: &str, suite: &str, rest: &str| {
+        format!("format_version: 1\neval_id: {id}\nsuite: {suite}\n{rest}\n")
+    };
+    let fingerprint = "0000000000000000000000000000000a";
+    // An orphan of this suite with a part of the other one's.
+    project.write("baselines/reg-gone.yaml", &file("reg-gone", "shop", "output: 1"));
+    project.write("baselines/reg-gone.pending.yaml", &file("reg-gone", "other", "output: 2"));
+    // A pending one of the other suite, of an eval that both have.
+    project.write("baselines/reg-total.pending.yaml", &file("reg-total", "other", "output: 7"));
+    // An output under a name of its own.
+    project.write("baselines/kept.output.json", "{\"a\": 1}\n");
+    let beside = |print: &str| format!("output_file:\n  name: kept.output.json\n  fingerprint: {print}");
+    project.write("baselines/reg-far.yaml", &file("reg-far", "other", &beside(fingerprint)));
+    let told = baseline(&project, &["prune"]).expect(0);
+    assert_eq!(told.stdout, "nothing to prune\n", "a broken file may name any output");
+    assert!(
+        told.stderr.contains("`reg-gone` is orphaned, but another suite has its part in it"),
+        "{}",
+        told.stderr
+    );
+    let said = baseline(&project, &["list"]).expect(2);
+    assert!(said.stderr.contains("holds another output"), "{}", said.stderr);
+    let print = eval_harness::model::Fingerprint::of(&json!({"a": 1})).to_string();
+    project.write("baselines/reg-far.yaml", &file("reg-far", "other", &beside(&print)));
+    baseline(&project, &["list"]).expect(0);
+    assert_eq!(baseline(&project, &["prune"]).expect(0).stdout, "nothing to prune\n");
+
+    let refused =
+        baseline(&project, &["capture", "reg-total", "--baseline-version", "v", "--progress", "none"])
+            .expect(0);
+    assert!(refused.stdout.contains("unchanged") || refused.stdout.contains("refused"), "{}", refused.stdout);
+    project.write("evals/outputs.jsonl", &recorded(&users("admin"), "x", 4));
+    let refused = baseline(&project, &["capture", "reg-total", "--progress", "none"]).expect(3);
+    assert!(refused.stdout.contains("what is pending is of suite `other`"), "{}", refused.stdout);
+    assert!(
+        std::fs::read_to_string(project.path().join("baselines/reg-total.pending.yaml"))
+            .unwrap()
+            .contains("output: 7")
+    );
+
+    // Whose a file is that can't be read, nobody knows: who means it names it.
+    project.write("baselines/reg-odd.pending.yaml", "format_version: 1\n");
+    let left = baseline(&project, &["reject", "--all"]).expect(2);
+    assert!(left.stderr.contains("`reg-odd` can't be read"), "{}", left.stderr);
+    assert!(names(&project).contains(&"reg-odd.pending.yaml".to_owned()));
+    baseline(&project, &["reject", "reg-odd"]).expect(0);
+    assert_eq!(
+        names(&project),
+        [
+            "kept.output.json",
+            "reg-far.yaml",
+            "reg-gone.pending.yaml",
+            "reg-gone.yaml",
+            "reg-total.pending.yaml"
+        ]
+    );
+}
+
+const COMMAND_SUITE: &str = r#"
+eval_suite:
+  name: shop
+  vars: {role: admin}
+  target: {type: echo}
+  evals:
+    - id: reg-role
+      name: The role
+      current:
+        input: "role"
+        execution: {type: command, command: [sh, "-c", "test ! -f ../next || cp ../next ../baselines/reg-role.yaml; echo {{ vars.role }}"]}
+      comparison: {type: exact}
+"#;
+
+#[test]
+fn a_capture_is_of_what_was_asked_and_against_what_was_there() {
+    let project = Project::with(&[("evals/eval-suite.yaml", COMMAND_SUITE)]);
+    let capture = |args: &[&str]| baseline(&project, &[&["capture", "--progress", "none"], args].concat());
+    capture(&[]).expect(0);
+    baseline(&project, &["accept", "--all"]).expect(0);
+    // While the target is asked, somebody accepts something else.
+    let path = project.path().join("baselines/reg-role.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    project.write("next", &text.replace("admin", "owner"));
+    let late = capture(&["--var", "role=guest"]).expect(3);
+    assert!(late.stdout.contains("what is accepted has changed while it was captured"), "{}", late.stdout);
+    assert_eq!(names(&project), ["reg-role.yaml"]);
+    std::fs::remove_file(project.path().join("next")).unwrap();
+
+    // A finished run that asked something else, or was of another suite.
+    project.call(&["run", "--var", "role=guest", "--progress", "none"]).expect(1);
+    let other = capture(&["--run", "latest"]).expect(2);
+    assert!(other.stdout.contains("what it asks is another than in"), "{}", other.stdout);
+    capture(&["--run", "latest", "--var", "role=guest"]).expect(0);
+    project.write("evals/eval-suite.yaml", &COMMAND_SUITE.replace("name: shop", "name: desk"));
+    let stranger = capture(&["--run", "latest"]).expect(2);
+    assert!(stranger.stderr.contains("is a run of suite `shop`, not of `desk`"), "{}", stranger.stderr);
+}

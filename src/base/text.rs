@@ -160,6 +160,23 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
+/// The text on one line with nothing left out: blanks as they are, a tab as `⇥`, and every other character that nobody sees
+/// by its code point (`⟨U+001B⟩`). For texts in which a reader decides on what there is.
+pub fn exact_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        let after = text.get(at + c.len_utf8()..).unwrap_or_default();
+        match c {
+            ' ' => out.push(c),
+            '\t' => out.push('⇥'),
+            _ if c.is_control() || c.is_whitespace() => drop(write!(out, "⟨U+{:04X}⟩", u32::from(c))),
+            _ if is_plain(c) || shapes_its_neighbour(&out, c, after) => out.push(c),
+            _ => drop(write!(out, "⟨U+{:04X}⟩", u32::from(c))),
+        }
+    }
+    out
+}
+
 /// The text in double quotes on one line, every character visible: for texts that differ in what can't be seen.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);

@@ -4,6 +4,8 @@ use serde_json::{Map, Value};
 
 use super::merge::{is_http, merge};
 use super::redact::{RedactError, Rules};
+use crate::matching::holds_matcher;
+use crate::matching::paths::{Place, Shown};
 use crate::model::{CodeGrader, Combine, Grader, GraderKind, Grading, Structural};
 
 /// How an eval's output becomes its baseline.
@@ -50,6 +52,41 @@ fn with_headers(output: &Value, keep: &[String], accepted: Option<&Value>) -> Va
         *headers = kept;
     }
     output
+}
+
+/// The arrays of a new baseline that stand for any number of elements since their only one holds a matcher, and that the
+/// accepted one does not have so: by path, the first few.
+pub fn new_templates(written: &Value, accepted: Option<&Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    templates(written, accepted, &mut Vec::new(), &mut found);
+    found
+}
+
+const MAX_TEMPLATES: usize = 5;
+
+fn templates(written: &Value, accepted: Option<&Value>, place: &mut Vec<Place>, found: &mut Vec<String>) {
+    let mut below = |step: Place, value: &Value, accepted: Option<&Value>| {
+        place.push(step);
+        templates(value, accepted, place, found);
+        place.pop();
+    };
+    match written {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                below(Place::Key(key.clone()), value, accepted.and_then(|old| old.get(key)));
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                below(Place::Index(index), value, accepted.and_then(|old| old.get(index)));
+            }
+            let is_template = |value: &Value| matches!(value.as_array().map(Vec::as_slice), Some([one]) if holds_matcher(one));
+            if is_template(written) && !accepted.is_some_and(is_template) && found.len() < MAX_TEMPLATES {
+                found.push(Shown(place).to_string());
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Whether an eval compares with a known-good output, or would if it had one.
@@ -111,6 +148,15 @@ mod tests {
         // Not HTTP: every field is kept.
         let other = json!({"headers": {"date": "b"}});
         assert_eq!(captured(&other, None), other);
+    }
+
+    #[test]
+    fn one_element_with_a_matcher_that_nobody_wrote_is_told() {
+        let one = json!({"users": [{"id": "{{any_uuid}}"}], "plain": [1], "in": [[["{{any_string}}"]]]});
+        assert_eq!(new_templates(&one, None), ["in[0][0]", "in[0]", "in", "users"]);
+        assert_eq!(new_templates(&one, Some(&one)), Vec::<String>::new());
+        let two = json!({"users": [{"id": "{{any_uuid}}"}, {"id": "{{any_uuid}}"}], "in": one["in"]});
+        assert_eq!(new_templates(&one, Some(&two)), ["users"]);
     }
 
     use proptest::prelude::*;

@@ -39,6 +39,9 @@ pub enum StoreError {
         "the pending baseline of `{id}` was captured against another accepted output than the one that is there now"
     )]
     AtOdds { id: String },
+    /// The pending baseline is not the one that was looked at.
+    #[error("`{id}` was captured again meanwhile: what is pending now is not what was shown")]
+    Replaced { id: String },
     #[error("the baseline of `{id}` cannot be read: {broken}")]
     Broken { id: String, broken: Box<Broken> },
     #[error("the output of `{id}` cannot be kept: {why}")]
@@ -76,6 +79,7 @@ impl StoreError {
             StoreError::AtOdds { .. } => {
                 Some("capture again and look at the difference, or accept with --force".to_owned())
             }
+            StoreError::Replaced { .. } => Some("look at it again; nothing was changed".to_owned()),
             StoreError::Broken { broken, .. } => {
                 broken.problems.iter().find_map(|problem| problem.hint.clone())
             }

@@ -73,20 +73,28 @@ impl std::fmt::Display for Difference {
 /// inserted element is one difference. Of elements that only one side has, the path holds that side's index; of the
 /// others, the actual one's. At most 1,000 are listed.
 pub fn differences(expected: &Value, actual: &Value) -> Vec<Difference> {
-    let mut walk = Plain { place: Vec::new(), found: Vec::new() };
+    counted_differences(expected, actual).0
+}
+
+/// [`differences`], and how many there are with those that are not listed.
+pub fn counted_differences(expected: &Value, actual: &Value) -> (Vec<Difference>, usize) {
+    let mut walk = Plain { place: Vec::new(), found: Vec::new(), all: 0 };
     walk.value(expected, actual);
-    walk.found
+    (walk.found, walk.all)
 }
 
 struct Plain {
     place: Vec<Place>,
     found: Vec<Difference>,
+    all: usize,
 }
 
 impl Plain {
-    fn add(&mut self, kind: DifferenceKind, expected: String, actual: String) {
+    fn add(&mut self, kind: DifferenceKind, told: impl FnOnce() -> (String, String)) {
+        self.all += 1;
         if self.found.len() < MAX_LISTED {
             let path = Shown(&self.place).to_string();
+            let (expected, actual) = told();
             self.found.push(Difference { path, kind, expected, actual });
         }
     }
@@ -95,8 +103,8 @@ impl Plain {
         self.place.push(place);
         match (expected, actual) {
             (Some(expected), Some(actual)) => self.value(expected, actual),
-            (Some(expected), None) => self.add(DifferenceKind::Missing, json(expected), String::new()),
-            (None, Some(actual)) => self.add(DifferenceKind::Unexpected, String::new(), json(actual)),
+            (Some(expected), None) => self.add(DifferenceKind::Missing, || (json(expected), String::new())),
+            (None, Some(actual)) => self.add(DifferenceKind::Unexpected, || (String::new(), json(actual))),
             (None, None) => {}
         }
         self.place.pop();
@@ -113,8 +121,7 @@ impl Plain {
             _ => {
                 let same_type = std::mem::discriminant(expected) == std::mem::discriminant(actual);
                 let kind = if same_type { DifferenceKind::Value } else { DifferenceKind::Type };
-                let (expected, actual) = apart(expected, actual);
-                self.add(kind, expected, actual);
+                self.add(kind, || apart(expected, actual));
             }
         }
     }
@@ -312,7 +319,8 @@ mod tests {
     fn arrays_that_are_too_long_to_be_aligned_are_paired_as_they_stand() {
         let old: Vec<Value> = (0..MAX_ALIGNED + 9).map(Value::from).collect();
         let new: Vec<Value> = (0..MAX_ALIGNED + 9).map(|n| json!(n + 1)).collect();
-        assert_eq!(differences(&json!(old), &json!(new)).len(), MAX_LISTED);
+        let (listed, all) = counted_differences(&json!(old), &json!(new));
+        assert_eq!((listed.len(), all), (MAX_LISTED, MAX_ALIGNED + 9));
     }
 
     proptest! {

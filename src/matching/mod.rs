@@ -29,7 +29,7 @@ mod value_tests;
 
 pub use bleu::bleu;
 pub use compare::compare;
-pub use differences::{Difference, DifferenceKind, differences};
+pub use differences::{Difference, DifferenceKind, counted_differences, differences};
 pub use distance::{Budget, TooLong};
 pub use equality::{Equality, equals};
 pub use matcher::{

@@ -152,7 +152,7 @@ fn row(entry: &Entry, folded: Option<(&String, usize)>, limits: Limits) -> Row {
             text::one_line(pattern)
         }
     };
-    let (expected, actual) = (text::one_line(&entry.expected), text::one_line(&entry.actual));
+    let (expected, actual) = (text::exact_line(&entry.expected), text::exact_line(&entry.actual));
     if is(DifferenceKind::Missing) {
         return Row { path, note, expected: Some(Side { text: expected, marks: Vec::new() }), actual: None };
     }

@@ -101,28 +101,39 @@ impl Locked<'_> {
         Ok(Accepted { path, changed: !same })
     }
 
+    /// [`Locked::accept`] of a pending baseline that somebody has seen, and of no other.
+    ///
+    /// # Errors
+    /// Also when another one is pending by now.
+    pub fn accept_shown(&self, shown: &Kept, force: bool) -> Result<Accepted, StoreError> {
+        self.is_still(shown)?;
+        self.accept(&shown.file.eval_id, force)
+    }
+
+    /// [`Locked::reject`] of a pending baseline that somebody has seen, and of no other.
+    ///
+    /// # Errors
+    /// Also when another one is pending by now, or none.
+    pub fn reject_shown(&self, shown: &Kept) -> Result<(), StoreError> {
+        self.is_still(shown)?;
+        self.reject(&shown.file.eval_id).map(drop)
+    }
+
+    fn is_still(&self, shown: &Kept) -> Result<(), StoreError> {
+        let id = shown.file.eval_id.clone();
+        match self.store.of_eval(&id, Standing::Pending) {
+            Some(Ok(now)) if now == *shown => Ok(()),
+            Some(_) => Err(StoreError::Replaced { id }),
+            None => Err(StoreError::NoPending { id }),
+        }
+    }
+
     /// Removes the pending baseline of an eval, whole or broken; false when there was none.
     ///
     /// # Errors
     /// When a file can't be removed.
     pub fn reject(&self, id: &str) -> Result<bool, StoreError> {
         self.drop_pending(id)
-    }
-
-    /// Removes everything that the store holds of an eval: the names of the files that are gone.
-    ///
-    /// # Errors
-    /// When a file can't be removed.
-    pub fn remove(&self, id: &str) -> Result<Vec<String>, StoreError> {
-        let mut gone = Vec::new();
-        for standing in [Standing::Pending, Standing::Accepted] {
-            for name in [baseline_file_name(id, standing), output_file_name(id, standing)] {
-                if self.take(&name)? {
-                    gone.push(name);
-                }
-            }
-        }
-        Ok(gone)
     }
 
     /// Puts a whole file into the store, in the place of another; for what is kept beside the baselines of evals. `name` may
@@ -165,6 +176,10 @@ impl Locked<'_> {
     /// True when the accepted output file holds the output of a pending baseline already.
     fn holds_output(&self, pending: &Kept) -> bool {
         let path = self.store.dir.join(output_file_name(&pending.file.eval_id, Standing::Accepted));
+        // A link or a pipe is not what an accept left.
+        if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+            return false;
+        }
         let Ok(bytes) = std::fs::read(path) else { return false };
         pending.file.output_file.is_some()
             && serde_json::from_slice::<Value>(&bytes)

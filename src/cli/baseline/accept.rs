@@ -64,7 +64,7 @@ pub(super) fn all(
     let mut done = Done::default();
     let mut page = String::new();
     for pending in &gathered.pending {
-        match locked.accept(&pending.id, force) {
+        match locked.accept_shown(&pending.pending, force) {
             Ok(accepted) => {
                 done.accepted += 1;
                 page.push_str(&format!(

@@ -8,14 +8,13 @@ use serde_json::{Value, json};
 
 use super::candidates::with_baselines;
 use super::inventory::broken_ids;
+use super::keep::{About, Report};
 use super::outputs::{self, Answers, Source};
 use super::{Globs, near, overview, refuse_in_ci};
 
-use crate::base::git;
-use crate::base::text::{one_line, plural};
-use crate::baseline::capture::{Capture, structural, takes_a_baseline, trial};
+use crate::baseline::Store;
+use crate::baseline::capture::{Capture, new_templates, structural, takes_a_baseline, trial};
 use crate::baseline::redact::Rules;
-use crate::baseline::{Locked, Store};
 use crate::cli::args::CaptureArgs;
 use crate::cli::console::Console;
 use crate::cli::{Exit, Failure, run as run_verb, suite};
@@ -23,8 +22,6 @@ use crate::gate::ExitCode;
 use crate::grade::{Graders, GradersConfig};
 use crate::load::{LoadRequest, Overrides, Purpose};
 use crate::model::{Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue, Plan, Target};
-use crate::run::harness_version;
-use crate::spec::{BASELINE_VERSION, BaselineFile, BaselineTarget};
 
 /// One regression whose baseline is to be captured, as the suite has it now.
 pub(super) struct Subject {
@@ -55,7 +52,7 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     let (dir, settings) = (plan.suite.dir.clone(), plan.baselines.clone());
     let graders = looking_graders(&plan, &dir)?;
     let source = match &args.run {
-        Some(run) => outputs::of_run(&plan, run)?,
+        Some(run) => outputs::of_run(console, &plan, run)?,
         None => match outputs::by_run(console, &as_run, narrowed(plan, &subjects), selected.filters)? {
             Some(source) => source,
             None => return Ok(ExitCode::Interrupted),
@@ -139,8 +136,9 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
 
 /// What came of one eval.
 pub(super) enum Captured {
-    /// The output as a baseline, with the paths that other samples have otherwise.
-    Written { written: Value, finished_at: String, varying: Vec<String> },
+    /// The output as a baseline, with the paths that other samples have otherwise, and those of arrays of one element that
+    /// stand for any number of them now.
+    Written { written: Value, finished_at: String, varying: Vec<String>, templates: Vec<String> },
     /// Why it is not captured.
     Refused { why: String, stale: bool },
 }
@@ -180,7 +178,9 @@ impl Work {
         for subject in subjects {
             let id = subject.id();
             let result = match (taken.remove(id), written.get(id), tried.remove(id)) {
-                (Some(taken), Some(written), Some(Ok(case))) => self.tried(&case, taken, written).await,
+                (Some(taken), Some(written), Some(Ok(case))) => {
+                    self.tried(&case, taken, written, self.accepted(subject)).await
+                }
                 (_, _, Some(Err(why))) => Err(why),
                 _ => {
                     let (why, stale) = refused
@@ -195,12 +195,24 @@ impl Work {
         results
     }
 
+    /// What is accepted now and leaves its traces.
+    fn accepted<'s>(&self, subject: &'s Subject) -> Option<&'s Value> {
+        subject.case.expected.as_ref().filter(|_| subject.case.baseline.is_some() && !self.fresh)
+    }
+
     /// The first answer of a case, as its graders would see it.
     fn take(&self, subject: &Subject, source: &Source) -> Result<Taken, (String, bool)> {
         let answers = match source.answers.get(subject.id()) {
             None => return Err((format!("{} has no sample of it", source.run_id), false)),
             Some(Answers { input_hash: Some(hash), .. }) if *hash != subject.case.input_hash.to_string() => {
                 let why = format!("its input has changed since {}; capture it without --run", source.run_id);
+                return Err((why, true));
+            }
+            Some(answers) if source.is_over && asked_otherwise(&subject.case, answers) => {
+                let why = format!(
+                    "what it asks is another than in {} (its execution or a variable); capture it without --run",
+                    source.run_id
+                );
                 return Err((why, true));
             }
             Some(answers) => answers,
@@ -242,8 +254,7 @@ impl Work {
         for subject in subjects {
             let id = subject.id();
             let (Some(taken), Some(case)) = (taken.get(id), cases.get(id)) else { continue };
-            let accepted = subject.case.expected.as_ref();
-            let accepted = accepted.filter(|_| subject.case.baseline.is_some() && !self.fresh);
+            let accepted = self.accepted(subject);
             let value = case.as_ref().map_err(Clone::clone).and_then(|case| {
                 let capture = Capture {
                     rules: &self.rules,
@@ -263,7 +274,13 @@ impl Work {
     }
 
     /// Compares a new baseline with the output that it is of, and with those of the other samples.
-    async fn tried(&self, case: &Case, taken: Taken, written: &Value) -> Result<Captured, String> {
+    async fn tried(
+        &self,
+        case: &Case,
+        taken: Taken,
+        written: &Value,
+        accepted: Option<&Value>,
+    ) -> Result<Captured, String> {
         let mut varying = Vec::new();
         if let Some(grading) = trial(&case.grading) {
             let case = Case { grading, extract: Vec::new(), ..case.clone() };
@@ -285,189 +302,14 @@ impl Work {
         }
         varying.sort();
         varying.dedup();
-        Ok(Captured::Written { written: written.clone(), finished_at: taken.finished_at, varying })
+        let by_structure = structural(&case.grading).is_some();
+        let templates = if by_structure { new_templates(written, accepted) } else { Vec::new() };
+        Ok(Captured::Written { written: written.clone(), finished_at: taken.finished_at, varying, templates })
     }
 }
 
-/// What a baseline file says of its capture.
-struct About {
-    suite: String,
-    version: Option<String>,
-}
-
-impl About {
-    fn of(plan: &Plan, version: Option<String>) -> About {
-        let version = version.or_else(|| git::describe(&plan.suite.dir).ok());
-        About { suite: plan.suite.name.clone(), version }
-    }
-}
-
-struct Report<'a> {
-    console: &'a Console,
-    about: About,
-    source: &'a Source,
-    fresh: bool,
-    inline_bytes: u64,
-}
-
-#[derive(Default)]
-struct Counts {
-    new: usize,
-    changed: usize,
-    unchanged: usize,
-    refused: usize,
-    stale: usize,
-}
-
-impl Report<'_> {
-    /// Writes what is to be written, tells what came of every eval, and what to do next.
-    fn keep(&self, store: &Store, subjects: &[Subject], results: Vec<Captured>) -> Exit {
-        let mut counts = Counts::default();
-        let mut page = String::new();
-        let locked = store.lock().map_err(super::failure)?;
-        for (subject, result) in subjects.iter().zip(results) {
-            let line = match result {
-                Captured::Written { written, finished_at, varying } => {
-                    self.warn_of_variation(subject, &varying);
-                    self.write(&locked, subject, written, finished_at, &mut counts)?
-                }
-                Captured::Refused { why, stale } => {
-                    counts.refused += 1;
-                    counts.stale += usize::from(stale);
-                    format!("refused    {}: {}", one_line(subject.id()), one_line(&why))
-                }
-            };
-            page.push_str(&line);
-            page.push('\n');
-        }
-        drop(locked);
-        self.tell(page, &counts, subjects.len())
-    }
-
-    fn write(
-        &self,
-        locked: &Locked,
-        subject: &Subject,
-        written: Value,
-        finished_at: String,
-        counts: &mut Counts,
-    ) -> Result<String, Failure> {
-        let id = subject.id();
-        let known = subject.case.baseline.as_deref();
-        let hash = subject.case.input_hash.to_string();
-        let same_input = known.is_none_or(|known| known.input_hash.as_ref().is_none_or(|of| *of == hash));
-        let same_output = known.is_some_and(|known| known.fingerprint == Fingerprint::of(&written));
-        if same_output && same_input && !self.fresh {
-            counts.unchanged += 1;
-            let gone = locked.reject(id).map_err(super::failure)?;
-            let note = if gone { " (what was pending is removed)" } else { "" };
-            return Ok(format!("unchanged  {}{note}", one_line(id)));
-        }
-        let file = self.file(subject, written, finished_at, hash);
-        let path = locked.write_pending(&file, self.inline_bytes).map_err(super::failure)?;
-        let word = match (known, same_output) {
-            (None, _) => "new      ",
-            (Some(_), true) if !same_input => "new input",
-            (Some(_), _) => "changed  ",
-        };
-        *(if known.is_none() { &mut counts.new } else { &mut counts.changed }) += 1;
-        Ok(format!("{word}  {}  {}", one_line(id), super::relative(&path)))
-    }
-
-    fn file(
-        &self,
-        subject: &Subject,
-        output: Value,
-        captured_at: String,
-        input_hash: String,
-    ) -> BaselineFile {
-        let environment = &self.source.environment;
-        let target = match &subject.case.target {
-            Some(own) => BaselineTarget { name: None, kind: own.kind().to_owned() },
-            None => {
-                let kind = environment.target_type.clone();
-                // A lone `target:` has its kind for a name.
-                let name = Some(environment.target.clone()).filter(|name| !name.is_empty() && *name != kind);
-                BaselineTarget { name, kind }
-            }
-        };
-        let mut about = BTreeMap::from([
-            ("arch".to_owned(), environment.arch.clone().into()),
-            ("os".to_owned(), environment.os.clone().into()),
-        ]);
-        if let Some(model) = &environment.model {
-            about.insert("model".to_owned(), model.clone().into());
-        }
-        if let Some(Target::Model { model, .. }) = &subject.case.target {
-            about.insert("model".to_owned(), model.clone().into());
-        }
-        BaselineFile {
-            format_version: BASELINE_VERSION,
-            eval_id: subject.id().to_owned(),
-            baseline_version: self.about.version.clone(),
-            captured_at: Some(captured_at),
-            suite: Some(self.about.suite.clone()),
-            target: Some(target),
-            commit: environment.git.as_ref().map(|git| git.commit.clone()),
-            dirty: environment.git.as_ref().is_some_and(|git| git.dirty),
-            harness_version: Some(harness_version().to_owned()),
-            environment: about,
-            input_hash: Some(input_hash),
-            replaces: None,
-            output: Some(output),
-            output_file: None,
-        }
-    }
-
-    fn warn_of_variation(&self, subject: &Subject, varying: &[String]) {
-        let Some((last, front)) = varying.split_last() else { return };
-        const SHOWN: usize = 6;
-        let mut words = front.iter().take(SHOWN).cloned().collect::<Vec<_>>();
-        words.push(if front.len() > SHOWN {
-            format!("and {}", plural(varying.len() - SHOWN, "other"))
-        } else {
-            last.clone()
-        });
-        let words = words.join(", ");
-        self.console.warn(&format!(
-            "`{}`: its samples differ among themselves: {words}; the first one is captured. Name what varies in \
-             `ignore_fields` or `ignore_values`, or write a matcher such as {{{{any_string}}}} there, or it will fail by chance",
-            subject.id()
-        ));
-    }
-
-    fn tell(&self, mut page: String, counts: &Counts, all: usize) -> Exit {
-        let told: Vec<String> = [
-            (counts.new, "new"),
-            (counts.changed, "changed"),
-            (counts.unchanged, "unchanged"),
-            (counts.refused, "refused"),
-        ]
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{n} {word}"))
-        .collect();
-        page.push_str(&format!(
-            "\n{} of {}: {}\n",
-            self.source.run_id,
-            plural(all, "regression"),
-            told.join(", ")
-        ));
-        self.console.result(crate::base::text::sanitize(&page).as_bytes())?;
-        if self.source.environment.git.as_ref().is_some_and(|git| git.dirty)
-            && counts.new + counts.changed > 0
-        {
-            self.console
-                .note("the checkout has changes that no commit holds: the baselines say `dirty: true`");
-        }
-        if counts.new + counts.changed > 0 {
-            self.console.note(
-                "nothing accepted has changed: `eval-harness baseline review` shows what is pending and accepts it",
-            );
-        }
-        if counts.refused == all && counts.stale == all {
-            return Ok(ExitCode::Wrong);
-        }
-        Ok(if counts.refused > 0 { ExitCode::Incomplete } else { ExitCode::Pass })
-    }
+/// Whether a case has a target of its own that is not the one of a run, or that a run did not ask.
+fn asked_otherwise(case: &Case, answers: &Answers) -> bool {
+    let now = case.target.as_ref().filter(|target| !matches!(target, Target::Recorded { .. }));
+    now.is_some_and(|target| answers.target_hash != Some(Fingerprint::of(target).to_string()))
 }

@@ -11,7 +11,7 @@ use crate::cli::Exit;
 use crate::cli::args::{DiffArgs, DiffFormat};
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
-use crate::matching::{DifferenceKind, differences};
+use crate::matching::{DifferenceKind, counted_differences};
 use crate::report::differences::Limits;
 
 /// Places of one baseline that are shown, or lines of a new one.
@@ -150,7 +150,7 @@ fn one_as_json(pending: &Pending) -> Value {
     });
     match &pending.accepted {
         Some(Ok(accepted)) => {
-            let found = differences(&accepted.output, &kept.output);
+            let (found, all) = counted_differences(&accepted.output, &kept.output);
             let places = found.iter().map(|difference| match difference.kind {
                 DifferenceKind::Missing => {
                     json!({"path": difference.path, "kind": "removed", "accepted": difference.expected})
@@ -166,6 +166,7 @@ fn one_as_json(pending: &Pending) -> Value {
                 }),
             });
             one["differences"] = places.collect();
+            one["difference_count"] = all.into();
         }
         None | Some(Err(_)) => one["output"] = kept.output.clone(),
     }

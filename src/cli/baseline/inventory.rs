@@ -46,6 +46,8 @@ pub(super) struct Inventory {
     /// Baselines that say to be of other suites.
     pub of_others: usize,
     pub results_dir: PathBuf,
+    /// Output files that baselines of any suite name; `None` when a baseline can't be read, so that nobody knows.
+    pub named_outputs: Option<BTreeSet<String>>,
 }
 
 impl Inventory {
@@ -62,6 +64,7 @@ pub(super) fn inventory(console: &Console, of: &OfSuiteArgs) -> Result<Inventory
     let store = Store::new(about.baselines.dir.clone());
     let entries = store.entries().map_err(failure)?;
     let plan = plan_beside(console, of, &entries)?;
+    let named_outputs = named_outputs(&entries);
     let mut entries: BTreeMap<String, Entry> =
         entries.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
     let mut rows = Vec::new();
@@ -88,7 +91,14 @@ pub(super) fn inventory(console: &Console, of: &OfSuiteArgs) -> Result<Inventory
         }
     }
     let results_dir = plan.reporting.output_dir.clone();
-    Ok(Inventory { suite: plan.suite.name, dir: about.baselines.dir, rows, of_others, results_dir })
+    Ok(Inventory {
+        suite: plan.suite.name,
+        dir: about.baselines.dir,
+        rows,
+        of_others,
+        results_dir,
+        named_outputs,
+    })
 }
 
 /// The suite as it is with every baseline that can be read.
@@ -104,6 +114,12 @@ fn plan_beside(console: &Console, of: &OfSuiteArgs, entries: &[Entry]) -> Result
 pub(super) fn broken_ids(entries: &[Entry]) -> BTreeSet<String> {
     let broken = entries.iter().filter(|entry| matches!(entry.accepted, Some(Err(_))));
     broken.map(|entry| entry.id.clone()).collect()
+}
+
+fn named_outputs(entries: &[Entry]) -> Option<BTreeSet<String>> {
+    let files = entries.iter().flat_map(|entry| [&entry.accepted, &entry.pending]).flatten();
+    let named = files.map(|read| read.as_ref().ok().map(|kept| kept.file.output_file.as_ref()));
+    Some(named.collect::<Option<Vec<_>>>()?.into_iter().flatten().map(|beside| beside.name.clone()).collect())
 }
 
 /// Whether what can be read of an entry says to be of another suite.

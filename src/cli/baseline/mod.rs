@@ -5,6 +5,7 @@ mod candidates;
 mod capture;
 mod diff;
 mod inventory;
+mod keep;
 mod list;
 mod outputs;
 mod pending;

@@ -13,6 +13,12 @@ use crate::run::{self, RunRequest, Said};
 /// The outputs of one run.
 pub(super) struct Source {
     pub run_id: String,
+    /// The name of the suite that was run.
+    suite: String,
+    /// Over the suite's target.
+    target_hash: String,
+    /// It was not made for this capture.
+    pub is_over: bool,
     pub environment: Environment,
     /// By eval id; of evals of one case.
     pub answers: BTreeMap<String, Answers>,
@@ -22,6 +28,8 @@ pub(super) struct Source {
 pub(super) struct Answers {
     /// What the target was given, as the journal has it.
     pub input_hash: Option<String>,
+    /// Over the case's own target, as the journal has it.
+    pub target_hash: Option<String>,
     /// In the order of the samples: the answer, or why there is none.
     pub samples: Vec<Result<Answer, String>>,
 }
@@ -63,15 +71,33 @@ pub(super) fn by_run(
     read(&finished.paths).map(Some)
 }
 
-/// The outputs of a finished run.
-pub(super) fn of_run(plan: &Plan, run: &str) -> Result<Source, Failure> {
+/// The outputs of a finished run of the suite.
+pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<Source, Failure> {
     let paths = journal::find_run(&plan.reporting.output_dir, run)?;
-    read(&paths)
+    let source = read(&paths)?;
+    if source.suite != plan.suite.name {
+        let message =
+            format!("{} is a run of suite `{}`, not of `{}`", source.run_id, source.suite, plan.suite.name);
+        return Err(Failure::wrong(message).hint("name the run with --run, or the suite with --suite"));
+    }
+    if source.environment.target == plan.target_name
+        && source.target_hash != plan.target_hash
+        && !plan.target_hash.is_empty()
+    {
+        console.warn(&format!(
+            "the target `{}` is described otherwise now than in {}: its outputs are of what it was then",
+            plan.target_name, source.run_id
+        ));
+    }
+    Ok(Source { is_over: true, ..source })
 }
 
 fn read(paths: &RunPaths) -> Result<Source, Failure> {
     let mut source = Source {
         run_id: paths.run_id.clone(),
+        suite: String::new(),
+        target_hash: String::new(),
+        is_over: false,
         environment: Environment::default(),
         answers: BTreeMap::new(),
     };
@@ -79,12 +105,15 @@ fn read(paths: &RunPaths) -> Result<Source, Failure> {
         match event? {
             Event::RunStarted(started) | Event::RunResumed(started) => {
                 source.run_id = started.run_id;
+                source.suite = started.suite_name;
+                source.target_hash = started.target_hash;
                 source.environment = started.environment;
             }
             Event::CasesPlanned(planned) => {
                 for case in planned.cases.iter().filter(|case| case.id == planned.eval) {
                     let answers = source.answers.entry(planned.eval.clone()).or_default();
                     answers.input_hash = Some(case.input_hash.clone());
+                    answers.target_hash = case.target_hash.clone();
                 }
             }
             Event::SampleSkipped(skipped) => {

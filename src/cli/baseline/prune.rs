@@ -1,7 +1,7 @@
 //! `eval-harness baseline prune`: files of evals that are gone.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::inventory::{Inventory, Row, inventory};
 use super::{failure, refuse_in_ci, relative};
@@ -18,18 +18,16 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
     if !args.dry_run {
         refuse_in_ci("prune")?;
     }
-    let inventory = inventory(console, &args.of)?;
-    let (gone, kept): (Vec<&Row>, Vec<&Row>) = inventory
-        .rows
-        .iter()
-        .filter(|row| row.states.contains(&State::Orphaned))
-        .partition(|row| is_ours(row));
-    for row in kept {
-        let why = if row.states.contains(&State::Broken) { "it can't be read" } else { "it names no suite" };
-        console
-            .warn(&format!("`{}` is orphaned, but {why}, so it may be another suite's: left alone", row.id));
+    let first = inventory(console, &args.of)?;
+    for row in orphans(&first).filter(|row| !is_ours(row, &first.suite)) {
+        let why = match () {
+            () if row.states.contains(&State::Broken) => "it can't be read, so it may be another suite's",
+            () if names_another(row, &first.suite) => "another suite has its part in it",
+            () => "it names no suite, so it may be another suite's",
+        };
+        console.warn(&format!("`{}` is orphaned, but {why}: left alone", row.id));
     }
-    let files = files(&inventory, &gone)?;
+    let mut files = files(&first)?;
     let mut page: String = files.iter().map(|path| format!("{}\n", relative(path))).collect();
     if files.is_empty() {
         console.result(b"nothing to prune\n")?;
@@ -40,13 +38,18 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
         console.result(page.as_bytes())?;
         return Ok(ExitCode::Pass);
     }
-    let store = Store::new(inventory.dir.clone());
+    let store = Store::new(first.dir.clone());
     // Taking the lock removes what writers left that never came to their end.
     let locked = store.lock().map_err(failure)?;
-    for row in &gone {
-        locked.remove(&row.id).map_err(failure)?;
+    // A writer that was at work while we looked may have finished what seemed to be lost.
+    let still: BTreeSet<PathBuf> = self::files(&inventory(console, &args.of)?)?.into_iter().collect();
+    let removed_by_lock =
+        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_leftover);
+    if !files.iter().all(|path| still.contains(path) || removed_by_lock(path)) {
+        files.retain(|path| still.contains(path) || removed_by_lock(path));
+        page = files.iter().map(|path| format!("{}\n", relative(path))).collect();
     }
-    for path in files.iter().filter(|path| path.exists()) {
+    for path in files.iter().filter(|path| still.contains(*path)) {
         std::fs::remove_file(path)
             .map_err(|error| Failure::incomplete(format!("cannot remove {}: {error}", relative(path))))?;
     }
@@ -57,14 +60,27 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-/// Only what surely was captured for this suite.
-fn is_ours(row: &Row) -> bool {
+fn orphans(inventory: &Inventory) -> impl Iterator<Item = &Row> {
+    inventory.rows.iter().filter(|row| row.states.contains(&State::Orphaned))
+}
+
+/// The suites that the files of a row name; `None` for one that names none or can't be read.
+fn suites(row: &Row) -> impl Iterator<Item = Option<&str>> {
     let files = [&row.accepted, &row.pending];
-    files.into_iter().flatten().all(|read| read.as_ref().is_ok_and(|kept| kept.file.suite.is_some()))
+    files.into_iter().flatten().map(|read| read.as_ref().ok()?.file.suite.as_deref())
+}
+
+/// Only what surely was captured for this suite.
+fn is_ours(row: &Row, suite: &str) -> bool {
+    suites(row).all(|named| named == Some(suite))
+}
+
+fn names_another(row: &Row, suite: &str) -> bool {
+    suites(row).flatten().any(|named| named != suite)
 }
 
 /// Every file that would go: of evals that are gone, outputs that no baseline names, and what writers left.
-fn files(inventory: &Inventory, gone: &[&Row]) -> Result<Vec<PathBuf>, Failure> {
+fn files(inventory: &Inventory) -> Result<Vec<PathBuf>, Failure> {
     let names = match inventory.dir.read_dir() {
         Ok(entries) => {
             let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
@@ -77,8 +93,8 @@ fn files(inventory: &Inventory, gone: &[&Row]) -> Result<Vec<PathBuf>, Failure> 
         Err(_) => Vec::new(),
     };
     let standings = [Standing::Accepted, Standing::Pending];
-    let of_gone: BTreeSet<String> = gone
-        .iter()
+    let of_gone: BTreeSet<String> = orphans(inventory)
+        .filter(|row| is_ours(row, &inventory.suite))
         .flat_map(|row| {
             standings
                 .map(|standing| [baseline_file_name(&row.id, standing), output_file_name(&row.id, standing)])
@@ -87,15 +103,17 @@ fn files(inventory: &Inventory, gone: &[&Row]) -> Result<Vec<PathBuf>, Failure> 
         .collect();
     let mut wanted: Vec<PathBuf> = names
         .iter()
-        .filter(|name| of_gone.contains(*name) || is_leftover(name) || is_lost_output(name, &inventory.dir))
+        .filter(|name| of_gone.contains(*name) || is_leftover(name) || is_lost_output(name, inventory))
         .map(|name| inventory.dir.join(name))
         .collect();
     wanted.sort();
     Ok(wanted)
 }
 
-/// An output file beside which there is no baseline file at all.
-fn is_lost_output(name: &str, dir: &Path) -> bool {
+/// An output file beside which there is no baseline file at all, and which none names.
+fn is_lost_output(name: &str, inventory: &Inventory) -> bool {
     let Some(stem) = name.strip_suffix(".output.json") else { return false };
-    !name.starts_with('.') && !dir.join(format!("{stem}.yaml")).exists()
+    let beside = inventory.dir.join(format!("{stem}.yaml"));
+    let named = inventory.named_outputs.as_ref().is_none_or(|named| named.contains(name));
+    !name.starts_with('.') && !named && beside.symlink_metadata().is_err()
 }

@@ -11,9 +11,21 @@ use crate::gate::ExitCode;
 pub fn reject(console: &Console, args: &RejectArgs) -> Exit {
     refuse_in_ci("reject")?;
     let (store, gathered) = chosen(console, "reject", &args.evals, args.all, &args.of)?;
-    // One that can't be read is rejected, too.
+    // One that can't be read is rejected, too, by who names it: else it may be another suite's.
+    let broken = gathered.broken.iter().map(|(id, _)| id.as_str());
+    let (named, left): (Vec<&str>, Vec<&str>) = broken.partition(|_| !args.all);
+    for id in &left {
+        console.error(
+            &format!("what is pending for `{id}` can't be read, so it may be another suite's: left alone"),
+            Some("`eval-harness baseline reject ID` removes it"),
+        );
+    }
     let pending = gathered.pending.iter().map(|pending| pending.id.as_str());
-    let ids: Vec<&str> = pending.chain(gathered.broken.iter().map(|(id, _)| id.as_str())).collect();
+    let ids: Vec<&str> = pending.chain(named).collect();
+    let exit = if left.is_empty() { ExitCode::Pass } else { ExitCode::Wrong };
+    if ids.is_empty() && !left.is_empty() {
+        return Ok(exit);
+    }
     if ids.is_empty() {
         console.result(b"nothing is pending\n")?;
         return Ok(ExitCode::Pass);
@@ -34,5 +46,5 @@ pub fn reject(console: &Console, args: &RejectArgs) -> Exit {
         plural(gone, "pending baseline")
     ));
     console.result(page.as_bytes())?;
-    Ok(ExitCode::Pass)
+    Ok(exit)
 }

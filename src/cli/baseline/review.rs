@@ -41,6 +41,7 @@ pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
     let limits = Limits { rows: SHOWN, columns: 400, unicode: options.unicode };
     let mut review = Review {
         store: &store,
+        gathered: &gathered,
         items: items(&gathered, &names(args), limits),
         decided: BTreeMap::new(),
         interrupted: false,
@@ -122,6 +123,8 @@ enum Decision {
 
 struct Review<'a> {
     store: &'a Store,
+    gathered: &'a Gathered,
+    /// Of what was gathered, in its order.
     items: Vec<Item>,
     /// By the place of the item.
     decided: BTreeMap<usize, Decision>,
@@ -131,15 +134,15 @@ struct Review<'a> {
 impl Review<'_> {
     /// Does what was decided, with the store ours just for that. An error is what is wrong with this one, in words.
     fn decide(&mut self, at: usize, decision: Decision) -> Result<(), String> {
-        let Some(item) = self.items.get(at) else { return Ok(()) };
+        let Some(shown) = self.gathered.pending.get(at) else { return Ok(()) };
         let words = |error: StoreError| match error.hint() {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
         };
         let locked = self.store.lock().map_err(words)?;
         match decision {
-            Decision::Accepted => drop(locked.accept(&item.id, false).map_err(words)?),
-            Decision::Rejected => drop(locked.reject(&item.id).map_err(words)?),
+            Decision::Accepted => drop(locked.accept_shown(&shown.pending, false).map_err(words)?),
+            Decision::Rejected => locked.reject_shown(&shown.pending).map_err(words)?,
         }
         self.decided.insert(at, decision);
         Ok(())

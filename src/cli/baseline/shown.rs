@@ -4,9 +4,9 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::pending::Pending;
-use crate::base::text::{one_line, plural, sanitize};
+use crate::base::text::{exact_line, plural, sanitize};
 use crate::baseline::emit;
-use crate::matching::differences;
+use crate::matching::counted_differences;
 use crate::report::differences::{Limits, Row, of_differences};
 use crate::report::emphasis::Marks;
 use crate::spec::BaselineFile;
@@ -55,7 +55,7 @@ impl Effect {
             Some(Err(_)) => Effect::ReplacesBroken,
             Some(Ok(_)) if pending.is_same() => Effect::Same,
             Some(Ok(accepted)) => {
-                Effect::Changed(differences(&accepted.output, &pending.pending.output).len().max(1))
+                Effect::Changed(counted_differences(&accepted.output, &pending.pending.output).1.max(1))
             }
         }
     }
@@ -99,8 +99,8 @@ fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Vec<Line> {
     {
         return text_lines(old, new, limits.rows);
     }
-    let found = differences(accepted, pending);
-    let rows = of_differences(&found, found.len(), limits);
+    let (found, all) = counted_differences(accepted, pending);
+    let rows = of_differences(&found, all, limits);
     let mut lines: Vec<Line> = rows.rows.into_iter().flat_map(place).collect();
     if rows.more > 0 {
         lines.push(Line::new(Tone::Quiet, format!("... and {} more", plural(rows.more, "place"))));
@@ -136,10 +136,12 @@ fn text_lines(old: &str, new: &str, most: usize) -> Vec<Line> {
                 ChangeTag::Insert => (Tone::New, "+ "),
                 ChangeTag::Equal => (Tone::Quiet, "  "),
             };
-            lines.push(Line::new(
-                tone,
-                format!("{sign}{}", one_line(change.value().trim_end_matches(['\n', '\r']))),
-            ));
+            let text = change.value();
+            let line = text.strip_suffix('\n').unwrap_or(text);
+            lines.push(Line::new(tone, format!("{sign}{}", exact_line(line))));
+            if line.len() == text.len() && tone != Tone::Quiet {
+                lines.push(Line::new(Tone::Quiet, "  (no line break at the end)"));
+            }
         }
     }
     if lines.is_empty() {
@@ -238,7 +240,7 @@ mod tests {
           
           a
         - b
-        + B
+        + B⟨U+001B⟩[31m
           c
           d
           e
@@ -248,6 +250,25 @@ mod tests {
         - "one"
         + "two"
         "#);
+    }
+
+    /// What would be accepted is what is seen: nothing is swallowed, and what is not shown is counted.
+    #[test]
+    fn nothing_hides_from_a_reviewer() {
+        insta::assert_snapshot!(shown(json!("a\nx y\n"), json!("a\r\nx  y\u{9d}more\u{9c}\u{202e}")), @"
+        - a
+        - x y
+        + a⟨U+000D⟩
+        + x  y⟨U+009D⟩more⟨U+009C⟩⟨U+202E⟩
+          (no line break at the end)
+        ");
+        insta::assert_snapshot!(shown(json!({"a": "x y"}), json!({"a": "x  y\u{9d}more\u{9c}\u{a0}"})), @r#"
+        a
+        - "x y"
+        + "x  y⟨U+009D⟩more⟨U+009C⟩⟨U+00A0⟩"
+        "#);
+        let many = |from: u32| Value::Object((0..3000).map(|n| (format!("k{n}"), json!(from + n))).collect());
+        assert!(shown(many(0), many(1)).ends_with("... and 2980 places more"));
     }
 
     #[test]

@@ -1,0 +1,252 @@
+//! What came of a capture: pending baselines are written, and every eval is told of.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::capture::{Captured, Subject};
+use super::outputs::Source;
+
+use crate::base::git;
+use crate::base::text::{one_line, plural};
+use crate::baseline::{Locked, Store, StoreError};
+use crate::cli::console::Console;
+use crate::cli::{Exit, Failure};
+use crate::gate::ExitCode;
+use crate::model::{BaselinePlace, Fingerprint, Plan, Target};
+use crate::run::harness_version;
+use crate::spec::{BASELINE_VERSION, BaselineFile, BaselineTarget};
+
+/// What a baseline file says of its capture.
+pub(super) struct About {
+    suite: String,
+    version: Option<String>,
+}
+
+impl About {
+    pub fn of(plan: &Plan, version: Option<String>) -> About {
+        let version = version.or_else(|| git::describe(&plan.suite.dir).ok());
+        About { suite: plan.suite.name.clone(), version }
+    }
+}
+
+pub(super) struct Report<'a> {
+    pub console: &'a Console,
+    pub about: About,
+    pub source: &'a Source,
+    pub fresh: bool,
+    pub inline_bytes: u64,
+}
+
+#[derive(Default)]
+struct Counts {
+    new: usize,
+    changed: usize,
+    unchanged: usize,
+    refused: usize,
+    stale: usize,
+}
+
+fn refused(subject: &Subject, why: &str, stale: bool, counts: &mut Counts) -> String {
+    counts.refused += 1;
+    counts.stale += usize::from(stale);
+    format!("refused    {}: {}", one_line(subject.id()), one_line(why))
+}
+
+impl Report<'_> {
+    /// Writes what is to be written, tells what came of every eval, and what to do next.
+    pub fn keep(&self, store: &Store, subjects: &[Subject], results: Vec<Captured>) -> Exit {
+        let mut counts = Counts::default();
+        let mut page = String::new();
+        let locked = store.lock().map_err(super::failure)?;
+        for (subject, result) in subjects.iter().zip(results) {
+            let line = match result {
+                Captured::Written { written, finished_at, varying, templates } => {
+                    self.warn_of_variation(subject, &varying);
+                    self.warn_of_templates(subject, &templates);
+                    match self.in_the_way(&locked, subject)? {
+                        None => self.write(&locked, subject, written, finished_at, &mut counts)?,
+                        Some(why) => refused(subject, &why, false, &mut counts),
+                    }
+                }
+                Captured::Refused { why, stale } => refused(subject, &why, stale, &mut counts),
+            };
+            page.push_str(&line);
+            page.push('\n');
+        }
+        drop(locked);
+        self.tell(page, &counts, subjects.len())
+    }
+
+    /// Why a baseline is not to be written now: what was accepted when this capture began is no more, or another suite waits
+    /// for a decision on its own.
+    fn in_the_way(&self, locked: &Locked, subject: &Subject) -> Result<Option<String>, Failure> {
+        if self.fresh {
+            return Ok(None);
+        }
+        let store = locked.store();
+        let then = subject.case.baseline.as_deref();
+        let then = then.filter(|origin| matches!(origin.place, BaselinePlace::Store { .. }));
+        let now = match store.accepted(subject.id()) {
+            Ok(now) => now,
+            Err(error @ StoreError::Broken { .. }) => return Ok(Some(error.to_string())),
+            Err(error) => return Err(super::failure(error)),
+        };
+        if now.map(|kept| kept.fingerprint) != then.map(|origin| origin.fingerprint) {
+            let why = "what is accepted has changed while it was captured; capture it again";
+            return Ok(Some(why.to_owned()));
+        }
+        let other = match store.pending(subject.id()) {
+            Ok(Some(kept)) => kept.file.suite.filter(|suite| *suite != self.about.suite),
+            // A broken one is replaced.
+            Ok(None) | Err(_) => None,
+        };
+        Ok(other.map(|suite| {
+            format!("what is pending is of suite `{suite}`; accept or reject it there, or use --force")
+        }))
+    }
+
+    fn write(
+        &self,
+        locked: &Locked,
+        subject: &Subject,
+        written: Value,
+        finished_at: String,
+        counts: &mut Counts,
+    ) -> Result<String, Failure> {
+        let id = subject.id();
+        let known = subject.case.baseline.as_deref();
+        let hash = subject.case.input_hash.to_string();
+        let same_input = known.is_none_or(|known| known.input_hash.as_ref().is_none_or(|of| *of == hash));
+        let same_output = known.is_some_and(|known| known.fingerprint == Fingerprint::of(&written));
+        if same_output && same_input && !self.fresh {
+            counts.unchanged += 1;
+            let gone = locked.reject(id).map_err(super::failure)?;
+            let note = if gone { " (what was pending is removed)" } else { "" };
+            return Ok(format!("unchanged  {}{note}", one_line(id)));
+        }
+        let file = self.file(subject, written, finished_at, hash);
+        let path = match locked.write_pending(&file, self.inline_bytes) {
+            Ok(path) => path,
+            Err(error @ StoreError::Unfit { .. }) => {
+                return Ok(refused(subject, &error.to_string(), false, counts));
+            }
+            Err(error) => return Err(super::failure(error)),
+        };
+        let word = match (known, same_output) {
+            (None, _) => "new      ",
+            (Some(_), true) if !same_input => "new input",
+            (Some(_), _) => "changed  ",
+        };
+        *(if known.is_none() { &mut counts.new } else { &mut counts.changed }) += 1;
+        Ok(format!("{word}  {}  {}", one_line(id), super::relative(&path)))
+    }
+
+    fn file(
+        &self,
+        subject: &Subject,
+        output: Value,
+        captured_at: String,
+        input_hash: String,
+    ) -> BaselineFile {
+        let environment = &self.source.environment;
+        let target = match &subject.case.target {
+            Some(own) => BaselineTarget { name: None, kind: own.kind().to_owned() },
+            None => {
+                let kind = environment.target_type.clone();
+                // A lone `target:` has its kind for a name.
+                let name = Some(environment.target.clone()).filter(|name| !name.is_empty() && *name != kind);
+                BaselineTarget { name, kind }
+            }
+        };
+        let mut about = BTreeMap::from([
+            ("arch".to_owned(), environment.arch.clone().into()),
+            ("os".to_owned(), environment.os.clone().into()),
+        ]);
+        if let Some(model) = &environment.model {
+            about.insert("model".to_owned(), model.clone().into());
+        }
+        if let Some(Target::Model { model, .. }) = &subject.case.target {
+            about.insert("model".to_owned(), model.clone().into());
+        }
+        BaselineFile {
+            format_version: BASELINE_VERSION,
+            eval_id: subject.id().to_owned(),
+            baseline_version: self.about.version.clone(),
+            captured_at: Some(captured_at),
+            suite: Some(self.about.suite.clone()),
+            target: Some(target),
+            commit: environment.git.as_ref().map(|git| git.commit.clone()),
+            dirty: environment.git.as_ref().is_some_and(|git| git.dirty),
+            harness_version: Some(harness_version().to_owned()),
+            environment: about,
+            input_hash: Some(input_hash),
+            replaces: None,
+            output: Some(output),
+            output_file: None,
+        }
+    }
+
+    fn warn_of_variation(&self, subject: &Subject, varying: &[String]) {
+        let Some((last, front)) = varying.split_last() else { return };
+        const SHOWN: usize = 6;
+        let mut words = front.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+        words.push(if front.len() > SHOWN {
+            format!("and {}", plural(varying.len() - SHOWN, "other"))
+        } else {
+            last.clone()
+        });
+        let words = words.join(", ");
+        self.console.warn(&format!(
+            "`{}`: its samples differ among themselves: {words}; the first one is captured. Name what varies in \
+             `ignore_fields` or `ignore_values`, or write a matcher such as {{{{any_string}}}} there, or it will fail by chance",
+            subject.id()
+        ));
+    }
+
+    fn warn_of_templates(&self, subject: &Subject, templates: &[String]) {
+        if templates.is_empty() {
+            return;
+        }
+        self.console.warn(&format!(
+            "`{}`: an array of one element that holds a matcher accepts any number of such elements, from one: {}",
+            subject.id(),
+            templates.join(", ")
+        ));
+    }
+
+    fn tell(&self, mut page: String, counts: &Counts, all: usize) -> Exit {
+        let told: Vec<String> = [
+            (counts.new, "new"),
+            (counts.changed, "changed"),
+            (counts.unchanged, "unchanged"),
+            (counts.refused, "refused"),
+        ]
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{n} {word}"))
+        .collect();
+        page.push_str(&format!(
+            "\n{} of {}: {}\n",
+            self.source.run_id,
+            plural(all, "regression"),
+            told.join(", ")
+        ));
+        self.console.result(crate::base::text::sanitize(&page).as_bytes())?;
+        if self.source.environment.git.as_ref().is_some_and(|git| git.dirty)
+            && counts.new + counts.changed > 0
+        {
+            self.console
+                .note("the checkout has changes that no commit holds: the baselines say `dirty: true`");
+        }
+        if counts.new + counts.changed > 0 {
+            self.console.note(
+                "nothing accepted has changed: `eval-harness baseline review` shows what is pending and accepts it",
+            );
+        }
+        if counts.refused == all && counts.stale == all {
+            return Ok(ExitCode::Wrong);
+        }
+        Ok(if counts.refused > 0 { ExitCode::Incomplete } else { ExitCode::Pass })
+    }
+}
