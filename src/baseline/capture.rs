@@ -4,8 +4,7 @@ use serde_json::{Map, Value};
 
 use super::merge::{is_http, merge};
 use super::redact::{RedactError, Rules};
-use crate::matching::holds_matcher;
-use crate::matching::paths::{Place, Shown};
+use crate::matching::{each_once, makes_template};
 use crate::model::{CodeGrader, Combine, Grader, GraderKind, Grading, Structural};
 
 /// How an eval's output becomes its baseline.
@@ -28,10 +27,11 @@ impl Capture<'_> {
     pub fn written(&self, output: &Value, secrets_cut: bool) -> Result<Value, RedactError> {
         let output = with_headers(output, self.keep_headers, self.accepted);
         let written = self.rules.written(&output, secrets_cut)?;
-        Ok(match self.accepted {
+        let merged = match self.accepted {
             Some(accepted) => merge(accepted, &output, &written, self.structural),
             None => written,
-        })
+        };
+        Ok(without_new_templates(merged, self.accepted))
     }
 }
 
@@ -54,38 +54,28 @@ fn with_headers(output: &Value, keep: &[String], accepted: Option<&Value>) -> Va
     output
 }
 
-/// The arrays of a new baseline that stand for any number of elements since their only one holds a matcher, and that the
-/// accepted one does not have so: by path, the first few.
-pub fn new_templates(written: &Value, accepted: Option<&Value>) -> Vec<String> {
-    let mut found = Vec::new();
-    templates(written, accepted, &mut Vec::new(), &mut found);
-    found
-}
-
-const MAX_TEMPLATES: usize = 5;
-
-fn templates(written: &Value, accepted: Option<&Value>, place: &mut Vec<Place>, found: &mut Vec<String>) {
-    let mut below = |step: Place, value: &Value, accepted: Option<&Value>| {
-        place.push(step);
-        templates(value, accepted, place, found);
-        place.pop();
-    };
+/// The value without templates that nobody wrote: an array whose only element got a matcher, and that is no template in the
+/// accepted baseline, stands for one element alone.
+fn without_new_templates(written: Value, accepted: Option<&Value>) -> Value {
+    let is_template =
+        |value: &Value| matches!(value.as_array().map(Vec::as_slice), Some([one]) if makes_template(one));
     match written {
         Value::Object(fields) => {
-            for (key, value) in fields {
-                below(Place::Key(key.clone()), value, accepted.and_then(|old| old.get(key)));
-            }
+            let below = |(key, value): (String, Value)| {
+                let accepted = accepted.and_then(|old| old.get(&key));
+                (key, without_new_templates(value, accepted))
+            };
+            Value::Object(fields.into_iter().map(below).collect())
+        }
+        array @ Value::Array(_) if is_template(&array) && !accepted.is_some_and(is_template) => {
+            each_once(&array)
         }
         Value::Array(items) => {
-            for (index, value) in items.iter().enumerate() {
-                below(Place::Index(index), value, accepted.and_then(|old| old.get(index)));
-            }
-            let is_template = |value: &Value| matches!(value.as_array().map(Vec::as_slice), Some([one]) if holds_matcher(one));
-            if is_template(written) && !accepted.is_some_and(is_template) && found.len() < MAX_TEMPLATES {
-                found.push(Shown(place).to_string());
-            }
+            let below =
+                |(index, value)| without_new_templates(value, accepted.and_then(|old| old.get(index)));
+            Value::Array(items.into_iter().enumerate().map(below).collect())
         }
-        _ => {}
+        other => other,
     }
 }
 
@@ -151,12 +141,24 @@ mod tests {
     }
 
     #[test]
-    fn one_element_with_a_matcher_that_nobody_wrote_is_told() {
-        let one = json!({"users": [{"id": "{{any_uuid}}"}], "plain": [1], "in": [[["{{any_string}}"]]]});
-        assert_eq!(new_templates(&one, None), ["in[0][0]", "in[0]", "in", "users"]);
-        assert_eq!(new_templates(&one, Some(&one)), Vec::<String>::new());
+    fn one_element_with_a_matcher_that_nobody_wrote_is_one_element() {
+        let one = json!({"users": [{"id": "{{any_uuid}}"}], "plain": [1], "in": [[["{{ any_string }}"]]]});
+        let once = json!({"users": [{"id": "{{any_uuid!}}"}], "plain": [1], "in": [[["{{ any_string!}}"]]]});
+        assert_eq!(without_new_templates(one.clone(), None), once);
+        assert_eq!(without_new_templates(once.clone(), None), once);
+        assert_eq!(without_new_templates(one.clone(), Some(&one)), one);
         let two = json!({"users": [{"id": "{{any_uuid}}"}, {"id": "{{any_uuid}}"}], "in": one["in"]});
-        assert_eq!(new_templates(&one, Some(&two)), ["users"]);
+        assert_eq!(without_new_templates(one.clone(), Some(&two))["users"], once["users"]);
+
+        let redaction =
+            crate::model::Redaction { pattern: "^u-.*$".into(), placeholder: "{{any_string}}".into() };
+        let rules = Rules::new(&[redaction]).unwrap();
+        let capture = Capture { rules: &rules, keep_headers: &[], accepted: None, structural: None };
+        let written = capture.written(&json!({"users": [{"id": "u-1"}]}), false).unwrap();
+        let passes = |output: Value| compare(&rule(written.clone(), false), &output).matched;
+        assert!(passes(json!({"users": [{"id": "u-2"}]})));
+        assert!(!passes(json!({"users": [{"id": "u-2"}, {"id": "u-3"}]})));
+        assert!(!passes(json!({"users": []})));
     }
 
     use proptest::prelude::*;

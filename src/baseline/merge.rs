@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::matching::paths::{PathPattern, Place, Step};
-use crate::matching::{fits, holds_matcher, is_matcher, structural};
+use crate::matching::{fits, is_matcher, makes_template, structural};
 use crate::model::Structural;
 
 /// Pairs of elements that are compared to keep the order of an accepted array.
@@ -106,7 +106,7 @@ impl Merge<'_> {
 
     fn array(&mut self, old: &[Value], new: &[Value], written: &[Value]) -> Value {
         if let [template] = old
-            && holds_matcher(template)
+            && makes_template(template)
             && !new.is_empty()
         {
             let (template_alone, all) = (json!([template]), Value::from(new));

@@ -22,6 +22,8 @@ pub const MATCHERS: [&str; 8] = [
 
 const PREFIX: &str = "any_";
 const LITERAL: &str = "literal";
+/// After a matcher, as in `{{any_uuid!}}`: it stands for this one value, so that an array that holds it is no template.
+const ONCE: char = '!';
 
 /// What stands for a whole value in a baseline.
 #[derive(Debug, Clone)]
@@ -77,8 +79,32 @@ pub(super) fn parse(text: &str) -> Option<Result<Matcher, String>> {
 fn form(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix("{{")?.strip_suffix("}}")?.trim();
     let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
-    let name = &inner[..end];
-    (name.starts_with(PREFIX) || name == LITERAL).then(|| (name, inner[end..].trim()))
+    let (name, rest) = (&inner[..end], inner[end..].trim());
+    match name {
+        LITERAL => Some((name, rest)),
+        _ if name.starts_with(PREFIX) => Some((name, rest.strip_suffix(ONCE).map_or(rest, str::trim_end))),
+        _ => None,
+    }
+}
+
+/// The value with every matcher in it said to stand for one value alone: an array of one element stays one of one element.
+pub fn each_once(value: &Value) -> Value {
+    match value {
+        Value::String(text) if is_template(text) => {
+            let inner = text.trim_end_matches('}').trim_end();
+            Value::String(format!("{inner}{ONCE}}}}}"))
+        }
+        Value::Array(items) => items.iter().map(each_once).collect(),
+        Value::Object(map) => {
+            Value::Object(map.iter().map(|(key, inner)| (key.clone(), each_once(inner))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether a text is a matcher that may stand for several values: one without an exclamation mark.
+fn is_template(text: &str) -> bool {
+    is_matcher(text) && !text.trim_end_matches('}').trim_end().ends_with(ONCE)
 }
 
 pub(super) fn has_the_form(text: &str) -> bool {
@@ -219,10 +245,20 @@ pub fn is_matcher(text: &str) -> bool {
 
 /// Whether a value holds a matcher anywhere inside.
 pub fn holds_matcher(value: &Value) -> bool {
+    holds(value, is_matcher)
+}
+
+/// Whether the only element of an array makes it a template for every element: it holds a matcher that does not stand for
+/// one value alone.
+pub fn makes_template(element: &Value) -> bool {
+    holds(element, is_template)
+}
+
+fn holds(value: &Value, wanted: fn(&str) -> bool) -> bool {
     match value {
-        Value::String(text) => is_matcher(text),
-        Value::Array(items) => items.iter().any(holds_matcher),
-        Value::Object(map) => map.values().any(holds_matcher),
+        Value::String(text) => wanted(text),
+        Value::Array(items) => items.iter().any(|item| holds(item, wanted)),
+        Value::Object(map) => map.values().any(|item| holds(item, wanted)),
         _ => false,
     }
 }

@@ -33,8 +33,8 @@ pub use differences::{Difference, DifferenceKind, counted_differences, differenc
 pub use distance::{Budget, TooLong};
 pub use equality::{Equality, equals};
 pub use matcher::{
-    MATCHERS, fits, holds_a_matcher_within, holds_matcher, is_matcher, literal, literal_text,
-    validate_matcher, without_literals,
+    MATCHERS, each_once, fits, holds_a_matcher_within, holds_matcher, is_matcher, literal, literal_text,
+    makes_template, validate_matcher, without_literals,
 };
 pub use pattern::{Pattern, PatternError};
 pub use tagged::TaggedError;

@@ -28,7 +28,7 @@ use crate::model::{Likeness, Structural};
 
 use super::decimal::{Number, same_number};
 use super::differences::{Difference, DifferenceKind, apart, json, type_name};
-use super::matcher::{self, Matcher, holds_matcher};
+use super::matcher::{self, Matcher, makes_template};
 use super::paths::{Place, Shown};
 use patterns::{At, Cursor};
 use rules::Rules;
@@ -374,7 +374,7 @@ impl<'v> Walk<'_, 'v> {
             return;
         }
         match wanted {
-            [template] if holds_matcher(template) => self.template(template, items),
+            [template] if makes_template(template) => self.template(template, items),
             _ => self.elements(wanted, items),
         }
     }

@@ -13,7 +13,7 @@ use super::outputs::{self, Answers, Source};
 use super::{Globs, near, overview, refuse_in_ci};
 
 use crate::baseline::Store;
-use crate::baseline::capture::{Capture, new_templates, structural, takes_a_baseline, trial};
+use crate::baseline::capture::{Capture, structural, takes_a_baseline, trial};
 use crate::baseline::redact::Rules;
 use crate::cli::args::CaptureArgs;
 use crate::cli::console::Console;
@@ -138,7 +138,7 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
 pub(super) enum Captured {
     /// The output as a baseline, with the paths that other samples have otherwise, and those of arrays of one element that
     /// stand for any number of them now.
-    Written { written: Value, finished_at: String, varying: Vec<String>, templates: Vec<String> },
+    Written { written: Value, finished_at: String, varying: Vec<String> },
     /// Why it is not captured.
     Refused { why: String, stale: bool },
 }
@@ -178,9 +178,7 @@ impl Work {
         for subject in subjects {
             let id = subject.id();
             let result = match (taken.remove(id), written.get(id), tried.remove(id)) {
-                (Some(taken), Some(written), Some(Ok(case))) => {
-                    self.tried(&case, taken, written, self.accepted(subject)).await
-                }
+                (Some(taken), Some(written), Some(Ok(case))) => self.tried(&case, taken, written).await,
                 (_, _, Some(Err(why))) => Err(why),
                 _ => {
                     let (why, stale) = refused
@@ -274,13 +272,7 @@ impl Work {
     }
 
     /// Compares a new baseline with the output that it is of, and with those of the other samples.
-    async fn tried(
-        &self,
-        case: &Case,
-        taken: Taken,
-        written: &Value,
-        accepted: Option<&Value>,
-    ) -> Result<Captured, String> {
+    async fn tried(&self, case: &Case, taken: Taken, written: &Value) -> Result<Captured, String> {
         let mut varying = Vec::new();
         if let Some(grading) = trial(&case.grading) {
             let case = Case { grading, extract: Vec::new(), ..case.clone() };
@@ -302,9 +294,7 @@ impl Work {
         }
         varying.sort();
         varying.dedup();
-        let by_structure = structural(&case.grading).is_some();
-        let templates = if by_structure { new_templates(written, accepted) } else { Vec::new() };
-        Ok(Captured::Written { written: written.clone(), finished_at: taken.finished_at, varying, templates })
+        Ok(Captured::Written { written: written.clone(), finished_at: taken.finished_at, varying })
     }
 }
 

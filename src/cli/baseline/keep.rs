@@ -61,9 +61,8 @@ impl Report<'_> {
         let locked = store.lock().map_err(super::failure)?;
         for (subject, result) in subjects.iter().zip(results) {
             let line = match result {
-                Captured::Written { written, finished_at, varying, templates } => {
+                Captured::Written { written, finished_at, varying } => {
                     self.warn_of_variation(subject, &varying);
-                    self.warn_of_templates(subject, &templates);
                     match self.in_the_way(&locked, subject)? {
                         None => self.write(&locked, subject, written, finished_at, &mut counts)?,
                         Some(why) => refused(subject, &why, false, &mut counts),
@@ -201,17 +200,6 @@ impl Report<'_> {
             "`{}`: its samples differ among themselves: {words}; the first one is captured. Name what varies in \
              `ignore_fields` or `ignore_values`, or write a matcher such as {{{{any_string}}}} there, or it will fail by chance",
             subject.id()
-        ));
-    }
-
-    fn warn_of_templates(&self, subject: &Subject, templates: &[String]) {
-        if templates.is_empty() {
-            return;
-        }
-        self.console.warn(&format!(
-            "`{}`: an array of one element that holds a matcher accepts any number of such elements, from one: {}",
-            subject.id(),
-            templates.join(", ")
         ));
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::patterns::At;
 use super::{MAX_DEPTH, Walk};
-use crate::matching::matcher::{self, holds_matcher};
+use crate::matching::matcher::{self, makes_template};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Mask<'v> {
@@ -59,7 +59,7 @@ impl<'v> Walk<'_, 'v> {
 
     fn array_mask(&mut self, items: &'v [Value]) -> Mask<'v> {
         let patterns = &self.rules.patterns;
-        let template = matches!(items, [template] if holds_matcher(template));
+        let template = matches!(items, [template] if makes_template(template));
         if template || self.cursor.ignores_all_elements(patterns) {
             return Mask::Any;
         }
