@@ -208,7 +208,7 @@ fn filters_choose_evals_and_nothing_chosen_is_an_error() {
     run(&["--category", "regression", "--threshold", "pass@1=1"], 0);
     let report = read_json(&latest(dir, ".json"));
     let kinds = texts(&report["eval_report"]["evals"], "type");
-    assert_eq!(kinds, ["regression"; 4]);
+    assert_eq!(kinds, ["regression"; 5]);
     run(&["--eval", "no-such-eval"], 2);
     run(&["--threshold", "pass@4=0.5", "--samples", "3"], 2);
 }
