@@ -90,14 +90,13 @@ eval_suite:
 "#,
         service.url
     );
-    let project = Project::with(&[
+    Project::with(&[
         ("evals/eval-suite.yaml", &suite),
         ("evals/regressions.yaml", &read("regressions.yaml")),
         ("evals/users-endpoint.json", &read("users-endpoint.json")),
         ("evals/skill.py", SKILL),
         ("evals/scores.json", &scores().to_string()),
-    ]);
-    project
+    ])
 }
 
 /// Answers the code review skill from a file, after looking at what it was given.

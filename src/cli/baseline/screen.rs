@@ -244,6 +244,7 @@ fn leave_on_signals() {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a line has a list of marks")]
 mod tests {
     use super::*;
 

@@ -202,6 +202,7 @@ pub(super) fn painted(line: &Line, color: bool) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a line has a list of marks")]
 mod tests {
     use serde_json::json;
 
