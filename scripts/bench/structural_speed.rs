@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let megabytes: usize = std::env::args().nth(1).map_or(Ok(10), |text| text.parse())?;
     let user = |n: usize| {
-        json!({"id": n, "name": format!("user {n}"), "email": format!("u{n}@x.example"), "active": n % 3 == 0,
+        json!({"id": n, "name": format!("user {n}"), "email": format!("u{n}@x.example"), "active": n.is_multiple_of(3),
             "score": n as f64 / 7.0, "tags": ["a", "b", n % 10], "address": {"city": "Bern", "zip": n % 9000}})
     };
     let one = user(123_456).to_string().len() + 1;
