@@ -24,7 +24,7 @@ fn captured(id: &str, output: Value) -> BaselineFile {
 
 /// An output of the kind that lies beside when `n` is odd.
 fn output(id: &str, n: u64) -> Value {
-    json!({"id": id, "n": n, "text": "line\n".repeat(if n % 2 == 0 { 2 } else { 200 })})
+    json!({"id": id, "n": n, "text": "line\n".repeat(if n.is_multiple_of(2) { 2 } else { 200 })})
 }
 
 fn capture_and_accept(store: &Store, id: &str, n: u64) -> Result<(), StoreError> {
