@@ -54,6 +54,11 @@ pub struct Side {
     pub marks: Marks,
 }
 
+/// Whether a grade lists differences in its details.
+pub fn are_listed(details: &Map<String, Value>) -> bool {
+    details.get(LISTED).and_then(Value::as_array).is_some_and(|listed| !listed.is_empty())
+}
+
 /// The rows of the differences that a grade lists in its details; `None` when it lists none.
 pub fn of_details(details: &Map<String, Value>, limits: Limits) -> Option<Rows> {
     let text =

@@ -10,7 +10,7 @@ use std::io::Write;
 use crate::base::text;
 use crate::model::{Counts, Decision, EvalResult, EvalType, Failure, Outcome, Summary};
 use crate::report::ReportError;
-use crate::report::{figures, notices, values};
+use crate::report::{differences, figures, notices, values};
 
 use escape::{code, code_whole, inline, sentence};
 
@@ -356,12 +356,15 @@ fn checklist_item(
             writeln!(out, "  - {} ({cause})", inline(&failure.case_id))?;
         }
         let indent = if lone { "  " } else { "    " };
+        // The reason names the first path that differs: the beginnings of two documents say less.
+        let by_path = differences::are_listed(&failure.details);
         for (label, value) in [("Expected", &failure.expected), ("Actual", &failure.actual)] {
-            if let Some(value) = value {
+            if let Some(value) = value.as_ref().filter(|_| !by_path) {
                 writeln!(out, "{indent}- {label}: {}", code(&values::inline(value, 100)))?;
             }
         }
-        if failure.expected.is_none() && failure.actual.is_none() && !failure.reason.trim().is_empty() {
+        let sides = failure.expected.is_some() || failure.actual.is_some();
+        if (by_path || !sides) && !failure.reason.trim().is_empty() {
             writeln!(out, "{indent}- Reason: {}", inline(&failure.reason))?;
         }
     }

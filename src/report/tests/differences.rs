@@ -83,7 +83,7 @@ Not passed
 #[test]
 fn markdown_shows_one_place_after_the_other() {
     let text = rendered(ReportFormat::Markdown, &users());
-    insta::assert_snapshot!(section(&text, "- Reason", "<details>"), @r#"
+    insta::assert_snapshot!(section(&text, "\n- Reason", "<details>").trim_start(), @r#"
 - Reason: body.page: expected 1, got 2; and 30 differences
 
 Differences by path (`-` expected, `+` actual):

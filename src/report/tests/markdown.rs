@@ -202,3 +202,18 @@ fn markdown_offers_to_go_on_with_what_was_ended_early() {
     > `eval-harness run --resume eval-20260102-120000`
     ");
 }
+
+#[test]
+fn markdown_names_a_path_where_two_documents_would_begin_alike() {
+    let mut summary = red(1, false);
+    let failure = summary.failures.first_mut().unwrap();
+    failure.expected = Some(json!({"id": 1, "total": 13.5}));
+    failure.actual = Some(json!({"id": 1, "total": 14}));
+    failure.reason = "total: expected 13.5, got 14".into();
+    let listed = json!([{"path": "total", "kind": "value", "expected": "13.5", "actual": "14"}]);
+    failure.details.insert("differences".into(), listed);
+    let shown = rendered(ReportFormat::Markdown, &summary);
+    let evals = &shown[shown.find("\n## Evals").unwrap()..shown.find("\n## Not passed").unwrap()];
+    assert!(evals.contains("- Reason: total: expected 13.5, got 14"), "{evals}");
+    assert!(!evals.contains("- Expected:") && !evals.contains("- Actual:"), "{evals}");
+}
