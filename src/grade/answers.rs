@@ -190,7 +190,7 @@ fn equal(expected: &Value, actual: &Value) -> Result<matching::Comparison, Strin
     if matching::equals(&got, &wanted, Equality::Yaml) {
         return Ok(matching::Comparison::matched());
     }
-    let differences = structural::compare(&as_it_stands(expected), actual).differences;
+    let differences = structural::compare(&Structural::as_it_stands(expected.clone()), actual).differences;
     let reason = match differences.as_slice() {
         [] => {
             format!("expected {}, got {}", in_reason(&expected.to_string()), in_reason(&actual.to_string()))
@@ -203,19 +203,6 @@ fn equal(expected: &Value, actual: &Value) -> Result<matching::Comparison, Strin
 
 fn differences_word(n: usize) -> String {
     if n == 1 { "1 difference".to_owned() } else { format!("{n} differences") }
-}
-
-fn as_it_stands(expected: &Value) -> Structural {
-    Structural {
-        expected: expected.clone(),
-        allow_additional_fields: false,
-        allow_field_reordering: false,
-        ignore_fields: Vec::new(),
-        ignore_values: Vec::new(),
-        require_keys: Vec::new(),
-        tolerance: Default::default(),
-        likeness: None,
-    }
 }
 
 fn regex(

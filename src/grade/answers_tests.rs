@@ -168,8 +168,9 @@ fn json_values_and_schemas() {
 
 #[test]
 fn structures_name_the_paths_that_differ() {
-    let rule =
-        CodeGrader::StructuralMatch(as_it_stands(&json!({"id": "{{any_uuid}}", "n": 1, "list": [1, 2]})));
+    let rule = CodeGrader::StructuralMatch(Structural::as_it_stands(
+        json!({"id": "{{any_uuid}}", "n": 1, "list": [1, 2]}),
+    ));
     let lines = [
         told(&rule, text_of(r#"{"id": "123e4567-e89b-42d3-a456-426614174000", "n": 1.0, "list": [1, 2]}"#)),
         told(&rule, text_of(r#"{"id": "x", "n": 2, "list": [1, 2]}"#)),

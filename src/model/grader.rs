@@ -261,6 +261,22 @@ pub struct Structural {
     pub likeness: Option<Likeness>,
 }
 
+impl Structural {
+    /// Everything counts, and matchers are matchers.
+    pub fn as_it_stands(expected: Value) -> Structural {
+        Structural {
+            expected,
+            allow_additional_fields: false,
+            allow_field_reordering: false,
+            ignore_fields: Vec::new(),
+            ignore_values: Vec::new(),
+            require_keys: Vec::new(),
+            tolerance: BTreeMap::new(),
+            likeness: None,
+        }
+    }
+}
+
 /// How alike a text must be to the known-good one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Likeness {

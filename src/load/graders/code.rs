@@ -6,9 +6,9 @@ use super::super::problem::{Code, Problem};
 use super::super::scope::{Desk, seconds};
 use super::super::source::Span;
 use super::super::tree::Node;
-use super::{Expected, comparison, execution, regex_flags, similarity, structural};
+use super::{Expected, execution, regex_flags, similarity, structural};
 use crate::matching::{Pattern, holds_matcher, numeric, without_literals};
-use crate::model::{CodeGrader, CommandGrader, CommandVerdict};
+use crate::model::{CodeGrader, CommandGrader, CommandVerdict, Structural};
 use crate::spec::{
     CodeConfig, CommandGraderSpec, ContainsSpec, ContainsValue, ExactMatchSpec, ExpectedSpec, JsonSpec,
     NumericSpec, RegexSpec, ToleranceSpec,
@@ -112,7 +112,7 @@ fn exact(
             desk.push(Problem::error(Code::GraderConflict, node.span, message).hint(hint));
             return None;
         }
-        return Some(CodeGrader::StructuralMatch(comparison::as_it_stands(known.clone())));
+        return Some(CodeGrader::StructuralMatch(Structural::as_it_stands(known.clone())));
     }
     let any_of = wanted(desk, "exact_match", spec.value.as_ref(), node, expected, baseline)?;
     if any_of.is_empty() {

@@ -79,20 +79,6 @@ fn structural(comparison: &ComparisonSpec, baseline: &Value) -> Structural {
     }
 }
 
-/// Everything counts, and matchers are matchers.
-pub(super) fn as_it_stands(expected: Value) -> Structural {
-    Structural {
-        expected,
-        allow_additional_fields: false,
-        allow_field_reordering: false,
-        ignore_fields: Vec::new(),
-        ignore_values: Vec::new(),
-        require_keys: Vec::new(),
-        tolerance: Default::default(),
-        likeness: None,
-    }
-}
-
 /// A text is compared whole; of JSON the structure is compared as it stands, and every text by its likeness.
 fn semantic_grader(
     desk: &mut Desk,
