@@ -171,17 +171,7 @@ impl Merge<'_> {
 
     /// Whether the eval's comparison takes `output` for `accepted` at this place.
     fn fits_here(&self, accepted: &Value, output: &Value) -> bool {
-        let plain = Structural {
-            expected: Value::Null,
-            allow_additional_fields: false,
-            allow_field_reordering: false,
-            ignore_fields: Vec::new(),
-            ignore_values: Vec::new(),
-            require_keys: Vec::new(),
-            tolerance: BTreeMap::new(),
-            likeness: None,
-        };
-        let mut rule = self.rules.cloned().unwrap_or(plain);
+        let mut rule = self.rules.cloned().unwrap_or_else(|| Structural::as_it_stands(Value::Null));
         // Fields that the baseline lacks are to be captured: only an exact fit keeps what is there. Whether a path leads
         // anywhere is for the comparison of the whole.
         rule.allow_additional_fields = false;

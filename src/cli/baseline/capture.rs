@@ -136,8 +136,7 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
 
 /// What came of one eval.
 pub(super) enum Captured {
-    /// The output as a baseline, with the paths that other samples have otherwise, and those of arrays of one element that
-    /// stand for any number of them now.
+    /// The output as a baseline, with the paths that other samples have otherwise.
     Written { written: Value, finished_at: String, varying: Vec<String> },
     /// Why it is not captured.
     Refused { why: String, stale: bool },
