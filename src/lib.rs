@@ -6,7 +6,7 @@
 //! ```text
 //! cli
 //! phase
-//! report  review
+//! report  review  notify
 //! run
 //! baseline  gate  summary
 //! grade  target
@@ -28,6 +28,7 @@ pub mod load;
 pub mod matching;
 pub mod model;
 pub mod net;
+pub mod notify;
 pub mod phase;
 pub mod report;
 pub mod review;

@@ -44,9 +44,9 @@ const KINDS: [(&str, &str, &str); 9] = [
     (
         "phase",
         "Phase plans",
-        "Evals as a step of an implementation plan. They are checked; a later version runs them.",
+        "Evals as a step of an implementation plan: `eval-harness phase --plan FILE`; see phases.md.",
     ),
-    ("trigger", "Triggers", "When a suite is to be run. They are checked; a later version runs them."),
+    ("trigger", "Triggers", "When a suite is to be run: `eval-harness phase --trigger FILE`; see phases.md."),
 ];
 
 /// `docs/formats.md`: every key of every kind of file. Schemas come by name, with other spellings as `x-aliases`.

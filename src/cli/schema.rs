@@ -10,7 +10,7 @@ use super::console::Console;
 use super::{Exit, Failure, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
-use crate::model::{Event, ReportFile};
+use crate::model::{Event, PhaseReportFile, ReportFile};
 use crate::spec::{SchemaKind, canonical};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
@@ -51,7 +51,11 @@ fn generated() -> Vec<(PathBuf, String)> {
     let mut files: Vec<(PathBuf, String)> = SchemaKind::ALL
         .iter()
         .map(|kind| (kind.name(), published_schema(*kind)))
-        .chain([("report", written_schema::<ReportFile>()), ("journal", written_schema::<Event>())])
+        .chain([
+            ("report", written_schema::<ReportFile>()),
+            ("phase-report", written_schema::<PhaseReportFile>()),
+            ("journal", written_schema::<Event>()),
+        ])
         .map(|(name, schema)| (PathBuf::from(format!("schemas/{name}.schema.json")), format!("{schema:#}\n")))
         .collect();
     files.push((PathBuf::from("docs/formats.md"), reference::formats_markdown(&canonical_schemas)));

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::problem::Problems;
 use super::source::Sources;
 use crate::model::{
-    BaselineSettings, Criticality, Difficulty, GraderType, OutputValue, Plan, ReportFormat, Shard,
+    AskedThreshold, BaselineSettings, Criticality, Difficulty, GraderType, OutputValue, Plan, ReportFormat,
+    Shard,
 };
 
 /// What the plan is for. A suite that is only looked at may lack what a run needs.
@@ -54,6 +55,12 @@ pub struct Overrides {
     /// `METRIC=VALUE`.
     pub thresholds: Vec<String>,
     pub preset: Option<String>,
+    /// Demands of a phase, which replace those of the suite on the same metric; `thresholds` come after them.
+    pub asked: Vec<AskedThreshold>,
+    /// Canonical names of metrics that are reported whether or not a threshold is on them: their k is needed.
+    pub metrics: Vec<String>,
+    /// Failed regressions that the gate forgives, in place of the suite's `max_regressions`.
+    pub max_regressions: Option<u32>,
     /// Relative to `cwd`.
     pub output_dir: Option<PathBuf>,
     pub formats: Option<Vec<ReportFormat>>,

@@ -183,6 +183,7 @@ impl Loader<'_> {
         };
         let sources = thresholds::Sources {
             chosen: self.request.overrides.preset.as_deref(),
+            asked: &self.request.overrides.asked,
             overrides: &self.request.overrides.thresholds,
             ..thresholds::Sources::default()
         };

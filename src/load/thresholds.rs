@@ -9,7 +9,8 @@ use super::problem::{Code, Problem, Problems, did_you_mean};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{
-    Bound, Composite, Eval, EvalType, Figure, Measured, Metric, PLAIN_METRICS, Target, Threshold,
+    AskedThreshold, Bound, Composite, Eval, EvalType, Figure, Measured, Metric, PLAIN_METRICS, Target,
+    Threshold,
 };
 use crate::spec::{ThresholdSpec, Thresholds};
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub(super) struct Sources<'a> {
     pub preset: Option<(String, Span)>,
     /// `--preset`.
     pub chosen: Option<&'a str>,
+    /// What a phase asks for.
+    pub asked: &'a [AskedThreshold],
     /// `--threshold METRIC=VALUE`.
     pub overrides: &'a [String],
     /// `config.k`.
@@ -85,7 +88,8 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
             }
         },
     };
-    let mut overrides = Vec::new();
+    let asked = |ask: &AskedThreshold| Demand { threshold: ask.threshold.clone(), at: None, bare: ask.bare };
+    let mut overrides: Vec<Demand> = sources.asked.iter().map(asked).collect();
     for text in sources.overrides {
         match override_of(text) {
             Ok(demand) => {
@@ -353,11 +357,16 @@ fn override_of(text: &str) -> Result<Demand, Box<Problem>> {
 }
 
 /// The k to report: those of the suite, those that thresholds and composites name, and 1.
-pub(super) fn ks(configured: &[u32], demands: &[Demand], composites: &[Composite]) -> Vec<u32> {
+pub(super) fn ks(
+    configured: &[u32],
+    reported: &[String],
+    demands: &[Demand],
+    composites: &[Composite],
+) -> Vec<u32> {
     let mut ks: Vec<u32> = vec![1];
     ks.extend(configured.iter().copied().filter(|k| *k > 0));
     let parts = composites.iter().flat_map(|c| &c.components).map(|part| &part.metric);
-    let metrics = demands.iter().map(|d| &d.threshold.metric).chain(parts);
+    let metrics = demands.iter().map(|d| &d.threshold.metric).chain(parts).chain(reported);
     ks.extend(metrics.filter_map(|name| name.parse::<Metric>().ok()?.k()));
     ks.sort_unstable();
     ks.dedup();

@@ -1,1 +1,6 @@
-//! Phase gates: steps, triggers and the phase report.
+//! Phase gates: the steps of an implementation plan are worked off in order, and what they came to is one decision and one
+//! report.
+
+pub mod changes;
+pub mod report;
+pub mod results;

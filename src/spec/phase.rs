@@ -1,9 +1,12 @@
 //! Phase plans and triggers: evals as a step of an implementation plan.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::OneOrMany;
 use super::thresholds::Thresholds;
 
 /// A file with `phase:` or `phases:`.
@@ -12,18 +15,31 @@ use super::thresholds::Thresholds;
 #[schemars(extend("minProperties" = 1))]
 pub struct PhaseFile {
     pub phase: Option<PhaseSpec>,
+    /// Several phases; `--phase-id` says which is meant.
     #[serde(default)]
     pub phases: Vec<PhaseSpec>,
 }
 
+/// One phase: steps that run in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseSpec {
+    /// What `{phase_id}` and `--phase-id` mean. Default: the name in lower case, with `-` for what is no letter or digit.
     pub id: Option<String>,
+    #[schemars(length(min = 1))]
     pub name: String,
     pub description: Option<String>,
     #[schemars(length(min = 1))]
     pub steps: Vec<StepSpec>,
+    /// The git revision that the phase began at, for the summary of the implementation. `--base` comes before it.
+    pub base: Option<String>,
+    /// Where the phase report goes, relative to this file; `{phase_id}` is filled in. The JSON report lies beside it.
+    /// Default: `phases/phase-{phase_id}.md` in the results folder.
+    pub report_path: Option<String>,
+    /// Tell the channels of `notify:` when the phase does not pass. Default false.
+    pub notification: Option<bool>,
+    /// Copy the results of a phase that passed to `archive/<phase id>/` in the results folder. Default false.
+    pub archive_results: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,37 +47,78 @@ pub struct PhaseSpec {
 pub struct StepSpec {
     #[serde(rename = "type")]
     pub kind: StepType,
+    /// How reports call it. Default: its description, else its type.
     pub name: Option<String>,
     pub description: Option<String>,
-    /// A command of a step that is not an eval.
+    /// Program and arguments of a step that is not an eval; no shell reads them. A step without it is reported as not checked.
+    #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
+    /// The folder that the command runs in, relative to this file. Default: this file's folder.
+    pub dir: Option<String>,
+    /// Seconds that the command may take. Default 3600.
+    #[schemars(range(min = 0.001, max = 604800.0))]
+    pub timeout_seconds: Option<f64>,
     pub config: Option<StepConfig>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum StepType {
+    /// Writes the code.
     Implement,
+    /// Runs tests, whose results are read.
     Test,
-    Review,
+    /// Reviews the code.
+    #[schemars(extend("x-tag-aliases" = ["review", "code_review"]))]
+    CodeReview,
+    /// Runs a suite.
     Eval,
+    /// Any other command: a linter, a build.
+    Check,
+}
+
+impl StepType {
+    pub fn name(self) -> &'static str {
+        match self {
+            StepType::Implement => "implement",
+            StepType::Test => "test",
+            StepType::CodeReview => "code-review",
+            StepType::Eval => "eval",
+            StepType::Check => "check",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepConfig {
-    /// Relative to this file.
+    /// A step that does not pass ends the phase. Default true.
+    pub blocking: Option<bool>,
+    /// Of a test step: globs of the JUnit files that its command writes, relative to the folder that it runs in.
+    #[serde(default)]
+    pub junit: OneOrMany<String>,
+    /// Of an eval step: the suite, relative to this file.
     pub suite: Option<String>,
+    /// The least share of evals that pass, as the threshold `pass_rate`.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub required_pass_rate: Option<f64>,
-    /// A failed eval step fails the phase. Default true.
-    pub blocking: Option<bool>,
     /// Metrics to report, such as `pass@1`.
     #[serde(default)]
     pub metrics: Vec<String>,
+    /// Demands beside those of the suite; they come before the suite's on the same metric.
     #[serde(default)]
     pub thresholds: Thresholds,
+    /// A set of thresholds in place of the suite's own.
+    pub preset: Option<String>,
     pub filters: Option<FilterSpec>,
+    /// The target to use, by its name under `targets:` of the suite.
+    pub target: Option<String>,
+    /// Samples of each case.
+    #[schemars(range(min = 1, max = 1000000))]
+    pub samples: Option<u32>,
+    /// Variables of the suite.
+    #[serde(default)]
+    pub vars: BTreeMap<String, Value>,
 }
 
 /// A file with `eval_trigger:`.
@@ -74,26 +131,45 @@ pub struct TriggerFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TriggerSpec {
-    /// The moment, such as `after_tests_pass`.
+    /// The moment, such as `after_tests_pass`; `--when` of another moment does nothing.
+    #[schemars(length(min = 1))]
     pub when: String,
     /// Relative to this file.
     pub suite: String,
     pub filters: Option<FilterSpec>,
+    /// Demands beside those of the suite; they come before the suite's on the same metric.
     #[serde(default)]
     pub thresholds: Thresholds,
+    /// A set of thresholds in place of the suite's own.
+    pub preset: Option<String>,
+    /// Metrics to report, such as `pass@1`.
+    #[serde(default)]
+    pub metrics: Vec<String>,
+    /// The target to use, by its name under `targets:` of the suite.
+    pub target: Option<String>,
+    /// Samples of each case.
+    #[schemars(range(min = 1, max = 1000000))]
+    pub samples: Option<u32>,
+    /// Variables of the suite.
+    #[serde(default)]
+    pub vars: BTreeMap<String, Value>,
     pub on_failure: Option<OnFailure>,
     pub on_success: Option<OnSuccess>,
 }
 
+/// Which evals and cases: of one kind any, of different kinds all must fit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FilterSpec {
+    /// `capability`, `regression`, or categories of the authors'.
     #[serde(default)]
     pub categories: Vec<String>,
     #[serde(default)]
     pub tags: Vec<String>,
+    /// Eval ids; `*` and `?` are wildcards.
     #[serde(default)]
     pub evals: Vec<String>,
+    /// Case ids; `*` and `?` are wildcards.
     #[serde(default)]
     pub cases: Vec<String>,
     #[serde(default)]
@@ -102,51 +178,45 @@ pub struct FilterSpec {
     pub criticality: Vec<super::words::Criticality>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// When the gate does not pass.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnFailure {
+    /// Default `block`.
+    #[serde(default)]
     pub action: FailureAction,
+    /// Tell the channels of `notify:`. Default false.
     pub notification: Option<bool>,
-    /// Where the phase report goes; `{phase_id}` is filled in.
+    /// Where the phase report goes, of gates that passed, too, relative to this file; `{phase_id}` is filled in. The JSON
+    /// report lies beside it. Default: `phases/phase-{phase_id}.md` in the results folder.
     pub report_path: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureAction {
+    /// The exit code is the gate's.
+    #[default]
     Block,
+    /// Warn on stderr and in reports, and end with exit code 0.
     Warn,
+    /// Report, and end with exit code 0.
     Continue,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// When the gate passes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnSuccess {
+    #[serde(default)]
     pub action: SuccessAction,
+    /// Copy the results to `archive/<phase id>/` in the results folder. Default false.
     pub archive_results: Option<bool>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuccessAction {
+    #[default]
     Continue,
-}
-
-/// One line of a recording: `case` and `output`, or `task_id` and `completion` (or `solution`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RecordedLine {
-    pub case: Option<String>,
-    pub eval: Option<String>,
-    /// From 0; without it, samples count in order of appearance.
-    pub sample: Option<u32>,
-    pub output: Option<Value>,
-    /// A benchmark's task: a text or a number.
-    pub task_id: Option<Value>,
-    pub completion: Option<String>,
-    /// A whole program.
-    pub solution: Option<String>,
-    pub model: Option<String>,
-    pub usage: Option<Value>,
-    /// The target said more than is kept here.
-    pub truncated: Option<bool>,
 }

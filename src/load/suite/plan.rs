@@ -131,7 +131,7 @@ impl Loader<'_> {
             shard: overrides.shard,
             settings: Settings {
                 max_workers: max_workers.max(1),
-                ks: thresholds::ks(&config.k.0, &demands, &composites),
+                ks: thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites),
                 seed: config.seed.unwrap_or(0),
                 timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
                 retry_failed: retries,
@@ -141,7 +141,7 @@ impl Loader<'_> {
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),
-                max_regressions: parts.max_regressions,
+                max_regressions: overrides.max_regressions.or(parts.max_regressions),
             },
             composites,
             score_metrics: declared

@@ -117,6 +117,7 @@ impl Loader<'_> {
             presets,
             preset: spec.preset.clone().map(|name| (name, node.locate("/preset"))),
             chosen: self.request.overrides.preset.as_deref(),
+            asked: &self.request.overrides.asked,
             overrides: &self.request.overrides.thresholds,
             ks: &spec.config.k.0,
         };

@@ -1,0 +1,290 @@
+//! Phases: what is to be done, and what came of it. The JSON phase report is [`PhaseReportFile`], serialised.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::event::GitState;
+use super::plan::Threshold;
+use super::summary::{Decision, Summary};
+use crate::spec::{FailureAction, StepType};
+
+/// A phase plan or a trigger, ready to be worked off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phase {
+    pub id: String,
+    pub name: String,
+    pub description: Option<String>,
+    /// The file, as given on the command line.
+    pub path: PathBuf,
+    /// The folder of the file. Absolute.
+    pub dir: PathBuf,
+    /// The nearest ancestor of the file with a `.git`, else `dir`. Absolute.
+    pub root: PathBuf,
+    pub steps: Vec<Step>,
+    /// The git revision that the implementation is measured from.
+    pub base: Option<String>,
+    /// Where the Markdown report goes; `None`: `phases/phase-<id>.md` in the results folder. Absolute.
+    pub report_path: Option<PathBuf>,
+    /// Whether channels are told of a phase that did not pass.
+    pub notification: bool,
+    /// Whether the results of a phase that passed are copied to the archive.
+    pub archive: bool,
+    /// The moment of a trigger; `None` for a plan.
+    pub when: Option<String>,
+}
+
+/// One step of a phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub kind: StepType,
+    pub name: String,
+    /// What happens when it does not pass.
+    pub action: FailureAction,
+    pub work: Work,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// Nothing is run here: people or agents do it.
+    Unchecked,
+    Command(StepCommand),
+    /// Test results that others wrote: globs of JUnit files. Absolute.
+    Junit(Vec<String>),
+    Eval(Box<EvalStep>),
+}
+
+/// A program that a step runs, in the user's own environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepCommand {
+    pub argv: Vec<String>,
+    /// Absolute.
+    pub dir: PathBuf,
+    pub timeout: Duration,
+    /// Globs of JUnit files that it writes. Absolute.
+    pub junit: Vec<String>,
+}
+
+/// A suite that a step runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EvalStep {
+    /// Absolute.
+    pub suite: PathBuf,
+    /// The suite as the phase file names it.
+    pub shown: String,
+    pub filters: crate::spec::FilterSpec,
+    pub demands: Vec<AskedThreshold>,
+    pub max_regressions: Option<u32>,
+    pub preset: Option<String>,
+    /// Canonical names of metrics that reports show whether or not a threshold is on them.
+    pub metrics: Vec<String>,
+    pub target: Option<String>,
+    pub samples: Option<u32>,
+    /// Name and value, as `--var` gives them.
+    pub vars: Vec<(String, String)>,
+}
+
+/// A threshold that is asked for from outside of the suite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedThreshold {
+    pub threshold: Threshold,
+    /// A number without a word on whether it is a minimum or a maximum; the metric decides.
+    pub bare: bool,
+}
+
+/// The root of a JSON phase report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseReportFile {
+    pub phase_report: PhaseReport,
+}
+
+/// What a phase came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseReport {
+    pub metadata: PhaseMetadata,
+    pub gate: PhaseGate,
+    /// Absent when there is no git and nobody asked for it.
+    pub implementation: Option<Implementation>,
+    pub steps: Vec<StepResult>,
+    pub recommendations: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseMetadata {
+    pub phase_id: String,
+    pub name: String,
+    pub description: Option<String>,
+    /// The plan or trigger, relative to the project root.
+    pub file: String,
+    /// The moment of a trigger.
+    pub when: Option<String>,
+    /// When it began: RFC 3339, UTC.
+    pub timestamp: String,
+    pub duration_seconds: f64,
+    pub harness_version: String,
+    pub git: Option<GitState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseGate {
+    /// Over the steps whose action is `block`: the worst of them, where `fail` comes before `incomplete` before `pending`.
+    pub decision: Decision,
+    /// 0, 1, 3, 4 or 130, as documented.
+    pub exit_code: u8,
+    /// Why it did not pass, in sentences; then what did not block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+/// What changed in git since the phase began: commits, and what is not committed, files that git does not know included.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Implementation {
+    /// The revision as it was asked for, `HEAD` when nobody asked.
+    pub base: String,
+    /// Its commit.
+    pub base_commit: String,
+    /// All files that differ.
+    pub files_modified: usize,
+    pub lines_added: usize,
+    pub lines_removed: usize,
+    /// The files, by path, relative to the project root; at most 200.
+    pub files: Vec<FileChange>,
+    /// Files that are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted_files: usize,
+}
+
+/// One file that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileChange {
+    pub path: String,
+    /// Lines; `null` for binary files.
+    pub added: Option<usize>,
+    pub removed: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepResult {
+    #[serde(rename = "type")]
+    pub kind: StepType,
+    pub name: String,
+    pub action: FailureAction,
+    pub status: StepStatus,
+    /// Why it did not pass; empty when there is nothing to say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    pub duration_seconds: f64,
+    /// Of a command that ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The end of what a command that did not pass wrote.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output_tail: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestResults>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eval: Option<Box<EvalStepResult>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    Passed,
+    Failed,
+    /// It could not be found out: no test ran, a command could not be started, samples errored.
+    Incomplete,
+    /// Human grades are missing.
+    Pending,
+    /// It has nothing to run; others are to check it.
+    NotChecked,
+    /// An earlier step ended the phase.
+    NotReached,
+}
+
+impl StepStatus {
+    pub fn name(self) -> &'static str {
+        match self {
+            StepStatus::Passed => "passed",
+            StepStatus::Failed => "failed",
+            StepStatus::Incomplete => "incomplete",
+            StepStatus::Pending => "pending",
+            StepStatus::NotChecked => "not_checked",
+            StepStatus::NotReached => "not_reached",
+        }
+    }
+
+    pub fn of(decision: Decision) -> StepStatus {
+        match decision {
+            Decision::Pass => StepStatus::Passed,
+            Decision::Fail => StepStatus::Failed,
+            Decision::Pending => StepStatus::Pending,
+            Decision::Incomplete | Decision::Undecided => StepStatus::Incomplete,
+        }
+    }
+}
+
+/// What the tests of a step came to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestResults {
+    pub total: usize,
+    pub passed: usize,
+    /// Failures and errors.
+    pub failed: usize,
+    pub skipped: usize,
+    /// Where the numbers come from: `junit`, `cargo-nextest`, `cargo-test`, `pytest`, `go-test`, `vitest`, `jest`.
+    pub source: String,
+    /// The JUnit files that were read, relative to the project root, ascending; at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// At most 50, in the order of the source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<TestFailure>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted_failures: usize,
+    /// What is to be known of the numbers, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A test that failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestFailure {
+    /// Class, module or suite, when the source names one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub suite: String,
+    pub name: String,
+    /// One line, at most 500 characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+/// A run of an eval step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EvalStepResult {
+    /// The suite as the phase file names it.
+    pub suite: String,
+    /// The journal, relative to the project root.
+    pub journal: String,
+    /// Canonical names of the metrics that were asked for.
+    pub metrics: Vec<String>,
+    /// The run's summary; samples are left out of its cases, the journal has them.
+    pub eval_report: Summary,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}

@@ -1,0 +1,1 @@
+//! Channels that are told of a gate: webhooks and commands. What goes wrong there never changes a gate.

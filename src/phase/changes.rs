@@ -1,0 +1,1 @@
+//! What changed in git since a phase began.

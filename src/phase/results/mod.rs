@@ -1,0 +1,1 @@
+//! What tests came to: JUnit files and the summaries that test runners print.
