@@ -23,9 +23,8 @@ pub fn differing(dir: &Path, commit: &str) -> Result<Vec<Differs>, GitError> {
     let args = [
         "-c",
         "diff.autoRefreshIndex=true",
-        "-c",
-        "diff.orderFile=",
         "diff",
+        "-O/dev/null",
         "--raw",
         "--numstat",
         "-z",

@@ -264,7 +264,7 @@ fn without_git_there_is_nothing_to_tell_unless_a_base_was_asked_for() {
     let repo = repository();
     git(repo.path(), &["branch", "release"]);
     insta::assert_snapshot!(why(repo.path(), "relase"), @"cannot tell what changed since `relase`: `relase` is no revision of this repository | did you mean `release`?");
-    insta::assert_snapshot!(why(repo.path(), "--output=x"), @"cannot tell what changed since `--output=x`: `--output=x` cannot name a revision: it begins with `-`, as an option does");
+    insta::assert_snapshot!(why(repo.path(), "--output=x"), @"cannot tell what changed since `--output=x`: `--output=x` cannot name a revision: it begins with `-`, as an option does | ");
 }
 
 #[test]

@@ -80,7 +80,58 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
         }
         let _ = writeln!(table, "{}{words}\n  {}", if junit { "+ " } else { "  " }, told(&result));
     }
-    insta::assert_snapshot!(table, @"");
+    insta::assert_snapshot!(table, @r##"
+      exit 0
+      passed [0]
+      exit 3
+      failed [3] it ended with exit code 3
+      kill -SEGV $$
+      failed [-] it was ended by SIGSEGV
+      PASSES exit 0
+      passed [0] pytest 2+ 0- 0~
+      PASSES exit 1
+      failed [1] pytest 2+ 0- 0~ it ended with exit code 1, though no test failed
+      FAILS exit 0
+      failed [0] pytest 1+ 1- 0~ 1 of 2 tests failed, though the command ended with exit code 0
+      FAILS exit 1
+      failed [1] pytest 1+ 1- 0~ 1 of 2 tests failed
+      FAILS kill -KILL $$
+      failed [-] pytest 1+ 1- 0~ it was ended by SIGKILL; 1 of 2 tests failed
+      echo 'no tests ran in 0.01s'; exit 5
+      incomplete [5] pytest 0+ 0- 0~ no test ran (exit code 5)
+      echo 'no tests ran in 0.01s'; exit 0
+      incomplete [0] pytest 0+ 0- 0~ no test ran
+      echo '= 3 skipped in 0.01s ='
+      incomplete [0] pytest 0+ 0- 3~ no test ran: all 3 were skipped
+    + GOOD exit 0
+      passed [0] junit 2+ 0- 0~
+    + GOOD PASSES exit 0
+      passed [0] junit 2+ 0- 0~
+    + GOOD FAILS exit 0
+      failed [0] junit 2+ 0- 0~ pytest says: 1 of 2 tests failed; the JUnit files tell of no failure, though the command ended with exit code 0
+    + GOOD echo '= 7 passed in 1s ='
+      passed [0] junit 2+ 0- 0~ (pytest says that 7 tests ran, the JUnit files 2)
+    + GOOD exit 2
+      failed [2] junit 2+ 0- 0~ it ended with exit code 2, though no test failed
+    + BAD exit 0
+      failed [0] junit 1+ 1- 0~ 1 of 2 tests failed, though the command ended with exit code 0
+    + BAD PASSES exit 0
+      failed [0] junit 1+ 1- 0~ 1 of 2 tests failed, though the command ended with exit code 0
+    + BAD exit 1
+      failed [1] junit 1+ 1- 0~ 1 of 2 tests failed
+    + SKIPPED exit 0
+      incomplete [0] junit 0+ 0- 1~ no test ran: the only one was skipped
+    + PASSES exit 0
+      incomplete [0] junit 0+ 0- 0~ (pytest says that 2 tests ran, the JUnit files 0) no file matches `r.xml`
+    + exit 1
+      failed [1] junit 0+ 0- 0~ it ended with exit code 1; no file matches `r.xml`
+    + printf '<testsuite><testcase' > r.xml
+      incomplete [0] junit 0+ 0- 0~ r.xml:1: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
+    + echo '<testsuite tests="3"><testcase name="a"/></testsuite>' > r.xml
+      incomplete [0] junit 1+ 0- 0~ r.xml: a suite claims 3 tests, but holds 1
+    + echo '<testsuite failures="1"><testcase name="a"/></testsuite>' > r.xml
+      failed [0] junit 1+ 0- 0~ r.xml: a suite claims 1 failure, but its test cases tell of 0, though the command ended with exit code 0
+    "##);
 }
 
 #[tokio::test]

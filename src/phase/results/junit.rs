@@ -5,7 +5,7 @@
 //! a stream: what is held of it are the suites that are open and the failures that are listed.
 
 use std::borrow::Cow;
-use std::io::{BufReader, Read};
+use std::io::Read;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -31,7 +31,7 @@ pub struct Broken {
 /// What the tests of a file came to, and why it could not be read to its end if so; what came before that is told.
 pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
     let mut reading = Reading::default();
-    let text = match XmlText::new(BufReader::with_capacity(64 * 1024, source)) {
+    let text = match XmlText::new(source) {
         Ok(text) => text,
         Err(error) => return (Tally::default(), Some(Broken { line: 0, why: error.to_string() })),
     };

@@ -55,7 +55,12 @@ fn files_that_cannot_be_read_are_told_with_their_lines() {
         .expect("a file");
     std::fs::write(dir.path().join("empty.xml"), "").expect("a file");
     std::fs::write(dir.path().join("gz.xml"), b"\x1f\x8b\x08").expect("a file");
-    insta::assert_snapshot!(told(&read(&globs(dir.path(), &["*.xml"]), dir.path(), None)), @"");
+    insta::assert_snapshot!(told(&read(&globs(dir.path(), &["*.xml"]), dir.path(), None)), @r##"
+    1+ 0- of cut.xml empty.xml gz.xml
+    ? cut.xml:3: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
+    ? empty.xml:1: it holds no XML element
+    ? gz.xml: it is compressed with gzip
+    "##);
 }
 
 #[test]
