@@ -8,3 +8,4 @@ pub mod names;
 pub mod percent;
 pub mod redact;
 pub mod text;
+pub mod whole_file;

@@ -252,6 +252,12 @@ pub(super) fn read_set((set, node): &WrittenSet, problems: &mut Problems) -> Vec
     demands
 }
 
+/// What a phase asks for, and how many failed regressions it forgives.
+pub(super) fn asked(set: &WrittenSet, problems: &mut Problems) -> (Vec<AskedThreshold>, Option<u32>) {
+    let demands = read_set(set, problems);
+    (demands.into_iter().map(|d| AskedThreshold { threshold: d.threshold, bare: d.bare }).collect(), None)
+}
+
 fn located(code: Code, at: Option<Span>, message: impl Into<String>) -> Problem {
     match at {
         Some(at) => Problem::error(code, at, message),

@@ -6,6 +6,7 @@
 
 pub mod differences;
 pub mod figures;
+mod files;
 pub mod history;
 pub mod terminal;
 
@@ -26,6 +27,7 @@ use std::io::{self, Write};
 
 use crate::model::{ReportFormat, Summary};
 
+pub use files::{write_report, write_reports};
 pub use terminal::TerminalOptions;
 
 /// Why a report could not be written.
