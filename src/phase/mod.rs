@@ -2,5 +2,7 @@
 //! report.
 
 pub mod changes;
+pub mod checked;
+mod command;
 pub mod report;
 pub mod results;
