@@ -2,6 +2,7 @@
 
 mod baseline;
 mod history;
+mod phase;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, S
 
 pub use self::baseline::*;
 pub use self::history::HistoryArgs;
+pub use self::phase::{PhaseArgs, PhaseFormat};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -62,6 +64,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Show past runs: pass rates over time, flaky and slow cases, last passes.
     History(HistoryArgs),
+    /// Work off the steps of a phase, or the evals that a trigger names, as a gate.
+    Phase(Box<PhaseArgs>),
     /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
     Export(ExportArgs),
     /// Keep known-good outputs of regressions in git: capture, review, accept.

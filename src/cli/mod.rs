@@ -9,6 +9,7 @@ mod export;
 mod history;
 mod list;
 mod new;
+mod phase;
 mod progress;
 mod reference;
 mod regrade;
@@ -103,6 +104,7 @@ pub fn main() -> process::ExitCode {
         Command::Regrade(args) => regrade::regrade(&console, &args),
         Command::Report(args) => report::report(&console, &args),
         Command::History(args) => history::history(&console, &args),
+        Command::Phase(args) => phase::phase(&console, &args),
         Command::Export(args) => export::export(&console, &args),
         Command::Baseline(args) => baseline::baseline(&console, &args.verb),
         Command::Schema(args) => schema::schema(&console, &args),
