@@ -120,7 +120,6 @@ codes! {
     // EH07: phases.
     PhaseSetting = "EH0701" "phase-setting" "A setting does not fit the type of its step, such as `suite` on a test step or `command` on an eval step.";
     UnknownPhase = "EH0702" "unknown-phase" "It is not said which phase of a file is meant, or the one that is asked for is not there.";
-    ContradictoryDemands = "EH0703" "contradictory-demands" "Two demands on one metric can't both hold, or say two things where one is meant.";
 }
 
 /// Whether a problem stops everything that would follow.

@@ -12,9 +12,7 @@ use super::steps::{EvalEnd, Outside, StepRun, eval_step, plain};
 use super::written::ReportFiles;
 use crate::base::clock::{Clock, rfc3339};
 use crate::load::AFTER_TESTS_PASS;
-use crate::model::{
-    Implementation, Phase, PhaseMetadata, PhaseReport, Step, StepResult, StepStatus, Work,
-};
+use crate::model::{Implementation, Phase, PhaseMetadata, PhaseReport, Step, StepResult, StepStatus, Work};
 use crate::run::{self, Cancel, Level, Observer, harness_version};
 use crate::spec::FailureAction;
 

@@ -52,7 +52,9 @@ impl NotReady {
         match self {
             NotReady::Run(error) => error.hint(),
             NotReady::Base { error, .. } => error.hint(),
-            NotReady::Report(_) => Some("nothing ran; make the folder writable, or name another place".to_owned()),
+            NotReady::Report(_) => {
+                Some("nothing ran; make the folder writable, or name another place".to_owned())
+            }
         }
     }
 }

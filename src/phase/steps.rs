@@ -80,7 +80,8 @@ fn loaded_again(request: &LoadRequest) -> Result<Prepared, String> {
     let Some(plan) = loaded.plan.filter(|_| errors == 0) else {
         let first = loaded.problems.sorted().into_iter().find(|p| p.severity == Severity::Error);
         let first = first.map_or(String::new(), |problem| {
-            let place = problem.span.map_or(String::new(), |span| format!("{}: ", loaded.sources.place(span)));
+            let place =
+                problem.span.map_or(String::new(), |span| format!("{}: ", loaded.sources.place(span)));
             format!(", such as {place}{}", problem.message)
         });
         let problems = plural(errors.max(1), "problem");

@@ -89,10 +89,7 @@ impl ReportFiles {
     }
 }
 
-fn one(
-    path: &Path,
-    write: impl FnOnce(&mut WholeFile) -> Result<(), ReportError>,
-) -> Result<(), Unwritten> {
+fn one(path: &Path, write: impl FnOnce(&mut WholeFile) -> Result<(), ReportError>) -> Result<(), Unwritten> {
     let done = write_whole(path, |file| {
         write(file)?;
         Ok::<(), ReportError>(file.flush()?)

@@ -8,9 +8,9 @@ use super::{PhaseDesk, StepPlace};
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::{Fence, existing_file};
 use crate::load::source::Span;
-use crate::load::thresholds::{WrittenSet, asked, unknown_metric};
+use crate::load::thresholds::{WrittenSet, asked, required_pass_rate, unknown_metric};
 use crate::load::tree::Node;
-use crate::model::{AskedThreshold, Bound, EvalStep, Figure, Metric, Threshold};
+use crate::model::{EvalStep, Metric};
 use crate::spec::{FilterSpec, Thresholds};
 
 /// What a step of a plan and a trigger have in common.
@@ -36,7 +36,13 @@ pub(super) fn eval_step(
     let set: WrittenSet = (asking.thresholds, node.get("thresholds").cloned());
     let (mut demands, max_regressions) = asked(&set, &mut desk.session.problems);
     if let Some(value) = asking.required_pass_rate {
-        required(desk, value, &mut demands, node);
+        let at = node.locate("/required_pass_rate");
+        let problems = &mut desk.session.problems;
+        required_pass_rate(value, Some(at), &set, &mut demands, problems);
+        if value <= 0.0 {
+            let message = format!("`required_pass_rate: {value}` is met by every run");
+            problems.push(Problem::warning(Code::SuspiciousValue, at, message));
+        }
     }
     let (metrics, placed) = metrics(desk, &asking.metrics, node);
     let suite_at = node.locate("/suite");
@@ -72,40 +78,6 @@ pub(super) fn eval_step(
         vars: asking.vars.into_iter().map(|(name, value)| (name, text_of(value))).collect(),
     };
     Some((eval, place))
-}
-
-/// `required_pass_rate` is the threshold `pass_rate`; beside another one on it, it contradicts.
-fn required(desk: &mut PhaseDesk, value: f64, demands: &mut Vec<AskedThreshold>, node: &Node) {
-    let at = node.locate("/required_pass_rate");
-    let name = Metric::PassRate.to_string();
-    let other = demands.iter().find(|d| d.threshold.metric == name && d.threshold.bound == Bound::Min);
-    if let Some(other) = other {
-        if other.threshold.value != value || other.threshold.on != Figure::Value {
-            let message = format!(
-                "`required_pass_rate: {value}` and the threshold `pass_rate: {}` contradict each other",
-                other.threshold.value
-            );
-            let problem = Problem::error(Code::ContradictoryDemands, at, message)
-                .hint("they are two names of one demand: keep one")
-                .related(node.locate("/thresholds/pass_rate"), "the other one");
-            desk.problem(problem);
-        }
-        return;
-    }
-    let most = demands.iter().find(|d| d.threshold.metric == name && d.threshold.bound == Bound::Max);
-    if let Some(most) = most.filter(|most| most.threshold.value < value) {
-        let message = format!(
-            "`required_pass_rate: {value}` is above the threshold `pass_rate` of at most {}",
-            most.threshold.value
-        );
-        desk.problem(Problem::error(Code::ContradictoryDemands, at, message));
-    }
-    if value <= 0.0 {
-        let message = format!("`required_pass_rate: {value}` is met by every run");
-        desk.problem(Problem::warning(Code::SuspiciousValue, at, message));
-    }
-    let threshold = Threshold { metric: name, bound: Bound::Min, value, on: Figure::Value };
-    demands.push(AskedThreshold { threshold, bare: false });
 }
 
 /// The canonical names of metrics that are to be shown; twice the same is told.
