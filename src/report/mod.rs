@@ -16,9 +16,9 @@ pub mod emphasis;
 mod flaky;
 mod json;
 mod junit;
-mod markdown;
-mod notices;
-mod values;
+pub(crate) mod markdown;
+pub(crate) mod notices;
+pub(crate) mod values;
 
 #[cfg(test)]
 mod tests;
