@@ -9,6 +9,7 @@ mod export;
 mod history;
 mod list;
 mod new;
+mod notify;
 mod progress;
 mod reference;
 mod regrade;

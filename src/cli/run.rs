@@ -8,12 +8,13 @@ use super::args::{ProgressMode, RunArgs};
 use super::console::Console;
 use super::progress::Progress;
 use super::report::results_dir;
-use super::{Exit, Failure, list, resume, scores, signals, suite};
+use super::{Exit, Failure, list, notify, resume, scores, signals, suite};
 use crate::base::clock::SystemClock;
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths};
 use crate::load::{Overrides, Purpose};
-use crate::model::{Event, Plan, ReportFormat, Summary};
+use crate::model::{Channel, Event, Plan, ReportFormat, Summary};
+use crate::notify::Message;
 use crate::report::{self, ReportError, terminal};
 use crate::run::{self, Cancel, Finished, Observer, RunError, RunRequest, Said};
 
@@ -97,10 +98,27 @@ pub fn conclude(console: &Console, args: &RunArgs, finished: &Finished, after: &
         }
     }
     say_how_to_go_on(console, &finished.summary);
-    if after.notify && code != ExitCode::Pass && console.stderr_is_terminal() {
-        let _ = write!(io::stderr(), "\x07");
+    if after.notify {
+        tell_of(console, after, finished, &written, code);
     }
     Ok(code)
+}
+
+/// Rings the bell and tells the channels.
+fn tell_of(console: &Console, after: &AfterRun, finished: &Finished, written: &[PathBuf], code: ExitCode) {
+    if code != ExitCode::Pass && console.stderr_is_terminal() {
+        let _ = write!(io::stderr(), "\x07");
+    }
+    if !finished.ran {
+        // It was told when it ran.
+        return;
+    }
+    let report = written.iter().find(|path| path.extension().is_some_and(|e| e == "md")).or(written.first());
+    let report = report.map_or_else(|| finished.paths.journal(), PathBuf::clone);
+    let shown = report.strip_prefix(&after.root).unwrap_or(&report).display().to_string();
+    let mut message = Message::of_run(&finished.summary, Some(&shown));
+    message.exit_code = code.code();
+    notify::tell(console, &after.channels, &message);
 }
 
 /// Of a run that was ended early or cut off: what continues it.
@@ -118,11 +136,18 @@ pub fn say_how_to_go_on(console: &Console, summary: &Summary) {
 pub struct AfterRun {
     formats: Vec<ReportFormat>,
     notify: bool,
+    channels: Vec<Channel>,
+    root: PathBuf,
 }
 
 impl AfterRun {
     pub fn of(plan: &Plan) -> AfterRun {
-        AfterRun { formats: plan.reporting.formats.clone(), notify: plan.reporting.notify_on_failure }
+        AfterRun {
+            formats: plan.reporting.formats.clone(),
+            notify: plan.reporting.notify_on_failure,
+            channels: plan.reporting.channels.clone(),
+            root: plan.suite.root.clone(),
+        }
     }
 }
 

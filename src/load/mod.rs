@@ -20,6 +20,7 @@ mod inputs;
 mod kinds;
 mod metrics;
 pub mod normalise;
+mod notify;
 pub mod problem;
 mod refs;
 mod regressions;

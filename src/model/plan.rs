@@ -16,6 +16,7 @@ use super::event::{Against, Shard};
 use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
 use super::metric::Composite;
+use super::notify::Channel;
 use super::sandbox::SandboxDemand;
 use super::target::Target;
 
@@ -95,6 +96,8 @@ pub struct Reporting {
     pub output_dir: PathBuf,
     pub include_details: bool,
     pub notify_on_failure: bool,
+    /// Who can be told.
+    pub channels: Vec<Channel>,
 }
 
 /// Thresholds and what a regression may cost.

@@ -82,6 +82,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             output_dir: "/".into(),
             include_details: true,
             notify_on_failure: false,
+            channels: Vec::new(),
         },
         baselines: Default::default(),
         against: None,

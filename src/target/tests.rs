@@ -90,6 +90,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             output_dir: "/".into(),
             include_details: true,
             notify_on_failure: false,
+            channels: Vec::new(),
         },
         readable: vec![],
         secrets: vec![],
