@@ -240,21 +240,46 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
     - {type: webhook, url_env: HOOK, headers: {'X Y': v}}
     - {type: webhook, url_env: HOOK, body: {text: '{{ reason }}'}}
     - {type: webhook, url_env: HOOK, body: {text: '{{ reasons '}}
-    - {type: command, command: [no-such-program-anywhere]}
-    - {type: pigeon}";
-    let project = project("bye", notify);
-    let call = run(&project, &[]).expect(2);
+    - {type: command, command: [no-such-program-anywhere]}";
+    let call = run(&project("bye", notify), &[]).expect(2);
     let heads: Vec<&str> = call
         .stderr
         .lines()
         .filter(|line| ["error", "warning", "  ×", "  help", "EH0"].iter().any(|word| line.contains(word)))
         .collect();
     insta::assert_snapshot!(heads.join("\n"), @"
-    EH0204 unknown-value
-      × `pigeon` is not a value of `type`: it takes `webhook`, `command`
-    1 error
-    error: 1 problem in the suite; nothing ran
+    EH0202 missing-key
+      × the webhook has no address
+      help: add `url_env:` with the name of an environment variable that holds it
+    EH0208 both-spellings
+      × `url` and `url_env` both give an address
+      help: keep one
+    EH0427 bad-request
+      × this is not an HTTP address
+      help: it begins with `http://` or `https://` and a host
+    EH0427 bad-request
+      × `url` is no template
+      help: an address that differs from place to place belongs into an
+    EH0427 bad-request
+      × `X Y` is not a header name: letters, digits and `-` make one
+    EH0404 undefined-variable
+      × a message has no `reason`
+      help: did you mean `reasons`? it has suite, phase, decision, exit_code,
+    EH0403 bad-template
+      × the template cannot be rendered: syntax error: unexpected end of input,
+      help: write `{% raw %}...{% endraw %}` around braces that are no template
+    EH0415 bad-command
+      × the program `no-such-program-anywhere` cannot be found
+      help: install it, or give its path
+    8 errors
+    error: 8 problems in the suite; nothing ran
     ");
+    let call = run(&project("bye", "    - {type: pigeon}"), &[]).expect(2);
+    assert!(
+        call.stderr.contains("`pigeon` is not a value of `type`: it takes `webhook`, `command`"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::problem::{Code, Problem};
+use super::problem::{Code, Problem, did_you_mean};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
 use super::source::Span;
@@ -182,7 +182,19 @@ fn check_body(desk: &mut Desk, body: Option<&Node>) -> Option<()> {
     collect(body, &mut texts);
     let mut whole = true;
     for (text, span) in texts {
-        whole &= engine.check(text, span, &MESSAGE_NAMES, desk.sources, desk.problems);
+        let names = engine.names(text);
+        let unknown = names.iter().find(|name| !MESSAGE_NAMES.contains(&name.as_str()) && *name != "range");
+        if let Some(name) = unknown {
+            let close = did_you_mean(name, MESSAGE_NAMES).map(|known| format!("did you mean `{known}`? "));
+            let message = format!("a message has no `{name}`");
+            let hint = format!("{}it has {}", close.unwrap_or_default(), MESSAGE_NAMES.join(", "));
+            desk.push(Problem::error(Code::UndefinedVariable, span, message).hint(hint));
+            whole = false;
+        } else {
+            // What is left is its syntax.
+            let later = [MESSAGE_NAMES.as_slice(), &["range"]].concat();
+            whole &= engine.check(text, span, &later, desk.sources, desk.problems);
+        }
     }
     whole.then_some(())
 }
