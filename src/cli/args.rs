@@ -1,6 +1,7 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
 mod baseline;
+mod ci;
 mod history;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 pub use self::baseline::*;
+pub use self::ci::{CiArgs, CiMode};
 pub use self::history::HistoryArgs;
 
 const EXIT_CODES: &str = "\
@@ -296,6 +298,8 @@ pub struct SessionArgs {
     /// What stderr shows while the run goes on.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
+    #[command(flatten)]
+    pub ci: CiArgs,
     /// Every event as one JSON line on stdout, in place of the summary.
     #[arg(long)]
     pub events: bool,

@@ -2,6 +2,7 @@
 
 mod args;
 mod baseline;
+mod ci;
 mod completions;
 mod console;
 mod doctor;

@@ -211,6 +211,8 @@ impl Loader<'_> {
         let written = spec.and_then(|s| s.baselines.as_ref());
         SuiteScope {
             dir: self.dir.clone(),
+            root: self.root.clone(),
+            cwd: self.session.cwd.clone(),
             baselines: baselines::settings(written, &self.dir, &self.root),
             known_good: Arc::clone(&overrides.known_good),
             fence: self.session.fence.clone(),

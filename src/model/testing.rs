@@ -42,6 +42,7 @@ pub fn eval(id: &str, cases: Cases) -> Eval {
         criticality: None,
         pass_rate_threshold: 1.0,
         score_threshold: None,
+        source: None,
     };
     Eval { info, parallel: true, cases }
 }
