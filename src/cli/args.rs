@@ -3,6 +3,7 @@
 mod baseline;
 mod ci;
 mod history;
+mod new;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, S
 pub use self::baseline::*;
 pub use self::ci::{CiArgs, CiMode};
 pub use self::history::HistoryArgs;
+pub use self::new::{InitArgs, NewArgs, NewKind};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -74,44 +76,6 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print a completion script.
     Completions(CompletionsArgs),
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  eval-harness init                 scaffold ./evals
-  eval-harness init ../service      scaffold ../service/evals")]
-pub struct InitArgs {
-    /// The project's folder.
-    #[arg(default_value = ".")]
-    pub dir: PathBuf,
-    /// Write over files that are there.
-    #[arg(long)]
-    pub force: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  eval-harness new capability cap-summary-001
-  eval-harness new regression reg-users-001 --output evals/regression/users.yaml")]
-pub struct NewArgs {
-    #[arg(value_enum)]
-    pub kind: NewKind,
-    /// The eval's id.
-    pub id: String,
-    /// The file to write. Default: `evals/<kind>/<id>.yaml`.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Write over a file that is there.
-    #[arg(long)]
-    pub force: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum NewKind {
-    Capability,
-    Regression,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -70,6 +70,7 @@ impl Loader<'_> {
         let complete = !problems.has_errors();
         let declared = metrics::declared(&parts.evals, problems);
         let composites = metrics::composites(&parts.metrics, &declared, complete, problems);
+        let max_regressions = parts.demands.max_regressions.or(parts.max_regressions);
         let demands = parts.demands.settle(&declared, &composites, complete, problems);
         let target = parts.target.as_ref();
         thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
@@ -143,7 +144,7 @@ impl Loader<'_> {
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),
-                max_regressions: overrides.max_regressions.or(parts.max_regressions),
+                max_regressions: overrides.max_regressions.or(max_regressions),
             },
             composites,
             score_metrics: declared
