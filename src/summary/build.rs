@@ -211,6 +211,7 @@ impl<'a> Lister<'a> {
             weight: info.weight,
             difficulty: info.difficulty,
             criticality: info.criticality,
+            source: info.source.clone(),
             outcome,
             score: counter.score(),
             counts,
