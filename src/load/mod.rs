@@ -20,7 +20,8 @@ mod inputs;
 mod kinds;
 mod metrics;
 pub mod normalise;
-pub mod problem;
+pub mod parts;
+mod problem;
 mod refs;
 mod regressions;
 #[cfg(test)]
@@ -42,6 +43,7 @@ mod template;
 mod thresholds;
 pub mod tree;
 
+pub use parts::{PartFilter, part_of_plan};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{
     CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Overview, Purpose, SuiteOverview,

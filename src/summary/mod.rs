@@ -19,12 +19,16 @@ mod metrics;
 mod named;
 mod outcomes;
 mod packed;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
 #[cfg(test)]
 mod random_run;
 #[cfg(test)]
 mod recount_tests;
 mod rerun;
 mod sessions;
+mod tags;
 #[cfg(test)]
 mod tests;
 mod told;
