@@ -45,7 +45,7 @@ fn header(page: &mut Page, report: &PhaseReport) -> io::Result<()> {
     let metadata = &report.metadata;
     let mut title = vec![span(Tone::Bold, format!("Phase: {}", text::one_line(&metadata.name)))];
     if metadata.phase_id != metadata.name {
-        title.push(span(Tone::Dim, format!(" {}", text::one_line(&metadata.phase_id))));
+        title.push(span(Tone::Dim, format!(" ({})", text::one_line(&metadata.phase_id))));
     }
     page.line(&title)?;
     let mut facts = vec![text::one_line(&metadata.file)];
