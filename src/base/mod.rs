@@ -9,3 +9,4 @@ pub mod percent;
 pub mod redact;
 pub mod shell;
 pub mod text;
+pub mod whole_file;

@@ -4,8 +4,11 @@
 //! summary gives the same bytes. What models, targets and data sets said is hostile here: each renderer escapes it for
 //! its format.
 
+pub mod annotations;
+pub mod cut;
 pub mod differences;
 pub mod figures;
+mod files;
 pub mod history;
 pub mod terminal;
 
@@ -26,6 +29,7 @@ use std::io::{self, Write};
 
 use crate::model::{ReportFormat, Summary};
 
+pub use files::{write_report, write_reports};
 pub use terminal::TerminalOptions;
 
 /// Why a report could not be written.
@@ -51,6 +55,11 @@ pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> R
         ReportFormat::Junit => junit::render(summary, out),
         ReportFormat::Html => Err(ReportError::NotAvailable { format, what: "HTML reports" }),
     }
+}
+
+/// A text as a code span of Markdown.
+pub fn as_code(text: &str) -> String {
+    markdown::as_code(text)
 }
 
 /// What follows the dot of a report's file name; `None` for the terminal, which has no file.

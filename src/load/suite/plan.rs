@@ -17,7 +17,8 @@ use crate::load::select::{part_of, select};
 use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
 use crate::model::{
-    Eval, Fingerprint, GateSpec, Measured, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target,
+    Channel, Eval, Fingerprint, GateSpec, Measured, Plan, ReportFormat, Reporting, Settings, SuiteInfo,
+    Target,
 };
 
 /// Everything of a plan but what the command line still changes.
@@ -25,6 +26,7 @@ pub(super) struct Parts {
     pub info: (String, Option<String>, Option<String>),
     pub config: crate::spec::SuiteConfig,
     pub reporting: crate::spec::ReportingSpec,
+    pub channels: Vec<Channel>,
     pub max_regressions: Option<u32>,
     pub metrics: WrittenMetrics,
     pub demands: Resolved,
@@ -68,6 +70,7 @@ impl Loader<'_> {
         let complete = !problems.has_errors();
         let declared = metrics::declared(&parts.evals, problems);
         let composites = metrics::composites(&parts.metrics, &declared, complete, problems);
+        let max_regressions = parts.demands.max_regressions.or(parts.max_regressions);
         let demands = parts.demands.settle(&declared, &composites, complete, problems);
         let target = parts.target.as_ref();
         thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
@@ -141,7 +144,7 @@ impl Loader<'_> {
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),
-                max_regressions: overrides.max_regressions.or(parts.max_regressions),
+                max_regressions: overrides.max_regressions.or(max_regressions),
             },
             composites,
             score_metrics: declared
@@ -159,6 +162,7 @@ impl Loader<'_> {
                 },
                 include_details: parts.reporting.include_details.unwrap_or(true),
                 notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
+                channels: parts.channels,
             },
             baselines: parts.scope.baselines,
             against: parts.scope.store.against(),

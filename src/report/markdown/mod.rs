@@ -38,6 +38,11 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     Ok(())
 }
 
+/// A text as a code span.
+pub fn as_code(text: &str) -> String {
+    code_whole(text)
+}
+
 pub(crate) fn decision_sign(decision: Decision) -> &'static str {
     match decision {
         Decision::Pass => "✅",
