@@ -23,7 +23,7 @@ pub fn tests(steps: &[StepResult], out: &mut dyn Write) -> Result<(), ReportErro
     }
     writeln!(out, "### Test Results\n")?;
     for step in of_tests {
-        writeln!(out, "- {}: {}{}", inline(&step.name), tested(step), marks(step))?;
+        writeln!(out, "- {}: {}", inline(&step.name), tested(step))?;
         below(step, out)?;
     }
     writeln!(out)?;
@@ -76,11 +76,12 @@ fn counted(tests: &TestResults) -> String {
     words
 }
 
+/// Counts, where they are known, and how the step ended when they don't say it.
 fn tested(step: &StepResult) -> String {
     match (&step.tests, step.status) {
-        (Some(tests), _) if tests.total > 0 => counted(tests),
+        (Some(tests), _) if tests.total > 0 => format!("{}{}", counted(tests), marks(step)),
         (_, StepStatus::Passed) => "passed (how many tests ran is not known)".to_owned(),
-        (_, status) => status_words(status).to_owned(),
+        (_, status) => format!("{}{}", status_words(status), blocking(step)),
     }
 }
 

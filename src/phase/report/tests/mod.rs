@@ -360,9 +360,9 @@ fn markdown_tells_all_that_happened() {
     4. Fix reg-same: the output differs
     5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
     6. 2 samples of cap-tone (2 cases) wait for a person's grade: have them graded
-    7. Don't read small differences into these figures: with 6 samples graded the intervals are wide
-    8. Fix Lint: it ended with exit code 1
-    9. Check code-review yourself, or give it a \`command\`: nothing was run for it
+    7. Fix Lint: it ended with exit code 1
+    8. Check code-review yourself, or give it a \`command\`: nothing was run for it
+    9. Don't read small differences into these figures: with 6 samples graded the intervals are wide
     ");
 }
 
@@ -441,10 +441,10 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       - Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output
         differs
       - 2 samples of cap-tone (2 cases) wait for a person's grade: have them graded
-      - Don't read small differences into these figures: with 6 samples graded the
-        intervals are wide
       - Fix Lint: it ended with exit code 1
       - Check code-review yourself, or give it a `command`: nothing was run for it
+      - Don't read small differences into these figures: with 6 samples graded the
+        intervals are wide
 
     GATE FAIL: 3 reasons
       - Unit tests: 2 of 45 tests failed
@@ -562,9 +562,9 @@ fn a_phase_recommends_in_order_and_says_nothing_twice() {
     Fix reg-same: the output differs
     Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output differs
     2 samples of cap-tone (2 cases) wait for a person's grade: have them graded
-    Don't read small differences into these figures: with 6 samples graded the intervals are wide
     Fix Lint: it ended with exit code 1
     Check code-review yourself, or give it a `command`: nothing was run for it
+    Don't read small differences into these figures: with 6 samples graded the intervals are wide
     ");
     let twice: Vec<StepResult> = report.steps.iter().chain(&report.steps).cloned().collect();
     assert_eq!(
