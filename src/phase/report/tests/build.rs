@@ -31,6 +31,7 @@ pub fn info(id: &str, name: &str, kind: EvalType) -> EvalInfo {
         criticality: None,
         pass_rate_threshold: 1.0,
         score_threshold: None,
+        source: None,
     }
 }
 
@@ -129,6 +130,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             input_hash: String::new(),
             grading_hash: String::new(),
             target_hash: None,
+            tags: Vec::new(),
             position: None,
         });
         events.push(Event::CasesPlanned(CasesPlanned { eval: info.id.clone(), cases: planned.collect() }));
@@ -249,6 +251,7 @@ pub fn report(steps: Vec<StepResult>) -> PhaseReport {
             omitted_files: 0,
         }),
         recommendations: super::super::recommendations(&steps),
+        notes: Vec::new(),
         steps,
     }
 }
