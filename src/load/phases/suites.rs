@@ -128,6 +128,11 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
         problem.message = rest.to_owned();
         at = place.thresholds.unwrap_or(at);
     }
+    if request.overrides.target.is_none()
+        && let Some(rest) = problem.message.strip_prefix("`--target`: ")
+    {
+        problem.message = rest.to_owned();
+    }
     match problem.code {
         Code::UnknownPreset => at = place.preset.unwrap_or(at),
         Code::UnknownTarget if request.overrides.target.is_none() => at = place.target.unwrap_or(at),
