@@ -1,6 +1,7 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
 mod baseline;
+mod ci;
 mod history;
 mod new;
 mod phase;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 pub use self::baseline::*;
+pub use self::ci::{CiArgs, CiMode};
 pub use self::history::HistoryArgs;
 pub use self::new::{InitArgs, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
@@ -264,6 +266,8 @@ pub struct SessionArgs {
     /// What stderr shows while the run goes on.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
+    #[command(flatten)]
+    pub ci: CiArgs,
     /// Every event as one JSON line on stdout, in place of the summary.
     #[arg(long)]
     pub events: bool,

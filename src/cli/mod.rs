@@ -2,6 +2,7 @@
 
 mod args;
 mod baseline;
+mod ci;
 mod completions;
 mod console;
 mod doctor;
@@ -9,6 +10,7 @@ mod export;
 mod history;
 mod list;
 mod new;
+mod notify;
 mod phase;
 mod progress;
 mod reference;

@@ -141,6 +141,8 @@ fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path
     let mut scope = SuiteScope {
         templates: Scope { vars: vars.collect(), open: true, ..Scope::default() },
         dir: dir.to_owned(),
+        root: root.to_owned(),
+        cwd: session.cwd.clone(),
         store: Folder::Disk(root.join("baselines")),
         baselines: baselines::settings(None, root, root),
         fence: session.fence.clone(),

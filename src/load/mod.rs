@@ -20,6 +20,7 @@ mod inputs;
 mod kinds;
 mod metrics;
 pub mod normalise;
+mod notify;
 mod phases;
 pub mod problem;
 mod refs;

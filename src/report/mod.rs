@@ -4,6 +4,8 @@
 //! summary gives the same bytes. What models, targets and data sets said is hostile here: each renderer escapes it for
 //! its format.
 
+pub mod annotations;
+pub mod cut;
 pub mod differences;
 pub mod figures;
 mod files;
@@ -16,9 +18,9 @@ pub mod emphasis;
 mod flaky;
 mod json;
 mod junit;
-mod markdown;
-mod notices;
-mod values;
+pub(crate) mod markdown;
+pub(crate) mod notices;
+pub(crate) mod values;
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +55,11 @@ pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> R
         ReportFormat::Junit => junit::render(summary, out),
         ReportFormat::Html => Err(ReportError::NotAvailable { format, what: "HTML reports" }),
     }
+}
+
+/// A text as a code span of Markdown.
+pub fn as_code(text: &str) -> String {
+    markdown::as_code(text)
 }
 
 /// What follows the dot of a report's file name; `None` for the terminal, which has no file.

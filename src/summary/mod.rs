@@ -21,6 +21,7 @@ mod outcomes;
 mod packed;
 #[cfg(test)]
 mod random_run;
+mod recommend;
 #[cfg(test)]
 mod recount_tests;
 mod rerun;
@@ -31,6 +32,7 @@ mod told;
 
 pub use build::Report;
 pub use fold::Fold;
+pub use recommend::MOST_RECOMMENDATIONS;
 pub use told::{CaseTold, EvalTold, Told};
 
 /// Planned samples up to which everything is listed with its details. Beyond, cases are listed that did not pass in all their

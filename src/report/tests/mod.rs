@@ -66,6 +66,7 @@ fn eval(id: &str, name: &str, kind: EvalType, outcome: Outcome, cases: Vec<CaseR
         weight: 1.0,
         difficulty: None,
         criticality: None,
+        source: None,
         outcome,
         score: (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64),
         counts,
