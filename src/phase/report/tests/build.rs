@@ -31,6 +31,7 @@ pub fn info(id: &str, name: &str, kind: EvalType) -> EvalInfo {
         criticality: None,
         pass_rate_threshold: 1.0,
         score_threshold: None,
+        source: None,
     }
 }
 
@@ -250,5 +251,6 @@ pub fn report(steps: Vec<StepResult>) -> PhaseReport {
         }),
         recommendations: super::super::recommendations(&steps),
         steps,
+        notes: Vec::new(),
     }
 }
