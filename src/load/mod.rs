@@ -21,6 +21,7 @@ mod kinds;
 mod metrics;
 pub mod normalise;
 mod notify;
+mod parts;
 mod phases;
 pub mod problem;
 mod refs;
@@ -44,6 +45,7 @@ mod template;
 mod thresholds;
 pub mod tree;
 
+pub use parts::{PartFilter, part_of_plan};
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{

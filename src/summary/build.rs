@@ -11,6 +11,7 @@ use super::fold::Fold;
 use super::metrics::{Counted, CountedEval};
 use super::outcomes::Reading;
 use super::packed::Packed;
+use super::parts;
 use super::recommend::{self, Known};
 use super::rerun;
 use super::sessions::Sessions;
@@ -120,6 +121,8 @@ pub(super) fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
     for reading in [&mut actual, &mut worst, &mut best] {
         composite::add(&started.composites, &mut reading.metrics);
     }
+    let readings = [(Reading::Graded, &mut actual), (Reading::Worst, &mut worst), (Reading::Best, &mut best)];
+    parts::add(counted, started, readings);
     let Counted { errored, skipped, pending, .. } = *counted;
     Tallies { actual, worst, best, errored, skipped, pending }
 }

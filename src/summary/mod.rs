@@ -19,6 +19,9 @@ mod metrics;
 mod named;
 mod outcomes;
 mod packed;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
 #[cfg(test)]
 mod random_run;
 mod recommend;
@@ -26,6 +29,7 @@ mod recommend;
 mod recount_tests;
 mod rerun;
 mod sessions;
+mod tags;
 #[cfg(test)]
 mod tests;
 mod told;
