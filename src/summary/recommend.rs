@@ -213,7 +213,9 @@ const ENOUGH_SAMPLES: usize = 30;
 fn thin(known: &Known<'_>) -> Option<Advice> {
     let evals = known.evals.iter().filter(|eval| eval.outcome.is_graded()).count();
     let of_samples = &known.totals.samples;
-    let thin = evals > 0 && evals < ENOUGH_EVALS && of_samples.total < ENOUGH_SAMPLES;
+    // Where nothing is held against a figure nobody reads much into it.
+    let held = !known.gate.thresholds.is_empty();
+    let thin = held && evals > 0 && evals < ENOUGH_EVALS && of_samples.total < ENOUGH_SAMPLES;
     thin.then(|| {
         let graded = samples(of_samples.passed + of_samples.failed);
         let text = format!(

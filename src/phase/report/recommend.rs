@@ -75,8 +75,8 @@ fn unchecked(steps: &[StepResult]) -> Option<String> {
     let names: Vec<String> = steps.iter().filter(open).map(|step| short(&step.name)).collect();
     let (last, before) = names.split_last()?;
     let all = if before.is_empty() { last.clone() } else { format!("{} and {last}", before.join(", ")) };
-    let verb = if before.is_empty() { "has" } else { "have" };
-    Some(format!("Check {all} yourself, or give it a command: nothing was run for what {verb} none"))
+    let it = if before.is_empty() { "it" } else { "them" };
+    Some(format!("Check {all} yourself, or give {it} a `command`: nothing was run for {it}"))
 }
 
 fn short(name: &str) -> String {
