@@ -61,6 +61,7 @@ impl Run {
             weight: 1.0,
             difficulty: None,
             criticality: None,
+            source: None,
             outcome: Passed,
             score: None,
             counts: Counts::default(),

@@ -130,6 +130,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             input_hash: String::new(),
             grading_hash: String::new(),
             target_hash: None,
+            tags: Vec::new(),
             position: None,
         });
         events.push(Event::CasesPlanned(CasesPlanned { eval: info.id.clone(), cases: planned.collect() }));
@@ -250,7 +251,7 @@ pub fn report(steps: Vec<StepResult>) -> PhaseReport {
             omitted_files: 0,
         }),
         recommendations: super::super::recommendations(&steps),
-        steps,
         notes: Vec::new(),
+        steps,
     }
 }
