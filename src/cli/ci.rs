@@ -11,6 +11,7 @@ use super::args::CiMode;
 use super::console::Console;
 use crate::model::{PhaseReport, ReportFormat, StepResult, StepStatus, Summary};
 use crate::report::annotations::{self, Annotation, Level};
+use crate::report::markdown::escape::code_whole;
 use crate::report::{self, cut};
 use crate::spec::FailureAction;
 
@@ -89,7 +90,7 @@ impl Github {
         console.commands(&annotations::as_commands(&told.annotations));
         if let Some(file) = &self.summary {
             let rest = match told.report {
-                Some(path) => format!("The whole report is {}.", report::as_code(path)),
+                Some(path) => format!("The whole report is {}.", code_whole(path)),
                 None => "The journal has it all.".to_owned(),
             };
             if let Err(error) = append_summary(file, told.markdown, &rest) {
@@ -125,7 +126,9 @@ fn append_summary(file: &Path, markdown: &str, rest: &str) -> std::io::Result<()
     let room = usize::try_from(MAX_SUMMARY.saturating_sub(used)).unwrap_or_default();
     let text = cut::cut(markdown, room.saturating_sub(2), rest);
     if text.len() + 2 > room {
-        return Err(std::io::Error::other("earlier commands of this step have used the 1 MiB that GitHub takes"));
+        return Err(std::io::Error::other(
+            "earlier commands of this step have used the 1 MiB that GitHub takes",
+        ));
     }
     // What stands before need not end with its line.
     append(file, &if used > 0 { format!("\n\n{text}") } else { text })
@@ -156,9 +159,8 @@ fn of_step(step: &StepResult, level: Level) -> Vec<Annotation> {
         let name = format!("{} {}", test.suite, test.name);
         Annotation::new(level, None, &format!("test failed: {}", name.trim()), &test.message)
     });
-    let evals = step.eval.iter().flat_map(|eval| annotations::of_run(&eval.eval_report)).map(|found| Annotation {
-        level: if level == Level::Error { found.level } else { Level::Warning },
-        ..found
+    let evals = step.eval.iter().flat_map(|eval| annotations::of_run(&eval.eval_report)).map(|found| {
+        Annotation { level: if level == Level::Error { found.level } else { Level::Warning }, ..found }
     });
     tests.chain(evals).collect()
 }

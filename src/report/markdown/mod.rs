@@ -1,8 +1,8 @@
 //! The Markdown report, for pull requests and people: GitHub-flavoured.
 
 mod beside;
-mod escape;
-mod failures;
+pub mod escape;
+pub mod failures;
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -37,12 +37,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     Ok(())
 }
 
-/// A text as a code span.
-pub fn as_code(text: &str) -> String {
-    code_whole(text)
-}
-
-fn decision_sign(decision: Decision) -> &'static str {
+pub fn decision_sign(decision: Decision) -> &'static str {
     match decision {
         Decision::Pass => "✅",
         Decision::Fail => "❌",
@@ -129,7 +124,7 @@ fn metadata(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
 }
 
 /// A table; the cells are escaped already. Columns from the second on are aligned to the right when `right` says so.
-fn table(
+pub fn table(
     out: &mut dyn Write,
     head: &[&str],
     right: &[bool],

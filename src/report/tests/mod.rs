@@ -1,5 +1,7 @@
 //! One rich summary, and what each format makes of it.
 
+mod annotations;
+mod comment;
 mod differences;
 mod formats;
 mod hostile;
