@@ -190,6 +190,7 @@ proptest! {
         let written = rendered(ReportFormat::Junit, &summary);
         let report = quick_junit::Report::deserialize_from_str(&written).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(report.tests, 8);
+        super::junit_rules::check(&written);
         prop_assert!(written.chars().all(|c| !c.is_control() || c == '\n'));
     }
 }

@@ -6,6 +6,7 @@ mod differences;
 mod formats;
 mod hostile;
 mod junit;
+mod junit_rules;
 mod markdown;
 mod terminal;
 
