@@ -4,6 +4,7 @@ mod baseline;
 mod ci;
 mod history;
 mod new;
+mod phase;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub use self::baseline::*;
 pub use self::ci::{CiArgs, CiMode};
 pub use self::history::HistoryArgs;
 pub use self::new::{InitArgs, NewArgs, NewKind};
+pub use self::phase::{PhaseArgs, PhaseFormat};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -66,6 +68,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Show past runs: pass rates over time, flaky and slow cases, last passes.
     History(HistoryArgs),
+    /// Work off the steps of a phase, or the evals that a trigger names, as a gate.
+    Phase(Box<PhaseArgs>),
     /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
     Export(ExportArgs),
     /// Keep known-good outputs of regressions in git: capture, review, accept.

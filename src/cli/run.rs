@@ -1,8 +1,7 @@
 //! `eval-harness run`.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use super::args::{ProgressMode, RunArgs};
 use super::ci::{self, Github};
@@ -16,7 +15,7 @@ use crate::journal::{self, RunPaths};
 use crate::load::{Overrides, Purpose};
 use crate::model::{Channel, Event, Plan, ReportFormat, Summary};
 use crate::notify::Message;
-use crate::report::{self, ReportError, terminal};
+use crate::report::{terminal, write_reports};
 use crate::run::{self, Cancel, Finished, Observer, RunError, RunRequest, Said};
 
 pub fn run(console: &Console, args: &RunArgs) -> Exit {
@@ -219,44 +218,6 @@ fn warn_of_formats(console: &Console, plan: &Plan) {
     if plan.reporting.formats.contains(&ReportFormat::Html) {
         console.warn("HTML reports come with a later version; the other formats are written");
     }
-}
-
-/// Writes each report beside the journal: first under another name, then renamed, so that nobody sees half a report.
-/// Returns what was written, and why the others were not.
-fn write_reports(
-    paths: &RunPaths,
-    summary: &Summary,
-    formats: &[ReportFormat],
-) -> (Vec<PathBuf>, Vec<String>) {
-    let (mut written, mut failed) = (Vec::new(), Vec::new());
-    for format in formats {
-        let Some(extension) = report::extension(*format).filter(|_| *format != ReportFormat::Html) else {
-            continue;
-        };
-        let path = paths.report(extension);
-        match write_report(&path, *format, summary) {
-            Ok(()) => written.push(path),
-            Err(error) => failed.push(format!("{}: {error}", path.display())),
-        }
-    }
-    (written, failed)
-}
-
-pub fn write_report(path: &Path, format: ReportFormat, summary: &Summary) -> Result<(), ReportError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let fresh = path.with_file_name(name);
-    let result = (|| {
-        let mut file = BufWriter::new(File::create(&fresh)?);
-        report::render(format, summary, &mut file)?;
-        file.flush()?;
-        std::fs::rename(&fresh, path)?;
-        Ok(())
-    })();
-    if result.is_err() {
-        let _ = std::fs::remove_file(&fresh);
-    }
-    result
 }
 
 fn show(

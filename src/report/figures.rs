@@ -203,7 +203,7 @@ pub fn metrics_in_order(summary: &Summary) -> Vec<&str> {
     names
 }
 
-pub(super) fn order_of(metric: &str) -> (u8, &str, u64) {
+pub(crate) fn order_of(metric: &str) -> (u8, &str, u64) {
     let k_of = |rest: &str| rest.split('_').next().and_then(|k| k.parse().ok()).unwrap_or(u64::MAX);
     if let Some(rest) = metric.strip_prefix("pass_at_") {
         return (1, rest.split_once('_').map_or("", |(_, variant)| variant), k_of(rest));

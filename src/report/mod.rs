@@ -9,6 +9,7 @@ pub mod comment;
 pub mod cut;
 pub mod differences;
 pub mod figures;
+mod files;
 pub mod history;
 pub mod terminal;
 
@@ -18,9 +19,9 @@ pub mod emphasis;
 mod flaky;
 mod json;
 mod junit;
-pub mod markdown;
-mod notices;
-mod values;
+pub(crate) mod markdown;
+pub(crate) mod notices;
+pub(crate) mod values;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use std::io::{self, Write};
 
 use crate::model::{ReportFormat, Summary};
 
+pub use files::{write_report, write_reports};
 pub use terminal::TerminalOptions;
 
 /// Why a report could not be written.

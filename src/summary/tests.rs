@@ -107,6 +107,7 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
             input_hash: String::new(),
             grading_hash: String::new(),
             target_hash: None,
+            tags: Vec::new(),
             position: None,
         });
         plan.push(Event::CasesPlanned(CasesPlanned { eval: id.clone(), cases: planned.collect() }));

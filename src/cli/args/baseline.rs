@@ -134,6 +134,7 @@ impl CaptureArgs {
             baseline: None,
             dry_run: false,
             session: SessionArgs {
+                // A capture gates nothing.
                 ci: CiArgs { mode: CiMode::None },
                 jobs: self.jobs,
                 allow_unsandboxed: self.allow_unsandboxed,

@@ -34,7 +34,10 @@ pub fn terminal(
 }
 
 /// What to do about steps that did not pass, the most pressing first: a sentence each, at most
-/// seven or so.
+/// ten.
 pub fn recommendations(steps: &[StepResult]) -> Vec<String> {
     recommend::of_steps(steps)
 }
+
+#[cfg(test)]
+mod tests;
