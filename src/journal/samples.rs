@@ -210,6 +210,7 @@ mod tests {
             input_hash: String::new(),
             grading_hash: String::new(),
             target_hash: None,
+            tags: Vec::new(),
             position: None,
         };
         Event::CasesPlanned(CasesPlanned { eval: eval.to_owned(), cases: ids.iter().map(case).collect() })

@@ -20,6 +20,9 @@ mod inputs;
 mod kinds;
 mod metrics;
 pub mod normalise;
+mod notify;
+mod parts;
+mod phases;
 pub mod problem;
 mod refs;
 mod regressions;
@@ -42,6 +45,8 @@ mod template;
 mod thresholds;
 pub mod tree;
 
+pub use parts::{PartFilter, part_of_plan};
+pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{
     CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Overview, Purpose, SuiteOverview,
@@ -56,6 +61,11 @@ use crate::spec::SchemaKind;
 /// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that it reaches.
 pub fn load(request: &LoadRequest) -> Loaded {
     suite::load(request)
+}
+
+/// Loads a phase plan or a trigger with every suite that it names, or every problem of all of these files.
+pub fn phase(request: &PhaseRequest) -> LoadedPhase {
+    phases::load(request)
 }
 
 /// What a suite says of itself; the files of its evals are not opened, unless it is an eval file itself.

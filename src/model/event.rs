@@ -202,6 +202,9 @@ pub struct CasePlanned {
     /// Over the case's own target, when it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_hash: Option<String>,
+    /// The case's own tags, without those of its eval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// The case's place in the whole eval, from 0; only in shards, whose cases are not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u32>,

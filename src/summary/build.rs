@@ -11,6 +11,8 @@ use super::fold::Fold;
 use super::metrics::{Counted, CountedEval};
 use super::outcomes::Reading;
 use super::packed::Packed;
+use super::parts;
+use super::recommend::{self, Known};
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
@@ -83,7 +85,14 @@ impl Report {
 
     /// The summary, with the decision that was made from [`Report::tallies`].
     pub fn with_gate(self, gate: Gate) -> Summary {
-        let recommendations = failures::recommend(&self.evals, &self.totals);
+        let recommendations = recommend::recommend(&Known {
+            evals: &self.evals,
+            totals: &self.totals,
+            failures: &self.failures,
+            gate: &gate,
+            omitted: self.omitted,
+            suite: self.metadata.suite_path.as_deref(),
+        });
         let omitted = Some(self.omitted).filter(|omitted| *omitted != Omitted::default());
         let metrics = self.estimates.iter().map(|(name, estimate)| (name.clone(), estimate.value)).collect();
         Summary {
@@ -112,6 +121,8 @@ pub(super) fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
     for reading in [&mut actual, &mut worst, &mut best] {
         composite::add(&started.composites, &mut reading.metrics);
     }
+    let readings = [(Reading::Graded, &mut actual), (Reading::Worst, &mut worst), (Reading::Best, &mut best)];
+    parts::add(counted, started, readings);
     let Counted { errored, skipped, pending, .. } = *counted;
     Tallies { actual, worst, best, errored, skipped, pending }
 }
@@ -203,6 +214,7 @@ impl<'a> Lister<'a> {
             weight: info.weight,
             difficulty: info.difficulty,
             criticality: info.criticality,
+            source: info.source.clone(),
             outcome,
             score: counter.score(),
             counts,

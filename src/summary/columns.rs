@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 
 use super::outcomes::SampleCounts;
 use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
+use super::tags::CaseTags;
 use crate::model::{CasePlanned, EvalInfo, Fingerprint, GraderType, Outcome, Trust, TrustCounts, Usage};
 
 /// More than the columns can number: 2^32 samples, or 4 GiB of ids, in one eval.
@@ -33,6 +34,7 @@ pub(super) struct EvalFold {
     positions: Lazy<u32>,
     /// Fingerprints of what cases are; empty unless they are asked for.
     contents: Lazy<u64>,
+    tags: CaseTags,
     samples: Samples,
 }
 
@@ -68,6 +70,7 @@ impl EvalFold {
             spans: Vec::new(),
             positions: Lazy::new(NO_POSITION),
             contents: Lazy::new(NO_CONTENT),
+            tags: CaseTags::default(),
             samples: Samples::default(),
         };
         eval.expect(cases);
@@ -106,6 +109,7 @@ impl EvalFold {
         let graders = case.graders.iter().fold(0, |bits, grader| bits | grader_bit(*grader));
         if let Some(at) = self.find(&case.id) {
             self.about[at] = graders | self.about[at] & NAMED;
+            self.tags.set(at, &case.tags);
             return self.grow(at, case.samples);
         }
         let at = u32::try_from(self.len()).map_err(|_| Full)?;
@@ -121,6 +125,7 @@ impl EvalFold {
             self.positions.set(at as usize, position, self.about.capacity());
         }
         self.about.push(about);
+        self.tags.set(at as usize, &case.tags);
         self.spans.push((start, case.samples));
         let EvalFold { ids, hasher, .. } = self;
         let hash = hasher.hash_one(ids.get(at as usize));
@@ -183,6 +188,11 @@ impl EvalFold {
         Some(order)
     }
 
+    /// What cases have as tags of their own.
+    pub fn tags(&self) -> &CaseTags {
+        &self.tags
+    }
+
     pub fn case(&self, at: usize) -> CaseView<'_> {
         CaseView { eval: self, at }
     }
@@ -228,6 +238,11 @@ impl<'a> CaseView<'a> {
         let content = self.eval.contents.get(self.at);
         let text = format!("{content:016x} {}", self.eval.info.pass_rate_threshold);
         (content != NO_CONTENT).then(|| format!("{:016x}", short(&text)))
+    }
+
+    /// True for a tag of the case's own.
+    pub fn has_tag(self, tag: &str) -> bool {
+        self.eval.tags.of(self.at).iter().any(|own| own == tag)
     }
 
     /// Each type once.

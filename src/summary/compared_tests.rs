@@ -63,6 +63,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
             input_hash: String::new(),
             grading_hash: String::new(),
             target_hash: None,
+            tags: Vec::new(),
             position: None,
         };
         events.push(Event::CasesPlanned(CasesPlanned {

@@ -217,6 +217,7 @@ fn a_top_up_keeps_what_is_known() {
                 input_hash: String::new(),
                 grading_hash: String::new(),
                 target_hash: None,
+                tags: Vec::new(),
                 position: None,
             }],
         })

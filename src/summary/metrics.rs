@@ -2,12 +2,13 @@
 //!
 //! One pass over the cases for each reading; nothing is held for every case.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::columns::{CaseView, EvalFold};
 use super::measured::Measured;
 use super::named::Named;
 use super::outcomes::{EvalCounter, Reading, SampleCounts};
+use crate::load::PartFilter;
 use crate::model::{Estimate, EvalInfo, EvalTally, EvalType, Metric, Outcome, Tally};
 use crate::stats::{
     DEFAULT_RESAMPLES, Interval, Undefined, Values, bootstrap_weighted_mean, cluster_bootstrap_mean,
@@ -22,9 +23,11 @@ const CLUSTERS: usize = 10;
 /// The counts of a run, by eval and case.
 pub(super) struct Counted<'a> {
     pub evals: Vec<CountedEval<'a>>,
-    ks: &'a [u32],
+    ks: Vec<u32>,
     /// Of resampling; `None` when nobody asks for intervals that need it.
     seed: Option<u64>,
+    /// The metrics that are asked for, of a part of a run; of others the interval may be missing.
+    wanted: Option<BTreeSet<Metric>>,
     /// Samples of the case that has fewest.
     fewest: Option<u32>,
     /// Samples without a grade.
@@ -42,6 +45,7 @@ pub(super) struct CountedEval<'a> {
     /// Its number among all that were planned.
     pub number: usize,
     pub fold: &'a EvalFold,
+    /// The cases that count, when they are not all of them or come in another order than they are kept in.
     order: Option<Vec<u32>>,
 }
 
@@ -54,9 +58,22 @@ impl<'a> CountedEval<'a> {
         &self.fold.info
     }
 
+    /// The eval with its cases in the part; `None` when it has none.
+    pub fn within(&self, filter: &PartFilter) -> Option<CountedEval<'a>> {
+        let CountedEval { number, fold, .. } = *self;
+        if filter.takes_eval(&fold.info) {
+            return Some(CountedEval { number, fold, order: self.order.clone() });
+        }
+        let tag = filter.case_tag().filter(|tag| fold.tags().knows(tag))?;
+        let cases = self.cases().filter(|case| case.has_tag(tag));
+        let order: Vec<u32> = cases.map(|case| case.at as u32).collect();
+        (!order.is_empty()).then_some(CountedEval { number, fold, order: Some(order) })
+    }
+
     pub fn cases(&self) -> impl Iterator<Item = CaseView<'a>> {
         let fold = self.fold;
-        (0..fold.len()).map(move |at| {
+        let len = self.order.as_ref().map_or(fold.len(), Vec::len);
+        (0..len).map(move |at| {
             fold.case(self.order.as_ref().map_or(at, |order| order.get(at).map_or(at, |at| *at as usize)))
         })
     }
@@ -67,10 +84,28 @@ impl<'a> CountedEval<'a> {
 }
 
 impl<'a> Counted<'a> {
-    pub fn new(
+    pub fn new(evals: Vec<CountedEval<'a>>, ks: &[u32], seed: Option<u64>, score_metrics: &[String]) -> Self {
+        Counted::wanted(evals, ks.to_vec(), seed, None, score_metrics)
+    }
+
+    /// Some evals of this run, with some of their cases, for the sake of some metrics.
+    pub fn part(
+        &self,
         evals: Vec<CountedEval<'a>>,
-        ks: &'a [u32],
+        wanted: BTreeSet<Metric>,
+        score_metrics: &[String],
+    ) -> Counted<'a> {
+        let mut ks: Vec<u32> = wanted.iter().filter_map(Metric::k).collect();
+        ks.sort_unstable();
+        ks.dedup();
+        Counted::wanted(evals, ks, self.seed, Some(wanted), score_metrics)
+    }
+
+    fn wanted(
+        evals: Vec<CountedEval<'a>>,
+        ks: Vec<u32>,
         seed: Option<u64>,
+        wanted: Option<BTreeSet<Metric>>,
         score_metrics: &[String],
     ) -> Self {
         let measured = Measured::new(&evals);
@@ -84,8 +119,17 @@ impl<'a> Counted<'a> {
             skipped += finals.skipped as usize;
             pending += finals.pending as usize;
         }
-        let named = Named::all(&evals, score_metrics, measured.samples, errored + skipped + pending, seed);
-        Counted { evals, ks, seed, fewest, errored, skipped, pending, open_firsts, measured, named }
+        let is_wanted = |name: &str| {
+            wanted.as_ref().is_none_or(|wanted| wanted.contains(&Metric::Named(name.to_owned())))
+        };
+        let named =
+            Named::all(&evals, is_wanted, score_metrics, measured.samples, errored + skipped + pending, seed);
+        Counted { evals, ks, seed, wanted, fewest, errored, skipped, pending, open_firsts, measured, named }
+    }
+
+    /// The seed, for metrics whose interval somebody asks for.
+    fn seed_of(&self, metric: &Metric) -> Option<u64> {
+        self.seed.filter(|_| self.wanted.as_ref().is_none_or(|wanted| wanted.contains(metric)))
     }
 
     /// True when what is not known could change a figure, so that its worst and best differ.
@@ -99,7 +143,7 @@ impl<'a> Counted<'a> {
 
     /// Outcomes and metrics under one reading.
     pub fn tally(&self, reading: Reading) -> Tally {
-        let mut read = Read::new(self.ks);
+        let mut read = Read::new(&self.ks);
         let mut evals = Vec::with_capacity(self.evals.len());
         for (at, eval) in self.evals.iter().enumerate() {
             let mut counter = eval.counter();
@@ -114,8 +158,10 @@ impl<'a> Counted<'a> {
         }
         let mut metrics: BTreeMap<String, Estimate> =
             self.named.iter().map(|named| (named.name.clone(), named.estimate(reading))).collect();
-        let built_in =
-            read.estimates(self.fewest, self.seed).into_iter().chain(self.measured.estimates(reading));
+        let built_in = read
+            .estimates(self.fewest, |metric| self.seed_of(metric))
+            .into_iter()
+            .chain(self.measured.estimates(reading));
         metrics.extend(built_in.map(|(metric, estimate)| (metric.to_string(), estimate)));
         Tally { evals, metrics }
     }
@@ -174,19 +220,23 @@ impl Read {
         }
     }
 
-    fn estimates(self, fewest: Option<u32>, seed: Option<u64>) -> Vec<(Metric, Estimate)> {
+    fn estimates(
+        self,
+        fewest: Option<u32>,
+        seed_of: impl Fn(&Metric) -> Option<u64>,
+    ) -> Vec<(Metric, Estimate)> {
         let interval = |seed| bootstrap_weighted_mean(&self.weighted, DEFAULT_RESAMPLES, seed, LEVEL);
-        let weighted_interval = seed.map_or(Err(Undefined::NoData), interval);
+        let weighted_interval = seed_of(&Metric::WeightedScore).map_or(Err(Undefined::NoData), interval);
         let n = self.weighted.len();
         let weighted = estimate(weighted_mean(&self.weighted), weighted_interval, n);
-        let mut estimates: Vec<(Metric, Estimate)> =
-            self.pass_k.iter().map(|pass_k| (pass_k.metric.clone(), pass_k.estimate(fewest, seed))).collect();
+        let of_k = |pass_k: &PassK| (pass_k.metric.clone(), pass_k.estimate(fewest, seed_of(&pass_k.metric)));
+        let mut estimates: Vec<(Metric, Estimate)> = self.pass_k.iter().map(of_k).collect();
         estimates.extend([
             (Metric::PassRate, self.evals.estimate()),
             (Metric::CapabilityPassRate, self.capabilities.estimate()),
             (Metric::RegressionPassRate, self.regressions.estimate()),
             (Metric::CasePassRate, self.cases.estimate()),
-            (Metric::Score, self.scores.estimate(self.single, seed)),
+            (Metric::Score, self.scores.estimate(self.single, seed_of(&Metric::Score))),
             (Metric::WeightedScore, weighted),
         ]);
         estimates

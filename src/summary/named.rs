@@ -20,15 +20,17 @@ pub(super) struct Named {
 impl Named {
     /// Every name that a graded sample has, ascending.
     ///
-    /// `scores` are those that lie in [0, 1].
+    /// `scores` are those that lie in [0, 1]; `wanted` says which names are asked for.
     pub fn all(
         evals: &[CountedEval<'_>],
+        wanted: impl Fn(&str) -> bool,
         scores: &[String],
         samples: usize,
         ungraded: usize,
         seed: Option<u64>,
     ) -> Vec<Named> {
-        let names: BTreeSet<&str> = evals.iter().flat_map(|eval| eval.fold.metric_names()).collect();
+        let names: BTreeSet<&str> =
+            evals.iter().flat_map(|eval| eval.fold.metric_names()).filter(|name| wanted(name)).collect();
         let named = |name: &str| {
             let is_score = scores.iter().any(|score| score == name);
             Named::new(name, is_score, evals, samples, ungraded, seed)
@@ -50,13 +52,15 @@ impl Named {
             let Some(numbers) = eval.fold.metric(name).filter(|numbers| !numbers.is_empty()) else {
                 continue;
             };
-            missing += numbers.values().filter(|number| number.is_nan()).count();
             for case in eval.cases() {
-                let of_case = case
-                    .slots()
-                    .filter_map(|slot| numbers.get(&(slot as u32)))
-                    .filter(|number| !number.is_nan());
-                let (sum, n) = of_case.fold((0.0, 0usize), |(sum, n), value| (sum + value, n + 1));
+                let (mut sum, mut n) = (0.0, 0usize);
+                for number in case.slots().filter_map(|slot| numbers.get(&(slot as u32))) {
+                    if number.is_nan() {
+                        missing += 1;
+                    } else {
+                        (sum, n) = (sum + number, n + 1);
+                    }
+                }
                 if n > 0 {
                     over.add(at, sum / n as f64);
                     single &= n == 1;

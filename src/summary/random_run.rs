@@ -25,6 +25,7 @@ pub(super) struct RunEval {
 #[derive(Debug, Clone)]
 pub(super) struct RunCase {
     pub name: Option<String>,
+    pub tags: Vec<String>,
     pub graders: Vec<GraderType>,
     pub samples: Vec<RunSample>,
 }
@@ -168,8 +169,9 @@ pub(super) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
         prop::sample::subsequence(vec![GraderType::Code, GraderType::Model, GraderType::Human], 1..=3);
     let case = move |most: usize| {
         let samples = prop::collection::vec(a_sample(), 1..=most);
-        (prop::option::weighted(0.3, Just("A name".to_owned())), graders.clone(), samples)
-            .prop_map(|(name, graders, samples)| RunCase { name, graders, samples })
+        let tags = prop::sample::subsequence(vec!["a".to_owned(), "c".to_owned()], 0..=2);
+        (prop::option::weighted(0.3, Just("A name".to_owned())), tags, graders.clone(), samples)
+            .prop_map(|(name, tags, graders, samples)| RunCase { name, tags, graders, samples })
     };
     let eval = move |most: usize| {
         (
@@ -194,6 +196,7 @@ pub(super) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
                         criticality: None,
                         pass_rate_threshold,
                         score_threshold,
+                        source: None,
                     };
                     RunEval { info, cases }
                 },
@@ -269,6 +272,7 @@ impl Run {
                     input_hash: String::new(),
                     grading_hash: String::new(),
                     target_hash: None,
+                    tags: case.tags.clone(),
                     position: parts.then_some(c as u32),
                 })
                 .collect();

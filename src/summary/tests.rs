@@ -21,6 +21,7 @@ fn eval_info(id: &str, kind: EvalType) -> EvalInfo {
         criticality: None,
         pass_rate_threshold: 1.0,
         score_threshold: None,
+        source: None,
     }
 }
 
@@ -106,6 +107,7 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
             input_hash: String::new(),
             grading_hash: String::new(),
             target_hash: None,
+            tags: Vec::new(),
             position: None,
         });
         plan.push(Event::CasesPlanned(CasesPlanned { eval: id.clone(), cases: planned.collect() }));

@@ -28,6 +28,7 @@ fn planned(cases: usize, samples: u32) -> Event {
         input_hash: String::new(),
         grading_hash: String::new(),
         target_hash: None,
+        tags: Vec::new(),
         position: None,
     };
     Event::CasesPlanned(CasesPlanned { eval: "math".to_owned(), cases: (0..cases).map(case).collect() })

@@ -17,7 +17,8 @@ use crate::load::select::{part_of, select};
 use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
 use crate::model::{
-    Eval, Fingerprint, GateSpec, Measured, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target,
+    Channel, Eval, Fingerprint, GateSpec, Measured, Plan, ReportFormat, Reporting, Settings, SuiteInfo,
+    Target,
 };
 
 /// Everything of a plan but what the command line still changes.
@@ -25,6 +26,7 @@ pub(super) struct Parts {
     pub info: (String, Option<String>, Option<String>),
     pub config: crate::spec::SuiteConfig,
     pub reporting: crate::spec::ReportingSpec,
+    pub channels: Vec<Channel>,
     pub max_regressions: Option<u32>,
     pub metrics: WrittenMetrics,
     pub demands: Resolved,
@@ -68,8 +70,13 @@ impl Loader<'_> {
         let complete = !problems.has_errors();
         let declared = metrics::declared(&parts.evals, problems);
         let composites = metrics::composites(&parts.metrics, &declared, complete, problems);
+        let typed_most = parts.demands.typed_most;
+        let max_regressions = parts.demands.max_regressions.or(parts.max_regressions);
         let demands = parts.demands.settle(&declared, &composites, complete, problems);
         let target = parts.target.as_ref();
+        if complete {
+            thresholds::check_parts(&demands, &parts.evals, problems);
+        }
         thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
         let total = count(&parts.evals);
         let errors_before_filters = problems.has_errors();
@@ -83,6 +90,7 @@ impl Loader<'_> {
             if count(&evals) != total && !problems.has_errors() {
                 let again = overrides.filters.only.is_some() || overrides.gateless;
                 metrics::check_selected(&demands, &composites, &evals, again, problems);
+                thresholds::check_part_selected(&demands, &evals, again, problems);
             }
             match overrides.shard {
                 Some(shard) => {
@@ -141,7 +149,7 @@ impl Loader<'_> {
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),
-                max_regressions: overrides.max_regressions.or(parts.max_regressions),
+                max_regressions: typed_most.or(overrides.max_regressions).or(max_regressions),
             },
             composites,
             score_metrics: declared
@@ -159,6 +167,7 @@ impl Loader<'_> {
                 },
                 include_details: parts.reporting.include_details.unwrap_or(true),
                 notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
+                channels: parts.channels,
             },
             baselines: parts.scope.baselines,
             against: parts.scope.store.against(),

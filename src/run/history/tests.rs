@@ -104,6 +104,7 @@ impl Written {
                 input_hash: "i".into(),
                 grading_hash: "g".into(),
                 target_hash: None,
+                tags: Vec::new(),
                 position: None,
             };
             let cases = cases.iter().map(planned).collect();

@@ -1,0 +1,68 @@
+//! What belongs to a part of a run. There is one rule, for plans and for journals: `[tag=x]` means what `--tag x` selects, and
+//! so for evals; `type` and `category` are told apart, where `--category` takes both.
+
+use std::sync::Arc;
+
+use super::select::IdGlobs;
+use crate::model::{Eval, EvalInfo, Part};
+
+/// A [`Part`] ready to be asked.
+#[derive(Debug, Clone)]
+pub struct PartFilter {
+    part: Part,
+    globs: IdGlobs,
+}
+
+impl PartFilter {
+    /// # Errors
+    /// Why the glob of an `eval` part is none.
+    pub fn new(part: &Part) -> Result<PartFilter, String> {
+        let globs = match part {
+            Part::Eval(glob) => IdGlobs::new(std::slice::from_ref(glob))?,
+            _ => IdGlobs::default(),
+        };
+        Ok(PartFilter { part: part.clone(), globs })
+    }
+
+    /// True when all cases of the eval belong to the part.
+    pub fn takes_eval(&self, info: &EvalInfo) -> bool {
+        match &self.part {
+            Part::Type(kind) => info.kind == *kind,
+            Part::Category(name) => info.category.as_ref() == Some(name),
+            Part::Tag(tag) => info.tags.contains(tag),
+            Part::Eval(_) => self.globs.fit(&info.id),
+        }
+    }
+
+    /// The tag by which single cases belong to the part; `None` when only whole evals do.
+    pub fn case_tag(&self) -> Option<&str> {
+        match &self.part {
+            Part::Tag(tag) => Some(tag),
+            _ => None,
+        }
+    }
+
+    /// The evals that have a case in the part, with those cases.
+    pub fn select(&self, evals: &[Arc<Eval>]) -> Vec<Arc<Eval>> {
+        let mut selected = Vec::new();
+        for eval in evals {
+            if self.takes_eval(&eval.info) {
+                selected.push(Arc::clone(eval));
+                continue;
+            }
+            let Some(tag) = self.case_tag() else { continue };
+            let has = |tags: &[String]| tags.iter().any(|own| own == tag);
+            // Most evals have no such case, which their profiles tell without a look at each.
+            if eval.cases.profiles().iter().any(|profile| has(&profile.tags)) {
+                let cases = eval.cases.select(|case| has(&case.profile.tags));
+                selected.push(Arc::new(Eval { info: eval.info.clone(), parallel: eval.parallel, cases }));
+            }
+        }
+        selected
+    }
+}
+
+/// The cases of a part of a plan, by their evals; none when its glob is no glob.
+pub fn part_of_plan(part: &Part, evals: &[Arc<Eval>]) -> Vec<Arc<Eval>> {
+    PartFilter::new(part).map(|filter| filter.select(evals)).unwrap_or_default()
+}

@@ -1,0 +1,244 @@
+//! Thresholds: presets, metric names, directions, and demands that no run could meet or miss.
+//!
+//! They are read before the evals are; which names the graders measure is known after, and settles the rest.
+
+use std::collections::BTreeMap;
+
+mod asked;
+mod presets;
+mod producible;
+mod read;
+#[cfg(test)]
+mod tests;
+mod typed;
+
+use super::metrics::Declared;
+use super::problem::{Code, Problem, Problems};
+use super::source::Span;
+use super::tree::Node;
+use crate::model::{AskedThreshold, Bound, Composite, Figure, Measured, Metric, MetricName, Threshold};
+use crate::spec::Thresholds;
+
+pub(super) use asked::{asked, required_pass_rate};
+pub(super) use producible::{check_part_selected, check_parts, check_producible, ks};
+pub(super) use read::{read_set, unknown_metric};
+
+use presets::{built_in, unknown_preset};
+use read::{MAX_REGRESSIONS, Set, fault, located, near_built_in, out_of_range};
+use typed::{Typed, override_of};
+
+/// A set of thresholds with the node that it was read from.
+pub(super) type WrittenSet = (Thresholds, Option<Node>);
+
+/// A demand with the place where it is written; none for the command line and the built-in presets.
+#[derive(Debug, Clone)]
+pub(super) struct Demand {
+    pub threshold: Threshold,
+    pub at: Option<Span>,
+    /// A number without a word on whether it is a minimum or a maximum; the metric decides.
+    pub bare: bool,
+    pub by: By,
+}
+
+/// Who demands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum By {
+    File,
+    Preset,
+    Phase,
+    CommandLine,
+}
+
+impl Demand {
+    /// The author's name of the metric; `None` for built-in ones.
+    fn author_name(&self) -> Option<String> {
+        match self.threshold.metric.parse::<MetricName>() {
+            Ok(MetricName { metric: Metric::Named(name), .. }) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// A problem of the demand, with a word on where it comes from when that is no place in a file of the suite.
+    pub fn problem(&self, code: Code, message: String) -> Problem {
+        let message = match self.by {
+            By::CommandLine => format!("`--threshold`: {message}"),
+            By::Phase => format!("the thresholds of the phase: {message}"),
+            By::File | By::Preset => message,
+        };
+        located(code, self.at, message)
+    }
+}
+
+/// What was demanded, before it is known what the graders measure.
+#[derive(Debug, Default)]
+pub(super) struct Resolved {
+    demands: Vec<Demand>,
+    /// The command line's, which replace those on the same metric.
+    overrides: Vec<Demand>,
+    /// Demands of all sets, chosen or not, on metrics that are not built in.
+    named: Vec<Demand>,
+    /// `max_regressions` of the set that holds.
+    pub max_regressions: Option<u32>,
+    /// `--threshold max_regressions=N`.
+    pub typed_most: Option<u32>,
+}
+
+/// Everything that may say thresholds.
+#[derive(Debug, Default)]
+pub(super) struct Sources<'a> {
+    pub own: WrittenSet,
+    pub presets: BTreeMap<String, WrittenSet>,
+    /// The suite's `preset:`.
+    pub preset: Option<(String, Span)>,
+    /// `--preset`.
+    pub chosen: Option<&'a str>,
+    /// What a phase asks for.
+    pub asked: &'a [AskedThreshold],
+    /// `--threshold METRIC=VALUE`.
+    pub overrides: &'a [String],
+    /// `config.k`.
+    pub ks: &'a [u32],
+}
+
+/// The demands of a run: the preset's (the command line's before the suite's), else the suite's own; then the command
+/// line's.
+pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
+    let own = read_set(&sources.own, problems);
+    let named: BTreeMap<&str, Set> =
+        sources.presets.iter().map(|(name, set)| (name.as_str(), read_set(set, problems))).collect();
+    let is_named = |demand: &&Demand| demand.author_name().is_some();
+    let written = own.demands.iter().chain(named.values().flat_map(|set| &set.demands));
+    let mut mentioned: Vec<Demand> = written.filter(is_named).cloned().collect();
+    let wanted = match (sources.chosen, &sources.preset) {
+        (Some(name), _) => Some((name, None)),
+        (None, Some((name, at))) => Some((name.as_str(), Some(*at))),
+        (None, None) => None,
+    };
+    let Set { demands, max_regressions } = match wanted {
+        None => own,
+        Some((name, at)) => match named.get(name).cloned().or_else(|| built_in(name, sources.ks)) {
+            Some(set) => set,
+            None => {
+                problems.push(unknown_preset(name, at, &named));
+                own
+            }
+        },
+    };
+    let asked = |ask: &AskedThreshold| Demand {
+        threshold: ask.threshold.clone(),
+        at: None,
+        bare: ask.bare,
+        by: By::Phase,
+    };
+    let mut overrides: Vec<Demand> = sources.asked.iter().map(asked).collect();
+    let mut typed_most = None;
+    for text in sources.overrides {
+        match override_of(text) {
+            Ok(Typed::Demand(demand)) => {
+                problems.extend(fault(&demand.threshold, None));
+                overrides.push(demand);
+            }
+            Ok(Typed::MaxRegressions(most)) => typed_most = Some(most),
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    mentioned.extend(overrides.iter().filter(is_named).cloned());
+    Resolved { demands, overrides, named: mentioned, max_regressions, typed_most }
+}
+
+impl Resolved {
+    /// The demands, once it is known what graders measure and the suite computes. `complete`: false when faults may have
+    /// hidden a part of that.
+    pub fn settle(
+        self,
+        declared: &Declared,
+        composites: &[Composite],
+        complete: bool,
+        problems: &mut Problems,
+    ) -> Vec<Demand> {
+        let kind = |name: &str| {
+            let composed = composites.iter().any(|c| c.name == name).then_some(Measured::Score);
+            declared.get(name).copied().or(composed)
+        };
+        let known: Vec<&str> =
+            declared.keys().map(String::as_str).chain(composites.iter().map(|c| c.name.as_str())).collect();
+        for demand in &self.named {
+            let Some(name) = demand.author_name() else { continue };
+            match kind(&name) {
+                None if complete || near_built_in(&name).is_some() => {
+                    let unknown = unknown_metric(&name, demand.at, &known);
+                    problems
+                        .push(demand.problem(unknown.code, unknown.message.clone()).maybe_hint(unknown.hint));
+                }
+                None => {}
+                Some(kind) => problems.extend(named_fault(demand, kind)),
+            }
+            if demand.threshold.on != Figure::Value && composites.iter().any(|c| c.name == name) {
+                let message =
+                    format!("`{name}` is computed from others, and has no interval for `bound` to look at");
+                problems.push(demand.problem(Code::UnknownMetric, message));
+            }
+        }
+        let settled = |mut demand: Demand| {
+            let name = demand.author_name().filter(|_| demand.bare);
+            if name.is_some_and(|name| kind(&name) == Some(Measured::Rate)) {
+                demand.threshold.bound = Bound::Max;
+            }
+            demand
+        };
+        let mut demands: Vec<Demand> = self.demands.into_iter().map(settled).collect();
+        for demand in self.overrides.into_iter().map(settled) {
+            let (metric, bound) = (&demand.threshold.metric, demand.threshold.bound);
+            demands.retain(|d| d.threshold.metric != *metric || d.threshold.bound != bound);
+            demands.push(demand);
+        }
+        problems.extend(contradiction(&demands));
+        demands
+    }
+}
+
+/// A minimum above a maximum of the same figure that come from two places; in one place it is told there.
+fn contradiction(demands: &[Demand]) -> Option<Problem> {
+    demands.iter().find_map(|low| {
+        let over = |high: &&Demand| {
+            let (a, b) = (&low.threshold, &high.threshold);
+            let both = a.metric == b.metric && a.on == b.on && (a.bound, b.bound) == (Bound::Min, Bound::Max);
+            both && a.value > b.value && (low.at, low.by) != (high.at, high.by)
+        };
+        let high = demands.iter().find(over)?;
+        let later = if high.by > low.by { high } else { low };
+        let (metric, min, max) = (&low.threshold.metric, low.threshold.value, high.threshold.value);
+        let message = format!("no value of `{metric}` is at least {min} and at most {max}");
+        Some(later.problem(Code::OutOfRange, message).hint("both hold, since they are of two directions"))
+    })
+}
+
+/// A demand on a measured metric that has no direction, or lies out of its range.
+fn named_fault(demand: &Demand, kind: Measured) -> Option<Problem> {
+    let Threshold { metric, value, .. } = &demand.threshold;
+    match kind {
+        Measured::Number if demand.bare => {
+            let message = format!("is `{metric}` better when it is higher, or lower? Nothing says so");
+            let hint = format!(
+                "write `{{min: {value}}}` or `{{max: {value}}}`; for `--threshold`, `{metric}>={value}` or `{metric}<={value}`"
+            );
+            Some(demand.problem(Code::MissingKey, message).hint(hint))
+        }
+        Measured::Score if !(0.0..=1.0).contains(value) => {
+            Some(out_of_range(metric, *value, true, demand.at))
+        }
+        Measured::Rate if *value < 0.0 => Some(out_of_range(metric, *value, false, demand.at)),
+        _ => None,
+    }
+}
+
+/// Names of a set that is read without its suite: what graders measure is not known, but what looks like a slip is told.
+pub(super) fn warn_of_slips((set, node): &WrittenSet, problems: &mut Problems) {
+    for written in set.keys().filter(|name| *name != MAX_REGRESSIONS) {
+        let Ok(MetricName { metric: Metric::Named(name), .. }) = written.parse() else { continue };
+        if near_built_in(&name).is_some() {
+            let key = node.as_ref().and_then(|n| n.get_key(written)).map(|k| k.span);
+            problems.push(unknown_metric(&name, key, &[]).as_warning());
+        }
+    }
+}

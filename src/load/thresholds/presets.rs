@@ -1,0 +1,50 @@
+//! The built-in presets.
+
+use std::collections::BTreeMap;
+
+use super::read::Set;
+use super::{By, Demand};
+use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::source::Span;
+use crate::model::{Bound, Figure, Metric, Threshold};
+
+/// The table "Common Thresholds": name, pass@1, pass@k, pass^k.
+const PRESETS: [(&str, f64, f64, f64); 4] = [
+    ("development", 0.70, 0.90, 0.50),
+    ("staging", 0.80, 0.95, 0.65),
+    ("production", 0.90, 0.99, 0.80),
+    ("critical", 0.95, 0.999, 0.90),
+];
+/// The k of the presets' pass@k and pass^k when the suite names none above 1.
+const PRESET_K: u32 = 3;
+
+pub(super) fn unknown_preset(name: &str, at: Option<Span>, named: &BTreeMap<&str, Set>) -> Problem {
+    let known: Vec<&str> = named.keys().copied().chain(PRESETS.iter().map(|(name, ..)| *name)).collect();
+    let hint = match did_you_mean(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known presets: {}", known.join(", ")),
+    };
+    let message = format!("no preset is named `{name}`");
+    let problem = match at {
+        Some(at) => Problem::error(Code::UnknownPreset, at, message),
+        None => Problem::general(Code::UnknownPreset, message),
+    };
+    problem.hint(hint)
+}
+
+pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
+    let (_, one, at_k, hat_k) = PRESETS.iter().find(|(preset, ..)| *preset == name)?;
+    let k = ks.iter().copied().filter(|k| *k > 1).max().unwrap_or(PRESET_K);
+    let demand = |metric: Metric, value: f64| Demand {
+        threshold: Threshold { metric: metric.to_string(), bound: Bound::Min, value, on: Figure::Value },
+        at: None,
+        bare: false,
+        by: By::Preset,
+    };
+    let demands = vec![
+        demand(Metric::PassAt(1), *one),
+        demand(Metric::PassAt(k), *at_k),
+        demand(Metric::PassHat(k), *hat_k),
+    ];
+    Some(Set { demands, max_regressions: None })
+}

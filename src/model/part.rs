@@ -1,0 +1,205 @@
+//! Names of metrics as thresholds say them: a metric of the whole run, or of a part of it, such as
+//! `pass_rate[tag=critical]`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::metric::{Metric, UnknownMetric};
+use crate::spec::words::EvalType;
+
+/// A part of a run: the cases of some of its evals, or those with a tag.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    Type(EvalType),
+    /// A category of the author's.
+    Category(String),
+    /// Of the eval, or of the case itself.
+    Tag(String),
+    /// A glob over eval ids; one that is exactly an id means that id.
+    Eval(String),
+}
+
+/// A metric, and the part of the run that it is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MetricName {
+    pub metric: Metric,
+    /// `None`: of the whole run.
+    pub part: Option<Part>,
+}
+
+/// Why a text is no metric's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoMetric {
+    #[error(transparent)]
+    Unknown(#[from] UnknownMetric),
+    /// The metric is one, but what stands in brackets names no part of a run.
+    #[error("`{name}` names no part of a run: {why}")]
+    Part { name: String, why: String },
+}
+
+/// The words before `=`.
+pub const PART_KINDS: [&str; 4] = ["type", "category", "tag", "eval"];
+
+impl Part {
+    /// # Errors
+    /// Why there is no such part.
+    pub fn new(kind: &str, value: &str) -> Result<Part, String> {
+        if value.is_empty() {
+            return Err(format!("`{kind}` has no value"));
+        }
+        if value.contains(char::is_control) {
+            return Err(format!("the value of `{kind}` holds a line break or another control character"));
+        }
+        let text = value.to_owned();
+        match kind {
+            "type" => match value {
+                "capability" => Ok(Part::Type(EvalType::Capability)),
+                "regression" => Ok(Part::Type(EvalType::Regression)),
+                _ => Err(format!("types are `capability` and `regression`, not `{value}`")),
+            },
+            "category" => Ok(Part::Category(text)),
+            "tag" => Ok(Part::Tag(text)),
+            "eval" => Ok(Part::Eval(text)),
+            _ => Err(format!(
+                "parts are named by {}, not by `{kind}`",
+                PART_KINDS.map(|k| format!("`{k}`")).join(", ")
+            )),
+        }
+    }
+
+    /// What tells the part from others, such as the `tag` in `tag=critical`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Part::Type(_) => "type",
+            Part::Category(_) => "category",
+            Part::Tag(_) => "tag",
+            Part::Eval(_) => "eval",
+        }
+    }
+
+    pub fn value(&self) -> &str {
+        match self {
+            Part::Type(EvalType::Capability) => "capability",
+            Part::Type(EvalType::Regression) => "regression",
+            Part::Category(text) | Part::Tag(text) | Part::Eval(text) => text,
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.kind(), self.value())
+    }
+}
+
+impl MetricName {
+    pub fn whole(metric: Metric) -> MetricName {
+        MetricName { metric, part: None }
+    }
+
+    /// True when the part has no eval that the metric is about, whatever the suite is.
+    pub fn is_contradictory(&self) -> bool {
+        matches!(self.metric, Metric::CapabilityPassRate | Metric::RegressionPassRate)
+            && matches!(self.part, Some(Part::Type(_)))
+    }
+}
+
+/// The metric of a name and what stands in its brackets, without looking at either: `("pass_rate", Some("tag=critical"))`.
+pub fn split_part(name: &str) -> (&str, Option<&str>) {
+    match name.strip_suffix(']').and_then(|open| open.split_once('[')) {
+        Some((metric, part)) => (metric, Some(part)),
+        None => (name, None),
+    }
+}
+
+impl fmt::Display for MetricName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.part {
+            Some(part) => write!(f, "{}[{part}]", self.metric),
+            None => self.metric.fmt(f),
+        }
+    }
+}
+
+impl FromStr for MetricName {
+    type Err = NoMetric;
+
+    /// `METRIC` or `METRIC[KIND=VALUE]`. Everything between the first `=` and the last bracket is the value, so that it may
+    /// hold brackets, quotes and further `=` as they are.
+    fn from_str(text: &str) -> Result<Self, NoMetric> {
+        let (metric, part) = split_part(text);
+        if part.is_none() && metric.contains('[') {
+            let why = "the closing bracket is missing".to_owned();
+            return Err(NoMetric::Part { name: text.to_owned(), why });
+        }
+        let metric: Metric = metric.parse()?;
+        let Some(part) = part else { return Ok(MetricName::whole(metric)) };
+        let read = match part.split_once('=') {
+            Some((kind, value)) => Part::new(kind, value),
+            None => Err("in brackets stands KIND=VALUE, such as `[tag=critical]`".to_owned()),
+        };
+        match read {
+            Ok(part) => Ok(MetricName { metric, part: Some(part) }),
+            Err(why) => Err(NoMetric::Part { name: text.to_owned(), why }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> String {
+        match text.parse::<MetricName>() {
+            Ok(name) => name.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn names_have_one_spelling_and_values_hold_anything_but_line_breaks() {
+        for (text, says) in [
+            ("pass_rate", "pass_rate"),
+            ("pass@3[tag=critical]", "pass_at_3[tag=critical]"),
+            ("pass^3[type=regression]", "pass_hat_3[type=regression]"),
+            ("score[eval=cap-[ab]*]", "score[eval=cap-[ab]*]"),
+            ("score[tag=a]=b\"'|`]", "score[tag=a]=b\"'|`]"),
+            ("lint_pass[category= odd ]", "lint_pass[category= odd ]"),
+            ("pass_rate[tag=]", "`pass_rate[tag=]` names no part of a run: `tag` has no value"),
+            (
+                "pass_rate[tag]",
+                "`pass_rate[tag]` names no part of a run: in brackets stands KIND=VALUE, such as `[tag=critical]`",
+            ),
+            ("pass_rate[tag=a", "`pass_rate[tag=a` names no part of a run: the closing bracket is missing"),
+            (
+                "pass_rate[type=code]",
+                "`pass_rate[type=code]` names no part of a run: types are `capability` and `regression`, not `code`",
+            ),
+            (
+                "pass_rate[label=a]",
+                "`pass_rate[label=a]` names no part of a run: parts are named by `type`, `category`, `tag`, `eval`, not by `label`",
+            ),
+            (
+                "pass_rate[tag=a\nb]",
+                "`pass_rate[tag=a\nb]` names no part of a run: the value of `tag` holds a line break or another control character",
+            ),
+            ("Pass[tag=a]", "`Pass` is not a metric"),
+            ("[tag=a]", "`` is not a metric"),
+        ] {
+            assert_eq!(read(text), says, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(kind in prop::sample::select(&PART_KINDS[1..]), value in "\\PC{1,12}", k in 1u32..9) {
+            prop_assume!(!value.contains(char::is_control));
+            for metric in [Metric::PassRate, Metric::PassAt(k), Metric::Named("lint_pass".into())] {
+                let name = MetricName { metric, part: Some(Part::new(kind, &value).unwrap()) };
+                prop_assert_eq!(name.to_string().parse(), Ok(name));
+            }
+        }
+    }
+}

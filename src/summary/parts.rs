@@ -1,0 +1,96 @@
+//! Metrics of parts of a run, which the gate names: `METRIC[tag=x]` is METRIC of the run that `--tag x` would have been, its
+//! interval and its extremes too. An eval of which only some cases belong to the part is there with these alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::composite;
+use super::metrics::{Counted, CountedEval, undefined_because};
+use super::outcomes::Reading;
+use crate::load::PartFilter;
+use crate::model::{Composite, Estimate, Metric, MetricName, Part, RunStarted, Tally};
+
+/// A part of a run, counted apart.
+struct Counting<'a> {
+    part: &'a Part,
+    metrics: &'a [Metric],
+    counted: Option<Counted<'a>>,
+}
+
+/// Puts the metrics of parts among those of the whole run, under each reading.
+pub(super) fn add(whole: &Counted<'_>, started: &RunStarted, readings: [(Reading, &mut Tally); 3]) {
+    let asked = asked(started);
+    if asked.is_empty() {
+        return;
+    }
+    let parts: Vec<Counting<'_>> = asked
+        .iter()
+        .map(|(part, metrics)| Counting { part, metrics, counted: counted(whole, started, part, metrics) })
+        .collect();
+    let open = whole.is_open();
+    let mut known: BTreeMap<String, Estimate> = BTreeMap::new();
+    for (reading, tally) in readings {
+        if reading == Reading::Graded || open {
+            known = parts.iter().flat_map(|part| part.estimates(reading, &started.composites)).collect();
+        }
+        tally.metrics.extend(known.clone());
+    }
+}
+
+/// The parts that the gate names, each with the metrics that it is asked for.
+fn asked(started: &RunStarted) -> BTreeMap<Part, Vec<Metric>> {
+    let mut asked: BTreeMap<Part, Vec<Metric>> = BTreeMap::new();
+    for threshold in &started.gate.thresholds {
+        if let Ok(MetricName { metric, part: Some(part) }) = threshold.metric.parse() {
+            let metrics = asked.entry(part).or_default();
+            if !metrics.contains(&metric) {
+                metrics.push(metric);
+            }
+        }
+    }
+    asked
+}
+
+/// `None` when the run has no case of the part.
+fn counted<'a>(
+    whole: &Counted<'a>,
+    started: &RunStarted,
+    part: &Part,
+    metrics: &[Metric],
+) -> Option<Counted<'a>> {
+    let filter = PartFilter::new(part).ok()?;
+    let evals: Vec<CountedEval<'a>> = whole.evals.iter().filter_map(|eval| eval.within(&filter)).collect();
+    if evals.is_empty() {
+        return None;
+    }
+    let mut wanted: BTreeSet<Metric> = metrics.iter().cloned().collect();
+    for composite in &started.composites {
+        if metrics.iter().any(|metric| matches!(metric, Metric::Named(name) if *name == composite.name)) {
+            wanted.extend(composite.components.iter().filter_map(|part| part.metric.parse::<Metric>().ok()));
+        }
+    }
+    Some(whole.part(evals, wanted, &started.score_metrics))
+}
+
+impl Counting<'_> {
+    fn estimates(&self, reading: Reading, composites: &[Composite]) -> Vec<(String, Estimate)> {
+        let mut all = match &self.counted {
+            Some(counted) => {
+                let mut metrics = counted.tally(reading).metrics;
+                composite::add(composites, &mut metrics);
+                metrics
+            }
+            None => BTreeMap::new(),
+        };
+        let estimate = |metric: &Metric| {
+            let name = MetricName { metric: metric.clone(), part: Some(self.part.clone()) }.to_string();
+            let estimate = all.remove(&metric.to_string()).unwrap_or_else(|| {
+                undefined_because(match self.counted {
+                    Some(_) => "nothing of this part was measured".to_owned(),
+                    None => format!("no case of this run is of `{}`", self.part),
+                })
+            });
+            (name, estimate)
+        };
+        self.metrics.iter().map(estimate).collect()
+    }
+}
