@@ -260,7 +260,7 @@ pub struct SessionArgs {
     /// Where results go.
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
-    /// Reports to write: json, markdown, junit. Repeat it, or separate with commas.
+    /// Reports to write: json, markdown, junit, comment. Repeat it, or separate with commas.
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
     pub format: Vec<ReportFormat>,
     /// What stderr shows while the run goes on.
@@ -308,7 +308,7 @@ pub struct ReportArgs {
     /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to one report.
     #[arg(long, default_value = "latest")]
     pub run: Vec<String>,
-    /// terminal, json, markdown or junit.
+    /// terminal, json, markdown, junit or comment.
     #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
     pub format: ReportFormat,
     /// The file to write, in place of stdout.
@@ -455,7 +455,10 @@ mod tests {
     #[test]
     fn a_wrong_word_is_answered_with_the_right_ones() {
         let error = Cli::try_parse_from(["eval-harness", "run", "--format", "jsn"]).unwrap_err().to_string();
-        assert!(error.contains("expected one of `terminal`, `json`, `markdown`, `html`, `junit`"), "{error}");
+        assert!(
+            error.contains("expected one of `terminal`, `json`, `markdown`, `html`, `junit`, `comment`"),
+            "{error}"
+        );
         let error = Cli::try_parse_from(["eval-harness", "run", "--var", "novalue"]).unwrap_err().to_string();
         assert!(error.contains("write KEY=VALUE"), "{error}");
     }

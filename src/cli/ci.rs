@@ -11,6 +11,7 @@ use super::args::CiMode;
 use super::console::Console;
 use crate::model::{PhaseReport, ReportFormat, StepResult, StepStatus, Summary};
 use crate::report::annotations::{self, Annotation, Level};
+use crate::report::markdown::escape::code_whole;
 use crate::report::{self, cut};
 use crate::spec::FailureAction;
 
@@ -89,7 +90,7 @@ impl Github {
         console.commands(&annotations::as_commands(&told.annotations));
         if let Some(file) = &self.summary {
             let rest = match told.report {
-                Some(path) => format!("The whole report is {}.", report::as_code(path)),
+                Some(path) => format!("The whole report is {}.", code_whole(path)),
                 None => "The journal has it all.".to_owned(),
             };
             if let Err(error) = append_summary(file, told.markdown, &rest) {

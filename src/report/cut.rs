@@ -76,7 +76,21 @@ mod tests {
         let inside = format!("# A\n\n<details><summary>B</summary>\n\n````text\n```\n{}", "x\n".repeat(500));
         let whole = format!("{inside}````\n\n</details>\n");
         assert_eq!(cut(&whole, whole.len(), "See C."), whole);
-        insta::assert_snapshot!(cut(&whole, 460, "See C."), @"");
+        insta::assert_snapshot!(cut(&whole, 460, "See C."), @"
+        # A
+
+        <details><summary>B</summary>
+
+        ````text
+        ```
+        x
+        x
+        ````
+
+        </details>
+
+        **Cut here: 501 more lines did not fit.** See C.
+        ");
     }
 
     proptest! {

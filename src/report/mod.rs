@@ -1,10 +1,11 @@
-//! A summary rendered as a stream of bytes: terminal, Markdown, JSON, JUnit.
+//! A summary rendered as a stream of bytes: terminal, Markdown, JSON, JUnit, a comment.
 //!
 //! Renderers are pure. They write to what they are given, open no file and ask nothing of the environment; the same
 //! summary gives the same bytes. What models, targets and data sets said is hostile here: each renderer escapes it for
 //! its format.
 
 pub mod annotations;
+pub mod comment;
 pub mod cut;
 pub mod differences;
 pub mod figures;
@@ -53,13 +54,9 @@ pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> R
         ReportFormat::Json => json::render(summary, out),
         ReportFormat::Markdown => markdown::render(summary, out),
         ReportFormat::Junit => junit::render(summary, out),
+        ReportFormat::Comment => comment::render(summary, out),
         ReportFormat::Html => Err(ReportError::NotAvailable { format, what: "HTML reports" }),
     }
-}
-
-/// A text as a code span of Markdown.
-pub fn as_code(text: &str) -> String {
-    markdown::as_code(text)
 }
 
 /// What follows the dot of a report's file name; `None` for the terminal, which has no file.
@@ -70,5 +67,6 @@ pub fn extension(format: ReportFormat) -> Option<&'static str> {
         ReportFormat::Markdown => Some("md"),
         ReportFormat::Html => Some("html"),
         ReportFormat::Junit => Some("junit.xml"),
+        ReportFormat::Comment => Some("comment.md"),
     }
 }

@@ -2,7 +2,7 @@
 
 mod beside;
 pub(crate) mod escape;
-mod failures;
+pub(crate) mod failures;
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -36,11 +36,6 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     failures::flaky(summary, out)?;
     recommendations(summary, out)?;
     Ok(())
-}
-
-/// A text as a code span.
-pub fn as_code(text: &str) -> String {
-    code_whole(text)
 }
 
 pub(crate) fn decision_sign(decision: Decision) -> &'static str {

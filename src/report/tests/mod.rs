@@ -1,9 +1,12 @@
 //! One rich summary, and what each format makes of it.
 
+mod annotations;
+mod comment;
 mod differences;
 mod formats;
 mod hostile;
 mod junit;
+mod junit_rules;
 mod markdown;
 mod terminal;
 
