@@ -68,7 +68,8 @@ impl Write for RootTag<'_> {
         head.extend_from_slice(bytes);
         let start = head.windows(TAG.len()).position(|window| window == TAG);
         // In values `>` is escaped.
-        let end = start.and_then(|start| Some(start + head.get(start..)?.iter().position(|byte| *byte == b'>')?));
+        let end =
+            start.and_then(|start| Some(start + head.get(start..)?.iter().position(|byte| *byte == b'>')?));
         match end.and_then(|end| head.split_at_checked(end)) {
             Some((tag, rest)) => {
                 self.out.write_all(without_skipped(&String::from_utf8_lossy(tag)).as_bytes())?;
@@ -255,8 +256,11 @@ fn eval_suite(eval: &EvalResult, name: XmlString, failures: &Failures) -> TestSu
     let mut total = Duration::ZERO;
     for case in &eval.cases {
         let names = (name.clone(), names.unique(&case.id));
-        let test =
-            test_case(names, case, failures.get(&(eval.id.as_str(), case.id.as_str(), case.outcome)).copied());
+        let test = test_case(
+            names,
+            case,
+            failures.get(&(eval.id.as_str(), case.id.as_str(), case.outcome)).copied(),
+        );
         total = total.saturating_add(test.time.unwrap_or_default());
         suite.add_test_case(test);
     }

@@ -56,7 +56,11 @@ fn attributes(element: &Element, must: &[&str], may: &[&str]) {
         assert!(element.attributes.contains_key(*name), "<{}> without `{name}`", element.name);
     }
     for name in element.attributes.keys() {
-        assert!(must.contains(&name.as_str()) || may.contains(&name.as_str()), "<{}> with `{name}`", element.name);
+        assert!(
+            must.contains(&name.as_str()) || may.contains(&name.as_str()),
+            "<{}> with `{name}`",
+            element.name
+        );
     }
 }
 
@@ -91,7 +95,8 @@ fn time(element: &Element) {
 /// Panics when a file breaks a rule.
 pub(super) fn check(xml: &str) {
     for c in xml.chars() {
-        let allowed = matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+        let allowed =
+            matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
         assert!(allowed, "{c:?} is no character of XML 1.0");
     }
     let root = read(xml);
@@ -119,7 +124,9 @@ pub(super) fn check(xml: &str) {
         let count = |name: &str| counts.get(name).copied().unwrap_or(0);
         let cases = suite.children.iter().filter(|child| child.name == "testcase").count();
         assert_eq!(number(suite, "tests"), cases);
-        for (place, (attribute, tag)) in [("failures", "failure"), ("errors", "error"), ("skipped", "skipped")].into_iter().enumerate() {
+        for (place, (attribute, tag)) in
+            [("failures", "failure"), ("errors", "error"), ("skipped", "skipped")].into_iter().enumerate()
+        {
             assert_eq!(number(suite, attribute), count(tag));
             totals[place] += count(tag);
         }
@@ -177,7 +184,8 @@ fn names_that_look_the_same_are_told_apart() {
     for (at, case) in summary.evals[0].cases.iter_mut().enumerate() {
         case.id = format!("{long}{at}");
     }
-    let twin = EvalResult { id: format!("{} (run)", summary.metadata.suite_name), ..summary.evals[0].clone() };
+    let twin =
+        EvalResult { id: format!("{} (run)", summary.metadata.suite_name), ..summary.evals[0].clone() };
     summary.evals.push(twin);
     let shown = rendered(ReportFormat::Junit, &summary);
     check(&shown);

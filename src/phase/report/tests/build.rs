@@ -31,6 +31,7 @@ pub fn info(id: &str, name: &str, kind: EvalType) -> EvalInfo {
         criticality: None,
         pass_rate_threshold: 1.0,
         score_threshold: None,
+        source: None,
     }
 }
 
@@ -130,6 +131,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             grading_hash: String::new(),
             target_hash: None,
             position: None,
+            tags: Vec::new(),
         });
         events.push(Event::CasesPlanned(CasesPlanned { eval: info.id.clone(), cases: planned.collect() }));
     }
@@ -249,6 +251,7 @@ pub fn report(steps: Vec<StepResult>) -> PhaseReport {
             omitted_files: 0,
         }),
         recommendations: super::super::recommendations(&steps),
+        notes: Vec::new(),
         steps,
     }
 }
