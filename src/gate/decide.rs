@@ -1,11 +1,9 @@
 //! The decision, as a pure function of tallies.
 
-use std::collections::BTreeSet;
-
-use super::ExitCode;
+use super::{ExitCode, near};
 use crate::model::{
-    Bound, Composite, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Metric,
-    Outcome, Shard, Tallies, Tally, Threshold, ThresholdResult,
+    Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Outcome, Shard,
+    Tallies, Tally, Threshold, ThresholdResult,
 };
 use crate::stats::{reaches, stays_within};
 
@@ -94,7 +92,7 @@ fn meets(threshold: &Threshold, tally: &Tally) -> Option<bool> {
 }
 
 /// Inclusive. A share that was computed as 0.7 must not miss 0.7 by the last bit.
-fn within(value: f64, threshold: &Threshold) -> bool {
+pub(super) fn within(value: f64, threshold: &Threshold) -> bool {
     match threshold.bound {
         Bound::Min => reaches(value, threshold.value),
         Bound::Max => stays_within(value, threshold.value),
@@ -128,8 +126,10 @@ fn reasons(
     if evals.is_empty() {
         reasons.push("no eval was run".to_owned());
     }
-    for result in thresholds.iter().filter(|result| result.status != Decision::Pass) {
-        reasons.push(threshold_reason(result, tallies));
+    for (threshold, result) in spec.thresholds.iter().zip(thresholds) {
+        if result.status != Decision::Pass {
+            reasons.push(threshold_reason(threshold, result, tallies));
+        }
     }
     let failed = |kind: EvalType| {
         evals.iter().filter(|eval| eval.kind == kind && eval.outcome == Outcome::Failed).collect::<Vec<_>>()
@@ -155,7 +155,7 @@ fn reasons(
     reasons
 }
 
-fn threshold_reason(result: &ThresholdResult, tallies: &Tallies) -> String {
+fn threshold_reason(threshold: &Threshold, result: &ThresholdResult, tallies: &Tallies) -> String {
     let sign = match result.bound {
         Bound::Min => "at least",
         Bound::Max => "at most",
@@ -170,7 +170,9 @@ fn threshold_reason(result: &ThresholdResult, tallies: &Tallies) -> String {
         (Some(value), status) => {
             let (value, bound) = apart(value, result.threshold);
             if status == Decision::Fail {
-                format!("{of}{name} is {value}, {sign} {bound} was asked")
+                let near = settled(tallies, name).and_then(|estimate| near::miss(threshold, estimate));
+                let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+                format!("{of}{name} is {value}, {sign} {bound} was asked{near}")
             } else {
                 // A worst case that has no value says itself what is missing.
                 let open = tallies.worst.metrics.get(name).and_then(|worst| worst.undefined.as_deref());
@@ -189,6 +191,17 @@ fn threshold_reason(result: &ThresholdResult, tallies: &Tallies) -> String {
             format!("{of}{name} is undefined: {reason}")
         }
     }
+}
+
+/// The estimate of a metric that nothing without a grade could change.
+fn settled<'a>(tallies: &'a Tallies, name: &str) -> Option<&'a Estimate> {
+    let [actual, worst, best] =
+        [&tallies.actual, &tallies.worst, &tallies.best].map(|tally| tally.metrics.get(name));
+    let closed = tallies.errored + tallies.skipped + tallies.pending == 0;
+    let same = |other: Option<&Estimate>| {
+        other.zip(actual).is_some_and(|(other, actual)| (other.value, other.ci) == (actual.value, actual.ci))
+    };
+    actual.filter(|_| closed && same(worst) && same(best))
 }
 
 fn open_reason(tallies: &Tallies) -> String {
@@ -222,48 +235,12 @@ fn apart(a: f64, b: f64) -> (String, String) {
 }
 
 /// Without trailing zeros.
-fn number(value: f64, decimals: usize) -> String {
+pub(super) fn number(value: f64, decimals: usize) -> String {
     if value.abs() >= 1e12 {
         return format!("{value:.3e}");
     }
     let text = format!("{value:.decimals$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Thresholds that the planned samples can't answer: a definition error before anything runs. A threshold on a composite needs
-/// what its components need.
-///
-/// `fewest` is the smallest number of samples that any case has, `kinds` the kinds of the evals that were selected.
-pub fn unanswerable(
-    spec: &GateSpec,
-    composites: &[Composite],
-    fewest: u32,
-    kinds: &BTreeSet<EvalType>,
-) -> Vec<String> {
-    let lacks = |name: &str, kind: EvalType, word: &str| {
-        let message = format!("the threshold on {name} needs a {word} eval, but none is selected");
-        (!kinds.contains(&kind)).then_some(message)
-    };
-    let parts = |name: &str| {
-        let composite = composites.iter().find(|composite| composite.name == name);
-        composite.into_iter().flat_map(|composite| &composite.components).map(|part| part.metric.clone())
-    };
-    spec.thresholds
-        .iter()
-        .flat_map(|threshold| std::iter::once(threshold.metric.clone()).chain(parts(&threshold.metric)))
-        .filter_map(|name| match name.parse::<Metric>().ok()? {
-            Metric::CapabilityPassRate => lacks(&name, EvalType::Capability, "capability"),
-            Metric::RegressionPassRate => lacks(&name, EvalType::Regression, "regression"),
-            metric => {
-                let k = metric.k()?;
-                (k > fewest).then(|| {
-                    format!(
-                        "the threshold on {metric} needs {k} samples of every case, but a case has {fewest}; set `samples: {k}` or lower k",
-                    )
-                })
-            }
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -344,7 +321,10 @@ mod tests {
         assert_eq!(decide(&at_least(0.9, Figure::Value), &run, false, &[]).decision, Decision::Pass);
         let gate = decide(&at_least(0.95, Figure::Value), &run, false, &[]);
         assert_eq!(gate.decision, Decision::Fail);
-        assert_eq!(gate.reasons, ["pass_at_1 is 0.9, at least 0.95 was asked"]);
+        assert_eq!(
+            gate.reasons,
+            ["pass_at_1 is 0.9, at least 0.95 was asked: 9 of 10 cases passed; 1 more would have met it"]
+        );
         assert_eq!(decide(&at_least(0.85, Figure::CiLower), &run, false, &[]).decision, Decision::Fail);
     }
 
@@ -352,7 +332,7 @@ mod tests {
     fn a_reason_never_says_that_a_number_misses_itself() {
         let run = settled(tally(&[(CAP, None, Outcome::Passed)], Some(0.849_99)));
         let gate = decide(&at_least(0.85, Figure::Value), &run, false, &[]);
-        assert_eq!(gate.reasons, ["pass_at_1 is 0.84999, at least 0.85 was asked"]);
+        assert_eq!(gate.reasons, ["pass_at_1 is 0.84999, at least 0.85 was asked: 0.00001 short"]);
         assert_eq!(apart(2000.0, 100.0), ("2000".to_owned(), "100".to_owned()));
     }
 
@@ -443,29 +423,5 @@ mod tests {
         let gate = decide(&GateSpec::default(), &bad, true, &two);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Undecided, 130));
         assert!(gate.reasons[0].starts_with("shards 1, 3 of 3 decide no gate"));
-    }
-
-    #[test]
-    fn a_k_above_the_samples_is_a_definition_error() {
-        let mut spec = at_least(0.5, Figure::Value);
-        spec.thresholds[0].metric = "pass_hat_3".into();
-        let kinds = BTreeSet::from([CAP]);
-        assert_eq!(unanswerable(&spec, &[], 3, &kinds), Vec::<String>::new());
-        assert_eq!(
-            unanswerable(&spec, &[], 2, &kinds),
-            [
-                "the threshold on pass_hat_3 needs 3 samples of every case, but a case has 2; set `samples: 3` or lower k"
-            ]
-        );
-    }
-    #[test]
-    fn a_rate_of_evals_that_were_filtered_out_is_a_definition_error() {
-        let mut spec = at_least(0.5, Figure::Value);
-        spec.thresholds[0].metric = "regression_pass_rate".into();
-        assert_eq!(unanswerable(&spec, &[], 1, &BTreeSet::from([CAP, REG])), Vec::<String>::new());
-        assert_eq!(
-            unanswerable(&spec, &[], 1, &BTreeSet::from([CAP])),
-            ["the threshold on regression_pass_rate needs a regression eval, but none is selected"]
-        );
     }
 }

@@ -3,8 +3,13 @@
 //! A gate is decided three times: from the run as graded, and as if every sample without a grade had failed or had passed.
 //! Only when the two extremes agree is there a decision.
 
+mod answerable;
 mod decide;
 mod exit;
+mod near;
+#[cfg(test)]
+mod tables;
 
-pub use decide::{decide, unanswerable};
+pub use answerable::{Extent, unanswerable};
+pub use decide::decide;
 pub use exit::ExitCode;

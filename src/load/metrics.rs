@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::parts::part_of_plan;
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::thresholds::{Demand, unknown_metric};
 use super::tree::Node;
-use crate::model::{Bound, Component, Composite, Eval, Measured, Metric, name_fault};
+use crate::model::{Bound, Component, Composite, Eval, Measured, Metric, MetricName, name_fault};
 use crate::spec::{ComponentSpec, MetricSpec};
 
 /// What is known of each metric that graders measure, by name.
@@ -169,21 +170,26 @@ pub(super) fn check_selected(
     again: bool,
     problems: &mut Problems,
 ) {
-    let is_named = |name: &str| matches!(name.parse(), Ok(Metric::Named(_)));
-    if !demands.iter().any(|demand| is_named(&demand.threshold.metric)) {
-        return;
-    }
-    let measured = declared(evals, &mut Problems::new());
     for demand in demands {
-        let name = &demand.threshold.metric;
-        let composite = composites.iter().find(|composite| composite.name == *name);
+        let Ok(MetricName { metric: Metric::Named(name), part }) = demand.threshold.metric.parse() else {
+            continue;
+        };
+        let composite = composites.iter().find(|composite| composite.name == name);
         let needed: Vec<&String> = match composite {
             Some(composite) => composite.components.iter().map(|part| &part.metric).collect(),
-            None => vec![name],
+            None => vec![&name],
         };
+        let of_part = part.as_ref().map(|part| part_of_plan(part, evals));
+        let evals = of_part.as_deref().unwrap_or(evals);
+        if evals.is_empty() {
+            continue;
+        }
+        let measured = declared(evals, &mut Problems::new());
+        let is_named = |name: &str| matches!(name.parse(), Ok(Metric::Named(_)));
         for missing in needed.into_iter().filter(|name| is_named(name) && !measured.contains_key(*name)) {
+            let metric = &demand.threshold.metric;
             let message =
-                format!("the threshold on `{name}` needs `{missing}`, which no selected eval measures");
+                format!("the threshold on `{metric}` needs `{missing}`, which no selected eval measures");
             let problem = located(Code::UnknownMetric, demand.at, message);
             problems.push(problem.hint("the gate can't pass without it").maybe_warning(again));
         }

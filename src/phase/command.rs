@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::StepCommand;
 use crate::run::{Cancel, Level};
-use crate::sandbox::process_tree::{self, StartError, Stream, WatchedCommand, WatchedEnd, signal_name};
+use crate::sandbox::process_tree::{self, StartError, WatchedCommand, WatchedEnd, signal_name};
 
 /// Bytes of output that are kept, from the end, of stdout and stderr together.
 const TAIL: usize = 64 * 1024;
@@ -14,7 +14,7 @@ const TAIL: usize = 64 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ran {
     pub end: WatchedEnd,
-    /// The end of what it wrote, both streams in the order of arrival.
+    /// The end of what it wrote to both streams.
     pub tail: Vec<u8>,
     /// Whether it wrote more than that.
     pub cut: bool,
@@ -46,13 +46,13 @@ pub(super) async fn run(
     command: &StepCommand,
     env: &[(OsString, OsString)],
     cancel: &Cancel,
-    heard: &mut dyn FnMut(Stream, &[u8]),
+    heard: &mut dyn FnMut(&[u8]),
 ) -> Result<Ran, StartError> {
     let mut tail = Tail::default();
     let watched = WatchedCommand { argv: &command.argv, dir: &command.dir, env, timeout: command.timeout };
-    let mut listen = |stream, bytes: &[u8]| {
+    let mut listen = |bytes: &[u8]| {
         tail.take(bytes);
-        heard(stream, bytes);
+        heard(bytes);
     };
     let watched = process_tree::watch(&watched, cancel.reached(Level::Finish), &mut listen).await?;
     Ok(Ran { end: watched.end, cut: tail.cut, tail: tail.kept(), elapsed: watched.elapsed })

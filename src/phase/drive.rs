@@ -11,8 +11,11 @@ use super::report::recommendations;
 use super::steps::{EvalEnd, Outside, StepRun, eval_step, plain};
 use super::written::ReportFiles;
 use crate::base::clock::{Clock, rfc3339};
+use crate::base::redact::Redactor;
 use crate::load::AFTER_TESTS_PASS;
-use crate::model::{Implementation, Phase, PhaseMetadata, PhaseReport, Step, StepResult, StepStatus, Work};
+use crate::model::{
+    Channel, Implementation, Phase, PhaseMetadata, PhaseReport, Step, StepResult, StepStatus, Work,
+};
 use crate::run::{self, Cancel, Level, Observer, harness_version};
 use crate::spec::FailureAction;
 
@@ -48,6 +51,8 @@ pub struct Worked {
     pub runs: Vec<StepRun>,
     pub files: ReportFiles,
     pub results: PathBuf,
+    /// Who is told, each once.
+    pub channels: Vec<Channel>,
 }
 
 impl Worked {
@@ -61,12 +66,14 @@ impl Worked {
 /// Works off a phase. It comes to an end whatever its steps do.
 pub async fn drive(run: PhaseRun<'_>) -> Worked {
     let PhaseRun { ready, helper, clock, cancel, watcher } = run;
-    let Ready { phase, suites, results, files, begun, warnings: _ } = ready;
+    let Ready { phase, suites, results, files, begun, channels, warnings: _ } = ready;
     let (started, timer) = (clock.now(), Instant::now());
     // What this program writes is nobody's implementation.
     let mut own = vec![results.clone(), files.markdown.clone(), files.json.clone()];
     own.extend(suites.iter().map(|suite| suite.prepared.plan.reporting.output_dir.clone()));
     let git = run::git_state(&phase.root);
+    let secrets = suites.iter().flat_map(|suite| &suite.prepared.plan.secrets);
+    let redactor = Redactor::new(secrets.cloned());
     let mut line = Line {
         phase: &phase,
         suites: suites.into_iter(),
@@ -77,6 +84,7 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         commanded: false,
         wrong: false,
         runs: Vec::new(),
+        redactor,
     };
     let steps = line.all().await;
     let Line { cancel, wrong, runs, .. } = line;
@@ -101,7 +109,7 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         steps,
         notes,
     };
-    Worked { phase, report, runs, files, results }
+    Worked { phase, report, runs, files, results, channels }
 }
 
 /// The steps as they are worked off.
@@ -116,6 +124,8 @@ struct Line<'a> {
     commanded: bool,
     wrong: bool,
     runs: Vec<StepRun>,
+    /// What suites keep secret, commands may print.
+    redactor: Redactor,
 }
 
 impl Line<'_> {
@@ -135,7 +145,8 @@ impl Line<'_> {
                 continue;
             }
             self.watcher.begins(index + 1, of, step);
-            let result = self.one(step).await;
+            let mut result = self.one(step).await;
+            redact(&mut result, &self.redactor);
             self.watcher.ended(&result);
             if ends_the_phase(phase, step, &result) {
                 over = Some(format!("{} did not pass", step.name));
@@ -178,6 +189,22 @@ impl Line<'_> {
                 result
             }
         }
+    }
+}
+
+/// Takes out of a result what nobody may read. What runs came to was cleaned where it was journalled.
+fn redact(result: &mut StepResult, redactor: &Redactor) {
+    let clean = |text: &mut String| {
+        if let Some(redacted) = redactor.redact(text) {
+            *text = redacted;
+        }
+    };
+    clean(&mut result.reason);
+    clean(&mut result.output_tail);
+    for failure in result.tests.iter_mut().flat_map(|tests| &mut tests.failures) {
+        clean(&mut failure.suite);
+        clean(&mut failure.name);
+        clean(&mut failure.message);
     }
 }
 

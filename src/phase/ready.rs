@@ -6,7 +6,7 @@ use super::changes::ChangesError;
 use super::written::{ReportFiles, Unwritten};
 use crate::base::git;
 use crate::load::{LoadRequest, StepSuite};
-use crate::model::Phase;
+use crate::model::{Channel, Phase};
 use crate::run::{self, Prepared, RunError};
 
 /// A phase that can be worked off.
@@ -18,6 +18,8 @@ pub struct Ready {
     pub results: PathBuf,
     pub files: ReportFiles,
     pub begun: Option<Begun>,
+    /// Who is told, each once.
+    pub channels: Vec<Channel>,
     /// Sentences for people, before anything runs.
     pub warnings: Vec<String>,
 }
@@ -68,13 +70,19 @@ pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<R
     let begun = begun(&phase)?;
     let mut warnings = Vec::new();
     let mut ready = Vec::new();
+    let mut channels: Vec<Channel> = Vec::new();
     for StepSuite { plan, request } in suites {
+        for channel in &plan.reporting.channels {
+            if !channels.contains(channel) {
+                channels.push(channel.clone());
+            }
+        }
         let prepared = run::prepare(plan)?;
         warnings.extend(prepared.warnings.iter().cloned());
         ready.push(ReadySuite { prepared, request });
     }
     let files = ReportFiles::of(&phase, &results);
-    Ok(Ready { phase, suites: ready, results, files, begun, warnings })
+    Ok(Ready { phase, suites: ready, results, files, begun, channels, warnings })
 }
 
 fn begun(phase: &Phase) -> Result<Option<Begun>, NotReady> {

@@ -4,7 +4,7 @@
 
 use crate::base::text;
 use crate::model::{
-    Bound, Counts, Decision, Estimate, Figure, Metric, Outcome, Summary, ThresholdResult, Totals,
+    Bound, Counts, Decision, Estimate, Figure, Metric, Outcome, Summary, ThresholdResult, Totals, split_part,
 };
 
 /// What is written where there is no number.
@@ -28,6 +28,7 @@ pub enum Unit {
 
 impl Unit {
     pub fn of_metric(name: &str) -> Unit {
+        let (name, _) = split_part(name);
         let counts = ["tokens", "samples", "count", "calls", "regressions", "flaky", "total"];
         if name.ends_with("_ms") {
             Unit::Milliseconds
@@ -178,8 +179,12 @@ pub fn count(value: f64) -> String {
     written.find(|written| !is_whole(written)).unwrap_or_else(|| format!("{value:e}"))
 }
 
-/// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`.
+/// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; of a part of the run with what names it,
+/// `pass@3 [tag=critical]`.
 pub fn metric_name(metric: &str) -> String {
+    if let (metric, Some(part)) = split_part(metric) {
+        return format!("{} [{}]", metric_name(metric), text::one_line(part));
+    }
     for (prefix, sign) in [("pass_at_", '@'), ("pass_hat_", '^')] {
         let Some(rest) = metric.strip_prefix(prefix) else { continue };
         let (k, variant) = rest.split_once('_').unwrap_or((rest, ""));
@@ -204,6 +209,7 @@ pub fn metrics_in_order(summary: &Summary) -> Vec<&str> {
 }
 
 pub(crate) fn order_of(metric: &str) -> (u8, &str, u64) {
+    let (metric, _) = split_part(metric);
     let k_of = |rest: &str| rest.split('_').next().and_then(|k| k.parse().ok()).unwrap_or(u64::MAX);
     if let Some(rest) = metric.strip_prefix("pass_at_") {
         return (1, rest.split_once('_').map_or("", |(_, variant)| variant), k_of(rest));
@@ -468,6 +474,9 @@ mod tests {
             ("cost_usd", "cost", "$0.5000"),
             ("input_tokens", "input tokens", "0.5"),
             ("failed_samples", "failed samples", "0.5"),
+            ("pass_hat_3_unbiased[tag=a_b]", "pass^3 (unbiased) [tag=a_b]", "0.500"),
+            ("latency_p95_ms[eval=cap-*]", "latency p95 [eval=cap-*]", "0.5 ms"),
+            ("tokens[category=tokens_ms]", "tokens [category=tokens_ms]", "0.5"),
         ] {
             assert_eq!(metric_name(metric), name);
             assert_eq!(figure(metric, 0.5), value);

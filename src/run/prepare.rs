@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::RunError;
-use crate::gate::unanswerable;
-use crate::model::{Eval, EvalType, Metric, Outline, Plan};
+use crate::gate::{Extent, unanswerable};
+use crate::load::part_of_plan;
+use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan};
 use crate::target::Targets;
 
 /// A plan whose targets are open and whose cases all know their number of samples.
@@ -27,14 +28,26 @@ impl Prepared {
     }
 }
 
-/// Thresholds that this plan can't answer, in sentences. `fewest`: the samples of the case that has fewest.
-pub(super) fn unanswered(plan: &Plan, fewest: u32) -> Vec<String> {
-    // Of what is run again nobody chose the types; a threshold on one that is not among them stays undecided.
-    let kinds = match plan.again {
-        true => [EvalType::Capability, EvalType::Regression].into(),
-        false => plan.evals.iter().map(|eval| eval.info.kind).collect(),
+/// Thresholds that this plan can't answer, in sentences. `samples` of a case of an eval; `None` when it is not among those that
+/// are meant.
+pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Option<u32>) -> Vec<String> {
+    let extent = |part: Option<&Part>, evals: &[Arc<Eval>]| {
+        // Of what is run again nobody chose the types; a threshold on one that is not among them stays undecided. And a
+        // shard need not have of a part of the run what the others have.
+        let open = plan.again || part.is_some() && plan.shard.is_some();
+        let kinds = match open {
+            true => [EvalType::Capability, EvalType::Regression].into(),
+            false => evals.iter().map(|eval| eval.info.kind).collect(),
+        };
+        let counts =
+            evals.iter().flat_map(|eval| eval.cases.outlines().filter_map(|case| samples(eval, case)));
+        Extent { fewest: counts.min().unwrap_or(u32::MAX), kinds }
     };
-    unanswerable(&plan.gate, &plan.composites, fewest, &kinds)
+    let whole = extent(None, &plan.evals);
+    unanswerable(&plan.gate, &plan.composites, |part| match part {
+        None => whole.clone(),
+        Some(part) => extent(Some(part), &part_of_plan(part, &plan.evals)),
+    })
 }
 
 /// Opens the targets and settles how many samples each case has: what its author said, else what a recording holds, else
@@ -43,14 +56,11 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
     let targets = Targets::open(&plan)?;
     // Outlines that nobody else holds are settled without a copy.
     plan.whole = Vec::new();
-    let asked = plan
-        .settings
-        .ks
-        .iter()
-        .copied()
-        .chain(plan.gate.thresholds.iter().filter_map(|t| t.metric.parse::<Metric>().ok()?.k()));
+    let asked =
+        plan.settings.ks.iter().copied().chain(
+            plan.gate.thresholds.iter().filter_map(|t| t.metric.parse::<MetricName>().ok()?.metric.k()),
+        );
     let largest_k = asked.max().unwrap_or(1).max(1);
-    let mut fewest = u32::MAX;
     for eval in &mut plan.evals {
         if eval.cases.outlines().any(|case| case.samples.is_none()) {
             // The plan alone holds its evals, so that nothing is copied here.
@@ -59,9 +69,8 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
                 targets.recorded_samples(&info.id, case.id, case.profile.target.as_ref()).unwrap_or(largest_k)
             });
         }
-        fewest = eval.cases.outlines().map(Prepared::samples).fold(fewest, u32::min);
     }
-    let problems = unanswered(&plan, fewest);
+    let problems = unanswered(&plan, |_, case| Some(Prepared::samples(case)));
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }

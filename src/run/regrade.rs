@@ -24,7 +24,8 @@ use crate::base::redact::Redactor;
 use crate::grade::{Graders, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
-    Attempt, Case, CaseFault, Cause, Event, JOURNAL_VERSION, Outcome, Plan, RunStarted, SampleFinished,
+    Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan, RunStarted,
+    SampleFinished,
 };
 
 /// Everything that grading again needs from outside.
@@ -59,7 +60,10 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     let RegradeRequest { plan, source, helper, clock, said, cancel, observers } = request;
     let mut earlier = Earlier::read(&source.journal(), |_| Ok(()))?;
     let selected = select(&plan, &said, &mut earlier).map_err(RunError::Refused)?;
-    let problems = unanswered(&plan, selected.fewest);
+    let samples = |eval: &Eval, case: Outline<'_>| {
+        earlier.evals.get(&eval.info.id)?.case(case.id).map(|case| case.samples)
+    };
+    let problems = unanswered(&plan, samples);
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }
@@ -97,8 +101,6 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
 /// Which cases are graded again: by eval of the plan the places of its cases.
 struct Selected {
     cases: Vec<Vec<usize>>,
-    /// Samples of the case that has fewest.
-    fewest: u32,
     /// True when the suite has cases that the run has not.
     part: bool,
 }
@@ -107,7 +109,7 @@ struct Selected {
 fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, Refused> {
     let run = earlier.started.run_id.clone();
     let (mut changed, mut gone) = (Cases::default(), Vec::new());
-    let mut selected = Selected { cases: Vec::new(), fewest: u32::MAX, part: false };
+    let mut selected = Selected { cases: Vec::new(), part: false };
     for eval in &plan.evals {
         let mut places = Vec::new();
         let mut known = earlier.evals.get_mut(&eval.info.id);
@@ -120,7 +122,6 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
                 changed.add(&eval.info.id, &planned.id);
             }
             case.at = u32::try_from(at).ok();
-            selected.fewest = selected.fewest.min(case.samples);
             places.push(at);
         }
         selected.cases.push(places);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::RunError;
 use crate::journal;
-use crate::model::{Event, Outcome, RunStarted};
+use crate::model::{Event, Outcome, RunStarted, split_part};
 use crate::spec::{
     SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome, ScoredTarget,
 };
@@ -86,7 +86,8 @@ fn file(told: &Told, report: &Report) -> ScoreBaselineFile {
     let git = started.environment.git.as_ref();
     let metric = |(name, estimate): (&String, &crate::model::Estimate)| {
         let metric = ScoredMetric { value: estimate.value?, ci: estimate.ci, n_cases: estimate.n_cases };
-        Some((name.clone(), metric))
+        // Which cases are of a part may change from run to run, so that its metrics are no baseline.
+        split_part(name).1.is_none().then(|| (name.clone(), metric))
     };
     ScoreBaselineFile {
         format_version: SCORES_VERSION,

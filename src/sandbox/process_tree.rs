@@ -46,7 +46,7 @@ impl TreeCommand {
             argv: &self.argv,
             dir: &self.dir,
             env: self.env.iter().map(|(name, value)| (OsStr::new(name), value.as_os_str())).collect(),
-            stdin: true,
+            joined: None,
             home: "the suite",
         }
     }
@@ -57,8 +57,8 @@ struct Program<'a> {
     argv: &'a [String],
     dir: &'a Path,
     env: Vec<(&'a OsStr, &'a OsStr)>,
-    /// Whether it gets a pipe to read from; else it reads nothing.
-    stdin: bool,
+    /// Where both its streams go, and then it reads nothing; else it gets three pipes.
+    joined: Option<io::PipeWriter>,
     /// What its folder is the folder of, for the hint on how to name a file of it.
     home: &'static str,
 }
@@ -233,10 +233,15 @@ fn base_command(program: &Program) -> Result<Command, StartError> {
         .args(program.argv.iter().skip(1))
         .current_dir(program.dir)
         .env_clear()
-        .envs(program.env.iter().copied())
-        .stdin(if program.stdin { Stdio::piped() } else { Stdio::null() })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        .envs(program.env.iter().copied());
+    match &program.joined {
+        None => child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()),
+        Some(output) => {
+            let both = [output.try_clone(), output.try_clone()];
+            let [stdout, stderr] = both.map(|end| end.map_err(|error| explain(program, &error)));
+            child.stdin(Stdio::null()).stdout(stdout?).stderr(stderr?)
+        }
+    };
     Ok(child)
 }
 
@@ -286,7 +291,7 @@ use supervised::Tree;
 mod supervised;
 mod watched;
 
-pub use watched::{Stream, Watched, WatchedCommand, WatchedEnd, watch};
+pub use watched::{Watched, WatchedCommand, WatchedEnd, watch};
 
 #[cfg(not(target_os = "linux"))]
 struct Tree {

@@ -11,7 +11,8 @@ use super::words::Figure;
 
 /// Demands by metric name: `pass_at_1: 0.9`, or an object with `min`, `max` and what they are held against.
 ///
-/// Metric names take `pass@1` for `pass_at_1` and `pass^3` for `pass_hat_3`.
+/// Metric names take `pass@1` for `pass_at_1` and `pass^3` for `pass_hat_3`. `pass_rate[tag=critical]` is a metric of a part of
+/// the run. The key `max_regressions` is no metric: it says how many failed regressions the gate forgives.
 pub type Thresholds = BTreeMap<String, ThresholdSpec>;
 
 /// One demand. A bare number is a minimum (for latencies, costs and counts of what went wrong: a maximum).
@@ -26,9 +27,63 @@ pub enum ThresholdSpec {
 pub struct ThresholdBounds {
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// `ci_lower`: the lower end of the 95 % interval must reach it.
+    /// What is held against it: the value itself (`point`, the default), or an end of its 95 % interval. With `lower` a
+    /// minimum holds even if this run was lucky.
+    pub bound: Option<IntervalBound>,
+    /// Another spelling of `bound`: `value`, `ci_lower` or `ci_upper`.
+    pub on: Option<Figure>,
+    /// The same metric of the capability or of the regression evals alone.
     #[serde(default)]
-    pub on: Figure,
+    pub by_type: BTreeMap<String, PartThreshold>,
+    /// The same metric of the evals of a category alone.
+    #[serde(default)]
+    pub by_category: BTreeMap<String, PartThreshold>,
+    /// The same metric of the cases with a tag, their own or their eval's.
+    #[serde(default)]
+    pub by_tag: BTreeMap<String, PartThreshold>,
+    /// The same metric of the evals whose id fits a glob.
+    #[serde(default)]
+    pub by_eval: BTreeMap<String, PartThreshold>,
+}
+
+/// A demand on a part of the run: like the whole one, whose `bound` it takes over unless it says its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartThreshold {
+    Number(f64),
+    Bounds(PartBounds),
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartBounds {
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// Default: as for the whole run.
+    pub bound: Option<IntervalBound>,
+    /// Another spelling of `bound`: `value`, `ci_lower` or `ci_upper`.
+    pub on: Option<Figure>,
+}
+
+/// What of an estimate is held against a threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalBound {
+    /// The value itself.
+    Point,
+    /// The lower end of the interval.
+    Lower,
+    /// The upper end of the interval.
+    Upper,
+}
+
+impl From<IntervalBound> for Figure {
+    fn from(bound: IntervalBound) -> Figure {
+        match bound {
+            IntervalBound::Point => Figure::Value,
+            IntervalBound::Lower => Figure::CiLower,
+            IntervalBound::Upper => Figure::CiUpper,
+        }
+    }
 }
 
 impl Serialize for ThresholdSpec {
@@ -43,11 +98,7 @@ impl Serialize for ThresholdSpec {
 impl<'de> Deserialize<'de> for ThresholdSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            Value::Number(n) => n
-                .as_f64()
-                .filter(|n| n.is_finite())
-                .map(ThresholdSpec::Number)
-                .ok_or_else(|| D::Error::custom("a threshold must be a finite number")),
+            Value::Number(n) => finite(&n).map(ThresholdSpec::Number).map_err(D::Error::custom),
             other => serde_json::from_value(other).map(ThresholdSpec::Bounds).map_err(D::Error::custom),
         }
     }
@@ -66,6 +117,43 @@ impl JsonSchema for ThresholdSpec {
             "else": bounds
         })
     }
+}
+
+impl Serialize for PartThreshold {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            PartThreshold::Number(n) => n.serialize(serializer),
+            PartThreshold::Bounds(b) => b.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PartThreshold {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Number(n) => finite(&n).map(PartThreshold::Number).map_err(D::Error::custom),
+            other => serde_json::from_value(other).map(PartThreshold::Bounds).map_err(D::Error::custom),
+        }
+    }
+}
+
+impl JsonSchema for PartThreshold {
+    fn schema_name() -> Cow<'static, str> {
+        "PartThreshold".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let bounds = generator.subschema_for::<PartBounds>();
+        json_schema!({
+            "description": "A number, as of a whole threshold, or an object with bounds.",
+            "if": { "type": "number" },
+            "else": bounds
+        })
+    }
+}
+
+fn finite(n: &serde_json::Number) -> Result<f64, &'static str> {
+    n.as_f64().filter(|n| n.is_finite()).ok_or("a threshold must be a finite number")
 }
 
 /// `config/thresholds.yaml`.

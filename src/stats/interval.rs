@@ -51,7 +51,7 @@ pub fn wilson(successes: u64, n: u64, level: f64) -> Result<Interval, Undefined>
 ///
 /// Of all variables in [0, 1] with mean `p` the one that is only ever 0 or 1 varies most, by p(1 - p) (Bhatia & Davis,
 /// Amer. Math. Monthly 107, 2000), so this is never too narrow for want of variance.
-pub(super) fn wilson_of_share(p: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
+pub fn wilson_of_share(p: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
     let z = two_sided_quantile(level)?;
     let z2 = z * z;
     let centre = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);

@@ -17,7 +17,7 @@ pub use bootstrap::{
     DEFAULT_RESAMPLES, bootstrap_mean, bootstrap_weighted_mean, cluster_bootstrap_mean,
     paired_bootstrap_difference,
 };
-pub use interval::{Interval, Method, normal_quantile, wilson};
+pub use interval::{Interval, Method, normal_quantile, wilson, wilson_of_share};
 pub use pass_rates::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
 pub use thresholds::{reaches, stays_within};

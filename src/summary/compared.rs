@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::metrics::{Counted, CountedEval};
 use crate::model::{
     BaselineComparison, CaseList, Estimate, Metric, MetricChange, Outcome, RunStarted, ScoreBaselineRead,
-    Shard,
+    Shard, split_part,
 };
 use crate::spec::{ScoreBaselineFile, ScoredCase, ScoredOutcome};
 
@@ -211,10 +211,11 @@ fn change(name: String, baseline: Option<f64>, now: Option<f64>, n_cases: usize)
     MetricChange { name, baseline, now, delta, n_cases }
 }
 
-/// The metrics that either run has, each as it says itself.
+/// The metrics that either run has, each as it says itself. Not those of parts: which cases have a tag may have changed.
 fn whole(file: &ScoreBaselineFile, estimates: &BTreeMap<String, Estimate>) -> Vec<MetricChange> {
+    let of_all = |name: &&String| split_part(name).1.is_none();
     let defined = estimates.iter().filter(|(_, estimate)| estimate.value.is_some()).map(|(name, _)| name);
-    let mut names: Vec<&String> = file.metrics.keys().chain(defined).collect();
+    let mut names: Vec<&String> = file.metrics.keys().chain(defined).filter(of_all).collect();
     names.sort();
     names.dedup();
     let row = |name: &String| {

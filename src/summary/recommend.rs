@@ -20,6 +20,9 @@ use words::{Places, reason, samples, title};
 /// The most pieces of advice that a summary gives.
 pub const MOST_RECOMMENDATIONS: usize = 7;
 
+/// How the advice begins that is about too little data: it presses less than anything else.
+pub const LITTLE_DATA: &str = "Don't read small differences into these figures";
+
 /// Failed evals that are told one by one; more are told in one sentence.
 const SINGLES: usize = 3;
 
@@ -213,12 +216,11 @@ const ENOUGH_SAMPLES: usize = 30;
 fn thin(known: &Known<'_>) -> Option<Advice> {
     let evals = known.evals.iter().filter(|eval| eval.outcome.is_graded()).count();
     let of_samples = &known.totals.samples;
-    let thin = evals > 0 && evals < ENOUGH_EVALS && of_samples.total < ENOUGH_SAMPLES;
+    // Where nothing is held against a figure nobody reads much into it.
+    let held = !known.gate.thresholds.is_empty();
+    let thin = held && evals > 0 && evals < ENOUGH_EVALS && of_samples.total < ENOUGH_SAMPLES;
     thin.then(|| {
         let graded = samples(of_samples.passed + of_samples.failed);
-        let text = format!(
-            "Don't read small differences into these figures: with {graded} graded the intervals are wide"
-        );
-        advice(Rank::Thin, text)
+        advice(Rank::Thin, format!("{LITTLE_DATA}: with {graded} graded the intervals are wide"))
     })
 }

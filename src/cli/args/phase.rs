@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{ProgressMode, at_least_one, key_value};
+use super::{CiArgs, ProgressMode, at_least_one, key_value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PhaseFormat {
@@ -74,6 +74,8 @@ pub struct PhaseArgs {
     /// What stderr shows while a suite runs.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
+    #[command(flatten)]
+    pub ci: CiArgs,
     /// Show what commands write as they write it, on stderr, and every case.
     #[arg(long, short, overrides_with = "quiet")]
     pub verbose: bool,

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 
 use self::teller::Teller;
 use super::args::{PhaseArgs, PhaseFormat};
+use super::ci::{self, Github};
 use super::console::Console;
-use super::{Exit, Failure, run, signals, suite};
+use super::{Exit, Failure, notify, run, signals, suite};
 use crate::base::clock::SystemClock;
 use crate::base::text::{plural, sanitize};
 use crate::gate::ExitCode;
 use crate::load::{self, LoadedPhase, Overrides, PhaseFileName, PhaseRequest, render};
-use crate::model::PhaseReport;
+use crate::model::{Decision, PhaseReport, StepStatus};
+use crate::notify::Message;
 use crate::phase::{self, NotReady, PhaseRun, Ready, Worked};
 use crate::run::Cancel;
 
@@ -106,17 +108,28 @@ fn drive(console: &Console, args: &PhaseArgs, ready: Ready) -> Result<Worked, Fa
 /// Keeps the report, then everything that follows from it; the exit code is that of the gate.
 fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
     worked.report.notes.iter().for_each(|note| console.warn(note));
+    let github = Github::of(args.ci.mode);
     let mut untold: Vec<String> = Vec::new();
     let written = worked.files.write(&worked.report);
+    untold.extend(written.as_ref().err().map(ToString::to_string));
     let before = worked.report.notes.len();
-    match &written {
-        Ok(()) => keep(console, worked),
-        Err(error) => untold.push(error.to_string()),
+    if written.is_ok() {
+        keep(console, worked);
     }
+    let path = written.is_ok().then(|| seen_from(&worked.phase.root, &worked.files.markdown));
+    let told = tell(console, worked, path.as_deref());
+    worked.report.notes.extend(told);
     if worked.report.notes.len() > before && written.is_ok() {
         untold.extend(worked.files.write_json(&worked.report).err().map(|error| error.to_string()));
     }
-    untold.extend(show(console, args, worked, written.is_ok()).err().map(|failure| failure.message));
+    let shown = show(console, args, github.as_ref(), worked, written.is_ok());
+    untold.extend(shown.err().map(|failure| failure.message));
+    if let Some(github) = &github {
+        let mut page = Vec::new();
+        // A page in memory can't fail, and what is missing there lies in the report.
+        let _ = phase::report::markdown(&worked.report, &mut page);
+        github.tell_phase(console, &worked.report, &String::from_utf8_lossy(&page), path.as_deref());
+    }
     let mut code = exit_code(&worked.report);
     if !untold.is_empty() {
         untold.iter().for_each(|message| console.error(message, None));
@@ -125,11 +138,8 @@ fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
             code = ExitCode::Incomplete;
         }
     }
-    if worked.report.gate.interrupted
-        && let Some(run) = worked.runs.last()
-    {
-        let id = &run.paths.run_id;
-        console.note(&format!("the journal of {id} is whole; the phase is begun anew by the same command"));
+    if worked.report.gate.interrupted {
+        console.note("the journals are whole; the same command begins the phase anew");
     }
     Ok(code)
 }
@@ -145,6 +155,26 @@ fn keep(console: &Console, worked: &mut Worked) {
     }
 }
 
+/// Tells the channels; returns what went wrong.
+fn tell(console: &Console, worked: &Worked, path: Option<&str>) -> Vec<String> {
+    if !worked.phase.notification {
+        return Vec::new();
+    }
+    let mut message = Message::of_phase(&worked.report, path);
+    // `on_failure` of a trigger speaks of its gate, also where the work may go on.
+    if worked.phase.when.is_some()
+        && let Some(status) = worked.report.steps.last().map(|step| step.status)
+    {
+        message.decision = match status {
+            StepStatus::Failed => Decision::Fail,
+            StepStatus::Incomplete => Decision::Incomplete,
+            StepStatus::Pending => Decision::Pending,
+            StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => message.decision,
+        };
+    }
+    notify::tell(console, &worked.channels, &message)
+}
+
 fn exit_code(report: &PhaseReport) -> ExitCode {
     let all = [
         ExitCode::Pass,
@@ -157,7 +187,13 @@ fn exit_code(report: &PhaseReport) -> ExitCode {
     all.into_iter().find(|code| code.code() == report.gate.exit_code).unwrap_or(ExitCode::Incomplete)
 }
 
-fn show(console: &Console, args: &PhaseArgs, worked: &Worked, written: bool) -> Result<(), Failure> {
+fn show(
+    console: &Console,
+    args: &PhaseArgs,
+    github: Option<&Github>,
+    worked: &Worked,
+    written: bool,
+) -> Result<(), Failure> {
     let report = &worked.report;
     let mut page = Vec::new();
     match args.format {
@@ -176,6 +212,7 @@ fn show(console: &Console, args: &PhaseArgs, worked: &Worked, written: bool) -> 
                 .map_err(Failure::incomplete)?;
         }
     }
+    let page = if args.format == PhaseFormat::Terminal { ci::for_log(github, page) } else { page };
     Ok(console.result(&page)?)
 }
 

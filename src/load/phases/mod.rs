@@ -28,6 +28,9 @@ use crate::spec::SchemaKind;
 /// The moment of a trigger whose evals wait for tests that pass.
 pub const AFTER_TESTS_PASS: &str = "after_tests_pass";
 
+/// Stands for the id of a trigger that is only checked.
+const ANY_ID: &str = "id";
+
 /// Which of the two kinds of files is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PhaseFileName {
@@ -215,7 +218,7 @@ impl<'a> PhaseDesk<'a> {
         }
         let json = self.checked(wanted, &mut node)?;
         if wanted == SchemaKind::Phase {
-            let spec = serde_json::from_value(json).ok()?;
+            let spec = self.spec(json, &node)?;
             let phases = plan::phases(self, spec, &node);
             let chosen = plan::choose(self, phases, request.phase_id.as_deref(), &node)?;
             return Some(Read::Phase(Box::new(PlacedPhase {
@@ -223,7 +226,7 @@ impl<'a> PhaseDesk<'a> {
                 ..chosen
             })));
         }
-        let spec = serde_json::from_value(json).ok()?;
+        let spec = self.spec(json, &node)?;
         trigger::read(self, spec, &node, request)
     }
 
@@ -232,15 +235,24 @@ impl<'a> PhaseDesk<'a> {
         let Some(kind) = detect(&node) else { return Vec::new() };
         let Some(json) = self.checked(kind, &mut node) else { return Vec::new() };
         match kind {
-            SchemaKind::Phase => match serde_json::from_value(json) {
-                Ok(spec) => plan::phases(self, spec, &node),
-                Err(_) => Vec::new(),
+            SchemaKind::Phase => match self.spec(json, &node) {
+                Some(spec) => plan::phases(self, spec, &node),
+                None => Vec::new(),
             },
-            _ => match serde_json::from_value(json) {
-                Ok(spec) => trigger::phase(self, spec, &node, "phase", &[]).into_iter().collect(),
-                Err(_) => Vec::new(),
+            _ => match self.spec(json, &node) {
+                Some(spec) => trigger::phase(self, spec, &node, ANY_ID, &[]).into_iter().collect(),
+                None => Vec::new(),
             },
         }
+    }
+
+    /// The document as its type. That a schema lets more through than the type takes would be a defect; it is told, too.
+    fn spec<T: serde::de::DeserializeOwned>(&mut self, json: serde_json::Value, node: &Node) -> Option<T> {
+        let read = serde_json::from_value(json);
+        read.map_err(|error| {
+            self.problem(Problem::error(Code::BadShape, node.span.at_start(), error.to_string()));
+        })
+        .ok()
     }
 
     /// The document as JSON, when its shape is right.

@@ -103,7 +103,11 @@ pub(super) fn choose(
     node: &Node,
 ) -> Option<PlacedPhase> {
     let ids: Vec<String> = phases.iter().map(|placed| placed.phase.id.clone()).collect();
-    let listed = || ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+    let listed = || {
+        let mut seen = std::collections::BTreeSet::new();
+        let each = ids.iter().filter(|id| seen.insert(id.as_str())).map(|id| format!("`{id}`"));
+        each.collect::<Vec<_>>().join(", ")
+    };
     let at = node.key_span("/phases");
     match wanted {
         Some(id) => match ids.iter().position(|known| known == id) {

@@ -28,14 +28,14 @@ const OF_EVALS: [&str; 9] = [
     "vars",
 ];
 
-/// A step with the places of what an eval step says; `None` when it can't be used, which is told.
+/// A step with the places of what an eval step says; `None` when there is nothing to go on with, which is told. What is told
+/// of other steps does not stop it: all problems are to be seen at once.
 pub(super) fn read(
     desk: &mut PhaseDesk,
     spec: StepSpec,
     node: &Node,
     notification: Option<Span>,
 ) -> Option<(Step, Option<StepPlace>)> {
-    let before = desk.session.problems.error_count();
     fitting(desk, &spec, node);
     let StepSpec { kind, name, description, command, dir, timeout_seconds, config } = spec;
     let config = config.unwrap_or_default();
@@ -67,8 +67,7 @@ pub(super) fn read(
             }
         }
     };
-    let whole = desk.session.problems.error_count() == before;
-    whole.then_some((Step { kind, name, action, work }, place))
+    Some((Step { kind, name, action, work }, place))
 }
 
 /// Keys that the type of the step has no use for: somebody expects something of them.

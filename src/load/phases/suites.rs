@@ -8,6 +8,7 @@ use crate::load::problem::{Code, Problem, Problems};
 use crate::load::refs::lexical;
 use crate::load::request::{Filters, LoadRequest, Overrides};
 use crate::load::session::Session;
+use crate::load::source::Span;
 use crate::load::suite::load_into;
 use crate::load::thresholds::unknown_metric;
 use crate::model::{EvalStep, Metric, Phase, Plan, Work};
@@ -110,7 +111,15 @@ fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
 }
 
 /// Who asks to be told needs somebody who tells.
-fn notified(_plan: &Plan, _at: crate::load::source::Span, _problems: &mut Problems) {}
+fn notified(plan: &Plan, at: Span, problems: &mut Problems) {
+    if plan.reporting.channels.is_empty() {
+        let message =
+            format!("`notification` has nobody to tell: the suite `{}` has no channel", plan.suite.name);
+        let hint =
+            "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";
+        problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
+    }
+}
 
 /// A problem that speaks of the command line, in the words of the file and at the place that is meant.
 fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> Problem {
@@ -127,6 +136,11 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
     if let Some(rest) = problem.message.strip_prefix("`--threshold`: ") {
         problem.message = rest.to_owned();
         at = place.thresholds.unwrap_or(at);
+    }
+    if request.overrides.target.is_none()
+        && let Some(rest) = problem.message.strip_prefix("`--target`: ")
+    {
+        problem.message = rest.to_owned();
     }
     match problem.code {
         Code::UnknownPreset => at = place.preset.unwrap_or(at),

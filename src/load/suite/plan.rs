@@ -70,9 +70,13 @@ impl Loader<'_> {
         let complete = !problems.has_errors();
         let declared = metrics::declared(&parts.evals, problems);
         let composites = metrics::composites(&parts.metrics, &declared, complete, problems);
+        let typed_most = parts.demands.typed_most;
         let max_regressions = parts.demands.max_regressions.or(parts.max_regressions);
         let demands = parts.demands.settle(&declared, &composites, complete, problems);
         let target = parts.target.as_ref();
+        if complete {
+            thresholds::check_parts(&demands, &parts.evals, problems);
+        }
         thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
         let total = count(&parts.evals);
         let errors_before_filters = problems.has_errors();
@@ -86,6 +90,7 @@ impl Loader<'_> {
             if count(&evals) != total && !problems.has_errors() {
                 let again = overrides.filters.only.is_some() || overrides.gateless;
                 metrics::check_selected(&demands, &composites, &evals, again, problems);
+                thresholds::check_part_selected(&demands, &evals, again, problems);
             }
             match overrides.shard {
                 Some(shard) => {
@@ -144,7 +149,7 @@ impl Loader<'_> {
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),
-                max_regressions: overrides.max_regressions.or(max_regressions),
+                max_regressions: typed_most.or(overrides.max_regressions).or(max_regressions),
             },
             composites,
             score_metrics: declared

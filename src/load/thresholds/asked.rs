@@ -34,10 +34,15 @@ pub(in crate::load) fn required_pass_rate(
     let differs =
         |other: &&AskedThreshold| other.threshold.bound == Bound::Min || other.threshold.value < rate;
     if let Some(other) = asked.iter().filter(of_it).find(differs) {
-        let Threshold { value, bound, .. } = other.threshold;
+        let Threshold { value, bound, on, .. } = other.threshold;
         let word = if bound == Bound::Min { "at least" } else { "at most" };
+        let of = match on {
+            Figure::Value => "",
+            Figure::CiLower => " of the lower end of its interval",
+            Figure::CiUpper => " of the upper end of its interval",
+        };
         let message = format!(
-            "`required_pass_rate` asks for {rate}, and the threshold on `pass_rate` for {word} {value}"
+            "`required_pass_rate` asks for {rate}, and the threshold on `pass_rate` for {word} {value}{of}"
         );
         let written = set.1.as_ref().and_then(|node| node.get_key("pass_rate")).map(|key| key.span);
         let problem =
@@ -49,4 +54,96 @@ pub(in crate::load) fn required_pass_rate(
         return;
     }
     asked.push(AskedThreshold { threshold: required, bare: false });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::source::Sources;
+    use crate::load::tree;
+    use crate::spec::Thresholds;
+
+    /// What is asked for with this `required_pass_rate`, or what is wrong.
+    fn said(thresholds: &str, rate: Option<f64>) -> String {
+        let (mut sources, mut problems) = (Sources::default(), Problems::new());
+        let file = sources.add("phase.yaml", thresholds);
+        let node = tree::parse(&sources, file, &mut problems).expect("a document");
+        let set: Thresholds = serde_json::from_value(node.to_json()).expect("thresholds");
+        let at = Some(node.span);
+        let set = (set, Some(node));
+        let (mut all, most) = asked(&set, &mut problems);
+        if let Some(rate) = rate {
+            required_pass_rate(rate, at, &set, &mut all, &mut problems);
+        }
+        let mut lines: Vec<String> = all
+            .iter()
+            .map(|ask| {
+                format!(
+                    "{} {:?} {} bare={}",
+                    ask.threshold.metric, ask.threshold.bound, ask.threshold.value, ask.bare
+                )
+            })
+            .collect();
+        lines.extend(most.map(|n| format!("max_regressions {n}")));
+        for problem in problems.iter() {
+            let place = problem.span.map(|span| sources.position(span));
+            let place = place.map_or("-".to_owned(), |at| format!("{}:{}", at.line, at.column));
+            let also: Vec<String> = problem
+                .related
+                .iter()
+                .map(|other| format!("{}", sources.position(other.span).line))
+                .collect();
+            lines.push(format!("{place} {}: {} also={also:?}", problem.code.slug(), problem.message));
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    fn steps_ask_like_suites_and_faults_have_places() {
+        insta::assert_snapshot!(said("{pass@1: 0.85, lint_pass: 0.5, max_regressions: 1, score: {min: 0.5, by_tag: {a: 1}}}", None), @"
+        lint_pass Min 0.5 bare=true
+        pass_at_1 Min 0.85 bare=true
+        score Min 0.5 bare=false
+        score[tag=a] Min 1 bare=true
+        max_regressions 1
+        ");
+        insta::assert_snapshot!(said("{pass@1: 85, scroe: 0.5}", None), @"
+        pass_at_1 Min 85 bare=true
+        scroe Min 0.5 bare=true
+        1:10 out-of-range: a threshold on `pass_at_1` is between 0 and 1, not 85 also=[]
+        ");
+    }
+
+    #[test]
+    fn a_required_pass_rate_is_the_threshold_on_the_pass_rate() {
+        insta::assert_snapshot!(said("{score: 0.5, \"pass_rate[tag=a]\": 0.1}", Some(0.9)), @"
+        pass_rate[tag=a] Min 0.1 bare=true
+        score Min 0.5 bare=true
+        pass_rate Min 0.9 bare=false
+        ");
+        insta::assert_snapshot!(said("{pass_rate: 0.9}", Some(0.9)), @"pass_rate Min 0.9 bare=true");
+        insta::assert_snapshot!(said("{pass_rate: {min: 0.9, max: 0.95}}", Some(0.9)), @"
+        pass_rate Min 0.9 bare=false
+        pass_rate Max 0.95 bare=false
+        ");
+        insta::assert_snapshot!(said("{pass_rate: {max: 0.95}}", Some(0.9)), @"
+        pass_rate Max 0.95 bare=false
+        pass_rate Min 0.9 bare=false
+        ");
+        insta::assert_snapshot!(said("{score: 1,\n pass_rate: {max: 0.8}}", Some(0.9)), @r#"
+        pass_rate Max 0.8 bare=false
+        score Min 1 bare=true
+        1:1 both-spellings: `required_pass_rate` asks for 0.9, and the threshold on `pass_rate` for at most 0.8 also=["2"]
+        "#);
+        insta::assert_snapshot!(said("{score: 1,\n pass_rate: {min: 0.9, bound: lower}}", Some(0.9)), @r#"
+        pass_rate Min 0.9 bare=false
+        score Min 1 bare=true
+        1:1 both-spellings: `required_pass_rate` asks for 0.9, and the threshold on `pass_rate` for at least 0.9 of the lower end of its interval also=["2"]
+        "#);
+        insta::assert_snapshot!(said("{score: 1,\n pass_rate: 0.8}", Some(0.9)), @r#"
+        pass_rate Min 0.8 bare=true
+        score Min 1 bare=true
+        1:1 both-spellings: `required_pass_rate` asks for 0.9, and the threshold on `pass_rate` for at least 0.8 also=["2"]
+        "#);
+    }
 }

@@ -8,22 +8,24 @@ mod asked;
 mod presets;
 mod producible;
 mod read;
+#[cfg(test)]
+mod tests;
 mod typed;
 
 use super::metrics::Declared;
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{AskedThreshold, Bound, Composite, Measured, Metric, Threshold};
+use crate::model::{AskedThreshold, Bound, Composite, Figure, Measured, Metric, MetricName, Threshold};
 use crate::spec::Thresholds;
 
 pub(super) use asked::{asked, required_pass_rate};
-pub(super) use producible::{check_producible, ks};
+pub(super) use producible::{check_part_selected, check_parts, check_producible, ks};
 pub(super) use read::{read_set, unknown_metric};
 
 use presets::{built_in, unknown_preset};
-use read::{Set, fault, located, near_built_in, out_of_range};
-use typed::override_of;
+use read::{MAX_REGRESSIONS, Set, fault, located, near_built_in, out_of_range};
+use typed::{Typed, override_of};
 
 /// A set of thresholds with the node that it was read from.
 pub(super) type WrittenSet = (Thresholds, Option<Node>);
@@ -35,6 +37,36 @@ pub(super) struct Demand {
     pub at: Option<Span>,
     /// A number without a word on whether it is a minimum or a maximum; the metric decides.
     pub bare: bool,
+    pub by: By,
+}
+
+/// Who demands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum By {
+    File,
+    Preset,
+    Phase,
+    CommandLine,
+}
+
+impl Demand {
+    /// The author's name of the metric; `None` for built-in ones.
+    fn author_name(&self) -> Option<String> {
+        match self.threshold.metric.parse::<MetricName>() {
+            Ok(MetricName { metric: Metric::Named(name), .. }) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// A problem of the demand, with a word on where it comes from when that is no place in a file of the suite.
+    pub fn problem(&self, code: Code, message: String) -> Problem {
+        let message = match self.by {
+            By::CommandLine => format!("`--threshold`: {message}"),
+            By::Phase => format!("the thresholds of the phase: {message}"),
+            By::File | By::Preset => message,
+        };
+        located(code, self.at, message)
+    }
 }
 
 /// What was demanded, before it is known what the graders measure.
@@ -47,6 +79,8 @@ pub(super) struct Resolved {
     named: Vec<Demand>,
     /// `max_regressions` of the set that holds.
     pub max_regressions: Option<u32>,
+    /// `--threshold max_regressions=N`.
+    pub typed_most: Option<u32>,
 }
 
 /// Everything that may say thresholds.
@@ -72,7 +106,7 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
     let own = read_set(&sources.own, problems);
     let named: BTreeMap<&str, Set> =
         sources.presets.iter().map(|(name, set)| (name.as_str(), read_set(set, problems))).collect();
-    let is_named = |demand: &&Demand| matches!(demand.threshold.metric.parse(), Ok(Metric::Named(_)));
+    let is_named = |demand: &&Demand| demand.author_name().is_some();
     let written = own.demands.iter().chain(named.values().flat_map(|set| &set.demands));
     let mut mentioned: Vec<Demand> = written.filter(is_named).cloned().collect();
     let wanted = match (sources.chosen, &sources.preset) {
@@ -90,21 +124,26 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
             }
         },
     };
-    let asked = |ask: &AskedThreshold| Demand { threshold: ask.threshold.clone(), at: None, bare: ask.bare };
+    let asked = |ask: &AskedThreshold| Demand {
+        threshold: ask.threshold.clone(),
+        at: None,
+        bare: ask.bare,
+        by: By::Phase,
+    };
     let mut overrides: Vec<Demand> = sources.asked.iter().map(asked).collect();
+    let mut typed_most = None;
     for text in sources.overrides {
         match override_of(text) {
-            Ok(demand) => {
-                if let Some(problem) = fault(&demand.threshold, None) {
-                    problems.push(problem);
-                }
+            Ok(Typed::Demand(demand)) => {
+                problems.extend(fault(&demand.threshold, None));
                 overrides.push(demand);
             }
+            Ok(Typed::MaxRegressions(most)) => typed_most = Some(most),
             Err(problem) => problems.push(*problem),
         }
     }
     mentioned.extend(overrides.iter().filter(is_named).cloned());
-    Resolved { demands, overrides, named: mentioned, max_regressions }
+    Resolved { demands, overrides, named: mentioned, max_regressions, typed_most }
 }
 
 impl Resolved {
@@ -124,21 +163,25 @@ impl Resolved {
         let known: Vec<&str> =
             declared.keys().map(String::as_str).chain(composites.iter().map(|c| c.name.as_str())).collect();
         for demand in &self.named {
-            let name = &demand.threshold.metric;
-            match kind(name) {
-                None if complete || near_built_in(name).is_some() => {
-                    let mut problem = unknown_metric(name, demand.at, &known);
-                    if demand.at.is_none() {
-                        problem.message = format!("`--threshold`: {}", problem.message);
-                    }
-                    problems.push(problem);
+            let Some(name) = demand.author_name() else { continue };
+            match kind(&name) {
+                None if complete || near_built_in(&name).is_some() => {
+                    let unknown = unknown_metric(&name, demand.at, &known);
+                    problems
+                        .push(demand.problem(unknown.code, unknown.message.clone()).maybe_hint(unknown.hint));
                 }
                 None => {}
                 Some(kind) => problems.extend(named_fault(demand, kind)),
             }
+            if demand.threshold.on != Figure::Value && composites.iter().any(|c| c.name == name) {
+                let message =
+                    format!("`{name}` is computed from others, and has no interval for `bound` to look at");
+                problems.push(demand.problem(Code::UnknownMetric, message));
+            }
         }
         let settled = |mut demand: Demand| {
-            if demand.bare && kind(&demand.threshold.metric) == Some(Measured::Rate) {
+            let name = demand.author_name().filter(|_| demand.bare);
+            if name.is_some_and(|name| kind(&name) == Some(Measured::Rate)) {
                 demand.threshold.bound = Bound::Max;
             }
             demand
@@ -149,8 +192,25 @@ impl Resolved {
             demands.retain(|d| d.threshold.metric != *metric || d.threshold.bound != bound);
             demands.push(demand);
         }
+        problems.extend(contradiction(&demands));
         demands
     }
+}
+
+/// A minimum above a maximum of the same figure that come from two places; in one place it is told there.
+fn contradiction(demands: &[Demand]) -> Option<Problem> {
+    demands.iter().find_map(|low| {
+        let over = |high: &&Demand| {
+            let (a, b) = (&low.threshold, &high.threshold);
+            let both = a.metric == b.metric && a.on == b.on && (a.bound, b.bound) == (Bound::Min, Bound::Max);
+            both && a.value > b.value && (low.at, low.by) != (high.at, high.by)
+        };
+        let high = demands.iter().find(over)?;
+        let later = if high.by > low.by { high } else { low };
+        let (metric, min, max) = (&low.threshold.metric, low.threshold.value, high.threshold.value);
+        let message = format!("no value of `{metric}` is at least {min} and at most {max}");
+        Some(later.problem(Code::OutOfRange, message).hint("both hold, since they are of two directions"))
+    })
 }
 
 /// A demand on a measured metric that has no direction, or lies out of its range.
@@ -162,7 +222,7 @@ fn named_fault(demand: &Demand, kind: Measured) -> Option<Problem> {
             let hint = format!(
                 "write `{{min: {value}}}` or `{{max: {value}}}`; for `--threshold`, `{metric}>={value}` or `{metric}<={value}`"
             );
-            Some(located(Code::MissingKey, demand.at, message).hint(hint))
+            Some(demand.problem(Code::MissingKey, message).hint(hint))
         }
         Measured::Score if !(0.0..=1.0).contains(value) => {
             Some(out_of_range(metric, *value, true, demand.at))
@@ -174,10 +234,11 @@ fn named_fault(demand: &Demand, kind: Measured) -> Option<Problem> {
 
 /// Names of a set that is read without its suite: what graders measure is not known, but what looks like a slip is told.
 pub(super) fn warn_of_slips((set, node): &WrittenSet, problems: &mut Problems) {
-    for name in set.keys().filter(|name| matches!(name.parse(), Ok(Metric::Named(_)))) {
-        if near_built_in(name).is_some() {
-            let key = node.as_ref().and_then(|n| n.get_key(name)).map(|k| k.span);
-            problems.push(unknown_metric(name, key, &[]).as_warning());
+    for written in set.keys().filter(|name| *name != MAX_REGRESSIONS) {
+        let Ok(MetricName { metric: Metric::Named(name), .. }) = written.parse() else { continue };
+        if near_built_in(&name).is_some() {
+            let key = node.as_ref().and_then(|n| n.get_key(written)).map(|k| k.span);
+            problems.push(unknown_metric(&name, key, &[]).as_warning());
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Demand;
 use super::read::Set;
+use super::{By, Demand};
 use crate::load::problem::{Code, Problem, did_you_mean};
 use crate::load::source::Span;
 use crate::model::{Bound, Figure, Metric, Threshold};
@@ -39,6 +39,7 @@ pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
         threshold: Threshold { metric: metric.to_string(), bound: Bound::Min, value, on: Figure::Value },
         at: None,
         bare: false,
+        by: By::Preset,
     };
     let demands = vec![
         demand(Metric::PassAt(1), *one),

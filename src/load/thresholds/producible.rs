@@ -1,12 +1,12 @@
 //! Demands for data that no run of a plan could have.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Demand;
-use super::read::located;
-use crate::load::problem::{Code, Problems};
-use crate::load::source::Span;
-use crate::model::{Composite, Eval, EvalType, Metric, Target};
+use crate::load::parts::part_of_plan;
+use crate::load::problem::{Code, Problems, did_you_mean};
+use crate::model::{Composite, Eval, EvalType, Metric, MetricName, Part, Target};
 
 /// The k to report: those of the suite, those that thresholds and composites name, and 1.
 pub(in crate::load) fn ks(
@@ -19,7 +19,7 @@ pub(in crate::load) fn ks(
     ks.extend(configured.iter().copied().filter(|k| *k > 0));
     let parts = composites.iter().flat_map(|c| &c.components).map(|part| &part.metric);
     let metrics = demands.iter().map(|d| &d.threshold.metric).chain(parts).chain(reported);
-    ks.extend(metrics.filter_map(|name| name.parse::<Metric>().ok()?.k()));
+    ks.extend(metrics.filter_map(|name| name.parse::<MetricName>().ok()?.metric.k()));
     ks.sort_unstable();
     ks.dedup();
     ks
@@ -33,43 +33,124 @@ pub(in crate::load) fn check_producible(
     target: Option<&Target>,
     problems: &mut Problems,
 ) {
-    let asked = demands.iter().flat_map(|demand| {
-        let made_of = composites.iter().filter(|c| c.name == demand.threshold.metric);
-        let parts = made_of.flat_map(|composite| &composite.components).map(|part| &part.metric);
-        std::iter::once(&demand.threshold.metric).chain(parts).map(|metric| (metric, &demand.at))
-    });
-    for (name, at) in asked {
-        let Ok(metric) = name.parse::<Metric>() else { continue };
-        if let Some(k) = metric.k() {
-            check_k(k, &metric, *at, evals, problems);
+    for demand in demands {
+        let Ok(MetricName { metric, part }) = demand.threshold.metric.parse() else { continue };
+        let of_part = part.as_ref().map(|part| part_of_plan(part, evals));
+        if of_part.as_ref().is_some_and(Vec::is_empty) {
+            // Told by `check_parts`.
+            continue;
         }
-        let has = |kind: EvalType| evals.iter().any(|e| e.info.kind == kind);
-        let own_target = evals.iter().flat_map(|e| e.cases.profiles()).any(|p| p.target.is_some());
-        let lack = match (&metric, target) {
-            (Metric::CapabilityPassRate, _) if !has(EvalType::Capability) => {
-                Some("it has no capability eval")
+        let evals = of_part.as_deref().unwrap_or(evals);
+        let made_of = composites.iter().filter(|c| metric == Metric::Named(c.name.clone()));
+        let parts = made_of.flat_map(|composite| &composite.components).map(|part| part.metric.clone());
+        for name in std::iter::once(metric.to_string()).chain(parts) {
+            let Ok(metric) = name.parse::<Metric>() else { continue };
+            if let Some(k) = metric.k() {
+                check_k(k, &metric, demand, evals, problems);
             }
-            (Metric::RegressionPassRate, _) if !has(EvalType::Regression) => {
-                Some("it has no regression eval")
+            if let Some(lack) = lack(&metric, evals, target) {
+                let whole = if part.is_some() { "this part of the suite" } else { "this suite" };
+                let message = format!("{whole} cannot produce `{metric}`: {lack}");
+                problems.push(demand.problem(Code::UnknownMetric, message));
             }
-            (
-                Metric::LatencyMeanMs | Metric::LatencyP50Ms | Metric::LatencyP95Ms,
-                Some(Target::Recorded { .. }),
-            ) if !own_target => Some("recorded outputs have no latency"),
-            (
-                Metric::CostUsd | Metric::Tokens | Metric::TokensInput | Metric::TokensOutput,
-                Some(Target::Echo | Target::Command(_)),
-            ) if !own_target => Some("its target tells no usage"),
-            _ => None,
-        };
-        if let Some(lack) = lack {
-            let message = format!("this suite cannot produce `{metric}`: {lack}");
-            problems.push(located(Code::UnknownMetric, *at, message));
         }
     }
 }
 
-fn check_k(k: u32, metric: &Metric, at: Option<Span>, evals: &[Arc<Eval>], problems: &mut Problems) {
+/// Why no run of these evals has the metric.
+fn lack(metric: &Metric, evals: &[Arc<Eval>], target: Option<&Target>) -> Option<&'static str> {
+    use Metric::*;
+    let has = |kind: EvalType| evals.iter().any(|e| e.info.kind == kind);
+    let own_target = evals.iter().flat_map(|e| e.cases.profiles()).any(|p| p.target.is_some());
+    match (metric, target) {
+        (CapabilityPassRate, _) if !has(EvalType::Capability) => Some("it has no capability eval"),
+        (RegressionPassRate, _) if !has(EvalType::Regression) => Some("it has no regression eval"),
+        (LatencyMeanMs | LatencyP50Ms | LatencyP95Ms, Some(Target::Recorded { .. })) if !own_target => {
+            Some("recorded outputs have no latency")
+        }
+        (CostUsd | Tokens | TokensInput | TokensOutput, Some(Target::Echo | Target::Command(_)))
+            if !own_target =>
+        {
+            Some("its target tells no usage")
+        }
+        _ => None,
+    }
+}
+
+/// Demands on parts that hold nothing of the suite: an error, since the gate could not decide.
+pub(in crate::load) fn check_parts(demands: &[Demand], evals: &[Arc<Eval>], problems: &mut Problems) {
+    for (demand, part) in empty_parts(demands, evals) {
+        let message =
+            format!("`{}` is of nothing: no {}", demand.threshold.metric, having(&part, "of this suite "));
+        problems.push(demand.problem(Code::EmptyCases, message).hint(hint(&part, evals)));
+    }
+}
+
+/// The same once it is known which evals and cases are selected. `again`: nobody chose them by what thresholds are of; then it
+/// is a warning.
+pub(in crate::load) fn check_part_selected(
+    demands: &[Demand],
+    evals: &[Arc<Eval>],
+    again: bool,
+    problems: &mut Problems,
+) {
+    for (demand, part) in empty_parts(demands, evals) {
+        let message =
+            format!("`{}` is of nothing: no {}", demand.threshold.metric, having(&part, "that is selected "));
+        let problem = demand.problem(Code::EmptyCases, message);
+        problems.push(problem.hint("the gate can't pass without it").maybe_warning(again));
+    }
+}
+
+/// Each part once, with the first demand on it.
+fn empty_parts<'a>(demands: &'a [Demand], evals: &[Arc<Eval>]) -> Vec<(&'a Demand, Part)> {
+    let mut looked: BTreeSet<Part> = BTreeSet::new();
+    let mut empty = Vec::new();
+    for demand in demands {
+        let Ok(MetricName { part: Some(part), .. }) = demand.threshold.metric.parse() else { continue };
+        if looked.insert(part.clone()) && part_of_plan(&part, evals).is_empty() {
+            empty.push((demand, part));
+        }
+    }
+    empty
+}
+
+fn having(part: &Part, which: &str) -> String {
+    match part {
+        Part::Type(_) => format!("eval {which}is of type `{}`", part.value()),
+        Part::Category(name) => format!("eval {which}is of category `{name}`"),
+        Part::Tag(tag) => format!("eval or case {which}has the tag `{tag}`"),
+        Part::Eval(glob) => format!("eval {which}has an id that fits `{glob}`"),
+    }
+}
+
+/// What was probably meant, else what there is.
+fn hint(part: &Part, evals: &[Arc<Eval>]) -> String {
+    let infos = || evals.iter().map(|eval| &eval.info);
+    if matches!(part, Part::Category(name) if matches!(name.as_str(), "capability" | "regression")) {
+        return format!("did you mean `type={}`?", part.value());
+    }
+    let known: BTreeSet<&str> = match part {
+        Part::Type(_) => BTreeSet::new(),
+        Part::Category(_) => infos().filter_map(|info| info.category.as_deref()).collect(),
+        Part::Tag(_) => {
+            let own = evals.iter().flat_map(|eval| eval.cases.profiles()).flat_map(|profile| &profile.tags);
+            own.chain(infos().flat_map(|info| &info.tags)).map(String::as_str).collect()
+        }
+        Part::Eval(_) => infos().map(|info| info.id.as_str()).collect(),
+    };
+    match did_you_mean(part.value(), known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if known.is_empty() => "`list` shows what there is".to_owned(),
+        None => {
+            let first: Vec<&str> = known.iter().take(8).copied().collect();
+            let more = if known.len() > first.len() { ", ..." } else { "" };
+            format!("there are: {}{more}", first.join(", "))
+        }
+    }
+}
+
+fn check_k(k: u32, metric: &Metric, demand: &Demand, evals: &[Arc<Eval>], problems: &mut Problems) {
     let short = evals.iter().find_map(|eval| {
         let case = eval.cases.outlines().find(|case| case.samples.is_some_and(|n| n < k))?;
         Some((eval, case))
@@ -83,7 +164,8 @@ fn check_k(k: u32, metric: &Metric, at: Option<Span>, evals: &[Arc<Eval>], probl
     };
     let message = format!("`{metric}` needs at least {k} samples of every case, but {which} has {n}");
     problems.push(
-        located(Code::KAboveSamples, at, message)
+        demand
+            .problem(Code::KAboveSamples, message)
             .hint(format!("raise `samples` to {k}, or leave it out: it then follows from the thresholds")),
     );
 }

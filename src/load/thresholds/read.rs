@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{Demand, WrittenSet};
+use super::{By, Demand, WrittenSet};
+use crate::load::parts::PartFilter;
 use crate::load::problem::{Code, Problem, Problems, did_you_mean};
 use crate::load::source::Span;
-use crate::model::{Bound, Figure, Metric, PLAIN_METRICS, Threshold};
-use crate::spec::ThresholdSpec;
+use crate::load::tree::Node;
+use crate::model::{Bound, Figure, Metric, MetricName, NoMetric, PLAIN_METRICS, Part, Threshold};
+use crate::spec::{IntervalBound, PartThreshold, ThresholdBounds, ThresholdSpec};
 
 /// The key of a set that is no metric: failed regressions that the gate forgives.
-const MAX_REGRESSIONS: &str = "max_regressions";
+pub(super) const MAX_REGRESSIONS: &str = "max_regressions";
 
 /// A set as it is written.
 #[derive(Debug, Clone, Default)]
@@ -21,35 +23,228 @@ pub(in crate::load) struct Set {
 /// One set as demands; what is wrong with it is noted.
 pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problems) -> Set {
     let mut read = Set::default();
-    let mut names: BTreeMap<Metric, &str> = BTreeMap::new();
-    for (name, spec) in set {
-        let key = node.as_ref().and_then(|n| n.get_key(name)).map(|k| k.span);
-        let value = node.as_ref().and_then(|n| n.get(name)).map(|n| n.span);
-        if name == MAX_REGRESSIONS {
+    let mut taken: BTreeMap<MetricName, String> = BTreeMap::new();
+    for (written, spec) in set {
+        let node_of = node.as_ref().and_then(|n| n.get(written));
+        let place = Place {
+            key: node.as_ref().and_then(|n| n.get_key(written)).map(|k| k.span),
+            value: node_of.map(|n| n.span),
+        };
+        if written == MAX_REGRESSIONS {
             match max_regressions(spec) {
                 Some(most) => read.max_regressions = Some(most),
-                None => problems.push(no_count(value)),
+                None => problems.push(no_count(place.value)),
             }
             continue;
         }
-        let Ok(metric) = name.parse::<Metric>() else {
-            problems.push(unknown_metric(name, key, &[]));
-            continue;
+        let name = match metric_name(written, place.key, &[]) {
+            Ok(name) => name,
+            Err(problem) => {
+                problems.push(*problem);
+                continue;
+            }
         };
-        if let Some(other) = names.insert(metric.clone(), name) {
-            let message = format!("`{other}` and `{name}` are two names of one metric");
-            problems.push(located(Code::BothSpellings, key, message));
-            continue;
-        }
-        let bare = matches!(spec, ThresholdSpec::Number(_));
-        for threshold in bounds(&metric, spec, value, problems) {
-            if let Some(problem) = fault(&threshold, value) {
-                problems.push(problem);
+        let asks = asks(written, name, spec, node_of, place, problems);
+        for ask in asks {
+            if let Some(other) = taken.get(&ask.name) {
+                let message = format!("`{other}` and `{}` are two names of one metric", ask.written);
+                problems.push(located(Code::BothSpellings, ask.place.key, message));
+                continue;
             }
-            read.demands.push(Demand { threshold, at: key, bare });
+            taken.insert(ask.name.clone(), ask.written.clone());
+            ask.demands(&mut read.demands, problems);
         }
     }
     read
+}
+
+/// The name of a metric, or what is wrong with it; `measured` as for [`unknown_metric`].
+pub(super) fn metric_name(
+    text: &str,
+    at: Option<Span>,
+    measured: &[&str],
+) -> Result<MetricName, Box<Problem>> {
+    let refuse = |problem: Problem| Err(Box::new(problem));
+    let name: MetricName = match text.parse() {
+        Ok(name) => name,
+        Err(NoMetric::Unknown(_)) => return refuse(unknown_metric(text, at, measured)),
+        Err(error @ NoMetric::Part { .. }) => {
+            let hint = "for example `pass_rate[tag=critical]`";
+            return refuse(located(Code::BadFormat, at, error.to_string()).hint(hint));
+        }
+    };
+    match part_fault(&name, at) {
+        Some(problem) => refuse(problem),
+        None => Ok(name),
+    }
+}
+
+/// A part that the metric can't have.
+fn part_fault(name: &MetricName, at: Option<Span>) -> Option<Problem> {
+    let part = name.part.as_ref()?;
+    if name.is_contradictory() {
+        let message =
+            format!("`{}` is of evals of one type already, so that it has no `{part}`", name.metric);
+        return Some(located(Code::BadFormat, at, message).hint(format!("write `pass_rate[{part}]`")));
+    }
+    let why = PartFilter::new(part).err()?;
+    Some(located(Code::BadGlob, at, format!("`{}` is not a glob: {why}", part.value())))
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    key: Option<Span>,
+    value: Option<Span>,
+}
+
+/// A metric with its bounds, as one entry says them.
+struct Ask {
+    name: MetricName,
+    /// As messages show it.
+    written: String,
+    place: Place,
+    /// A number without a word on its direction.
+    number: Option<f64>,
+    min: Option<f64>,
+    max: Option<f64>,
+    figure: Figure,
+}
+
+/// What an entry of a set asks for: of the whole run, then of parts.
+fn asks(
+    written: &str,
+    name: MetricName,
+    spec: &ThresholdSpec,
+    node: Option<&Node>,
+    place: Place,
+    problems: &mut Problems,
+) -> Vec<Ask> {
+    let whole = Ask {
+        name,
+        written: written.to_owned(),
+        place,
+        number: None,
+        min: None,
+        max: None,
+        figure: Figure::Value,
+    };
+    let bounds = match spec {
+        ThresholdSpec::Number(number) => return vec![Ask { number: Some(*number), ..whole }],
+        ThresholdSpec::Bounds(bounds) => bounds,
+    };
+    let figure = figure(bounds.bound, bounds.on, place.value, problems).unwrap_or_default();
+    let groups = [
+        ("by_type", "type", &bounds.by_type),
+        ("by_category", "category", &bounds.by_category),
+        ("by_tag", "tag", &bounds.by_tag),
+        ("by_eval", "eval", &bounds.by_eval),
+    ];
+    let (metric, nested) = (whole.name.metric.clone(), whole.name.part.is_some());
+    let parted = groups.iter().any(|(.., parts)| !parts.is_empty());
+    let mut asks = Vec::new();
+    if bounds.min.is_some() || bounds.max.is_some() || !parted {
+        asks.push(Ask { min: bounds.min, max: bounds.max, figure, ..whole });
+    }
+    for (key, kind, parts) in groups {
+        let group = node.and_then(|node| node.get(key));
+        if nested && !parts.is_empty() {
+            let at = node.and_then(|node| node.get_key(key)).map(|key| key.span).or(place.key);
+            let message = format!("`{written}` is of a part already, so that it has no `{key}`");
+            problems.push(located(Code::BadFormat, at, message));
+            continue;
+        }
+        for (value, spec) in parts {
+            let place = Place {
+                key: group.and_then(|group| group.get_key(value)).map(|key| key.span).or(place.key),
+                value: group.and_then(|group| group.get(value)).map(|node| node.span).or(place.value),
+            };
+            match part_ask(&metric, (kind, value), spec, figure, place, problems) {
+                Ok(ask) => asks.push(Ask { written: format!("{written}: {key}: {value}"), ..ask }),
+                Err(problem) => problems.push(*problem),
+            }
+        }
+    }
+    asks
+}
+
+fn part_ask(
+    metric: &Metric,
+    (kind, value): (&str, &str),
+    spec: &PartThreshold,
+    inherited: Figure,
+    place: Place,
+    problems: &mut Problems,
+) -> Result<Ask, Box<Problem>> {
+    let part = Part::new(kind, value).map_err(|why| {
+        let near = (kind == "type").then(|| did_you_mean(value, ["capability", "regression"])).flatten();
+        let hint = near.map(|near| format!("did you mean `{near}`?"));
+        Box::new(located(Code::BadFormat, place.key, why).maybe_hint(hint))
+    })?;
+    let name = MetricName { metric: metric.clone(), part: Some(part) };
+    if let Some(problem) = part_fault(&name, place.key) {
+        return Err(Box::new(problem));
+    }
+    let (number, min, max, figure) = match spec {
+        PartThreshold::Number(number) => (Some(*number), None, None, inherited),
+        PartThreshold::Bounds(b) => {
+            let figure = figure(b.bound, b.on, place.value, problems).unwrap_or(inherited);
+            (None, b.min, b.max, figure)
+        }
+    };
+    Ok(Ask { name, written: String::new(), place, number, min, max, figure })
+}
+
+/// The figure that is asked for; `None` when nothing is said, or two things are, which is then noted.
+fn figure(
+    bound: Option<IntervalBound>,
+    on: Option<Figure>,
+    at: Option<Span>,
+    problems: &mut Problems,
+) -> Option<Figure> {
+    let bound = bound.map(Figure::from);
+    if let (Some(bound), Some(on)) = (bound, on)
+        && bound != on
+    {
+        let message =
+            "`bound` and `on` say the same thing in two spellings, and here they contradict each other";
+        problems.push(located(Code::BothSpellings, at, message).hint("keep `bound`"));
+        return None;
+    }
+    bound.or(on)
+}
+
+impl Ask {
+    fn demands(self, demands: &mut Vec<Demand>, problems: &mut Problems) {
+        let Ask { name, place, number, min, max, figure, .. } = self;
+        let MetricName { metric, .. } = &name;
+        let one = |bound, value, on| Threshold { metric: name.to_string(), bound, value, on };
+        let mut thresholds = Vec::new();
+        thresholds.extend(number.map(|value| one(metric.bound(), value, figure)));
+        thresholds.extend(min.map(|value| one(Bound::Min, value, figure)));
+        thresholds.extend(max.map(|value| one(Bound::Max, value, figure)));
+        if thresholds.is_empty() {
+            let message = format!("the threshold on `{name}` has neither `min` nor `max`");
+            problems.push(located(Code::MissingKey, place.value, message));
+        }
+        if let (Some(min), Some(max)) = (min, max)
+            && min > max
+        {
+            problems.push(located(
+                Code::OutOfRange,
+                place.value,
+                format!("no value is between {min} and {max}"),
+            ));
+        }
+        let has_interval = metric.is_share() || matches!(metric, Metric::Named(_));
+        if figure != Figure::Value && !has_interval {
+            let message = format!("`{name}` has no interval for `bound` to look at");
+            problems.push(located(Code::UnknownMetric, place.value, message));
+        }
+        for threshold in thresholds {
+            problems.extend(fault(&threshold, place.value));
+            demands.push(Demand { threshold, at: place.key, bare: number.is_some(), by: By::File });
+        }
+    }
 }
 
 /// A whole number, written alone or as `{max: N}`.
@@ -57,7 +252,8 @@ fn max_regressions(spec: &ThresholdSpec) -> Option<u32> {
     let most = match spec {
         ThresholdSpec::Number(most) => *most,
         ThresholdSpec::Bounds(bounds) => {
-            bounds.max.filter(|_| bounds.min.is_none() && bounds.on == Figure::Value)?
+            let alone = ThresholdBounds { max: bounds.max, ..ThresholdBounds::default() };
+            bounds.max.filter(|_| *bounds == alone)?
         }
     };
     (most.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&most)).then_some(most as u32)
@@ -89,42 +285,11 @@ pub(in crate::load) fn unknown_metric(name: &str, at: Option<Span>, measured: &[
     located(Code::UnknownMetric, at, format!("`{name}` is not a metric")).hint(hint)
 }
 
-fn bounds(
-    metric: &Metric,
-    spec: &ThresholdSpec,
-    at: Option<Span>,
-    problems: &mut Problems,
-) -> Vec<Threshold> {
-    let one = |bound, value, on| Threshold { metric: metric.to_string(), bound, value, on };
-    match spec {
-        ThresholdSpec::Number(value) => vec![one(metric.bound(), *value, Figure::Value)],
-        ThresholdSpec::Bounds(b) => {
-            let mut all = Vec::new();
-            all.extend(b.min.map(|value| one(Bound::Min, value, b.on)));
-            all.extend(b.max.map(|value| one(Bound::Max, value, b.on)));
-            if all.is_empty() {
-                let message = format!("the threshold on `{metric}` has neither `min` nor `max`");
-                problems.push(located(Code::MissingKey, at, message));
-            }
-            if let (Some(min), Some(max)) = (b.min, b.max)
-                && min > max
-            {
-                problems.push(located(Code::OutOfRange, at, format!("no value is between {min} and {max}")));
-            }
-            let has_interval = metric.is_share() || matches!(metric, Metric::Named(_));
-            if b.on != Figure::Value && !has_interval {
-                let message = format!("`{metric}` has no interval for `on` to look at");
-                problems.push(located(Code::UnknownMetric, at, message));
-            }
-            all
-        }
-    }
-}
-
 /// A demand that is out of the metric's range, or that every run meets.
 pub(super) fn fault(threshold: &Threshold, at: Option<Span>) -> Option<Problem> {
-    let metric: Metric = threshold.metric.parse().ok()?;
+    let name: MetricName = threshold.metric.parse().ok()?;
     let Threshold { value, bound, .. } = *threshold;
+    let metric = &name.metric;
     if matches!(metric, Metric::Named(_)) && value.is_finite() {
         return None;
     }
@@ -138,7 +303,7 @@ pub(super) fn fault(threshold: &Threshold, at: Option<Span>) -> Option<Problem> 
     };
     idle.then(|| {
         let word = if bound == Bound::Min { "least" } else { "most" };
-        let message = format!("`{metric}` of at {word} {value} is met by every run");
+        let message = format!("`{name}` of at {word} {value} is met by every run");
         located(Code::SuspiciousValue, at, message).as_warning()
     })
 }
@@ -156,5 +321,5 @@ pub(super) fn near_built_in(name: &str) -> Option<&'static str> {
 }
 
 fn built_in_names() -> Vec<&'static str> {
-    PLAIN_METRICS.iter().map(|(_, name)| *name).chain(["pass_at_1", "pass_hat_3"]).collect()
+    PLAIN_METRICS.iter().map(|(_, name)| *name).chain(["pass_at_1", "pass_hat_3", MAX_REGRESSIONS]).collect()
 }

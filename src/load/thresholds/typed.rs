@@ -1,35 +1,56 @@
 //! `--threshold METRIC=VALUE`.
 
-use super::Demand;
-use super::read::unknown_metric;
+use super::read::{MAX_REGRESSIONS, metric_name};
+use super::{By, Demand};
 use crate::load::problem::{Code, Problem};
-use crate::model::{Bound, Figure, Metric, Threshold};
+use crate::model::{Bound, Figure, Threshold};
 
-/// `METRIC=VALUE`, or with the direction: `METRIC>=VALUE`, `METRIC<=VALUE`.
-pub(super) fn override_of(text: &str) -> Result<Demand, Box<Problem>> {
+/// What the command line demands.
+pub(super) enum Typed {
+    Demand(Demand),
+    MaxRegressions(u32),
+}
+
+/// `METRIC=VALUE`, or with the direction: `METRIC>=VALUE`, `METRIC<=VALUE`. The metric may be of a part of the run:
+/// `pass_rate[tag=critical]=1`.
+pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
     let wrong = |message: String| Box::new(Problem::general(Code::UnknownMetric, message));
-    let directed = [(">=", Bound::Min), ("<=", Bound::Max)]
-        .into_iter()
-        .find_map(|(sign, bound)| text.split_once(sign).map(|parts| (parts, Some(bound))));
-    let Some(((name, value), direction)) = directed.or(text.split_once('=').map(|parts| (parts, None)))
-    else {
-        return Err(Box::new(
-            wrong(format!("`--threshold {text}` is not METRIC=VALUE")).hint("for example `pass_at_1=0.9`"),
-        ));
+    let (name, direction, value) = parts(text).ok_or_else(|| {
+        let problem = wrong(format!("`--threshold {text}` is not METRIC=VALUE"));
+        Box::new(problem.hint("for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`"))
+    })?;
+    let no_number = || wrong(format!("`--threshold {text}`: `{value}` is not a number"));
+    if name == MAX_REGRESSIONS {
+        let most = value.parse().ok().filter(|_| direction != Some(Bound::Min));
+        return most.map(Typed::MaxRegressions).ok_or_else(|| {
+            wrong(format!(
+                "`--threshold {text}`: `{MAX_REGRESSIONS}` is a whole number, the most that is forgiven"
+            ))
+        });
+    }
+    let name = metric_name(name, None, &[]).map_err(|mut problem| {
+        problem.message = format!("`--threshold`: {}", problem.message);
+        problem
+    })?;
+    let value: f64 = value.parse().map_err(|_| no_number())?;
+    let bound = direction.unwrap_or(name.metric.bound());
+    let threshold = Threshold { metric: name.to_string(), bound, value, on: Figure::Value };
+    Ok(Typed::Demand(Demand { threshold, at: None, bare: direction.is_none(), by: By::CommandLine }))
+}
+
+/// Name, direction and value. What stands in brackets belongs to the name, whatever it holds; no value holds a bracket.
+fn parts(text: &str) -> Option<(&str, Option<Bound>, &str)> {
+    let sign_at = |text: &str| text.find(['=', '<', '>']);
+    let bracketed = text.find('[').is_some_and(|open| sign_at(text).is_none_or(|sign| open < sign));
+    let from = if bracketed { text.rfind(']')? } else { 0 };
+    let sign = from + sign_at(text.get(from..)?)?;
+    let (name, rest) = text.split_at_checked(sign)?;
+    let (direction, value) = match rest.strip_prefix(">=") {
+        Some(value) => (Some(Bound::Min), value),
+        None => match rest.strip_prefix("<=") {
+            Some(value) => (Some(Bound::Max), value),
+            None => (None, rest.strip_prefix('=')?),
+        },
     };
-    let metric: Metric = match name.trim().parse() {
-        Ok(metric) => metric,
-        Err(_) => {
-            let mut problem = unknown_metric(name.trim(), None, &[]);
-            problem.message = format!("`--threshold`: {}", problem.message);
-            return Err(Box::new(problem));
-        }
-    };
-    let value: f64 = value
-        .trim()
-        .parse()
-        .map_err(|_| wrong(format!("`--threshold {text}`: `{}` is not a number", value.trim())))?;
-    let bound = direction.unwrap_or(metric.bound());
-    let threshold = Threshold { metric: metric.to_string(), bound, value, on: Figure::Value };
-    Ok(Demand { threshold, at: None, bare: direction.is_none() })
+    Some((name.trim(), direction, value.trim()))
 }

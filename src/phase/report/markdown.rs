@@ -24,7 +24,7 @@ const PENDING: usize = 50;
 pub fn render(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     writeln!(out, "## Phase Completion Report\n")?;
     decision(report, out)?;
-    implementation(report.implementation.as_ref(), out)?;
+    implementation(report, out)?;
     steps::tests(&report.steps, out)?;
     steps::others(&report.steps, out)?;
     evals::sections(report, out)?;
@@ -64,18 +64,32 @@ fn decision(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError
     for reason in &gate.reasons {
         writeln!(out, "- {}", sentence(reason))?;
     }
-    if !gate.reasons.is_empty() {
+    for note in &report.notes {
+        writeln!(out, "- Note: {}", sentence(note))?;
+    }
+    if !(gate.reasons.is_empty() && report.notes.is_empty()) {
         writeln!(out)?;
     }
     Ok(())
 }
 
-fn implementation(changed: Option<&Implementation>, out: &mut dyn Write) -> Result<(), ReportError> {
+fn implementation(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     writeln!(out, "### Implementation Summary\n")?;
-    let Some(changed) = changed else {
-        writeln!(out, "What changed is not known: there is no git repository.\n")?;
-        return Ok(());
-    };
+    match &report.implementation {
+        Some(changed) => changes(changed, out),
+        // The notes say why it could not be told.
+        None if report.notes.is_empty() => {
+            writeln!(out, "What changed is not known: there is no git repository.\n")?;
+            Ok(())
+        }
+        None => {
+            writeln!(out, "What changed is not known.\n")?;
+            Ok(())
+        }
+    }
+}
+
+fn changes(changed: &Implementation, out: &mut dyn Write) -> Result<(), ReportError> {
     writeln!(out, "- Files modified: {}", text::group_digits(changed.files_modified))?;
     writeln!(out, "- Lines added: {}", text::group_digits(changed.lines_added))?;
     writeln!(out, "- Lines removed: {}\n", text::group_digits(changed.lines_removed))?;

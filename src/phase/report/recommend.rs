@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::base::text;
 use crate::model::{EvalStepResult, StepResult, StepStatus, TestFailure};
 use crate::spec::{FailureAction, StepType};
+use crate::summary::LITTLE_DATA;
 
 /// The most pieces of advice that a phase gives.
 pub const MOST: usize = 10;
@@ -18,7 +19,10 @@ pub fn of_steps(steps: &[StepResult]) -> Vec<String> {
     for step in steps {
         let behind = if step.action == FailureAction::Block { 0 } else { 10 };
         match &step.eval {
-            Some(eval) => ranked.extend(of_suite(eval).map(|advice| (behind + 1, advice))),
+            Some(eval) => ranked.extend(of_suite(eval).map(|advice| {
+                let rank = if advice.starts_with(LITTLE_DATA) { 30 } else { behind + 1 };
+                (rank, advice)
+            })),
             None => ranked.extend(of_step(step).map(|(rank, advice)| (behind + rank, advice))),
         }
     }
@@ -75,8 +79,8 @@ fn unchecked(steps: &[StepResult]) -> Option<String> {
     let names: Vec<String> = steps.iter().filter(open).map(|step| short(&step.name)).collect();
     let (last, before) = names.split_last()?;
     let all = if before.is_empty() { last.clone() } else { format!("{} and {last}", before.join(", ")) };
-    let verb = if before.is_empty() { "has" } else { "have" };
-    Some(format!("Check {all} yourself, or give it a command: nothing was run for what {verb} none"))
+    let it = if before.is_empty() { "it" } else { "them" };
+    Some(format!("Check {all} yourself, or give {it} a `command`: nothing was run for {it}"))
 }
 
 fn short(name: &str) -> String {

@@ -4,13 +4,10 @@ use std::io::{self, Write};
 
 use super::markdown::figures::{self, Row};
 use crate::base::text;
-use crate::model::{
-    EvalStepResult, Failure, Outcome, PhaseReport, StepResult, StepStatus, TestFailure, TestResults,
-};
+use crate::model::{EvalStepResult, Outcome, PhaseReport, StepResult, StepStatus, TestFailure, TestResults};
 use crate::report::figures::duration_seconds;
 use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
-use crate::report::terminal::{glyph, tone_of, verdict};
-use crate::report::values;
+use crate::report::terminal::{failures, glyph, tone_of, verdict};
 use crate::report::{ReportError, TerminalOptions, notices};
 use crate::spec::FailureAction;
 
@@ -32,7 +29,7 @@ pub fn render(
     header(&mut page, report)?;
     steps(&mut page, report)?;
     for step in &report.steps {
-        below(&mut page, step, options)?;
+        below(&mut page, step, &report.gate.reasons, options)?;
     }
     recommendations(&mut page, report)?;
     let mut evals = report.steps.iter().filter_map(|step| step.eval.as_ref());
@@ -48,7 +45,7 @@ fn header(page: &mut Page, report: &PhaseReport) -> io::Result<()> {
     let metadata = &report.metadata;
     let mut title = vec![span(Tone::Bold, format!("Phase: {}", text::one_line(&metadata.name)))];
     if metadata.phase_id != metadata.name {
-        title.push(span(Tone::Dim, format!(" {}", text::one_line(&metadata.phase_id))));
+        title.push(span(Tone::Dim, format!(" ({})", text::one_line(&metadata.phase_id))));
     }
     page.line(&title)?;
     let mut facts = vec![text::one_line(&metadata.file)];
@@ -104,9 +101,8 @@ fn steps(page: &mut Page, report: &PhaseReport) -> io::Result<()> {
             span(tone, format!("  {sign} ")),
             plain(pad_right(&shown, name + 2)),
             span(Tone::Dim, pad_right(step.kind.name(), kind + 2)),
-            span(tone, step.status.name().replace('_', " ")),
+            span(tone, format!("{}{blocks}", step.status.name().replace('_', " "))),
             plain(facts(step)),
-            span(Tone::Warn, blocks),
         ])?;
     }
     Ok(())
@@ -133,11 +129,11 @@ fn tested(tests: &TestResults) -> String {
 }
 
 /// What is to be said of a step beside its line; nothing of most that passed.
-fn below(page: &mut Page, step: &StepResult, options: &TerminalOptions) -> io::Result<()> {
+fn below(page: &mut Page, step: &StepResult, told: &[String], options: &TerminalOptions) -> io::Result<()> {
     let passed = step.status == StepStatus::Passed;
     let notes = step.tests.as_ref().map_or(&[][..], |tests| &tests.notes);
-    let told = !step.reason.trim().is_empty() || step.tests.as_ref().is_some_and(|tests| tests.failed > 0);
-    if step.eval.is_none() && notes.is_empty() && (passed || !told && step.output_tail.is_empty()) {
+    let says = !step.reason.trim().is_empty() || step.tests.as_ref().is_some_and(|tests| tests.failed > 0);
+    if step.eval.is_none() && notes.is_empty() && (passed || !says && step.output_tail.is_empty()) {
         return Ok(());
     }
     let (_, tone) = mark(step.status, page);
@@ -153,7 +149,7 @@ fn below(page: &mut Page, step: &StepResult, options: &TerminalOptions) -> io::R
         failed_tests(page, tests, options)?;
     }
     if let Some(eval) = &step.eval {
-        return suite(page, step, eval, options);
+        return suite(page, told, eval, options);
     }
     let tests_told = step.tests.as_ref().is_some_and(|tests| !tests.failures.is_empty());
     if !passed && (options.verbose || !tests_told) {
@@ -197,7 +193,7 @@ fn tail(page: &mut Page, written: &str, options: &TerminalOptions) -> io::Result
 /// A suite: its remarks, its metrics, and the evals that did not pass.
 fn suite(
     page: &mut Page,
-    step: &StepResult,
+    told: &[String],
     eval: &EvalStepResult,
     options: &TerminalOptions,
 ) -> io::Result<()> {
@@ -218,9 +214,12 @@ fn suite(
             plain(format!("  {name}")),
             span(tone, format!("  {}", result.outcome)),
         ])?;
-        let told = summary.failures.iter().find(|f| f.eval_id == result.id && f.outcome == result.outcome);
-        if let Some(failure) = told {
-            sides(page, failure)?;
+        let first = summary.failures.iter().find(|f| f.eval_id == result.id && f.outcome == result.outcome);
+        if let Some(failure) = first {
+            if failure.expected.is_none() || failure.actual.is_none() {
+                page.wrapped(&[plain("    ")], Tone::Plain, &failure.reason, 3)?;
+            }
+            failures::sides(page, failure, options)?;
         }
     }
     let more = open().count().saturating_sub(most);
@@ -229,28 +228,12 @@ fn suite(
         let words = format!("    {dots} and {} that did not pass", text::plural(more, "more eval"));
         page.line(&[span(Tone::Dim, words)])?;
     }
-    let said = |reason: &&String| !step.reason.contains(reason.as_str());
-    if step.status != StepStatus::Passed {
-        page.wrapped(&[plain("  ")], Tone::Plain, &step.reason, 4)?;
-    }
-    for reason in summary.gate.reasons.iter().filter(said) {
+    // What the end of the page says need not be said here.
+    let new = |reason: &&String| !told.iter().any(|told| told.contains(reason.as_str()));
+    for reason in summary.gate.reasons.iter().filter(new) {
         page.wrapped(&[plain("  - ")], Tone::Plain, reason, 3)?;
     }
     Ok(())
-}
-
-fn sides(page: &mut Page, failure: &Failure) -> io::Result<()> {
-    let room = page.width().saturating_sub(16).max(20);
-    match (&failure.expected, &failure.actual) {
-        (Some(expected), Some(actual)) => {
-            page.line(&[
-                span(Tone::Dim, "    expected  "),
-                span(Tone::Good, values::inline(expected, room)),
-            ])?;
-            page.line(&[span(Tone::Dim, "    actual    "), span(Tone::Bad, values::inline(actual, room))])
-        }
-        _ => page.wrapped(&[plain("    ")], Tone::Plain, &failure.reason, 3),
-    }
 }
 
 fn metrics(page: &mut Page, rows: &[Row]) -> io::Result<()> {

@@ -3,7 +3,7 @@
 
 mod beside;
 mod evals;
-mod failures;
+pub(crate) mod failures;
 pub mod page;
 
 use std::io::{self, Write};

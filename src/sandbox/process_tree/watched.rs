@@ -2,13 +2,15 @@
 //! any size.
 
 use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::ChildStdout;
 
-use super::{LINGER, Program, StartError, Tree, TreeEnd, explain};
+use super::{LINGER, Program, StartError, Tree, TreeEnd, drain, explain};
 
 /// How long a program may tidy up after it was asked to end, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -41,36 +43,34 @@ pub enum WatchedEnd {
     Cancelled,
 }
 
-/// Where a program writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    Stdout,
-    Stderr,
-}
-
 /// Runs the program until it ends, its time is over, or `until` is ready; then ends all that it started.
 ///
 /// A program that is cut short gets SIGTERM, and two seconds later, with everything it started, SIGKILL. `heard` gets each
-/// piece of output as it comes. When this future is dropped, the tree is killed.
+/// piece of output as it comes; stdout and stderr are one pipe, so that they come in the order in which they were written.
+/// When this future is dropped, the tree is killed.
 ///
 /// # Errors
 /// The program could not be started.
 pub async fn watch(
     command: &WatchedCommand<'_>,
     until: impl Future<Output = ()>,
-    heard: &mut dyn FnMut(Stream, &[u8]),
+    heard: &mut dyn FnMut(&[u8]),
 ) -> Result<Watched, StartError> {
     let started = Instant::now();
-    let program = Program {
+    let broken = |error: io::Error| StartError { reason: format!("cannot start a program: {error}") };
+    let (output, input) = io::pipe().map_err(broken)?;
+    let mut program = Program {
         argv: command.argv,
         dir: command.dir,
         env: command.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect(),
-        stdin: false,
+        joined: Some(input),
         home: "its folder",
     };
     let mut tree = Tree::start(&program)?;
-    let pipes = (tree.child.stdout.take(), tree.child.stderr.take());
-    let mut listening = pin!(listen(pipes.0, pipes.1, heard));
+    // Our own end for writing would keep the pipe from ever ending.
+    program.joined = None;
+    let output = ChildStdout::from_std(OwnedFd::from(output).into()).map_err(broken)?;
+    let mut listening = pin!(drain(Some(output), heard));
     let mut silent = false;
     let (mut until, mut timeout) = (pin!(until), pin!(tokio::time::sleep(command.timeout)));
     let end = loop {
@@ -113,34 +113,4 @@ pub async fn watch(
         tree.end().await;
     }
     Ok(Watched { end, elapsed })
-}
-
-/// Reads both streams to their ends.
-async fn listen(
-    mut stdout: Option<impl AsyncRead + Unpin>,
-    mut stderr: Option<impl AsyncRead + Unpin>,
-    heard: &mut dyn FnMut(Stream, &[u8]),
-) {
-    let (mut from_stdout, mut from_stderr) = (vec![0u8; 64 * 1024], vec![0u8; 64 * 1024]);
-    loop {
-        tokio::select! {
-            n = read(&mut stdout, &mut from_stdout), if stdout.is_some() => match n {
-                0 => stdout = None,
-                n => heard(Stream::Stdout, from_stdout.get(..n).unwrap_or_default()),
-            },
-            n = read(&mut stderr, &mut from_stderr), if stderr.is_some() => match n {
-                0 => stderr = None,
-                n => heard(Stream::Stderr, from_stderr.get(..n).unwrap_or_default()),
-            },
-            else => return,
-        }
-    }
-}
-
-/// 0 at the end, which a broken pipe is too.
-async fn read(pipe: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> usize {
-    match pipe {
-        Some(pipe) => pipe.read(buffer).await.unwrap_or(0),
-        None => 0,
-    }
 }

@@ -23,77 +23,68 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
     let places = Places::of_cause(known, cause);
     let at = format!("{}{}", samples(n), places.of());
     let why = first_reason(known, cause);
-    let told = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    let one = |rank, text: String| vec![advice(rank, text)];
-    use Rank::{Kind, Skipped, Tampering, Unknown};
-    match cause {
-        Cause::Forged => one(
-            Tampering,
-            format!(
-                "Read the programs of {at} before you trust their author: they tampered with their verdict{told}"
-            ),
-        ),
-        Cause::SandboxViolation => one(
-            Tampering,
-            format!(
-                "Read the programs of {at} before you trust their author: they tried what the sandbox forbids{told}"
-            ),
-        ),
-        Cause::Timeout | Cause::TargetTimeout => vec![time_out(known, cause, &at, &places, &why)],
-        Cause::NoBaseline => vec![no_baseline(known, n, &places)],
-        Cause::ExecutorMissing => missing(known, n, &at),
-        Cause::SandboxUnavailable => one(
-            Unknown,
+    let told = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let (rank, text) = match cause {
+        Cause::Forged => {
+            let why = if why.is_empty() { "they tampered with their verdict" } else { &why };
+            (Rank::Tampering, format!("Read the programs of {at} before you trust their author: {why}"))
+        }
+        Cause::SandboxViolation => {
+            let why = if why.is_empty() { "they tried what the sandbox forbids" } else { &why };
+            (Rank::Tampering, format!("Read the programs of {at} before you trust their author: {why}"))
+        }
+        Cause::Timeout | Cause::TargetTimeout => return vec![time_out(known, cause, &at, &places, &why)],
+        Cause::NoBaseline => return vec![no_baseline(known, n, &places)],
+        Cause::ExecutorMissing => return missing(known, n, &at),
+        Cause::SandboxUnavailable => (
+            Rank::Unknown,
             format!(
                 "Make a sandbox possible, which {at} had none of{told}; `eval-harness doctor` tells what this machine lacks"
             ),
         ),
-        Cause::TargetUnreachable => one(
-            Unknown,
-            format!("Start the target or correct its address: it could not be reached for {at}{told}"),
+        Cause::TargetUnreachable => (
+            Rank::Unknown,
+            format!("Start the target, or correct its address, which could not be reached for {at}{told}"),
         ),
-        Cause::TargetFailed => one(Unknown, format!("Repair the target, which failed on {at}{told}")),
+        Cause::TargetFailed => (Rank::Unknown, format!("Repair the target, which failed on {at}{told}")),
         Cause::MissingOutput => {
-            one(Unknown, format!("Record outputs for {at}, or leave them out with a filter{told}"))
+            (Rank::Unknown, format!("Record outputs for {at}, or leave them out with a filter{told}"))
         }
         Cause::JudgeUnreachable => {
-            one(Unknown, format!("See to the judge, which gave no answer on {at}{told}"))
+            (Rank::Unknown, format!("See to the judge, which gave no answer on {at}{told}"))
         }
         Cause::JudgeUnparseable => {
-            one(Unknown, format!("Look at the judge's answers on {at}, which could not be read{told}"))
+            (Rank::Unknown, format!("Look at the judge's answers on {at}, which could not be read{told}"))
         }
-        Cause::Harness => one(
-            Unknown,
-            format!("Correct the eval, not the output: tests or settings are at fault for {at}{told}"),
-        ),
-        Cause::SyntaxError => one(
-            Kind,
-            format!("Look for prose around the code, or set `extract: code`: {at} did not parse{told}"),
-        ),
-        Cause::NoCode => one(
-            Kind,
-            format!("Look at the prompt, or at `extract`: the output of {at} held nothing to run{told}"),
+        Cause::Harness => {
+            (Rank::Unknown, format!("Correct the tests or settings of {at}, not the output{told}"))
+        }
+        Cause::SyntaxError => {
+            (Rank::Kind, format!("Look for prose around the code of {at}, or set `extract: code`{told}"))
+        }
+        Cause::NoCode => (
+            Rank::Kind,
+            format!("Look at the prompt of {at}, or at `extract`, which found nothing to run{told}"),
         ),
         Cause::MemoryLimit => {
-            one(Kind, format!("Find what takes the memory, or raise `memory_mb`: {at} ran out of it{told}"))
+            (Rank::Kind, format!("Find what takes the memory in {at}, or raise `memory_mb`{told}"))
         }
-        Cause::OutputLimit => one(Kind, format!("Find what writes without end in {at}{told}")),
-        Cause::Crashed => one(Kind, format!("Find what crashed {at}{told}")),
-        Cause::Exited => {
-            one(Kind, format!("Leave out `sys.exit` and the like: {at} ended before their tests did{told}"))
-        }
-        Cause::MaxFail => {
-            one(Skipped, format!("{} did not run because of `--max-fail`: raise it to see them", samples(n)))
-        }
-        Cause::GlobalTimeout => one(
-            Skipped,
+        Cause::OutputLimit => (Rank::Kind, format!("Find what writes without end in {at}{told}")),
+        Cause::Crashed => (Rank::Kind, format!("Find what crashed {at}{told}")),
+        Cause::Exited => (Rank::Kind, format!("Leave out `sys.exit` and the like in {at}{told}")),
+        Cause::MaxFail => (
+            Rank::Skipped,
+            format!("{} did not run because of `--max-fail`: raise it to see them", samples(n)),
+        ),
+        Cause::GlobalTimeout => (
+            Rank::Skipped,
             format!(
-                "{} did not run because `timeout_global` came first: raise it, or run more of them at once with `--jobs`",
+                "{} did not run because `timeout_global` came first: raise it, or run more at once with `--jobs`",
                 samples(n)
             ),
         ),
-        Cause::Interrupted => one(
-            Skipped,
+        Cause::Interrupted => (
+            Rank::Skipped,
             format!(
                 "{} did not run because the run was interrupted: `eval-harness run --resume latest` goes on",
                 samples(n)
@@ -105,8 +96,9 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         | Cause::Refused
         | Cause::Threshold
         | Cause::Budget
-        | Cause::Filtered => Vec::new(),
-    }
+        | Cause::Filtered => return Vec::new(),
+    };
+    vec![advice(rank, text)]
 }
 
 fn first_reason(known: &Known<'_>, cause: Cause) -> String {
@@ -154,11 +146,9 @@ fn no_baseline(known: &Known<'_>, n: usize, places: &Places<'_>) -> Advice {
     let with_ids: Vec<&str> = words.iter().copied().chain(ids.iter().copied().filter(|_| few)).collect();
     let command = shell::line(&with_ids).or_else(|| shell::line(&words));
     let command = command.unwrap_or_else(|| "eval-harness baseline capture".to_owned());
-    let text = format!(
-        "Capture the baselines that {}{} had nothing to be compared with: `{command}`, then `eval-harness baseline accept`",
-        samples(n),
-        places.of()
-    );
+    let (noun, them) = if ids.len() == 1 && n == 1 { ("baseline", "it") } else { ("baselines", "them") };
+    let text =
+        format!("Capture the missing {noun}{}: `{command}`, then review and accept {them}", places.of());
     advice(Rank::Unknown, text)
 }
 

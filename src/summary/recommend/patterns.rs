@@ -69,10 +69,10 @@ pub fn shared(known: &Known<'_>) -> Option<Advice> {
     found.sort_by_key(|(_, of)| std::cmp::Reverse(apart(of)));
     let (mark, (of_failed, of_passed)) = found.first()?;
     let count = |n: usize| if n == 0 { "none".to_owned() } else { text::group_digits(n) };
+    let all = if *of_failed == failed { "all".to_owned() } else { format!("{} of the", count(*of_failed)) };
     let text = format!(
-        "Look at {} first: {} of the {} failed evals have it, and {} of the {} that passed",
+        "Look at {} first: {all} {} failed evals have it, and {} of the {} that passed",
         mark.words(),
-        count(*of_failed),
         count(failed),
         count(*of_passed),
         count(passed)

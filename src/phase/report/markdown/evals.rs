@@ -8,14 +8,14 @@ use super::{figures, steps};
 use crate::base::text;
 use crate::model::{
     CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Failure, Outcome, PhaseReport, StepResult,
-    StepStatus, Summary,
+    Summary,
 };
 use crate::report::markdown::escape::{code, fence, inline, sentence};
 use crate::report::markdown::{decision_sign, notes, type_name};
 use crate::report::notices::{self, Notice};
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
 use crate::report::{ReportError, differences, figures::decision_label};
-use crate::spec::{FailureAction, StepType};
+use crate::spec::StepType;
 
 /// Evals of a type that are listed: those that did not pass before those that did.
 const LISTED: usize = 100;
@@ -37,18 +37,10 @@ pub fn sections(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportE
         match &step.eval {
             Some(eval) => section(report, step, eval, &mut room, out)?,
             None => {
-                let reason = if step.reason.trim().is_empty() {
-                    String::new()
-                } else {
-                    format!(" ({})", sentence(&step.reason))
-                };
-                writeln!(
-                    out,
-                    "{}: {}{}{reason}\n",
-                    inline(&step.name),
-                    steps::status_words(step.status),
-                    steps::marks(step)
-                )?;
+                let reason = sentence(&step.reason);
+                let told = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+                let words = steps::status_words(step.status);
+                writeln!(out, "**{}**{}{told}\n", words, steps::blocking(step))?;
             }
         }
     }
@@ -64,17 +56,13 @@ fn section(
 ) -> Result<(), ReportError> {
     let summary = &eval.eval_report;
     let decision = summary.gate.decision;
-    let blocks = if step.status == StepStatus::Passed || step.action == FailureAction::Block {
-        ""
-    } else {
-        ", which does not block"
-    };
     writeln!(
         out,
-        "{} {}: **{}**{blocks}\n",
+        "{} {}: **{}**{}\n",
         decision_sign(decision),
         code(&eval.suite),
-        decision_label(decision)
+        decision_label(decision),
+        steps::blocking(step)
     )?;
     // A command to go on names the run.
     let remarks: Vec<Notice> =
@@ -109,11 +97,8 @@ fn ungraded(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         .collect();
     if !parts.is_empty() {
         let of = text::plural(samples.total, "sample");
-        writeln!(
-            out,
-            "Of {of} {} have no grade; they count neither as passed nor as failed.\n",
-            parts.join(", ")
-        )?;
+        let parts = parts.join(", ");
+        writeln!(out, "Without a grade, of {of}: {parts}. They count neither as passed nor as failed.\n")?;
     }
     Ok(())
 }
@@ -272,7 +257,7 @@ fn told_of(failure: &Failure, indent: &str) -> String {
         } else {
             format!(", and {}", text::plural(rows.more, "more difference"))
         };
-        let _ = writeln!(body, "{indent}- By path (`-` expected, `+` actual){more}:\n");
+        let _ = writeln!(body, "{indent}- By path (`-` expected, `+` actual){more}:");
         body.push_str(&steps::indented(&block, &format!("{indent}  ")));
         return body;
     }
@@ -292,7 +277,7 @@ fn told_of(failure: &Failure, indent: &str) -> String {
             }
             let more =
                 if more == 0 { String::new() } else { format!(", and {}", text::plural(more, "more line")) };
-            let _ = writeln!(body, "{indent}- Expected (`-`) and actual (`+`){more}:\n");
+            let _ = writeln!(body, "{indent}- Expected (`-`) and actual (`+`){more}:");
             body.push_str(&steps::indented(&fence("diff", &diff), &format!("{indent}  ")));
         }
     }
@@ -312,6 +297,6 @@ fn side(label: &str, side: Option<Excerpt>, indent: &str, body: &mut String) {
     } else {
         format!(", and {}", text::plural(side.more, "more line"))
     };
-    let _ = writeln!(body, "{indent}- {label}{more}:\n");
+    let _ = writeln!(body, "{indent}- {label}{more}:");
     body.push_str(&steps::indented(&fence("text", &side.text), &format!("{indent}  ")));
 }

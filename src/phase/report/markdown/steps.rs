@@ -23,7 +23,7 @@ pub fn tests(steps: &[StepResult], out: &mut dyn Write) -> Result<(), ReportErro
     }
     writeln!(out, "### Test Results\n")?;
     for step in of_tests {
-        writeln!(out, "- {}: {}{}", inline(&step.name), tested(step), marks(step))?;
+        writeln!(out, "- {}: {}", inline(&step.name), tested(step))?;
         below(step, out)?;
     }
     writeln!(out)?;
@@ -45,7 +45,7 @@ pub fn others(steps: &[StepResult], out: &mut dyn Write) -> Result<(), ReportErr
         let name = inline(&step.name);
         let kind =
             if step.name == step.kind.name() { String::new() } else { format!(" ({})", step.kind.name()) };
-        writeln!(out, "- [{tick}] {name}{kind}: {words}{counts}{}", marks(step))?;
+        writeln!(out, "- [{tick}] {name}{kind}: {words}{counts}{}", blocking(step))?;
         below(step, out)?;
     }
     writeln!(out)?;
@@ -76,23 +76,36 @@ fn counted(tests: &TestResults) -> String {
     words
 }
 
+/// Counts, where they are known, and how the step ended when they don't say it.
 fn tested(step: &StepResult) -> String {
     match (&step.tests, step.status) {
-        (Some(tests), _) if tests.total > 0 => counted(tests),
+        (Some(tests), _) if tests.total > 0 => format!("{}{}", counted(tests), marks(step)),
         (_, StepStatus::Passed) => "passed (how many tests ran is not known)".to_owned(),
-        (_, status) => status_words(status).to_owned(),
+        (_, status) => format!("{}{}", status_words(status), blocking(step)),
     }
 }
 
 /// ` (FAILED)`, and whether that blocks; empty for what passed and for what is told in words.
-pub fn marks(step: &StepResult) -> String {
+fn marks(step: &StepResult) -> String {
     let label = match step.status {
         StepStatus::Failed => " (FAILED)",
         StepStatus::Incomplete => " (INCOMPLETE)",
         StepStatus::Pending => " (PENDING)",
         StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => return String::new(),
     };
-    format!("{label}{}", if step.action == FailureAction::Block { "" } else { ", which does not block" })
+    format!("{label}{}", blocking(step))
+}
+
+/// What is to be known of a step that did not pass and ends nothing.
+pub fn blocking(step: &StepResult) -> &'static str {
+    match step.status {
+        StepStatus::Failed | StepStatus::Incomplete | StepStatus::Pending
+            if step.action != FailureAction::Block =>
+        {
+            ", which does not block"
+        }
+        _ => "",
+    }
 }
 
 /// Why a step did not pass: its reason, failed tests, notes, and where no test is named the end of what the command wrote.
@@ -104,10 +117,9 @@ fn below(step: &StepResult, out: &mut dyn Write) -> Result<(), ReportError> {
     }
     let failures = tests.map_or(&[][..], |tests| &tests.failures);
     for failure in failures.iter().take(FAILURES) {
-        writeln!(out, "  - [ ] {}", test_name(failure))?;
-        if !failure.message.trim().is_empty() {
-            writeln!(out, "    - {}", sentence(&failure.message))?;
-        }
+        let message = sentence(&failure.message);
+        let told = if message.is_empty() { String::new() } else { format!(": {message}") };
+        writeln!(out, "  - {}{told}", test_name(failure))?;
     }
     let listed = failures.len().min(FAILURES);
     let more = tests
@@ -121,14 +133,16 @@ fn below(step: &StepResult, out: &mut dyn Write) -> Result<(), ReportError> {
     }
     let tail = tail(&step.output_tail);
     if !passed && failures.is_empty() && !tail.is_empty() {
-        writeln!(out, "  - Its last words:\n")?;
+        writeln!(out, "  - Its last words:")?;
         out.write_all(indented(&fence("text", &tail), "    ").as_bytes())?;
     }
     Ok(())
 }
 
 fn test_name(failure: &TestFailure) -> String {
-    if failure.suite.trim().is_empty() {
+    if failure.name.trim().is_empty() {
+        "(no name)".to_owned()
+    } else if failure.suite.trim().is_empty() {
         inline(&failure.name)
     } else {
         format!("{} › {}", inline(&failure.suite), inline(&failure.name))

@@ -130,6 +130,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             input_hash: String::new(),
             grading_hash: String::new(),
             target_hash: None,
+            tags: Vec::new(),
             position: None,
             tags: Vec::new(),
         });

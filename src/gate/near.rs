@@ -1,0 +1,241 @@
+//! How far a missed threshold is from being met: by how many evals or cases, or whether only data is lacking.
+//!
+//! Nothing here is a guess that is sold as a fact: where a number is exact, giving just that many more meets the threshold and
+//! one fewer does not; else it says "about", or nothing.
+
+use super::decide::{number, within};
+use crate::model::{Bound, Estimate, Figure, Metric, MetricName, Threshold};
+use crate::stats::{Method, wilson, wilson_of_share};
+
+/// More than anyone will write: from here on no number is told.
+const MANY: u64 = 10_000_000;
+
+/// The words after the reason of a threshold that failed, for an estimate that is settled. `None`: there is nothing to add.
+pub(super) fn miss(threshold: &Threshold, estimate: &Estimate) -> Option<String> {
+    let value = estimate.value?;
+    let counted = Counted::of(threshold, estimate);
+    let one_sided = (threshold.on, threshold.bound);
+    match one_sided {
+        (Figure::Value, Bound::Min) => Some(
+            counted
+                .and_then(|counted| counted.more_passes(threshold))
+                .unwrap_or_else(|| short(value, threshold)),
+        ),
+        (Figure::Value, Bound::Max) => Some(short(value, threshold)),
+        (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max) => Some(if within(value, threshold) {
+            lack(threshold, estimate, value, counted)
+        } else {
+            too(value)
+        }),
+        // The far end misses, and so does all that lies before it.
+        (Figure::CiUpper, Bound::Min) | (Figure::CiLower, Bound::Max) => Some(too(value)),
+    }
+}
+
+fn short(value: f64, threshold: &Threshold) -> String {
+    let word = if threshold.bound == Bound::Min { "short" } else { "over" };
+    let by = (value - threshold.value).abs();
+    // Two digits that count, however small it is.
+    let decimals = if by > 0.0 { (1.0 - by.log10().floor()).clamp(1.0, 17.0) as usize } else { 0 };
+    format!("{} {word}", number(by, decimals))
+}
+
+fn too(value: f64) -> String {
+    format!("the value itself, {}, misses it, too", number(value, 4))
+}
+
+/// A share that is a count of passes over a count of evals or cases.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    passed: u64,
+    n: u64,
+    unit: &'static str,
+}
+
+/// What a metric's estimate is over.
+fn unit(metric: &Metric) -> &'static str {
+    match metric {
+        Metric::PassRate
+        | Metric::CapabilityPassRate
+        | Metric::RegressionPassRate
+        | Metric::WeightedScore => "eval",
+        _ => "case",
+    }
+}
+
+impl Counted {
+    fn of(threshold: &Threshold, estimate: &Estimate) -> Option<Counted> {
+        let MetricName { metric, .. } = threshold.metric.parse().ok()?;
+        let value = estimate.value?;
+        let whole = match &metric {
+            Metric::PassRate
+            | Metric::CapabilityPassRate
+            | Metric::RegressionPassRate
+            | Metric::CasePassRate => true,
+            // Wilson's interval is theirs where every value is 0 or 1; of one sample each, if both occur.
+            Metric::PassAt(_)
+            | Metric::PassHat(_)
+            | Metric::PassHatUnbiased(_)
+            | Metric::Score
+            | Metric::Named(_) => estimate.method == Method::Wilson.name(),
+            _ => false,
+        };
+        let n = u64::try_from(estimate.n_cases).ok().filter(|n| whole && *n > 0)?;
+        let passed = (value * n as f64).round();
+        let exact = (passed / n as f64 - value).abs() < 1e-9 && (0.0..=n as f64).contains(&passed);
+        exact.then_some(Counted { passed: passed as u64, n, unit: unit(&metric) })
+    }
+
+    /// True when one more passing case is one more in `passed`: not known of cases that all failed, which may have several
+    /// samples, nor of scores, which need not be verdicts.
+    fn counts_verdicts(self, metric: &Metric) -> bool {
+        match metric {
+            Metric::PassAt(1) | Metric::PassHat(1) | Metric::PassHatUnbiased(1) => self.passed > 0,
+            metric => {
+                matches!(
+                    metric,
+                    Metric::PassRate
+                        | Metric::CapabilityPassRate
+                        | Metric::RegressionPassRate
+                        | Metric::CasePassRate
+                )
+            }
+        }
+    }
+
+    fn more_passes(self, threshold: &Threshold) -> Option<String> {
+        let MetricName { metric, .. } = threshold.metric.parse().ok()?;
+        let Counted { passed, n, .. } = self;
+        if !self.counts_verdicts(&metric) {
+            return None;
+        }
+        let meets = |passed: u64| within(passed as f64 / n as f64, threshold);
+        // Monotone in the passes, so that the least that suffices is found by halving.
+        let (mut missed, mut met) = (passed, n);
+        if !meets(met) {
+            return None;
+        }
+        while met - missed > 1 {
+            let middle = missed + (met - missed) / 2;
+            if meets(middle) { met = middle } else { missed = middle }
+        }
+        let more = met - passed;
+        Some(format!("{passed} of {n} {} passed; {more} more would have met it", plural(self.unit, n)))
+    }
+}
+
+/// The value meets the demand, and the end of its interval does not.
+fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, counted: Option<Counted>) -> String {
+    let metric = threshold.metric.parse::<MetricName>().ok().map(|name| name.metric);
+    let unit = metric.as_ref().map_or("case", unit);
+    let said = format!("the value itself, {}, meets it; only data is lacking", number(value, 4));
+    let more = match counted {
+        Some(counted) => exact(threshold, counted, estimate.level),
+        None => about(threshold, estimate, value),
+    };
+    let rest = match more {
+        More::Exact { more, passing } if passing == more => {
+            let pass = if more == 1 { "passes" } else { "pass" };
+            format!("{more} more {} that {pass} would have met it", plural(unit, more))
+        }
+        More::Exact { more, passing } => format!(
+            "{more} more {}, {passing} of them passing (the same rate), would have met it",
+            plural(unit, more)
+        ),
+        More::About(more) => format!("about {more} more {} like these would have met it", plural(unit, more)),
+        More::Many => format!("more than {MANY} {unit}s would be needed"),
+        More::Never => {
+            return format!(
+                "the value itself is the threshold, so that no number of further {unit}s like these would meet it"
+            );
+        }
+    };
+    format!("{said}: {rest}")
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum More {
+    Exact {
+        more: u64,
+        passing: u64,
+    },
+    About(u64),
+    Many,
+    /// The interval closes in on the value, which is the threshold.
+    Never,
+}
+
+/// The fewest further cases, of which as many pass as of those that there are or, where that is no whole number, the next one
+/// that is no better, that bring the end of Wilson's interval to the threshold.
+fn exact(threshold: &Threshold, Counted { passed, n, .. }: Counted, level: f64) -> More {
+    let share = passed as f64 / n as f64;
+    if (share - threshold.value).abs() <= 1e-9 {
+        return More::Never;
+    }
+    let end = |low: f64, high: f64| if threshold.bound == Bound::Min { low } else { high };
+    // A steady rate, over a number of cases that need not fit it: no count at that rate or a worse one does better.
+    let steady = |total: u64| {
+        let interval = wilson_of_share(share, total as f64, level);
+        interval.is_ok_and(|ci| within(end(ci.low, ci.high), threshold))
+    };
+    let (mut missed, mut met) = (n, n.saturating_mul(2));
+    while !steady(met) {
+        if met > MANY {
+            return More::Many;
+        }
+        (missed, met) = (met, met.saturating_mul(2));
+    }
+    while met - missed > 1 {
+        let middle = missed + (met - missed) / 2;
+        if steady(middle) { met = middle } else { missed = middle }
+    }
+    let passing = |more: u64| {
+        let share = u128::from(more) * u128::from(passed);
+        let passing = match threshold.bound {
+            Bound::Min => share / u128::from(n),
+            Bound::Max => share.div_ceil(u128::from(n)),
+        };
+        passing as u64
+    };
+    // At a multiple of n the rate fits exactly, so that the search ends within n steps.
+    for total in met..=met.saturating_add(n) {
+        let more = total - n;
+        let interval = wilson(passed + passing(more), total, level);
+        if interval.is_ok_and(|ci| within(end(ci.low, ci.high), threshold)) {
+            return More::Exact { more, passing: passing(more) };
+        }
+    }
+    More::Many
+}
+
+/// An interval's width falls with the root of the number of cases.
+fn about(threshold: &Threshold, estimate: &Estimate, value: f64) -> More {
+    let Some([low, high]) = estimate.ci else { return More::Many };
+    let end = if threshold.bound == Bound::Min { low } else { high };
+    let room = (value - threshold.value).abs();
+    if room <= 1e-9 {
+        return More::Never;
+    }
+    let n = estimate.n_cases as f64;
+    let more = n * ((value - end).abs() / room).powi(2) - n;
+    match more {
+        more if !more.is_finite() || more > MANY as f64 => More::Many,
+        more => More::About(rounded(((more - 1e-6).ceil() as u64).max(1))),
+    }
+}
+
+/// Two digits that count, upwards: more would claim what an estimate doesn't know.
+fn rounded(n: u64) -> u64 {
+    let mut step = 1;
+    while n / step >= 100 {
+        step *= 10;
+    }
+    n.div_ceil(step) * step
+}
+
+fn plural(unit: &'static str, n: u64) -> String {
+    if n == 1 { unit.to_owned() } else { format!("{unit}s") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! What thresholds may say: selectors, bounds, `max_regressions`, and everything that contradicts itself.
+
+use std::fs;
+
+use crate::load::{Filters, LoadRequest, Loaded, Overrides, Purpose, load};
+use crate::model::{AskedThreshold, Bound, Figure, GateSpec, Shard, Threshold};
+
+const EVALS: &str = "  evals:
+    - {id: cap-auth, category: auth, metadata: {tags: [critical]}, input: x, expected: y}
+    - {metadata: {id: cap-math, category: math, tags: [slow]}, test_cases: [{id: m, input: x, expected: y, samples: 4}]}
+    - {metadata: {id: cap-mixed}, test_cases: [{id: a, input: x, expected: y, tags: [edge]}, {id: b, input: x, expected: y}]}
+    - {id: reg-login, category: auth, baseline: {output: y}, current: {input: x}}
+";
+
+fn load_with(head: &str, overrides: Overrides) -> Loaded {
+    let dir = tempfile::tempdir().expect("a folder");
+    let cwd = dir.path().canonicalize().expect("a path");
+    let text = format!("eval_suite:\n  name: s\n  target: {{type: echo}}\n{head}{EVALS}");
+    fs::write(cwd.join("s.yaml"), text).expect("written");
+    load(&LoadRequest {
+        suite: "s.yaml".into(),
+        purpose: Purpose::Run,
+        overrides,
+        env: Default::default(),
+        cwd,
+        cpus: 1,
+    })
+}
+
+fn line(spec: &GateSpec) -> String {
+    let figure = |on| match on {
+        Figure::Value => "",
+        Figure::CiLower => " lower",
+        Figure::CiUpper => " upper",
+    };
+    let sign = |bound| if bound == Bound::Min { ">=" } else { "<=" };
+    let mut all: Vec<String> = spec
+        .thresholds
+        .iter()
+        .map(|t| format!("{}{} {} {}", t.metric, figure(t.on), sign(t.bound), t.value))
+        .collect();
+    all.extend(spec.max_regressions.map(|n| format!("max_regressions {n}")));
+    all.join("\n")
+}
+
+/// The demands of the plan, or the problems; warnings follow the demands.
+fn said(head: &str, overrides: Overrides) -> String {
+    let loaded = load_with(head, overrides);
+    let problems = loaded.problems.iter().map(|p| {
+        let at = p.span.map_or("-".to_owned(), |span| {
+            let at = loaded.sources.position(span);
+            format!("{}:{}", at.line, at.column)
+        });
+        let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+        format!("{at} {}: {}{hint}", p.code.slug(), p.message)
+    });
+    let problems: Vec<String> = problems.collect();
+    let plan = loaded.plan.filter(|_| !loaded.problems.has_errors());
+    let demands = plan.map(|plan| line(&plan.gate));
+    demands.into_iter().chain(problems).collect::<Vec<_>>().join("\n")
+}
+
+fn typed(thresholds: &[&str]) -> Overrides {
+    Overrides { thresholds: thresholds.iter().map(|t| (*t).to_owned()).collect(), ..Overrides::default() }
+}
+
+fn alone(head: &str) -> String {
+    said(head, Overrides::default())
+}
+
+#[test]
+fn parts_are_written_below_the_metric_and_take_over_its_bound() {
+    insta::assert_snapshot!(alone("  thresholds:
+    pass_rate: {min: 0.9, bound: lower, by_type: {regression: 1.0}, by_tag: {critical: {min: 0.95}, edge: {min: 0.5, bound: point}}}
+    pass@1: {by_category: {auth: 0.8}, by_eval: {\"cap-*\": {min: 0.7, max: 0.9}}}
+    latency_mean_ms: {by_tag: {slow: 300}}
+    max_regressions: 2
+"), @"
+    latency_mean_ms[tag=slow] <= 300
+    pass_at_1[category=auth] >= 0.8
+    pass_at_1[eval=cap-*] >= 0.7
+    pass_at_1[eval=cap-*] <= 0.9
+    pass_rate lower >= 0.9
+    pass_rate[type=regression] lower >= 1
+    pass_rate[tag=critical] lower >= 0.95
+    pass_rate[tag=edge] >= 0.5
+    max_regressions 2
+    ");
+}
+
+#[test]
+fn a_whole_name_says_the_same_in_files_and_on_the_command_line() {
+    let typed = typed(&[
+        "pass@1[tag=critical]=0.9",
+        "pass_rate[eval=cap-*]<=0.99",
+        " pass_rate[eval=cap-*] >= 0.5",
+        "max_regressions=1",
+        "case_pass_rate=0.7",
+    ]);
+    insta::assert_snapshot!(said("  max_regressions: 5
+  thresholds: {\"pass_at_1[tag=critical]\": 0.5, \"pass_rate[type=regression]\": {min: 0.5, on: ci_lower}}
+", typed), @"
+    pass_rate[type=regression] lower >= 0.5
+    pass_at_1[tag=critical] >= 0.9
+    pass_rate[eval=cap-*] <= 0.99
+    pass_rate[eval=cap-*] >= 0.5
+    case_pass_rate >= 0.7
+    max_regressions 1
+    ");
+}
+
+#[test]
+fn max_regressions_of_a_set_comes_before_the_suites_and_goes_with_its_preset() {
+    let head = "  max_regressions: 5\n  thresholds: {max_regressions: 3}\n  presets: {lax: {max_regressions: {max: 9}}, bare: {pass_rate: 0.5}}\n";
+    let preset = |name: &str| Overrides { preset: Some(name.into()), ..Overrides::default() };
+    assert_eq!(alone(head), "max_regressions 3");
+    assert_eq!(said(head, preset("lax")), "max_regressions 9");
+    assert_eq!(said(head, preset("bare")), "pass_rate >= 0.5\nmax_regressions 5");
+    assert_eq!(said(head, Overrides { max_regressions: Some(1), ..preset("lax") }), "max_regressions 1");
+    insta::assert_snapshot!(alone("  thresholds: {max_regressions: 1.5}\n"), @"4:33 out-of-range: `max_regressions` is a whole number: how many failed regressions the gate forgives | for example `max_regressions: 2`");
+    insta::assert_snapshot!(said("", typed(&["max_regressions>=1", "max_regressions=-1"])), @"
+    - unknown-metric: `--threshold max_regressions>=1`: `max_regressions` is a whole number, the most that is forgiven
+    - unknown-metric: `--threshold max_regressions=-1`: `max_regressions` is a whole number, the most that is forgiven
+    ");
+}
+
+#[test]
+fn what_selects_nothing_is_an_error_with_what_was_meant() {
+    insta::assert_snapshot!(alone("  thresholds:
+    pass_rate: {min: 0.9, by_tag: {critcal: 1, none: 1}, by_category: {aut: 1, regression: 1}, by_eval: {\"cap-auht\": 1, \"x*\": 1}}
+    score: {by_tag: {critcal: 1}}
+"), @"
+    5:72 empty-cases: `pass_rate[category=aut]` is of nothing: no eval of this suite is of category `aut` | did you mean `auth`?
+    5:80 empty-cases: `pass_rate[category=regression]` is of nothing: no eval of this suite is of category `regression` | did you mean `type=regression`?
+    5:36 empty-cases: `pass_rate[tag=critcal]` is of nothing: no eval or case of this suite has the tag `critcal` | did you mean `critical`?
+    5:48 empty-cases: `pass_rate[tag=none]` is of nothing: no eval or case of this suite has the tag `none` | there are: critical, edge, slow
+    5:106 empty-cases: `pass_rate[eval=cap-auht]` is of nothing: no eval of this suite has an id that fits `cap-auht` | did you mean `cap-auth`?
+    5:121 empty-cases: `pass_rate[eval=x*]` is of nothing: no eval of this suite has an id that fits `x*` | there are: cap-auth, cap-math, cap-mixed, reg-login
+    ");
+}
+
+#[test]
+fn names_that_are_no_parts_are_told_where_they_stand() {
+    insta::assert_snapshot!(alone("  thresholds:
+    pass_rate: {by_type: {regresion: 1}, by_tag: {\"a\\nb\": 1, \"\": 1}, by_eval: {\"[\": 1}}
+    capability_pass_rate: {min: 0.5, by_type: {regression: 1}}
+    \"score[tag=critical]\": {min: 0.5, by_type: {capability: 1}}
+    \"score[label=a]\": 1
+    \"scroe[tag=critical]\": 1
+"), @"
+    6:48 bad-format: `capability_pass_rate` is of evals of one type already, so that it has no `type=regression` | write `pass_rate[type=regression]`
+    5:27 bad-format: types are `capability` and `regression`, not `regresion` | did you mean `regression`?
+    5:62 bad-format: `tag` has no value
+    5:51 bad-format: the value of `tag` holds a line break or another control character
+    5:80 bad-glob: `[` is not a glob: unclosed character class; missing ']'
+    8:5 bad-format: `score[label=a]` names no part of a run: parts are named by `type`, `category`, `tag`, `eval`, not by `label` | for example `pass_rate[tag=critical]`
+    7:39 bad-format: `score[tag=critical]` is of a part already, so that it has no `by_type`
+    9:5 unknown-metric: `scroe` is not a metric | did you mean `score`?
+    ");
+    insta::assert_snapshot!(said("", typed(&["pass_rate[tag=critical=1", "pass_rate[tag]=1", "regression_pass_rate[type=regression]=1", "lint[tag=critical]=1", "pass_rate[tag=criticl]=1", "pass_rate"])), @"
+    - unknown-metric: `--threshold pass_rate[tag=critical=1` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
+    - bad-format: `--threshold`: `pass_rate[tag]` names no part of a run: in brackets stands KIND=VALUE, such as `[tag=critical]` | for example `pass_rate[tag=critical]`
+    - bad-format: `--threshold`: `regression_pass_rate` is of evals of one type already, so that it has no `type=regression` | write `pass_rate[type=regression]`
+    - unknown-metric: `--threshold pass_rate` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
+    ");
+}
+
+#[test]
+fn contradictions_are_errors_at_their_places() {
+    insta::assert_snapshot!(alone("  thresholds:
+    pass_rate: {min: 0.9, max: 0.5}
+    score: {min: 0.9, on: ci_lower, bound: upper}
+    case_pass_rate: {min: 0.9, by_tag: {critical: {min: 0.9, max: 0.1}}}
+    \"case_pass_rate[tag=critical]\": 1
+    pass@1: 0.5
+    pass_at_1: 0.5
+    latency_mean_ms: {max: 100, bound: lower}
+    weighted_score: {by_tag: {}}
+"), @"
+    7:51 out-of-range: no value is between 0.9 and 0.1
+    8:5 both-spellings: `case_pass_rate: by_tag: critical` and `case_pass_rate[tag=critical]` are two names of one metric
+    11:22 unknown-metric: `latency_mean_ms` has no interval for `bound` to look at
+    10:5 both-spellings: `pass@1` and `pass_at_1` are two names of one metric
+    5:16 out-of-range: no value is between 0.9 and 0.5
+    6:12 both-spellings: `bound` and `on` say the same thing in two spellings, and here they contradict each other | keep `bound`
+    12:21 missing-key: the threshold on `weighted_score` has neither `min` nor `max`
+    ");
+    insta::assert_snapshot!(said("  thresholds: {pass_rate: {max: 0.5}}\n", typed(&["pass_rate>=0.9"])), @"- out-of-range: `--threshold`: no value of `pass_rate` is at least 0.9 and at most 0.5 | both hold, since they are of two directions");
+    insta::assert_snapshot!(alone("  metrics: {q: {composite: [{metric: score}]}}\n  thresholds: {q: {min: 0.5, bound: lower}}\n"), @"5:16 unknown-metric: `q` is computed from others, and has no interval for `bound` to look at");
+}
+
+#[test]
+fn a_k_is_asked_of_the_cases_of_the_part_alone() {
+    assert_eq!(alone("  thresholds: {pass_hat_3: {by_tag: {slow: 0.5}}}\n"), "pass_hat_3[tag=slow] >= 0.5");
+    insta::assert_snapshot!(alone("  thresholds: {pass_hat_5: {by_tag: {slow: 0.5}}, regression_pass_rate: {by_tag: {slow: 1}}}\n"), @"
+    4:38 k-above-samples: `pass_hat_5` needs at least 5 samples of every case, but `cap-math` has 4 | raise `samples` to 5, or leave it out: it then follows from the thresholds
+    4:83 unknown-metric: this part of the suite cannot produce `regression_pass_rate`: it has no regression eval
+    ");
+}
+
+#[test]
+fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_reruns() {
+    let head = "  thresholds: {pass_rate: {by_type: {regression: 1}, by_tag: {edge: 1}}}\n";
+    let filters = |eval: &str| Filters { eval: vec![eval.to_owned()], ..Filters::default() };
+    insta::assert_snapshot!(said(head, Overrides { filters: filters("cap-*"), ..Overrides::default() }), @"4:38 empty-cases: `pass_rate[type=regression]` is of nothing: no eval that is selected is of type `regression` | the gate can't pass without it");
+    let only = [("cap-auth".to_owned(), "cap-auth".to_owned())].into();
+    let again =
+        Overrides { filters: Filters { only: Some(only), ..Filters::default() }, ..Overrides::default() };
+    insta::assert_snapshot!(said(head, again), @"
+    pass_rate[type=regression] >= 1
+    pass_rate[tag=edge] >= 1
+    4:38 empty-cases: `pass_rate[type=regression]` is of nothing: no eval that is selected is of type `regression` | the gate can't pass without it
+    4:63 empty-cases: `pass_rate[tag=edge]` is of nothing: no eval or case that is selected has the tag `edge` | the gate can't pass without it
+    ");
+    for index in 1..=7 {
+        let shard = Some(Shard { index, of: 7 });
+        assert_eq!(
+            said(head, Overrides { shard, ..Overrides::default() }),
+            "pass_rate[type=regression] >= 1\npass_rate[tag=edge] >= 1"
+        );
+    }
+}
+
+#[test]
+fn what_a_phase_asks_for_comes_before_the_suite_and_after_the_command_line() {
+    let ask = |metric: &str, value: f64, bare: bool| AskedThreshold {
+        threshold: Threshold { metric: metric.into(), bound: Bound::Min, value, on: Figure::Value },
+        bare,
+    };
+    let asked = vec![ask("pass_rate", 0.9, false), ask("score[tag=critical]", 0.8, true)];
+    let overrides = Overrides { asked, ..typed(&["pass_rate=0.5"]) };
+    assert_eq!(
+        said("  thresholds: {pass_rate: 0.1}\n", overrides),
+        "score[tag=critical] >= 0.8\npass_rate >= 0.5"
+    );
+    let asked = vec![ask("pass_rate[tag=criticl]", 0.9, false), ask("lint_pass", 0.8, true)];
+    insta::assert_snapshot!(said("", Overrides { asked, ..Overrides::default() }), @"
+    - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples
+    - empty-cases: the thresholds of the phase: `pass_rate[tag=criticl]` is of nothing: no eval or case of this suite has the tag `criticl` | did you mean `critical`?
+    ");
+}
+
+/// Every value of the seeds' table "Common Thresholds", at the k that the suite asks for.
+#[test]
+fn the_presets_are_those_of_the_table() {
+    for (name, one, at_k, hat_k) in [
+        ("development", 0.70, 0.90, 0.50),
+        ("staging", 0.80, 0.95, 0.65),
+        ("production", 0.90, 0.99, 0.80),
+        ("critical", 0.95, 0.999, 0.90),
+    ] {
+        for (config, k) in [("", 3), ("  config: {k: [1, 5]}\n", 5), ("  config: {k: 1}\n", 3)] {
+            let expected = format!("pass_at_1 >= {one}\npass_at_{k} >= {at_k}\npass_hat_{k} >= {hat_k}");
+            let preset = Overrides { preset: Some(name.into()), ..Overrides::default() };
+            // One eval has 4 samples, as its author says.
+            let fits = k <= 4;
+            let of_line = said(config, preset.clone());
+            let of_suite = said(&format!("{config}  preset: {name}\n"), Overrides::default());
+            if fits {
+                assert_eq!(of_line, expected, "{name} {config}");
+                assert_eq!(of_suite, expected, "{name} {config}");
+            } else {
+                assert!(of_line.contains("`pass_at_5` needs at least 5 samples of every case"), "{of_line}");
+            }
+            let mixed = Overrides { thresholds: vec!["pass@1=0.5".into()], ..preset };
+            if fits {
+                let expected = format!("pass_at_{k} >= {at_k}\npass_hat_{k} >= {hat_k}\npass_at_1 >= 0.5");
+                assert_eq!(said(config, mixed), expected);
+            }
+        }
+    }
+}
