@@ -7,4 +7,6 @@ pub mod git;
 pub mod names;
 pub mod percent;
 pub mod redact;
+pub mod shell;
 pub mod text;
+pub mod whole_file;

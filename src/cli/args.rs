@@ -1,7 +1,10 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
 mod baseline;
+mod ci;
 mod history;
+mod new;
+mod phase;
 
 use std::path::PathBuf;
 
@@ -10,7 +13,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 pub use self::baseline::*;
+pub use self::ci::{CiArgs, CiMode};
 pub use self::history::HistoryArgs;
+pub use self::new::{InitArgs, NewArgs, NewKind};
+pub use self::phase::{PhaseArgs, PhaseFormat};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -62,6 +68,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Show past runs: pass rates over time, flaky and slow cases, last passes.
     History(HistoryArgs),
+    /// Work off the steps of a phase, or the evals that a trigger names, as a gate.
+    Phase(Box<PhaseArgs>),
     /// Write the outputs of a run as JSON lines, to be graded again or elsewhere.
     Export(ExportArgs),
     /// Keep known-good outputs of regressions in git: capture, review, accept.
@@ -72,44 +80,6 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print a completion script.
     Completions(CompletionsArgs),
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  eval-harness init                 scaffold ./evals
-  eval-harness init ../service      scaffold ../service/evals")]
-pub struct InitArgs {
-    /// The project's folder.
-    #[arg(default_value = ".")]
-    pub dir: PathBuf,
-    /// Write over files that are there.
-    #[arg(long)]
-    pub force: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  eval-harness new capability cap-summary-001
-  eval-harness new regression reg-users-001 --output evals/regression/users.yaml")]
-pub struct NewArgs {
-    #[arg(value_enum)]
-    pub kind: NewKind,
-    /// The eval's id.
-    pub id: String,
-    /// The file to write. Default: `evals/<kind>/<id>.yaml`.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Write over a file that is there.
-    #[arg(long)]
-    pub force: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum NewKind {
-    Capability,
-    Regression,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -290,12 +260,14 @@ pub struct SessionArgs {
     /// Where results go.
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,
-    /// Reports to write: json, markdown, junit. Repeat it, or separate with commas.
+    /// Reports to write: json, markdown, junit, comment. Repeat it, or separate with commas.
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = word::<ReportFormat>)]
     pub format: Vec<ReportFormat>,
     /// What stderr shows while the run goes on.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
+    #[command(flatten)]
+    pub ci: CiArgs,
     /// Every event as one JSON line on stdout, in place of the summary.
     #[arg(long)]
     pub events: bool,
@@ -336,7 +308,7 @@ pub struct ReportArgs {
     /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to one report.
     #[arg(long, default_value = "latest")]
     pub run: Vec<String>,
-    /// terminal, json, markdown or junit.
+    /// terminal, json, markdown, junit or comment.
     #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
     pub format: ReportFormat,
     /// The file to write, in place of stdout.
@@ -483,7 +455,10 @@ mod tests {
     #[test]
     fn a_wrong_word_is_answered_with_the_right_ones() {
         let error = Cli::try_parse_from(["eval-harness", "run", "--format", "jsn"]).unwrap_err().to_string();
-        assert!(error.contains("expected one of `terminal`, `json`, `markdown`, `html`, `junit`"), "{error}");
+        assert!(
+            error.contains("expected one of `terminal`, `json`, `markdown`, `html`, `junit`, `comment`"),
+            "{error}"
+        );
         let error = Cli::try_parse_from(["eval-harness", "run", "--var", "novalue"]).unwrap_err().to_string();
         assert!(error.contains("write KEY=VALUE"), "{error}");
     }

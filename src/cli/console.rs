@@ -89,6 +89,11 @@ impl Console {
         self.log(&sanitize(message));
     }
 
+    /// Lines for the program that reads this one's log, as they are.
+    pub fn commands(&self, lines: &str) {
+        let _ = io::stderr().lock().write_all(lines.as_bytes());
+    }
+
     fn say(&self, word: &str, style: &str, message: &str) {
         let message = sanitize(message);
         if self.stderr_color() {

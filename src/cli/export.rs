@@ -1,6 +1,5 @@
 //! `eval-harness export`: the outputs of a run as JSON lines.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use super::console::Console;
 use super::report::results_dir;
 use super::{Exit, Failure};
 use crate::base::text::sanitize;
+use crate::base::whole_file::WholeFile;
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths, SampleIndex};
 use crate::model::{Outcome, Output, OutputValue, SampleFinished, Usage};
@@ -228,25 +228,16 @@ impl Exporter<'_> {
     }
 }
 
-/// Writes beside the file and then takes its place, so that there is never half a file of that name.
+/// Writes a whole file; of nothing none is written.
 fn to_file(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<Done, ExportError>,
+    write: impl FnOnce(&mut WholeFile) -> Result<Done, ExportError>,
 ) -> Result<Done, Failure> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let fresh = path.with_file_name(name);
     let cannot = |error: io::Error| Failure::incomplete(format!("cannot write {}: {error}", path.display()));
-    let mut out = BufWriter::with_capacity(1 << 16, File::create(&fresh).map_err(cannot)?);
-    let done = write(&mut out).map_err(Failure::from).and_then(|done| {
-        out.flush().map_err(cannot)?;
-        if done.written > 0 {
-            std::fs::rename(&fresh, path).map_err(cannot)?;
-        }
-        Ok(done)
-    });
-    if !matches!(&done, Ok(done) if done.written > 0) {
-        let _ = std::fs::remove_file(&fresh);
+    let mut out = WholeFile::create(path).map_err(cannot)?;
+    let done = write(&mut out)?;
+    if done.written > 0 {
+        out.keep().map_err(cannot)?;
     }
-    done
+    Ok(done)
 }

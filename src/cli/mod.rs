@@ -2,6 +2,7 @@
 
 mod args;
 mod baseline;
+mod ci;
 mod completions;
 mod console;
 mod doctor;
@@ -9,6 +10,8 @@ mod export;
 mod history;
 mod list;
 mod new;
+mod notify;
+mod phase;
 mod progress;
 mod reference;
 mod regrade;
@@ -103,6 +106,7 @@ pub fn main() -> process::ExitCode {
         Command::Regrade(args) => regrade::regrade(&console, &args),
         Command::Report(args) => report::report(&console, &args),
         Command::History(args) => history::history(&console, &args),
+        Command::Phase(args) => phase::phase(&console, &args),
         Command::Export(args) => export::export(&console, &args),
         Command::Baseline(args) => baseline::baseline(&console, &args.verb),
         Command::Schema(args) => schema::schema(&console, &args),

@@ -9,9 +9,31 @@ use crate::base::text::escape_path_component;
 use crate::gate::ExitCode;
 
 pub fn init(console: &Console, args: &InitArgs) -> Exit {
+    if let Some(folder) = &args.skill {
+        return install_skill(console, args, folder.as_deref());
+    }
     let mut files = scaffold::init_files();
     // What somebody wishes git to ignore is theirs to say.
     files.retain(|(path, _)| !path.ends_with(".gitignore") || !args.dir.join(path).exists());
+    write_new(console, args, files)?;
+    let suite = args.dir.join("evals/eval-suite.yaml");
+    console.result(format!("run it: eval-harness run --suite {}\n", suite.display()).as_bytes())?;
+    Ok(ExitCode::Pass)
+}
+
+/// The folder's name is the skill's, as the standard asks.
+fn install_skill(console: &Console, args: &InitArgs, folder: Option<&Path>) -> Exit {
+    let folder = folder.unwrap_or_else(|| {
+        Path::new(if args.dir.join(".claude").is_dir() { ".claude/skills" } else { ".agents/skills" })
+    });
+    let path = folder.join(scaffold::SKILL_NAME).join("SKILL.md");
+    write_new(console, args, vec![(path.display().to_string(), scaffold::SKILL.to_owned())])?;
+    console.result(b"coding agents that read skills now know how to author, run and read evals\n")?;
+    Ok(ExitCode::Pass)
+}
+
+/// Writes files below the project's folder; none when one of them is there with another text, unless that was asked for.
+fn write_new(console: &Console, args: &InitArgs, files: Vec<(String, String)>) -> Result<(), Failure> {
     let taken: Vec<String> = files
         .iter()
         .map(|(path, text)| (args.dir.join(path), text))
@@ -27,9 +49,7 @@ pub fn init(console: &Console, args: &InitArgs) -> Exit {
         write(&args.dir.join(&path), &text)?;
         console.note(&format!("wrote {}", args.dir.join(&path).display()));
     }
-    let suite = args.dir.join("evals/eval-suite.yaml");
-    console.result(format!("run it: eval-harness run --suite {}\n", suite.display()).as_bytes())?;
-    Ok(ExitCode::Pass)
+    Ok(())
 }
 
 pub fn new(console: &Console, args: &NewArgs) -> Exit {

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::args::ReportArgs;
 use super::console::Console;
-use super::run::{exit_code, say_how_to_go_on, write_report};
+use super::run::{exit_code, say_how_to_go_on};
 use super::{Exit, Failure, suite};
 use crate::journal;
 use crate::load::{LoadRequest, Purpose};
 use crate::model::ReportFormat;
-use crate::report::{self, terminal};
+use crate::report::{self, terminal, write_report};
 use crate::run::RunError;
 use crate::{load, run};
 

@@ -1,20 +1,21 @@
 //! `eval-harness run`.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use super::args::{ProgressMode, RunArgs};
+use super::ci::{self, Github};
 use super::console::Console;
 use super::progress::Progress;
 use super::report::results_dir;
-use super::{Exit, Failure, list, resume, scores, signals, suite};
+use super::{Exit, Failure, list, notify, resume, scores, signals, suite};
 use crate::base::clock::SystemClock;
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths};
 use crate::load::{Overrides, Purpose};
-use crate::model::{Event, Plan, ReportFormat, Summary};
-use crate::report::{self, ReportError, terminal};
+use crate::model::{Channel, Event, Plan, ReportFormat, Summary};
+use crate::notify::Message;
+use crate::report::{terminal, write_reports};
 use crate::run::{self, Cancel, Finished, Observer, RunError, RunRequest, Said};
 
 pub fn run(console: &Console, args: &RunArgs) -> Exit {
@@ -85,8 +86,10 @@ fn began_with_scores(paths: &RunPaths) -> bool {
 
 /// Writes and shows the reports of a run that has ended; the exit code is the gate's.
 pub fn conclude(console: &Console, args: &RunArgs, finished: &Finished, after: &AfterRun) -> Exit {
+    let github = Github::of(args.session.ci.mode);
     let (written, mut untold) = write_reports(&finished.paths, &finished.summary, &after.formats);
-    untold.extend(show(console, args, &finished.summary, &written).err().map(|failure| failure.message));
+    let shown = show(console, args, github.as_ref(), &finished.summary, &written);
+    untold.extend(shown.err().map(|failure| failure.message));
     let mut code = exit_code(&finished.summary);
     if !untold.is_empty() {
         untold.iter().for_each(|message| console.error(message, None));
@@ -97,10 +100,34 @@ pub fn conclude(console: &Console, args: &RunArgs, finished: &Finished, after: &
         }
     }
     say_how_to_go_on(console, &finished.summary);
-    if after.notify && code != ExitCode::Pass && console.stderr_is_terminal() {
-        let _ = write!(io::stderr(), "\x07");
+    let report = report_of(after, finished, &written);
+    if let Some(github) = &github {
+        github.tell_run(console, &finished.summary, Some(&report), code.code());
+    }
+    if after.notify {
+        tell_of(console, after, finished, &report, code);
     }
     Ok(code)
+}
+
+/// The report that people are pointed to, as seen from the project root: Markdown before the others, else the journal.
+fn report_of(after: &AfterRun, finished: &Finished, written: &[PathBuf]) -> String {
+    let markdown = written.iter().find(|path| path.extension().is_some_and(|e| e == "md"));
+    let report = markdown.or(written.first()).map_or_else(|| finished.paths.journal(), PathBuf::clone);
+    report.strip_prefix(&after.root).unwrap_or(&report).display().to_string()
+}
+
+/// Rings the bell and tells the channels.
+fn tell_of(console: &Console, after: &AfterRun, finished: &Finished, report: &str, code: ExitCode) {
+    if code != ExitCode::Pass && console.stderr_is_terminal() {
+        let _ = write!(io::stderr(), "\x07");
+    }
+    // What ran before was told when it ran.
+    if finished.ran {
+        let mut message = Message::of_run(&finished.summary, Some(report));
+        message.exit_code = code.code();
+        notify::tell(console, &after.channels, &message);
+    }
 }
 
 /// Of a run that was ended early or cut off: what continues it.
@@ -118,11 +145,18 @@ pub fn say_how_to_go_on(console: &Console, summary: &Summary) {
 pub struct AfterRun {
     formats: Vec<ReportFormat>,
     notify: bool,
+    channels: Vec<Channel>,
+    root: PathBuf,
 }
 
 impl AfterRun {
     pub fn of(plan: &Plan) -> AfterRun {
-        AfterRun { formats: plan.reporting.formats.clone(), notify: plan.reporting.notify_on_failure }
+        AfterRun {
+            formats: plan.reporting.formats.clone(),
+            notify: plan.reporting.notify_on_failure,
+            channels: plan.reporting.channels.clone(),
+            root: plan.suite.root.clone(),
+        }
     }
 }
 
@@ -186,57 +220,26 @@ fn warn_of_formats(console: &Console, plan: &Plan) {
     }
 }
 
-/// Writes each report beside the journal: first under another name, then renamed, so that nobody sees half a report.
-/// Returns what was written, and why the others were not.
-fn write_reports(
-    paths: &RunPaths,
+fn show(
+    console: &Console,
+    args: &RunArgs,
+    github: Option<&Github>,
     summary: &Summary,
-    formats: &[ReportFormat],
-) -> (Vec<PathBuf>, Vec<String>) {
-    let (mut written, mut failed) = (Vec::new(), Vec::new());
-    for format in formats {
-        let Some(extension) = report::extension(*format).filter(|_| *format != ReportFormat::Html) else {
-            continue;
-        };
-        let path = paths.report(extension);
-        match write_report(&path, *format, summary) {
-            Ok(()) => written.push(path),
-            Err(error) => failed.push(format!("{}: {error}", path.display())),
-        }
-    }
-    (written, failed)
-}
-
-pub fn write_report(path: &Path, format: ReportFormat, summary: &Summary) -> Result<(), ReportError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let fresh = path.with_file_name(name);
-    let result = (|| {
-        let mut file = BufWriter::new(File::create(&fresh)?);
-        report::render(format, summary, &mut file)?;
-        file.flush()?;
-        std::fs::rename(&fresh, path)?;
-        Ok(())
-    })();
-    if result.is_err() {
-        let _ = std::fs::remove_file(&fresh);
-    }
-    result
-}
-
-fn show(console: &Console, args: &RunArgs, summary: &Summary, written: &[PathBuf]) -> Result<(), Failure> {
+    written: &[PathBuf],
+) -> Result<(), Failure> {
     if args.session.events {
         return Ok(());
     }
     if args.session.quiet {
         let reasons: String = summary.gate.reasons.iter().map(|reason| format!("  {reason}\n")).collect();
         let text = format!("{}\n{reasons}", summary.gate.decision.name());
-        return Ok(console.result(crate::base::text::sanitize(&text).as_bytes())?);
+        let page = ci::for_log(github, crate::base::text::sanitize(&text).into_owned().into_bytes());
+        return Ok(console.result(&page)?);
     }
     let cwd = suite::cwd()?;
     let paths: Vec<String> =
         written.iter().map(|path| path.strip_prefix(&cwd).unwrap_or(path).display().to_string()).collect();
     let mut page = Vec::new();
     terminal::render(summary, &console.terminal_options(args.session.verbose), &paths, &mut page)?;
-    Ok(console.result(&page)?)
+    Ok(console.result(&ci::for_log(github, page))?)
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::baselines;
 use super::executors::{ExecutorShelf, executors_file};
 use super::kinds::{detect, known_keys};
+use super::phases;
 use super::problem::{Code, Problem};
 use super::refs::{self, Fence, lexical, project_root};
 use super::request::{CheckRequest, Checked, LoadRequest, Overrides, Purpose};
@@ -17,7 +18,7 @@ use super::suite::{self, eval_document, graders_file, shelf};
 use super::template::Scope;
 use super::thresholds::{WrittenSet, read_set, warn_of_slips};
 use super::tree::Node;
-use crate::spec::{SchemaKind, ThresholdsFile, TriggerFile};
+use crate::spec::{SchemaKind, ThresholdsFile};
 
 /// Folders whose files are nobody's evals.
 const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "results"];
@@ -120,6 +121,9 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
             scores::judge(&node, &mut session.problems);
         }
         Some(SchemaKind::Thresholds) => check_thresholds(&mut node, session),
+        Some(SchemaKind::Phase | SchemaKind::Trigger) => {
+            phases::check(session, node, file, named, &request.vars, &request.env);
+        }
         Some(kind) => check_shape(kind, &mut node, session),
         None if named => {
             let hint = format!("it begins with one of {}", known_keys().collect::<Vec<_>>().join(", "));
@@ -137,6 +141,8 @@ fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path
     let mut scope = SuiteScope {
         templates: Scope { vars: vars.collect(), open: true, ..Scope::default() },
         dir: dir.to_owned(),
+        root: root.to_owned(),
+        cwd: session.cwd.clone(),
         store: Folder::Disk(root.join("baselines")),
         baselines: baselines::settings(None, root, root),
         fence: session.fence.clone(),
@@ -180,14 +186,10 @@ fn lone_set(set: &WrittenSet, problems: &mut super::problem::Problems) {
     warn_of_slips(set, problems);
 }
 
-/// Kinds that only have a shape, and the thresholds of triggers.
+/// Kinds that only have a shape.
 fn check_shape(kind: SchemaKind, node: &mut Node, session: &mut Session) {
     let Session { sources, problems, .. } = session;
-    let Some(json) = validator(kind).and_then(|v| v.check(sources, node, problems)) else { return };
-    if kind == SchemaKind::Trigger
-        && let Ok(file) = serde_json::from_value::<TriggerFile>(json)
-    {
-        let at = node.at_pointer("/eval_trigger/thresholds").cloned();
-        lone_set(&(file.eval_trigger.thresholds, at), problems);
+    if let Some(validator) = validator(kind) {
+        validator.check(sources, node, problems);
     }
 }

@@ -140,6 +140,7 @@ fn definition_info(
     config: &EvalConfig,
 ) -> Option<EvalInfo> {
     check_shares(desk, config, node)?;
+    let id = if node.get("id").is_some() { "/id" } else { "/metadata/id" };
     Some(EvalInfo {
         id: spec.id().to_owned(),
         name: spec.name().cloned().unwrap_or_else(|| spec.id().to_owned()),
@@ -152,6 +153,7 @@ fn definition_info(
         criticality: metadata.criticality,
         pass_rate_threshold: config.pass_rate_threshold.unwrap_or(1.0),
         score_threshold: config.score_threshold,
+        source: desk.line_of(node.locate(id)),
     })
 }
 

@@ -20,8 +20,10 @@ mod inputs;
 mod kinds;
 mod metrics;
 pub mod normalise;
-pub mod parts;
-mod problem;
+mod notify;
+mod parts;
+mod phases;
+pub mod problem;
 mod refs;
 mod regressions;
 #[cfg(test)]
@@ -44,6 +46,7 @@ mod thresholds;
 pub mod tree;
 
 pub use parts::{PartFilter, part_of_plan};
+pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{
     CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, Overrides, Overview, Purpose, SuiteOverview,
@@ -58,6 +61,11 @@ use crate::spec::SchemaKind;
 /// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that it reaches.
 pub fn load(request: &LoadRequest) -> Loaded {
     suite::load(request)
+}
+
+/// Loads a phase plan or a trigger with every suite that it names, or every problem of all of these files.
+pub fn phase(request: &PhaseRequest) -> LoadedPhase {
+    phases::load(request)
 }
 
 /// What a suite says of itself; the files of its evals are not opened, unless it is an eval file itself.

@@ -116,6 +116,10 @@ codes! {
     OtherTarget = "EH0605" "other-target" "A baseline was captured from another target than the one that is used now.";
     MisnamedBaseline = "EH0606" "misnamed-baseline" "A file in the folder of baselines has a name that nobody reads, such as `.yml` or `.json` in place of `.yaml`.";
     RevisionUnreadable = "EH0607" "revision-unreadable" "The baselines of a git revision cannot be read: no git, no repository, no such revision, a shallow clone, ...";
+
+    // EH07: phases.
+    PhaseSetting = "EH0701" "phase-setting" "A setting does not fit the type of its step, such as `suite` on a test step or `command` on an eval step.";
+    UnknownPhase = "EH0702" "unknown-phase" "It is not said which phase of a file is meant, or the one that is asked for is not there.";
 }
 
 /// Whether a problem stops everything that would follow.

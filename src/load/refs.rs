@@ -24,7 +24,7 @@ impl Fence {
         Fence { folders }
     }
 
-    fn holds(&self, real: &Path) -> bool {
+    pub(super) fn holds(&self, real: &Path) -> bool {
         self.folders.is_empty() || self.folders.iter().any(|f| real.starts_with(f))
     }
 }

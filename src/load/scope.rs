@@ -8,13 +8,13 @@ use std::time::Duration;
 use super::demands::Demands;
 use super::executors::ExecutorShelf;
 use super::problem::{Problem, Problems};
-use super::refs::Fence;
+use super::refs::{Fence, lexical};
 use super::source::{Sources, Span};
 use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
 use crate::base::redact::{secrets_of_header, secrets_of_query};
-use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Target};
+use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Place, Target};
 use crate::spec::{BaselineTarget, GraderSpec, SkillSpec};
 
 /// Seconds for one call of a target when nobody says.
@@ -72,6 +72,10 @@ pub(super) struct SuiteScope {
     pub executors: ExecutorShelf,
     /// Where commands run. Absolute.
     pub dir: PathBuf,
+    /// The project root. Absolute.
+    pub root: PathBuf,
+    /// Where the paths of sources start, when they are not absolute.
+    pub cwd: PathBuf,
     pub baselines: BaselineSettings,
     /// In place of what the store and the files say, by eval id.
     pub known_good: Arc<BTreeMap<String, OutputValue>>,
@@ -123,6 +127,13 @@ impl Desk<'_> {
 
     pub fn place(&self, span: Span) -> String {
         self.sources.place(span)
+    }
+
+    /// The line that a span begins on, its file as seen from the project root.
+    pub fn line_of(&self, span: Span) -> Option<Place> {
+        let path = lexical(&self.suite.cwd.join(self.sources.display(span.file)));
+        let file = path.strip_prefix(&self.suite.root).unwrap_or(&path).display().to_string();
+        Some(Place { file, line: u32::try_from(self.sources.position(span).line).ok()? })
     }
 }
 

@@ -17,6 +17,7 @@ use super::demands;
 use super::evals::Built;
 use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
+use super::notify;
 use super::problem::{Code, Problem};
 use super::refs::{Fence, lexical, project_root};
 use super::render_pass::RenderPass;
@@ -192,6 +193,7 @@ impl Loader<'_> {
             info: (name, None, None),
             config: crate::spec::SuiteConfig::default(),
             reporting: crate::spec::ReportingSpec::default(),
+            channels: Vec::new(),
             max_regressions: None,
             metrics: (BTreeMap::new(), None),
             demands,
@@ -209,6 +211,8 @@ impl Loader<'_> {
         let written = spec.and_then(|s| s.baselines.as_ref());
         SuiteScope {
             dir: self.dir.clone(),
+            root: self.root.clone(),
+            cwd: self.session.cwd.clone(),
             baselines: baselines::settings(written, &self.dir, &self.root),
             known_good: Arc::clone(&overrides.known_good),
             fence: self.session.fence.clone(),
@@ -257,10 +261,16 @@ impl Loader<'_> {
             let counts = count(&evals);
             return (None, counts, counts);
         };
+        let channels = {
+            let Session { sources, problems, .. } = &mut *self.session;
+            let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
+            notify::channels(&mut desk, &spec, &node, &self.request.env)
+        };
         let parts = Parts {
             info: (spec.name, spec.version, spec.description),
             config: spec.config,
             reporting: spec.reporting,
+            channels,
             max_regressions: spec.max_regressions,
             metrics: (spec.metrics, node.get("metrics").cloned()),
             demands,

@@ -111,6 +111,9 @@ pub struct PhaseReport {
     pub implementation: Option<Implementation>,
     pub steps: Vec<StepResult>,
     pub recommendations: Vec<String>,
+    /// What went wrong beside the gate, in sentences: an archive that failed, somebody who could not be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -135,7 +138,7 @@ pub struct PhaseMetadata {
 pub struct PhaseGate {
     /// Over the steps whose action is `block`: the worst of them, where `fail` comes before `incomplete` before `pending`.
     pub decision: Decision,
-    /// 0, 1, 3, 4 or 130, as documented.
+    /// 0, 1, 2, 3, 4 or 130, as documented.
     pub exit_code: u8,
     /// Why it did not pass, in sentences; then what did not block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

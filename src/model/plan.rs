@@ -16,6 +16,7 @@ use super::event::{Against, Shard};
 use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
 use super::metric::Composite;
+use super::notify::Channel;
 use super::sandbox::SandboxDemand;
 use super::target::Target;
 
@@ -95,6 +96,8 @@ pub struct Reporting {
     pub output_dir: PathBuf,
     pub include_details: bool,
     pub notify_on_failure: bool,
+    /// Who can be told.
+    pub channels: Vec<Channel>,
 }
 
 /// Thresholds and what a regression may cost.
@@ -135,6 +138,26 @@ pub struct EvalInfo {
     pub pass_rate_threshold: f64,
     /// Mean score of the cases at which the eval passes even though cases failed, in [0, 1].
     pub score_threshold: Option<f64>,
+    /// Where it is written; journals of earlier versions don't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Place>,
+}
+
+impl EvalInfo {
+    /// Whether both say the same of an eval, wherever it stands.
+    pub fn agrees(&self, other: &EvalInfo) -> bool {
+        EvalInfo { source: None, ..self.clone() } == EvalInfo { source: None, ..other.clone() }
+    }
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// Relative to the project root, with `/` between folders; absolute when it lies elsewhere.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
 }
 
 /// One capability or regression definition.

@@ -10,6 +10,7 @@ use super::comparison::BaselineComparison;
 use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
 use super::outcome::{Cause, Outcome};
+use super::plan::Place;
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure};
 
 /// The root of `run-<time>.json`.
@@ -256,6 +257,9 @@ pub struct EvalResult {
     pub weight: f64,
     pub difficulty: Option<Difficulty>,
     pub criticality: Option<Criticality>,
+    /// Where it is written; absent for runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Place>,
     pub outcome: Outcome,
     /// Mean score of the graded cases, in [0, 1].
     pub score: Option<f64>,

@@ -42,6 +42,7 @@ pub fn eval(id: &str, cases: Cases) -> Eval {
         criticality: None,
         pass_rate_threshold: 1.0,
         score_threshold: None,
+        source: None,
     };
     Eval { info, parallel: true, cases }
 }
@@ -82,6 +83,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             output_dir: "/".into(),
             include_details: true,
             notify_on_failure: false,
+            channels: Vec::new(),
         },
         baselines: Default::default(),
         against: None,

@@ -20,6 +20,16 @@ pub enum JoinError {
     Unreadable(String),
 }
 
+/// Reads a whole address: `http` or `https`, and a host; it may have a query. Errors don't repeat it.
+pub fn read_url(text: &str) -> Result<Url, JoinError> {
+    let base = text.split(['?', '#']).next().unwrap_or_default();
+    read_base(base)?;
+    if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(JoinError::BadBase("holds a space or a control character"));
+    }
+    Url::parse(text).map_err(|error| JoinError::Unreadable(error.to_string()))
+}
+
 /// Reads a base address: `http` or `https`, a host, and neither a query nor a fragment, which nothing can be put below.
 pub fn read_base(text: &str) -> Result<Url, JoinError> {
     let shown = || JoinError::NotHttp(without_userinfo(text));

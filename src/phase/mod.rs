@@ -1,6 +1,22 @@
 //! Phase gates: the steps of an implementation plan are worked off in order, and what they came to is one decision and one
 //! report.
+//!
+//! [`ready`] opens what a loaded phase needs, [`drive`] works it off, `decide` makes one gate of the steps; `written` keeps the
+//! report, `archive` the results of a phase that passed. Nothing here prints.
 
+pub mod archive;
 pub mod changes;
+pub mod checked;
+mod command;
+mod decide;
+mod drive;
+mod ready;
 pub mod report;
 pub mod results;
+mod steps;
+mod written;
+
+pub use decide::gate;
+pub use drive::{PhaseRun, Watcher, Worked, drive};
+pub use ready::{Begun, NotReady, Ready, ReadySuite, ready};
+pub use written::{ReportFiles, Unwritten};

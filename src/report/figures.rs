@@ -208,7 +208,7 @@ pub fn metrics_in_order(summary: &Summary) -> Vec<&str> {
     names
 }
 
-pub(super) fn order_of(metric: &str) -> (u8, &str, u64) {
+pub(crate) fn order_of(metric: &str) -> (u8, &str, u64) {
     let (metric, _) = split_part(metric);
     let k_of = |rest: &str| rest.split('_').next().and_then(|k| k.parse().ok()).unwrap_or(u64::MAX);
     if let Some(rest) = metric.strip_prefix("pass_at_") {

@@ -1,11 +1,15 @@
 //! The JUnit report, for CI servers: a suite per eval, a test case per case, and one suite for the run with its metrics.
 //!
+//! There is no one format. What is written here fits both of the schemas that servers hold against it: the one of Maven's
+//! Surefire, which knows no properties of test cases and no type of what was skipped, and the one of Jenkins' xUnit plugin,
+//! which knows neither a time stamp nor skipped ones at the root (`tests/junit_rules.rs` beside this has their rules).
+//!
 //! Servers look at test cases only. A gate that no case explains (a missed threshold) is therefore a test case of the
 //! run's suite, so that such a run is not shown as passed.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use quick_junit::{
@@ -32,19 +36,83 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     let unsandboxed = notices::is_unsandboxed(summary);
     let suffix = if unsandboxed { format!(" [{}]", notices::NOT_SANDBOXED) } else { String::new() };
     let mut report = Report::new(xml(&format!("{}{suffix}", summary.metadata.suite_name)));
-    report.timestamp = summary.metadata.timestamp.parse().ok();
     report.time = seconds(summary.metadata.duration_seconds);
-    report.add_test_suite(run_suite(summary));
+    let mut names = Names::default();
+    let mut of_run = run_suite(summary);
+    of_run.name = names.unique(of_run.name.as_str());
+    report.add_test_suite(of_run);
     let failures: Failures = summary.failures.iter().rev().map(|failure| (key(failure), failure)).collect();
     for eval in &summary.evals {
-        let mut suite = eval_suite(eval, &failures);
+        let mut suite = eval_suite(eval, names.unique(&eval.id), &failures);
         if unsandboxed {
             not_sandboxed(&mut suite);
         }
         report.add_test_suite(suite);
     }
-    report.serialize(out)?;
+    report.serialize(RootTag { out, head: Some(Vec::new()) })?;
     Ok(())
+}
+
+const TAG: &[u8] = b"<testsuites";
+
+/// Takes `skipped` out of the root's tag and lets the rest through.
+struct RootTag<'a> {
+    out: &'a mut dyn Write,
+    /// What came so far, until the tag has ended.
+    head: Option<Vec<u8>>,
+}
+
+impl Write for RootTag<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(mut head) = self.head.take() else { return self.out.write(bytes) };
+        head.extend_from_slice(bytes);
+        let start = head.windows(TAG.len()).position(|window| window == TAG);
+        // In values `>` is escaped.
+        let end =
+            start.and_then(|start| Some(start + head.get(start..)?.iter().position(|byte| *byte == b'>')?));
+        match end.and_then(|end| head.split_at_checked(end)) {
+            Some((tag, rest)) => {
+                self.out.write_all(without_skipped(&String::from_utf8_lossy(tag)).as_bytes())?;
+                self.out.write_all(rest)?;
+            }
+            None => self.head = Some(head),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The attribute stands after the name, whose quotes are escaped.
+fn without_skipped(tag: &str) -> String {
+    let Some((before, after)) = tag.split_once(" skipped=\"") else { return tag.to_owned() };
+    let after = after.split_once('"').map_or("", |(_, after)| after);
+    format!("{before}{after}")
+}
+
+/// A name that no other has: servers take two of one name for one.
+#[derive(Default)]
+struct Names(HashMap<String, usize>);
+
+impl Names {
+    fn unique(&mut self, raw: &str) -> XmlString {
+        let name = line(raw);
+        let mut seen = |name: &str| {
+            let n = self.0.entry(name.to_owned()).or_default();
+            *n += 1;
+            *n
+        };
+        let mut n = seen(name.as_str());
+        let mut fresh = name.as_str().to_owned();
+        while n > 1 {
+            let next = format!("{} ({n})", name.as_str());
+            n = if seen(&next) == 1 { 1 } else { n + 1 };
+            fresh = next;
+        }
+        XmlString::new(fresh)
+    }
 }
 
 /// Failures by eval, case and outcome: a case that failed may have errored samples too.
@@ -76,6 +144,7 @@ fn run_suite(summary: &Summary) -> TestSuite {
     let metadata = &summary.metadata;
     let mut suite = TestSuite::new(line(&format!("{} (run)", metadata.suite_name)));
     property(&mut suite, "run_id", &metadata.run_id);
+    property(&mut suite, "timestamp", &metadata.timestamp);
     if let Some(shard) = metadata.shard {
         property(&mut suite, "shard", &format!("{}/{}", shard.index, shard.of));
     }
@@ -132,16 +201,12 @@ fn run_suite(summary: &Summary) -> TestSuite {
     if let Some(case) = unexplained_gate(summary) {
         suite.add_test_case(case);
     }
-    let notices = notices::notices(summary);
-    if !notices.is_empty() {
-        let mut lines = String::new();
-        for notice in notices {
-            let _ = writeln!(lines, "{}", text::one_line(&notice.headline));
-            for note in notice.notes.iter().chain(&notice.command) {
-                let _ = writeln!(lines, "- {}", text::one_line(note));
-            }
+    let mut at = 0;
+    for notice in notices::notices(summary) {
+        for words in [&notice.headline].into_iter().chain(&notice.notes).chain(&notice.command) {
+            at += 1;
+            property(&mut suite, &format!("notice.{at}"), words);
         }
-        suite.set_system_err(xml(&lines));
     }
     suite
 }
@@ -162,16 +227,20 @@ fn unexplained_gate(summary: &Summary) -> Option<TestCase> {
         Decision::Pending if !says(Outcome::Pending) => TestCaseStatus::skipped(),
         _ => return None,
     };
-    status.set_type(format!("gate_{}", summary.gate.decision.name()));
+    if summary.gate.decision != Decision::Pending {
+        status.set_type(format!("gate_{}", summary.gate.decision.name()));
+    }
     let reasons = summary.gate.reasons.join("; ");
     status.set_message(line(&format!("gate {}: {reasons}", summary.gate.decision.name())));
     let mut case = TestCase::new("gate", status);
     case.set_classname("gate");
+    case.set_time(Duration::ZERO);
     Some(case)
 }
 
-fn eval_suite(eval: &EvalResult, failures: &Failures) -> TestSuite {
-    let mut suite = TestSuite::new(line(&eval.id));
+fn eval_suite(eval: &EvalResult, name: XmlString, failures: &Failures) -> TestSuite {
+    let mut names = Names::default();
+    let mut suite = TestSuite::new(name.clone());
     property(&mut suite, "eval.name", &eval.name);
     property(&mut suite, "eval.outcome", eval.outcome.name());
     property(&mut suite, "eval.weight", &eval.weight.to_string());
@@ -186,8 +255,12 @@ fn eval_suite(eval: &EvalResult, failures: &Failures) -> TestSuite {
     }
     let mut total = Duration::ZERO;
     for case in &eval.cases {
-        let test =
-            test_case(eval, case, failures.get(&(eval.id.as_str(), case.id.as_str(), case.outcome)).copied());
+        let names = (name.clone(), names.unique(&case.id));
+        let test = test_case(
+            names,
+            case,
+            failures.get(&(eval.id.as_str(), case.id.as_str(), case.outcome)).copied(),
+        );
         total = total.saturating_add(test.time.unwrap_or_default());
         suite.add_test_case(test);
     }
@@ -195,41 +268,49 @@ fn eval_suite(eval: &EvalResult, failures: &Failures) -> TestSuite {
     suite
 }
 
-fn test_case(eval: &EvalResult, case: &CaseResult, failure: Option<&Failure>) -> TestCase {
+/// `names`: of the eval and of the case.
+fn test_case(names: (XmlString, XmlString), case: &CaseResult, failure: Option<&Failure>) -> TestCase {
     let mut status = match case.outcome {
         Outcome::Passed => TestCaseStatus::success(),
         Outcome::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
         Outcome::Errored => TestCaseStatus::non_success(NonSuccessKind::Error),
         Outcome::Skipped | Outcome::Pending => TestCaseStatus::skipped(),
     };
-    status.set_type(case.cause.map_or(case.outcome.name(), |cause| cause.name()));
+    if !matches!(case.outcome, Outcome::Skipped | Outcome::Pending) {
+        status.set_type(case.cause.map_or(case.outcome.name(), |cause| cause.name()));
+    }
     status.set_message(line(&message(case, failure)));
     if let Some(body) = failure.and_then(description) {
         status.set_description(xml(&body));
     }
     status.add_reruns(earlier_attempts(case));
-    let mut test = TestCase::new(line(&case.id), status);
-    test.set_classname(line(&eval.id));
-    if !case.samples.is_empty() {
-        test.time = seconds(case.samples.iter().map(|sample| sample.duration_ms).sum::<f64>() / 1000.0);
+    let mut test = TestCase::new(names.1, status);
+    test.set_classname(names.0);
+    test.time = seconds(case.samples.iter().map(|sample| sample.duration_ms).sum::<f64>() / 1000.0);
+    if let Some(about) = about(case) {
+        test.set_system_out(xml(&about));
     }
-    let mut add = |name: &str, value: &str| {
-        test.add_property(Property::new(line(name), line(value)));
-    };
+    test
+}
+
+/// What is known of a case besides its outcome, a line each.
+fn about(case: &CaseResult) -> Option<String> {
+    let mut lines = String::new();
+    let mut add = |name: &str, value: &str| _ = writeln!(lines, "{name}: {}", line(value).as_str());
     if let Some(name) = &case.name {
-        add("case.name", name);
+        add("name", name);
     }
     if let Some(score) = case.score {
-        add("case.score", &score.to_string());
+        add("score", &score.to_string());
     }
     if case.flaky {
-        add("case.flaky", "true");
+        add("flaky", "true");
     }
     let retries: u64 = case.samples.iter().map(|sample| u64::from(sample.infrastructure_retries)).sum();
     if retries > 0 {
-        add("case.infrastructure_retries", &retries.to_string());
+        add("infrastructure retries", &retries.to_string());
     }
-    test
+    (!lines.is_empty()).then_some(lines)
 }
 
 /// The attempts before the one that passed, of the flaky samples of a case that passed: `flakyFailure` and `flakyError` elements.
@@ -241,7 +322,7 @@ fn earlier_attempts(case: &CaseResult) -> Vec<TestRerun> {
     let flaky = case.samples.iter().filter(|sample| sample.flaky);
     let attempts =
         flaky.flat_map(|sample| sample.earlier.iter().enumerate().map(move |(at, e)| (sample, at, e)));
-    attempts
+    let mut all: Vec<TestRerun> = attempts
         .take(RERUNS)
         .map(|(sample, at, earlier)| {
             let errored = earlier.outcome == Outcome::Errored;
@@ -249,11 +330,15 @@ fn earlier_attempts(case: &CaseResult) -> Vec<TestRerun> {
             let mut rerun = TestRerun::new(kind);
             rerun.set_type(earlier.cause.map_or(earlier.outcome.name(), |cause| cause.name()));
             let (index, attempt, of) = (sample.index, at + 1, sample.attempts);
-            rerun
-                .set_message(line(&format!("sample {index}, attempt {attempt} of {of}: {}", earlier.reason)));
+            let place = format!("sample {index}, attempt {attempt} of {of}");
+            rerun.set_message(line(&format!("{place}: {}", earlier.reason)));
+            rerun.set_stack_trace(line(&place));
             rerun
         })
-        .collect()
+        .collect();
+    // The schemas want the failures first.
+    all.sort_by_key(|rerun| rerun.kind == NonSuccessKind::Error);
+    all
 }
 
 fn message(case: &CaseResult, failure: Option<&Failure>) -> String {

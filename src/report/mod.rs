@@ -1,11 +1,15 @@
-//! A summary rendered as a stream of bytes: terminal, Markdown, JSON, JUnit.
+//! A summary rendered as a stream of bytes: terminal, Markdown, JSON, JUnit, a comment.
 //!
 //! Renderers are pure. They write to what they are given, open no file and ask nothing of the environment; the same
 //! summary gives the same bytes. What models, targets and data sets said is hostile here: each renderer escapes it for
 //! its format.
 
+pub mod annotations;
+pub mod comment;
+pub mod cut;
 pub mod differences;
 pub mod figures;
+mod files;
 pub mod history;
 pub mod terminal;
 
@@ -15,9 +19,9 @@ pub mod emphasis;
 mod flaky;
 mod json;
 mod junit;
-mod markdown;
-mod notices;
-mod values;
+pub(crate) mod markdown;
+pub(crate) mod notices;
+pub(crate) mod values;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +30,7 @@ use std::io::{self, Write};
 
 use crate::model::{ReportFormat, Summary};
 
+pub use files::{write_report, write_reports};
 pub use terminal::TerminalOptions;
 
 /// Why a report could not be written.
@@ -49,6 +54,7 @@ pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> R
         ReportFormat::Json => json::render(summary, out),
         ReportFormat::Markdown => markdown::render(summary, out),
         ReportFormat::Junit => junit::render(summary, out),
+        ReportFormat::Comment => comment::render(summary, out),
         ReportFormat::Html => Err(ReportError::NotAvailable { format, what: "HTML reports" }),
     }
 }
@@ -61,5 +67,6 @@ pub fn extension(format: ReportFormat) -> Option<&'static str> {
         ReportFormat::Markdown => Some("md"),
         ReportFormat::Html => Some("html"),
         ReportFormat::Junit => Some("junit.xml"),
+        ReportFormat::Comment => Some("comment.md"),
     }
 }

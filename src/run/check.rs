@@ -122,7 +122,7 @@ struct Found {
 fn compare_eval(eval: &Eval, earlier: &Earlier, shard: bool, found: &mut Found, next: &mut Continuation) {
     next.remaining.add_eval();
     let known = earlier.evals.get(&eval.info.id);
-    next.evals_differ |= known.is_none_or(|known| known.info != eval.info);
+    next.evals_differ |= known.is_none_or(|known| !known.info.agrees(&eval.info));
     let (mut again, mut matched) = (Vec::new(), 0);
     for (at, planned) in case_planned(eval, shard).enumerate() {
         let case = known.and_then(|known| known.case(&planned.id));

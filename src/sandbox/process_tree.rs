@@ -7,7 +7,7 @@
 //!
 //! Other systems than Linux have no subreaper: there the program's process group is ended.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -38,6 +38,29 @@ pub struct TreeCommand {
     pub keep_stdout: usize,
     /// Bytes of stderr that are kept, from its end.
     pub keep_stderr: usize,
+}
+
+impl TreeCommand {
+    fn program(&self) -> Program<'_> {
+        Program {
+            argv: &self.argv,
+            dir: &self.dir,
+            env: self.env.iter().map(|(name, value)| (OsStr::new(name), value.as_os_str())).collect(),
+            joined: None,
+            home: "the suite",
+        }
+    }
+}
+
+/// What it takes to start a program.
+struct Program<'a> {
+    argv: &'a [String],
+    dir: &'a Path,
+    env: Vec<(&'a OsStr, &'a OsStr)>,
+    /// Where both its streams go, and then it reads nothing; else it gets three pipes.
+    joined: Option<io::PipeWriter>,
+    /// What its folder is the folder of, for the hint on how to name a file of it.
+    home: &'static str,
 }
 
 /// What is left of a program when its tree has ended.
@@ -71,7 +94,7 @@ pub struct StartError {
 /// Runs the program to its end or its time limit. When this future is dropped, the tree is ended too.
 pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
     let started = Instant::now();
-    let mut tree = Tree::start(command)?;
+    let mut tree = Tree::start(&command.program())?;
     let mut stdout = Head { kept: Vec::new(), limit: command.keep_stdout, truncated: false };
     let mut stderr = Tail { kept: Vec::new(), limit: command.keep_stderr };
     let pipes = (tree.child.stdin.take(), tree.child.stdout.take(), tree.child.stderr.take());
@@ -110,7 +133,7 @@ pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
         }
     };
     tree.end().await;
-    let (end, elapsed) = end.map_err(|error| explain(command, &error))?;
+    let (end, elapsed) = end.map_err(|error| explain(&command.program(), &error))?;
     Ok(TreeOutput {
         end,
         stdout: stdout.kept,
@@ -201,32 +224,37 @@ fn executable(argv0: &str, dir: &Path) -> PathBuf {
     if argv0.contains('/') { dir.join(argv0) } else { PathBuf::from(argv0) }
 }
 
-fn base_command(command: &TreeCommand) -> Result<Command, StartError> {
-    let Some(argv0) = command.argv.first() else {
+fn base_command(program: &Program) -> Result<Command, StartError> {
+    let Some(argv0) = program.argv.first() else {
         return Err(StartError { reason: "the command is empty".to_owned() });
     };
-    let mut child = Command::new(executable(argv0, &command.dir));
+    let mut child = Command::new(executable(argv0, program.dir));
     child
-        .args(command.argv.iter().skip(1))
-        .current_dir(&command.dir)
+        .args(program.argv.iter().skip(1))
+        .current_dir(program.dir)
         .env_clear()
-        .envs(command.env.iter().map(|(k, v)| (k, v)))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        .envs(program.env.iter().copied());
+    match &program.joined {
+        None => child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()),
+        Some(output) => {
+            let both = [output.try_clone(), output.try_clone()];
+            let [stdout, stderr] = both.map(|end| end.map_err(|error| explain(program, &error)));
+            child.stdin(Stdio::null()).stdout(stdout?).stderr(stderr?)
+        }
+    };
     Ok(child)
 }
 
 /// Why a program did not start, with what to do about it.
-fn explain(command: &TreeCommand, error: &io::Error) -> StartError {
-    let argv0 = command.argv.first().map(String::as_str).unwrap_or_default();
-    let file = executable(argv0, &command.dir);
+fn explain(program: &Program, error: &io::Error) -> StartError {
+    let argv0 = program.argv.first().map(String::as_str).unwrap_or_default();
+    let file = executable(argv0, program.dir);
     let reason = match error.kind() {
-        io::ErrorKind::NotFound if !command.dir.is_dir() => {
-            format!("cannot run `{argv0}`: its folder {} does not exist", command.dir.display())
+        io::ErrorKind::NotFound if !program.dir.is_dir() => {
+            format!("cannot run `{argv0}`: its folder {} does not exist", program.dir.display())
         }
         io::ErrorKind::NotFound if !argv0.contains('/') => {
-            format!("`{argv0}` was not found in PATH; for a file of the suite write `./{argv0}`")
+            format!("`{argv0}` was not found in PATH; for a file of {} write `./{argv0}`", program.home)
         }
         io::ErrorKind::NotFound if file.is_file() => match shebang(&file) {
             Some(line) => {
@@ -261,6 +289,9 @@ use supervised::Tree;
 
 #[cfg(target_os = "linux")]
 mod supervised;
+mod watched;
+
+pub use watched::{Watched, WatchedCommand, WatchedEnd, watch};
 
 #[cfg(not(target_os = "linux"))]
 struct Tree {
@@ -270,10 +301,10 @@ struct Tree {
 
 #[cfg(not(target_os = "linux"))]
 impl Tree {
-    fn start(command: &TreeCommand) -> Result<Tree, StartError> {
-        let mut child = base_command(command)?;
+    fn start(program: &Program) -> Result<Tree, StartError> {
+        let mut child = base_command(program)?;
         child.process_group(0).kill_on_drop(true);
-        let child = child.spawn().map_err(|error| explain(command, &error))?;
+        let child = child.spawn().map_err(|error| explain(program, &error))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         Ok(Tree { child, group })
     }
@@ -285,6 +316,13 @@ impl Tree {
             Some(signal) => TreeEnd::Signaled(signal),
             None => TreeEnd::Exited(status.code().unwrap_or(-1)),
         })
+    }
+
+    fn ask_to_end(&self) {
+        if let Some(group) = self.group {
+            // SAFETY: as in `end`.
+            unsafe { libc::kill(-group, libc::SIGTERM) };
+        }
     }
 
     async fn end(mut self) {

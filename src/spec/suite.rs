@@ -13,7 +13,7 @@ use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
 use super::words::ReportFormat;
-use super::{OneOrMany, RefOr, SkillSpec, TargetSpec};
+use super::{ChannelSpec, OneOrMany, RefOr, SkillSpec, TargetSpec};
 
 /// A file with `eval_suite:`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -71,6 +71,9 @@ pub struct SuiteSpec {
     /// Folders outside the project that `$ref` and file inputs may reach.
     #[serde(default)]
     pub allow_paths: Vec<String>,
+    /// Who is told of a gate: webhooks and commands.
+    #[serde(default)]
+    pub notify: Vec<ChannelSpec>,
     #[serde(default)]
     pub reporting: ReportingSpec,
 }
@@ -138,6 +141,7 @@ pub struct ReportingSpec {
     pub output_dir: Option<String>,
     /// `false` leaves outputs, grades and samples out of the JSON report. Default true.
     pub include_details: Option<bool>,
-    /// Ring the terminal's bell when the gate does not pass.
+    /// Tell the channels of `notify:` of a run whose gate does not pass (those with `on: always` of every run), and ring the
+    /// terminal's bell.
     pub notify_on_failure: Option<bool>,
 }

@@ -11,6 +11,8 @@ pub enum ReportFormat {
     Markdown,
     Html,
     Junit,
+    /// Markdown for a comment on a pull request: short, at most 60,000 bytes.
+    Comment,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

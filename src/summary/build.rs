@@ -12,6 +12,7 @@ use super::metrics::{Counted, CountedEval};
 use super::outcomes::Reading;
 use super::packed::Packed;
 use super::parts;
+use super::recommend::{self, Known};
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
@@ -84,7 +85,14 @@ impl Report {
 
     /// The summary, with the decision that was made from [`Report::tallies`].
     pub fn with_gate(self, gate: Gate) -> Summary {
-        let recommendations = failures::recommend(&self.evals, &self.totals);
+        let recommendations = recommend::recommend(&Known {
+            evals: &self.evals,
+            totals: &self.totals,
+            failures: &self.failures,
+            gate: &gate,
+            omitted: self.omitted,
+            suite: self.metadata.suite_path.as_deref(),
+        });
         let omitted = Some(self.omitted).filter(|omitted| *omitted != Omitted::default());
         let metrics = self.estimates.iter().map(|(name, estimate)| (name.clone(), estimate.value)).collect();
         Summary {
@@ -206,6 +214,7 @@ impl<'a> Lister<'a> {
             weight: info.weight,
             difficulty: info.difficulty,
             criticality: info.criticality,
+            source: info.source.clone(),
             outcome,
             score: counter.score(),
             counts,

@@ -24,6 +24,7 @@ mod parts;
 mod parts_tests;
 #[cfg(test)]
 mod random_run;
+mod recommend;
 #[cfg(test)]
 mod recount_tests;
 mod rerun;
@@ -35,6 +36,7 @@ mod told;
 
 pub use build::Report;
 pub use fold::Fold;
+pub use recommend::{LITTLE_DATA, MOST_RECOMMENDATIONS};
 pub use told::{CaseTold, EvalTold, Told};
 
 /// Planned samples up to which everything is listed with its details. Beyond, cases are listed that did not pass in all their

@@ -196,6 +196,7 @@ pub(super) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
                         criticality: None,
                         pass_rate_threshold,
                         score_threshold,
+                        source: None,
                     };
                     RunEval { info, cases }
                 },

@@ -21,6 +21,7 @@ fn eval_info(id: &str, kind: EvalType) -> EvalInfo {
         criticality: None,
         pass_rate_threshold: 1.0,
         score_threshold: None,
+        source: None,
     }
 }
 

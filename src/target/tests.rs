@@ -48,6 +48,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
                 criticality: None,
                 pass_rate_threshold: 1.0,
                 score_threshold: None,
+                source: None,
             };
             let cases = cases.iter().map(|c| Arc::new(case(c, prompt("p")))).collect();
             Arc::new(Eval { info, parallel: true, cases })
@@ -90,6 +91,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             output_dir: "/".into(),
             include_details: true,
             notify_on_failure: false,
+            channels: Vec::new(),
         },
         readable: vec![],
         secrets: vec![],

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
-    FilterArgs, ListFormat, ProgressMode, RunArgs, SessionArgs, SuiteArgs, at_least_one, key_value,
-    positive_seconds,
+    CiArgs, CiMode, FilterArgs, ListFormat, ProgressMode, RunArgs, SessionArgs, SuiteArgs, at_least_one,
+    key_value, positive_seconds,
 };
 
 #[derive(Debug, Args)]
@@ -134,6 +134,8 @@ impl CaptureArgs {
             baseline: None,
             dry_run: false,
             session: SessionArgs {
+                // A capture gates nothing.
+                ci: CiArgs { mode: CiMode::None },
                 jobs: self.jobs,
                 allow_unsandboxed: self.allow_unsandboxed,
                 thresholds: Vec::new(),

@@ -22,6 +22,10 @@ const TEMPLATES: [(&str, &str); 8] = [
 const SCHEMAS: [SchemaKind; 4] =
     [SchemaKind::Suite, SchemaKind::Eval, SchemaKind::Graders, SchemaKind::Thresholds];
 
+/// What coding agents are told of this program, and the name of the skill, which its folder has, too.
+pub const SKILL: &str = include_str!("../../../skill/SKILL.md");
+pub const SKILL_NAME: &str = "eval-harness";
+
 const CAPABILITY: &str = include_str!("new-capability.yaml");
 const REGRESSION: &str = include_str!("new-regression.yaml");
 

@@ -17,7 +17,8 @@ use crate::load::select::{part_of, select};
 use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
 use crate::model::{
-    Eval, Fingerprint, GateSpec, Measured, Plan, ReportFormat, Reporting, Settings, SuiteInfo, Target,
+    Channel, Eval, Fingerprint, GateSpec, Measured, Plan, ReportFormat, Reporting, Settings, SuiteInfo,
+    Target,
 };
 
 /// Everything of a plan but what the command line still changes.
@@ -25,6 +26,7 @@ pub(super) struct Parts {
     pub info: (String, Option<String>, Option<String>),
     pub config: crate::spec::SuiteConfig,
     pub reporting: crate::spec::ReportingSpec,
+    pub channels: Vec<Channel>,
     pub max_regressions: Option<u32>,
     pub metrics: WrittenMetrics,
     pub demands: Resolved,
@@ -165,6 +167,7 @@ impl Loader<'_> {
                 },
                 include_details: parts.reporting.include_details.unwrap_or(true),
                 notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
+                channels: parts.channels,
             },
             baselines: parts.scope.baselines,
             against: parts.scope.store.against(),

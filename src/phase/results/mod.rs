@@ -1,1 +1,132 @@
 //! What tests came to: JUnit files and the summaries that test runners print.
+//!
+//! Every source is read into a [`Tally`], which holds the numbers and, apart from them, what forbids to call them a pass.
+
+pub mod files;
+pub mod junit;
+mod lines;
+mod runners;
+mod xml_text;
+
+pub use runners::{Said, Summaries};
+
+use crate::base::text::{one_line, plural, truncate_bytes};
+use crate::model::{TestFailure, TestResults};
+
+/// Failures that are listed.
+const MAX_FAILURES: usize = 50;
+
+/// Files that are listed.
+const MAX_FILES: usize = 20;
+
+/// The longest message of a failure, in characters.
+const MAX_MESSAGE: usize = 500;
+
+/// What a source of test results says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub passed: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    pub failures: Vec<TestFailure>,
+    pub omitted_failures: usize,
+    /// The numbers are of packages, since nobody told those of tests.
+    pub of_packages: bool,
+    /// What failed though it is no test: a package that did not compile, a suite that could not be set up. In sentences.
+    pub broken: Vec<String>,
+    /// Why it is no pass even if nothing failed: a cut file, tests that were not run. In sentences.
+    pub doubts: Vec<String>,
+    /// What is to be known of the numbers. In sentences.
+    pub notes: Vec<String>,
+}
+
+impl Tally {
+    pub fn total(&self) -> usize {
+        self.passed + self.failed + self.skipped
+    }
+
+    /// Tests that ran to an end.
+    pub fn ran(&self) -> usize {
+        self.passed + self.failed
+    }
+
+    /// True when something failed.
+    pub fn is_failing(&self) -> bool {
+        self.failed > 0 || !self.broken.is_empty()
+    }
+
+    /// Lists a failure; the numbers are the caller's.
+    fn list(&mut self, suite: &str, name: &str, message: &str) {
+        if self.failures.len() >= MAX_FAILURES {
+            self.omitted_failures += 1;
+            return;
+        }
+        self.failures.push(TestFailure { suite: short(suite), name: short(name), message: short(message) });
+    }
+
+    /// Adds what another source says.
+    pub fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.omitted_failures += other.omitted_failures;
+        self.of_packages |= other.of_packages;
+        for failure in other.failures {
+            if self.failures.len() < MAX_FAILURES {
+                self.failures.push(failure);
+            } else {
+                self.omitted_failures += 1;
+            }
+        }
+        let joined = [
+            (&mut self.broken, other.broken),
+            (&mut self.doubts, other.doubts),
+            (&mut self.notes, other.notes),
+        ];
+        for (all, more) in joined {
+            say_each(all, more);
+        }
+    }
+
+    /// As reports show it. `files` are the ones that were read, relative to the project root, ascending.
+    pub fn into_results(self, source: &str, mut files: Vec<String>) -> TestResults {
+        let mut notes = self.notes;
+        if files.len() > MAX_FILES {
+            notes
+                .push(format!("{} were read; the first {MAX_FILES} are listed", plural(files.len(), "file")));
+            files.truncate(MAX_FILES);
+        }
+        TestResults {
+            total: self.passed + self.failed + self.skipped,
+            passed: self.passed,
+            failed: self.failed,
+            skipped: self.skipped,
+            source: source.to_owned(),
+            files,
+            failures: self.failures,
+            omitted_failures: self.omitted_failures,
+            notes,
+        }
+    }
+}
+
+/// Adds sentences, but no more than a reader would read.
+fn say_each(all: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    const MOST: usize = 20;
+    for sentence in more {
+        if all.len() < MOST && !all.contains(&sentence) {
+            all.push(sentence);
+        } else if all.len() == MOST {
+            all.push("and more".to_owned());
+        }
+    }
+}
+
+/// One line of bounded length that is safe to show.
+fn short(text: &str) -> String {
+    let line = one_line(truncate_bytes(text, 16 * MAX_MESSAGE));
+    match line.char_indices().nth(MAX_MESSAGE) {
+        None => line,
+        Some(_) => line.chars().take(MAX_MESSAGE - 1).chain(['…']).collect(),
+    }
+}

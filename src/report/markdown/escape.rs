@@ -54,9 +54,13 @@ fn escape(line: &str) -> String {
                 out.push(c);
             }
             ':' if after.starts_with("//") => out.push_str("&#58;"),
-            '.' if ends_with_www(line, rest) => out.push_str("&#46;"),
+            '.' if ends_with(line, rest, "www") => out.push_str("&#46;"),
             // An empty comment parts what GitHub would link after Markdown is done.
             '@' if word_after && (!word_before || is_domain(after)) => out.push_str("@<!-- -->"),
+            // GitHub reads `GH-12` as an issue, too.
+            '-' if next.is_some_and(|c| c.is_ascii_digit()) && ends_with(line, rest, "gh") => {
+                out.push_str("-<!-- -->");
+            }
             '#' if next.is_some_and(|c| c.is_ascii_digit()) => out.push_str("#<!-- -->"),
             _ => out.push(c),
         }
@@ -66,10 +70,10 @@ fn escape(line: &str) -> String {
     out
 }
 
-/// True when `rest` of `line` follows `www`.
-fn ends_with_www(line: &str, rest: &str) -> bool {
-    let before = &line[..line.len() - rest.len()];
-    before.len() >= 3 && before.as_bytes()[before.len() - 3..].eq_ignore_ascii_case(b"www")
+/// True when `rest` of `line` follows this word, in any case.
+fn ends_with(line: &str, rest: &str, word: &str) -> bool {
+    let before = line.as_bytes().get(..line.len() - rest.len()).unwrap_or_default();
+    before.len() >= word.len() && before[before.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes())
 }
 
 fn is_domain(text: &str) -> bool {
@@ -122,6 +126,7 @@ mod tests {
             ("[x](http://evil) ![y](z)", "\\[x\\](http&#58;//evil) !\\[y\\](z)"),
             ("www.evil.com", "www&#46;evil.com"),
             ("ping @admin a@b.com fixes #12", "ping @<!-- -->admin a@<!-- -->b.com fixes #<!-- -->12"),
+            ("GH-7, gh-08 and right-4", "GH-<!-- -->7, gh-<!-- -->08 and right-4"),
             ("`code` *b* _i_ ~s~ $x$", "\\`code\\` \\*b\\* \\_i\\_ \\~s\\~ \\$x\\$"),
             ("one\n# two\u{1b}[2J", "one # two"),
             ("# two", "\\# two"),

@@ -145,7 +145,7 @@ pub fn places(rows: &Rows, out: &mut dyn Write) -> Result<(), ReportError> {
 }
 
 /// Both sides whole, or the lines in which they differ.
-fn whole(failure: &Failure, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn whole(failure: &Failure, out: &mut dyn Write) -> Result<(), ReportError> {
     match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
         Comparison::Nothing => {}
         Comparison::Sides { expected, actual } => {

@@ -1,8 +1,8 @@
 //! The Markdown report, for pull requests and people: GitHub-flavoured.
 
 mod beside;
-mod escape;
-mod failures;
+pub(crate) mod escape;
+pub(crate) mod failures;
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -10,7 +10,8 @@ use std::io::Write;
 use crate::base::text;
 use crate::model::{Counts, Decision, EvalResult, EvalType, Failure, Outcome, Summary};
 use crate::report::ReportError;
-use crate::report::{differences, figures, notices, values};
+use crate::report::notices::{self, Notice};
+use crate::report::{differences, figures, values};
 
 use escape::{code, code_whole, inline, sentence};
 
@@ -37,7 +38,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     Ok(())
 }
 
-fn decision_sign(decision: Decision) -> &'static str {
+pub(crate) fn decision_sign(decision: Decision) -> &'static str {
     match decision {
         Decision::Pass => "✅",
         Decision::Fail => "❌",
@@ -67,7 +68,12 @@ fn title(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
 }
 
 fn warnings(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
-    for notice in notices::notices(summary) {
+    notes(&notices::notices(summary), out)
+}
+
+/// Remarks on a run as quotes of their own.
+pub(crate) fn notes(notices: &[Notice], out: &mut dyn Write) -> Result<(), ReportError> {
+    for notice in notices {
         let headline = sentence(&notice.headline);
         if notice.loud {
             writeln!(out, "> [!CAUTION]\n> **{headline}**")?;
@@ -124,7 +130,7 @@ fn metadata(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
 }
 
 /// A table; the cells are escaped already. Columns from the second on are aligned to the right when `right` says so.
-fn table(
+pub(crate) fn table(
     out: &mut dyn Write,
     head: &[&str],
     right: &[bool],
@@ -246,7 +252,7 @@ fn groups(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     Ok(())
 }
 
-fn type_name(kind: EvalType) -> &'static str {
+pub(crate) fn type_name(kind: EvalType) -> &'static str {
     match kind {
         EvalType::Capability => "Capability",
         EvalType::Regression => "Regression",

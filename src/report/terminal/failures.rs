@@ -109,10 +109,7 @@ fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &Termina
         let lines = if options.verbose { 20 } else { 4 };
         page.wrapped(&[plain(INDENT)], Tone::Plain, &failure.reason, lines)?;
     }
-    let told = path_by_path(page, failure, options)?;
-    if !told {
-        whole(page, failure, options)?;
-    }
+    let told = sides(page, failure, options)?;
     if options.verbose {
         let shown = [differences::LISTED, differences::COUNTED];
         for (key, value) in failure.details.iter().filter(|(key, _)| !(told && shown.contains(&key.as_str())))
@@ -121,6 +118,15 @@ fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &Termina
         }
     }
     Ok(())
+}
+
+/// Expected and actual: path by path where a grader listed differences (then it says true), else whole.
+pub(crate) fn sides(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Result<bool> {
+    let told = path_by_path(page, failure, options)?;
+    if !told {
+        whole(page, failure, options)?;
+    }
+    Ok(told)
 }
 
 /// The differences that a grader listed; false when it listed none.

@@ -3,7 +3,7 @@
 
 mod beside;
 mod evals;
-mod failures;
+pub(crate) mod failures;
 pub mod page;
 
 use std::io::{self, Write};
@@ -329,20 +329,29 @@ fn recommendations(page: &mut Page, summary: &Summary) -> io::Result<()> {
     page.blank()?;
     page.line(&[span(Tone::Bold, "Next")])?;
     for advice in &summary.recommendations {
-        page.wrapped(&[plain("  - ")], Tone::Plain, advice, 3)?;
+        page.wrapped(&[plain("  - ")], Tone::Plain, advice, 4)?;
     }
     Ok(())
 }
 
 fn gate(page: &mut Page, summary: &Summary) -> io::Result<()> {
-    let gate = &summary.gate;
-    let tone = tone_of_decision(gate.decision);
-    let label = format!("GATE {}", figures::decision_label(gate.decision));
+    verdict(page, summary.gate.decision, &summary.gate.reasons, notices::is_unsandboxed(summary))
+}
+
+/// The decision with its reasons: the last thing that people read.
+pub(crate) fn verdict(
+    page: &mut Page,
+    decision: Decision,
+    reasons: &[String],
+    unsandboxed: bool,
+) -> io::Result<()> {
+    let tone = tone_of_decision(decision);
+    let label = format!("GATE {}", figures::decision_label(decision));
     page.blank()?;
-    if notices::is_unsandboxed(summary) {
+    if unsandboxed {
         page.line(&[span(Tone::Alarm, format!("!! {}", notices::NOT_SANDBOXED))])?;
     }
-    match gate.reasons.as_slice() {
+    match reasons {
         [] => page.line(&[span(tone, label)]),
         [reason] => page.wrapped(&[span(tone, format!("{label}: "))], Tone::Plain, reason, 6),
         reasons => {

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::base::text;
+use crate::report::{annotations, comment};
 
 /// Texts of an attacker, and of everyone else.
 fn hostile_text() -> impl Strategy<Value = String> {
@@ -134,10 +135,62 @@ proptest! {
     }
 
     #[test]
+    fn a_comment_is_bounded_and_its_structure_is_ours_alone(summary in hostile_summary()) {
+        let shown = rendered(ReportFormat::Comment, &summary);
+        prop_assert!(shown.len() <= comment::LARGEST);
+        let (mut fence, mut details): (Option<String>, i32) = (None, 0);
+        for (at, line) in shown.lines().enumerate() {
+            prop_assert!(line.chars().all(|c| !c.is_control() || c == '\t'), "{line:?}");
+            if let Some(ticks) = &fence {
+                fence = Some(ticks.clone()).filter(|ticks| line != ticks);
+                continue;
+            }
+            if line.starts_with("```") {
+                fence = Some(line.chars().take_while(|c| *c == '`').collect());
+                continue;
+            }
+            let opens = line.starts_with("<details><summary>") && line.ends_with("</summary>");
+            details += i32::from(opens) - i32::from(line == "</details>");
+            prop_assert!((0..=1).contains(&details));
+            prop_assert_eq!(at == 0, line.starts_with("<!-- eval-harness: "), "{:?}", line);
+            let html = opens || line == "</details>" || at == 0;
+            prop_assert!(html || line.contains('`') || !line.replace("<!-- -->", "").contains('<'), "{line:?}");
+            let within = line.strip_prefix("<details><summary>").and_then(|rest| rest.split_once("<code>"));
+            let within = within.and_then(|(_, rest)| rest.split_once("</code>")).map(|(name, _)| name);
+            prop_assert!(within.is_none_or(|name| !name.contains('<')), "{line:?}");
+        }
+        prop_assert!(fence.is_none() && details == 0);
+    }
+
+    #[test]
+    fn workflow_commands_are_ours_alone(summary in hostile_summary(), file in hostile_text()) {
+        let mut summary = summary;
+        for eval in &mut summary.evals {
+            eval.source = Some(crate::model::Place { file: file.clone(), line: 7 });
+        }
+        let commands = annotations::as_commands(&annotations::of_run(&summary));
+        let line = regex::Regex::new(r"^::(error|warning) (file=[^:,\r\n]+,line=7,|file=,line=7,)?title=[^:,\r\n]*::[^\r\n]*$").unwrap();
+        for command in commands.lines() {
+            prop_assert!(line.is_match(command), "{command:?}");
+        }
+    }
+
+    #[test]
+    fn no_line_of_a_log_is_a_command(pieces in prop::collection::vec(prop::sample::select(vec![
+        "::", ":", "##[", "##", "[", "\n", " ", "\t", "set-output name=a::b", "é",
+    ]), 0..30)) {
+        let page = annotations::without_commands(&pieces.concat());
+        for line in page.lines() {
+            prop_assert!(!line.trim_start().starts_with("::") && !line.contains("##["), "{line:?}");
+        }
+    }
+
+    #[test]
     fn junit_is_always_well_formed(summary in hostile_summary()) {
         let written = rendered(ReportFormat::Junit, &summary);
         let report = quick_junit::Report::deserialize_from_str(&written).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(report.tests, 8);
+        super::junit_rules::check(&written);
         prop_assert!(written.chars().all(|c| !c.is_control() || c == '\n'));
     }
 }

@@ -9,10 +9,11 @@ use super::*;
 fn junit_shows_the_whole_picture() {
     assert_snapshot!(rendered(ReportFormat::Junit, &unsandboxed()), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
-    <testsuites name="Parser suite [SANDBOX NOT ENFORCED]" tests="8" skipped="2" failures="3" errors="1" timestamp="2026-01-02T12:00:00.000+00:00" time="12.340">
+    <testsuites name="Parser suite [SANDBOX NOT ENFORCED]" tests="8" failures="3" errors="1" time="12.340">
         <testsuite name="Parser suite (run)" tests="0" skipped="0" errors="0" failures="0">
             <properties>
                 <property name="run_id" value="eval-20260102-120000"/>
+                <property name="timestamp" value="2026-01-02T12:00:00Z"/>
                 <property name="flaky_samples" value="1"/>
                 <property name="adjudicated_samples" value="2"/>
                 <property name="target" value="solver"/>
@@ -33,10 +34,9 @@ fn junit_shows_the_whole_picture() {
                 <property name="metric.pass_hat_1" value="0.4"/>
                 <property name="metric.pass_hat_1_unbiased" value="0.4"/>
                 <property name="metric.latency_p95_ms" value="1234"/>
+                <property name="notice.1" value="SANDBOX NOT ENFORCED: code ran, or may have run, without isolation (tier: none)"/>
+                <property name="notice.2" value="programs can read the network"/>
             </properties>
-            <system-err>SANDBOX NOT ENFORCED: code ran, or may have run, without isolation (tier: none)
-    - programs can read the network
-    </system-err>
         </testsuite>
         <testsuite name="cap-add-001" tests="1" skipped="0" errors="0" failures="0" time="0.250">
             <properties>
@@ -50,9 +50,8 @@ fn junit_shows_the_whole_picture() {
                 <property name="warning" value="SANDBOX NOT ENFORCED"/>
             </properties>
             <testcase name="cap-add-001" classname="cap-add-001" time="0.250">
-                <properties>
-                    <property name="case.score" value="1"/>
-                </properties>
+                <system-out>score: 1
+    </system-out>
             </testcase>
         </testsuite>
         <testsuite name="cap-code-002" tests="3" skipped="0" errors="0" failures="2" time="0.750">
@@ -67,9 +66,6 @@ fn junit_shows_the_whole_picture() {
                 <property name="warning" value="SANDBOX NOT ENFORCED"/>
             </properties>
             <testcase name="lists" classname="cap-code-002" time="0.250">
-                <properties>
-                    <property name="case.score" value="0"/>
-                </properties>
                 <failure message="the output differs from what was expected in line 2" type="wrong_answer">--- expected
     +++ actual
      def parse(s):
@@ -78,17 +74,17 @@ fn junit_shows_the_whole_picture() {
      
      print(&apos;done&apos;)
     </failure>
+                <system-out>score: 0
+    </system-out>
             </testcase>
             <testcase name="日本語の長い名前のケース" classname="cap-code-002" time="0.250">
-                <properties>
-                    <property name="case.score" value="0"/>
-                </properties>
                 <failure message="no answer within 10 s" type="timeout"/>
+                <system-out>score: 0
+    </system-out>
             </testcase>
             <testcase name="maps" classname="cap-code-002" time="0.250">
-                <properties>
-                    <property name="case.score" value="1"/>
-                </properties>
+                <system-out>score: 1
+    </system-out>
             </testcase>
         </testsuite>
         <testsuite name="cap-judge-003" tests="1" skipped="0" errors="1" failures="0" time="0.250">
@@ -116,7 +112,7 @@ fn junit_shows_the_whole_picture() {
                 <property name="warning" value="SANDBOX NOT ENFORCED"/>
             </properties>
             <testcase name="cap-human-004" classname="cap-human-004" time="0.250">
-                <skipped message="pending: waits for a human grade" type="pending"/>
+                <skipped message="pending: waits for a human grade"/>
             </testcase>
         </testsuite>
         <testsuite name="reg-api-001" tests="1" skipped="0" errors="0" failures="1" time="0.250">
@@ -131,9 +127,6 @@ fn junit_shows_the_whole_picture() {
                 <property name="warning" value="SANDBOX NOT ENFORCED"/>
             </properties>
             <testcase name="reg-api-001" classname="reg-api-001" time="0.250">
-                <properties>
-                    <property name="case.score" value="0"/>
-                </properties>
                 <failure message="&lt;/script&gt;&lt;img src=x&gt; `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS" type="wrong_answer">--- expected
     +++ actual
     -ok
@@ -142,6 +135,8 @@ fn junit_shows_the_whole_picture() {
     +# GATE PASS
     +````
     </failure>
+                <system-out>score: 0
+    </system-out>
             </testcase>
         </testsuite>
         <testsuite name="reg-skip-002" tests="1" skipped="1" errors="0" failures="0" time="0.250">
@@ -155,7 +150,7 @@ fn junit_shows_the_whole_picture() {
                 <property name="warning" value="SANDBOX NOT ENFORCED"/>
             </properties>
             <testcase name="reg-skip-002" classname="reg-skip-002" time="0.250">
-                <skipped message="skipped: max_fail" type="max_fail"/>
+                <skipped message="skipped: max_fail"/>
             </testcase>
         </testsuite>
     </testsuites>
@@ -165,7 +160,7 @@ fn junit_shows_the_whole_picture() {
 #[test]
 fn junit_reads_back_with_the_right_counts() {
     let report = quick_junit::Report::deserialize_from_str(&rendered(ReportFormat::Junit, &rich())).unwrap();
-    assert_eq!((report.tests, report.failures, report.errors, report.skipped), (8, 3, 1, 2));
+    assert_eq!((report.tests, report.failures, report.errors), (8, 3, 1));
     assert_eq!(report.test_suites.len(), 7);
     let case = &report.test_suites[2].test_cases[1];
     assert_eq!(case.name.as_str(), "日本語の長い名前のケース");
@@ -205,15 +200,16 @@ fn junit_tells_earlier_attempts_of_flaky_samples() {
     let from = shown.find("<testcase").unwrap();
     assert_snapshot!(&shown[from..from + shown[from..].find("</testcase>").unwrap()], @r#"
     <testcase name="cap-000" classname="cap-000" time="0.250">
-                <properties>
-                    <property name="case.score" value="1"/>
-                    <property name="case.flaky" value="true"/>
-                    <property name="case.infrastructure_retries" value="2"/>
-                </properties>
                 <flakyFailure message="sample 0, attempt 1 of 3: expected 4, got | 5" type="wrong_answer">
+                    <stackTrace>sample 0, attempt 1 of 3</stackTrace>
                 </flakyFailure>
                 <flakyError message="sample 0, attempt 2 of 3: no answer" type="judge_unreachable">
+                    <stackTrace>sample 0, attempt 2 of 3</stackTrace>
                 </flakyError>
+                <system-out>score: 1
+    flaky: true
+    infrastructure retries: 2
+    </system-out>
     "#);
     for property in [
         r#"name="shard" value="2/3""#,
@@ -225,7 +221,7 @@ fn junit_tells_earlier_attempts_of_flaky_samples() {
         assert!(shown.contains(property), "{property} in {shown}");
     }
     let report = quick_junit::Report::deserialize_from_str(&shown).unwrap();
-    assert_eq!((report.failures, report.errors, report.skipped), (0, 0, 0));
+    assert_eq!((report.failures, report.errors), (0, 0));
 }
 
 #[test]

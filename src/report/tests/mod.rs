@@ -1,9 +1,12 @@
 //! One rich summary, and what each format makes of it.
 
+mod annotations;
+mod comment;
 mod differences;
 mod formats;
 mod hostile;
 mod junit;
+mod junit_rules;
 mod markdown;
 mod terminal;
 
@@ -66,6 +69,7 @@ fn eval(id: &str, name: &str, kind: EvalType, outcome: Outcome, cases: Vec<CaseR
         weight: 1.0,
         difficulty: None,
         criticality: None,
+        source: None,
         outcome,
         score: (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64),
         counts,

@@ -25,45 +25,45 @@ unsafe impl Send for Exec {}
 unsafe impl Sync for Exec {}
 
 impl Exec {
-    fn of(command: &TreeCommand) -> Result<Exec, StartError> {
+    fn of(program: &Program) -> Result<Exec, StartError> {
         let c_string = |bytes: Vec<u8>| {
             CString::new(bytes).map_err(|_| StartError {
                 reason: "cannot run a command whose words hold a NUL character".to_owned(),
             })
         };
-        let path = c_string(find(command)?.into_os_string().into_vec())?;
+        let path = c_string(find(program)?.into_os_string().into_vec())?;
         let mut strings = Vec::new();
-        for word in &command.argv {
+        for word in program.argv {
             strings.push(c_string(word.clone().into_bytes())?);
         }
-        for (name, value) in &command.env {
+        for (name, value) in &program.env {
             strings.push(c_string([name.as_bytes(), b"=", value.as_bytes()].concat())?);
         }
         let pointers = |strings: &[CString]| -> Vec<*const c_char> {
             strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect()
         };
-        let (words, variables) = strings.split_at(command.argv.len());
+        let (words, variables) = strings.split_at(program.argv.len());
         Ok(Exec { path, argv: pointers(words), envp: pointers(variables), _strings: strings })
     }
 }
 
 /// The program's file, as `execvp` would find it.
-fn find(command: &TreeCommand) -> Result<PathBuf, StartError> {
-    let argv0 = command.argv.first().map(String::as_str).unwrap_or_default();
+fn find(program: &Program) -> Result<PathBuf, StartError> {
+    let argv0 = program.argv.first().map(String::as_str).unwrap_or_default();
     if argv0.contains('/') {
-        return Ok(executable(argv0, &command.dir));
+        return Ok(executable(argv0, program.dir));
     }
-    let path = command.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let path = program.env.iter().find(|(name, _)| *name == "PATH").map(|(_, value)| *value);
     let mut denied = None;
     for folder in std::env::split_paths(path.unwrap_or_default()) {
-        let file = command.dir.join(folder).join(argv0);
+        let file = program.dir.join(folder).join(argv0);
         match file.metadata() {
             Ok(meta) if meta.is_file() && meta.permissions().mode() & 0o111 != 0 => return Ok(file),
             Ok(meta) if meta.is_file() => denied = Some(io::Error::from_raw_os_error(libc::EACCES)),
             _ => {}
         }
     }
-    Err(explain(command, &denied.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))))
+    Err(explain(program, &denied.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))))
 }
 
 /// A running program and its supervisor.
@@ -75,30 +75,30 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    pub(super) fn start(command: &TreeCommand) -> Result<Tree, StartError> {
+    pub(super) fn start(program: &Program) -> Result<Tree, StartError> {
         let broken = |error: io::Error| StartError { reason: format!("cannot start a program: {error}") };
         let (status_read, status_write) = pipe().map_err(broken)?;
         let (lifeline_read, lifeline_write) = pipe().map_err(broken)?;
         let (status_fd, lifeline_fd) = (status_write.as_raw_fd(), lifeline_read.as_raw_fd());
-        let mut child = base_command(command)?;
-        let exec = Exec::of(command)?;
+        let mut child = base_command(program)?;
+        let exec = Exec::of(program)?;
         // SAFETY: the closure runs in the forked child and calls async-signal-safe functions only: raw system calls on
         // integers and on buffers of its own stack. It neither allocates nor takes a lock nor unwinds.
         unsafe {
             child.pre_exec(move || supervise(&exec, status_fd, lifeline_fd));
         }
-        let child = child.spawn().map_err(|error| explain(command, &error))?;
+        let child = child.spawn().map_err(|error| explain(program, &error))?;
         let status = tokio::process::ChildStdout::from_std(status_read.into()).map_err(broken)?;
         Ok(Tree { child, status, lifeline: Some(lifeline_write) })
     }
 
-    /// How the program itself ended; what it started may still run.
+    /// How the program itself ended; what it started may still run. May be dropped and asked again.
     pub(super) async fn program_end(&mut self) -> io::Result<TreeEnd> {
-        let mut words = [[0u8; 4]; 2];
-        for word in &mut words {
-            self.status.read_exact(word).await?;
-        }
-        let [kind, status] = words.map(i32::from_ne_bytes);
+        // One piece, as it was written: who stops waiting and comes back finds all of it.
+        let mut record = [0u8; 8];
+        self.status.read_exact(&mut record).await?;
+        let [a, b, c, d, e, f, g, h] = record;
+        let [kind, status] = [[a, b, c, d], [e, f, g, h]].map(i32::from_ne_bytes);
         if kind == NOT_STARTED {
             return Err(io::Error::from_raw_os_error(status));
         }
@@ -107,6 +107,15 @@ impl Tree {
         } else {
             TreeEnd::Exited(libc::WEXITSTATUS(status))
         })
+    }
+
+    /// Has SIGTERM sent to the program and its process group.
+    pub(super) fn ask_to_end(&self) {
+        if let Some(lifeline) = &self.lifeline {
+            // SAFETY: one byte from a buffer of this frame into a pipe of our own. A supervisor that is gone has
+            // ended everything already (EPIPE; Rust programs ignore the signal).
+            unsafe { libc::write(lifeline.as_raw_fd(), [b't'].as_ptr().cast(), 1) };
+        }
     }
 
     /// Ends all that is left and waits until it is gone.
@@ -156,7 +165,7 @@ fn supervise(exec: &Exec, status: RawFd, lifeline: RawFd) -> io::Result<()> {
     }
 }
 
-/// Reports the program's end and returns when the harness lets go.
+/// Reports the program's end, passes on a wish that it end, and returns when the harness lets go.
 ///
 /// # Safety
 /// Only in a forked child that will not return to the code it was forked from.
@@ -192,7 +201,14 @@ unsafe fn watch(program: libc::pid_t, status: RawFd, lifeline: RawFd) {
                 }
             }
             if polled[0].revents != 0 {
-                return;
+                // A byte asks the program to end; the end of the pipe means that nobody waits any more.
+                let mut asked = 0u8;
+                if libc::read(lifeline, (&raw mut asked).cast(), 1) != 1 {
+                    return;
+                }
+                if running {
+                    libc::kill(-program, libc::SIGTERM);
+                }
             }
         }
     }

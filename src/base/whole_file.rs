@@ -1,0 +1,129 @@
+//! A file that is whole or not there: it is written beside its place under another name, and then renamed.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A file that is being written. Dropped before it is kept, it leaves nothing, and what was in its place stays.
+#[derive(Debug)]
+pub struct WholeFile {
+    out: Option<BufWriter<File>>,
+    fresh: PathBuf,
+    path: PathBuf,
+}
+
+impl WholeFile {
+    /// Begins a file that will lie at `path`, whose folder is there.
+    pub fn create(path: &Path) -> io::Result<WholeFile> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let Some(name) = path.file_name() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"));
+        };
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mut name = name.to_owned();
+        name.push(format!(".{}-{number}.tmp", std::process::id()));
+        let fresh = path.with_file_name(name);
+        // Never through what somebody laid in the way.
+        let _ = std::fs::remove_file(&fresh);
+        let file = OpenOptions::new().write(true).create_new(true).open(&fresh)?;
+        let out = Some(BufWriter::with_capacity(1 << 16, file));
+        Ok(WholeFile { out, fresh, path: path.to_owned() })
+    }
+
+    /// Puts it in its place.
+    pub fn keep(self) -> io::Result<()> {
+        self.finish(false)
+    }
+
+    /// Puts it in its place once the device has it.
+    pub fn keep_durably(self) -> io::Result<()> {
+        self.finish(true)
+    }
+
+    fn finish(mut self, durably: bool) -> io::Result<()> {
+        if let Some(mut out) = self.out.take() {
+            out.flush()?;
+            if durably {
+                out.get_ref().sync_all()?;
+            }
+        }
+        std::fs::rename(&self.fresh, &self.path)
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.as_mut().map_or(Ok(bytes.len()), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.as_mut().map_or(Ok(()), |out| out.flush())
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        // After it was kept there is no file of that name.
+        let _ = std::fs::remove_file(&self.fresh);
+    }
+}
+
+/// Writes a whole file; of what fails nothing stays.
+pub fn write_whole<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut WholeFile) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut file = WholeFile::create(path)?;
+    write(&mut file)?;
+    Ok(file.keep()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(dir).expect("a folder");
+        let mut names: Vec<String> =
+            entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_the_old_one_or_the_new_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("r.md");
+        write_whole(&path, |file| file.write_all(b"old")).expect("written");
+        let failed = write_whole(&path, |file| {
+            file.write_all(b"new")?;
+            Err(io::Error::other("broken off"))
+        });
+        assert_eq!(failed.expect_err("failed").to_string(), "broken off");
+        assert_eq!(
+            (std::fs::read_to_string(&path).expect("there"), names(folder.path())),
+            ("old".into(), vec!["r.md".into()])
+        );
+        let mut file = WholeFile::create(&path).expect("begun");
+        file.write_all(b"kept").expect("written");
+        file.keep_durably().expect("kept");
+        assert_eq!(
+            (std::fs::read_to_string(&path).expect("there"), names(folder.path())),
+            ("kept".into(), vec!["r.md".into()])
+        );
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, other) = (folder.path().join("r.md"), folder.path().join("other"));
+        std::fs::write(&other, "mine").expect("a file");
+        std::os::unix::fs::symlink(&other, &path).expect("a link");
+        write_whole(&path, |file| file.write_all(b"report")).expect("written");
+        assert_eq!(std::fs::read_to_string(&other).expect("there"), "mine");
+        assert!(!path.is_symlink());
+        let none = WholeFile::create(&folder.path().join("no/r.md")).expect_err("no folder");
+        assert_eq!(none.kind(), io::ErrorKind::NotFound);
+    }
+}

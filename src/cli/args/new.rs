@@ -1,0 +1,49 @@
+//! The arguments of `init` and `new`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness init                 scaffold ./evals
+  eval-harness init ../service      scaffold ../service/evals
+  eval-harness init --skill         teach coding agents: .agents/skills/eval-harness/SKILL.md
+  eval-harness init --skill=.claude/skills")]
+pub struct InitArgs {
+    /// The project's folder.
+    #[arg(default_value = ".")]
+    pub dir: PathBuf,
+    /// Install the skill for coding agents instead of a suite: `eval-harness/SKILL.md` in this folder of skills. Default:
+    /// `.claude/skills` where there is a `.claude`, else `.agents/skills`.
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
+    pub skill: Option<Option<PathBuf>>,
+    /// Write over files that are there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eval-harness new capability cap-summary-001
+  eval-harness new regression reg-users-001 --output evals/regression/users.yaml")]
+pub struct NewArgs {
+    #[arg(value_enum)]
+    pub kind: NewKind,
+    /// The eval's id.
+    pub id: String,
+    /// The file to write. Default: `evals/<kind>/<id>.yaml`.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write over a file that is there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NewKind {
+    Capability,
+    Regression,
+}

@@ -1,0 +1,227 @@
+//! `eval-harness phase`.
+
+mod outline;
+mod teller;
+
+use std::path::{Path, PathBuf};
+
+use self::teller::Teller;
+use super::args::{PhaseArgs, PhaseFormat};
+use super::ci::{self, Github};
+use super::console::Console;
+use super::{Exit, Failure, notify, run, signals, suite};
+use crate::base::clock::SystemClock;
+use crate::base::text::{plural, sanitize};
+use crate::gate::ExitCode;
+use crate::load::{self, LoadedPhase, Overrides, PhaseFileName, PhaseRequest, render};
+use crate::model::{Decision, PhaseReport, StepStatus};
+use crate::notify::Message;
+use crate::phase::{self, NotReady, PhaseRun, Ready, Worked};
+use crate::run::Cancel;
+
+pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
+    let loaded = load::phase(&request(args)?);
+    if !loaded.problems.is_empty() {
+        let shown = render::human(&loaded.problems, &loaded.sources, suite::human_options(console));
+        console.note(shown.trim_end());
+    }
+    let LoadedPhase { phase, suites, results, waits_for, problems, .. } = loaded;
+    if let Some(moment) = waits_for {
+        let now = args.when.as_deref().unwrap_or_default();
+        console.note(&format!("nothing to do: the trigger waits for `{moment}`, and it is `{now}`"));
+        return Ok(ExitCode::Pass);
+    }
+    let errors = problems.error_count();
+    let Some(phase) = phase.filter(|_| errors == 0) else {
+        let problems = plural(errors.max(1), "problem");
+        return Err(Failure::wrong(format!("{problems} in the phase and its suites; nothing ran")));
+    };
+    let ready = phase::ready(phase, suites, results).map_err(not_ready)?;
+    ready.warnings.iter().for_each(|warning| console.warn(warning));
+    if args.dry_run {
+        return outline::dry_run(console, &ready);
+    }
+    ready.files.try_place().map_err(|error| not_ready(NotReady::Report(error)))?;
+    let mut worked = drive(console, args, ready)?;
+    conclude(console, args, &mut worked)
+}
+
+fn request(args: &PhaseArgs) -> Result<PhaseRequest, Failure> {
+    let file = match (&args.plan, &args.trigger) {
+        (Some(path), _) => PhaseFileName::Plan(path.clone()),
+        (None, Some(path)) => PhaseFileName::Trigger(path.clone()),
+        (None, None) => return Err(Failure::wrong("name a file with --plan or --trigger")),
+    };
+    Ok(PhaseRequest {
+        file,
+        phase_id: args.phase_id.clone(),
+        when: args.when.clone(),
+        junit: args.junit.clone(),
+        base: args.base.clone(),
+        report_path: args.output.clone(),
+        overrides: Overrides {
+            target: args.target.clone(),
+            outputs: args.outputs.clone(),
+            vars: args.vars.clone(),
+            jobs: args.jobs,
+            output_dir: args.output_dir.clone(),
+            allow_unsandboxed: args.allow_unsandboxed,
+            ..Overrides::default()
+        },
+        env: suite::environment(),
+        cwd: suite::cwd()?,
+        cpus: suite::cpus(),
+    })
+}
+
+fn not_ready(error: NotReady) -> Failure {
+    match error {
+        NotReady::Run(error) => run::failure(error),
+        error => {
+            let failure = Failure::wrong(&error);
+            match error.hint() {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        }
+    }
+}
+
+/// Works the phase off with everything that it needs of this process.
+fn drive(console: &Console, args: &PhaseArgs, ready: Ready) -> Result<Worked, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::wrong(format!("cannot start: {error}")))?;
+    let helper = std::env::current_exe()
+        .map_err(|error| Failure::wrong(format!("cannot find this program's own file: {error}")))?;
+    runtime.block_on(async {
+        let cancel = Cancel::default();
+        let mut teller = Teller::new(console, args);
+        signals::listen(cancel.clone(), teller.speaker())
+            .map_err(|error| Failure::wrong(format!("cannot listen for signals: {error}")))?;
+        let watcher = &mut teller;
+        Ok(phase::drive(PhaseRun { ready, helper, clock: &SystemClock, cancel, watcher }).await)
+    })
+}
+
+/// Keeps the report, then everything that follows from it; the exit code is that of the gate.
+fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
+    worked.report.notes.iter().for_each(|note| console.warn(note));
+    let github = Github::of(args.ci.mode);
+    let mut untold: Vec<String> = Vec::new();
+    let written = worked.files.write(&worked.report);
+    untold.extend(written.as_ref().err().map(ToString::to_string));
+    let before = worked.report.notes.len();
+    if written.is_ok() {
+        keep(console, worked);
+    }
+    let path = written.is_ok().then(|| seen_from(&worked.phase.root, &worked.files.markdown));
+    let told = tell(console, worked, path.as_deref());
+    worked.report.notes.extend(told);
+    if worked.report.notes.len() > before && written.is_ok() {
+        untold.extend(worked.files.write_json(&worked.report).err().map(|error| error.to_string()));
+    }
+    let shown = show(console, args, github.as_ref(), worked, written.is_ok());
+    untold.extend(shown.err().map(|failure| failure.message));
+    if let Some(github) = &github {
+        let mut page = Vec::new();
+        // A page in memory can't fail, and what is missing there lies in the report.
+        let _ = phase::report::markdown(&worked.report, &mut page);
+        github.tell_phase(console, &worked.report, &String::from_utf8_lossy(&page), path.as_deref());
+    }
+    let mut code = exit_code(&worked.report);
+    if !untold.is_empty() {
+        untold.iter().for_each(|message| console.error(message, None));
+        // A failed gate stays failed; what nobody could read has not passed.
+        if matches!(code, ExitCode::Pass | ExitCode::Pending) {
+            code = ExitCode::Incomplete;
+        }
+    }
+    if worked.report.gate.interrupted {
+        console.note("the journals are whole; the same command begins the phase anew");
+    }
+    Ok(code)
+}
+
+/// Archives what passed. That nobody could is told, and leaves the gate as it is.
+fn keep(console: &Console, worked: &mut Worked) {
+    if !worked.phase.archive || !worked.passed_whole() {
+        return;
+    }
+    if let Err(error) = phase::archive::archive(worked) {
+        console.warn(&error.to_string());
+        worked.report.notes.push(error.to_string());
+    }
+}
+
+/// Tells the channels; returns what went wrong.
+fn tell(console: &Console, worked: &Worked, path: Option<&str>) -> Vec<String> {
+    if !worked.phase.notification {
+        return Vec::new();
+    }
+    let mut message = Message::of_phase(&worked.report, path);
+    // `on_failure` of a trigger speaks of its gate, also where the work may go on.
+    if worked.phase.when.is_some()
+        && let Some(status) = worked.report.steps.last().map(|step| step.status)
+    {
+        message.decision = match status {
+            StepStatus::Failed => Decision::Fail,
+            StepStatus::Incomplete => Decision::Incomplete,
+            StepStatus::Pending => Decision::Pending,
+            StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => message.decision,
+        };
+    }
+    notify::tell(console, &worked.channels, &message)
+}
+
+fn exit_code(report: &PhaseReport) -> ExitCode {
+    let all = [
+        ExitCode::Pass,
+        ExitCode::Fail,
+        ExitCode::Wrong,
+        ExitCode::Incomplete,
+        ExitCode::Pending,
+        ExitCode::Interrupted,
+    ];
+    all.into_iter().find(|code| code.code() == report.gate.exit_code).unwrap_or(ExitCode::Incomplete)
+}
+
+fn show(
+    console: &Console,
+    args: &PhaseArgs,
+    github: Option<&Github>,
+    worked: &Worked,
+    written: bool,
+) -> Result<(), Failure> {
+    let report = &worked.report;
+    let mut page = Vec::new();
+    match args.format {
+        PhaseFormat::Json => phase::report::json(report, &mut page).map_err(Failure::incomplete)?,
+        PhaseFormat::Markdown => phase::report::markdown(report, &mut page).map_err(Failure::incomplete)?,
+        PhaseFormat::Terminal if args.quiet => {
+            let reasons: String = report.gate.reasons.iter().map(|reason| format!("  {reason}\n")).collect();
+            let text = format!("{}\n{reasons}", report.gate.decision.name());
+            page.extend(sanitize(&text).as_bytes());
+        }
+        PhaseFormat::Terminal => {
+            let cwd = suite::cwd()?;
+            let files = written_files(worked, written);
+            let shown: Vec<String> = files.iter().map(|path| seen_from(&cwd, path)).collect();
+            phase::report::terminal(report, &console.terminal_options(args.verbose), &shown, &mut page)
+                .map_err(Failure::incomplete)?;
+        }
+    }
+    let page = if args.format == PhaseFormat::Terminal { ci::for_log(github, page) } else { page };
+    Ok(console.result(&page)?)
+}
+
+fn written_files(worked: &Worked, written: bool) -> Vec<&PathBuf> {
+    let runs = worked.runs.iter().flat_map(|run| &run.reports);
+    let own = [&worked.files.markdown, &worked.files.json].into_iter().filter(|_| written);
+    runs.chain(own).collect()
+}
+
+fn seen_from(cwd: &Path, path: &Path) -> String {
+    path.strip_prefix(cwd).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,43 @@
+//! What `phase --dry-run` shows.
+
+use crate::base::text::one_line;
+use crate::cli::console::Console;
+use crate::cli::{Exit, list};
+use crate::gate::ExitCode;
+use crate::model::{Step, Work};
+use crate::phase::Ready;
+use crate::spec::FailureAction;
+
+/// The steps, and what they would run.
+pub fn dry_run(console: &Console, ready: &Ready) -> Exit {
+    let mut suites = ready.suites.iter();
+    let of = ready.phase.steps.len();
+    for (index, step) in ready.phase.steps.iter().enumerate() {
+        let lead = if index == 0 { "" } else { "\n" };
+        let line = format!("{lead}step {} of {of}: {}\n", index + 1, one_line(&outlined(step)));
+        console.result(line.as_bytes())?;
+        if matches!(step.work, Work::Eval(_))
+            && let Some(suite) = suites.next()
+        {
+            list::dry_run(console, &suite.prepared)?;
+        }
+    }
+    console.result(format!("\nreport: {}\n", ready.files.markdown.display()).as_bytes())?;
+    Ok(ExitCode::Pass)
+}
+
+fn outlined(step: &Step) -> String {
+    let action = if step.action == FailureAction::Block { "" } else { ", does not block" };
+    let head = format!("{} ({}{action})", step.name, step.kind.name());
+    match &step.work {
+        Work::Unchecked => format!("{head}: nothing to run, nobody checks it"),
+        Work::Junit(globs) => format!("{head}: reads {}", globs.join(", ")),
+        Work::Eval(eval) => format!("{head}: runs {}", eval.shown),
+        Work::Command(command) => format!(
+            "{head}: `{}` in {}, at most {} s",
+            command.argv.join(" "),
+            command.dir.display(),
+            command.timeout.as_secs_f64()
+        ),
+    }
+}

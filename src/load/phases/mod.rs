@@ -1,0 +1,263 @@
+//! Phase plans and triggers: from a file to a [`Phase`], with every suite that it names loaded before anything runs.
+//!
+//! `plan` reads phases and `trigger` triggers, `step` judges what a step says, `asked` what an eval step asks of its suite,
+//! `report_path` where reports may lie, `suites` loads the suites and puts what is wrong with them where they are named.
+
+mod asked;
+mod plan;
+mod report_path;
+mod step;
+mod suites;
+#[cfg(test)]
+mod tests;
+mod trigger;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::kinds::detect;
+use super::problem::{Code, Problem, Problems};
+use super::refs::{lexical, project_root};
+use super::request::{LoadRequest, Overrides, Purpose};
+use super::session::{Session, validator};
+use super::source::{Sources, Span};
+use super::tree::Node;
+use crate::model::{Phase, Plan};
+use crate::spec::SchemaKind;
+
+/// The moment of a trigger whose evals wait for tests that pass.
+pub const AFTER_TESTS_PASS: &str = "after_tests_pass";
+
+/// Stands for the id of a trigger that is only checked.
+const ANY_ID: &str = "id";
+
+/// Which of the two kinds of files is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PhaseFileName {
+    /// `phase:` or `phases:`. Relative to `cwd`.
+    Plan(PathBuf),
+    /// `eval_trigger:`. Relative to `cwd`.
+    Trigger(PathBuf),
+}
+
+/// One phase to load. Environment and working folder are handed in.
+#[derive(Debug, Clone)]
+pub struct PhaseRequest {
+    pub file: PhaseFileName,
+    /// Which phase of a plan; the id of a trigger.
+    pub phase_id: Option<String>,
+    /// The moment that it is now; a trigger for another one has nothing to do.
+    pub when: Option<String>,
+    /// Globs of JUnit files that are judged before the evals of a trigger. Relative to `cwd`.
+    pub junit: Vec<String>,
+    pub base: Option<String>,
+    /// Where the Markdown report goes, whatever the file says. Relative to `cwd`.
+    pub report_path: Option<PathBuf>,
+    /// What the command line says in place of what the steps and suites say.
+    pub overrides: Overrides,
+    pub env: BTreeMap<String, String>,
+    /// Absolute.
+    pub cwd: PathBuf,
+    pub cpus: usize,
+}
+
+/// A suite of an eval step, loaded.
+#[derive(Debug, Clone)]
+pub struct StepSuite {
+    pub plan: Plan,
+    /// What was loaded, so that it can be loaded again when a command has run since.
+    pub request: LoadRequest,
+}
+
+/// What came of a request.
+#[derive(Debug, Default)]
+pub struct LoadedPhase {
+    /// `None` when there are errors, and when it is not the trigger's moment.
+    pub phase: Option<Phase>,
+    /// The suites of the eval steps, in their order.
+    pub suites: Vec<StepSuite>,
+    /// The folder of results: that of the first suite. Absolute.
+    pub results: PathBuf,
+    /// The moment of a trigger that waits for another one.
+    pub waits_for: Option<String>,
+    pub problems: Problems,
+    pub sources: Sources,
+}
+
+/// See [`super::phase`].
+pub(super) fn load(request: &PhaseRequest) -> LoadedPhase {
+    let mut session = Session { cwd: request.cwd.clone(), purpose: Purpose::Run, ..Session::default() };
+    let (PhaseFileName::Plan(given) | PhaseFileName::Trigger(given)) = &request.file;
+    let path = lexical(&request.cwd.join(given));
+    let read = session.parse(&path, None).and_then(|node| {
+        let mut desk = PhaseDesk::new(&mut session, given, &path, true);
+        desk.document(node, request)
+    });
+    let mut loaded = LoadedPhase::default();
+    match read {
+        Some(Read::Waits(moment)) => loaded.waits_for = Some(moment),
+        Some(Read::Phase(phase)) => {
+            let mut phase = *phase;
+            loaded.suites = suites::load_all(&mut session, request, &phase);
+            loaded.results = suites::results(request, &phase.phase, &loaded.suites);
+            if let Some(path) = &request.report_path {
+                phase.phase.report_path = Some(lexical(&request.cwd.join(path)));
+            }
+            loaded.phase = Some(phase.phase).filter(|_| !session.problems.has_errors());
+        }
+        None => {}
+    }
+    let Session { problems, sources, .. } = session;
+    LoadedPhase { problems, sources, ..loaded }
+}
+
+/// Judges a plan or a trigger that is checked alone: every phase of it, with the suites that it names. `named`: a suite that
+/// is not there is an error, since the file was meant, and not found in a folder.
+pub(super) fn check(
+    session: &mut Session,
+    node: Node,
+    path: &Path,
+    named: bool,
+    vars: &[(String, String)],
+    env: &BTreeMap<String, String>,
+) {
+    let dir = path.parent().unwrap_or(path).to_path_buf();
+    let request = PhaseRequest {
+        file: PhaseFileName::Plan(path.to_owned()),
+        phase_id: None,
+        when: None,
+        junit: Vec::new(),
+        base: None,
+        report_path: None,
+        overrides: Overrides { vars: vars.to_vec(), ..Overrides::default() },
+        env: env.clone(),
+        cwd: session.cwd.clone(),
+        cpus: 1,
+    };
+    let mut desk = PhaseDesk::new(session, path, path, named);
+    desk.dir = dir;
+    for phase in desk.all(node) {
+        suites::load_all(session, &request, &phase);
+    }
+}
+
+/// A phase with the places of its eval steps.
+struct PlacedPhase {
+    phase: Phase,
+    /// Of each eval step, in order.
+    places: Vec<StepPlace>,
+}
+
+/// Where an eval step says what. A place that is not written is that of the suite.
+#[derive(Debug, Clone)]
+struct StepPlace {
+    suite: Span,
+    preset: Option<Span>,
+    target: Option<Span>,
+    samples: Option<Span>,
+    filters: Option<Span>,
+    thresholds: Option<Span>,
+    /// Each metric that is to be shown, by its canonical name.
+    metrics: Vec<(String, Span)>,
+    /// Where somebody asks to be told.
+    notification: Option<Span>,
+}
+
+enum Read {
+    Phase(Box<PlacedPhase>),
+    /// It is another moment than this one.
+    Waits(String),
+}
+
+/// One file that is read: where it lies, and where problems go.
+struct PhaseDesk<'a> {
+    session: &'a mut Session,
+    /// The file as given.
+    given: PathBuf,
+    /// Absolute.
+    path: PathBuf,
+    dir: PathBuf,
+    root: PathBuf,
+    /// False: what the file refers to may be missing.
+    strict: bool,
+}
+
+impl<'a> PhaseDesk<'a> {
+    fn new(session: &'a mut Session, given: &Path, path: &Path, strict: bool) -> Self {
+        let dir = path.parent().unwrap_or(path).to_path_buf();
+        let root = project_root(&dir);
+        PhaseDesk { session, given: given.to_owned(), path: path.to_owned(), dir, root, strict }
+    }
+
+    fn problem(&mut self, problem: Problem) {
+        self.session.problems.push(problem);
+    }
+
+    /// The document as the kind of file that was asked for.
+    fn document(&mut self, mut node: Node, request: &PhaseRequest) -> Option<Read> {
+        let (wanted, other) = match request.file {
+            PhaseFileName::Plan(_) => (SchemaKind::Phase, SchemaKind::Trigger),
+            PhaseFileName::Trigger(_) => (SchemaKind::Trigger, SchemaKind::Phase),
+        };
+        let found = detect(&node);
+        if found != Some(wanted) {
+            let word = if wanted == SchemaKind::Phase { "phase plan" } else { "trigger" };
+            let message = match found {
+                Some(kind) => format!("this is a file of kind `{}`, not a {word}", kind.name()),
+                None => format!("this is no {word}"),
+            };
+            let hint = match wanted {
+                _ if found == Some(other) && wanted == SchemaKind::Phase => "give it with `--trigger`",
+                _ if found == Some(other) => "give it with `--plan`",
+                SchemaKind::Phase => "a plan begins with `phase:` or `phases:`",
+                _ => "a trigger begins with `eval_trigger:`",
+            };
+            let at = node.span.at_start();
+            self.problem(Problem::error(Code::UnknownShape, at, message).hint(hint));
+            return None;
+        }
+        let json = self.checked(wanted, &mut node)?;
+        if wanted == SchemaKind::Phase {
+            let spec = self.spec(json, &node)?;
+            let phases = plan::phases(self, spec, &node);
+            let chosen = plan::choose(self, phases, request.phase_id.as_deref(), &node)?;
+            return Some(Read::Phase(Box::new(PlacedPhase {
+                phase: Phase { base: request.base.clone().or(chosen.phase.base), ..chosen.phase },
+                ..chosen
+            })));
+        }
+        let spec = self.spec(json, &node)?;
+        trigger::read(self, spec, &node, request)
+    }
+
+    /// Every phase of a plan, or the one of a trigger.
+    fn all(&mut self, mut node: Node) -> Vec<PlacedPhase> {
+        let Some(kind) = detect(&node) else { return Vec::new() };
+        let Some(json) = self.checked(kind, &mut node) else { return Vec::new() };
+        match kind {
+            SchemaKind::Phase => match self.spec(json, &node) {
+                Some(spec) => plan::phases(self, spec, &node),
+                None => Vec::new(),
+            },
+            _ => match self.spec(json, &node) {
+                Some(spec) => trigger::phase(self, spec, &node, ANY_ID, &[]).into_iter().collect(),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    /// The document as its type. That a schema lets more through than the type takes would be a defect; it is told, too.
+    fn spec<T: serde::de::DeserializeOwned>(&mut self, json: serde_json::Value, node: &Node) -> Option<T> {
+        let read = serde_json::from_value(json);
+        read.map_err(|error| {
+            self.problem(Problem::error(Code::BadShape, node.span.at_start(), error.to_string()));
+        })
+        .ok()
+    }
+
+    /// The document as JSON, when its shape is right.
+    fn checked(&mut self, kind: SchemaKind, node: &mut Node) -> Option<serde_json::Value> {
+        let Session { sources, problems, .. } = &mut *self.session;
+        validator(kind)?.check(sources, node, problems)
+    }
+}

@@ -1,0 +1,195 @@
+//! One step of a phase: what its type has to say, and what it may not.
+
+use std::path::{Path, PathBuf};
+
+use super::asked::{self, Asking};
+use super::{PhaseDesk, StepPlace};
+use crate::load::problem::{Code, Problem};
+use crate::load::refs::{lexical, path_glob};
+use crate::load::scope::seconds;
+use crate::load::source::Span;
+use crate::load::tree::Node;
+use crate::model::{Step, StepCommand, Work};
+use crate::spec::{FailureAction, StepConfig, StepSpec, StepType};
+
+/// Seconds that a command may take when its step does not say.
+const DEFAULT_TIMEOUT: f64 = 3600.0;
+
+/// Keys of `config` that only an eval step has.
+const OF_EVALS: [&str; 9] = [
+    "suite",
+    "required_pass_rate",
+    "metrics",
+    "thresholds",
+    "preset",
+    "filters",
+    "target",
+    "samples",
+    "vars",
+];
+
+/// A step with the places of what an eval step says; `None` when there is nothing to go on with, which is told. What is told
+/// of other steps does not stop it: all problems are to be seen at once.
+pub(super) fn read(
+    desk: &mut PhaseDesk,
+    spec: StepSpec,
+    node: &Node,
+    notification: Option<Span>,
+) -> Option<(Step, Option<StepPlace>)> {
+    fitting(desk, &spec, node);
+    let StepSpec { kind, name, description, command, dir, timeout_seconds, config } = spec;
+    let config = config.unwrap_or_default();
+    let name = [name, description].into_iter().flatten().find(|text| !text.trim().is_empty());
+    let name = name.unwrap_or_else(|| kind.name().to_owned());
+    let action = match config.blocking {
+        Some(false) => FailureAction::Warn,
+        _ => FailureAction::Block,
+    };
+    let folder = folder(desk, dir.as_deref(), node);
+    let mut place = None;
+    let work = match (kind, command) {
+        (StepType::Eval, _) => {
+            let (eval, at) = eval(desk, config, node, notification)?;
+            place = Some(at);
+            eval
+        }
+        (_, command) => {
+            let junit = junit(desk, &config, &folder, node);
+            match command {
+                Some(argv) => Work::Command(StepCommand {
+                    argv,
+                    dir: folder,
+                    timeout: seconds(timeout_seconds.unwrap_or(DEFAULT_TIMEOUT)),
+                    junit,
+                }),
+                None if junit.is_empty() => Work::Unchecked,
+                None => Work::Junit(junit),
+            }
+        }
+    };
+    Some((Step { kind, name, action, work }, place))
+}
+
+/// Keys that the type of the step has no use for: somebody expects something of them.
+fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
+    let (kind, word) = (spec.kind, spec.kind.name());
+    let mut refuse = |pointer: &str, message: String, hint: &str| {
+        let at = node.key_span(pointer);
+        let problem = Problem::error(Code::PhaseSetting, at, message);
+        desk.problem(if hint.is_empty() { problem } else { problem.hint(hint) });
+    };
+    let config = node.get("config");
+    let has = |key: &str| config.is_some_and(|config| config.get(key).is_some());
+    if kind == StepType::Eval {
+        for key in ["command", "dir", "timeout_seconds"] {
+            if node.get(key).is_some() {
+                let hint = "an eval step runs its suite; a command is a step of its own, before it";
+                refuse(&format!("/{key}"), format!("a step of type `eval` has no `{key}`"), hint);
+            }
+        }
+        if !has("suite") {
+            let at = if config.is_some() { "/config" } else { "/type" };
+            let at = node.key_span(at);
+            let problem = Problem::error(Code::MissingKey, at, "a step of type `eval` needs `config.suite`");
+            desk.problem(problem.hint("`config: {suite: ./evals/eval-suite.yaml}`, relative to this file"));
+        } else if has("junit") {
+            refuse("/config/junit", "a step of type `eval` has no `junit`".to_owned(), "");
+        }
+        return;
+    }
+    for key in OF_EVALS.into_iter().filter(|key| has(key)) {
+        let message = format!("`{key}` belongs to a step of type `eval`, and this one is of type `{word}`");
+        refuse(&format!("/config/{key}"), message, "");
+    }
+    let has_junit = has("junit");
+    if has_junit && kind != StepType::Test {
+        let message = format!("`junit` belongs to a step of type `test`, and this one is of type `{word}`");
+        refuse("/config/junit", message, "");
+    }
+    let has_command = spec.command.is_some();
+    if !has_command && spec.timeout_seconds.is_some() {
+        let message = "`timeout_seconds` without a `command` has nothing to end".to_owned();
+        refuse("/timeout_seconds", message, "");
+    }
+    if !has_command && !has_junit && spec.dir.is_some() {
+        refuse("/dir", "`dir` without a `command` has no use".to_owned(), "");
+    }
+    let blank =
+        spec.command.as_ref().and_then(|argv| argv.first()).is_some_and(|name| name.trim().is_empty());
+    if blank {
+        let at = node.locate("/command/0");
+        desk.problem(Problem::error(Code::BadCommand, at, "the name of the program is empty"));
+    }
+}
+
+/// The folder of a command. Absolute.
+fn folder(desk: &mut PhaseDesk, dir: Option<&str>, node: &Node) -> PathBuf {
+    let folder = lexical(&desk.dir.join(dir.unwrap_or(".")));
+    if let Some(text) = dir {
+        let at = node.locate("/dir");
+        if folder.is_file() {
+            desk.problem(Problem::error(Code::BadPath, at, format!("`{text}` is a file, not a folder")));
+        } else if !folder.exists() {
+            let problem = Problem::warning(Code::BadPath, at, format!("there is no folder `{text}` yet"));
+            desk.problem(problem.hint("it is relative to this file; an earlier step may make it"));
+        }
+    }
+    folder
+}
+
+/// Globs of JUnit files, absolute.
+fn junit(desk: &mut PhaseDesk, config: &StepConfig, folder: &Path, node: &Node) -> Vec<String> {
+    let mut globs = Vec::new();
+    let at = node.locate("/config/junit");
+    for text in &config.junit.0 {
+        if let Err(reason) = path_glob(text) {
+            desk.problem(Problem::error(Code::BadGlob, at, format!("`{text}` is not a glob: {reason}")));
+        } else if text.trim().is_empty() {
+            desk.problem(Problem::error(Code::BadGlob, at, "the glob is empty"));
+        } else {
+            globs.push(absolute_glob(folder, text));
+        }
+    }
+    globs
+}
+
+/// A glob that starts in a folder whose own name is no pattern.
+pub(super) fn absolute_glob(folder: &Path, text: &str) -> String {
+    if text.starts_with('/') {
+        return text.to_owned();
+    }
+    let literal: String = folder.to_string_lossy().chars().fold(String::new(), |mut out, c| {
+        if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+        out
+    });
+    let mut text = text;
+    while let Some(rest) = text.strip_prefix("./") {
+        text = rest;
+    }
+    format!("{}/{text}", literal.trim_end_matches('/'))
+}
+
+fn eval(
+    desk: &mut PhaseDesk,
+    config: StepConfig,
+    node: &Node,
+    notification: Option<Span>,
+) -> Option<(Work, StepPlace)> {
+    let at = node.get("config")?;
+    let asking = Asking {
+        suite: config.suite?,
+        required_pass_rate: config.required_pass_rate,
+        metrics: config.metrics,
+        thresholds: config.thresholds,
+        preset: config.preset,
+        filters: config.filters,
+        target: config.target,
+        samples: config.samples,
+        vars: config.vars,
+    };
+    let (eval, place) = asked::eval_step(desk, asking, at, notification)?;
+    Some((Work::Eval(Box::new(eval)), place))
+}

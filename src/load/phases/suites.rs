@@ -1,0 +1,163 @@
+//! The suites of a phase: loaded before anything runs, with what their steps ask of them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::{PhaseRequest, PlacedPhase, StepPlace, StepSuite};
+use crate::load::problem::{Code, Problem, Problems};
+use crate::load::refs::lexical;
+use crate::load::request::{Filters, LoadRequest, Overrides};
+use crate::load::session::Session;
+use crate::load::source::Span;
+use crate::load::suite::load_into;
+use crate::load::thresholds::unknown_metric;
+use crate::model::{EvalStep, Metric, Phase, Plan, Work};
+use crate::spec::FilterSpec;
+
+/// Loads the suite of each eval step. All problems of all of them are noted; those that have no place of their own stand
+/// where the step says what is wrong.
+pub(super) fn load_all(
+    session: &mut Session,
+    request: &PhaseRequest,
+    placed: &PlacedPhase,
+) -> Vec<StepSuite> {
+    let mut suites = Vec::new();
+    let mut places = placed.places.iter();
+    for step in &placed.phase.steps {
+        let Work::Eval(eval) = &step.work else { continue };
+        let Some(place) = places.next() else { break };
+        let load = load_request(session, request, eval);
+        let others = std::mem::take(&mut session.problems);
+        let (plan, _, _) = load_into(&load, session);
+        if let Some(plan) = &plan {
+            judge(plan, place, &mut session.problems);
+        }
+        let broken = session.problems.has_errors();
+        let found = std::mem::replace(&mut session.problems, others);
+        for problem in found {
+            session.problems.push(located(problem, place, request));
+        }
+        suites.extend(plan.filter(|_| !broken).map(|plan| StepSuite { plan, request: load }));
+    }
+    suites
+}
+
+/// What a step asks, with the command line on top.
+fn load_request(session: &Session, request: &PhaseRequest, eval: &EvalStep) -> LoadRequest {
+    let line = &request.overrides;
+    let mut vars = eval.vars.clone();
+    vars.extend(line.vars.iter().cloned());
+    LoadRequest {
+        // As it is seen from where the user stands, so that commands that name it can be typed.
+        suite: eval.suite.strip_prefix(&session.cwd).unwrap_or(&eval.suite).to_owned(),
+        purpose: session.purpose,
+        overrides: Overrides {
+            target: line.target.clone().or_else(|| eval.target.clone()),
+            vars,
+            samples: line.samples.or(eval.samples),
+            preset: eval.preset.clone(),
+            asked: eval.demands.clone(),
+            metrics: eval.metrics.clone(),
+            max_regressions: eval.max_regressions,
+            filters: filters(&eval.filters),
+            ..line.clone()
+        },
+        env: request.env.clone(),
+        cwd: session.cwd.clone(),
+        cpus: request.cpus,
+    }
+}
+
+fn filters(spec: &FilterSpec) -> Filters {
+    Filters {
+        category: spec.categories.clone(),
+        tag: spec.tags.clone(),
+        eval: spec.evals.clone(),
+        case: spec.cases.clone(),
+        difficulty: spec.difficulty.clone(),
+        criticality: spec.criticality.clone(),
+        only: None,
+    }
+}
+
+/// What only the whole suite tells: metrics that nobody measures, and those that its samples can't give.
+fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
+    let mut measured: BTreeSet<&str> = plan.composites.iter().map(|c| c.name.as_str()).collect();
+    let evals = if plan.whole.is_empty() { &plan.evals } else { &plan.whole };
+    let graders = evals.iter().flat_map(|eval| eval.cases.profiles()).flat_map(|profile| &profile.graders);
+    measured.extend(graders.flat_map(|grader| &grader.measures).map(|(name, _)| name.as_str()));
+    let measured: Vec<&str> = measured.into_iter().collect();
+    for (name, at) in &place.metrics {
+        let Ok(metric) = name.parse::<Metric>() else { continue };
+        if let Metric::Named(name) = &metric
+            && !measured.contains(&name.as_str())
+        {
+            problems.push(unknown_metric(name, Some(*at), &measured));
+        }
+        let fewer = |k: u32| {
+            let few = |eval: &&std::sync::Arc<crate::model::Eval>| {
+                eval.cases.outlines().any(|case| case.samples.is_some_and(|n| n < k))
+            };
+            plan.evals.iter().find(few)
+        };
+        if let Some((k, eval)) = metric.k().and_then(|k| Some((k, fewer(k)?))) {
+            let message = format!("`{name}` has no value: `{}` has fewer than {k} samples", eval.info.id);
+            problems.push(Problem::warning(Code::KAboveSamples, *at, message));
+        }
+    }
+    if let Some(at) = place.notification {
+        notified(plan, at, problems);
+    }
+}
+
+/// Who asks to be told needs somebody who tells.
+fn notified(plan: &Plan, at: Span, problems: &mut Problems) {
+    if plan.reporting.channels.is_empty() {
+        let message =
+            format!("`notification` has nobody to tell: the suite `{}` has no channel", plan.suite.name);
+        let hint =
+            "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";
+        problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
+    }
+}
+
+/// A problem that speaks of the command line, in the words of the file and at the place that is meant.
+fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> Problem {
+    if problem.span.is_some() || problem.path.is_some() {
+        return problem;
+    }
+    let mut at = place.suite;
+    for (flag, key) in [("category", "categories"), ("tag", "tags"), ("eval", "evals"), ("case", "cases")] {
+        if let Some(rest) = problem.message.strip_prefix(&format!("`--{flag} ")) {
+            problem.message = format!("`{key}`: `{rest}");
+            at = place.filters.unwrap_or(at);
+        }
+    }
+    if let Some(rest) = problem.message.strip_prefix("`--threshold`: ") {
+        problem.message = rest.to_owned();
+        at = place.thresholds.unwrap_or(at);
+    }
+    if request.overrides.target.is_none()
+        && let Some(rest) = problem.message.strip_prefix("`--target`: ")
+    {
+        problem.message = rest.to_owned();
+    }
+    match problem.code {
+        Code::UnknownPreset => at = place.preset.unwrap_or(at),
+        Code::UnknownTarget if request.overrides.target.is_none() => at = place.target.unwrap_or(at),
+        Code::KAboveSamples => at = place.samples.unwrap_or(at),
+        Code::EmptyCases if problem.message.starts_with("no case fits") => at = place.filters.unwrap_or(at),
+        Code::RecordedOutputs | Code::UnknownTarget => return problem,
+        _ => {}
+    }
+    problem.at(at)
+}
+
+/// The folder of results of the whole phase.
+pub(super) fn results(request: &PhaseRequest, phase: &Phase, suites: &[StepSuite]) -> PathBuf {
+    match (&request.overrides.output_dir, suites.first()) {
+        (Some(dir), _) => lexical(&request.cwd.join(dir)),
+        (None, Some(suite)) => suite.plan.reporting.output_dir.clone(),
+        (None, None) => phase.root.join("results"),
+    }
+}

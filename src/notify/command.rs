@@ -1,0 +1,41 @@
+//! Programs that are told.
+
+use crate::model::NotifyCommand;
+use crate::notify::Message;
+use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, printable, signal_name};
+
+/// Bytes of stderr that a warning is made of.
+const KEEP_STDERR: usize = 2 << 10;
+
+/// Runs the program with the message as JSON on its stdin, to its end or its time limit.
+pub async fn run(command: &NotifyCommand, message: &Message) -> Result<(), String> {
+    let stdin = serde_json::to_vec(message).map_err(|error| error.to_string())?;
+    let seconds = command.timeout.as_secs_f64();
+    let tree = TreeCommand {
+        argv: command.argv.clone(),
+        dir: command.dir.clone(),
+        env: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .collect(),
+        stdin,
+        timeout: command.timeout,
+        keep_stdout: 0,
+        keep_stderr: KEEP_STDERR,
+    };
+    let output = process_tree::run(&tree).await.map_err(|error| error.to_string())?;
+    let why = match output.end {
+        TreeEnd::Exited(0) => return Ok(()),
+        TreeEnd::Exited(code) => format!("it exited with code {code}"),
+        TreeEnd::Signaled(signal) => format!("it was ended by {}", signal_name(signal)),
+        TreeEnd::TimedOut => {
+            format!("it did not end within {seconds} s, and was ended with all that it started")
+        }
+        TreeEnd::Stopped(why) => format!("it was ended: {why}"),
+    };
+    let said = printable(&output.stderr_tail);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    Err(match last {
+        "" => why,
+        last => format!("{why}: {}", crate::base::text::truncate_width(last.trim(), 300)),
+    })
+}

@@ -1,0 +1,134 @@
+//! Whether a call is made again, and when.
+
+use std::time::Duration;
+
+use crate::net::NetError;
+
+/// The first pause; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// A server that asks for a longer pause is not waited for: a gate hangs on the end of this.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// How a try ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tried {
+    /// The status of the answer, and the seconds of its `Retry-After`.
+    Answered {
+        status: u16,
+        retry_after: Option<u64>,
+    },
+    Fault(NetError),
+}
+
+/// What follows a try.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    Done,
+    After(Duration),
+    /// The words say why nothing more is tried.
+    GiveUp(String),
+}
+
+/// What follows try number `tries` (from 1) with `retries` further ones allowed.
+///
+/// Of faults only those are tried again after which hardly anybody can have got the message: a channel that is told twice is
+/// worse than late. Of answers: 429 and 5xx.
+pub fn next(tried: &Tried, tries: u32, retries: u32) -> Next {
+    let why = match tried {
+        Tried::Answered { status: 200..=299, .. } => return Next::Done,
+        Tried::Answered { status, .. } => answered(*status),
+        Tried::Fault(fault) => fault.to_string(),
+    };
+    let (again, asked) = match tried {
+        Tried::Answered { status, retry_after } => (matches!(status, 429 | 500..=599), *retry_after),
+        Tried::Fault(NetError::NoAnswer { .. }) => (true, None),
+        Tried::Fault(fault) => (fault.never_arrived(), None),
+    };
+    let asked = asked.map(Duration::from_secs);
+    if !again {
+        return Next::GiveUp(why);
+    }
+    if let Some(asked) = asked.filter(|asked| *asked > LONGEST_WAIT) {
+        let (asked, most) = (asked.as_secs(), LONGEST_WAIT.as_secs());
+        return Next::GiveUp(format!("{why}, and asks to wait {asked} s; it is waited for at most {most} s"));
+    }
+    if tries > retries {
+        let times = if tries == 1 { "once".to_owned() } else { format!("{tries} times") };
+        return Next::GiveUp(format!("{why} (tried {times})"));
+    }
+    let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(10)).min(LONGEST_PAUSE);
+    Next::After(asked.unwrap_or(doubled).max(FIRST_PAUSE))
+}
+
+fn answered(status: u16) -> String {
+    match status {
+        300..=399 => format!("the server answers {status}; redirects are not followed"),
+        _ => format!("the server answers {status}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Phase;
+
+    #[test]
+    fn what_may_get_through_is_tried_again_and_nothing_else() {
+        let host = || "h:1".to_owned();
+        let answered = |status, retry_after| Tried::Answered { status, retry_after };
+        let late = |phase| Tried::Fault(NetError::TimedOut { host: host(), seconds: 10.0, phase });
+        let mut told = String::new();
+        for (what, tried, tries) in [
+            ("200", answered(200, None), 1),
+            ("204", answered(204, None), 4),
+            ("302", answered(302, None), 1),
+            ("400", answered(400, None), 1),
+            ("404 with Retry-After", answered(404, Some(1)), 1),
+            ("429", answered(429, None), 1),
+            ("429, second", answered(429, None), 2),
+            ("429 with Retry-After", answered(429, Some(7)), 1),
+            ("429 with Retry-After 0", answered(429, Some(0)), 3),
+            ("429 with a long one", answered(429, Some(3600)), 1),
+            ("503 with the longest", answered(503, Some(30)), 1),
+            ("500, third", answered(500, None), 3),
+            ("500, last", answered(500, None), 4),
+            ("refused", Tried::Fault(NetError::Refused { host: host() }), 1),
+            ("unknown host", Tried::Fault(NetError::UnknownHost { host: host() }), 4),
+            ("reset", Tried::Fault(NetError::NoAnswer { host: host() }), 1),
+            ("no connection in time", late(Phase::Connecting), 1),
+            ("no answer in time", late(Phase::Waiting), 1),
+            ("no TLS", Tried::Fault(NetError::NoAuthorities { host: host() }), 1),
+        ] {
+            told.push_str(&format!("{what}: {:?}\n", next(&tried, tries, 3)));
+        }
+        insta::assert_snapshot!(told, @r#"
+        200: Done
+        204: Done
+        302: GiveUp("the server answers 302; redirects are not followed")
+        400: GiveUp("the server answers 400")
+        404 with Retry-After: GiveUp("the server answers 404")
+        429: After(500ms)
+        429, second: After(1s)
+        429 with Retry-After: After(7s)
+        429 with Retry-After 0: After(500ms)
+        429 with a long one: GiveUp("the server answers 429, and asks to wait 3600 s; it is waited for at most 30 s")
+        503 with the longest: After(30s)
+        500, third: After(2s)
+        500, last: GiveUp("the server answers 500 (tried 4 times)")
+        refused: After(500ms)
+        unknown host: GiveUp("the host name of h:1 cannot be resolved; is it spelled right, and is there a network? (tried 4 times)")
+        reset: After(500ms)
+        no connection in time: After(500ms)
+        no answer in time: GiveUp("h:1 did not answer within 10 s")
+        no TLS: GiveUp("this machine has no certificates of authorities to know h:1 by; install them (the package is often called `ca-certificates`), or name a file of them with `ca_file` or SSL_CERT_FILE")
+        "#);
+    }
+
+    #[test]
+    fn pauses_have_an_end() {
+        let tried = Tried::Answered { status: 500, retry_after: None };
+        assert_eq!(next(&tried, 10, 10), Next::After(LONGEST_PAUSE));
+        assert_eq!(next(&tried, 1, 0), Next::GiveUp("the server answers 500 (tried once)".to_owned()));
+    }
+}

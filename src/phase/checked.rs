@@ -1,0 +1,227 @@
+//! Steps that a command or test results decide: what is run and read, and by which rules the step has passed.
+//!
+//! A command's step passes when it ends with exit code 0. A test step passes only if, besides, nothing that its command wrote
+//! (JUnit files, the summary of a runner) tells of a failure, and, where numbers are known, at least one test ran.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::command::{self, Ran};
+use super::results::files::{self, Before};
+use super::results::{Said, Summaries, Tally};
+use crate::base::redact::{Redactor, is_sensitive_parameter};
+use crate::base::text::{plural, sanitize};
+use crate::model::{Step, StepCommand, StepResult, StepStatus, TestResults};
+use crate::run::Cancel;
+use crate::sandbox::process_tree::WatchedEnd;
+use crate::spec::StepType;
+
+/// Runs the command of a step and reads what its tests came to.
+///
+/// `heard` gets the command's output as it comes, both streams. Paths in the result are relative to `root`. When `cancel` is
+/// turned, the command is ended and the step is incomplete.
+pub async fn command_step(
+    step: &Step,
+    command: &StepCommand,
+    cancel: &Cancel,
+    heard: &mut dyn FnMut(&[u8]),
+    root: &Path,
+) -> StepResult {
+    let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let before = Before::look(&command.junit, SystemTime::now());
+    let mut summaries = (step.kind == StepType::Test).then(Summaries::default);
+    let mut listen = |bytes: &[u8]| {
+        if let Some(summaries) = &mut summaries {
+            summaries.hear(bytes);
+        }
+        heard(bytes);
+    };
+    let ran = match command::run(command, &env, cancel, &mut listen).await {
+        Err(error) => return StepResult { reason: error.reason, ..result(step, StepStatus::Incomplete) },
+        Ok(ran) => ran,
+    };
+    let read = (!command.junit.is_empty()).then(|| files::read(&command.junit, root, Some(&before)));
+    let evidence = Evidence::of(read, summaries.and_then(Summaries::finish));
+    let (status, reason) = verdict(&ran, command.timeout, evidence.as_ref());
+    let output_tail = if status == StepStatus::Passed { String::new() } else { tail(&ran) };
+    let mut done = StepResult {
+        reason,
+        duration_seconds: ran.elapsed.as_secs_f64(),
+        exit_code: if let WatchedEnd::Exited(code) = ran.end { Some(code) } else { None },
+        output_tail,
+        tests: evidence.map(Evidence::results),
+        ..result(step, status)
+    };
+    redact(&mut done, &secrets(&env));
+    done
+}
+
+/// Reads test results that others wrote.
+pub fn junit_step(step: &Step, globs: &[String], root: &Path) -> StepResult {
+    let started = Instant::now();
+    let evidence = Evidence::of(Some(files::read(globs, root, None)), None);
+    let (status, reason) = match &evidence {
+        Some(evidence) => by_tests(&evidence.tally).unwrap_or((StepStatus::Passed, String::new())),
+        None => (StepStatus::Incomplete, "no test ran".to_owned()),
+    };
+    StepResult {
+        reason,
+        duration_seconds: started.elapsed().as_secs_f64(),
+        tests: evidence.map(Evidence::results),
+        ..result(step, status)
+    }
+}
+
+/// What is known of the tests of a step.
+#[derive(Debug, PartialEq)]
+struct Evidence {
+    tally: Tally,
+    source: String,
+    files: Vec<String>,
+    no_tests_codes: Vec<i32>,
+}
+
+impl Evidence {
+    /// Numbers are those of the JUnit files, where such were asked for; what a summary says against a pass holds beside them.
+    fn of(read: Option<files::Reading>, said: Option<Said>) -> Option<Evidence> {
+        let Some(files::Reading { mut tally, files }) = read else {
+            let Said { source, tally, no_tests_codes } = said?;
+            return Some(Evidence { tally, source, files: Vec::new(), no_tests_codes });
+        };
+        let mut no_tests_codes = Vec::new();
+        if let Some(said) = said {
+            let Said { source, tally: told, no_tests_codes: codes } = said;
+            no_tests_codes = codes;
+            if told.is_failing() && !tally.is_failing() {
+                let sentences = failing(&told).join(", ");
+                tally.broken.push(format!("{source} says: {sentences}; the JUnit files tell of no failure"));
+            } else if told.ran() != tally.ran() && !told.of_packages {
+                let (told, read) = (plural(told.ran(), "test"), tally.ran());
+                tally.notes.push(format!("{source} says that {told} ran, the JUnit files {read}"));
+            }
+            tally.doubts.extend(told.doubts);
+        }
+        Some(Evidence { tally, source: "junit".to_owned(), files, no_tests_codes })
+    }
+
+    fn results(self) -> TestResults {
+        self.tally.into_results(&self.source, self.files)
+    }
+}
+
+/// What a command and its tests came to.
+fn verdict(ran: &Ran, timeout: Duration, tests: Option<&Evidence>) -> (StepStatus, String) {
+    let trouble = ran.trouble(timeout);
+    match ran.end {
+        WatchedEnd::Cancelled => return (StepStatus::Incomplete, trouble.unwrap_or_default()),
+        WatchedEnd::TimedOut => return (StepStatus::Failed, trouble.unwrap_or_default()),
+        WatchedEnd::Exited(_) | WatchedEnd::Signaled(_) => {}
+    }
+    let by_tests = tests.and_then(|evidence| by_tests(&evidence.tally));
+    let Some(trouble) = trouble else {
+        return match by_tests {
+            Some((StepStatus::Failed, reason)) => {
+                (StepStatus::Failed, format!("{reason}, though the command ended with exit code 0"))
+            }
+            Some(other) => other,
+            None => (StepStatus::Passed, String::new()),
+        };
+    };
+    match (by_tests, tests, ran.end) {
+        (Some((StepStatus::Failed, reason)), _, WatchedEnd::Exited(_)) => (StepStatus::Failed, reason),
+        (Some((StepStatus::Failed, reason)), _, _) => (StepStatus::Failed, format!("{trouble}; {reason}")),
+        (Some((status, reason)), Some(evidence), WatchedEnd::Exited(code))
+            if evidence.tally.ran() == 0 && evidence.no_tests_codes.contains(&code) =>
+        {
+            (status, format!("{reason} (exit code {code})"))
+        }
+        (Some((_, reason)), _, _) => (StepStatus::Failed, format!("{trouble}; {reason}")),
+        (None, Some(_), _) => (StepStatus::Failed, format!("{trouble}, though no test failed")),
+        (None, None, _) => (StepStatus::Failed, trouble),
+    }
+}
+
+/// Why tests are no pass; `None` when they are.
+fn by_tests(tally: &Tally) -> Option<(StepStatus, String)> {
+    if tally.is_failing() {
+        return Some((StepStatus::Failed, failing(tally).join("; ")));
+    }
+    if !tally.doubts.is_empty() {
+        return Some((StepStatus::Incomplete, tally.doubts.join("; ")));
+    }
+    if tally.ran() > 0 {
+        return None;
+    }
+    let skipped = match tally.skipped {
+        0 => String::new(),
+        1 => ": the only one was skipped".to_owned(),
+        n => format!(": all {n} were skipped"),
+    };
+    Some((StepStatus::Incomplete, format!("no test ran{skipped}")))
+}
+
+fn failing(tally: &Tally) -> Vec<String> {
+    let unit = if tally.of_packages { "package" } else { "test" };
+    let of = |failed: usize| format!("{failed} of {} failed", plural(tally.total(), unit));
+    (tally.failed > 0).then(|| of(tally.failed)).into_iter().chain(tally.broken.iter().cloned()).collect()
+}
+
+/// The end of what a command wrote, whole lines, safe to show.
+fn tail(ran: &Ran) -> String {
+    let text = String::from_utf8_lossy(&ran.tail);
+    let text = match text.split_once('\n') {
+        Some((_, whole)) if ran.cut => whole,
+        _ => &text,
+    };
+    sanitize(text).trim_end().to_owned()
+}
+
+/// Values of variables whose names say that they are secret: a command has the user's whole environment, and what it prints
+/// of that must not get into a report.
+fn secrets(env: &[(OsString, OsString)]) -> Redactor {
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_uppercase();
+        let ends =
+            ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY"];
+        is_sensitive_parameter(&name) || ends.iter().any(|end| name.ends_with(end))
+    };
+    // A shorter value (`true`, `github`) is a word that would be missed in the text.
+    let values = env.iter().filter(|(name, _)| name.to_str().is_some_and(is_secret));
+    Redactor::new(values.filter_map(|(_, value)| value.to_str()).filter(|v| v.len() >= 8).map(str::to_owned))
+}
+
+fn redact(result: &mut StepResult, secrets: &Redactor) {
+    if secrets.is_empty() {
+        return;
+    }
+    let tests = result.tests.iter_mut();
+    let texts = tests.flat_map(|tests| {
+        let failures = tests.failures.iter_mut();
+        let failures = failures.flat_map(|f| [&mut f.suite, &mut f.name, &mut f.message]);
+        failures.chain(&mut tests.notes)
+    });
+    for text in texts.chain([&mut result.reason, &mut result.output_tail]) {
+        if let Some(clean) = secrets.redact(text) {
+            *text = clean;
+        }
+    }
+}
+
+fn result(step: &Step, status: StepStatus) -> StepResult {
+    StepResult {
+        kind: step.kind,
+        name: step.name.clone(),
+        action: step.action,
+        status,
+        reason: String::new(),
+        duration_seconds: 0.0,
+        exit_code: None,
+        output_tail: String::new(),
+        tests: None,
+        eval: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! Works the steps off, in order, and makes one report of what they came to.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::changes;
+use super::checked::{command_step, junit_step};
+use super::decide::gate;
+use super::ready::{Begun, Ready, ReadySuite};
+use super::report::recommendations;
+use super::steps::{EvalEnd, Outside, StepRun, eval_step, plain};
+use super::written::ReportFiles;
+use crate::base::clock::{Clock, rfc3339};
+use crate::base::redact::Redactor;
+use crate::load::AFTER_TESTS_PASS;
+use crate::model::{
+    Channel, Implementation, Phase, PhaseMetadata, PhaseReport, Step, StepResult, StepStatus, Work,
+};
+use crate::run::{self, Cancel, Level, Observer, harness_version};
+use crate::spec::FailureAction;
+
+/// Hears of each step.
+pub trait Watcher {
+    /// A step is about to run; `number` counts from 1.
+    fn begins(&mut self, number: usize, of: usize, step: &Step);
+
+    fn ended(&mut self, result: &StepResult);
+
+    /// A piece of what the command of a step wrote.
+    fn heard(&mut self, bytes: &[u8]);
+
+    /// Who watches the run of the step that has begun.
+    fn observers(&mut self) -> Vec<&mut dyn Observer>;
+}
+
+/// Everything that a phase needs from outside.
+pub struct PhaseRun<'a> {
+    pub ready: Ready,
+    /// The program that builds sandbox cells: this one.
+    pub helper: PathBuf,
+    pub clock: &'a dyn Clock,
+    pub cancel: Cancel,
+    pub watcher: &'a mut dyn Watcher,
+}
+
+/// A phase that was worked off.
+pub struct Worked {
+    pub phase: Phase,
+    pub report: PhaseReport,
+    /// The runs of its eval steps.
+    pub runs: Vec<StepRun>,
+    pub files: ReportFiles,
+    pub results: PathBuf,
+    /// Who is told, each once.
+    pub channels: Vec<Channel>,
+}
+
+impl Worked {
+    /// Whether everything that was checked passed, and not only what blocks.
+    pub fn passed_whole(&self) -> bool {
+        let fine = |step: &StepResult| matches!(step.status, StepStatus::Passed | StepStatus::NotChecked);
+        self.report.gate.exit_code == 0 && self.report.steps.iter().all(fine)
+    }
+}
+
+/// Works off a phase. It comes to an end whatever its steps do.
+pub async fn drive(run: PhaseRun<'_>) -> Worked {
+    let PhaseRun { ready, helper, clock, cancel, watcher } = run;
+    let Ready { phase, suites, results, files, begun, channels, warnings: _ } = ready;
+    let (started, timer) = (clock.now(), Instant::now());
+    // What this program writes is nobody's implementation.
+    let mut own = vec![results.clone(), files.markdown.clone(), files.json.clone()];
+    own.extend(suites.iter().map(|suite| suite.prepared.plan.reporting.output_dir.clone()));
+    let git = run::git_state(&phase.root);
+    let secrets = suites.iter().flat_map(|suite| &suite.prepared.plan.secrets);
+    let redactor = Redactor::new(secrets.cloned());
+    let mut line = Line {
+        phase: &phase,
+        suites: suites.into_iter(),
+        helper,
+        clock,
+        cancel,
+        watcher,
+        commanded: false,
+        wrong: false,
+        runs: Vec::new(),
+        redactor,
+    };
+    let steps = line.all().await;
+    let Line { cancel, wrong, runs, .. } = line;
+    let interrupted = cancel.level() > Level::Run;
+    let (implementation, notes) = implementation(&phase.root, begun.as_ref(), &own);
+    let metadata = PhaseMetadata {
+        phase_id: phase.id.clone(),
+        name: phase.name.clone(),
+        description: phase.description.clone(),
+        file: relative(&phase),
+        when: phase.when.clone(),
+        timestamp: rfc3339(started),
+        duration_seconds: timer.elapsed().as_secs_f64(),
+        harness_version: harness_version().to_owned(),
+        git,
+    };
+    let report = PhaseReport {
+        metadata,
+        gate: gate(&steps, interrupted, wrong),
+        implementation,
+        recommendations: recommendations(&steps),
+        steps,
+        notes,
+    };
+    Worked { phase, report, runs, files, results, channels }
+}
+
+/// The steps as they are worked off.
+struct Line<'a> {
+    phase: &'a Phase,
+    suites: std::vec::IntoIter<ReadySuite>,
+    helper: PathBuf,
+    clock: &'a dyn Clock,
+    cancel: Cancel,
+    watcher: &'a mut dyn Watcher,
+    /// A command has run, which may have changed what was loaded.
+    commanded: bool,
+    wrong: bool,
+    runs: Vec<StepRun>,
+    /// What suites keep secret, commands may print.
+    redactor: Redactor,
+}
+
+impl Line<'_> {
+    async fn all(&mut self) -> Vec<StepResult> {
+        let phase = self.phase;
+        let of = phase.steps.len();
+        let mut over: Option<String> = None;
+        let mut results = Vec::with_capacity(of);
+        for (index, step) in phase.steps.iter().enumerate() {
+            if over.is_none() && self.cancel.level() > Level::Run {
+                over = Some("interrupted".to_owned());
+            }
+            if let Some(why) = &over {
+                let result = StepResult { reason: why.clone(), ..plain(step, StepStatus::NotReached) };
+                self.watcher.ended(&result);
+                results.push(result);
+                continue;
+            }
+            self.watcher.begins(index + 1, of, step);
+            let mut result = self.one(step).await;
+            redact(&mut result, &self.redactor);
+            self.watcher.ended(&result);
+            if ends_the_phase(phase, step, &result) {
+                over = Some(format!("{} did not pass", step.name));
+            }
+            results.push(result);
+        }
+        results
+    }
+
+    async fn one(&mut self, step: &Step) -> StepResult {
+        match &step.work {
+            Work::Unchecked => plain(step, StepStatus::NotChecked),
+            Work::Command(command) => {
+                self.commanded = true;
+                let watcher = &mut *self.watcher;
+                let mut heard = |bytes: &[u8]| watcher.heard(bytes);
+                command_step(step, command, &self.cancel, &mut heard, &self.phase.root).await
+            }
+            Work::Junit(globs) => {
+                let timer = Instant::now();
+                let result = junit_step(step, globs, &self.phase.root);
+                StepResult { duration_seconds: timer.elapsed().as_secs_f64(), ..result }
+            }
+            Work::Eval(eval) => {
+                let Some(suite) = self.suites.next() else {
+                    let reason = "its suite was not loaded".to_owned();
+                    return StepResult { reason, ..plain(step, StepStatus::Incomplete) };
+                };
+                let outside = Outside {
+                    helper: self.helper.clone(),
+                    clock: self.clock,
+                    cancel: self.cancel.clone(),
+                    observers: self.watcher.observers(),
+                    root: &self.phase.root,
+                };
+                let EvalEnd { result, run, wrong } =
+                    eval_step(step, eval, suite, self.commanded, outside).await;
+                self.wrong |= wrong;
+                self.runs.extend(run);
+                result
+            }
+        }
+    }
+}
+
+/// Takes out of a result what nobody may read. What runs came to was cleaned where it was journalled.
+fn redact(result: &mut StepResult, redactor: &Redactor) {
+    let clean = |text: &mut String| {
+        if let Some(redacted) = redactor.redact(text) {
+            *text = redacted;
+        }
+    };
+    clean(&mut result.reason);
+    clean(&mut result.output_tail);
+    for failure in result.tests.iter_mut().flat_map(|tests| &mut tests.failures) {
+        clean(&mut failure.suite);
+        clean(&mut failure.name);
+        clean(&mut failure.message);
+    }
+}
+
+/// A step that blocks and did not pass ends the phase. Test results before a trigger's evals end it only when the evals wait
+/// for tests that pass; else both are told.
+fn ends_the_phase(phase: &Phase, step: &Step, result: &StepResult) -> bool {
+    let fine = matches!(result.status, StepStatus::Passed | StepStatus::NotChecked);
+    let waits = phase.when.as_deref().is_none_or(|when| when == AFTER_TESTS_PASS);
+    !fine && step.action == FailureAction::Block && (waits || !matches!(step.work, Work::Junit(_)))
+}
+
+/// What changed in git since the phase began, or a note on why nobody can tell.
+fn implementation(
+    root: &Path,
+    begun: Option<&Begun>,
+    leave_out: &[PathBuf],
+) -> (Option<Implementation>, Vec<String>) {
+    let Some(begun) = begun else { return (None, Vec::new()) };
+    match changes::since(root, Some(&begun.commit), leave_out) {
+        Ok(found) => (found.map(|found| Implementation { base: begun.base.clone(), ..found }), Vec::new()),
+        Err(error) => (None, vec![format!("the changes since `{}` can't be told: {error}", begun.base)]),
+    }
+}
+
+/// The file of the phase, relative to the project root.
+fn relative(phase: &Phase) -> String {
+    let name = phase.path.file_name().unwrap_or_default();
+    let path = phase.dir.join(name);
+    path.strip_prefix(&phase.root).unwrap_or(&path).display().to_string()
+}

@@ -1,0 +1,99 @@
+//! The last look before anything runs: targets are opened, the base of the phase is found, the report's place is tried.
+
+use std::path::PathBuf;
+
+use super::changes::ChangesError;
+use super::written::{ReportFiles, Unwritten};
+use crate::base::git;
+use crate::load::{LoadRequest, StepSuite};
+use crate::model::{Channel, Phase};
+use crate::run::{self, Prepared, RunError};
+
+/// A phase that can be worked off.
+pub struct Ready {
+    pub phase: Phase,
+    /// The suites of the eval steps, in their order.
+    pub suites: Vec<ReadySuite>,
+    /// The folder of results. Absolute.
+    pub results: PathBuf,
+    pub files: ReportFiles,
+    pub begun: Option<Begun>,
+    /// Who is told, each once.
+    pub channels: Vec<Channel>,
+    /// Sentences for people, before anything runs.
+    pub warnings: Vec<String>,
+}
+
+pub struct ReadySuite {
+    pub prepared: Prepared,
+    pub request: LoadRequest,
+}
+
+/// The commit that a phase is measured from, which no step can move any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begun {
+    /// As it was asked for; `HEAD` when nobody asked.
+    pub base: String,
+    pub commit: String,
+}
+
+/// Why a phase can't begin; nothing ran.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("the changes since `{base}` can't be told: {error}")]
+    Base { base: String, error: ChangesError },
+    #[error(transparent)]
+    Report(#[from] Unwritten),
+}
+
+impl NotReady {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            NotReady::Run(error) => error.hint(),
+            NotReady::Base { error, .. } => error.hint(),
+            NotReady::Report(_) => {
+                Some("nothing ran; make the folder writable, or name another place".to_owned())
+            }
+        }
+    }
+}
+
+/// Opens what the phase needs.
+///
+/// # Errors
+/// A target that can't be opened, thresholds that the samples can't answer, a base that is not there, a report that could not
+/// be written.
+pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<Ready, NotReady> {
+    let begun = begun(&phase)?;
+    let mut warnings = Vec::new();
+    let mut ready = Vec::new();
+    let mut channels: Vec<Channel> = Vec::new();
+    for StepSuite { plan, request } in suites {
+        for channel in &plan.reporting.channels {
+            if !channels.contains(channel) {
+                channels.push(channel.clone());
+            }
+        }
+        let prepared = run::prepare(plan)?;
+        warnings.extend(prepared.warnings.iter().cloned());
+        ready.push(ReadySuite { prepared, request });
+    }
+    let files = ReportFiles::of(&phase, &results);
+    Ok(Ready { phase, suites: ready, results, files, begun, channels, warnings })
+}
+
+fn begun(phase: &Phase) -> Result<Option<Begun>, NotReady> {
+    match &phase.base {
+        Some(base) => match git::commit_of(&phase.root, base) {
+            Ok(commit) => Ok(Some(Begun { base: base.clone(), commit })),
+            Err(error) => Err(NotReady::Base { base: base.clone(), error: ChangesError::Git(error) }),
+        },
+        // Without git, or before the first commit, nobody can tell, and nobody asked.
+        None => Ok(git::commit_of(&phase.root, "HEAD")
+            .ok()
+            .map(|commit| Begun { base: "HEAD".to_owned(), commit })),
+    }
+}

@@ -1,0 +1,199 @@
+//! The JUnit files that globs find, and what they say together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::{Tally, junit, say_each};
+use crate::base::text::plural;
+
+/// Files and folders that one glob may look at.
+const MAX_WALK: usize = 1_000_000;
+
+/// How far the times of a file system may lie behind the clock.
+const COARSE: Duration = Duration::from_secs(3);
+
+/// What is read of the files.
+#[derive(Debug, Default)]
+pub struct Reading {
+    pub tally: Tally,
+    /// The files that were read, relative to the project root, ascending.
+    pub files: Vec<String>,
+}
+
+/// The files that globs found before a command ran: what has not changed since is not its result.
+#[derive(Debug)]
+pub struct Before {
+    started: SystemTime,
+    files: BTreeMap<PathBuf, Stamp>,
+}
+
+/// What tells that a file was written again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+    #[cfg(unix)]
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(meta: &Metadata) -> Stamp {
+        Stamp {
+            modified: meta.modified().ok(),
+            length: meta.len(),
+            #[cfg(unix)]
+            inode: std::os::unix::fs::MetadataExt::ino(meta),
+        }
+    }
+}
+
+impl Before {
+    /// Looks at what is there. `now` is the time at which the command starts.
+    pub fn look(globs: &[String], now: SystemTime) -> Before {
+        let files = globs.iter().flat_map(|glob| expand(glob).unwrap_or_default());
+        let files = files.filter_map(|file| Some((file.clone(), Stamp::of(&file.metadata().ok()?))));
+        Before { started: now, files: files.collect() }
+    }
+
+    fn is_stale(&self, file: &Path, meta: &Metadata) -> bool {
+        let stamp = Stamp::of(meta);
+        let old = stamp.modified.is_some_and(|at| at + COARSE < self.started);
+        old || self.files.get(file) == Some(&stamp)
+    }
+}
+
+/// Reads all files that the globs find, each once, in the order of their paths. A glob that finds nothing, a file that can't
+/// be read to its end, and one that is older than the command forbid a pass, the last only if nothing else is there.
+///
+/// `globs` are absolute; paths are shown relative to `root`.
+pub fn read(globs: &[String], root: &Path, before: Option<&Before>) -> Reading {
+    let mut reading = Reading::default();
+    let mut files = BTreeSet::new();
+    let mut stale = BTreeSet::new();
+    for glob in globs {
+        let shown = shown(Path::new(glob), root);
+        let found = match expand(glob) {
+            Ok(found) => found,
+            Err(why) => {
+                say_each(&mut reading.tally.doubts, [format!("`{shown}`: {why}")]);
+                continue;
+            }
+        };
+        let is_stale = |file: &PathBuf| {
+            before.zip(file.metadata().ok()).is_some_and(|(before, meta)| before.is_stale(file, &meta))
+        };
+        let (old, fresh): (Vec<_>, Vec<_>) = found.into_iter().partition(is_stale);
+        if fresh.is_empty() {
+            let why = match old.len() {
+                0 => format!("no file matches `{shown}`"),
+                n => format!("`{shown}` matches only {} from before the command started", plural(n, "file")),
+            };
+            say_each(&mut reading.tally.doubts, [why]);
+        } else {
+            stale.extend(old);
+        }
+        files.extend(fresh);
+    }
+    if !stale.is_empty() {
+        let n = plural(stale.len(), "file");
+        reading.tally.notes.push(format!("{n} from before the command started left out"));
+    }
+    let mut read = BTreeSet::new();
+    for file in files {
+        // Two names of one file hold the same tests.
+        if read.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+            let shown = self::shown(&file, root);
+            reading.tally.add(one(&file, &shown));
+            reading.files.push(shown);
+        }
+    }
+    reading
+}
+
+fn one(file: &Path, shown: &str) -> Tally {
+    let (mut tally, broken) = match File::open(file) {
+        Ok(open) => junit::read(open),
+        Err(error) => {
+            let why = format!("it can't be read: {error}");
+            (Tally::default(), Some(junit::Broken { line: 0, why }))
+        }
+    };
+    for sentence in tally.broken.iter_mut().chain(&mut tally.doubts) {
+        *sentence = format!("{shown}: {sentence}");
+    }
+    match broken {
+        Some(junit::Broken { line: 0, why }) => tally.doubts.push(format!("{shown}: {why}")),
+        Some(junit::Broken { line, why }) => tally.doubts.push(format!("{shown}:{line}: {why}")),
+        None => {}
+    }
+    tally
+}
+
+fn shown(path: &Path, root: &Path) -> String {
+    crate::base::text::one_line(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
+}
+
+/// The files that a glob matches, sorted: `*` stays within a folder, `**` crosses folders, folders that are linked are not
+/// entered.
+fn expand(glob: &str) -> Result<BTreeSet<PathBuf>, String> {
+    let whole = Path::new(glob);
+    if whole.is_file() {
+        return Ok(BTreeSet::from([whole.to_owned()]));
+    }
+    let is_pattern = |part: &str| part.contains(['*', '?', '[', '{']);
+    let mut base = PathBuf::from("/");
+    let mut rest: Vec<&str> = glob.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    // A folder may be called `[a]`: what is there by that name is meant.
+    while rest.len() > 1 && rest.first().is_some_and(|part| !is_pattern(part) || base.join(part).is_dir()) {
+        let part = rest.remove(0);
+        if part == ".." {
+            base.pop();
+        } else {
+            base.push(part);
+        }
+    }
+    let matcher = GlobBuilder::new(&rest.join("/")).literal_separator(true).backslash_escape(true).build();
+    let matcher = matcher.map_err(|error| format!("it is no glob: {}", error.kind()))?.compile_matcher();
+    let mut found = BTreeSet::new();
+    let mut looked = 0;
+    // Braces may hold folders.
+    let deep = if glob.contains("**") || glob.contains('{') { usize::MAX } else { rest.len() };
+    walk(&base, &base, &matcher, deep, &mut found, &mut looked);
+    if looked >= MAX_WALK {
+        return Err(format!("it searches more than {MAX_WALK} files; begin it with a narrower folder"));
+    }
+    Ok(found)
+}
+
+fn walk(
+    base: &Path,
+    dir: &Path,
+    matcher: &GlobMatcher,
+    deep: usize,
+    found: &mut BTreeSet<PathBuf>,
+    looked: &mut usize,
+) {
+    let Ok(entries) = dir.read_dir() else { return };
+    for entry in entries.flatten() {
+        *looked += 1;
+        if *looked >= MAX_WALK {
+            return;
+        }
+        let path = entry.path();
+        // A linked folder could lead in circles; `file_type` does not follow links.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if deep > 1 && entry.file_name() != ".git" {
+                walk(base, &path, matcher, deep.saturating_sub(1), found, looked);
+            }
+        } else if path.strip_prefix(base).is_ok_and(|path| matcher.is_match(path)) && path.is_file() {
+            found.insert(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,371 @@
+//! JUnit files, as surefire, pytest, nextest, jest-junit, gotestsum, vitest, GoogleTest, CTest, Jenkins and others write them.
+//!
+//! Numbers are counted from the test cases, never taken from the attributes `tests=` and `failures=`. Where these claim more
+//! than the file holds (it was cut, or a suite failed as a whole), that is said and the result is no pass. The file is read as
+//! a stream: what is held of it are the suites that are open and the failures that are listed.
+
+use std::borrow::Cow;
+use std::io::{BufReader, Read};
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::Tally;
+use super::xml_text::XmlText;
+use crate::base::text::{one_line, plural, quoted};
+
+/// Elements within each other.
+const DEEPEST: usize = 200;
+
+/// Bytes of a message that are looked at.
+const MESSAGE: usize = 8 * 1024;
+
+/// Why a file can't be read to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// From 1; 0 when it is the file as a whole.
+    pub line: usize,
+    pub why: String,
+}
+
+/// What the tests of a file came to, and why it could not be read to its end if so; what came before that is told.
+pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
+    let mut reading = Reading::default();
+    let text = match XmlText::new(BufReader::with_capacity(64 * 1024, source)) {
+        Ok(text) => text,
+        Err(error) => return (Tally::default(), Some(Broken { line: 0, why: error.to_string() })),
+    };
+    let mut reader = Reader::from_reader(text);
+    // Texts that were cut may end in the middle of `&amp;`.
+    reader.config_mut().allow_dangling_amp = true;
+    let mut buffer = Vec::new();
+    let why = loop {
+        buffer.clear();
+        let step = match reader.read_event_into(&mut buffer) {
+            Ok(Event::Eof) => break reading.end(),
+            Ok(event) => reading.event(event),
+            Err(quick_xml::Error::Io(error)) => Err(error.to_string()),
+            Err(error) => Err(format!("it is no well-formed XML: {error}")),
+        };
+        if let Err(why) = step {
+            break Err(why);
+        }
+    };
+    let broken = why.err().map(|why| Broken { line: reader.get_ref().line(), why });
+    reading.close_flaky();
+    (reading.tally, broken)
+}
+
+/// An element that is open.
+#[derive(Debug)]
+enum Open {
+    Suite(Suite),
+    Case(Box<Case>),
+    /// In a case or, of a suite that failed as a whole, in a suite.
+    Failure(Message),
+    Other,
+}
+
+#[derive(Debug, Default)]
+struct Suite {
+    name: String,
+    claimed_tests: usize,
+    claimed_failures: usize,
+    /// Cases of it and of suites in it.
+    cases: usize,
+    /// Failures and errors that were told.
+    failures: usize,
+    /// Attempts that were told beside the last one of a case; some writers count each of them.
+    reruns: usize,
+    /// That something is missing was said of a suite in it.
+    explained: bool,
+}
+
+#[derive(Debug, Default)]
+struct Case {
+    suite: String,
+    name: String,
+    /// The message of the first failure.
+    failed: Option<String>,
+    failures: usize,
+    /// An attribute says so; an element may not.
+    marked_failed: bool,
+    skipped: bool,
+    flaky: usize,
+    reruns: usize,
+}
+
+#[derive(Debug, Default)]
+struct Message {
+    /// The attributes.
+    message: String,
+    kind: String,
+    text: String,
+}
+
+impl Message {
+    /// The line that tells most: the attribute `message`, else the first line of the text, else the attribute `type`. Of a
+    /// panic, the line that says what was wrong; the one before it holds the number of a process, which no two runs share.
+    fn line(&self) -> &str {
+        let mut of_text = self.text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let head = self.message.lines().map(str::trim).find(|line| !line.is_empty());
+        let is_panic = |line: &str| line.starts_with("thread '") && line.contains(" panicked at ");
+        match head {
+            Some(head) if !is_panic(head) => head,
+            _ => match of_text.find(|line| !is_panic(line)).or(head) {
+                Some(line) => line,
+                None => &self.kind,
+            },
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Reading {
+    tally: Tally,
+    open: Vec<Open>,
+    rooted: bool,
+    flaky: usize,
+}
+
+impl Reading {
+    fn event(&mut self, event: Event<'_>) -> Result<(), String> {
+        match event {
+            Event::Start(tag) => self.begins(&tag),
+            Event::Empty(tag) => {
+                self.begins(&tag)?;
+                self.ends();
+                Ok(())
+            }
+            Event::End(_) => {
+                self.ends();
+                Ok(())
+            }
+            Event::Text(text) => self.text(&text, true),
+            Event::CData(text) => self.text(&text, false),
+            Event::GeneralRef(name) => {
+                let name = String::from_utf8_lossy(&name).into_owned();
+                self.text(format!("&{name};").as_bytes(), true)
+            }
+            Event::DocType(_) | Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::Eof => Ok(()),
+        }
+    }
+
+    fn begins(&mut self, tag: &BytesStart<'_>) -> Result<(), String> {
+        let name = tag.local_name();
+        let name = String::from_utf8_lossy(name.as_ref()).into_owned();
+        if self.open.is_empty() {
+            if self.rooted {
+                return Err("it holds more than one document".to_owned());
+            }
+            if !matches!(name.as_str(), "testsuites" | "testsuite") {
+                let name = one_line(&name);
+                return Err(format!(
+                    "it is no JUnit file: its root is <{name}>, not <testsuites> or <testsuite>"
+                ));
+            }
+            self.rooted = true;
+        }
+        if self.open.len() >= DEEPEST {
+            return Err(format!("its elements are nested deeper than {DEEPEST}"));
+        }
+        let opened = match (name.as_str(), self.open.last()) {
+            ("testsuites" | "testsuite", None | Some(Open::Suite(_))) => Open::Suite(suite(tag)?),
+            ("testcase", Some(Open::Suite(parent))) => {
+                let suite = parent.name.clone();
+                Open::Case(Box::new(case(tag, suite)?))
+            }
+            ("failure" | "error", Some(Open::Case(_) | Open::Suite(_))) => Open::Failure(message(tag)?),
+            (other, Some(Open::Case(_))) => {
+                let is_message = self.of_case(other);
+                if is_message { Open::Failure(message(tag)?) } else { Open::Other }
+            }
+            _ => Open::Other,
+        };
+        self.open.push(opened);
+        Ok(())
+    }
+
+    /// What an element says of the case that it stands in. `true` when it is an attempt that failed, with a message.
+    fn of_case(&mut self, element: &str) -> bool {
+        let Some(Open::Case(case)) = self.open.last_mut() else { return false };
+        match element {
+            "skipped" | "ignored" | "disabled" | "pending" => case.skipped = true,
+            "flakyFailure" | "flakyError" => (case.flaky, case.reruns) = (case.flaky + 1, case.reruns + 1),
+            "rerunFailure" | "rerunError" => {
+                case.reruns += 1;
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn text(&mut self, bytes: &[u8], escaped: bool) -> Result<(), String> {
+        if let Some(Open::Failure(message)) = self.open.last_mut()
+            && message.text.len() < MESSAGE
+        {
+            let text = String::from_utf8_lossy(bytes.get(..MESSAGE).unwrap_or(bytes));
+            message.text.push_str(&if escaped { unescaped(&text).into_owned() } else { text.into_owned() });
+        }
+        Ok(())
+    }
+
+    fn ends(&mut self) {
+        match self.open.pop() {
+            Some(Open::Suite(suite)) => self.suite_ends(suite),
+            Some(Open::Case(case)) => self.case_ends(*case),
+            Some(Open::Failure(message)) => match self.open.last_mut() {
+                Some(Open::Case(case)) => {
+                    case.failures += 1;
+                    case.failed.get_or_insert_with(|| message.line().to_owned());
+                }
+                Some(Open::Suite(suite)) => {
+                    suite.failures += 1;
+                    let (name, line) = (suite.name.clone(), message.line().to_owned());
+                    let told = if line.is_empty() { String::new() } else { format!(": {line}") };
+                    let told = super::short(&told);
+                    super::say_each(
+                        &mut self.tally.broken,
+                        [format!("the suite {} failed as a whole{told}", quoted(&name))],
+                    );
+                }
+                _ => {}
+            },
+            Some(Open::Other) | None => {}
+        }
+    }
+
+    fn case_ends(&mut self, case: Case) {
+        let Case { suite, name, failed, failures, marked_failed, skipped, flaky, reruns } = case;
+        match failed.or_else(|| marked_failed.then(String::new)) {
+            Some(message) => {
+                self.tally.failed += 1;
+                self.tally.list(&suite, &name, &message);
+            }
+            None if skipped => self.tally.skipped += 1,
+            None => {
+                self.tally.passed += 1;
+                self.flaky += usize::from(flaky > 0);
+            }
+        }
+        if let Some(Open::Suite(suite)) = self.open.last_mut() {
+            suite.cases += 1;
+            suite.failures += failures.max(usize::from(marked_failed));
+            suite.reruns += reruns;
+        }
+    }
+
+    fn suite_ends(&mut self, mut suite: Suite) {
+        let name = if suite.name.is_empty() {
+            "a suite".to_owned()
+        } else {
+            format!("the suite {}", quoted(&suite.name))
+        };
+        if !suite.explained && suite.claimed_failures > suite.failures + suite.reruns {
+            suite.explained = true;
+            let (claimed, told) = (plural(suite.claimed_failures, "failure"), suite.failures);
+            let sentence = format!("{name} claims {claimed}, but its test cases tell of {told}");
+            super::say_each(&mut self.tally.broken, [sentence]);
+        }
+        if !suite.explained && suite.claimed_tests > suite.cases + suite.reruns {
+            suite.explained = true;
+            let (claimed, there) = (plural(suite.claimed_tests, "test"), suite.cases);
+            super::say_each(&mut self.tally.doubts, [format!("{name} claims {claimed}, but holds {there}")]);
+        }
+        if let Some(Open::Suite(parent)) = self.open.last_mut() {
+            parent.cases += suite.cases;
+            parent.failures += suite.failures;
+            parent.reruns += suite.reruns;
+            parent.explained |= suite.explained;
+        }
+    }
+
+    fn end(&self) -> Result<(), String> {
+        match (self.open.last(), self.rooted) {
+            (Some(_), _) => Err("it ends in the middle: elements are still open".to_owned()),
+            (None, false) => Err("it holds no XML element".to_owned()),
+            (None, true) => Ok(()),
+        }
+    }
+
+    fn close_flaky(&mut self) {
+        if self.flaky > 0 {
+            let n = plural(self.flaky, "test");
+            self.tally.notes.push(format!("{n} passed only when run again"));
+        }
+    }
+}
+
+fn suite(tag: &BytesStart<'_>) -> Result<Suite, String> {
+    let mut suite = Suite::default();
+    let mut of_catch2 = false;
+    for (key, value) in attributes(tag)? {
+        let number = || value.trim().parse::<usize>().unwrap_or(0);
+        match key.as_str() {
+            "name" => suite.name = super::short(&value),
+            "tests" => suite.claimed_tests = number(),
+            "failures" | "errors" => suite.claimed_failures = suite.claimed_failures.saturating_add(number()),
+            "hostname" => of_catch2 = value == "tbd",
+            _ => {}
+        }
+    }
+    if of_catch2 {
+        // Catch2 counts assertions in both.
+        suite.claimed_tests = 0;
+        suite.claimed_failures = suite.claimed_failures.min(1);
+    }
+    Ok(suite)
+}
+
+fn case(tag: &BytesStart<'_>, suite: String) -> Result<Case, String> {
+    let mut case = Case { suite, ..Case::default() };
+    for (key, value) in attributes(tag)? {
+        match key.as_str() {
+            "name" => case.name = super::short(&value),
+            "classname" if !value.trim().is_empty() => case.suite = super::short(&value),
+            // GoogleTest, CTest and others say it here, some of them only here.
+            "status" | "result" => match value.to_ascii_lowercase().as_str() {
+                "notrun" | "skipped" | "suppressed" | "disabled" | "ignored" | "pending" => {
+                    case.skipped = true
+                }
+                "fail" | "failed" | "failure" | "error" | "errored" | "broken" => case.marked_failed = true,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    Ok(case)
+}
+
+fn message(tag: &BytesStart<'_>) -> Result<Message, String> {
+    let mut message = Message::default();
+    for (key, value) in attributes(tag)? {
+        match key.as_str() {
+            "message" => message.message = value,
+            "type" => message.kind = value,
+            _ => {}
+        }
+    }
+    Ok(message)
+}
+
+/// Local names and values.
+fn attributes(tag: &BytesStart<'_>) -> Result<Vec<(String, String)>, String> {
+    let mut all = Vec::new();
+    for attribute in tag.attributes().with_checks(false) {
+        let attribute = attribute.map_err(|error| format!("it is no well-formed XML: {error}"))?;
+        let key = String::from_utf8_lossy(attribute.key.local_name().as_ref()).into_owned();
+        let value = unescaped(&String::from_utf8_lossy(&attribute.value)).into_owned();
+        all.push((key, value));
+    }
+    Ok(all)
+}
+
+/// The text with the references that XML defines resolved. No others are: what a file declares itself is refused.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    quick_xml::escape::unescape(text).unwrap_or(Cow::Borrowed(text))
+}
+
+#[cfg(test)]
+mod tests;

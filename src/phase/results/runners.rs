@@ -1,0 +1,109 @@
+//! The summaries that test runners print, recognised by their own words in any output.
+//!
+//! A summary is a claim by whoever wrote to the output, so it can take a pass away and never give one: a step passes by its
+//! exit code, too. All summaries of one runner in one output add up, whatever the runner: `cargo test` prints one for each
+//! binary, and a script that calls a runner twice means both. A second try after a failure therefore stays a failure.
+
+mod cargo;
+mod go;
+mod javascript;
+mod nextest;
+mod panics;
+mod pytest;
+
+use super::Tally;
+use super::lines::Lines;
+
+/// Reads output as it comes and remembers what runners said in it, in bounded memory.
+#[derive(Debug, Default)]
+pub struct Summaries {
+    lines: Lines,
+    runners: Runners,
+}
+
+#[derive(Debug, Default)]
+struct Runners {
+    panics: panics::Panics,
+    nextest: nextest::Nextest,
+    cargo: cargo::CargoTest,
+    pytest: pytest::Pytest,
+    go: go::GoTest,
+    vitest: javascript::Vitest,
+    jest: javascript::Jest,
+}
+
+/// What the output said: the runners' names, and their numbers together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// As in `TestResults.source`; several are joined by ` + `.
+    pub source: String,
+    pub tally: Tally,
+    /// A runner's exit code for "there was no test to run", of the runners that spoke.
+    pub no_tests_codes: Vec<i32>,
+}
+
+impl Summaries {
+    pub fn hear(&mut self, bytes: &[u8]) {
+        let Summaries { lines, runners } = self;
+        lines.take(bytes, |line| runners.hear(line));
+    }
+
+    /// `None` when no runner printed a summary.
+    pub fn finish(mut self) -> Option<Said> {
+        self.lines.end(|line| self.runners.hear(line));
+        let Runners { panics, nextest, cargo, pytest, go, vitest, jest } = self.runners;
+        let told = [
+            ("cargo-nextest", nextest.finish(&panics), Some(4)),
+            ("cargo-test", cargo.finish(&panics), None),
+            ("pytest", pytest.finish(), Some(5)),
+            ("go-test", go.finish(), None),
+            ("vitest", vitest.finish(), None),
+            ("jest", jest.finish(), None),
+        ];
+        let mut said: Option<Said> = None;
+        for (name, tally, no_tests) in told {
+            let Some(tally) = tally else { continue };
+            let said = said.get_or_insert_default();
+            said.source =
+                if said.source.is_empty() { name.to_owned() } else { format!("{} + {name}", said.source) };
+            said.tally.add(tally);
+            said.no_tests_codes.extend(no_tests);
+        }
+        said
+    }
+}
+
+impl Runners {
+    fn hear(&mut self, line: &str) {
+        if line.is_empty() {
+            self.cargo.hear(line);
+            return;
+        }
+        self.panics.hear(line);
+        self.nextest.hear(line);
+        if !self.nextest.is_running() {
+            self.cargo.hear(line);
+        }
+        self.pytest.hear(line);
+        self.go.hear(line);
+        self.vitest.hear(line);
+        self.jest.hear(line);
+    }
+}
+
+/// `12 passed` in its two parts, the number of bounded size.
+fn counted(text: &str) -> Option<(usize, &str)> {
+    let (number, word) = text.trim().split_once(' ')?;
+    if number.len() > 12 {
+        return None;
+    }
+    Some((number.parse().ok()?, word.trim()))
+}
+
+/// Adds a number to another; no output makes it overflow.
+fn add(to: &mut usize, n: usize) {
+    *to = to.saturating_add(n);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! An eval step: the run of its suite, its reports, and what it stands for.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::ready::ReadySuite;
+use crate::base::clock::Clock;
+use crate::base::text::plural;
+use crate::journal::RunPaths;
+use crate::load::{self, LoadRequest, Severity};
+use crate::model::{Bound, EvalStep, EvalStepResult, Step, StepResult, StepStatus, Summary};
+use crate::report::write_reports;
+use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
+
+/// What an eval step needs from outside.
+pub(super) struct Outside<'a> {
+    pub helper: PathBuf,
+    pub clock: &'a dyn Clock,
+    pub cancel: Cancel,
+    pub observers: Vec<&'a mut dyn Observer>,
+    pub root: &'a Path,
+}
+
+/// A run that a step made, with the reports that were written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepRun {
+    pub paths: RunPaths,
+    pub reports: Vec<PathBuf>,
+}
+
+pub(super) struct EvalEnd {
+    pub result: StepResult,
+    pub run: Option<StepRun>,
+    /// A definition is wrong, which was found out only now.
+    pub wrong: bool,
+}
+
+/// A result with a status and nothing else to say.
+pub(super) fn plain(step: &Step, status: StepStatus) -> StepResult {
+    StepResult {
+        kind: step.kind,
+        name: step.name.clone(),
+        action: step.action,
+        status,
+        reason: String::new(),
+        duration_seconds: 0.0,
+        exit_code: None,
+        output_tail: String::new(),
+        tests: None,
+        eval: None,
+    }
+}
+
+/// Runs the suite of a step. `again`: a command has run since the suite was loaded, and may have changed it.
+pub(super) async fn eval_step(
+    step: &Step,
+    eval: &EvalStep,
+    suite: ReadySuite,
+    again: bool,
+    outside: Outside<'_>,
+) -> EvalEnd {
+    let timer = Instant::now();
+    let request = suite.request;
+    let prepared = if again { loaded_again(&request) } else { Ok(suite.prepared) };
+    let mut end = match prepared {
+        Err(reason) => not_run(step, reason, true),
+        Ok(prepared) => run_suite(step, eval, prepared, &request, outside).await,
+    };
+    end.result.duration_seconds = timer.elapsed().as_secs_f64();
+    end
+}
+
+fn not_run(step: &Step, reason: String, wrong: bool) -> EvalEnd {
+    EvalEnd { result: StepResult { reason, ..plain(step, StepStatus::Incomplete) }, run: None, wrong }
+}
+
+fn loaded_again(request: &LoadRequest) -> Result<Prepared, String> {
+    let loaded = load::load(request);
+    let errors = loaded.problems.error_count();
+    let Some(plan) = loaded.plan.filter(|_| errors == 0) else {
+        let first = loaded.problems.sorted().into_iter().find(|p| p.severity == Severity::Error);
+        let first = first.map_or(String::new(), |problem| {
+            let place =
+                problem.span.map_or(String::new(), |span| format!("{}: ", loaded.sources.place(span)));
+            format!(", such as {place}{}", problem.message)
+        });
+        let problems = plural(errors.max(1), "problem");
+        return Err(format!("the suite changed since the phase began, and has {problems} now{first}"));
+    };
+    run::prepare(plan).map_err(|error| error.to_string())
+}
+
+async fn run_suite(
+    step: &Step,
+    eval: &EvalStep,
+    prepared: Prepared,
+    request: &LoadRequest,
+    outside: Outside<'_>,
+) -> EvalEnd {
+    let formats = prepared.plan.reporting.formats.clone();
+    let Outside { helper, clock, cancel, observers, root } = outside;
+    let said = Said {
+        filters: request.overrides.filters.describe(),
+        arguments: arguments(request),
+        cwd: Some(request.cwd.clone()),
+        ..Said::default()
+    };
+    let git = run::git_state(&prepared.plan.suite.dir);
+    let asked = RunRequest { prepared, helper, clock, git, said, cancel, observers, resume: None };
+    let Finished { paths, summary, .. } = match run::run(asked).await {
+        Ok(finished) => finished,
+        Err(error) => return not_run(step, told(&error), error.is_definition()),
+    };
+    let (reports, unwritten) = write_reports(&paths, &summary, &formats);
+    let mut status = StepStatus::of(summary.gate.decision);
+    let mut reasons = summary.gate.reasons.clone();
+    if !unwritten.is_empty() {
+        // What nobody could read has not passed.
+        if matches!(status, StepStatus::Passed | StepStatus::Pending) {
+            status = StepStatus::Incomplete;
+        }
+        reasons.extend(unwritten.into_iter().map(|why| format!("a report could not be written: {why}")));
+    }
+    let journal = paths.journal();
+    let shown = journal.strip_prefix(root).unwrap_or(&journal).display().to_string();
+    let result = StepResult {
+        reason: reasons.join("; "),
+        eval: Some(Box::new(EvalStepResult {
+            suite: eval.shown.clone(),
+            journal: shown,
+            metrics: eval.metrics.clone(),
+            eval_report: without_samples(summary),
+        })),
+        ..plain(step, status)
+    };
+    EvalEnd { result, run: Some(StepRun { paths, reports }), wrong: false }
+}
+
+fn told(error: &RunError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error} ({hint})"),
+        None => error.to_string(),
+    }
+}
+
+/// The journal has the samples.
+fn without_samples(mut summary: Summary) -> Summary {
+    let cases = summary.evals.iter_mut().flat_map(|eval| &mut eval.cases);
+    cases.for_each(|case| case.samples = Vec::new());
+    summary
+}
+
+/// What `run` would be given to do the same, for commands that reports name and for `run --resume`.
+fn arguments(request: &LoadRequest) -> Vec<String> {
+    let mut words = vec!["--suite".to_owned(), request.suite.display().to_string()];
+    let overrides = &request.overrides;
+    let filters = &overrides.filters;
+    let mut say = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
+    let lists = [
+        ("--category", &filters.category),
+        ("--tag", &filters.tag),
+        ("--eval", &filters.eval),
+        ("--case", &filters.case),
+    ];
+    for (flag, values) in lists {
+        values.iter().for_each(|value| say(flag, value.clone()));
+    }
+    filters.difficulty.iter().for_each(|level| say("--difficulty", word(level)));
+    filters.criticality.iter().for_each(|level| say("--criticality", word(level)));
+    overrides.target.iter().for_each(|name| say("--target", name.clone()));
+    overrides.outputs.iter().for_each(|path| say("--outputs", path.display().to_string()));
+    overrides.vars.iter().for_each(|(name, value)| say("--var", format!("{name}={value}")));
+    overrides.samples.iter().for_each(|n| say("--samples", n.to_string()));
+    overrides.preset.iter().for_each(|name| say("--preset", name.clone()));
+    for demand in &overrides.asked {
+        let threshold = &demand.threshold;
+        let sign = if threshold.bound == Bound::Min { ">=" } else { "<=" };
+        say("--threshold", format!("{}{sign}{}", threshold.metric, threshold.value));
+    }
+    overrides.output_dir.iter().for_each(|dir| say("--output-dir", dir.display().to_string()));
+    if overrides.allow_unsandboxed {
+        words.push("--allow-unsandboxed".to_owned());
+    }
+    words
+}
+
+/// A word of a closed list as it is typed.
+fn word<T: serde::Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,167 @@
+//! What did not pass as annotations of files, and these as the workflow commands that GitHub's runner reads.
+//!
+//! The commands are lines such as `::error file=evals/a.yaml,line=3,title=...::message`; the runner undoes the escaping of
+//! [`escape_data`] and [`escape_property`], as `@actions/core` writes it.
+
+use std::fmt::Write as _;
+
+use crate::base::text;
+use crate::model::{Decision, EvalResult, Failure, Outcome, Place, Summary};
+use crate::report::figures;
+
+/// GitHub shows ten of each level of a step, and drops the rest.
+pub const SHOWN: usize = 10;
+/// Cases of an eval that a message tells of.
+const CASES: usize = 3;
+/// Columns of a title and of a line of a message.
+const TITLE: usize = 120;
+const LINE: usize = 300;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    Error,
+    Warning,
+}
+
+/// A remark on a line of a file, or on the whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotation {
+    pub level: Level,
+    pub place: Option<Place>,
+    pub title: String,
+    /// May have several lines.
+    pub message: String,
+}
+
+impl Annotation {
+    /// `title` and `message` may be hostile: they are sanitised and bounded.
+    pub fn new(level: Level, place: Option<Place>, title: &str, message: &str) -> Annotation {
+        let cut = |raw: &str, columns| text::truncate_width(&text::one_line(raw), columns).into_owned();
+        let message: Vec<String> = message.lines().take(2 * CASES).map(|line| cut(line, LINE)).collect();
+        Annotation { level, place, title: cut(title, TITLE), message: message.join("\n") }
+    }
+}
+
+/// What a run is to be looked at for: missed thresholds, then evals that did not pass, each at its definition. Errors are what
+/// failed a gate; what leaves it open, or was forgiven, is a warning.
+pub fn of_run(summary: &Summary) -> Vec<Annotation> {
+    let mut all = Vec::new();
+    let suite = &summary.metadata.suite_name;
+    for threshold in &summary.gate.thresholds {
+        let level = match threshold.status {
+            Decision::Fail => Level::Error,
+            Decision::Pass => continue,
+            _ => Level::Warning,
+        };
+        let row = figures::threshold_row(threshold);
+        let title = format!("{suite}: threshold on {} {}", row.metric, missed(threshold.status));
+        all.push(Annotation::new(level, None, &title, &format!("{} ({})", row.value, row.needs)));
+    }
+    for eval in summary.evals.iter().filter(|eval| eval.outcome != Outcome::Passed) {
+        let fails = eval.outcome == Outcome::Failed && summary.gate.decision == Decision::Fail;
+        let level = if fails { Level::Error } else { Level::Warning };
+        all.push(of_eval(eval, summary, level));
+    }
+    let told = all.iter().any(|annotation| annotation.level == Level::Error);
+    if summary.gate.decision == Decision::Fail && !told {
+        let title = format!("{suite}: the gate failed");
+        all.insert(0, Annotation::new(Level::Error, None, &title, &summary.gate.reasons.join("\n")));
+    }
+    all
+}
+
+fn missed(status: Decision) -> &'static str {
+    match status {
+        Decision::Fail => "missed",
+        _ => "undecided",
+    }
+}
+
+fn of_eval(eval: &EvalResult, summary: &Summary, level: Level) -> Annotation {
+    let mut message = match eval.counts.total {
+        0 | 1 => String::new(),
+        total => {
+            let passed = text::group_digits(eval.counts.passed);
+            format!("{passed} of {} passed\n", text::plural(total, "case"))
+        }
+    };
+    let failures = summary.failures.iter().filter(|failure| failure.eval_id == eval.id);
+    for failure in failures.take(CASES) {
+        let _ = writeln!(message, "{}", of_failure(failure));
+    }
+    let more = (eval.counts.failed + eval.counts.errored).saturating_sub(CASES);
+    if more > 0 {
+        let _ = writeln!(message, "... and {}", text::plural(more, "more case"));
+    }
+    if message.is_empty() {
+        message = eval.outcome.name().to_owned();
+    }
+    let title = format!("{} {}", eval.id, eval.outcome);
+    Annotation::new(level, eval.source.clone(), &title, &message)
+}
+
+fn of_failure(failure: &Failure) -> String {
+    let cause = failure.cause.map_or(failure.outcome.name(), |cause| cause.name());
+    let reason = text::one_line(&failure.reason);
+    let said = if reason.is_empty() { cause.to_owned() } else { format!("{cause}: {reason}") };
+    match failure.case_id == failure.eval_id {
+        true => said,
+        false => format!("{} {said}", failure.case_id),
+    }
+}
+
+/// The lines that GitHub's runner reads: at most [`SHOWN`] of each level, of which the last says how many more there are.
+pub fn as_commands(annotations: &[Annotation]) -> String {
+    let mut out = String::new();
+    for (level, word) in [(Level::Error, "error"), (Level::Warning, "warning")] {
+        let all: Vec<&Annotation> = annotations.iter().filter(|found| found.level == level).collect();
+        let shown = if all.len() > SHOWN { SHOWN - 1 } else { SHOWN };
+        for annotation in all.iter().take(shown) {
+            command(word, annotation, &mut out);
+        }
+        let more = all.len().saturating_sub(shown);
+        if more > 0 {
+            let title = format!("{} more", text::group_digits(more));
+            let message = "The report lists them all; GitHub shows ten annotations of a level.";
+            command(word, &Annotation::new(level, None, &title, message), &mut out);
+        }
+    }
+    out
+}
+
+fn command(word: &str, annotation: &Annotation, out: &mut String) {
+    let mut properties = Vec::new();
+    if let Some(place) = &annotation.place {
+        properties.push(format!("file={}", escape_property(&place.file)));
+        properties.push(format!("line={}", place.line));
+    }
+    properties.push(format!("title={}", escape_property(&annotation.title)));
+    let _ = writeln!(out, "::{word} {}::{}", properties.join(","), escape_data(&annotation.message));
+}
+
+fn escape_data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// A page for the log of a step in which no line is a command to the runner, whatever a model said: `::set-output ...::` at the
+/// beginning of a line, or `##[...]` anywhere.
+pub fn without_commands(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    for line in page.split_inclusive('\n') {
+        let body = line.trim_start();
+        let indent = line.len() - body.len();
+        match body.strip_prefix("::") {
+            Some(rest) => {
+                out.push_str(line.get(..indent).unwrap_or_default());
+                out.push_str(": :");
+                out.push_str(&rest.replace("##[", "# #["));
+            }
+            None => out.push_str(&line.replace("##[", "# #[")),
+        }
+    }
+    out
+}

@@ -1,0 +1,37 @@
+//! Reports of a run as files beside its journal.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::{ReportError, extension, render};
+use crate::base::whole_file::write_whole;
+use crate::journal::RunPaths;
+use crate::model::{ReportFormat, Summary};
+
+/// Writes one report; nobody sees half of one.
+pub fn write_report(path: &Path, format: ReportFormat, summary: &Summary) -> Result<(), ReportError> {
+    write_whole(path, |file| {
+        render(format, summary, file)?;
+        Ok(file.flush()?)
+    })
+}
+
+/// Writes each report beside the journal. Returns what was written, and why the others were not.
+pub fn write_reports(
+    paths: &RunPaths,
+    summary: &Summary,
+    formats: &[ReportFormat],
+) -> (Vec<PathBuf>, Vec<String>) {
+    let (mut written, mut failed) = (Vec::new(), Vec::new());
+    for format in formats {
+        let Some(extension) = extension(*format).filter(|_| *format != ReportFormat::Html) else {
+            continue;
+        };
+        let path = paths.report(extension);
+        match write_report(&path, *format, summary) {
+            Ok(()) => written.push(path),
+            Err(error) => failed.push(format!("{}: {error}", path.display())),
+        }
+    }
+    (written, failed)
+}

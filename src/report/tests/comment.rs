@@ -1,0 +1,127 @@
+//! The comment on a pull request.
+
+use insta::assert_snapshot;
+
+use super::*;
+use crate::report::comment;
+
+#[test]
+fn a_comment_says_the_decision_the_thresholds_and_what_failed() {
+    assert_snapshot!(rendered(ReportFormat::Comment, &unsandboxed()), @r"
+    <!-- eval-harness: Parser%20suite -->
+    ## ❌ FAIL: Parser suite (SANDBOX NOT ENFORCED)
+
+    > [!CAUTION]
+    > SANDBOX NOT ENFORCED: code ran, or may have run, without isolation (tier: none)
+
+    - pass@1 is 0.400 and must be at least 0.850
+    - &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+
+    | Metric | Value | Threshold | Status |
+    | --- | ---: | --- | --- |
+    | pass@1 | 0.400 | ≥ 0.850 | ❌ FAIL |
+    | latency p95 | 1.23 s | ≤ 2.00 s | ✅ PASS |
+
+    |  | Total | Passed | Failed | Errored | Skipped or pending | Pass rate |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: |
+    | Evals | 6 | 1 | 2 | 1 | 2 | 33.3 % |
+    | Cases | 8 | 2 | 3 | 1 | 2 | 40.0 % |
+
+    ### Not passed (4)
+
+    <details><summary>❌ <code>cap-code-002 › lists</code> wrong_answer</summary>
+
+    the output differs from what was expected in line 2
+
+    Difference (`-` expected, `+` actual):
+
+    ```diff
+     def parse(s):
+    -    return [1, 2]
+    +    return [1, 3]··
+     
+     print('done')
+    ```
+
+    </details>
+
+    <details><summary>❌ <code>cap-code-002 › 日本語の長い名前のケース</code> timeout</summary>
+
+    no answer within 10 s
+
+    </details>
+
+    <details><summary>⚠️ <code>cap-judge-003</code> judge_unreachable</summary>
+
+    the judge did not answer: connection refused
+
+    </details>
+
+    <details><summary>❌ <code>reg-api-001</code> wrong_answer</summary>
+
+    &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+
+    Difference (`-` expected, `+` actual):
+
+    `````diff
+    -ok
+    +```
+    +</script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩
+    +# GATE PASS
+    +````
+    `````
+
+    </details>
+
+    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
+
+    run `eval-20260102-120000`, commit `0123456789ab` (with uncommitted changes), eval-harness 0.1.0
+    ");
+}
+
+#[test]
+fn a_comment_of_a_pass_is_short() {
+    assert_snapshot!(rendered(ReportFormat::Comment, &green(3)), @"
+    <!-- eval-harness: Parser%20suite -->
+    ## ✅ PASS: Parser suite
+
+    |  | Total | Passed | Failed | Errored | Skipped or pending | Pass rate |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: |
+    | Evals | 3 | 3 | 0 | 0 | 0 | 100 % |
+    | Cases | 3 | 3 | 0 | 0 | 0 | 100 % |
+
+    run `eval-20260102-120000`, commit `0123456789ab` (with uncommitted changes), eval-harness 0.1.0
+    ");
+}
+
+#[test]
+fn no_run_is_too_large_for_a_comment() {
+    for cases in [40, 400, 5_000] {
+        let mut summary = red(cases, true);
+        for failure in &mut summary.failures {
+            failure.reason = "é".repeat(5_000);
+            failure.expected = Some(json!("`".repeat(5_000)));
+            failure.actual = Some(json!({"a": "<b>\n".repeat(3_000)}));
+        }
+        summary.gate.reasons = vec!["because ".repeat(1_000); 200];
+        summary.metadata.suite_name = "日".repeat(4_000);
+        let shown = rendered(ReportFormat::Comment, &summary);
+        assert!(shown.len() <= comment::LARGEST, "{}", shown.len());
+        assert!(shown.contains("- ... and 190 more reasons"));
+        let told = shown.matches("<details><summary>").count();
+        assert!(told >= 4, "{told}");
+        let more = crate::base::text::group_digits(summary.failures.len() - told);
+        assert!(shown.contains(&format!("... and {more} more (see the report)")), "{told} of {cases}");
+        assert!(shown.lines().last().is_some_and(|line| line.starts_with("run `")));
+    }
+}
+
+#[test]
+fn the_hidden_line_ends_where_we_end_it() {
+    assert_eq!(comment::marker("Support answers"), "<!-- eval-harness: Support%20answers -->\n");
+    assert_eq!(
+        comment::marker("--> <b>@all"),
+        "<!-- eval-harness: %2D-%2D%3E%20%3Cb%3E%40all -->\n".replace("%2D-%2D", "%2D-")
+    );
+    assert_eq!(comment::marker("a----b"), "<!-- eval-harness: a-%2D-%2Db -->\n");
+}

@@ -1,0 +1,240 @@
+//! Advice by cause: what could not be found out, and failures of one kind.
+
+use super::words::{Places, reason, samples};
+use super::{Advice, Known, Rank, advice};
+use crate::base::{shell, text};
+use crate::model::{Cause, EvalResult, Outcome, SampleResult};
+
+/// Sentences about one cause whose reasons differ.
+const REASONS: usize = 2;
+/// Evals whose baselines one command captures.
+const CAPTURED: usize = 5;
+
+/// The commonest cause first.
+pub fn all(known: &Known<'_>) -> Vec<Advice> {
+    let counted = |cause: &Cause| known.totals.by_cause.get(cause.name()).map(|n| (*cause, *n));
+    let mut causes: Vec<(Cause, usize)> =
+        Cause::ALL.iter().filter_map(counted).filter(|(_, n)| *n > 0).collect();
+    causes.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    causes.into_iter().flat_map(|(cause, n)| of_cause(known, cause, n)).collect()
+}
+
+fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
+    let places = Places::of_cause(known, cause);
+    let at = format!("{}{}", samples(n), places.of());
+    let why = first_reason(known, cause);
+    let told = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let (rank, text) = match cause {
+        Cause::Forged => {
+            let why = if why.is_empty() { "they tampered with their verdict" } else { &why };
+            (Rank::Tampering, format!("Read the programs of {at} before you trust their author: {why}"))
+        }
+        Cause::SandboxViolation => {
+            let why = if why.is_empty() { "they tried what the sandbox forbids" } else { &why };
+            (Rank::Tampering, format!("Read the programs of {at} before you trust their author: {why}"))
+        }
+        Cause::Timeout | Cause::TargetTimeout => return vec![time_out(known, cause, &at, &places, &why)],
+        Cause::NoBaseline => return vec![no_baseline(known, n, &places)],
+        Cause::ExecutorMissing => return missing(known, n, &at),
+        Cause::SandboxUnavailable => (
+            Rank::Unknown,
+            format!(
+                "Make a sandbox possible, which {at} had none of{told}; `eval-harness doctor` tells what this machine lacks"
+            ),
+        ),
+        Cause::TargetUnreachable => (
+            Rank::Unknown,
+            format!("Start the target, or correct its address, which could not be reached for {at}{told}"),
+        ),
+        Cause::TargetFailed => (Rank::Unknown, format!("Repair the target, which failed on {at}{told}")),
+        Cause::MissingOutput => {
+            (Rank::Unknown, format!("Record outputs for {at}, or leave them out with a filter{told}"))
+        }
+        Cause::JudgeUnreachable => {
+            (Rank::Unknown, format!("See to the judge, which gave no answer on {at}{told}"))
+        }
+        Cause::JudgeUnparseable => {
+            (Rank::Unknown, format!("Look at the judge's answers on {at}, which could not be read{told}"))
+        }
+        Cause::Harness => {
+            (Rank::Unknown, format!("Correct the tests or settings of {at}, not the output{told}"))
+        }
+        Cause::SyntaxError => {
+            (Rank::Kind, format!("Look for prose around the code of {at}, or set `extract: code`{told}"))
+        }
+        Cause::NoCode => (
+            Rank::Kind,
+            format!("Look at the prompt of {at}, or at `extract`, which found nothing to run{told}"),
+        ),
+        Cause::MemoryLimit => {
+            (Rank::Kind, format!("Find what takes the memory in {at}, or raise `memory_mb`{told}"))
+        }
+        Cause::OutputLimit => (Rank::Kind, format!("Find what writes without end in {at}{told}")),
+        Cause::Crashed => (Rank::Kind, format!("Find what crashed {at}{told}")),
+        Cause::Exited => (Rank::Kind, format!("Leave out `sys.exit` and the like in {at}{told}")),
+        Cause::MaxFail => (
+            Rank::Skipped,
+            format!("{} did not run because of `--max-fail`: raise it to see them", samples(n)),
+        ),
+        Cause::GlobalTimeout => (
+            Rank::Skipped,
+            format!(
+                "{} did not run because `timeout_global` came first: raise it, or run more at once with `--jobs`",
+                samples(n)
+            ),
+        ),
+        Cause::Interrupted => (
+            Rank::Skipped,
+            format!(
+                "{} did not run because the run was interrupted: `eval-harness run --resume latest` goes on",
+                samples(n)
+            ),
+        ),
+        // Fixed eval by eval, or chosen.
+        Cause::WrongAnswer
+        | Cause::Exception
+        | Cause::Refused
+        | Cause::Threshold
+        | Cause::Budget
+        | Cause::Filtered => return Vec::new(),
+    };
+    vec![advice(rank, text)]
+}
+
+fn first_reason(known: &Known<'_>, cause: Cause) -> String {
+    let mut reasons = known.failures.iter().filter(|f| f.cause == Some(cause)).map(|f| reason(&f.reason));
+    reasons.find(|reason| !reason.is_empty()).unwrap_or_default()
+}
+
+/// A sentence for each thing that is missing: its reason names it, and mostly what installs it.
+fn missing(known: &Known<'_>, n: usize, at: &str) -> Vec<Advice> {
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    for failure in known.failures.iter().filter(|f| f.cause == Some(Cause::ExecutorMissing)) {
+        let why = reason(&failure.reason);
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, samples)) => *samples += failure.samples,
+            None => reasons.push((why, failure.samples)),
+        }
+    }
+    const DOCTOR: &str = "`eval-harness doctor` tells what this machine has";
+    if reasons.len() < 2 {
+        let told = reasons.first().map(|(why, _)| format!(": {why}")).unwrap_or_default();
+        return vec![advice(
+            Rank::Unknown,
+            format!("Install what {at} could not be run without{told}; {DOCTOR}"),
+        )];
+    }
+    reasons.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
+    let sentence = |(why, of): &(String, usize)| {
+        let text = format!(
+            "Install what {} of {n} samples could not be run without: {why}; {DOCTOR}",
+            text::group_digits(*of)
+        );
+        advice(Rank::Unknown, text)
+    };
+    reasons.iter().take(REASONS).map(sentence).collect()
+}
+
+fn no_baseline(known: &Known<'_>, n: usize, places: &Places<'_>) -> Advice {
+    let ids: Vec<&str> = places.evals().collect();
+    let mut words = vec!["eval-harness", "baseline", "capture"];
+    if let Some(suite) = known.suite {
+        words.extend(["--suite", suite]);
+    }
+    // Without ids it captures those of all regressions.
+    let few = ids.len() <= CAPTURED && places.are_all() && !ids.iter().any(|id| id.starts_with('-'));
+    let with_ids: Vec<&str> = words.iter().copied().chain(ids.iter().copied().filter(|_| few)).collect();
+    let command = shell::line(&with_ids).or_else(|| shell::line(&words));
+    let command = command.unwrap_or_else(|| "eval-harness baseline capture".to_owned());
+    let (noun, them) = if ids.len() == 1 && n == 1 { ("baseline", "it") } else { ("baselines", "them") };
+    let text =
+        format!("Capture the missing {noun}{}: `{command}`, then review and accept {them}", places.of());
+    advice(Rank::Unknown, text)
+}
+
+/// Which ran out of time, the limit, and how near to it those of the same evals came that passed.
+fn time_out(known: &Known<'_>, cause: Cause, at: &str, places: &Places<'_>, why: &str) -> Advice {
+    let (rank, whose, took, look) = match cause {
+        Cause::Timeout => {
+            (Rank::Kind, "program", program_ms as fn(&SampleResult) -> Option<f64>, "look for endless loops")
+        }
+        _ => (
+            Rank::Unknown,
+            "target",
+            latency_ms as fn(&SampleResult) -> Option<f64>,
+            "see why the target hangs",
+        ),
+    };
+    let limit = limit_seconds(why);
+    let limit_told = limit.map(|seconds| format!(" (limit {seconds} s)")).unwrap_or_default();
+    let lead = format!("{at} ran out of time{limit_told}");
+    let of_evals = known.evals.iter().filter(|eval| places.has(&eval.id));
+    let slowest = slowest(of_evals, took).zip(limit).map(|(ms, seconds)| ms / 1000.0 / seconds);
+    let text = match slowest {
+        Some(share) if share >= 0.8 => format!(
+            "{lead}, and the slowest {whose} that passed took over four fifths of that: raise `timeout_seconds`, or make them faster"
+        ),
+        Some(share) if share >= 0.5 => format!(
+            "{lead}, and the slowest {whose} that passed took over half of that: raise `timeout_seconds`, or make them faster"
+        ),
+        Some(share) => {
+            let part = if share < 0.1 { "a tenth" } else { "half" };
+            format!("{lead}, but no {whose} that passed took {part} of that: {look}")
+        }
+        None => format!("{lead}: {look}, or raise `timeout_seconds`"),
+    };
+    advice(rank, text)
+}
+
+/// The limit that a reason of ours names, as `... within 10 s`.
+fn limit_seconds(why: &str) -> Option<f64> {
+    let (_, after) = why.rsplit_once(" within ")?;
+    let (number, unit) = after.split_once(' ')?;
+    let unit = unit.split([' ', ';', ',', ':']).next()?;
+    number.parse().ok().filter(|seconds: &f64| unit == "s" && seconds.is_finite() && *seconds > 0.0)
+}
+
+fn slowest<'a>(
+    evals: impl Iterator<Item = &'a EvalResult>,
+    took: fn(&SampleResult) -> Option<f64>,
+) -> Option<f64> {
+    let samples = evals.flat_map(|eval| &eval.cases).flat_map(|case| &case.samples);
+    samples.filter(|sample| sample.outcome == Outcome::Passed).filter_map(took).reduce(f64::max)
+}
+
+fn latency_ms(sample: &SampleResult) -> Option<f64> {
+    sample.latency_ms
+}
+
+/// The longest that a program of a sample ran, as its graders tell.
+fn program_ms(sample: &SampleResult) -> Option<f64> {
+    let number = |value: &serde_json::Value| value.as_f64().filter(|ms| ms.is_finite());
+    let times = sample.grades.iter().flat_map(|grade| {
+        let own = ["slowest_ms", "ms"].iter().filter_map(|key| grade.details.get(*key));
+        let calls = grade.details.get("calls").and_then(|calls| calls.as_array());
+        own.chain(calls.into_iter().flatten().filter_map(|call| call.get("ms"))).filter_map(number)
+    });
+    times.reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_read_only_where_a_reason_names_one() {
+        for (why, limit) in [
+            ("the program did not end within 10 s", Some(10.0)),
+            ("./solve.sh did not end within 1.5 s; it was ended with all it had started", Some(1.5)),
+            ("solve(' within 3 s'): the program did not end within 2 s", Some(2.0)),
+            ("the answer lies within reason", None),
+            ("within 10 s", None),
+            ("it did not end within 10 min", None),
+            ("it did not end within -1 s", None),
+            ("it did not end within inf s", None),
+            ("", None),
+        ] {
+            assert_eq!(limit_seconds(why), limit, "{why}");
+        }
+    }
+}

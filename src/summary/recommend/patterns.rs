@@ -1,0 +1,224 @@
+//! Advice from how failures lie: what they share, which is nearest to a threshold, and what takes the most.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::words::{place, short, title};
+use super::{Advice, Known, Rank, advice, words};
+use crate::base::text;
+use crate::model::{
+    Bound, CaseResult, Decision, EvalResult, EvalType, Figure, Metric, Outcome, SampleResult, ThresholdResult,
+};
+use crate::spec::words::Difficulty;
+use crate::stats::reaches;
+
+/// Failed evals from which on something shared by them tells anything.
+const FEWEST: usize = 3;
+
+/// What evals can have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark<'a> {
+    Tag(&'a str),
+    Category(&'a str),
+    Difficulty(&'static str),
+}
+
+impl Mark<'_> {
+    fn words(self) -> String {
+        match self {
+            Mark::Tag(tag) => format!("tag `{}`", short(tag)),
+            Mark::Category(category) => format!("category `{}`", short(category)),
+            Mark::Difficulty(difficulty) => format!("difficulty {difficulty}"),
+        }
+    }
+}
+
+fn marks(eval: &EvalResult) -> impl Iterator<Item = Mark<'_>> {
+    let tags: HashSet<&str> = eval.tags.iter().map(String::as_str).collect();
+    let difficulty = eval.difficulty.map(|difficulty| match difficulty {
+        Difficulty::Easy => "easy",
+        Difficulty::Medium => "medium",
+        Difficulty::Hard => "hard",
+    });
+    let others =
+        eval.category.as_deref().map(Mark::Category).into_iter().chain(difficulty.map(Mark::Difficulty));
+    tags.into_iter().map(Mark::Tag).chain(others)
+}
+
+/// What at least three quarters of the failed evals share and at most a third of those that passed. Of several the one
+/// that tells failures and passes apart best.
+pub fn shared(known: &Known<'_>) -> Option<Advice> {
+    let mut by_mark: BTreeMap<Mark<'_>, (usize, usize)> = BTreeMap::new();
+    let (mut failed, mut passed) = (0, 0);
+    for eval in known.evals.iter().filter(|eval| eval.outcome.is_graded()) {
+        let is_failed = eval.outcome == Outcome::Failed;
+        failed += usize::from(is_failed);
+        passed += usize::from(!is_failed);
+        for mark in marks(eval) {
+            let (of_failed, of_passed) = by_mark.entry(mark).or_default();
+            *of_failed += usize::from(is_failed);
+            *of_passed += usize::from(!is_failed);
+        }
+    }
+    if failed < FEWEST || passed < FEWEST {
+        return None;
+    }
+    let tells = |of: &(usize, usize)| of.0 >= FEWEST && of.0 * 4 >= failed * 3 && of.1 * 3 <= passed;
+    let apart = |of: &(usize, usize)| (of.0 * passed).saturating_sub(of.1 * failed);
+    let mut found: Vec<(Mark<'_>, (usize, usize))> =
+        by_mark.into_iter().filter(|(_, of)| tells(of)).collect();
+    found.sort_by_key(|(_, of)| std::cmp::Reverse(apart(of)));
+    let (mark, (of_failed, of_passed)) = found.first()?;
+    let count = |n: usize| if n == 0 { "none".to_owned() } else { text::group_digits(n) };
+    let all = if *of_failed == failed { "all".to_owned() } else { format!("{} of the", count(*of_failed)) };
+    let text = format!(
+        "Look at {} first: {all} {} failed evals have it, and {} of the {} that passed",
+        mark.words(),
+        count(failed),
+        count(*of_passed),
+        count(passed)
+    );
+    Some(advice(Rank::Shared, text))
+}
+
+/// One of several that failed, with what it scored.
+struct Candidate<'a> {
+    eval: &'a str,
+    name: String,
+    score: f64,
+}
+
+/// A threshold on a share that one more pass would meet: the failed eval or case that scored highest. The gate's own reasons
+/// say by how much it was missed.
+pub fn near_miss<'a>(known: &Known<'a>, told: &mut HashSet<&'a str>) -> Option<Advice> {
+    let missed = |threshold: &&ThresholdResult| {
+        threshold.status == Decision::Fail && threshold.bound == Bound::Min && threshold.on == Figure::Value
+    };
+    let found = known.gate.thresholds.iter().filter(missed).find_map(|threshold| {
+        let (nearest, failed, noun) = nearest(known, threshold)?;
+        Some((threshold, nearest, failed, noun))
+    });
+    let (threshold, nearest, failed, noun) = found?;
+    told.insert(nearest.eval);
+    let text = format!(
+        "Fix {} first: it scored highest ({}) of the {} failed {noun}s, and with one more {} reaches {}",
+        nearest.name,
+        shown(nearest.score),
+        text::group_digits(failed),
+        short(&threshold.metric),
+        threshold.threshold
+    );
+    Some(advice(Rank::Near, text))
+}
+
+/// The nearest of the failed, how many they are, and what they are; `None` when one more would not do, there is no choice, or no
+/// score tells them apart from nothing.
+fn nearest<'a>(
+    known: &Known<'a>,
+    threshold: &ThresholdResult,
+) -> Option<(Candidate<'a>, usize, &'static str)> {
+    let of_kind = |eval: &&EvalResult, kind: Option<EvalType>| kind.is_none_or(|kind| eval.kind == kind);
+    let kind = match threshold.metric.parse::<Metric>().ok()? {
+        Metric::PassRate => None,
+        Metric::CapabilityPassRate => Some(EvalType::Capability),
+        Metric::RegressionPassRate => Some(EvalType::Regression),
+        Metric::CasePassRate => return nearest_case(known, threshold),
+        _ => return None,
+    };
+    let evals = || known.evals.iter().filter(|eval| of_kind(eval, kind));
+    let passed = evals().filter(|eval| eval.outcome == Outcome::Passed).count();
+    let failed: Vec<&EvalResult> = evals().filter(|eval| eval.outcome == Outcome::Failed).collect();
+    let candidates = failed.iter().filter_map(|eval| {
+        Some(Candidate { eval: &eval.id, name: title(eval), score: eval.score.filter(|score| *score > 0.0)? })
+    });
+    let best = best(candidates).filter(|_| one_more_does(passed, failed.len(), threshold.threshold))?;
+    Some((best, failed.len(), "eval"))
+}
+
+fn nearest_case<'a>(
+    known: &Known<'a>,
+    threshold: &ThresholdResult,
+) -> Option<(Candidate<'a>, usize, &'static str)> {
+    let counts = &known.totals.cases;
+    let cases = known.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
+    let candidates = cases.filter(|(_, case)| case.outcome == Outcome::Failed).filter_map(|(eval, case)| {
+        let score = case.score.filter(|score| *score > 0.0)?;
+        Some(Candidate { eval: &eval.id, name: place(&eval.id, &case.id), score })
+    });
+    let does = one_more_does(counts.passed, counts.failed, threshold.threshold);
+    let best = best(candidates).filter(|_| does && known.omitted.cases == 0)?;
+    Some((best, counts.failed, "case"))
+}
+
+/// Of equals the first.
+fn best<'a>(candidates: impl Iterator<Item = Candidate<'a>>) -> Option<Candidate<'a>> {
+    candidates.reduce(|best, next| if next.score > best.score { next } else { best })
+}
+
+/// With two or more that failed: of a single one there is nothing to choose.
+fn one_more_does(passed: usize, failed: usize, threshold: f64) -> bool {
+    failed > 1 && reaches((passed + 1) as f64 / (passed + failed) as f64, threshold)
+}
+
+/// Three decimals, never rounded up to a pass.
+fn shown(score: f64) -> String {
+    let text = format!("{:.3}", (score * 1000.0).floor() / 1000.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Cases that take the most of what a threshold bounds; only where every case is listed with its samples.
+pub fn slow(known: &Known<'_>) -> Vec<Advice> {
+    let missed = known.gate.thresholds.iter().filter(|t| t.status == Decision::Fail && t.bound == Bound::Max);
+    if known.omitted.cases > 0 {
+        return Vec::new();
+    }
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    for threshold in missed {
+        let Ok(metric) = threshold.metric.parse::<Metric>() else { continue };
+        let Some((what, of)) = taken(&metric) else { continue };
+        if !seen.insert(what) {
+            continue;
+        }
+        let cases = known.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
+        let mut costs: Vec<(f64, String)> = cases
+            .filter_map(|(eval, case)| Some((of(case)?, eval, case)))
+            .filter(|(cost, ..)| *cost > 0.0)
+            .map(|(cost, eval, case)| (cost, place(&eval.id, &case.id)))
+            .collect();
+        costs.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let few = costs.len().min(3);
+        if few > 0 {
+            let names = words::listed(costs.into_iter().map(|(_, name)| name), few, "case");
+            let metric = short(&threshold.metric);
+            all.push(advice(Rank::Slow, format!("Begin with the {what} to bring {metric} down: {names}")));
+        }
+    }
+    all
+}
+
+type Taken = fn(&CaseResult) -> Option<f64>;
+
+/// What a metric sums up, and how much of it a case takes.
+fn taken(metric: &Metric) -> Option<(&'static str, Taken)> {
+    fn most(case: &CaseResult, of: impl Fn(&SampleResult) -> Option<f64>) -> Option<f64> {
+        case.samples.iter().filter_map(of).reduce(f64::max)
+    }
+    match metric {
+        Metric::LatencyMeanMs | Metric::LatencyP50Ms | Metric::LatencyP95Ms => {
+            Some(("slowest cases", |case| most(case, |sample| sample.latency_ms)))
+        }
+        Metric::CostUsd => Some(("dearest cases", |case| {
+            let costs = case.samples.iter().filter_map(|sample| sample.usage?.cost_usd);
+            costs.reduce(|a, b| a + b)
+        })),
+        Metric::Tokens | Metric::TokensInput | Metric::TokensOutput => {
+            Some(("cases with the most tokens", |case| {
+                let tokens = case.samples.iter().filter_map(|sample| sample.usage);
+                tokens
+                    .map(|usage| (usage.input_tokens.saturating_add(usage.output_tokens)) as f64)
+                    .reduce(|a, b| a + b)
+            }))
+        }
+        _ => None,
+    }
+}
