@@ -515,7 +515,7 @@ fn steady(project: &Project, text: &str) -> String {
         (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "[time]"),
         (r"eval-\d{8}-\d{6}(-\d+)?", "[run]"),
         (r"results/\d{4}-\d\d-\d\d/run-\d{6}(-\d+)?", "results/[day]/[run]"),
-        (r"\b\d+\.\d+ s\b", "[seconds]"),
+        (r"\b\d+(\.\d+)? m?s\b", "[time taken]"),
         (r"(?m) +$", ""),
     ];
     for (pattern, name) in patterns {
@@ -594,7 +594,7 @@ fn every_report_of_the_seeds_scenario() {
     "#);
     assert_snapshot!(steady(&project, &shown.stdout), @r#"
     Phase: Implement user authentication (implement-user-authentication)
-      plan.yaml · 164 ms · 1 file since main: +1 -0
+      plan.yaml · [time taken] · 1 file since main: +1 -0
 
       ○ Build authentication logic  implement  not checked
       ✓ Run unit tests              test       passed  45/45 tests
@@ -845,7 +845,7 @@ fn every_report_of_the_seeds_scenario() {
     "#);
     assert_snapshot!(steady(&project, &shown.stdout), @r#"
     Phase: Implement user authentication (implement-user-authentication)
-      plan.yaml · 213 ms · 3 files since main: +4 -3
+      plan.yaml · [time taken] · 3 files since main: +4 -3
 
       ○ Build authentication logic  implement  not checked
       ✓ Run unit tests              test       passed  45/45 tests
