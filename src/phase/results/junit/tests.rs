@@ -119,10 +119,28 @@ fn words_in_attributes_count_too() {
 fn cut_and_broken_files_say_where() {
     let whole = "<testsuites>\n<testsuite name=\"s\" tests=\"2\">\n<testcase name=\"a\"/>\n<testcase name=\"b\">\n<failure message=\"m\"/></testcase>\n</testsuite>\n</testsuites>\n";
     let mut seen = String::new();
-    for end in [0, 5, 30, 60, 95, 110, 130, 145] {
+    for end in [0, 5, 30, 60, 85, 95, 130, 145] {
         let _ = write!(seen, "{end}: {}", told(&whole.as_bytes()[..end]));
     }
-    insta::assert_snapshot!(seen, @"");
+    insta::assert_snapshot!(seen, @r##"
+    0: 0+ 0- 0~
+      :1: it holds no XML element
+    5: 0+ 0- 0~
+      :1: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
+    30: 0+ 0- 0~
+      :2: it is no well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
+    60: 0+ 0- 0~
+      :3: it is no well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
+    85: 1+ 0- 0~
+      :5: it ends in the middle: elements are still open
+    95: 1+ 0- 0~
+      :5: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
+    130: 1+ 1- 0~
+      [s] b: m
+      :6: it is no well-formed XML: syntax error: tag not closed: `>` not found before end of input
+    145: 1+ 1- 0~
+      [s] b: m
+    "##);
     let mut seen = String::new();
     for xml in [
         "<html>\n<body/></html>",
@@ -137,7 +155,26 @@ fn cut_and_broken_files_say_where() {
     ] {
         let _ = write!(seen, "{}", told(xml.as_bytes()));
     }
-    insta::assert_snapshot!(seen, @"");
+    insta::assert_snapshot!(seen, @r##"
+    0+ 0- 0~
+      :1: it is no JUnit file: its root is <html>, not <testsuites> or <testsuite>
+    0+ 0- 0~
+      :1: it is no JUnit file: its root is <assemblies>, not <testsuites> or <testsuite>
+    0+ 0- 0~
+      :1: it holds no XML element
+    0+ 0- 0~
+      :1: it is no well-formed XML: ill-formed document: expected `</testcase>`, but `</testsuite>` was found
+    0+ 0- 0~
+      :2: it is no well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
+    0+ 0- 0~
+      :1: it holds more than one document
+    0+ 0- 0~
+      :1: it declares entities of its own, which are not expanded
+    0+ 0- 0~
+      :2: it is no well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
+    0+ 0- 0~
+      :0: its encoding is utf-7, which can't be read; write UTF-8
+    "##);
     let deep = "<testsuite>".repeat(300);
     assert!(told(deep.as_bytes()).contains("nested deeper than 200"), "{}", told(deep.as_bytes()));
     let tag = format!("<testsuite {}/>", "a=\"1\" ".repeat(1 << 20));

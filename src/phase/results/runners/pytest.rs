@@ -43,7 +43,7 @@ impl Pytest {
         let Some((counts, time)) = text.rsplit_once(" in ") else { return };
         // `0.12s`, `61.30s (0:01:01)`.
         let time = time.split_once(' ').map_or(time, |(seconds, _)| seconds);
-        if !time.strip_suffix('s').is_some_and(|n| n.parse::<f64>().is_ok()) {
+        if time.strip_suffix('s').and_then(|n| n.parse::<f64>().ok()).is_none() {
             return;
         }
         if counts == "no tests ran" {
