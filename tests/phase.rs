@@ -515,7 +515,7 @@ fn steady(project: &Project, text: &str) -> String {
         (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "[time]"),
         (r"eval-\d{8}-\d{6}(-\d+)?", "[run]"),
         (r"results/\d{4}-\d\d-\d\d/run-\d{6}(-\d+)?", "results/[day]/[run]"),
-        (r"\b\d+\.\d+ s\b", "[seconds]"),
+        (r"\b\d+(\.\d+)? m?s\b", "[time taken]"),
         (r"(?m) +$", ""),
     ];
     for (pattern, name) in patterns {
@@ -536,8 +536,96 @@ fn every_report_of_the_seeds_scenario() {
         steady(&project, &text)
     };
     let shown = project.call(&phase).expect(1);
-    assert_snapshot!(markdown(), @"");
-    assert_snapshot!(steady(&project, &shown.stdout), @"");
+    assert_snapshot!(markdown(), @r#"
+    ## Phase Completion Report
+
+    ❌ **FAIL**: Implement user authentication (`implement-user-authentication`)
+
+    - Run capability evals failed: pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it
+
+    ### Implementation Summary
+
+    - Files modified: 1
+    - Lines added: 1
+    - Lines removed: 0
+
+    Counted since `main` (commit `[commit]`), with what is not committed yet.
+
+    <details><summary>Files</summary>
+
+    | File | Added | Removed |
+    | --- | ---: | ---: |
+    | src/session.py | 1 | 0 |
+
+    </details>
+
+    ### Test Results
+
+    - Run unit tests: 45/45 passed
+
+    ### Other Steps
+
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
+    - [ ] Release (check): not reached: the phase ended before it
+      - Reason: Run capability evals did not pass
+
+    ### Eval Results
+
+    ❌ `./evals/auth-capability.yaml`: **FAIL**
+
+    | Metric | Value | 95 % interval | Threshold | Status |
+    | --- | --- | --- | --- | --- |
+    | pass rate | 0.667 | [0.208, 0.939] | ≥ 0.90 | FAIL |
+    | pass@1 | 0.667 | [0.000, 1.000] | - | - |
+    | pass^3 | 0.667 | [0.000, 1.000] | - | - |
+
+    #### Capability Evals (2/3 passed)
+
+    - [x] cap-auth-001: Login flow
+    - [x] cap-auth-002: Token refresh
+    - [ ] cap-auth-003: Session timeout (FAILED)
+      - Expected: Session expires after 30 min
+      - Actual: Session persists indefinitely
+
+    ### Recommendations
+
+    1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected "expires after 30 min", got "persists indefinitely"
+    2. Don't read small differences into these figures: with 9 samples graded the intervals are wide
+    "#);
+    assert_snapshot!(steady(&project, &shown.stdout), @r#"
+    Phase: Implement user authentication (implement-user-authentication)
+      plan.yaml · [time taken] · 1 file since main: +1 -0
+
+      ○ Build authentication logic  implement  not checked
+      ✓ Run unit tests              test       passed  45/45 tests
+      ✗ Run capability evals        eval       failed  2/3 evals
+      – Release                     check      not reached
+
+    Run capability evals
+      metric     value  95 % interval   threshold  status
+      pass rate  0.667  [0.208, 0.939]  ≥ 0.90     FAIL
+      pass@1     0.667  [0.000, 1.000]  -          -
+      pass^3     0.667  [0.000, 1.000]  -          -
+      ✗ cap-auth-003  Session timeout  failed
+        expected  Session expires after 30 min
+        actual    Session persists indefinitely
+
+    Release
+      Run capability evals did not pass
+
+    Next
+      - Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9:
+        expected "expires after 30 min", got "persists indefinitely"
+      - Don't read small differences into these figures: with 9 samples graded the
+        intervals are wide
+
+    GATE FAIL: Run capability evals failed: pass_rate is 0.6667, at least 0.9 was
+               asked: 2 of 3 evals passed; 1 more would have met it
+    reports  results/[day]/[run].json
+             results/[day]/[run].md
+             results/phases/phase-implement-user-authentication.md
+             results/phases/phase-implement-user-authentication.json
+    "#);
     let mut report = json(&project, REPORT);
     report["steps"][2]["eval"]["eval_report"] = "[the run]".into();
     report["metadata"]["duration_seconds"] = "[duration]".into();
@@ -546,16 +634,238 @@ fn every_report_of_the_seeds_scenario() {
         .expect("steps")
         .iter_mut()
         .for_each(|step| step["duration_seconds"] = "[duration]".into());
-    assert_snapshot!(steady(&project, &format!("{report:#}")), @"");
+    assert_snapshot!(steady(&project, &format!("{report:#}")), @r#"
+    {
+      "gate": {
+        "decision": "fail",
+        "exit_code": 1,
+        "reasons": [
+          "Run capability evals failed: pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it"
+        ]
+      },
+      "implementation": {
+        "base": "main",
+        "base_commit": "[commit]",
+        "files": [
+          {
+            "added": 1,
+            "path": "src/session.py",
+            "removed": 0
+          }
+        ],
+        "files_modified": 1,
+        "lines_added": 1,
+        "lines_removed": 0
+      },
+      "metadata": {
+        "description": null,
+        "duration_seconds": "[duration]",
+        "file": "plan.yaml",
+        "git": {
+          "commit": "[commit]",
+          "dirty": false
+        },
+        "harness_version": "0.1.0",
+        "name": "Implement user authentication",
+        "phase_id": "implement-user-authentication",
+        "timestamp": "[time]",
+        "when": null
+      },
+      "recommendations": [
+        "Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected \"expires after 30 min\", got \"persists indefinitely\"",
+        "Don't read small differences into these figures: with 9 samples graded the intervals are wide"
+      ],
+      "steps": [
+        {
+          "action": "block",
+          "duration_seconds": "[duration]",
+          "name": "Build authentication logic",
+          "status": "not_checked",
+          "type": "implement"
+        },
+        {
+          "action": "block",
+          "duration_seconds": "[duration]",
+          "exit_code": 0,
+          "name": "Run unit tests",
+          "status": "passed",
+          "tests": {
+            "failed": 0,
+            "passed": 45,
+            "skipped": 0,
+            "source": "pytest",
+            "total": 45
+          },
+          "type": "test"
+        },
+        {
+          "action": "block",
+          "duration_seconds": "[duration]",
+          "eval": {
+            "eval_report": "[the run]",
+            "journal": "results/[day]/[run].journal.jsonl",
+            "metrics": [
+              "pass_at_1",
+              "pass_hat_3"
+            ],
+            "suite": "./evals/auth-capability.yaml"
+          },
+          "name": "Run capability evals",
+          "reason": "pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it",
+          "status": "failed",
+          "type": "eval"
+        },
+        {
+          "action": "block",
+          "duration_seconds": "[duration]",
+          "name": "Release",
+          "reason": "Run capability evals did not pass",
+          "status": "not_reached",
+          "type": "check"
+        }
+      ]
+    }
+    "#);
 
     project.write("plan.yaml", &PLAN.replace("blocking: true", "blocking: false"));
     project.call(&phase).expect(0);
-    assert_snapshot!(markdown(), @"");
+    assert_snapshot!(markdown(), @r#"
+    ## Phase Completion Report
+
+    ✅ **PASS**: Implement user authentication (`implement-user-authentication`)
+
+    - Run capability evals failed (this does not block): pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it
+
+    ### Implementation Summary
+
+    - Files modified: 3
+    - Lines added: 2
+    - Lines removed: 1
+
+    Counted since `main` (commit `[commit]`), with what is not committed yet.
+
+    <details><summary>Files</summary>
+
+    | File | Added | Removed |
+    | --- | ---: | ---: |
+    | plan.yaml | 1 | 1 |
+    | released | 0 | 0 |
+    | src/session.py | 1 | 0 |
+
+    </details>
+
+    ### Test Results
+
+    - Run unit tests: 45/45 passed
+
+    ### Other Steps
+
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
+    - [x] Release (check): passed
+
+    ### Eval Results
+
+    ❌ `./evals/auth-capability.yaml`: **FAIL**, which does not block
+
+    | Metric | Value | 95 % interval | Threshold | Status |
+    | --- | --- | --- | --- | --- |
+    | pass rate | 0.667 | [0.208, 0.939] | ≥ 0.90 | FAIL |
+    | pass@1 | 0.667 | [0.000, 1.000] | - | - |
+    | pass^3 | 0.667 | [0.000, 1.000] | - | - |
+
+    #### Capability Evals (2/3 passed)
+
+    - [x] cap-auth-001: Login flow
+    - [x] cap-auth-002: Token refresh
+    - [ ] cap-auth-003: Session timeout (FAILED)
+      - Expected: Session expires after 30 min
+      - Actual: Session persists indefinitely
+
+    ### Recommendations
+
+    1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected "expires after 30 min", got "persists indefinitely"
+    2. Don't read small differences into these figures: with 9 samples graded the intervals are wide
+    "#);
 
     project.write("plan.yaml", PLAN);
     project.write("evals/outputs.jsonl", &outputs(FIXED));
     project.write("src/session.py", "timeout = 30 * 60\n");
     let shown = project.call(&phase).expect(0);
-    assert_snapshot!(markdown(), @"");
-    assert_snapshot!(steady(&project, &shown.stdout), @"");
+    assert_snapshot!(markdown(), @r#"
+    ## Phase Completion Report
+
+    ✅ **PASS**: Implement user authentication (`implement-user-authentication`)
+
+    ### Implementation Summary
+
+    - Files modified: 3
+    - Lines added: 4
+    - Lines removed: 3
+
+    Counted since `main` (commit `[commit]`), with what is not committed yet.
+
+    <details><summary>Files</summary>
+
+    | File | Added | Removed |
+    | --- | ---: | ---: |
+    | evals/outputs.jsonl | 3 | 3 |
+    | released | 0 | 0 |
+    | src/session.py | 1 | 0 |
+
+    </details>
+
+    ### Test Results
+
+    - Run unit tests: 45/45 passed
+
+    ### Other Steps
+
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
+    - [x] Release (check): passed
+
+    ### Eval Results
+
+    ✅ `./evals/auth-capability.yaml`: **PASS**
+
+    | Metric | Value | 95 % interval | Threshold | Status |
+    | --- | --- | --- | --- | --- |
+    | pass rate | 1.00 | [0.439, 1.000] | ≥ 0.90 | PASS |
+    | pass@1 | 1.00 | [0.439, 1.000] | - | - |
+    | pass^3 | 1.00 | [0.439, 1.000] | - | - |
+
+    #### Capability Evals (3/3 passed)
+
+    - [x] cap-auth-001: Login flow
+    - [x] cap-auth-002: Token refresh
+    - [x] cap-auth-003: Session timeout
+
+    ### Recommendations
+
+    1. Don't read small differences into these figures: with 9 samples graded the intervals are wide
+    "#);
+    assert_snapshot!(steady(&project, &shown.stdout), @r#"
+    Phase: Implement user authentication (implement-user-authentication)
+      plan.yaml · [time taken] · 3 files since main: +4 -3
+
+      ○ Build authentication logic  implement  not checked
+      ✓ Run unit tests              test       passed  45/45 tests
+      ✓ Run capability evals        eval       passed  3/3 evals
+      ✓ Release                     check      passed
+
+    Run capability evals
+      metric     value  95 % interval   threshold  status
+      pass rate   1.00  [0.439, 1.000]  ≥ 0.90     PASS
+      pass@1      1.00  [0.439, 1.000]  -          -
+      pass^3      1.00  [0.439, 1.000]  -          -
+
+    Next
+      - Don't read small differences into these figures: with 9 samples graded the
+        intervals are wide
+
+    GATE PASS
+    reports  results/[day]/[run].json
+             results/[day]/[run].md
+             results/phases/phase-implement-user-authentication.md
+             results/phases/phase-implement-user-authentication.json
+    "#);
 }

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::changes::ChangesError;
 use super::written::{ReportFiles, Unwritten};
-use crate::base::git;
+use crate::base::git::{self, GitError};
 use crate::load::{LoadRequest, StepSuite};
 use crate::model::{Channel, Phase};
 use crate::run::{self, Prepared, RunError};
@@ -43,7 +42,7 @@ pub enum NotReady {
     #[error(transparent)]
     Run(#[from] RunError),
     #[error("the changes since `{base}` can't be told: {error}")]
-    Base { base: String, error: ChangesError },
+    Base { base: String, error: GitError },
     #[error(transparent)]
     Report(#[from] Unwritten),
 }
@@ -89,7 +88,7 @@ fn begun(phase: &Phase) -> Result<Option<Begun>, NotReady> {
     match &phase.base {
         Some(base) => match git::commit_of(&phase.root, base) {
             Ok(commit) => Ok(Some(Begun { base: base.clone(), commit })),
-            Err(error) => Err(NotReady::Base { base: base.clone(), error: ChangesError::Git(error) }),
+            Err(error) => Err(NotReady::Base { base: base.clone(), error }),
         },
         // Without git, or before the first commit, nobody can tell, and nobody asked.
         None => Ok(git::commit_of(&phase.root, "HEAD")

@@ -133,7 +133,7 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
             at = place.filters.unwrap_or(at);
         }
     }
-    if let Some(rest) = problem.message.strip_prefix("`--threshold`: ") {
+    if let Some(rest) = problem.message.strip_prefix("the thresholds of the phase: ") {
         problem.message = rest.to_owned();
         at = place.thresholds.unwrap_or(at);
     }
