@@ -67,7 +67,6 @@ fn a_failed_run_is_annotated_summed_up_and_put_out() {
     insta::assert_snapshot!(annotations.join("\n"), @r#"
     ::error title=support%3A @all%3A threshold on pass rate missed::0.500 (>= 0.900)
     ::error file=evals/odd%2C näme.yaml,line=7,title=says%3A bye%2C 100%25 failed::wrong_answer: at line 1, column 1: expected "bye", got "::set-output name=decision::pass"
-        
     "#);
     let summary = read(&files.summary);
     assert!(summary.starts_with("from before\n\n# ❌ FAIL: support: "), "{summary}");
@@ -126,7 +125,7 @@ fn a_summary_stays_below_what_github_takes() {
         "{}",
         &summary[(1 << 20) - 1_500..]
     );
-    std::fs::write(&files.summary, "x".repeat((1 << 20) - 100)).expect("a file");
+    std::fs::write(&files.summary, "x".repeat((1 << 20) - 50)).expect("a file");
     let summary = read(&files.summary);
     let call = run(&project, &[], &files).expect(1);
     assert!(
@@ -177,7 +176,6 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
     ````
 
     </details>
-        
     "#);
 }
 
