@@ -64,7 +64,10 @@ fn a_failed_run_is_annotated_summed_up_and_put_out() {
     std::fs::write(&files.summary, "from before").expect("a file");
     let call = run(&project, &[], &files).expect(1);
     let annotations: Vec<&str> = call.stderr.lines().filter(|line| line.starts_with("::")).collect();
-    insta::assert_snapshot!(annotations.join("\n"), @"");
+    insta::assert_snapshot!(annotations.join("\n"), @r#"
+    ::error title=support%3A @all%3A threshold on pass rate missed::0.500 (>= 0.900)
+    ::error file=evals/odd%2C näme.yaml,line=7,title=says%3A bye%2C 100%25 failed::wrong_answer: at line 1, column 1: expected "bye", got "::set-output name=decision::pass"
+    "#);
     let summary = read(&files.summary);
     assert!(summary.starts_with("from before\n\n# ❌ FAIL: support: "), "{summary}");
     let output = read(&files.output);
@@ -122,6 +125,8 @@ fn a_summary_stays_below_what_github_takes() {
         "{}",
         &summary[(1 << 20) - 1_500..]
     );
+    std::fs::write(&files.summary, "x".repeat((1 << 20) - 50)).expect("a file");
+    let summary = read(&files.summary);
     let call = run(&project, &[], &files).expect(1);
     assert!(
         call.stderr.contains("earlier commands of this step have used the 1 MiB that GitHub takes"),
@@ -139,7 +144,39 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
     let call = project.call(&["report", "--run", "latest", "--format", "comment"]).expect(1);
     assert_eq!(call.stdout, written);
     let steady = written.lines().filter(|line| !line.starts_with("run `") && !line.starts_with("Run these"));
-    insta::assert_snapshot!(steady.collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(steady.collect::<Vec<_>>().join("\n"), @r#"
+    <!-- eval-harness: support%3A%20%40all -->
+    ## ❌ FAIL: support: @<!-- -->all
+
+    - pass_rate is 0.5, at least 0.9 was asked: 1 of 2 evals passed; 1 more would have met it
+
+    | Metric | Value | Threshold | Status |
+    | --- | ---: | --- | --- |
+    | pass rate | 0.500 | ≥ 0.900 | ❌ FAIL |
+
+    |  | Total | Passed | Failed | Errored | Skipped or pending | Pass rate |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: |
+    | Evals | 2 | 1 | 1 | 0 | 0 | 50.0 % |
+    | Cases | 2 | 1 | 1 | 0 | 0 | 50.0 % |
+
+    ### Not passed (1)
+
+    <details><summary>❌ <code>says: bye, 100%</code> wrong_answer</summary>
+
+    at line 1, column 1: expected "bye", got "::set-output name=decision::pass"
+
+    Difference (`-` expected, `+` actual):
+
+    ````diff
+    -bye
+    +::set-output name=decision::pass
+    +##[add-mask]e
+    +@all fixes #1 <b>
+    +```
+    ````
+
+    </details>
+    "#);
 }
 
 #[test]
@@ -151,4 +188,16 @@ fn an_eval_knows_where_it_is_written_and_another_line_is_no_other_eval() {
     project.write("evals/odd, näme.yaml", &format!("# moved\n{EVAL}"));
     let call = project.call(&["run", "--suite", "suite.yaml", "--resume", "latest"]).expect(1);
     assert!(call.stderr.contains("nothing was left to run"), "{}", call.stderr);
+}
+
+#[test]
+fn a_phase_leaves_a_comment_that_names_it() {
+    let project = project();
+    let plan = "phase:\n  id: auth\n  name: Auth\n  steps:\n    - {type: eval, config: {suite: suite.yaml, blocking: true}}\n";
+    project.write("plan.yaml", plan);
+    project.call(&["phase", "--plan", "plan.yaml", "--comment", "comment.md"]).expect(1);
+    let comment = read(&project.path().join("comment.md"));
+    assert!(comment.starts_with("<!-- eval-harness: auth -->\n## Phase Completion Report\n"), "{comment}");
+    let call = project.call(&["phase", "--plan", "plan.yaml", "--comment", "no/such/dir.md"]).expect(1);
+    assert!(call.stderr.contains("error: no/such/dir.md: "), "{}", call.stderr);
 }

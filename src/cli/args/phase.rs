@@ -47,6 +47,9 @@ pub struct PhaseArgs {
     /// Where the Markdown report goes, in place of what the file says. The JSON report lies beside it.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Also write the report as a comment for a pull request, of at most 60,000 bytes.
+    #[arg(long, value_name = "FILE")]
+    pub comment: Option<PathBuf>,
     /// What stdout shows.
     #[arg(long, value_enum, default_value_t = PhaseFormat::Terminal)]
     pub format: PhaseFormat,

@@ -12,11 +12,13 @@ use super::console::Console;
 use super::{Exit, Failure, notify, run, signals, suite};
 use crate::base::clock::SystemClock;
 use crate::base::text::{plural, sanitize};
+use crate::base::whole_file::WholeFile;
 use crate::gate::ExitCode;
 use crate::load::{self, LoadedPhase, Overrides, PhaseFileName, PhaseRequest, render};
 use crate::model::{Decision, PhaseReport, StepStatus};
 use crate::notify::Message;
 use crate::phase::{self, NotReady, PhaseRun, Ready, Worked};
+use crate::report::ReportError;
 use crate::run::Cancel;
 
 pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
@@ -43,7 +45,24 @@ pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
     }
     ready.files.try_place().map_err(|error| not_ready(NotReady::Report(error)))?;
     let mut worked = drive(console, args, ready)?;
-    conclude(console, args, &mut worked)
+    let code = conclude(console, args, &mut worked)?;
+    Ok(comment(console, args, &worked.report, code))
+}
+
+/// Writes the comment that was asked for. A passed gate whose comment is missing is not told as passed.
+fn comment(console: &Console, args: &PhaseArgs, report: &PhaseReport, code: ExitCode) -> ExitCode {
+    let Some(file) = &args.comment else { return code };
+    let written = WholeFile::create(file).map_err(ReportError::from).and_then(|mut out| {
+        phase::report::comment(report, &mut out)?;
+        Ok(out.keep()?)
+    });
+    match (written, code) {
+        (Ok(()), code) => code,
+        (Err(error), code) => {
+            console.error(&format!("{}: {error}", file.display()), None);
+            if matches!(code, ExitCode::Pass | ExitCode::Pending) { ExitCode::Incomplete } else { code }
+        }
+    }
 }
 
 fn request(args: &PhaseArgs) -> Result<PhaseRequest, Failure> {

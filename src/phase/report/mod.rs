@@ -3,6 +3,7 @@
 //! Pure, as `report/` is: the same report gives the same bytes. The Markdown may be kept in git, so it holds no time stamp, no
 //! duration, no run id and no absolute path.
 
+mod comment;
 mod json;
 mod markdown;
 mod recommend;
@@ -16,6 +17,11 @@ use crate::report::{ReportError, TerminalOptions};
 /// The report for people and for git: GitHub-flavoured.
 pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     markdown::render(report, out)
+}
+
+/// The report as a comment on a pull request: at most 60,000 bytes.
+pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
+    comment::render(report, out)
 }
 
 /// The report for machines: a `PhaseReportFile`, serialised.
