@@ -253,6 +253,27 @@ fn generated_files_are_up_to_date() {
 }
 
 /// Every file that a text links to or a schema line names exists.
+/// The plan and the trigger over the example suite, as their first lines say.
+#[test]
+fn the_example_phases_pass_offline() {
+    let project = project();
+    let dir = project.path();
+    expect(0, dir, &["phase", "--plan", "evals/phases/plan.yaml", "--progress", "none"]);
+    let report = read_json(&dir.join("results/phases/phase-semver-precedence.json"));
+    let statuses = texts(&report["phase_report"]["steps"], "status");
+    assert_eq!(
+        statuses,
+        ["not_checked", "passed", "passed", "passed", "failed"],
+        "the hard case does not block"
+    );
+    let trigger = ["phase", "--trigger", "evals/phases/trigger.yaml", "--phase-id", "semver"];
+    expect(0, dir, &[&trigger[..], &["--when", "after_tests_pass", "--progress", "none"]].concat());
+    assert!(dir.join("results/phase-semver.md").is_file() && dir.join("results/archive/semver").is_dir());
+    for file in ["evals/phases/plan.yaml", "evals/phases/trigger.yaml"] {
+        assert_eq!(expect(0, dir, &["validate", file]), "1 file: valid\n");
+    }
+}
+
 #[test]
 fn links_lead_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -248,7 +248,7 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
         .filter(|line| ["error", "warning", "  ×", "  help", "EH0"].iter().any(|word| line.contains(word)))
         .collect();
     insta::assert_snapshot!(heads.join("\n"), @"
-    EH0202 missing-key
+    EH0427 bad-request
       × the webhook has no address
       help: add `url_env:` with the name of an environment variable that holds it
     EH0208 both-spellings

@@ -4,6 +4,7 @@ mod support;
 
 use std::process::Command;
 
+use insta::assert_snapshot;
 use serde_json::Value;
 use support::{Call, Project, eventually};
 
@@ -290,7 +291,7 @@ fn a_command_that_never_ends_fails_in_time_and_one_that_is_not_there_is_incomple
     let step = &json(&project, ONE)["steps"][0];
     assert_eq!(step["status"], "failed");
     assert!(step["reason"].as_str().expect("a reason").contains("did not end within 0.5 s"), "{step}");
-    assert_eq!(step["output_tail"], "begun\n");
+    assert_eq!(step["output_tail"], "begun");
     let (project, call) = one_step("{type: implement, command: [no-such-program-anywhere]}");
     call.expect(3);
     assert_eq!(json(&project, ONE)["steps"][0]["status"], "incomplete");
@@ -502,4 +503,59 @@ fn an_interrupted_phase_ends_what_runs_and_writes_its_report() {
     let report = json(&project, REPORT);
     assert_eq!(statuses(&report), ["not_checked", "incomplete", "not_reached", "not_reached"]);
     assert_eq!((&report["gate"]["interrupted"], &report["gate"]["exit_code"]), (&true.into(), &130.into()));
+}
+
+/// A text without what differs from run to run.
+fn steady(project: &Project, text: &str) -> String {
+    let root = project.path().canonicalize().expect("a folder").display().to_string();
+    let mut text = text.replace(&root, "[root]");
+    let patterns = [
+        (r"\b[0-9a-f]{40}\b", "[commit]"),
+        (r"\b[0-9a-f]{7,12}\b", "[commit]"),
+        (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "[time]"),
+        (r"eval-\d{8}-\d{6}(-\d+)?", "[run]"),
+        (r"results/\d{4}-\d\d-\d\d/run-\d{6}(-\d+)?", "results/[day]/[run]"),
+        (r"\b\d+\.\d+ s\b", "[seconds]"),
+        (r"(?m) +$", ""),
+    ];
+    for (pattern, name) in patterns {
+        text = regex::Regex::new(pattern).expect("a pattern").replace_all(&text, name).into_owned();
+    }
+    text
+}
+
+/// The scenario of the seeds, from `--base` to its reports: tests pass, a session never ends, and then it does.
+#[test]
+fn every_report_of_the_seeds_scenario() {
+    let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN))]);
+    project.write("src/session.py", "timeout = None\n");
+    let phase = ["phase", "--plan", "plan.yaml", "--base", "main"];
+    let markdown = || {
+        let text =
+            std::fs::read_to_string(project.path().join(REPORT).with_extension("md")).expect("a report");
+        steady(&project, &text)
+    };
+    let shown = project.call(&phase).expect(1);
+    assert_snapshot!(markdown(), @"");
+    assert_snapshot!(steady(&project, &shown.stdout), @"");
+    let mut report = json(&project, REPORT);
+    report["steps"][2]["eval"]["eval_report"] = "[the run]".into();
+    report["metadata"]["duration_seconds"] = "[duration]".into();
+    report["steps"]
+        .as_array_mut()
+        .expect("steps")
+        .iter_mut()
+        .for_each(|step| step["duration_seconds"] = "[duration]".into());
+    assert_snapshot!(steady(&project, &format!("{report:#}")), @"");
+
+    project.write("plan.yaml", &PLAN.replace("blocking: true", "blocking: false"));
+    project.call(&phase).expect(0);
+    assert_snapshot!(markdown(), @"");
+
+    project.write("plan.yaml", PLAN);
+    project.write("evals/outputs.jsonl", &outputs(FIXED));
+    project.write("src/session.py", "timeout = 30 * 60\n");
+    let shown = project.call(&phase).expect(0);
+    assert_snapshot!(markdown(), @"");
+    assert_snapshot!(steady(&project, &shown.stdout), @"");
 }

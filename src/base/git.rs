@@ -1,9 +1,10 @@
-//! git, asked as a program: the commit of a checkout, and files as they were at a revision.
+//! git, asked as a program: the commit of a checkout, files as they were at a revision, and what differs from one.
 //!
 //! Every call names its folder (`-C`), reads nothing from the terminal, takes no locks, ends within a time and gives bounded
 //! output. What git says is passed on where we have no better words.
 
 mod call;
+mod diff;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use call::{call, call_with};
+pub use diff::{Differs, differing, is_shallow, is_unborn, merge_base, untracked};
 
 /// The most that the files of one folder at a revision may hold together, in bytes.
 const MAX_FILES: u64 = 1 << 30;
@@ -124,8 +126,7 @@ fn ambiguity(said: &str) -> Option<String> {
 
 /// What to do about a revision that is not there.
 fn what_may_bring(dir: &Path, rev: &str) -> String {
-    let shallow =
-        call(dir, &["rev-parse", "--is-shallow-repository"]).is_ok_and(|a| line(a.stdout) == "true");
+    let shallow = is_shallow(dir);
     let names =
         call(dir, &["for-each-ref", "--format=%(refname:short)"]).map(|a| a.stdout).unwrap_or_default();
     let names = String::from_utf8_lossy(&names).into_owned();

@@ -96,7 +96,7 @@ fn webhook(
         (None, None) => {
             let message = "the webhook has no address";
             let hint = "add `url_env:` with the name of an environment variable that holds it";
-            desk.push(Problem::error(Code::MissingKey, node.span, message).hint(hint));
+            desk.push(Problem::error(Code::BadRequest, node.span, message).hint(hint));
             return None;
         }
         (None, Some(name)) => given(desk, name),

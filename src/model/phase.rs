@@ -153,7 +153,7 @@ pub struct PhaseGate {
 pub struct Implementation {
     /// The revision as it was asked for, `HEAD` when nobody asked.
     pub base: String,
-    /// Its commit.
+    /// The commit that was compared with: where this branch left the base.
     pub base_commit: String,
     /// All files that differ.
     pub files_modified: usize,

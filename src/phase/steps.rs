@@ -177,6 +177,7 @@ fn arguments(request: &LoadRequest) -> Vec<String> {
         let sign = if threshold.bound == Bound::Min { ">=" } else { "<=" };
         say("--threshold", format!("{}{sign}{}", threshold.metric, threshold.value));
     }
+    overrides.max_regressions.iter().for_each(|n| say("--threshold", format!("max_regressions={n}")));
     overrides.output_dir.iter().for_each(|dir| say("--output-dir", dir.display().to_string()));
     if overrides.allow_unsandboxed {
         words.push("--allow-unsandboxed".to_owned());

@@ -141,7 +141,7 @@ fn the_trigger_of_the_seeds_loads_word_for_word() {
     asked.phase_id = Some("2/a".to_owned());
     asked.junit = vec!["out/*.xml".to_owned()];
     let loaded = load::phase(&asked);
-    assert_eq!(told(&loaded.problems, &loaded.sources), "");
+    assert_snapshot!(told(&loaded.problems, &loaded.sources), @"");
     let phase = loaded.phase.expect("a phase");
     assert_eq!(phase.report_path, Some(phase.root.join("eval-results/phase-2%2Fa.md")));
     assert_eq!((phase.notification, phase.archive), (true, true));

@@ -5,7 +5,7 @@
 //! a stream: what is held of it are the suites that are open and the failures that are listed.
 
 use std::borrow::Cow;
-use std::io::{BufReader, Read};
+use std::io::Read;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -31,7 +31,7 @@ pub struct Broken {
 /// What the tests of a file came to, and why it could not be read to its end if so; what came before that is told.
 pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
     let mut reading = Reading::default();
-    let text = match XmlText::new(BufReader::with_capacity(64 * 1024, source)) {
+    let text = match XmlText::new(source) {
         Ok(text) => text,
         Err(error) => return (Tally::default(), Some(Broken { line: 0, why: error.to_string() })),
     };
@@ -104,18 +104,24 @@ struct Message {
 }
 
 impl Message {
-    /// The line that tells most: the attribute `message`, else the first line of the text, else the attribute `type`. Of a
-    /// panic, the line that says what was wrong; the one before it holds the number of a process, which no two runs share.
+    /// What tells most: the attribute `message`, else a line of the text, else the attribute `type`. Of a panic, the line that
+    /// says what was wrong: the one before it holds the number of a process, which no two runs share. Of go, not the name of
+    /// the test once more.
     fn line(&self) -> &str {
+        let is_head = |line: &str| {
+            let of_go = ["=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "--- FAIL: "];
+            line.starts_with("thread '") && line.contains(" panicked at ")
+                || of_go.iter().any(|w| line.starts_with(w))
+        };
+        let message = self.message.trim();
+        if !message.is_empty() && message != "Failed" && !is_head(message) {
+            return message;
+        }
         let mut of_text = self.text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let head = self.message.lines().map(str::trim).find(|line| !line.is_empty());
-        let is_panic = |line: &str| line.starts_with("thread '") && line.contains(" panicked at ");
-        match head {
-            Some(head) if !is_panic(head) => head,
-            _ => match of_text.find(|line| !is_panic(line)).or(head) {
-                Some(line) => line,
-                None => &self.kind,
-            },
+        match of_text.find(|line| !is_head(line)) {
+            Some(line) => line,
+            None if message.is_empty() => &self.kind,
+            None => message,
         }
     }
 }

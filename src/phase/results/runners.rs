@@ -57,8 +57,8 @@ impl Summaries {
             ("cargo-test", cargo.finish(&panics), None),
             ("pytest", pytest.finish(), Some(5)),
             ("go-test", go.finish(), None),
-            ("vitest", vitest.finish(), None),
-            ("jest", jest.finish(), None),
+            ("vitest", vitest.finish(), Some(1)),
+            ("jest", jest.finish(), Some(1)),
         ];
         let mut said: Option<Said> = None;
         for (name, tally, no_tests) in told {

@@ -34,6 +34,7 @@ enum Encoding {
 /// Reads XML; gives UTF-8 that is cut to a bounded size but has the same elements.
 pub(super) struct XmlText<R> {
     source: R,
+    chunk: Vec<u8>,
     encoding: Encoding,
     raw: Vec<u8>,
     raw_at: usize,
@@ -64,6 +65,7 @@ impl<R: Read> XmlText<R> {
         let (encoding, mark) = encoding(&raw)?;
         Ok(XmlText {
             source,
+            chunk: vec![0; 64 * 1024],
             encoding,
             raw,
             raw_at: mark,
@@ -88,19 +90,15 @@ impl<R: Read> XmlText<R> {
 
     /// Reads more of the file, behind what is not decoded yet.
     fn refill(&mut self) -> io::Result<()> {
-        let left = self.raw.get(self.raw_at..).unwrap_or_default().to_vec();
-        let start = left.len();
-        self.raw.clear();
-        self.raw.extend_from_slice(&left);
-        self.raw.resize(start + 64 * 1024, 0);
+        self.raw.drain(..self.raw_at.min(self.raw.len()));
         self.raw_at = 0;
         let n = loop {
-            match self.source.read(self.raw.get_mut(start..).unwrap_or_default()) {
+            match self.source.read(&mut self.chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => break other?,
             }
         };
-        self.raw.truncate(start + n);
+        self.raw.extend_from_slice(self.chunk.get(..n).unwrap_or_default());
         self.ended = n == 0;
         Ok(())
     }

@@ -36,12 +36,9 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::Timeout | Cause::TargetTimeout => return vec![time_out(known, cause, &at, &places, &why)],
         Cause::NoBaseline => return vec![no_baseline(known, n, &places)],
         Cause::ExecutorMissing => return missing(known, n, &at),
-        Cause::SandboxUnavailable => (
-            Rank::Unknown,
-            format!(
-                "Make a sandbox possible, which {at} had none of{told}; `eval-harness doctor` tells what this machine lacks"
-            ),
-        ),
+        Cause::SandboxUnavailable => {
+            (Rank::Unknown, format!("See with `eval-harness doctor` why there was no sandbox for {at}{told}"))
+        }
         Cause::TargetUnreachable => (
             Rank::Unknown,
             format!("Start the target, or correct its address, which could not be reached for {at}{told}"),
@@ -119,20 +116,19 @@ fn missing(known: &Known<'_>, n: usize, at: &str) -> Vec<Advice> {
     const DOCTOR: &str = "`eval-harness doctor` tells what this machine has";
     if reasons.len() < 2 {
         let told = reasons.first().map(|(why, _)| format!(": {why}")).unwrap_or_default();
-        return vec![advice(
-            Rank::Unknown,
-            format!("Install what {at} could not be run without{told}; {DOCTOR}"),
-        )];
+        return vec![advice(Rank::Unknown, format!("Install what {at} {}{told}; {DOCTOR}", need(n)))];
     }
     reasons.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
     let sentence = |(why, of): &(String, usize)| {
-        let text = format!(
-            "Install what {} of {n} samples could not be run without: {why}; {DOCTOR}",
-            text::group_digits(*of)
-        );
+        let text =
+            format!("Install what {} of {n} samples {}: {why}; {DOCTOR}", text::group_digits(*of), need(*of));
         advice(Rank::Unknown, text)
     };
     reasons.iter().take(REASONS).map(sentence).collect()
+}
+
+fn need(n: usize) -> &'static str {
+    if n == 1 { "needs" } else { "need" }
 }
 
 fn no_baseline(known: &Known<'_>, n: usize, places: &Places<'_>) -> Advice {

@@ -82,7 +82,8 @@ pub fn shared(known: &Known<'_>) -> Option<Advice> {
 
 /// One of several that failed, with what it scored.
 struct Candidate<'a> {
-    eval: &'a str,
+    /// The eval that needs no further sentence: `None` for one of its cases.
+    eval: Option<&'a str>,
     name: String,
     score: f64,
 }
@@ -98,12 +99,12 @@ pub fn near_miss<'a>(known: &Known<'a>, told: &mut HashSet<&'a str>) -> Option<A
         Some((threshold, nearest, failed, noun))
     });
     let (threshold, nearest, failed, noun) = found?;
-    told.insert(nearest.eval);
+    told.extend(nearest.eval);
     let text = format!(
-        "Fix {} first: it scored highest ({}) of the {} failed {noun}s, and with one more {} reaches {}",
+        "Fix {} first: of the {} failed {noun}s it scored highest ({}), and one more that passes meets {} >= {}",
         nearest.name,
-        shown(nearest.score),
         text::group_digits(failed),
+        shown(nearest.score),
         short(&threshold.metric),
         threshold.threshold
     );
@@ -128,7 +129,11 @@ fn nearest<'a>(
     let passed = evals().filter(|eval| eval.outcome == Outcome::Passed).count();
     let failed: Vec<&EvalResult> = evals().filter(|eval| eval.outcome == Outcome::Failed).collect();
     let candidates = failed.iter().filter_map(|eval| {
-        Some(Candidate { eval: &eval.id, name: title(eval), score: eval.score.filter(|score| *score > 0.0)? })
+        Some(Candidate {
+            eval: Some(eval.id.as_str()),
+            name: title(eval),
+            score: eval.score.filter(|score| *score > 0.0)?,
+        })
     });
     let best = best(candidates).filter(|_| one_more_does(passed, failed.len(), threshold.threshold))?;
     Some((best, failed.len(), "eval"))
@@ -142,7 +147,7 @@ fn nearest_case<'a>(
     let cases = known.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
     let candidates = cases.filter(|(_, case)| case.outcome == Outcome::Failed).filter_map(|(eval, case)| {
         let score = case.score.filter(|score| *score > 0.0)?;
-        Some(Candidate { eval: &eval.id, name: place(&eval.id, &case.id), score })
+        Some(Candidate { eval: None, name: place(&eval.id, &case.id), score })
     });
     let does = one_more_does(counts.passed, counts.failed, threshold.threshold);
     let best = best(candidates).filter(|_| does && known.omitted.cases == 0)?;

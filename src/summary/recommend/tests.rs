@@ -298,20 +298,20 @@ fn what_could_not_be_found_out_names_what_to_do() {
         said(Cause::MaxFail, ""),
     ];
     assert_snapshot!(all.join("\n"), @"
-    Install what 2 samples of cap-x (2 cases) could not be run without: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` tells what this machine has
-    Make a sandbox possible, which 2 samples of cap-x (2 cases) had none of: no isolation is possible here: userns: not permitted; `eval-harness doctor` tells what this machine lacks
-    Start the target, or correct its address, which could not be reached for 2 samples of cap-x (2 cases): 127.0.0.1:8000 refuses the connection: nothing listens there
-    Repair the target, which failed on 2 samples of cap-x (2 cases): ./solve.sh exited with code 3
-    Record outputs for 2 samples of cap-x (2 cases), or leave them out with a filter: samples.jsonl has no line for it
-    See to the judge, which gave no answer on 2 samples of cap-x (2 cases): no judge was asked
-    Look at the judge's answers on 2 samples of cap-x (2 cases), which could not be read: no JSON in the answer
-    Correct the tests or settings of 2 samples of cap-x (2 cases), not the output: the grader ./grade did not end within 1 s
-    Look at the prompt of 2 samples of cap-x (2 cases), or at `extract`, which found nothing to run: extract: no code in the output
-    Look for prose around the code of 2 samples of cap-x (2 cases), or set `extract: code`: the code does not parse: invalid syntax (line 1)
-    Read the programs of 2 samples of cap-x (2 cases) before you trust their author: the program tampered with the verdict: a second token
-    Leave out `sys.exit` and the like in 2 samples of cap-x (2 cases): the program ended with exit code 0 before its tests did
-    Find what crashed 2 samples of cap-x (2 cases): the program was ended by SIGSEGV
-    Find what takes the memory in 2 samples of cap-x (2 cases), or raise `memory_mb`: the program used more than 256 MB of memory
+    Install what 2 samples of cap-x / a (and 1 more) need: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` tells what this machine has
+    See with `eval-harness doctor` why there was no sandbox for 2 samples of cap-x / a (and 1 more): no isolation is possible here: userns: not permitted
+    Start the target, or correct its address, which could not be reached for 2 samples of cap-x / a (and 1 more): 127.0.0.1:8000 refuses the connection: nothing listens there
+    Repair the target, which failed on 2 samples of cap-x / a (and 1 more): ./solve.sh exited with code 3
+    Record outputs for 2 samples of cap-x / a (and 1 more), or leave them out with a filter: samples.jsonl has no line for it
+    See to the judge, which gave no answer on 2 samples of cap-x / a (and 1 more): no judge was asked
+    Look at the judge's answers on 2 samples of cap-x / a (and 1 more), which could not be read: no JSON in the answer
+    Correct the tests or settings of 2 samples of cap-x / a (and 1 more), not the output: the grader ./grade did not end within 1 s
+    Look at the prompt of 2 samples of cap-x / a (and 1 more), or at `extract`, which found nothing to run: extract: no code in the output
+    Look for prose around the code of 2 samples of cap-x / a (and 1 more), or set `extract: code`: the code does not parse: invalid syntax (line 1)
+    Read the programs of 2 samples of cap-x / a (and 1 more) before you trust their author: the program tampered with the verdict: a second token
+    Leave out `sys.exit` and the like in 2 samples of cap-x / a (and 1 more): the program ended with exit code 0 before its tests did
+    Find what crashed 2 samples of cap-x / a (and 1 more): the program was ended by SIGSEGV
+    Find what takes the memory in 2 samples of cap-x / a (and 1 more), or raise `memory_mb`: the program used more than 256 MB of memory
     2 samples did not run because of `--max-fail`: raise it to see them
     ");
 }
@@ -326,8 +326,8 @@ fn each_missing_executor_is_named_once() {
         .eval("cap-c", "C")
         .lost("c", Cause::ExecutorMissing, "the compiler of `c` can't be run: cc; apt install gcc");
     assert_snapshot!(said.text(), @"
-    Install what 2 of 3 samples could not be run without: javascript can't be run here: install Node.js; `eval-harness doctor` tells what this machine has
-    Install what 1 of 3 samples could not be run without: the compiler of `c` can't be run: cc; apt install gcc; `eval-harness doctor` tells what this machine has
+    Install what 2 of 3 samples need: javascript can't be run here: install Node.js; `eval-harness doctor` tells what this machine has
+    Install what 1 of 3 samples needs: the compiler of `c` can't be run: cc; apt install gcc; `eval-harness doctor` tells what this machine has
     ");
 }
 
@@ -361,7 +361,7 @@ fn a_threshold_that_one_more_pass_meets_names_the_nearest() {
             .missed("pass_rate", Bound::Min, rate)
     };
     assert_snapshot!(near(0.9).text(), @"
-    Fix High (cap-high) first: it scored highest (0.999) of the 3 failed evals, and with one more pass_rate reaches 0.9
+    Fix High (cap-high) first: of the 3 failed evals it scored highest (0.999), and one more that passes meets pass_rate >= 0.9
     Fix Low (cap-low): too low
     Fix Mid (cap-mid): too low
     ");
@@ -374,7 +374,7 @@ fn a_threshold_that_one_more_pass_meets_names_the_nearest() {
         .lost_with("a", Cause::Threshold, "low", Some(0.1))
         .lost_with("b", Cause::Threshold, "low", Some(0.4))
         .missed("case_pass_rate", Bound::Min, 0.96);
-    assert_snapshot!(cases.advice()[0], @"Fix cap-x / b first: it scored highest (0.4) of the 2 failed cases, and with one more case_pass_rate reaches 0.96");
+    assert_snapshot!(cases.advice()[0], @"Fix cap-x / b first: of the 2 failed cases it scored highest (0.4), and one more that passes meets case_pass_rate >= 0.96");
 }
 
 #[test]
@@ -419,7 +419,7 @@ fn flaky_and_pending_ones_are_named() {
         .case("chat", Pending, None);
     let mut waits = said;
     assert_snapshot!(waits.text(), @"
-    2 samples of cap-tone (2 cases) wait for a person's grade: have them graded
+    2 samples of cap-tone / mail (and 1 more) wait for a person's grade: have them graded
     1 sample of cap-029 passed on a later attempt only: look at what varies before you raise retries; pass@k and pass^k count first attempts
     ");
     waits.gate.decision = Decision::Pending;

@@ -99,14 +99,18 @@ impl<'a> Places<'a> {
         !self.open
     }
 
-    /// ` of cap-a, cap-b / case-1 and cap-c (4 cases)`; empty when nothing is known.
+    /// ` of cap-a, cap-b / case-1 and cap-c / case-1 (and 3 more)`; empty when nothing is known.
     pub fn of(&self) -> String {
         if self.evals.is_empty() {
             return String::new();
         }
-        let name = |(eval, cases): &(&str, Vec<&str>)| match cases.as_slice() {
-            [case] => place(eval, case),
-            cases => format!("{} ({})", short(eval), text::plural(cases.len(), "case")),
+        let name = |(eval, cases): &(&str, Vec<&str>)| {
+            let first = place(eval, cases.first().copied().unwrap_or(eval));
+            if cases.len() > 1 {
+                format!("{first} (and {} more)", text::group_digits(cases.len() - 1))
+            } else {
+                first
+            }
         };
         let names = listed(self.evals.iter().map(name), self.evals.len(), "eval");
         format!(" of {names}{}", if self.open { " and others" } else { "" })

@@ -3,7 +3,6 @@
 
 use super::panics::Panics;
 use super::{Tally, add, counted};
-use crate::base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct CargoTest {
@@ -63,9 +62,6 @@ impl CargoTest {
         tally.omitted_failures += self.more_names;
         if self.failed && tally.failed == 0 {
             tally.broken.push("a summary of cargo test says FAILED".to_owned());
-        }
-        if self.summaries > 1 {
-            tally.notes.push(format!("{} of cargo test were added up", plural(self.summaries, "summary")));
         }
         Some(tally)
     }

@@ -32,7 +32,9 @@ pub(super) struct GoTest {
     awaiting: Option<(String, usize)>,
     /// Failed tests of the package that is not closed yet.
     open: Vec<(String, String)>,
-    /// What a test of `-json` wrote first, by package and name.
+    /// The test that speaks, with `-v`.
+    current: String,
+    /// What a test of `-json` or `-v` wrote first, by package (empty with `-v`) and name.
     outputs: BTreeMap<(String, String), String>,
 }
 
@@ -63,8 +65,15 @@ impl GoTest {
         let text = line.trim_start_matches(' ');
         if let Some(result) = text.strip_prefix("--- ") {
             self.test(result, line.len() - text.len());
-        } else if line.starts_with("=== RUN   ") {
-            self.begun += 1;
+        } else if let Some(rest) = line.strip_prefix("=== ") {
+            // `=== RUN   TestSub/bad`; CONT, PAUSE and NAME tell who speaks, too.
+            self.begun += usize::from(rest.starts_with("RUN "));
+            self.current = rest.split_once(' ').map_or(String::new(), |(_, name)| name.trim().to_owned());
+        } else if line.starts_with("    ") && !self.current.is_empty() {
+            if self.outputs.len() < MOST {
+                let key = (String::new(), self.current.clone());
+                self.outputs.entry(key).or_insert_with(|| text.to_owned());
+            }
         } else if let Some(rest) = line.strip_prefix("ok  \t") {
             self.spoke = true;
             if rest.contains("[no tests to run]") {
@@ -88,9 +97,9 @@ impl GoTest {
     fn message(&mut self, line: &str) {
         let Some((test, indent)) = self.awaiting.take() else { return };
         let text = line.trim_start();
-        if line.len() - text.len() > indent
+        if (line.len() - text.len() > indent || text.starts_with("panic: "))
             && !text.starts_with("--- ")
-            && let Some(failure) = self.open.iter_mut().find(|(name, _)| *name == test)
+            && let Some(failure) = self.open.iter_mut().find(|(name, said)| *name == test && said.is_empty())
         {
             failure.1 = text.to_owned();
         }
@@ -103,13 +112,14 @@ impl GoTest {
         if !time.ends_with("s)") {
             return;
         }
+        let said = self.outputs.remove(&(String::new(), name.to_owned())).unwrap_or_default();
         match verdict {
             "PASS" => add(&mut self.tests.passed, 1),
             "SKIP" => add(&mut self.tests.skipped, 1),
             "FAIL" => {
                 add(&mut self.tests.failed, 1);
                 if self.open.len() < MOST {
-                    self.open.push((name.to_owned(), String::new()));
+                    self.open.push((name.to_owned(), said));
                 }
                 self.awaiting = Some((name.to_owned(), indent));
             }
@@ -204,8 +214,8 @@ impl GoTest {
                     .to_owned(),
             );
         }
-        let mut broken = std::mem::take(&mut tally.broken);
-        super::super::say_each(&mut tally.broken, broken.drain(..));
+        let broken = std::mem::take(&mut tally.broken);
+        super::super::say_each(&mut tally.broken, broken);
         Some(tally)
     }
 }

@@ -113,6 +113,8 @@ impl Vitest {
             }
         } else if let Some(counts) = text.strip_prefix("Test Files  ").filter(|_| indent == 1) {
             self.summary.files(parts(counts));
+        } else if line.starts_with("No test files found, exiting with code ") {
+            self.summary.summaries += 1;
         } else if let Some((n, "error" | "errors")) = text.strip_prefix("Errors  ").and_then(counted) {
             add(&mut self.summary.errors, n);
         }
@@ -158,7 +160,9 @@ impl Jest {
             }
         } else if let Some(counts) = line.strip_prefix("Test Suites: ") {
             self.summary.files(counts.split(','));
-        } else if let Some(file) = line.strip_prefix("FAIL ") {
+        } else if line.starts_with("No tests found, exiting with code ") {
+            self.summary.summaries += 1;
+        } else if let Some(file) = line.trim_start().strip_prefix("FAIL ") {
             self.file = file.split(" (").next().unwrap_or(file).trim().to_owned();
         } else if let Some(name) = line.strip_prefix("  ● ") {
             match name.trim() {

@@ -41,25 +41,216 @@ fn told_of(names: &[&str]) -> String {
 
 #[test]
 fn cargo_test() {
-    insta::assert_snapshot!(told_of(&["cargo-mixed", "cargo-good", "cargo-q", "cargo-doc", "cargo-color", "cargo-broken", "cargo-abort"]), @"");
+    insta::assert_snapshot!(told_of(&["cargo-mixed", "cargo-good", "cargo-q", "cargo-doc", "cargo-color", "cargo-broken", "cargo-abort"]), @r#"
+    cargo-mixed: cargo-test 5+ 1- 1~
+      [] tests::bad: assertion `left == right` failed: one is not two
+    cargo-good: cargo-test 2+ 0- 0~
+    cargo-q: cargo-test 5+ 1- 1~
+      [] tests::bad: assertion `left == right` failed: one is not two
+    cargo-doc: cargo-test 1+ 0- 0~
+    cargo-color: cargo-test 5+ 1- 1~
+      [] tests::bad: assertion `left == right` failed: one is not two
+    cargo-broken: no summary
+    cargo-abort: no summary
+    "#);
 }
 
 #[test]
 fn cargo_nextest() {
-    insta::assert_snapshot!(told_of(&["nextest-mixed", "nextest-mixed-nff", "nextest-good", "nextest-none", "nextest-color", "nextest-kinds", "nextest-flaky", "nextest-nocapture", "script-both"]), @"");
+    insta::assert_snapshot!(told_of(&["nextest-mixed", "nextest-mixed-nff", "nextest-good", "nextest-none", "nextest-color", "nextest-kinds", "nextest-flaky", "nextest-nocapture", "script-both"]), @r#"
+    nextest-mixed: cargo-nextest 2+ 1- 1~
+      [sample] tests::bad: assertion `left == right` failed: one is not two
+      ? cargo-nextest stopped before 2 tests ran
+    nextest-mixed-nff: cargo-nextest 4+ 1- 1~
+      [sample] tests::bad: assertion `left == right` failed: one is not two
+    nextest-good: cargo-nextest 2+ 0- 0~
+    nextest-none: cargo-nextest 0+ 0- 6~
+    nextest-color: cargo-nextest 4+ 1- 1~
+      [sample] tests::bad: assertion `left == right` failed: one is not two
+    nextest-kinds: cargo-nextest 2+ 2- 0~
+      [sample::flaky] aborts: 
+      [sample::flaky] hangs: 
+      i 1 test passed only when run again
+    nextest-flaky: cargo-nextest 1+ 0- 3~
+      i 1 test passed only when run again
+    nextest-nocapture: cargo-nextest 2+ 1- 1~
+      [sample] tests::bad: assertion `left == right` failed: one is not two
+    script-both: cargo-nextest + cargo-test 3+ 0- 0~
+    "#);
 }
 
 #[test]
 fn pytest() {
-    insta::assert_snapshot!(told_of(&["pytest-mixed", "pytest-mixed-q", "pytest-mixed-qq", "pytest-good", "pytest-good-q", "pytest-mixed-color", "pytest-broken", "pytest-none", "pytest-none-q", "pytest-desel", "pytest-x", "pytest-xdist"]), @"");
+    insta::assert_snapshot!(told_of(&["pytest-mixed", "pytest-mixed-q", "pytest-mixed-qq", "pytest-good", "pytest-good-q", "pytest-mixed-color", "pytest-broken", "pytest-none", "pytest-none-q", "pytest-desel", "pytest-x", "pytest-xdist"]), @r#"
+    pytest-mixed: pytest 7+ 4- 2~
+      [py/test_a.py] test_bad: AssertionError: one is not two
+      [py/test_a.py] test_par[c - d]: AssertionError: assert 'c - d' == 'a b'
+      [py/test_a.py] test_par[[z]]: AssertionError: assert '[z]' == 'a b'
+      [py/test_a.py] test_err: RuntimeError: no fixture
+    pytest-mixed-q: pytest 7+ 4- 2~
+      [py/test_a.py] test_bad: AssertionError: one is not two
+      [py/test_a.py] test_par[c - d]: AssertionError: assert 'c - d' == 'a b'
+      [py/test_a.py] test_par[[z]]: AssertionError: assert '[z]' == 'a b'
+      [py/test_a.py] test_err: RuntimeError: no fixture
+    pytest-mixed-qq: no summary
+    pytest-good: pytest 2+ 0- 0~
+    pytest-good-q: pytest 2+ 0- 0~
+    pytest-mixed-color: pytest 7+ 4- 2~
+      [py/test_a.py] test_bad: AssertionError: one is not two
+      [py/test_a.py] test_par[c - d]: AssertionError: assert 'c - d' == 'a b'
+      [py/test_a.py] test_par[[z]]: AssertionError: assert '[z]' == 'a b'
+      [py/test_a.py] test_err: RuntimeError: no fixture
+    pytest-broken: pytest 0+ 1- 0~
+      [] pybad/test_c.py: 
+    pytest-none: pytest 0+ 0- 0~
+    pytest-none-q: pytest 0+ 0- 0~
+    pytest-desel: pytest 0+ 0- 0~
+    pytest-x: pytest 2+ 1- 0~
+      [py/test_a.py] test_bad: AssertionError: one is not two
+    pytest-xdist: pytest 7+ 4- 2~
+      [py/test_a.py] test_bad: AssertionError: one is not two
+      [py/test_a.py] test_par[c - d]: AssertionError: assert 'c - d' == 'a b'
+      [py/test_a.py] test_par[[z]]: AssertionError: assert '[z]' == 'a b'
+      [py/test_a.py] test_err: RuntimeError: no fixture
+    "#);
 }
 
 #[test]
 fn go_test() {
-    insta::assert_snapshot!(told_of(&["go-mixed", "go-mixed-v", "go-mixed-json", "go-good", "go-good-v", "go-good-json", "go-broken", "go-broken-json", "go-panic", "go-panic-json", "go-none", "go-none-run"]), @"");
+    insta::assert_snapshot!(told_of(&["go-mixed", "go-mixed-v", "go-mixed-json", "go-good", "go-good-v", "go-good-json", "go-broken", "go-broken-json", "go-panic", "go-panic-json", "go-none", "go-none-run"]), @r#"
+    go-mixed: go-test 1+ 1- 0~
+      [example.org/m/pkg] TestBad: a_test.go:4: want 1, got 2
+      [example.org/m/pkg] TestSub: 
+      [example.org/m/pkg] TestSub/bad: a_test.go:8: oops
+      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+    go-mixed-v: go-test 4+ 3- 1~
+      [example.org/m/pkg] TestBad: a_test.go:4: want 1, got 2
+      [example.org/m/pkg] TestSub: 
+      [example.org/m/pkg] TestSub/bad: a_test.go:8: oops
+    go-mixed-json: go-test 4+ 3- 1~
+      [example.org/m/pkg] TestBad: a_test.go:4: want 1, got 2
+      [example.org/m/pkg] TestSub/bad: hello
+      [example.org/m/pkg] TestSub: 
+    go-good: go-test 1+ 0- 0~
+      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+    go-good-v: go-test 2+ 0- 0~
+    go-good-json: go-test 2+ 0- 0~
+    go-broken: go-test 1+ 1- 0~
+      ! the package example.org/m/broken failed [build failed]
+      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+    go-broken-json: go-test 2+ 0- 0~
+      ! the package example.org/m/broken failed [build failed]
+    go-panic: go-test 0+ 1- 0~
+      [example.org/m/pan] TestP: panic: assignment to entry in nil map [recovered]
+      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+    go-panic-json: go-test 0+ 1- 0~
+      [example.org/m/pan] TestP: panic: assignment to entry in nil map [recovered]
+    go-none: go-test 0+ 0- 0~
+      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+    go-none-run: go-test 0+ 0- 0~
+      i the numbers are of packages: without -v or -json, go test does not tell how many tests ran
+    "#);
 }
 
 #[test]
 fn vitest_and_jest() {
-    insta::assert_snapshot!(told_of(&["vitest-mixed", "vitest-good", "vitest-coll", "vitest-none", "vitest-color", "jest-mixed", "jest-broken", "jest-good", "jest-none", "jest-color"]), @"");
+    insta::assert_snapshot!(told_of(&["vitest-mixed", "vitest-good", "vitest-coll", "vitest-none", "vitest-color", "jest-mixed", "jest-broken", "jest-good", "jest-none", "jest-color"]), @r#"
+    vitest-mixed: vitest 3+ 1- 2~
+      [v/a.spec.js] group > fails here: AssertionError: expected 2 to be 3 // Object.is equality
+    vitest-good: vitest 2+ 0- 0~
+    vitest-coll: vitest 2+ 0- 0~
+      ! v/coll/c.spec.js could not be run
+    vitest-none: vitest 0+ 0- 0~
+    vitest-color: vitest 3+ 1- 2~
+      [v/a.spec.js] group > fails here: AssertionError: expected 2 to be 3 // Object.is equality
+    jest-mixed: jest 2+ 1- 2~
+      [t/a.test.js] group › fails here: expect(received).toBe(expected) // Object.is equality
+    jest-broken: jest 1+ 0- 0~
+      ! t/c.test.js could not be run
+    jest-good: jest 1+ 0- 0~
+    jest-none: jest 0+ 0- 0~
+    jest-color: jest 1+ 1- 2~
+      [t/a.test.js] group › fails here: expect(received).toBe(expected) // Object.is equality
+    "#);
+}
+
+#[test]
+fn several_runs_of_one_runner_and_several_runners_add_up() {
+    let twice =
+        [sample("pytest-good"), sample("pytest-x"), sample("jest-good"), sample("go-good-v")].concat();
+    insta::assert_snapshot!(told(&twice), @r"
+    pytest + go-test + jest 7+ 1- 0~
+      [py/test_a.py] test_bad: AssertionError: one is not two
+      i 2 summaries of pytest were added up
+    ");
+}
+
+#[test]
+fn what_only_looks_like_a_summary_is_none() {
+    for line in [
+        "test result: unknown. 5 passed",
+        "  test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out",
+        "Summary [abc",
+        "Summary [   0.1s] many tests run: all passed",
+        "5 apples in 0.12s",
+        "5 passed in the end",
+        "Tests  5 passed (5)",
+        "Tests: all passed",
+        "ok  example.org/m",
+        "{\"Action\":\"pass\"",
+        "{\"Action\":\"deploy\",\"Package\":\"x\"}",
+        "99999999999999999999999 passed in 0.1s",
+    ] {
+        assert_eq!(said(format!("{line}\n").as_bytes()), None, "{line}");
+    }
+}
+
+#[test]
+fn a_failing_summary_is_not_outshone_by_a_passing_one() {
+    let output = [
+        sample("cargo-mixed"),
+        b"test result: ok. 500 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n".to_vec(),
+    ]
+    .concat();
+    let tally = said(&output).expect("a summary").tally;
+    assert!(tally.is_failing());
+    let odd = b"test result: FAILED. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    insta::assert_snapshot!(told(odd), @r"
+    cargo-test 5+ 0- 0~
+      ! a summary of cargo test says FAILED
+    ");
+}
+
+#[test]
+fn tests_that_began_and_did_not_end_are_told() {
+    insta::assert_snapshot!(told(b"=== RUN   TestA\n=== RUN   TestB\n--- PASS: TestA (0.00s)\nok  \tm\t0.1s\n"), @r"
+    go-test 1+ 0- 0~
+      ? 1 test of go test began and did not end
+    ");
+}
+
+#[test]
+fn many_failures_are_counted_and_few_are_listed() {
+    let mut output = "= short test summary info =\n".to_owned();
+    for n in 0..80 {
+        let _ = writeln!(output, "FAILED t.py::test_{n} - {}", "x".repeat(2000));
+    }
+    output.push_str("= 80 failed, 1 passed in 1.00s =\n");
+    let tally = said(output.as_bytes()).expect("a summary").tally;
+    assert_eq!((tally.failed, tally.failures.len(), tally.omitted_failures), (80, 50, 30));
+    assert_eq!(tally.failures[0].message.chars().count(), 500);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
+    #[test]
+    fn no_output_is_too_odd(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..400), cuts in 1usize..50) {
+        let words = [&b"\nSummary [ 0.1s] "[..], b"\ntest result: ok. ", b"\n--- FAIL: ", b"\nTests: ", b" passed in 1s\n", b"\n{\"Action\":"];
+        let mut summaries = Summaries::default();
+        for (n, piece) in bytes.chunks(cuts).enumerate() {
+            summaries.hear(words[n % words.len()]);
+            summaries.hear(piece);
+        }
+        let _ = summaries.finish();
+    }
 }
