@@ -10,26 +10,25 @@ use crate::stats::{Method, wilson, wilson_of_share};
 /// More than anyone will write: from here on no number is told.
 const MANY: u64 = 10_000_000;
 
-/// The words after the reason of a threshold that failed, for an estimate that is settled. `None`: there is nothing to add.
-pub(super) fn miss(threshold: &Threshold, estimate: &Estimate) -> Option<String> {
+/// The words after the reason of a threshold that failed, for an estimate that is settled; `share` as in
+/// [`Tally::shares`](crate::model::Tally::shares). `None`: there is nothing to add.
+pub(super) fn miss(threshold: &Threshold, estimate: &Estimate, share: Option<[u64; 2]>) -> Option<String> {
     let value = estimate.value?;
-    let counted = Counted::of(threshold, estimate);
+    let share = share.filter(|[passed, n]| passed <= n && *n > 0);
     let one_sided = (threshold.on, threshold.bound);
-    match one_sided {
-        (Figure::Value, Bound::Min) => Some(
-            counted
-                .and_then(|counted| counted.more_passes(threshold))
-                .unwrap_or_else(|| short(value, threshold)),
-        ),
-        (Figure::Value, Bound::Max) => Some(short(value, threshold)),
-        (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max) => Some(if within(value, threshold) {
-            lack(threshold, estimate, value, counted)
-        } else {
-            too(value)
-        }),
-        // The far end misses, and so does all that lies before it.
-        (Figure::CiUpper, Bound::Min) | (Figure::CiLower, Bound::Max) => Some(too(value)),
-    }
+    Some(match one_sided {
+        (Figure::Value, Bound::Min) => {
+            let more =
+                share.filter(|_| is_of_verdicts(threshold)).and_then(|share| more_passes(threshold, share));
+            more.unwrap_or_else(|| short(value, threshold))
+        }
+        (Figure::Value, Bound::Max) => short(value, threshold),
+        (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max) if within(value, threshold) => {
+            lack(threshold, estimate, value, share)
+        }
+        // The value is not met, or the far end misses, and so does all that lies before it.
+        _ => too(value),
+    })
 }
 
 fn short(value: f64, threshold: &Threshold) -> String {
@@ -44,14 +43,6 @@ fn too(value: f64) -> String {
     format!("the value itself, {}, misses it, too", number(value, 4))
 }
 
-/// A share that is a count of passes over a count of evals or cases.
-#[derive(Debug, Clone, Copy)]
-struct Counted {
-    passed: u64,
-    n: u64,
-    unit: &'static str,
-}
-
 /// What a metric's estimate is over.
 fn unit(metric: &Metric) -> &'static str {
     match metric {
@@ -63,77 +54,58 @@ fn unit(metric: &Metric) -> &'static str {
     }
 }
 
-impl Counted {
-    fn of(threshold: &Threshold, estimate: &Estimate) -> Option<Counted> {
-        let MetricName { metric, .. } = threshold.metric.parse().ok()?;
-        let value = estimate.value?;
-        let whole = match &metric {
-            Metric::PassRate
-            | Metric::CapabilityPassRate
-            | Metric::RegressionPassRate
-            | Metric::CasePassRate => true,
-            // Wilson's interval is theirs where every value is 0 or 1; of one sample each, if both occur.
-            Metric::PassAt(_)
-            | Metric::PassHat(_)
-            | Metric::PassHatUnbiased(_)
-            | Metric::Score
-            | Metric::Named(_) => estimate.method == Method::Wilson.name(),
-            _ => false,
-        };
-        let n = u64::try_from(estimate.n_cases).ok().filter(|n| whole && *n > 0)?;
-        let passed = (value * n as f64).round();
-        let exact = (passed / n as f64 - value).abs() < 1e-9 && (0.0..=n as f64).contains(&passed);
-        exact.then_some(Counted { passed: passed as u64, n, unit: unit(&metric) })
-    }
+/// True when what passes are evals or cases: not scores or what graders measure, of which 1 is no verdict.
+fn is_of_verdicts(threshold: &Threshold) -> bool {
+    use Metric::*;
+    matches!(
+        threshold.metric.parse().map(|name: MetricName| name.metric),
+        Ok(PassRate | CapabilityPassRate | RegressionPassRate | CasePassRate)
+            | Ok(PassAt(1) | PassHat(1) | PassHatUnbiased(1))
+    )
+}
 
-    /// True when one more passing case is one more in `passed`: not known of cases that all failed, which may have several
-    /// samples, nor of scores, which need not be verdicts.
-    fn counts_verdicts(self, metric: &Metric) -> bool {
-        match metric {
-            Metric::PassAt(1) | Metric::PassHat(1) | Metric::PassHatUnbiased(1) => self.passed > 0,
-            metric => {
-                matches!(
-                    metric,
-                    Metric::PassRate
-                        | Metric::CapabilityPassRate
-                        | Metric::RegressionPassRate
-                        | Metric::CasePassRate
-                )
-            }
-        }
+fn more_passes(threshold: &Threshold, [passed, n]: [u64; 2]) -> Option<String> {
+    let MetricName { metric, .. } = threshold.metric.parse().ok()?;
+    let meets = |passed: u64| within(passed as f64 / n as f64, threshold);
+    // Monotone in the passes, so that the least that suffices is found by halving.
+    let (mut missed, mut met) = (passed, n);
+    if !meets(met) {
+        return None;
     }
-
-    fn more_passes(self, threshold: &Threshold) -> Option<String> {
-        let MetricName { metric, .. } = threshold.metric.parse().ok()?;
-        let Counted { passed, n, .. } = self;
-        if !self.counts_verdicts(&metric) {
-            return None;
-        }
-        let meets = |passed: u64| within(passed as f64 / n as f64, threshold);
-        // Monotone in the passes, so that the least that suffices is found by halving.
-        let (mut missed, mut met) = (passed, n);
-        if !meets(met) {
-            return None;
-        }
-        while met - missed > 1 {
-            let middle = missed + (met - missed) / 2;
-            if meets(middle) { met = middle } else { missed = middle }
-        }
-        let more = met - passed;
-        Some(format!("{passed} of {n} {} passed; {more} more would have met it", plural(self.unit, n)))
+    while met - missed > 1 {
+        let middle = missed + (met - missed) / 2;
+        if meets(middle) { met = middle } else { missed = middle }
     }
+    let more = met - passed;
+    Some(format!("{passed} of {n} {} passed; {more} more would have met it", plural(unit(&metric), n)))
 }
 
 /// The value meets the demand, and the end of its interval does not.
-fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, counted: Option<Counted>) -> String {
+fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, share: Option<[u64; 2]>) -> String {
     let metric = threshold.metric.parse::<MetricName>().ok().map(|name| name.metric);
     let unit = metric.as_ref().map_or("case", unit);
     let said = format!("the value itself, {}, meets it; only data is lacking", number(value, 4));
-    let more = match counted {
-        Some(counted) => exact(threshold, counted, estimate.level),
+    // Values that are all 0 or all 1 have Wilson's interval, too, whatever they are made of, and so have more of them.
+    let n = estimate.n_cases as u64;
+    let alike = (estimate.method == Method::Wilson.name() && n > 0)
+        .then(|| {
+            if value == 1.0 {
+                Some([n, n])
+            } else if value == 0.0 {
+                Some([0, n])
+            } else {
+                None
+            }
+        })
+        .flatten();
+    let more = match share.or(alike) {
+        Some(share) => exact(threshold, share, estimate.level),
         None => about(threshold, estimate, value),
     };
     let rest = match more {
+        More::Exact { more, .. } if share.is_none() => {
+            format!("{more} more {} like these would have met it", plural(unit, more))
+        }
         More::Exact { more, passing } if passing == more => {
             let pass = if more == 1 { "passes" } else { "pass" };
             format!("{more} more {} that {pass} would have met it", plural(unit, more))
@@ -167,7 +139,7 @@ enum More {
 
 /// The fewest further cases, of which as many pass as of those that there are or, where that is no whole number, the next one
 /// that is no better, that bring the end of Wilson's interval to the threshold.
-fn exact(threshold: &Threshold, Counted { passed, n, .. }: Counted, level: f64) -> More {
+fn exact(threshold: &Threshold, [passed, n]: [u64; 2], level: f64) -> More {
     let share = passed as f64 / n as f64;
     if (share - threshold.value).abs() <= 1e-9 {
         return More::Never;

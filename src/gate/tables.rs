@@ -67,7 +67,8 @@ impl Evals {
         };
         let known = self.open() == 0 || (passed, failed) != (self.passed, self.failed + self.open());
         metrics.insert("latency_p95_ms".into(), latency(known.then_some(100.0)));
-        Tally { evals: evals.collect(), metrics }
+        let shares = NAMES.iter().map(|name| ((*name).to_owned(), [passed, n])).collect();
+        Tally { evals: evals.collect(), metrics, shares }
     }
 
     fn tallies(self) -> Tallies {

@@ -373,6 +373,8 @@ pub struct Tallies {
 pub struct Tally {
     pub evals: Vec<EvalTally>,
     pub metrics: BTreeMap<String, Estimate>,
+    /// Of metrics that are a share of evals or cases with one verdict each: how many passed, of how many.
+    pub shares: BTreeMap<String, [u64; 2]>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

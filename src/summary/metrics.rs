@@ -156,6 +156,9 @@ impl<'a> Counted<'a> {
             let (id, kind, criticality) = (info.id.clone(), info.kind, info.criticality);
             evals.push(EvalTally { id, kind, criticality, outcome });
         }
+        let mut shares: BTreeMap<String, [u64; 2]> =
+            read.shares().into_iter().map(|(metric, share)| (metric.to_string(), share)).collect();
+        shares.extend(self.named.iter().filter_map(|named| Some((named.name.clone(), named.share?))));
         let mut metrics: BTreeMap<String, Estimate> =
             self.named.iter().map(|named| (named.name.clone(), named.estimate(reading))).collect();
         let built_in = read
@@ -163,7 +166,7 @@ impl<'a> Counted<'a> {
             .into_iter()
             .chain(self.measured.estimates(reading));
         metrics.extend(built_in.map(|(metric, estimate)| (metric.to_string(), estimate)));
-        Tally { evals, metrics }
+        Tally { evals, metrics, shares }
     }
 }
 
@@ -218,6 +221,22 @@ impl Read {
         if let (true, Some(score)) = (outcome.is_graded(), score) {
             self.weighted.push((score, info.weight));
         }
+    }
+
+    /// The metrics that are a share of verdicts, as counts.
+    fn shares(&self) -> Vec<(Metric, [u64; 2])> {
+        let rates = [
+            (Metric::PassRate, &self.evals),
+            (Metric::CapabilityPassRate, &self.capabilities),
+            (Metric::RegressionPassRate, &self.regressions),
+            (Metric::CasePassRate, &self.cases),
+        ];
+        let mut shares: Vec<(Metric, [u64; 2])> =
+            rates.into_iter().map(|(metric, rate)| (metric, [rate.passed, rate.graded])).collect();
+        let single = self.pass_k.iter().filter(|pass_k| pass_k.single);
+        shares.extend(single.filter_map(|pass_k| Some((pass_k.metric.clone(), pass_k.values.share()?))));
+        shares.extend(self.scores.share().filter(|_| self.single).map(|share| (Metric::Score, share)));
+        shares
     }
 
     fn estimates(
@@ -337,6 +356,13 @@ impl OverCases {
 
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
+    }
+
+    /// How many values are 1, of how many, when they are all 0 or 1.
+    pub fn share(&self) -> Option<[u64; 2]> {
+        let n = self.values.len();
+        let ones = (self.values.mean().ok()? * n as f64).round();
+        self.is_binary().then_some([ones as u64, n as u64])
     }
 
     /// True when every value is 0 or 1.

@@ -11,6 +11,8 @@ use crate::stats::Method;
 pub(super) struct Named {
     pub name: String,
     estimate: Estimate,
+    /// Of a score of 0 or 1 from one sample a case: how many are 1, of how many.
+    pub share: Option<[u64; 2]>,
     /// Samples that should have the number and have none: those without a grade, and those whose graders could not measure it. A
     /// graded sample whose graders do not measure it at all is none of them.
     missing: usize,
@@ -70,12 +72,13 @@ impl Named {
         if over.is_empty() {
             return None;
         }
-        let mut estimate = over.estimate(is_score && single && over.is_binary(), seed);
+        let share = over.share().filter(|_| is_score && single);
+        let mut estimate = over.estimate(share.is_some(), seed);
         if !is_score && estimate.method == Method::Wilson.name() {
             // Of counts that are all 1 nothing says that the next one is no 2: they are no share of anything.
             (estimate.ci, estimate.method) = (None, "none".to_owned());
         }
-        Some(Named { name: name.to_owned(), estimate, missing, samples })
+        Some(Named { name: name.to_owned(), estimate, share, missing, samples })
     }
 
     /// True when some sample should have the number and has none.

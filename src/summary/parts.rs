@@ -7,7 +7,7 @@ use super::composite;
 use super::metrics::{Counted, CountedEval, undefined_because};
 use super::outcomes::Reading;
 use crate::load::PartFilter;
-use crate::model::{Composite, Estimate, Metric, MetricName, Part, RunStarted, Tally};
+use crate::model::{Composite, Metric, MetricName, Part, RunStarted, Tally};
 
 /// A part of a run, counted apart.
 struct Counting<'a> {
@@ -27,12 +27,14 @@ pub(super) fn add(whole: &Counted<'_>, started: &RunStarted, readings: [(Reading
         .map(|(part, metrics)| Counting { part, metrics, counted: counted(whole, started, part, metrics) })
         .collect();
     let open = whole.is_open();
-    let mut known: BTreeMap<String, Estimate> = BTreeMap::new();
+    let mut known = Tally::default();
     for (reading, tally) in readings {
         if reading == Reading::Graded || open {
-            known = parts.iter().flat_map(|part| part.estimates(reading, &started.composites)).collect();
+            known = Tally::default();
+            parts.iter().for_each(|part| part.read(reading, &started.composites, &mut known));
         }
-        tally.metrics.extend(known.clone());
+        tally.metrics.extend(known.metrics.clone());
+        tally.shares.extend(known.shares.clone());
     }
 }
 
@@ -72,25 +74,23 @@ fn counted<'a>(
 }
 
 impl Counting<'_> {
-    fn estimates(&self, reading: Reading, composites: &[Composite]) -> Vec<(String, Estimate)> {
-        let mut all = match &self.counted {
-            Some(counted) => {
-                let mut metrics = counted.tally(reading).metrics;
-                composite::add(composites, &mut metrics);
-                metrics
-            }
-            None => BTreeMap::new(),
-        };
-        let estimate = |metric: &Metric| {
+    fn read(&self, reading: Reading, composites: &[Composite], into: &mut Tally) {
+        let mut tally = self.counted.as_ref().map(|counted| counted.tally(reading)).unwrap_or_default();
+        if self.counted.is_some() {
+            composite::add(composites, &mut tally.metrics);
+        }
+        for metric in self.metrics {
             let name = MetricName { metric: metric.clone(), part: Some(self.part.clone()) }.to_string();
-            let estimate = all.remove(&metric.to_string()).unwrap_or_else(|| {
+            let estimate = tally.metrics.remove(&metric.to_string()).unwrap_or_else(|| {
                 undefined_because(match self.counted {
                     Some(_) => "nothing of this part was measured".to_owned(),
                     None => format!("no case of this run is of `{}`", self.part),
                 })
             });
-            (name, estimate)
-        };
-        self.metrics.iter().map(estimate).collect()
+            if let Some(share) = tally.shares.remove(&metric.to_string()) {
+                into.shares.insert(name.clone(), share);
+            }
+            into.metrics.insert(name, estimate);
+        }
     }
 }

@@ -133,6 +133,13 @@ proptest! {
         }
         let joined = report(&with_gate(joined, gate()), Limits::default());
         prop_assert!(joined.shards.is_empty());
+        // Counts are those that the shares were computed from.
+        for (name, [passed, n]) in &joined.tallies.actual.shares {
+            let value = joined.tallies.actual.metrics[name].value;
+            prop_assert_eq!(value.is_some(), *n > 0, "{}", name);
+            prop_assert!(value.is_none_or(|value| (value - *passed as f64 / *n as f64).abs() < 1e-12), "{}", name);
+        }
+        prop_assert!(joined.tallies.actual.shares.contains_key("case_pass_rate[eval=*]"));
         let names: Vec<String> = gate().thresholds.into_iter().map(|t| t.metric).collect();
         for name in &names {
             let (a, b) = (joined.tallies.actual.metrics.get(name), whole.estimates.get(name));

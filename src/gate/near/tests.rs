@@ -25,8 +25,11 @@ fn threshold(metric: &str, bound: Bound, value: f64, on: Figure) -> Threshold {
     Threshold { metric: metric.to_owned(), bound, value, on }
 }
 
+/// Estimates of `of_counts` are shares of verdicts.
 fn said(metric: &str, (bound, on): (Bound, Figure), value: f64, estimate: &Estimate) -> String {
-    miss(&threshold(metric, bound, value, on), estimate).unwrap_or_default()
+    let passed = estimate.value.unwrap() * estimate.n_cases as f64;
+    let share = (estimate.method == "wilson").then_some([passed.round() as u64, estimate.n_cases as u64]);
+    miss(&threshold(metric, bound, value, on), estimate, share).unwrap_or_default()
 }
 
 const POINT: (Bound, Figure) = (Bound::Min, Figure::Value);
@@ -44,11 +47,6 @@ fn a_missed_rate_says_how_many_more() {
     assert_eq!(of("pass_at_3", 0.9), "0.043 short");
     assert_eq!(of("score", 0.9), "0.043 short");
     assert_eq!(of("lint_pass", 0.9), "0.043 short");
-    assert_eq!(
-        said("pass_at_1", POINT, 0.9, &of_counts(0, 14)),
-        "0.9 short",
-        "cases of several samples, maybe"
-    );
     let several = estimate(0.5, 4, [0.2, 0.8], "bootstrap");
     assert_eq!(said("pass_at_1", POINT, 0.9, &several), "0.4 short");
     let slow = Estimate { ci: None, ..estimate(2310.0, 9, [0.0, 0.0], "none") };
@@ -105,6 +103,22 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
 }
 
 #[test]
+fn cases_of_several_samples_that_are_all_alike_are_no_counts() {
+    let miss = |metric: &str, value: f64, on: Figure, estimate: &Estimate| {
+        miss(&threshold(metric, Bound::Min, value, on), estimate, None).unwrap()
+    };
+    // Each of 4 cases passed in 1 of 2 samples: 2 of 4 passed would be a lie.
+    let half = of_counts(2, 4);
+    assert_eq!(miss("pass_at_1", 0.75, Figure::Value, &half), "0.25 short");
+    assert!(miss("pass_at_1", 0.4, Figure::CiLower, &half).contains(": about "));
+    let all = of_counts(14, 14);
+    assert_eq!(
+        miss("pass_hat_3", 0.9, Figure::CiLower, &all),
+        "the value itself, 1, meets it; only data is lacking: 21 more cases like these would have met it"
+    );
+}
+
+#[test]
 fn estimates_are_rounded_up_to_two_digits() {
     assert_eq!([1, 42, 99, 100, 101, 1234].map(rounded), [1, 42, 99, 100, 110, 1300]);
 }
@@ -124,7 +138,7 @@ proptest! {
         let asked = threshold("pass_rate", Bound::Min, percent as f64 / 100.0, Figure::Value);
         let meets = |passed: u64| within(passed as f64 / n as f64, &asked);
         prop_assume!(!meets(passed));
-        let text = miss(&asked, &of_counts(passed, n)).unwrap();
+        let text = miss(&asked, &of_counts(passed, n), Some([passed, n])).unwrap();
         let more = numbers(&text)[2];
         prop_assert!(meets(passed + more), "{}", text);
         prop_assert!(more == 0 || !meets(passed + more - 1), "{}", text);
@@ -149,8 +163,7 @@ proptest! {
             within(if upper { ci.high } else { ci.low }, &asked)
         };
         prop_assert!(!meets(passed, n) && within(share, &asked));
-        let counted = Counted { passed, n, unit: "case" };
-        match exact(&asked, counted, 0.95) {
+        match exact(&asked, [passed, n], 0.95) {
             More::Exact { more, passing } => {
                 prop_assert!(meets(passed + passing, n + more));
                 let steady = |more: u64| if upper { (more * passed).div_ceil(n) } else { more * passed / n };
