@@ -29,7 +29,19 @@ fn shown(loaded: &Loaded) -> String {
 #[test]
 fn the_suite_of_the_seeds_becomes_a_plan() {
     let loaded = load(&request());
-    insta::assert_snapshot!(shown(&loaded), @r##"
+    insta::assert_snapshot!(shown(&loaded), @r#"
+    EH0423 suspicious-value
+
+      ⚠ `notify_on_failure` has no channel to tell: only the terminal's bell will
+      │ ring
+        ╭─[evals/eval-suite.yaml:29:5]
+     28 │     include_details: true
+     29 │     notify_on_failure: true
+        ·     ─────────────────
+        ╰────
+      help: add `notify:` to the suite, such as `notify: [{type: webhook, url_env:
+            SLACK_WEBHOOK_URL}]`
+
     EH0415 bad-command
 
       ⚠ nothing says how skills are run
@@ -41,8 +53,8 @@ fn the_suite_of_the_seeds_becomes_a_plan() {
       help: add to the suite: `skill: {command: ["agent", "-p", "/{{ skill_name }}
             {{ parameters | tojson }}"]}`
 
-    1 warning
-    "##);
+    2 warnings
+    "#);
     let plan = loaded.plan.expect("a plan");
     let mut lines = Vec::new();
     for eval in &plan.evals {
@@ -168,8 +180,8 @@ fn every_seed_file_is_valid_alone() {
     assert_eq!(checked.problems.error_count(), 0);
     assert_eq!(
         checked.problems.warning_count(),
-        6,
-        "the variables that only the suite defines, how skills are run, and the suites of the phase and the trigger"
+        7,
+        "the variables that only the suite defines, how skills are run, the suites of the phase and the trigger, and that nobody is told"
     );
     assert_eq!(checked.files, 10);
 }
