@@ -132,7 +132,6 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             target_hash: None,
             tags: Vec::new(),
             position: None,
-            tags: Vec::new(),
         });
         events.push(Event::CasesPlanned(CasesPlanned { eval: info.id.clone(), cases: planned.collect() }));
     }
