@@ -608,7 +608,7 @@ fn every_report_of_the_seeds_scenario() {
       pass rate  0.667  [0.208, 0.939]  ≥ 0.90     FAIL
       pass@1     0.667  [0.000, 1.000]  -          -
       pass^3     0.667  [0.000, 1.000]  -          -
-      ✗ cap-auth-003  Session timeout  failed
+      ✗ cap-auth-003  failed  Session timeout
         expected  Session expires after 30 min
         actual    Session persists indefinitely
 

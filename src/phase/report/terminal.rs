@@ -1,10 +1,14 @@
 //! The page at the end of `phase`: a line for each step, what did not pass, and last the decision and where to look.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use super::markdown::figures::{self, Row};
 use crate::base::text;
-use crate::model::{EvalStepResult, Outcome, PhaseReport, StepResult, StepStatus, TestFailure, TestResults};
+use crate::model::{
+    EvalResult, EvalStepResult, Failure, Outcome, PhaseReport, StepResult, StepStatus, Summary, TestFailure,
+    TestResults,
+};
 use crate::report::figures::duration_seconds;
 use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
 use crate::report::terminal::{failures, glyph, tone_of, verdict};
@@ -207,15 +211,17 @@ fn suite(
     let open = || summary.evals.iter().filter(|eval| eval.outcome != Outcome::Passed);
     for result in open().take(most) {
         let (tone, sign) = (tone_of(result.outcome), glyph(result.outcome, page));
-        let name = if result.name == result.id { String::new() } else { text::one_line(&result.name) };
+        let name = match result.name == result.id {
+            true => String::new(),
+            false => format!("  {}", text::one_line(&result.name)),
+        };
         page.line(&[
             span(tone, format!("  {sign} ")),
             span(Tone::Bold, text::one_line(&result.id)),
-            plain(format!("  {name}")),
             span(tone, format!("  {}", result.outcome)),
+            plain(name),
         ])?;
-        let first = summary.failures.iter().find(|f| f.eval_id == result.id && f.outcome == result.outcome);
-        if let Some(failure) = first {
+        if let Some(failure) = telling(summary, result) {
             if failure.expected.is_none() || failure.actual.is_none() {
                 page.wrapped(&[plain("    ")], Tone::Plain, &failure.reason, 3)?;
             }
@@ -234,6 +240,14 @@ fn suite(
         page.wrapped(&[plain("  - ")], Tone::Plain, reason, 3)?;
     }
     Ok(())
+}
+
+/// The first failure of an eval that made it what it is: a case that passed may have samples that failed.
+fn telling<'a>(summary: &'a Summary, eval: &EvalResult) -> Option<&'a Failure> {
+    let mut told = summary.failures.iter().filter(|f| f.eval_id == eval.id && f.outcome == eval.outcome);
+    let alike = eval.cases.iter().filter(|case| case.outcome == eval.outcome);
+    let cases: HashSet<&str> = alike.map(|case| case.id.as_str()).collect();
+    told.clone().find(|failure| cases.contains(failure.case_id.as_str())).or_else(|| told.next())
 }
 
 fn metrics(page: &mut Page, rows: &[Row]) -> io::Result<()> {

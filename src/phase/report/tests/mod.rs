@@ -405,7 +405,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       pass rate   0.25  [0.046, 0.699]  -          -
       pass@1     0.333  [0.097, 0.700]  ≥ 0.85     FAIL
       pass^3       n/a                  ≥ 0.50     INCOMPLETE
-      ✗ cap-code  Writes code  failed
+      ✗ cap-code  failed  Writes code
         - expected  + actual
         - line 1
           line 2
@@ -413,16 +413,16 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
           line 4
         + line 5
         + more
-      ! cap-net  Talks  errored
+      ! cap-net  errored  Talks
         127.0.0.1:9 refuses the connection
         actual    out
-      ? cap-tone  Tone of the reply  pending
-      ✗ reg-orders  Orders stay  failed
+      ? cap-tone  pending  Tone of the reply
+      ✗ reg-orders  failed  Orders stay
         - expected  + actual
         orders[0].total
           - 13.5
           + 14
-      ✗ reg-same    failed
+      ✗ reg-same  failed
         expected  a b
         actual    a  b
 
@@ -468,7 +468,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       metric  value  95 % interval   threshold  status
       pass@1   0.92  [0.911, 0.929]  ≥ 0.85     PASS
       pass^3   0.78  [0.758, 0.802]  ≥ 0.70     PASS
-      ✗ cap-auth-003  Session timeout  failed
+      ✗ cap-auth-003  failed  Session timeout
         expected  Session expires after 30 min
         actual    Session persists indefinitely
 
