@@ -439,6 +439,53 @@ fn what_a_command_wrote_is_what_is_judged() {
 }
 
 #[test]
+fn a_suite_that_a_command_eases_is_told() {
+    let script = format!("sed -i '/cap-auth-003/,$d' evals/auth-capability.yaml\n{TESTS_PASS}");
+    let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN)), ("tests.sh", &script)]);
+    let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
+    let note = "`./evals/auth-capability.yaml` changed while the phase ran, and was judged as it is now: 1 case gone";
+    assert!(call.stderr.contains(note), "{}", call.stderr);
+    assert_eq!(json(&project, REPORT)["notes"][0], note);
+    // What only grew is nobody's loss.
+    let more = SUITE.lines().last().expect("a line");
+    let expected = SUITE.rsplit_once("    - {id").map_or("", |(_, last)| last).replace("003", "004");
+    assert!(expected.contains(more));
+    let grown = format!("cat >> evals/auth-capability.yaml <<'END'\n    - {{id{expected}END\n{TESTS_PASS}");
+    let project = self::project(&[("tests.sh", &grown)]);
+    let call = project.call(&["phase", "--plan", "plan.yaml"]);
+    assert!(!call.stderr.contains("changed while"), "{}", call.stderr);
+    let report = json(&project, REPORT);
+    assert_eq!(report["steps"][2]["eval"]["eval_report"]["summary"]["total_evals"], 4);
+}
+
+#[test]
+fn files_of_the_authors_are_never_replaced_by_a_report() {
+    let project = project(&[("package.json", "{\"name\": \"theirs\"}\n")]);
+    for words in [
+        ["--output", "evals/auth-capability.yaml"],
+        ["--output", "plan.yaml"],
+        // The JSON report lies beside the Markdown.
+        ["--output", "package.md"],
+        ["--comment", "tests.sh"],
+        ["--comment", "results/phases/phase-implement-user-authentication.md"],
+        ["--comment", "no-folder/c.md"],
+        ["--comment", "/dev/null"],
+        ["--output-dir", "tests.sh"],
+    ] {
+        let call = project.call(&["phase", "--plan", "plan.yaml", words[0], words[1]]).expect(2);
+        assert!(call.stderr.contains("cannot write "), "{words:?}: {}", call.stderr);
+        assert!(!project.path().join("released").exists(), "{words:?}: a step ran");
+    }
+    let changed = Command::new("git").arg("-C").arg(project.path()).args(["diff", "--name-only"]).output();
+    assert_eq!(String::from_utf8_lossy(&changed.expect("git").stdout), "");
+    // Twice: an earlier report and an earlier comment may go.
+    for _ in 0..2 {
+        let words = ["phase", "--plan", "plan.yaml", "-o", "r.json", "--comment", "c.md"];
+        project.call(&words).expect(0);
+    }
+}
+
+#[test]
 fn an_archive_never_follows_a_link_and_leaves_the_gate_alone() {
     let project = project(&[("trigger.yaml", TRIGGER)]);
     let elsewhere = tempfile::tempdir().expect("a folder");

@@ -11,6 +11,7 @@ mod command;
 mod decide;
 mod drive;
 mod ready;
+mod redefined;
 pub mod report;
 pub mod results;
 mod steps;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::ready::ReadySuite;
+use super::redefined::redefined;
 use crate::base::clock::Clock;
 use crate::base::text::plural;
 use crate::journal::RunPaths;
@@ -33,6 +34,8 @@ pub(super) struct EvalEnd {
     pub run: Option<StepRun>,
     /// A definition is wrong, which was found out only now.
     pub wrong: bool,
+    /// What the suite no longer demands, in a sentence.
+    pub note: Option<String>,
 }
 
 /// A result with a status and nothing else to say.
@@ -61,17 +64,32 @@ pub(super) async fn eval_step(
 ) -> EvalEnd {
     let timer = Instant::now();
     let request = suite.request;
-    let prepared = if again { loaded_again(&request) } else { Ok(suite.prepared) };
+    let mut note = None;
+    let prepared = if again {
+        let prepared = loaded_again(&request);
+        if let Ok(now) = &prepared {
+            note = redefined(&eval.shown, &suite.prepared.plan, &now.plan);
+        }
+        prepared
+    } else {
+        Ok(suite.prepared)
+    };
     let mut end = match prepared {
         Err(reason) => not_run(step, reason, true),
         Ok(prepared) => run_suite(step, eval, prepared, &request, outside).await,
     };
     end.result.duration_seconds = timer.elapsed().as_secs_f64();
+    end.note = note;
     end
 }
 
 fn not_run(step: &Step, reason: String, wrong: bool) -> EvalEnd {
-    EvalEnd { result: StepResult { reason, ..plain(step, StepStatus::Incomplete) }, run: None, wrong }
+    EvalEnd {
+        result: StepResult { reason, ..plain(step, StepStatus::Incomplete) },
+        run: None,
+        wrong,
+        note: None,
+    }
 }
 
 fn loaded_again(request: &LoadRequest) -> Result<Prepared, String> {
@@ -133,7 +151,7 @@ async fn run_suite(
         })),
         ..plain(step, status)
     };
-    EvalEnd { result, run: Some(StepRun { paths, reports }), wrong: false }
+    EvalEnd { result, run: Some(StepRun { paths, reports }), wrong: false, note: None }
 }
 
 fn told(error: &RunError) -> String {

@@ -43,7 +43,7 @@ pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
     if args.dry_run {
         return outline::dry_run(console, &ready);
     }
-    ready.files.try_place().map_err(|error| not_ready(NotReady::Report(error)))?;
+    ready.try_places(args.comment.as_deref()).map_err(not_ready)?;
     let mut worked = drive(console, args, ready)?;
     let code = conclude(console, args, &mut worked)?;
     Ok(comment(console, args, &worked.report, code))
