@@ -66,10 +66,11 @@ impl Worked {
 /// Works off a phase. It comes to an end whatever its steps do.
 pub async fn drive(run: PhaseRun<'_>) -> Worked {
     let PhaseRun { ready, helper, clock, cancel, watcher } = run;
-    let Ready { phase, suites, results, files, begun, channels, warnings: _ } = ready;
+    let Ready { phase, suites, results, files, comment, begun, channels, warnings: _ } = ready;
     let (started, timer) = (clock.now(), Instant::now());
     // What this program writes is nobody's implementation.
     let mut own = vec![results.clone(), files.markdown.clone(), files.json.clone()];
+    own.extend(comment.and_then(|path| std::path::absolute(path).ok()));
     own.extend(suites.iter().map(|suite| suite.prepared.plan.reporting.output_dir.clone()));
     let git = run::git_state(&phase.root);
     let secrets = suites.iter().flat_map(|suite| &suite.prepared.plan.secrets);

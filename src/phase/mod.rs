@@ -17,7 +17,7 @@ pub mod results;
 mod steps;
 mod written;
 
-pub use decide::gate;
+pub use decide::{gate, not_kept};
 pub use drive::{PhaseRun, Watcher, Worked, drive};
 pub use ready::{Begun, NotReady, Ready, ReadySuite, ready};
 pub use written::{ReportFiles, Unwritten};

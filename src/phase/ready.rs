@@ -1,7 +1,7 @@
 //! The last look before anything runs: targets are opened, the base of the phase is found, the report's place is tried.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::written::{ReportFiles, Unwritten};
 use crate::base::git::{self, GitError};
@@ -18,6 +18,8 @@ pub struct Ready {
     /// The folder of results. Absolute.
     pub results: PathBuf,
     pub files: ReportFiles,
+    /// Where a comment goes, if one was asked for. Relative to the working folder.
+    pub comment: Option<PathBuf>,
     pub begun: Option<Begun>,
     /// Who is told, each once.
     pub channels: Vec<Channel>,
@@ -70,9 +72,9 @@ impl Ready {
     ///
     /// # Errors
     /// The first place that can't be written.
-    pub fn try_places(&self, comment: Option<&Path>) -> Result<(), NotReady> {
+    pub fn try_places(&self) -> Result<(), NotReady> {
         self.files.try_place()?;
-        if let Some(comment) = comment {
+        if let Some(comment) = &self.comment {
             self.files.try_comment(comment)?;
         }
         for suite in &self.suites {
@@ -105,7 +107,7 @@ pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<R
         ready.push(ReadySuite { prepared, request });
     }
     let files = ReportFiles::of(&phase, &results);
-    Ok(Ready { phase, suites: ready, results, files, begun, channels, warnings })
+    Ok(Ready { phase, suites: ready, results, files, comment: None, begun, channels, warnings })
 }
 
 fn begun(phase: &Phase) -> Result<Option<Begun>, NotReady> {

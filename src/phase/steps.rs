@@ -9,7 +9,7 @@ use crate::base::clock::Clock;
 use crate::base::text::plural;
 use crate::journal::RunPaths;
 use crate::load::{self, LoadRequest, Severity};
-use crate::model::{Bound, EvalStep, EvalStepResult, Step, StepResult, StepStatus, Summary};
+use crate::model::{Bound, EvalStep, EvalStepResult, Figure, Step, StepResult, StepStatus, Summary};
 use crate::report::write_reports;
 use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
 
@@ -192,8 +192,18 @@ fn arguments(request: &LoadRequest) -> Vec<String> {
     overrides.preset.iter().for_each(|name| say("--preset", name.clone()));
     for demand in &overrides.asked {
         let threshold = &demand.threshold;
-        let sign = if threshold.bound == Bound::Min { ">=" } else { "<=" };
-        say("--threshold", format!("{}{sign}{}", threshold.metric, threshold.value));
+        let sign = match threshold.bound {
+            // Only the metric knows its direction.
+            _ if demand.bare => "=",
+            Bound::Min => ">=",
+            Bound::Max => "<=",
+        };
+        let on = match threshold.on {
+            Figure::Value => "",
+            Figure::CiLower => "@lower",
+            Figure::CiUpper => "@upper",
+        };
+        say("--threshold", format!("{}{sign}{}{on}", threshold.metric, threshold.value));
     }
     overrides.max_regressions.iter().for_each(|n| say("--threshold", format!("max_regressions={n}")));
     overrides.output_dir.iter().for_each(|dir| say("--output-dir", dir.display().to_string()));
