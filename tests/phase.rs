@@ -439,6 +439,94 @@ fn what_a_command_wrote_is_what_is_judged() {
 }
 
 #[test]
+fn a_suite_that_a_command_eases_is_told() {
+    let script = format!("sed -i '/cap-auth-003/,$d' evals/auth-capability.yaml\n{TESTS_PASS}");
+    let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN)), ("tests.sh", &script)]);
+    let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
+    let note = "`./evals/auth-capability.yaml` changed while the phase ran, and was judged as it is now: 1 case gone";
+    assert!(call.stderr.contains(note), "{}", call.stderr);
+    assert_eq!(json(&project, REPORT)["notes"][0], note);
+    // What only grew is nobody's loss.
+    let more = SUITE.lines().last().expect("a line");
+    let expected = SUITE.rsplit_once("    - {id").map_or("", |(_, last)| last).replace("003", "004");
+    assert!(expected.contains(more));
+    let grown = format!("cat >> evals/auth-capability.yaml <<'END'\n    - {{id{expected}END\n{TESTS_PASS}");
+    let project = self::project(&[("tests.sh", &grown)]);
+    let call = project.call(&["phase", "--plan", "plan.yaml"]);
+    assert!(!call.stderr.contains("changed while"), "{}", call.stderr);
+    let report = json(&project, REPORT);
+    assert_eq!(report["steps"][2]["eval"]["eval_report"]["summary"]["total_evals"], 4);
+}
+
+#[test]
+fn files_of_the_authors_are_never_replaced_by_a_report() {
+    let project = project(&[("package.json", "{\"name\": \"theirs\"}\n")]);
+    for words in [
+        ["--output", "evals/auth-capability.yaml"],
+        ["--output", "plan.yaml"],
+        // The JSON report lies beside the Markdown.
+        ["--output", "package.md"],
+        ["--comment", "tests.sh"],
+        ["--comment", "results/phases/phase-implement-user-authentication.md"],
+        ["--comment", "no-folder/c.md"],
+        ["--comment", "/dev/null"],
+        ["--output-dir", "tests.sh"],
+    ] {
+        let call = project.call(&["phase", "--plan", "plan.yaml", words[0], words[1]]).expect(2);
+        assert!(call.stderr.contains("cannot write "), "{words:?}: {}", call.stderr);
+        assert!(!project.path().join("released").exists(), "{words:?}: a step ran");
+    }
+    let changed = Command::new("git").arg("-C").arg(project.path()).args(["diff", "--name-only"]).output();
+    assert_eq!(String::from_utf8_lossy(&changed.expect("git").stdout), "");
+    // Twice: an earlier report and an earlier comment may go.
+    for _ in 0..2 {
+        let words = ["phase", "--plan", "plan.yaml", "-o", "r.json", "--comment", "c.md"];
+        project.call(&words).expect(0);
+        // Neither is a part of the implementation.
+        let said = std::fs::read_to_string(project.path().join("r.md")).expect("a report");
+        assert!(!said.contains("| c.md |") && !said.contains("| r.json |"), "{said}");
+    }
+}
+
+#[test]
+fn a_report_that_can_no_longer_be_written_is_no_pass_anywhere() {
+    let plan = "phase:\n  id: one\n  name: One\n  archive_results: true\n  steps:\n    - {type: check, command: [sh, -c, 'rm -r kept; touch kept']}\n";
+    let project = project(&[("plan.yaml", plan)]);
+    let words = ["phase", "--plan", "plan.yaml", "-o", "kept/r.md", "--format", "json"];
+    let mut command = project.command(&words);
+    command.env("GITHUB_ACTIONS", "true").env("GITHUB_OUTPUT", "said.txt");
+    let call = Call::of(command.output().expect("the program starts")).expect(3);
+    assert!(call.stderr.contains("cannot write the report of the phase to "), "{}", call.stderr);
+    let shown: Value = serde_json::from_str(&call.stdout).expect("JSON");
+    let gate = &shown["phase_report"]["gate"];
+    assert_eq!((&gate["decision"], &gate["exit_code"]), (&"incomplete".into(), &3.into()));
+    let said = std::fs::read_to_string(project.path().join("said.txt")).expect("outputs");
+    assert!(said.starts_with("decision=incomplete\nexit_code=3\n"), "{said}");
+    assert!(!project.path().join("results/archive").exists());
+}
+
+/// A run of a phase that goes on with `run --resume` is held to what the phase asked.
+#[test]
+fn a_run_of_a_phase_that_is_resumed_keeps_its_demands() {
+    for (thresholds, kept) in [
+        ("{pass_rate: {min: 0.9, bound: lower}}", "pass_rate>=0.9@lower"),
+        ("{pass_rate: 0.7, max_regressions: 0}", "pass_rate=0.7"),
+        ("{pass_rate: {min: 0.7, max: 0.9}}", "pass_rate<=0.9"),
+    ] {
+        let plan = format!(
+            "phase:\n  id: one\n  name: One\n  steps:\n    - type: eval\n      config: {{suite: evals/auth-capability.yaml, thresholds: {thresholds}}}\n"
+        );
+        let project = project(&[("plan.yaml", &plan)]);
+        let code = project.call(&["phase", "--plan", "plan.yaml"]).code;
+        let gate = project.report()["gate"].clone();
+        let journal = std::fs::read_to_string(project.result(".journal.jsonl")).expect("a journal");
+        assert!(journal.contains(&format!("\"{kept}\"")), "{thresholds}: {journal}");
+        let again = project.call(&["run", "--resume", "latest"]);
+        assert_eq!((again.code, &project.report()["gate"]), (code, &gate), "{thresholds}: {}", again.stderr);
+    }
+}
+
+#[test]
 fn an_archive_never_follows_a_link_and_leaves_the_gate_alone() {
     let project = project(&[("trigger.yaml", TRIGGER)]);
     let elsewhere = tempfile::tempdir().expect("a folder");

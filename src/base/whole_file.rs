@@ -15,8 +15,18 @@ pub struct WholeFile {
 
 impl WholeFile {
     /// Begins a file that will lie at `path`, whose folder is there.
+    ///
+    /// # Errors
+    /// Also when a device, a pipe or a folder is there: whoever may write to `/dev` would put a file in place of `/dev/null`.
     pub fn create(path: &Path) -> io::Result<WholeFile> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
+        match std::fs::metadata(path) {
+            Ok(there) if there.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
+            Ok(there) if !there.is_file() => {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no ordinary file"));
+            }
+            _ => {}
+        }
         let Some(name) = path.file_name() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"));
         };
@@ -125,5 +135,20 @@ mod tests {
         assert!(!path.is_symlink());
         let none = WholeFile::create(&folder.path().join("no/r.md")).expect_err("no folder");
         assert_eq!(none.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn only_ordinary_files_are_replaced() {
+        let said = |path: &Path| WholeFile::create(path).expect_err("refused").kind();
+        // Who may write there would lose the device; a folder of that name is no better.
+        assert_eq!(said(Path::new("/dev/null")), io::ErrorKind::InvalidInput);
+        let folder = tempfile::tempdir().expect("a folder");
+        let link = folder.path().join("out");
+        std::os::unix::fs::symlink("/dev/null", &link).expect("a link");
+        assert_eq!(
+            (said(&link), said(folder.path())),
+            (io::ErrorKind::InvalidInput, io::ErrorKind::IsADirectory)
+        );
+        assert_eq!(names(folder.path()), ["out"]);
     }
 }

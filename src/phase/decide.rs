@@ -23,6 +23,15 @@ pub fn gate(steps: &[StepResult], interrupted: bool, wrong: bool) -> PhaseGate {
     PhaseGate { decision, exit_code: exit.code(), reasons: reasons(steps, interrupted), interrupted }
 }
 
+/// What nobody could keep has not passed: a gate that would have passed, or waits for people, is incomplete for this reason.
+pub fn not_kept(gate: &mut PhaseGate, reason: &str) {
+    if matches!(gate.decision, Decision::Pass | Decision::Pending) {
+        gate.decision = Decision::Incomplete;
+        gate.exit_code = ExitCode::Incomplete.code();
+    }
+    gate.reasons.push(reason.to_owned());
+}
+
 /// What a step that did not pass stands for.
 fn stands(status: StepStatus) -> Option<Decision> {
     match status {
@@ -138,6 +147,25 @@ mod tests {
                 let expected = order.into_iter().find(|code| codes.contains(code));
                 let gate = gate(&[step("A", one, a), step("B", other, b)], false, false);
                 assert_eq!(Some(gate.exit_code), expected, "{one:?} {a:?}, {other:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_could_keep_has_not_passed_and_a_failure_stays_one() {
+        let table = [
+            (StepStatus::Passed, 3),
+            (StepStatus::Pending, 3),
+            (StepStatus::Incomplete, 3),
+            (StepStatus::Failed, 1),
+        ];
+        for (status, code) in table {
+            for (interrupted, wrong, code) in [(false, false, code), (true, false, 130), (false, true, 2)] {
+                let mut gate = gate(&[step("A", status, FailureAction::Block)], interrupted, wrong);
+                not_kept(&mut gate, "a full disk");
+                assert_eq!(gate.exit_code, code, "{status:?}");
+                assert_ne!(gate.decision, Decision::Pass);
+                assert_eq!(gate.reasons.last().map(String::as_str), Some("a full disk"));
             }
         }
     }

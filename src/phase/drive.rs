@@ -66,10 +66,11 @@ impl Worked {
 /// Works off a phase. It comes to an end whatever its steps do.
 pub async fn drive(run: PhaseRun<'_>) -> Worked {
     let PhaseRun { ready, helper, clock, cancel, watcher } = run;
-    let Ready { phase, suites, results, files, begun, channels, warnings: _ } = ready;
+    let Ready { phase, suites, results, files, comment, begun, channels, warnings: _ } = ready;
     let (started, timer) = (clock.now(), Instant::now());
     // What this program writes is nobody's implementation.
     let mut own = vec![results.clone(), files.markdown.clone(), files.json.clone()];
+    own.extend(comment.and_then(|path| std::path::absolute(path).ok()));
     own.extend(suites.iter().map(|suite| suite.prepared.plan.reporting.output_dir.clone()));
     let git = run::git_state(&phase.root);
     let secrets = suites.iter().flat_map(|suite| &suite.prepared.plan.secrets);
@@ -83,13 +84,15 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         watcher,
         commanded: false,
         wrong: false,
+        notes: Vec::new(),
         runs: Vec::new(),
         redactor,
     };
     let steps = line.all().await;
-    let Line { cancel, wrong, runs, .. } = line;
+    let Line { cancel, wrong, mut notes, runs, .. } = line;
     let interrupted = cancel.level() > Level::Run;
-    let (implementation, notes) = implementation(&phase.root, begun.as_ref(), &own);
+    let (implementation, untold) = implementation(&phase.root, begun.as_ref(), &own);
+    notes.extend(untold);
     let metadata = PhaseMetadata {
         phase_id: phase.id.clone(),
         name: phase.name.clone(),
@@ -123,6 +126,7 @@ struct Line<'a> {
     /// A command has run, which may have changed what was loaded.
     commanded: bool,
     wrong: bool,
+    notes: Vec<String>,
     runs: Vec<StepRun>,
     /// What suites keep secret, commands may print.
     redactor: Redactor,
@@ -182,9 +186,10 @@ impl Line<'_> {
                     observers: self.watcher.observers(),
                     root: &self.phase.root,
                 };
-                let EvalEnd { result, run, wrong } =
+                let EvalEnd { result, run, wrong, note } =
                     eval_step(step, eval, suite, self.commanded, outside).await;
                 self.wrong |= wrong;
+                self.notes.extend(note);
                 self.runs.extend(run);
                 result
             }
@@ -201,6 +206,7 @@ fn redact(result: &mut StepResult, redactor: &Redactor) {
     };
     clean(&mut result.reason);
     clean(&mut result.output_tail);
+    result.tests.iter_mut().flat_map(|tests| &mut tests.notes).for_each(clean);
     for failure in result.tests.iter_mut().flat_map(|tests| &mut tests.failures) {
         clean(&mut failure.suite);
         clean(&mut failure.name);

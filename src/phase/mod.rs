@@ -11,12 +11,13 @@ mod command;
 mod decide;
 mod drive;
 mod ready;
+mod redefined;
 pub mod report;
 pub mod results;
 mod steps;
 mod written;
 
-pub use decide::gate;
+pub use decide::{gate, not_kept};
 pub use drive::{PhaseRun, Watcher, Worked, drive};
 pub use ready::{Begun, NotReady, Ready, ReadySuite, ready};
 pub use written::{ReportFiles, Unwritten};

@@ -1,9 +1,11 @@
 //! The last look before anything runs: targets are opened, the base of the phase is found, the report's place is tried.
 
+use std::io;
 use std::path::PathBuf;
 
 use super::written::{ReportFiles, Unwritten};
 use crate::base::git::{self, GitError};
+use crate::base::whole_file::WholeFile;
 use crate::load::{LoadRequest, StepSuite};
 use crate::model::{Channel, Phase};
 use crate::run::{self, Prepared, RunError};
@@ -16,6 +18,8 @@ pub struct Ready {
     /// The folder of results. Absolute.
     pub results: PathBuf,
     pub files: ReportFiles,
+    /// Where a comment goes, if one was asked for. Relative to the working folder.
+    pub comment: Option<PathBuf>,
     pub begun: Option<Begun>,
     /// Who is told, each once.
     pub channels: Vec<Channel>,
@@ -45,6 +49,8 @@ pub enum NotReady {
     Base { base: String, error: GitError },
     #[error(transparent)]
     Report(#[from] Unwritten),
+    #[error("cannot write results to {}: {error}", .dir.display())]
+    Results { dir: PathBuf, error: io::Error },
 }
 
 impl NotReady {
@@ -53,10 +59,30 @@ impl NotReady {
         match self {
             NotReady::Run(error) => error.hint(),
             NotReady::Base { error, .. } => error.hint(),
-            NotReady::Report(_) => {
+            NotReady::Report(_) | NotReady::Results { .. } => {
                 Some("nothing ran; make the folder writable, or name another place".to_owned())
             }
         }
+    }
+}
+
+impl Ready {
+    /// Makes the folders of reports and results and tries them, and the place of a comment: nobody should learn after an hour
+    /// of tests that nothing can be written there.
+    ///
+    /// # Errors
+    /// The first place that can't be written.
+    pub fn try_places(&self) -> Result<(), NotReady> {
+        self.files.try_place()?;
+        if let Some(comment) = &self.comment {
+            self.files.try_comment(comment)?;
+        }
+        for suite in &self.suites {
+            let dir = &suite.prepared.plan.reporting.output_dir;
+            let tried = std::fs::create_dir_all(dir).and_then(|()| WholeFile::create(&dir.join("try")));
+            tried.map_err(|error| NotReady::Results { dir: dir.clone(), error })?;
+        }
+        Ok(())
     }
 }
 
@@ -81,7 +107,7 @@ pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<R
         ready.push(ReadySuite { prepared, request });
     }
     let files = ReportFiles::of(&phase, &results);
-    Ok(Ready { phase, suites: ready, results, files, begun, channels, warnings })
+    Ok(Ready { phase, suites: ready, results, files, comment: None, begun, channels, warnings })
 }
 
 fn begun(phase: &Phase) -> Result<Option<Begun>, NotReady> {

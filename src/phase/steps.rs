@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::ready::ReadySuite;
+use super::redefined::redefined;
 use crate::base::clock::Clock;
 use crate::base::text::plural;
 use crate::journal::RunPaths;
 use crate::load::{self, LoadRequest, Severity};
-use crate::model::{Bound, EvalStep, EvalStepResult, Step, StepResult, StepStatus, Summary};
+use crate::model::{Bound, EvalStep, EvalStepResult, Figure, Step, StepResult, StepStatus, Summary};
 use crate::report::write_reports;
 use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
 
@@ -33,6 +34,8 @@ pub(super) struct EvalEnd {
     pub run: Option<StepRun>,
     /// A definition is wrong, which was found out only now.
     pub wrong: bool,
+    /// What the suite no longer demands, in a sentence.
+    pub note: Option<String>,
 }
 
 /// A result with a status and nothing else to say.
@@ -61,17 +64,32 @@ pub(super) async fn eval_step(
 ) -> EvalEnd {
     let timer = Instant::now();
     let request = suite.request;
-    let prepared = if again { loaded_again(&request) } else { Ok(suite.prepared) };
+    let mut note = None;
+    let prepared = if again {
+        let prepared = loaded_again(&request);
+        if let Ok(now) = &prepared {
+            note = redefined(&eval.shown, &suite.prepared.plan, &now.plan);
+        }
+        prepared
+    } else {
+        Ok(suite.prepared)
+    };
     let mut end = match prepared {
         Err(reason) => not_run(step, reason, true),
         Ok(prepared) => run_suite(step, eval, prepared, &request, outside).await,
     };
     end.result.duration_seconds = timer.elapsed().as_secs_f64();
+    end.note = note;
     end
 }
 
 fn not_run(step: &Step, reason: String, wrong: bool) -> EvalEnd {
-    EvalEnd { result: StepResult { reason, ..plain(step, StepStatus::Incomplete) }, run: None, wrong }
+    EvalEnd {
+        result: StepResult { reason, ..plain(step, StepStatus::Incomplete) },
+        run: None,
+        wrong,
+        note: None,
+    }
 }
 
 fn loaded_again(request: &LoadRequest) -> Result<Prepared, String> {
@@ -133,7 +151,7 @@ async fn run_suite(
         })),
         ..plain(step, status)
     };
-    EvalEnd { result, run: Some(StepRun { paths, reports }), wrong: false }
+    EvalEnd { result, run: Some(StepRun { paths, reports }), wrong: false, note: None }
 }
 
 fn told(error: &RunError) -> String {
@@ -174,8 +192,18 @@ fn arguments(request: &LoadRequest) -> Vec<String> {
     overrides.preset.iter().for_each(|name| say("--preset", name.clone()));
     for demand in &overrides.asked {
         let threshold = &demand.threshold;
-        let sign = if threshold.bound == Bound::Min { ">=" } else { "<=" };
-        say("--threshold", format!("{}{sign}{}", threshold.metric, threshold.value));
+        let sign = match threshold.bound {
+            // Only the metric knows its direction.
+            _ if demand.bare => "=",
+            Bound::Min => ">=",
+            Bound::Max => "<=",
+        };
+        let on = match threshold.on {
+            Figure::Value => "",
+            Figure::CiLower => "@lower",
+            Figure::CiUpper => "@upper",
+        };
+        say("--threshold", format!("{}{sign}{}{on}", threshold.metric, threshold.value));
     }
     overrides.max_regressions.iter().for_each(|n| say("--threshold", format!("max_regressions={n}")));
     overrides.output_dir.iter().for_each(|dir| say("--output-dir", dir.display().to_string()));

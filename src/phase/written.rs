@@ -1,6 +1,7 @@
 //! Where the report of a phase lies, and how it gets there.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::report;
@@ -55,18 +56,23 @@ impl ReportFiles {
         ReportFiles { markdown: path.to_owned(), json }
     }
 
-    /// Makes the folder and tries it, so that nobody learns after an hour of tests that nothing can be written there.
+    /// Makes the folder and tries it, so that nobody learns after an hour of tests that nothing can be written there, or that
+    /// a file of theirs is gone.
     pub fn try_place(&self) -> Result<(), Unwritten> {
-        let tried = (|| {
-            if let Some(folder) = self.markdown.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            if self.markdown.is_dir() || self.json.is_dir() {
-                return Err(io::Error::from(io::ErrorKind::IsADirectory));
-            }
-            WholeFile::create(&self.markdown).map(drop)
-        })();
-        tried.map_err(|error| Unwritten { path: self.markdown.clone(), error: error.into() })
+        let folder = self.markdown.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder.map_err(|error| Unwritten { path: self.markdown.clone(), error: error.into() })?;
+        try_file(&self.markdown, MARKDOWN_BEGINS)?;
+        try_file(&self.json, JSON_BEGINS)
+    }
+
+    /// Tries the place of the comment, likewise.
+    pub fn try_comment(&self, comment: &Path) -> Result<(), Unwritten> {
+        let full = std::path::absolute(comment).unwrap_or_else(|_| comment.to_owned());
+        if full == self.markdown || full == self.json {
+            let error = io::Error::other("the report lies there");
+            return Err(Unwritten { path: comment.to_owned(), error: error.into() });
+        }
+        try_file(comment, COMMENT_BEGINS)
     }
 
     /// Writes both, each whole.
@@ -89,6 +95,29 @@ impl ReportFiles {
     }
 }
 
+/// How each of the three begins, white space left out: what begins otherwise is somebody's own.
+const MARKDOWN_BEGINS: &str = "##PhaseCompletionReport";
+const JSON_BEGINS: &str = "{\"phase_report\":";
+const COMMENT_BEGINS: &str = "<!--eval-harness:";
+
+/// Whether a file can be written there that takes the place of nothing, of an empty file, or of one that begins so.
+fn try_file(path: &Path, begins: &str) -> Result<(), Unwritten> {
+    let tried = WholeFile::create(path).and_then(|_| {
+        let mut start = Vec::new();
+        match File::open(path) {
+            Ok(file) => file.take(256).read_to_end(&mut start)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error),
+        };
+        start.retain(|byte| !byte.is_ascii_whitespace());
+        if start.is_empty() || start.starts_with(begins.as_bytes()) {
+            return Ok(());
+        }
+        Err(io::Error::other("a file that is no earlier report lies there, and would be lost"))
+    });
+    tried.map_err(|error| Unwritten { path: path.to_owned(), error: error.into() })
+}
+
 fn one(path: &Path, write: impl FnOnce(&mut WholeFile) -> Result<(), ReportError>) -> Result<(), Unwritten> {
     let done = write_whole(path, |file| {
         write(file)?;
@@ -100,6 +129,58 @@ fn one(path: &Path, write: impl FnOnce(&mut WholeFile) -> Result<(), ReportError
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_takes_the_place_of_a_report_and_of_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = ReportFiles::beside(&folder.path().join("r/x.md"));
+        let said = || {
+            files
+                .try_place()
+                .err()
+                .map(|error| error.to_string().replace(&*folder.path().to_string_lossy(), ""))
+        };
+        assert_eq!(said(), None);
+        let table = [
+            (&files.markdown, "", true),
+            (&files.markdown, "## Phase Completion Report\r\n", true),
+            (&files.markdown, "# My notes\n", false),
+            (&files.json, "{\n\t\"phase_report\": {}}", true),
+            (&files.json, "{\"name\": \"a package\"}", false),
+        ];
+        for (path, text, fine) in table {
+            std::fs::write(path, text).expect("a file");
+            assert_eq!(said().is_none(), fine, "{text}");
+            assert_eq!(std::fs::read_to_string(path).expect("there"), text);
+        }
+        insta::assert_snapshot!(said().unwrap_or_default(), @"cannot write the report of the phase to /r/x.json: cannot write the report: a file that is no earlier report lies there, and would be lost");
+        let comment = folder.path().join("c.md");
+        assert!(files.try_comment(&comment).is_ok() && files.try_comment(&files.markdown).is_err());
+        std::fs::write(&comment, "<!-- eval-harness: p -->\n## ...").expect("a file");
+        assert!(files.try_comment(&comment).is_ok());
+        std::fs::write(&comment, "eval_suite: {}").expect("a file");
+        assert!(files.try_comment(&comment).is_err());
+    }
+
+    /// What tells reports apart from other files must be what they begin with.
+    #[test]
+    fn reports_begin_as_they_are_known_by() {
+        let report: PhaseReport = serde_json::from_value(serde_json::json!({
+            "metadata": {"phase_id": "p", "name": "P", "description": null, "file": "plan.yaml", "when": null,
+                "timestamp": "", "duration_seconds": 0.0, "harness_version": "", "git": null},
+            "gate": {"decision": "pass", "exit_code": 0}, "implementation": null, "steps": [], "recommendations": []
+        }))
+        .expect("a report");
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = ReportFiles::beside(&folder.path().join("x.md"));
+        files.write(&report).expect("written");
+        assert!(files.try_place().is_ok());
+        let mut page = Vec::new();
+        report::comment(&report, &mut page).expect("a page");
+        let comment = folder.path().join("c.md");
+        std::fs::write(&comment, page).expect("a file");
+        assert!(files.try_comment(&comment).is_ok());
+    }
 
     #[test]
     fn the_two_reports_lie_side_by_side_and_are_two() {

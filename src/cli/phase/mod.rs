@@ -38,31 +38,25 @@ pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
         let problems = plural(errors.max(1), "problem");
         return Err(Failure::wrong(format!("{problems} in the phase and its suites; nothing ran")));
     };
-    let ready = phase::ready(phase, suites, results).map_err(not_ready)?;
+    let mut ready = phase::ready(phase, suites, results).map_err(not_ready)?;
+    ready.comment.clone_from(&args.comment);
     ready.warnings.iter().for_each(|warning| console.warn(warning));
     if args.dry_run {
         return outline::dry_run(console, &ready);
     }
-    ready.files.try_place().map_err(|error| not_ready(NotReady::Report(error)))?;
+    ready.try_places().map_err(not_ready)?;
     let mut worked = drive(console, args, ready)?;
-    let code = conclude(console, args, &mut worked)?;
-    Ok(comment(console, args, &worked.report, code))
+    conclude(console, args, &mut worked)
 }
 
-/// Writes the comment that was asked for. A passed gate whose comment is missing is not told as passed.
-fn comment(console: &Console, args: &PhaseArgs, report: &PhaseReport, code: ExitCode) -> ExitCode {
-    let Some(file) = &args.comment else { return code };
+/// Writes the comment that was asked for; returns why it could not be written.
+fn comment(args: &PhaseArgs, report: &PhaseReport) -> Option<String> {
+    let file = args.comment.as_ref()?;
     let written = WholeFile::create(file).map_err(ReportError::from).and_then(|mut out| {
         phase::report::comment(report, &mut out)?;
         Ok(out.keep()?)
     });
-    match (written, code) {
-        (Ok(()), code) => code,
-        (Err(error), code) => {
-            console.error(&format!("{}: {error}", file.display()), None);
-            if matches!(code, ExitCode::Pass | ExitCode::Pending) { ExitCode::Incomplete } else { code }
-        }
-    }
+    written.err().map(|error| format!("{}: {error}", file.display()))
 }
 
 fn request(args: &PhaseArgs) -> Result<PhaseRequest, Failure> {
@@ -129,19 +123,27 @@ fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
     worked.report.notes.iter().for_each(|note| console.warn(note));
     let github = Github::of(args.ci.mode);
     let mut untold: Vec<String> = Vec::new();
-    let written = worked.files.write(&worked.report);
-    untold.extend(written.as_ref().err().map(ToString::to_string));
+    let written = worked.files.write(&worked.report).map_err(|error| untold.push(error.to_string())).is_ok();
+    // What is told from here on has to agree with the exit code.
+    untold.iter().for_each(|message| phase::not_kept(&mut worked.report.gate, message));
+    if let Some(message) = comment(args, &worked.report) {
+        phase::not_kept(&mut worked.report.gate, &message);
+        untold.push(message);
+        if written {
+            untold.extend(worked.files.write(&worked.report).err().map(|error| error.to_string()));
+        }
+    }
     let before = worked.report.notes.len();
-    if written.is_ok() {
+    if written {
         keep(console, worked);
     }
-    let path = written.is_ok().then(|| seen_from(&worked.phase.root, &worked.files.markdown));
+    let path = written.then(|| seen_from(&worked.phase.root, &worked.files.markdown));
     let told = tell(console, worked, path.as_deref());
     worked.report.notes.extend(told);
-    if worked.report.notes.len() > before && written.is_ok() {
+    if worked.report.notes.len() > before && written {
         untold.extend(worked.files.write_json(&worked.report).err().map(|error| error.to_string()));
     }
-    let shown = show(console, args, github.as_ref(), worked, written.is_ok());
+    let shown = show(console, args, github.as_ref(), worked, written);
     untold.extend(shown.err().map(|failure| failure.message));
     if let Some(github) = &github {
         let mut page = Vec::new();

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::base::text::sanitize;
+use crate::base::text::{one_line, sanitize};
 use crate::cli::args::{PhaseArgs, ProgressMode};
 use crate::cli::console::Console;
 use crate::cli::progress::Progress;
@@ -45,9 +45,10 @@ impl<'a> Teller<'a> {
         *self.speaker.lock().unwrap_or_else(PoisonError::into_inner) = speaker;
     }
 
+    /// Names of steps may be of several lines.
     fn note(&self, line: &str) {
         if self.mode != ProgressMode::None {
-            self.console.note(line);
+            self.console.note(&one_line(line));
         }
     }
 }

@@ -297,6 +297,7 @@ fn a_trigger_does_nothing_at_another_moment_and_a_slip_is_no_moment() {
         ("waits for after_tests_pass".to_owned(), "[trigger]".to_owned())
     );
     assert_snapshot!(at("after_test_pass"), @"trigger.yaml:1:22 suspicious-value `--when after_test_pass` is not this trigger's `after_tests_pass`, but nearly | did you mean `--when after_tests_pass`? A gate that is skipped by a slip gates nothing");
+    assert_snapshot!(at(" "), @"suspicious-value `--when` is empty | the trigger's moment is `after_tests_pass`; without `--when` it runs");
     let slip = "eval_trigger: {when: after_test_pass, suite: ./evals/auth.yaml}";
     assert_snapshot!(trigger_with(slip, |_| ()), @"trigger.yaml:1:22 warning: suspicious-value `after_test_pass` is no moment that anybody knows | did you mean `after_tests_pass`?[trigger]");
 }

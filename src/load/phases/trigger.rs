@@ -25,6 +25,12 @@ pub(super) fn read(
     request: &PhaseRequest,
 ) -> Option<Read> {
     let moment = &file.eval_trigger.when;
+    if request.when.as_deref().is_some_and(|now| now.trim().is_empty()) {
+        // A variable that is not set, most likely: a gate must not be skipped by that.
+        let problem = Problem::general(Code::SuspiciousValue, "`--when` is empty");
+        desk.problem(problem.hint(format!("the trigger's moment is `{moment}`; without `--when` it runs")));
+        return None;
+    }
     if let Some(now) = request.when.as_deref().filter(|now| !same_moment(now, moment)) {
         if is_slip(now, moment) {
             let at = node.locate("/eval_trigger/when");

@@ -125,6 +125,15 @@ fn max_regressions_of_a_set_comes_before_the_suites_and_goes_with_its_preset() {
 }
 
 #[test]
+fn the_command_line_can_ask_for_an_end_of_the_interval() {
+    insta::assert_snapshot!(said("", typed(&["pass_rate>=0.9@lower", "score=0.8@upper"])), @"
+    pass_rate lower >= 0.9
+    score upper >= 0.8
+    ");
+    insta::assert_snapshot!(said("", typed(&["pass_at_1=0.5@mean"])), @"- unknown-metric: `--threshold pass_at_1=0.5@mean`: `0.5@mean` is not a number");
+}
+
+#[test]
 fn what_selects_nothing_is_an_error_with_what_was_meant() {
     insta::assert_snapshot!(alone("  thresholds:
     pass_rate: {min: 0.9, by_tag: {critcal: 1, none: 1}, by_category: {aut: 1, regression: 1}, by_eval: {\"cap-auht\": 1, \"x*\": 1}}

@@ -12,7 +12,7 @@ pub(super) enum Typed {
 }
 
 /// `METRIC=VALUE`, or with the direction: `METRIC>=VALUE`, `METRIC<=VALUE`. The metric may be of a part of the run:
-/// `pass_rate[tag=critical]=1`.
+/// `pass_rate[tag=critical]=1`. `VALUE@lower` and `VALUE@upper` look at an end of the interval.
 pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
     let wrong = |message: String| Box::new(Problem::general(Code::UnknownMetric, message));
     let (name, direction, value) = parts(text).ok_or_else(|| {
@@ -32,9 +32,14 @@ pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
         problem.message = format!("`--threshold`: {}", problem.message);
         problem
     })?;
+    let (value, on) = match value.rsplit_once('@') {
+        Some((value, "lower")) => (value, Figure::CiLower),
+        Some((value, "upper")) => (value, Figure::CiUpper),
+        _ => (value, Figure::Value),
+    };
     let value: f64 = value.parse().map_err(|_| no_number())?;
     let bound = direction.unwrap_or(name.metric.bound());
-    let threshold = Threshold { metric: name.to_string(), bound, value, on: Figure::Value };
+    let threshold = Threshold { metric: name.to_string(), bound, value, on };
     Ok(Typed::Demand(Demand { threshold, at: None, bare: direction.is_none(), by: By::CommandLine }))
 }
 
