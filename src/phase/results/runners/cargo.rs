@@ -1,6 +1,6 @@
 //! `cargo test`: a line `test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 5 filtered out; finished in 0.00s` for
 //! each binary and for the doc tests, which add up. `running 2 tests` without one is a binary that crashed. Code that does not
-//! compile has no summary.
+//! compile has no summary, but cargo says so.
 
 use super::panics::Panics;
 use super::{Tally, add, counted};
@@ -12,6 +12,8 @@ pub(super) struct CargoTest {
     summaries: usize,
     /// Binaries that began.
     begun: usize,
+    /// Cargo says that code did not compile.
+    uncompiled: bool,
     /// A summary, or cargo itself, says that something failed.
     failed: bool,
     /// Below `failures:`, where names of failed tests stand.
@@ -29,6 +31,9 @@ impl CargoTest {
             self.begun += 1;
         } else if line.starts_with("error: test failed, to rerun pass ") {
             self.failed = true;
+        } else if line.starts_with("error: could not compile `") && self.begun <= self.summaries {
+            // Not in a test, which may show what a compiler says.
+            self.uncompiled = true;
         } else if line == "failures:" {
             self.in_list = true;
         } else if self.in_list {
@@ -75,7 +80,7 @@ impl CargoTest {
 
     pub fn finish(self, panics: &Panics) -> Option<Tally> {
         let mut tally = self.tally;
-        if self.summaries == 0 && self.begun == 0 && !self.failed {
+        if self.summaries == 0 && self.begun == 0 && !self.failed && !self.uncompiled {
             return None;
         }
         for name in &self.names {
@@ -84,6 +89,9 @@ impl CargoTest {
         tally.omitted_failures += self.more_names;
         if self.failed && tally.failed == 0 {
             tally.broken.push("cargo test says that a test failed".to_owned());
+        }
+        if self.uncompiled {
+            tally.broken.push("cargo says that code did not compile".to_owned());
         }
         if self.begun > self.summaries {
             let n = plural(self.begun - self.summaries, "binary");

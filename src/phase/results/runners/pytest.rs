@@ -1,6 +1,7 @@
 //! pytest: `=== 3 failed, 45 passed, 1 skipped in 0.12s ===`, with `-q` the same without `=`; `no tests ran in 0.00s`. Errors
 //! (of fixtures, of files that can't be imported) count as failures, expected failures as skipped and unexpected passes as
-//! passed, as in pytest's own JUnit files. Runs add up. With `-qq` pytest prints no summary.
+//! passed, as in pytest's own JUnit files. Runs add up. With `-qq` pytest prints no summary, but names
+//! what failed.
 
 use super::super::say_each;
 use super::{Tally, add, counted};
@@ -11,6 +12,8 @@ pub(super) struct Pytest {
     tally: Tally,
     summaries: usize,
     in_names: bool,
+    /// Failures that were named and that no summary has counted yet.
+    named: usize,
     /// A session began and has not told its summary.
     open: bool,
     /// Such sessions before this one.
@@ -24,6 +27,7 @@ impl Pytest {
             let failure = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "));
             if let Some(failure) = failure.or_else(of_subtest) {
                 self.name(failure);
+                add(&mut self.named, 1);
                 return;
             }
         }
@@ -74,6 +78,11 @@ impl Pytest {
         }
         self.summaries += 1;
         (self.in_names, self.open) = (false, false);
+        // A summary without failures is another run's than that in which some were named.
+        let named = std::mem::take(&mut self.named);
+        if !parts.iter().any(|(n, word)| *n > 0 && (word.contains("failed") || word.contains("error"))) {
+            add(&mut self.tally.failed, named);
+        }
         for (n, word) in parts {
             match word {
                 "passed" | "xpassed" => add(&mut self.tally.passed, n),
@@ -91,7 +100,11 @@ impl Pytest {
     pub fn finish(self) -> Option<Tally> {
         let mut tally = self.tally;
         let unended = self.unended.saturating_add(usize::from(self.open));
-        if self.summaries == 0 && unended == 0 {
+        add(&mut tally.failed, self.named);
+        if self.named > 0 && !self.open {
+            tally.notes.push("pytest told no numbers; those are of what it named (`-qq`)".to_owned());
+        }
+        if self.summaries == 0 && unended == 0 && self.named == 0 {
             return None;
         }
         if unended > 0 {

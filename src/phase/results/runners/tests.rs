@@ -50,7 +50,8 @@ fn cargo_test() {
     cargo-doc: cargo-test 1+ 0- 0~
     cargo-color: cargo-test 5+ 1- 1~
       [] tests::bad: assertion `left == right` failed: one is not two
-    cargo-broken: no summary
+    cargo-broken: cargo-test 0+ 0- 0~
+      ! cargo says that code did not compile
     cargo-abort: cargo-test 0+ 0- 0~
       ! cargo test says that a test failed
       ? 1 binary of cargo test began and told no result
@@ -94,7 +95,12 @@ fn pytest() {
       [py/test_a.py] test_par[c - d]: AssertionError: assert 'c - d' == 'a b'
       [py/test_a.py] test_par[[z]]: AssertionError: assert '[z]' == 'a b'
       [py/test_a.py] test_err: RuntimeError: no fixture
-    pytest-mixed-qq: no summary
+    pytest-mixed-qq: pytest 0+ 4- 0~
+      [py/test_a.py] test_bad: AssertionError: one is not two
+      [py/test_a.py] test_par[c - d]: AssertionError: assert 'c - d' == 'a b'
+      [py/test_a.py] test_par[[z]]: AssertionError: assert '[z]' == 'a b'
+      [py/test_a.py] test_err: RuntimeError: no fixture
+      i pytest told no numbers; those are of what it named (`-qq`)
     pytest-good: pytest 2+ 0- 0~
     pytest-good-q: pytest 2+ 0- 0~
     pytest-mixed-color: pytest 7+ 4- 2~
@@ -274,6 +280,8 @@ fn a_runner_that_began_and_told_no_end_is_no_pass() {
         (sample("pytest-good"), b"============ test session starts ============\nFatal Python error\n"),
         (sample("vitest-good"), b"\n RUN  v3.2.7 /home/me/js\n\n"),
         (sample("nextest-good"), b"    Starting 2 tests across 1 binary\n"),
+        (sample("cargo-good"), b"error: could not compile `sample` (lib) due to 1 previous error\n"),
+        (sample("pytest-good-q"), b"= short test summary info =\nFAILED t.py::test_a - no\n"),
         (sample("go-good"), b"--- FAIL: TestX (0.00s)\n    x_test.go:4: no\nFAIL\n"),
     ];
     for (passing, rest) in crashed {
