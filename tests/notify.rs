@@ -232,6 +232,14 @@ fn commands_that_fail_or_hang_are_ended_with_all_that_they_started() {
 }
 
 #[test]
+fn what_a_command_says_of_a_secret_is_not_told() {
+    let notify = "    - {type: command, command: [sh, -c, 'echo refused: $PAGER_TOKEN $TEAM_WEBHOOK_URL >&2; exit 1']}";
+    let hook = "https://hooks.example.org/services/T0/B0";
+    let call = run(&project("bye", notify), &[("PAGER_TOKEN", "pt-0123456789"), ("TEAM_WEBHOOK_URL", hook)]);
+    insta::assert_snapshot!(warned(&call.expect(1)), @"warning: notify: command 1: it exited with code 1: refused: [redacted] [redacted]");
+}
+
+#[test]
 fn what_is_wrong_with_channels_is_found_before_anything_runs() {
     let notify = "    - {type: webhook}
     - {type: webhook, url: 'http://127.0.0.1/x', url_env: HOOK}

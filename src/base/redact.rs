@@ -1,5 +1,7 @@
 //! Keeps secrets out of everything that is written.
 
+use std::ffi::OsString;
+
 use super::{base64, percent};
 
 /// What stands where a secret was.
@@ -177,6 +179,33 @@ impl Redactor {
         needles.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         needles.dedup();
         Redactor { needles }
+    }
+
+    /// Finds the values of variables whose names say that they are secret: a program that has the user's whole environment may
+    /// print of it what must not get into a report.
+    pub fn of_environment(env: &[(OsString, OsString)]) -> Redactor {
+        let is_secret = |name: &str| {
+            let name = name.to_ascii_uppercase();
+            let ends = [
+                "TOKEN",
+                "SECRET",
+                "PASSWORD",
+                "PASSWD",
+                "PASSPHRASE",
+                "CREDENTIALS",
+                "APIKEY",
+                "API_KEY",
+                "ACCESS_KEY",
+                "PRIVATE_KEY",
+                "WEBHOOK",
+                "WEBHOOK_URL",
+            ];
+            is_sensitive_parameter(&name) || ends.iter().any(|end| name.ends_with(end))
+        };
+        // A shorter value (`true`, `github`) is a word that would be missed in the text.
+        let values = env.iter().filter(|(name, _)| name.to_str().is_some_and(is_secret));
+        let values = values.filter_map(|(_, value)| value.to_str()).filter(|value| value.len() >= 8);
+        Redactor::new(values.map(str::to_owned))
     }
 
     /// True when there is nothing to look for.

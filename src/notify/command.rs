@@ -1,5 +1,6 @@
 //! Programs that are told.
 
+use crate::base::redact::Redactor;
 use crate::model::NotifyCommand;
 use crate::notify::Message;
 use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, printable, signal_name};
@@ -11,11 +12,13 @@ const KEEP_STDERR: usize = 2 << 10;
 pub async fn run(command: &NotifyCommand, message: &Message) -> Result<(), String> {
     let stdin = serde_json::to_vec(message).map_err(|error| error.to_string())?;
     let seconds = command.timeout.as_secs_f64();
+    let env: Vec<_> = std::env::vars_os().collect();
     let tree = TreeCommand {
         argv: command.argv.clone(),
         dir: command.dir.clone(),
-        env: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        env: env
+            .iter()
+            .filter_map(|(name, value)| Some((name.clone().into_string().ok()?, value.clone())))
             .collect(),
         stdin,
         timeout: command.timeout,
@@ -33,6 +36,8 @@ pub async fn run(command: &NotifyCommand, message: &Message) -> Result<(), Strin
         TreeEnd::Stopped(why) => format!("it was ended: {why}"),
     };
     let said = printable(&output.stderr_tail);
+    // A warning gets into the report of a phase.
+    let said = Redactor::of_environment(&env).redact(&said).unwrap_or(said);
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     Err(match last {
         "" => why,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::command::{self, Ran};
 use super::results::files::{self, Before};
 use super::results::{Said, Summaries, Tally};
-use crate::base::redact::{Redactor, is_sensitive_parameter};
+use crate::base::redact::Redactor;
 use crate::base::text::{plural, sanitize};
 use crate::model::{Step, StepCommand, StepResult, StepStatus, TestResults};
 use crate::run::Cancel;
@@ -53,7 +53,7 @@ pub async fn command_step(
         tests: evidence.map(Evidence::results),
         ..result(step, status)
     };
-    redact(&mut done, &secrets(&env));
+    redact(&mut done, &Redactor::of_environment(&env));
     done
 }
 
@@ -175,20 +175,6 @@ fn tail(ran: &Ran) -> String {
         _ => &text,
     };
     sanitize(text).trim_end().to_owned()
-}
-
-/// Values of variables whose names say that they are secret: a command has the user's whole environment, and what it prints
-/// of that must not get into a report.
-fn secrets(env: &[(OsString, OsString)]) -> Redactor {
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_uppercase();
-        let ends =
-            ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY"];
-        is_sensitive_parameter(&name) || ends.iter().any(|end| name.ends_with(end))
-    };
-    // A shorter value (`true`, `github`) is a word that would be missed in the text.
-    let values = env.iter().filter(|(name, _)| name.to_str().is_some_and(is_secret));
-    Redactor::new(values.filter_map(|(_, value)| value.to_str()).filter(|v| v.len() >= 8).map(str::to_owned))
 }
 
 fn redact(result: &mut StepResult, secrets: &Redactor) {

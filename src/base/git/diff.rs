@@ -33,6 +33,7 @@ pub fn differing(dir: &Path, commit: &str) -> Result<Vec<Differs>, GitError> {
         "--no-ext-diff",
         "--no-textconv",
         "--no-color",
+        "--diff-algorithm=myers",
         "--ignore-submodules=dirty",
         "--submodule=short",
         commit,

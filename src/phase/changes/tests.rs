@@ -157,6 +157,27 @@ fn settings_of_the_user_do_not_change_the_numbers() {
 }
 
 #[test]
+fn the_algorithm_of_the_user_does_not_change_the_numbers() {
+    let repo = repository();
+    let lines = |mut state: u32| {
+        let mut next = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ["a\n", "b\n", "{\n", "}\n", "\n"][(state >> 16) as usize % 5]
+        };
+        (0..400).map(|_| next()).collect::<String>()
+    };
+    put(repo.path(), "many.txt", &lines(1));
+    commit(repo.path(), "many");
+    put(repo.path(), "many.txt", &lines(2));
+    let mut seen = std::collections::BTreeSet::new();
+    for algorithm in ["myers", "patience", "histogram"] {
+        git(repo.path(), &["config", "diff.algorithm", algorithm]);
+        seen.insert(told(&changed(repo.path(), None, &[])));
+    }
+    assert_eq!(seen.len(), 1, "{seen:?}");
+}
+
+#[test]
 fn paths_may_hold_anything() {
     let repo = repository();
     let dir = repo.path();

@@ -229,7 +229,7 @@ async fn a_command_gets_the_whole_environment_and_nothing_to_read() {
 #[test]
 fn secrets_of_the_environment_stay_out_of_results() {
     let env = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
-    let secrets = secrets(&[
+    let secrets = Redactor::of_environment(&[
         env("GITHUB_TOKEN", "ghp_0123456789"),
         env("CI_TOKEN", "short"),
         env("HOME", "/home/someone"),

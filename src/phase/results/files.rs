@@ -1,7 +1,8 @@
 //! The JUnit files that globs find, and what they say together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -28,26 +29,21 @@ pub struct Reading {
 #[derive(Debug)]
 pub struct Before {
     started: SystemTime,
-    files: BTreeMap<PathBuf, Stamp>,
+    files: BTreeSet<Stamp>,
 }
 
-/// What tells that a file was written again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What tells that a file was written again, whatever its name is by then.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Stamp {
+    device: u64,
+    inode: u64,
     modified: Option<SystemTime>,
     length: u64,
-    #[cfg(unix)]
-    inode: u64,
 }
 
 impl Stamp {
     fn of(meta: &Metadata) -> Stamp {
-        Stamp {
-            modified: meta.modified().ok(),
-            length: meta.len(),
-            #[cfg(unix)]
-            inode: std::os::unix::fs::MetadataExt::ino(meta),
-        }
+        Stamp { device: meta.dev(), inode: meta.ino(), modified: meta.modified().ok(), length: meta.len() }
     }
 }
 
@@ -55,14 +51,14 @@ impl Before {
     /// Looks at what is there. `now` is the time at which the command starts.
     pub fn look(globs: &[String], now: SystemTime) -> Before {
         let files = globs.iter().flat_map(|glob| expand(glob).unwrap_or_default());
-        let files = files.filter_map(|file| Some((file.clone(), Stamp::of(&file.metadata().ok()?))));
+        let files = files.filter_map(|file| Some(Stamp::of(&file.metadata().ok()?)));
         Before { started: now, files: files.collect() }
     }
 
-    fn is_stale(&self, file: &Path, meta: &Metadata) -> bool {
+    fn is_stale(&self, meta: &Metadata) -> bool {
         let stamp = Stamp::of(meta);
         let old = stamp.modified.is_some_and(|at| at + COARSE < self.started);
-        old || self.files.get(file) == Some(&stamp)
+        old || self.files.contains(&stamp)
     }
 }
 
@@ -84,7 +80,7 @@ pub fn read(globs: &[String], root: &Path, before: Option<&Before>) -> Reading {
             }
         };
         let is_stale = |file: &PathBuf| {
-            before.zip(file.metadata().ok()).is_some_and(|(before, meta)| before.is_stale(file, &meta))
+            before.zip(file.metadata().ok()).is_some_and(|(before, meta)| before.is_stale(&meta))
         };
         let (old, fresh): (Vec<_>, Vec<_>) = found.into_iter().partition(is_stale);
         if fresh.is_empty() {
@@ -105,7 +101,7 @@ pub fn read(globs: &[String], root: &Path, before: Option<&Before>) -> Reading {
     let mut read = BTreeSet::new();
     for file in files {
         // Two names of one file hold the same tests.
-        if read.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+        if read.insert(file.metadata().map(|meta| (meta.dev(), meta.ino())).map_err(|_| file.clone())) {
             let shown = self::shown(&file, root);
             reading.tally.add(one(&file, &shown));
             reading.files.push(shown);

@@ -63,6 +63,8 @@ enum Open {
     Case(Box<Case>),
     /// In a case or, of a suite that failed as a whole, in a suite.
     Failure(Message),
+    /// What a program wrote, and properties: what stands in there is no result.
+    Output,
     Other,
 }
 
@@ -181,7 +183,9 @@ impl Reading {
                 let suite = parent.name.clone();
                 Open::Case(Box::new(case(tag, suite)?))
             }
-            ("failure" | "error", Some(Open::Case(_) | Open::Suite(_))) => Open::Failure(message(tag)?),
+            (_, Some(Open::Output)) | ("system-out" | "system-err" | "properties", _) => Open::Output,
+            // At any depth: some writers put groups or steps around what failed.
+            ("failure" | "error", _) => Open::Failure(message(tag)?),
             (other, Some(Open::Case(_))) => {
                 let is_message = self.of_case(other);
                 if is_message { Open::Failure(message(tag)?) } else { Open::Other }
@@ -221,7 +225,7 @@ impl Reading {
         match self.open.pop() {
             Some(Open::Suite(suite)) => self.suite_ends(suite),
             Some(Open::Case(case)) => self.case_ends(*case),
-            Some(Open::Failure(message)) => match self.open.last_mut() {
+            Some(Open::Failure(message)) => match self.holder() {
                 Some(Open::Case(case)) => {
                     case.failures += 1;
                     case.failed.get_or_insert_with(|| message.line().to_owned());
@@ -238,8 +242,13 @@ impl Reading {
                 }
                 _ => {}
             },
-            Some(Open::Other) | None => {}
+            Some(Open::Other | Open::Output) | None => {}
         }
+    }
+
+    /// The case or, outside of any, the suite that is open.
+    fn holder(&mut self) -> Option<&mut Open> {
+        self.open.iter_mut().rev().find(|open| matches!(open, Open::Case(_) | Open::Suite(_)))
     }
 
     fn case_ends(&mut self, case: Case) {
@@ -331,11 +340,12 @@ fn case(tag: &BytesStart<'_>, suite: String) -> Result<Case, String> {
             "name" => case.name = super::short(&value),
             "classname" if !value.trim().is_empty() => case.suite = super::short(&value),
             // GoogleTest, CTest and others say it here, some of them only here.
-            "status" | "result" => match value.to_ascii_lowercase().as_str() {
+            "status" | "result" => match value.trim().to_ascii_lowercase().as_str() {
                 "notrun" | "skipped" | "suppressed" | "disabled" | "ignored" | "pending" => {
                     case.skipped = true
                 }
-                "fail" | "failed" | "failure" | "error" | "errored" | "broken" => case.marked_failed = true,
+                "fail" | "failed" | "failure" | "error" | "errored" | "broken" | "timeout" | "timedout"
+                | "timed out" | "crash" | "crashed" | "aborted" => case.marked_failed = true,
                 _ => {}
             },
             _ => {}

@@ -42,12 +42,12 @@ pub struct Tally {
 
 impl Tally {
     pub fn total(&self) -> usize {
-        self.passed + self.failed + self.skipped
+        self.ran().saturating_add(self.skipped)
     }
 
     /// Tests that ran to an end.
     pub fn ran(&self) -> usize {
-        self.passed + self.failed
+        self.passed.saturating_add(self.failed)
     }
 
     /// True when something failed.
@@ -66,16 +66,21 @@ impl Tally {
 
     /// Adds what another source says.
     pub fn add(&mut self, other: Tally) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.skipped += other.skipped;
-        self.omitted_failures += other.omitted_failures;
+        let numbers = [
+            (&mut self.passed, other.passed),
+            (&mut self.failed, other.failed),
+            (&mut self.skipped, other.skipped),
+            (&mut self.omitted_failures, other.omitted_failures),
+        ];
+        for (sum, n) in numbers {
+            *sum = sum.saturating_add(n);
+        }
         self.of_packages |= other.of_packages;
         for failure in other.failures {
             if self.failures.len() < MAX_FAILURES {
                 self.failures.push(failure);
             } else {
-                self.omitted_failures += 1;
+                self.omitted_failures = self.omitted_failures.saturating_add(1);
             }
         }
         let joined = [
@@ -90,6 +95,7 @@ impl Tally {
 
     /// As reports show it. `files` are the ones that were read, relative to the project root, ascending.
     pub fn into_results(self, source: &str, mut files: Vec<String>) -> TestResults {
+        let total = self.total();
         let mut notes = self.notes;
         if files.len() > MAX_FILES {
             notes
@@ -97,7 +103,7 @@ impl Tally {
             files.truncate(MAX_FILES);
         }
         TestResults {
-            total: self.passed + self.failed + self.skipped,
+            total,
             passed: self.passed,
             failed: self.failed,
             skipped: self.skipped,

@@ -2,7 +2,8 @@
 //!
 //! A summary is a claim by whoever wrote to the output, so it can take a pass away and never give one: a step passes by its
 //! exit code, too. All summaries of one runner in one output add up, whatever the runner: `cargo test` prints one for each
-//! binary, and a script that calls a runner twice means both. A second try after a failure therefore stays a failure.
+//! binary, and a script that calls a runner twice means both. A second try after a failure therefore stays a failure. A runner that began and
+//! told no end (it crashed, and a pipe took its exit code away) is no pass.
 
 mod cargo;
 mod go;
@@ -10,6 +11,7 @@ mod javascript;
 mod nextest;
 mod panics;
 mod pytest;
+mod unittest;
 
 use super::Tally;
 use super::lines::Lines;
@@ -26,7 +28,10 @@ struct Runners {
     panics: panics::Panics,
     nextest: nextest::Nextest,
     cargo: cargo::CargoTest,
+    /// What stands within a run of nextest, which calls the same binaries.
+    within: cargo::CargoTest,
     pytest: pytest::Pytest,
+    unittest: unittest::Unittest,
     go: go::GoTest,
     vitest: javascript::Vitest,
     jest: javascript::Jest,
@@ -51,11 +56,18 @@ impl Summaries {
     /// `None` when no runner printed a summary.
     pub fn finish(mut self) -> Option<Said> {
         self.lines.end(|line| self.runners.hear(line));
-        let Runners { panics, nextest, cargo, pytest, go, vitest, jest } = self.runners;
+        let Runners { panics, nextest, cargo, within, pytest, unittest, go, vitest, jest } = self.runners;
+        // Within a run of nextest: a claim of its own unless that run's summary tells of it.
+        let mut cargo = cargo;
+        if within.is_failing() && !nextest.tells_of_failures() {
+            cargo.join(within);
+        }
+        let cargo = cargo.finish(&panics);
         let told = [
             ("cargo-nextest", nextest.finish(&panics), Some(4)),
-            ("cargo-test", cargo.finish(&panics), None),
+            ("cargo-test", cargo, None),
             ("pytest", pytest.finish(), Some(5)),
+            ("unittest", unittest.finish(), Some(5)),
             ("go-test", go.finish(), None),
             ("vitest", vitest.finish(), Some(1)),
             ("jest", jest.finish(), Some(1)),
@@ -77,14 +89,18 @@ impl Runners {
     fn hear(&mut self, line: &str) {
         if line.is_empty() {
             self.cargo.hear(line);
+            self.within.hear(line);
             return;
         }
         self.panics.hear(line);
         self.nextest.hear(line);
-        if !self.nextest.is_running() {
+        if self.nextest.is_running() {
+            self.within.hear(line);
+        } else {
             self.cargo.hear(line);
         }
         self.pytest.hear(line);
+        self.unittest.hear(line);
         self.go.hear(line);
         self.vitest.hear(line);
         self.jest.hear(line);

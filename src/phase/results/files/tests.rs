@@ -93,3 +93,28 @@ fn what_was_there_before_is_no_result() {
     i 2 files from before the command started left out
     ");
 }
+
+/// Another name makes no new results, however near or far the time of the file.
+#[test]
+fn a_new_name_makes_no_new_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let future = SystemTime::now() + Duration::from_secs(3600);
+    let linked = put(dir.path(), "linked.xml", 2);
+    let file = std::fs::File::options().write(true).open(&linked).expect("a file");
+    file.set_modified(future).expect("a time");
+    let moved = put(dir.path(), "moved.xml", 3);
+    let all = globs(dir.path(), &["*.xml"]);
+    let before = Before::look(&all, SystemTime::now());
+    std::fs::hard_link(&linked, dir.path().join("new.xml")).expect("a link");
+    std::fs::rename(&moved, dir.path().join("other.xml")).expect("a name");
+    insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"
+    0+ 0- of 
+    ? `*.xml` matches only 3 files from before the command started
+    ");
+    put(dir.path(), "now.xml", 5);
+    std::fs::hard_link(dir.path().join("now.xml"), dir.path().join("now-2.xml")).expect("a link");
+    insta::assert_snapshot!(told(&read(&all, dir.path(), Some(&before))), @r"
+    5+ 0- of now-2.xml
+    i 3 files from before the command started left out
+    ");
+}

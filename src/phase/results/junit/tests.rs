@@ -109,10 +109,33 @@ fn what_attributes_claim_beyond_the_cases_is_told_and_never_counted() {
 
 #[test]
 fn words_in_attributes_count_too() {
-    insta::assert_snapshot!(told(br#"<testsuite name="ctest"><testcase name="a" status="run"/><testcase name="b" status="fail"/><testcase name="c" status="disabled"/><testcase name="d" result="suppressed" status="notrun"/></testsuite>"#), @r"
-    1+ 1- 2~
+    insta::assert_snapshot!(told(br#"<testsuite name="ctest"><testcase name="a" status="run"/><testcase name="b" status="fail"/><testcase name="c" status="disabled"/><testcase name="d" result="suppressed" status="notrun"/><testcase name="e" status=" TimedOut "/></testsuite>"#), @r"
+    1+ 2- 2~
       [ctest] b: 
+      [ctest] e: 
     ");
+}
+
+#[test]
+fn a_failure_counts_at_any_depth_but_not_in_what_a_program_wrote() {
+    let told = |inner: &str| told(format!("<testsuite name='s'>{inner}</testsuite>").as_bytes());
+    insta::assert_snapshot!(told("<testcase name='a'><testcase name='b'><failure message='no'/></testcase></testcase>"), @r"
+    0+ 1- 0~
+      [s] a: no
+    ");
+    insta::assert_snapshot!(told("<testcase name='a'><steps><step><error message='no'/></step></steps></testcase>"), @r"
+    0+ 1- 0~
+      [s] a: no
+    ");
+    insta::assert_snapshot!(told("<testcase name='b'/><group><testcase name='a'><failure message='no'/></testcase></group>"), @r#"
+    1+ 0- 0~
+      ! the suite "s" failed as a whole: no
+    "#);
+    let wrote = "<system-out><x><failure message='no'/></x></system-out><properties><error/></properties>";
+    insta::assert_snapshot!(told(&format!("<testcase name='a'>{wrote}</testcase>{wrote}")), @"1+ 0- 0~");
+    let wrote =
+        "<system-out><![CDATA[</testcase><failure/>]]>&lt;failure/&gt;<!-- <failure/> --></system-out>";
+    insta::assert_snapshot!(told(&format!("<testcase name='a'>{wrote}</testcase>")), @"1+ 0- 0~");
 }
 
 #[test]
@@ -289,7 +312,7 @@ fn status() -> impl Strategy<Value = (u8, u8)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
-    fn what_quick_junit_writes_reads_back(suites in prop::collection::vec(prop::collection::vec((status(), "[ -~é<>&\"']{0,12}"), 0..8), 0..5)) {
+    fn what_quick_junit_writes_reads_back(suites in prop::collection::vec(prop::collection::vec((status(), "[ -~é<>&\"']{0,12}"), 0..8), 0..5), at in 0usize..1000) {
         let (mut passed, mut failed, mut skipped, mut names) = (0, 0, 0, Vec::new());
         let mut report = Report::new("r");
         for (n, cases) in suites.iter().enumerate() {
@@ -319,9 +342,11 @@ proptest! {
         prop_assert_eq!(tally.failures.iter().map(|f| f.name.clone()).collect::<Vec<_>>(), names);
 
         // However it is cut, it is no pass and nobody panics.
-        let cut = xml.trim_end().len() / 2;
-        let (_, broken) = read(&xml.as_bytes()[..cut]);
-        prop_assert!(broken.is_some());
+        let whole = xml.trim_end().len();
+        for cut in [whole / 2, whole * at / 1000, whole - 1] {
+            let (_, broken) = read(&xml.as_bytes()[..cut]);
+            prop_assert!(broken.is_some(), "cut at {cut} of {whole}");
+        }
     }
 
     #[test]

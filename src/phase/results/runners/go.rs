@@ -12,6 +12,9 @@ use crate::base::text::plural;
 /// Packages and tests that are remembered by name.
 const MOST: usize = 10_000;
 
+/// How a package is called that nobody named.
+const PROGRAM: &str = "(a test program)";
+
 #[derive(Debug, Default)]
 pub(super) struct GoTest {
     /// Of tests.
@@ -27,6 +30,9 @@ pub(super) struct GoTest {
     empty: usize,
     /// A line of go's was there that nobody else writes.
     spoke: bool,
+    /// A `FAIL` was there that does not name its package: it comes before the line that does, or from a test program that was
+    /// built by `go test -c`.
+    lone: bool,
     json: bool,
     /// A failed test whose message may stand on the next line, and how far that test is indented.
     awaiting: Option<(String, usize)>,
@@ -76,6 +82,7 @@ impl GoTest {
             }
         } else if let Some(rest) = line.strip_prefix("ok  \t") {
             self.spoke = true;
+            self.program_failed();
             if rest.contains("[no tests to run]") {
                 self.empty += 1;
             } else {
@@ -83,11 +90,13 @@ impl GoTest {
             }
             self.close("");
         } else if let Some(rest) = line.strip_prefix("FAIL\t") {
-            self.spoke = true;
+            (self.spoke, self.lone) = (true, false);
             let (package, why) = rest.split_once(['\t', ' ']).unwrap_or((rest, ""));
             let why = if why.starts_with('[') { why } else { "" };
             self.package_failed(package, why);
             self.close(package);
+        } else if line == "FAIL" && !self.open.is_empty() {
+            self.lone = true;
         } else if line.starts_with("?   \t") && line.ends_with("[no test files]") {
             self.spoke = true;
             self.empty += 1;
@@ -99,7 +108,8 @@ impl GoTest {
         let text = line.trim_start();
         if (line.len() - text.len() > indent || text.starts_with("panic: "))
             && !text.starts_with("--- ")
-            && let Some(failure) = self.open.iter_mut().find(|(name, said)| *name == test && said.is_empty())
+            && let Some(failure) =
+                self.open.last_mut().filter(|(name, said)| *name == test && said.is_empty())
         {
             failure.1 = text.to_owned();
         }
@@ -188,7 +198,16 @@ impl GoTest {
         }
     }
 
+    fn program_failed(&mut self) {
+        if std::mem::take(&mut self.lone) {
+            self.spoke = true;
+            self.package_failed(PROGRAM, "");
+            self.close(PROGRAM);
+        }
+    }
+
     pub fn finish(mut self) -> Option<Tally> {
+        self.program_failed();
         if !self.spoke {
             return None;
         }

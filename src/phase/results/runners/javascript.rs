@@ -10,6 +10,8 @@ pub(super) struct Vitest {
     summary: Summary,
     /// A failure was named, and its message stands on the next line.
     named: Option<(String, String)>,
+    /// Runs that began.
+    begun: usize,
 }
 
 #[derive(Debug, Default)]
@@ -105,6 +107,8 @@ impl Vitest {
             && let Some(failure) = text.strip_prefix("FAIL  ")
         {
             self.failure(failure.trim());
+        } else if indent == 1 && text.starts_with("RUN  v") {
+            self.begun += 1;
         } else if let Some(counts) = text.strip_prefix("Tests  ").filter(|_| indent == 6) {
             if counts.trim() == "no tests" {
                 self.summary.summaries += 1;
@@ -132,7 +136,14 @@ impl Vitest {
     }
 
     pub fn finish(self) -> Option<Tally> {
-        self.summary.finish("vitest")
+        let is_cut = self.begun > self.summary.summaries;
+        let tally = self.summary.finish("vitest");
+        if !is_cut {
+            return tally;
+        }
+        let mut tally = tally.unwrap_or_default();
+        tally.doubts.push("vitest began and told no summary".to_owned());
+        Some(tally)
     }
 }
 

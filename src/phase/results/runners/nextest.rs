@@ -11,6 +11,8 @@ pub(super) struct Nextest {
     summaries: usize,
     /// Between its first line and its summary, where tests may write what they like.
     running: bool,
+    /// Runs before this one that told no summary.
+    unended: usize,
     not_run: usize,
     flaky: usize,
     /// Binary and test.
@@ -27,7 +29,8 @@ impl Nextest {
         {
             self.running = false;
             self.summary(counts);
-        } else if line.len() - text.len() <= 5 && text.starts_with("Starting ") && text.contains(" across ") {
+        } else if line.len() - text.len() <= 5 && is_start(text) {
+            self.unended += usize::from(self.running);
             self.running = true;
         } else if self.summaries > 0 && line.starts_with("  ") && text.contains("s] ") {
             self.failure(text);
@@ -39,11 +42,20 @@ impl Nextest {
         self.running
     }
 
+    /// True when a summary says that something failed, now or before it was run again.
+    pub fn tells_of_failures(&self) -> bool {
+        self.tally.failed > 0 || self.flaky > 0
+    }
+
     fn summary(&mut self, counts: &str) {
         let Some((run, rest)) = counts.split_once(" run: ") else { return };
         let Some((run, _)) = run.split_once(' ') else { return };
         let (run, all) = run.split_once('/').unwrap_or((run, run));
-        let (Ok(run), Ok(all)) = (run.parse::<usize>(), all.parse::<usize>()) else { return };
+        let (Some((run, _)), Some((all, _))) =
+            (counted(&format!("{run} run")), counted(&format!("{all} all")))
+        else {
+            return;
+        };
         let (mut passed, mut skipped) = (0, 0);
         for part in rest.split(',') {
             let (part, aside) = part.split_once('(').unwrap_or((part, ""));
@@ -87,8 +99,12 @@ impl Nextest {
 
     pub fn finish(self, panics: &Panics) -> Option<Tally> {
         let mut tally = self.tally;
-        if self.summaries == 0 {
+        let unended = self.unended.saturating_add(usize::from(self.running));
+        if self.summaries == 0 && unended == 0 {
             return None;
+        }
+        if unended > 0 {
+            tally.doubts.push("cargo-nextest began and told no summary".to_owned());
         }
         for (binary, test) in &self.failed {
             tally.list(binary, test, panics.of(test));
@@ -106,4 +122,12 @@ impl Nextest {
         }
         Some(tally)
     }
+}
+
+/// `Starting 5 tests across 1 binary (1 test skipped)`.
+fn is_start(text: &str) -> bool {
+    let count = text.strip_prefix("Starting ").and_then(|rest| rest.split_once(" across "));
+    let tests = count.and_then(|(tests, _)| counted(tests));
+    let binaries = count.and_then(|(_, binaries)| counted(binaries));
+    matches!((tests, binaries), (Some((_, "test" | "tests")), Some((_, word))) if word.starts_with("binar"))
 }

@@ -1,7 +1,9 @@
 //! pytest: `=== 3 failed, 45 passed, 1 skipped in 0.12s ===`, with `-q` the same without `=`; `no tests ran in 0.00s`. Errors
 //! (of fixtures, of files that can't be imported) count as failures, expected failures as skipped and unexpected passes as
-//! passed, as in pytest's own JUnit files. Runs add up. With `-qq` pytest prints no summary.
+//! passed, as in pytest's own JUnit files. Runs add up. With `-qq` pytest prints no summary, but names
+//! what failed.
 
+use super::super::say_each;
 use super::{Tally, add, counted};
 use crate::base::text::plural;
 
@@ -10,6 +12,12 @@ pub(super) struct Pytest {
     tally: Tally,
     summaries: usize,
     in_names: bool,
+    /// Failures that were named and that no summary has counted yet.
+    named: usize,
+    /// A session began and has not told its summary.
+    open: bool,
+    /// Such sessions before this one.
+    unended: usize,
 }
 
 impl Pytest {
@@ -19,11 +27,15 @@ impl Pytest {
             let failure = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "));
             if let Some(failure) = failure.or_else(of_subtest) {
                 self.name(failure);
+                add(&mut self.named, 1);
                 return;
             }
         }
         let text = line.trim_matches(['=', ' ']);
-        if text == "short test summary info" {
+        if text == "test session starts" && line.starts_with("==") {
+            self.unended += usize::from(self.open);
+            self.open = true;
+        } else if text == "short test summary info" {
             self.in_names = true;
         } else if text.ends_with('s') || text.ends_with(')') {
             self.summary(text);
@@ -48,7 +60,7 @@ impl Pytest {
         }
         if counts == "no tests ran" {
             self.summaries += 1;
-            self.in_names = false;
+            (self.in_names, self.open) = (false, false);
             return;
         }
         let mut parts = Vec::new();
@@ -65,15 +77,20 @@ impl Pytest {
             return;
         }
         self.summaries += 1;
-        self.in_names = false;
+        (self.in_names, self.open) = (false, false);
+        // A summary without failures is another run's than that in which some were named.
+        let named = std::mem::take(&mut self.named);
+        if !parts.iter().any(|(n, word)| *n > 0 && (word.contains("failed") || word.contains("error"))) {
+            add(&mut self.tally.failed, named);
+        }
         for (n, word) in parts {
             match word {
                 "passed" | "xpassed" => add(&mut self.tally.passed, n),
                 "failed" | "error" | "errors" => add(&mut self.tally.failed, n),
                 "skipped" | "xfailed" => add(&mut self.tally.skipped, n),
-                "rerun" => self.tally.notes.push(format!("{} run again", plural(n, "test"))),
+                "rerun" => say_each(&mut self.tally.notes, [format!("{} run again", plural(n, "test"))]),
                 other if other.contains("failed") && n > 0 => {
-                    self.tally.broken.push(format!("pytest says: {n} {other}"));
+                    say_each(&mut self.tally.broken, [format!("pytest says: {n} {other}")]);
                 }
                 _ => {}
             }
@@ -82,8 +99,16 @@ impl Pytest {
 
     pub fn finish(self) -> Option<Tally> {
         let mut tally = self.tally;
-        if self.summaries == 0 {
+        let unended = self.unended.saturating_add(usize::from(self.open));
+        add(&mut tally.failed, self.named);
+        if self.named > 0 && !self.open {
+            tally.notes.push("pytest told no numbers; those are of what it named (`-qq`)".to_owned());
+        }
+        if self.summaries == 0 && unended == 0 && self.named == 0 {
             return None;
+        }
+        if unended > 0 {
+            tally.doubts.push("pytest began and told no summary".to_owned());
         }
         if self.summaries > 1 {
             tally.notes.push(format!("{} of pytest were added up", plural(self.summaries, "summary")));

@@ -50,8 +50,11 @@ fn cargo_test() {
     cargo-doc: cargo-test 1+ 0- 0~
     cargo-color: cargo-test 5+ 1- 1~
       [] tests::bad: assertion `left == right` failed: one is not two
-    cargo-broken: no summary
-    cargo-abort: no summary
+    cargo-broken: cargo-test 0+ 0- 0~
+      ! cargo says that code did not compile
+    cargo-abort: cargo-test 0+ 0- 0~
+      ! cargo test says that a test failed
+      ? 1 binary of cargo test began and told no result
     "#);
 }
 
@@ -92,7 +95,12 @@ fn pytest() {
       [py/test_a.py] test_par[c - d]: AssertionError: assert 'c - d' == 'a b'
       [py/test_a.py] test_par[[z]]: AssertionError: assert '[z]' == 'a b'
       [py/test_a.py] test_err: RuntimeError: no fixture
-    pytest-mixed-qq: no summary
+    pytest-mixed-qq: pytest 0+ 4- 0~
+      [py/test_a.py] test_bad: AssertionError: one is not two
+      [py/test_a.py] test_par[c - d]: AssertionError: assert 'c - d' == 'a b'
+      [py/test_a.py] test_par[[z]]: AssertionError: assert '[z]' == 'a b'
+      [py/test_a.py] test_err: RuntimeError: no fixture
+      i pytest told no numbers; those are of what it named (`-qq`)
     pytest-good: pytest 2+ 0- 0~
     pytest-good-q: pytest 2+ 0- 0~
     pytest-mixed-color: pytest 7+ 4- 2~
@@ -217,7 +225,7 @@ fn a_failing_summary_is_not_outshone_by_a_passing_one() {
     let odd = b"test result: FAILED. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
     insta::assert_snapshot!(told(odd), @r"
     cargo-test 5+ 0- 0~
-      ! a summary of cargo test says FAILED
+      ! cargo test says that a test failed
     ");
 }
 
@@ -227,6 +235,93 @@ fn tests_that_began_and_did_not_end_are_told() {
     go-test 1+ 0- 0~
       ? 1 test of go test began and did not end
     ");
+}
+
+#[test]
+fn unittest() {
+    insta::assert_snapshot!(told_of(&["unittest-mixed", "unittest-mixed-v", "unittest-good", "unittest-none", "unittest-broken"]), @r"
+    unittest-mixed: unittest 1+ 5- 2~
+      [test_mixed.Broken] setUpClass: OSError: no database
+      [test_mixed.T] test_error: RuntimeError: no fixture
+      [test_mixed.T] test_bad: AssertionError: 1 != 2 : one is not two
+      [test_mixed.T] test_sub (n=1): AssertionError: 1 != 0
+      and 1 more
+    unittest-mixed-v: unittest 1+ 5- 2~
+      [test_mixed.Broken] setUpClass: OSError: no database
+      [test_mixed.T] test_error: RuntimeError: no fixture
+      [test_mixed.T] test_bad: AssertionError: 1 != 2 : one is not two
+      [test_mixed.T] test_sub (n=1): AssertionError: 1 != 0
+      and 1 more
+    unittest-good: unittest 2+ 0- 1~
+    unittest-none: unittest 0+ 0- 0~
+    unittest-broken: unittest 0+ 1- 0~
+      [unittest.loader._FailedTest] no_such: ModuleNotFoundError: No module named 'no_such'
+    ");
+    // Of Python 3.12, of Twisted's trial, and without a run before it.
+    insta::assert_snapshot!(told(b"\nRan 0 tests in 0.000s\n\nNO TESTS RAN (skipped=1)\n"), @"unittest 0+ 0- 1~");
+    insta::assert_snapshot!(told(b"Ran 3 tests in 0.003s\n\nPASSED (skips=1, successes=2)\n"), @"unittest 2+ 0- 1~");
+    insta::assert_snapshot!(told(b"FAILED (failures=1)\n"), @r"
+    unittest 0+ 1- 0~
+      and 1 more
+    ");
+    for words in
+        ["OK", "OK (fine)", "FAILED", "Ran 3 tests in 0.003s", "Ran away in 3s\nOK", "FAILED (all of it)"]
+    {
+        assert_eq!(said(format!("{words}\n").as_bytes()), None, "{words}");
+    }
+}
+
+/// A pipe (`| tee log`) takes the exit code away: a runner that crashed may be known by its silence alone.
+#[test]
+fn a_runner_that_began_and_told_no_end_is_no_pass() {
+    let crashed = [
+        (sample("cargo-doc"), &b"\nrunning 3 tests\n"[..]),
+        (sample("cargo-doc"), b"error: test failed, to rerun pass `--lib`\n"),
+        (sample("pytest-good"), b"============ test session starts ============\nFatal Python error\n"),
+        (sample("vitest-good"), b"\n RUN  v3.2.7 /home/me/js\n\n"),
+        (sample("nextest-good"), b"    Starting 2 tests across 1 binary\n"),
+        (sample("cargo-good"), b"error: could not compile `sample` (lib) due to 1 previous error\n"),
+        (sample("pytest-good-q"), b"= short test summary info =\nFAILED t.py::test_a - no\n"),
+        (sample("go-good"), b"--- FAIL: TestX (0.00s)\n    x_test.go:4: no\nFAIL\n"),
+    ];
+    for (passing, rest) in crashed {
+        for output in [rest.to_vec(), [&passing, rest].concat(), [rest, &passing].concat()] {
+            let tally = said(&output).expect("something is told").tally;
+            assert!(tally.is_failing() || !tally.doubts.is_empty(), "{}", told(&output));
+        }
+    }
+}
+
+#[test]
+fn a_word_of_nextests_hides_no_failure_of_cargo_test() {
+    let fake = "    Starting 1 test across 1 binary\n";
+    let failing = "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    let end = "     Summary [   0.1s] 1 test run: 1 passed, 0 skipped\n";
+    for output in [[fake, failing, ""], [fake, failing, end]] {
+        let tally = said(output.concat().as_bytes()).expect("a summary").tally;
+        assert_eq!(tally.failed, 1, "{output:?}");
+    }
+}
+
+#[test]
+fn numbers_have_an_end() {
+    let line = "Summary [   0.1s] 18446744073709551615 tests run: 1 passed\n";
+    assert!(said(line.as_bytes()).is_none_or(|said| said.tally.doubts.len() == 1));
+    let mut tally = Tally { passed: usize::MAX, failed: usize::MAX, skipped: 1, ..Tally::default() };
+    tally.add(tally.clone());
+    assert_eq!((tally.ran(), tally.total()), (usize::MAX, usize::MAX));
+}
+
+#[test]
+fn a_flood_of_failures_takes_time_in_proportion() {
+    let mut summaries = Summaries::default();
+    for n in 0..300_000 {
+        let line = format!("--- FAIL: Test{n:08} (0.00s)\n    x\n5 passed, {n} rerun in 0.1s\n");
+        summaries.hear(line.as_bytes());
+    }
+    summaries.hear(b"FAIL\tm\t0.1s\n");
+    let tally = summaries.finish().expect("a summary").tally;
+    assert!(tally.is_failing() && tally.notes.len() < 30, "{}", tally.notes.len());
 }
 
 #[test]
