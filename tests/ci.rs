@@ -197,7 +197,10 @@ fn a_phase_leaves_a_comment_that_names_it() {
     project.write("plan.yaml", plan);
     project.call(&["phase", "--plan", "plan.yaml", "--comment", "comment.md"]).expect(1);
     let comment = read(&project.path().join("comment.md"));
-    assert!(comment.starts_with("<!-- eval-harness: auth -->\n## Phase Completion Report\n"), "{comment}");
+    assert!(
+        comment.starts_with("<!-- eval-harness phase: auth -->\n## Phase Completion Report\n"),
+        "{comment}"
+    );
     let call = project.call(&["phase", "--plan", "plan.yaml", "--comment", "no/such/dir.md"]).expect(1);
     assert!(call.stderr.contains("error: no/such/dir.md: "), "{}", call.stderr);
 }

@@ -31,6 +31,11 @@ pub fn of_steps(steps: &[StepResult]) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut all: Vec<String> = ranked.into_iter().map(|(_, advice)| advice).collect();
     all.retain(|advice| seen.insert(advice.clone()));
+    if all.iter().filter(|advice| advice.starts_with(LITTLE_DATA)).count() > 1 {
+        // Each suite says its own number; of them all it is one thing to know.
+        all.retain(|advice| !advice.starts_with(LITTLE_DATA));
+        all.push(format!("{LITTLE_DATA}: with so few samples graded the intervals are wide"));
+    }
     all.truncate(MOST);
     all
 }
