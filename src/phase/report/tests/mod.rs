@@ -593,16 +593,6 @@ fn that_there_is_little_data_is_said_once_of_all_suites() {
     );
 }
 
-#[test]
-fn a_command_of_the_suite_names_it_as_the_phase_does() {
-    let lacks = eval(
-        info("reg-a", "A", EvalType::Regression),
-        vec![errored(Cause::NoBaseline, "there is no baseline")],
-    );
-    let report = report(vec![eval_step("Regressions", summary(vec![lacks], vec![], &[1]), &[])]);
-    assert_snapshot!(report.recommendations[0], @"Capture the missing baseline of reg-a: `eval-harness baseline capture --suite ./evals/auth.yaml reg-a`, then review and accept it");
-}
-
 /// Lines of Markdown that are not within a fence, the fences themselves left out.
 fn outside_of_fences(shown: &str) -> Vec<&str> {
     let mut fence: Option<usize> = None;
