@@ -410,15 +410,15 @@ fn the_markdown_report_of_the_same_results_is_the_same() {
 fn paths_of_the_project_are_told_from_its_root() {
     let plan = "phase:
   id: one
+  name: One
   steps:
     - {type: test, command: [sh, fails.sh], config: {blocking: false}}
     - {type: eval, config: {suite: ../evals/stable.yaml}}
 ";
     let suite = "eval_suite:
   name: stable
-  target: {type: http, base_url: \"http://127.0.0.1:9\"}
   evals:
-    - {id: reg-a, baseline_version: \"1\", current: {input: {}, execution: {method: GET, endpoint: /a}}, comparison: {type: exact}}
+    - {id: reg-a, name: A, current: {input: x, execution: {type: command, command: [echo, hi]}}, comparison: {type: exact}}
 ";
     let project = project(&[
         ("plans/plan.yaml", plan),

@@ -1,5 +1,7 @@
 //! Advice by cause: what could not be found out, and failures of one kind.
 
+use std::collections::HashSet;
+
 use super::words::{Places, reason, samples};
 use super::{Advice, Known, Rank, advice};
 use crate::base::{shell, text};
@@ -168,7 +170,8 @@ fn time_out(known: &Known<'_>, cause: Cause, at: &str, places: &Places<'_>, why:
     });
     let limit_told = limit.map(|seconds| format!(" (limit {seconds} s)")).unwrap_or_default();
     let lead = format!("{at} ran out of time{limit_told}");
-    let of_evals = known.evals.iter().filter(|eval| places.has(&eval.id));
+    let at_evals: HashSet<&str> = places.evals().collect();
+    let of_evals = known.evals.iter().filter(|eval| at_evals.contains(eval.id.as_str()));
     let slowest = slowest(of_evals, took).zip(limit).map(|(ms, seconds)| ms / 1000.0 / seconds);
     // Of samples that are not listed nobody knows that they were quick.
     let all_listed = known.omitted.cases == 0 && known.omitted.samples == 0;

@@ -104,10 +104,6 @@ impl<'a> Places<'a> {
         }
     }
 
-    pub fn has(&self, eval: &str) -> bool {
-        self.evals.iter().any(|(known, _)| *known == eval)
-    }
-
     pub fn evals(&self) -> impl Iterator<Item = &'a str> {
         self.evals.iter().map(|(eval, _)| *eval)
     }
