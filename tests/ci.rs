@@ -112,6 +112,53 @@ fn a_summary_that_cannot_be_written_is_a_warning() {
 }
 
 #[test]
+fn outputs_begin_on_a_line_of_their_own() {
+    let project = project();
+    let files = files(&project);
+    std::fs::write(&files.output, "mine=1").expect("a file");
+    run(&project, &[], &files).expect(1);
+    assert!(read(&files.output).starts_with("mine=1\ndecision=fail\n"), "{}", read(&files.output));
+}
+
+#[test]
+fn a_report_in_a_log_holds_no_command_of_a_models_making() {
+    let project = project();
+    run(&project, &[], &files(&project)).expect(1);
+    let commands =
+        |page: &str| page.lines().any(|line| line.trim_start().starts_with("::") || line.contains("##["));
+    for format in ["terminal", "markdown", "comment"] {
+        let mut command = project.command(&["report", "--run", "latest", "--format", format]);
+        let call = Call::of(command.env("GITHUB_ACTIONS", "true").output().expect("it starts")).expect(1);
+        assert!(!commands(&call.stdout), "{}", call.stdout);
+    }
+    // A file is no log.
+    let mut command =
+        project.command(&["report", "--run", "latest", "--format", "markdown", "--output", "page.md"]);
+    Call::of(command.env("GITHUB_ACTIONS", "true").output().expect("it starts")).expect(1);
+    let outside = project.call(&["report", "--run", "latest", "--format", "markdown"]).expect(1);
+    assert_eq!(read(&project.path().join("page.md")), outside.stdout);
+    assert!(outside.stdout.contains("##[add-mask]e"));
+}
+
+#[test]
+fn what_an_id_says_on_stderr_is_no_command() {
+    let project = project();
+    let id = "x ##[stop-commands]y";
+    project.write("evals/more.yaml", &EVAL.replace("greets", id));
+    project.write(
+        "outputs.jsonl",
+        &format!("{OUTPUTS}{}\n", r#"{"case": "x ##[stop-commands]y", "output": "hello"}"#),
+    );
+    let mut command = project.command(&["run", "--suite", "suite.yaml", "--progress", "plain", "-v"]);
+    let call = Call::of(command.env("GITHUB_ACTIONS", "true").output().expect("it starts"));
+    assert!(
+        call.stderr.lines().all(|line| line.starts_with("::") || !line.contains("##[")),
+        "{}",
+        call.stderr
+    );
+}
+
+#[test]
 fn a_summary_stays_below_what_github_takes() {
     let project = project();
     let files = files(&project);
@@ -197,7 +244,10 @@ fn a_phase_leaves_a_comment_that_names_it() {
     project.write("plan.yaml", plan);
     project.call(&["phase", "--plan", "plan.yaml", "--comment", "comment.md"]).expect(1);
     let comment = read(&project.path().join("comment.md"));
-    assert!(comment.starts_with("<!-- eval-harness: auth -->\n## Phase Completion Report\n"), "{comment}");
+    assert!(
+        comment.starts_with("<!-- eval-harness phase: auth -->\n## Phase Completion Report\n"),
+        "{comment}"
+    );
     let call = project.call(&["phase", "--plan", "plan.yaml", "--comment", "no/such/dir.md"]).expect(1);
     assert!(call.stderr.contains("error: no/such/dir.md: "), "{}", call.stderr);
 }

@@ -102,6 +102,51 @@ fn every_command_line_is_one() {
     assert!(seen >= 9, "{seen}");
 }
 
+/// The lines of the recipe's step that joins shards, as a shell gets them.
+fn join_script() -> String {
+    let page = page("docs/ci.md");
+    let (_, after) = page.split_once("- name: Join and gate\n        run: |\n").expect("the step");
+    let (script, _) = after.split_once("```").expect("its end");
+    script.lines().map(|line| format!("{}\n", line.trim_start())).collect()
+}
+
+#[test]
+fn shards_are_joined_as_the_page_says() {
+    let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let eval = |id: &&str| {
+        format!(
+            "- id: {id}\n  input: {{type: prompt, content: x}}\n  expected: {{type: exact, value: x}}\n  grader: {{type: code, config: {{method: exact_match}}}}\n"
+        )
+    };
+    let suite = "eval_suite:\n  name: s\n  target: {type: echo}\n  thresholds: {pass_rate: 1.0}\n  evals: [{$ref: evals.yaml}]\n";
+    let evals: String = ids.iter().map(eval).collect();
+    let mut shards = Vec::new();
+    for part in ["1", "2", "3", "4"] {
+        // Each shard on a machine of its own.
+        let machine = Project::with(&[("evals/eval-suite.yaml", suite), ("evals/evals.yaml", &evals)]);
+        let shard = format!("{part}/4");
+        machine.call(&["run", "--suite", "evals/eval-suite.yaml", "--shard", &shard]).expect(0);
+        shards.push(std::fs::read(machine.result(".journal.jsonl")).expect("a journal"));
+    }
+    let gate = Project::with(&[("evals/eval-suite.yaml", suite), ("evals/evals.yaml", &evals)]);
+    for (at, journal) in shards.into_iter().enumerate() {
+        let path = gate.write(&format!("shards/shard-{}/run-101500.journal.jsonl", at + 1), "");
+        std::fs::write(path, journal).expect("a file");
+    }
+    let program = Path::new(support::PROGRAM).parent().expect("a folder");
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").expect("a path"));
+    let mut shell = std::process::Command::new("bash");
+    // As GitHub calls it.
+    shell
+        .args(["-e", "-c", &join_script()])
+        .current_dir(gate.path())
+        .env("PATH", path)
+        .env_remove("GITHUB_ACTIONS");
+    support::Call::of(shell.output().expect("bash starts")).expect(0);
+    let joined = std::fs::read_to_string(gate.path().join("joined.md")).expect("the report");
+    assert!(joined.starts_with("# ✅ PASS: s\n") && joined.contains("| Evals | 8 | 8 | 0 |"), "{joined}");
+}
+
 #[test]
 fn the_channels_of_the_page_load() {
     let page = page("docs/notifications.md");

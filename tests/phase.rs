@@ -405,6 +405,35 @@ fn the_markdown_report_of_the_same_results_is_the_same() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// A report in git is read on other machines, and its commands are typed in the project's root.
+#[test]
+fn paths_of_the_project_are_told_from_its_root() {
+    let plan = "phase:
+  id: one
+  name: One
+  steps:
+    - {type: test, command: [sh, fails.sh], config: {blocking: false}}
+    - {type: eval, config: {suite: ../evals/stable.yaml}}
+";
+    let suite = "eval_suite:
+  name: stable
+  evals:
+    - {id: reg-a, name: A, current: {input: x, execution: {type: command, command: [echo, hi]}}, comparison: {type: exact}}
+";
+    let project = project(&[
+        ("plans/plan.yaml", plan),
+        ("plans/fails.sh", "echo \"in $(pwd): $(dirname $(pwd))/src/a.rs:3\"; exit 1\n"),
+        ("evals/stable.yaml", suite),
+    ]);
+    let call = project.call(&["phase", "--plan", "plans/plan.yaml"]);
+    let page = std::fs::read_to_string(project.path().join("results/phases/phase-one.md"));
+    let page = page.unwrap_or_else(|_| panic!("{}\n{}", call.stdout, call.stderr));
+    assert!(page.contains("    in plans: src/a.rs:3\n"), "{page}");
+    assert!(page.contains("baseline capture --suite evals/stable.yaml reg-a"), "{page}");
+    let root = project.path().to_str().expect("UTF-8");
+    assert!(!page.contains(root), "{page}");
+}
+
 #[test]
 fn a_dry_run_shows_the_steps_and_runs_nothing() {
     let project = project(&[]);

@@ -4,12 +4,13 @@
 //! wrong here changes an exit code.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::args::CiMode;
 use super::console::Console;
 use crate::model::{PhaseReport, ReportFormat, StepResult, StepStatus, Summary};
+use crate::phase;
 use crate::report::annotations::{self, Annotation, Level};
 use crate::report::markdown::escape::code_whole;
 use crate::report::{self, cut};
@@ -69,16 +70,20 @@ impl Github {
         );
     }
 
-    /// Of a phase; `markdown` is its report, `path` where that lies.
-    pub fn tell_phase(&self, console: &Console, report: &PhaseReport, markdown: &str, path: Option<&str>) {
+    /// Of a phase; `path` is where its report lies, `code` the exit code.
+    pub fn tell_phase(&self, console: &Console, report: &PhaseReport, path: Option<&str>, code: u8) {
+        let mut page = Vec::new();
+        if let Err(error) = phase::report::markdown(report, &mut page) {
+            console.warn(&format!("no summary for GitHub: {error}"));
+        }
         self.tell(
             console,
             Told {
                 annotations: of_phase(report),
-                markdown,
+                markdown: &String::from_utf8_lossy(&page),
                 outputs: vec![
                     ("decision", report.gate.decision.name().to_owned()),
-                    ("exit_code", report.gate.exit_code.to_string()),
+                    ("exit_code", code.to_string()),
                     ("phase_id", report.metadata.phase_id.clone()),
                 ],
                 report: path,
@@ -105,7 +110,8 @@ impl Github {
             .map(|(name, value)| format!("{name}={value}\n"))
             .collect();
         if let Some(file) = &self.output
-            && let Err(error) = append(file, &lines)
+            && let Err(error) = begins_line(file)
+                .and_then(|begins| append(file, &if begins { lines } else { format!("\n{lines}") }))
         {
             console.warn(&format!("the outputs of this step cannot be written: {error}"));
         }
@@ -132,6 +138,22 @@ fn append_summary(file: &Path, markdown: &str, rest: &str) -> std::io::Result<()
     }
     // What stands before need not end with its line.
     append(file, &if used > 0 { format!("\n\n{text}") } else { text })
+}
+
+/// True where nothing stands before on the line: a value that somebody wrote without its line end would swallow our first name.
+fn begins_line(file: &Path) -> std::io::Result<bool> {
+    let mut file = match std::fs::File::open(file) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 fn append(file: &Path, text: &str) -> std::io::Result<()> {

@@ -7,6 +7,7 @@ use console::Term;
 use super::args::Color;
 use crate::base::text::sanitize;
 use crate::report::TerminalOptions;
+use crate::report::annotations::without_commands;
 
 /// The two streams and what is known of them.
 pub struct Console {
@@ -14,6 +15,23 @@ pub struct Console {
     /// `NO_COLOR` was set to something.
     no_color: bool,
     unicode: bool,
+    /// GitHub's runner reads this program's log, and what looks like a command there is one.
+    workflow: bool,
+}
+
+/// stderr as the log of a workflow: whole lines come in, and none of them leaves as a command.
+struct WorkflowLog;
+
+impl Write for WorkflowLog {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let lines = String::from_utf8_lossy(bytes);
+        io::stderr().lock().write_all(without_commands(&lines).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 impl Console {
@@ -26,7 +44,8 @@ impl Console {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         // Without any locale a modern terminal is likelier than an old one; with `C` the user asked for ASCII.
         let unicode = !dumb && locale != "C" && locale != "POSIX";
-        Console { color, no_color: set("NO_COLOR") || dumb, unicode }
+        let workflow = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+        Console { color, no_color: set("NO_COLOR") || dumb, unicode, workflow }
     }
 
     fn colored(&self, terminal: bool) -> bool {
@@ -35,6 +54,11 @@ impl Console {
             Color::Never => false,
             Color::Auto => terminal && !self.no_color,
         }
+    }
+
+    /// stderr for those who write whole lines to it.
+    pub fn stderr(&self) -> Box<dyn Write + Send> {
+        if self.workflow { Box::new(WorkflowLog) } else { Box::new(io::stderr()) }
     }
 
     pub fn stderr_is_terminal(&self) -> bool {
@@ -105,7 +129,7 @@ impl Console {
 
     /// A line on stderr. That nobody reads it is no failure.
     fn log(&self, line: &str) {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let _ = self.stderr().write_all(format!("{line}\n").as_bytes());
     }
 }
 

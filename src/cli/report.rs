@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::ReportArgs;
+use super::args::{CiMode, ReportArgs};
+use super::ci::{self, Github};
 use super::console::Console;
 use super::run::{exit_code, say_how_to_go_on};
 use super::{Exit, Failure, suite};
@@ -43,6 +44,10 @@ pub fn report(console: &Console, args: &ReportArgs) -> Exit {
         terminal::render(&summary, &console.terminal_options(args.verbose), &[], &mut page)?;
     } else {
         report::render(args.format, &summary, &mut page).map_err(Failure::wrong)?;
+    }
+    // What people read; a machine's formats stay whole.
+    if matches!(args.format, ReportFormat::Terminal | ReportFormat::Markdown | ReportFormat::Comment) {
+        page = ci::for_log(Github::of(CiMode::Auto).as_ref(), page);
     }
     console.result(&page)?;
     Ok(exit_code(&summary))

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::changes;
 use super::checked::{command_step, junit_step};
 use super::decide::gate;
+use super::places;
 use super::ready::{Begun, Ready, ReadySuite};
 use super::report::recommendations;
 use super::steps::{EvalEnd, Outside, StepRun, eval_step, plain};
@@ -151,6 +152,7 @@ impl Line<'_> {
             self.watcher.begins(index + 1, of, step);
             let mut result = self.one(step).await;
             redact(&mut result, &self.redactor);
+            places::from_root(&mut result, &phase.root);
             self.watcher.ended(&result);
             if ends_the_phase(phase, step, &result) {
                 over = Some(format!("{} did not pass", step.name));

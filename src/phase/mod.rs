@@ -10,6 +10,7 @@ pub mod checked;
 mod command;
 mod decide;
 mod drive;
+mod places;
 mod ready;
 mod redefined;
 pub mod report;

@@ -3,10 +3,11 @@
 //! The commands are lines such as `::error file=evals/a.yaml,line=3,title=...::message`; the runner undoes the escaping of
 //! [`escape_data`] and [`escape_property`], as `@actions/core` writes it.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::base::text;
-use crate::model::{Decision, EvalResult, Failure, Outcome, Place, Summary};
+use crate::model::{CaseResult, Decision, EvalResult, Failure, Outcome, Place, Summary};
 use crate::report::figures;
 
 /// GitHub shows ten of each level of a step, and drops the rest.
@@ -57,10 +58,12 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
         let title = format!("{suite}: threshold on {} {}", row.metric, missed(threshold.status));
         all.push(Annotation::new(level, None, &title, &format!("{} ({})", row.value, row.needs)));
     }
+    let failures: Failures<'_> =
+        summary.failures.iter().map(|f| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f)).collect();
     for eval in summary.evals.iter().filter(|eval| eval.outcome != Outcome::Passed) {
         let fails = eval.outcome == Outcome::Failed && summary.gate.decision == Decision::Fail;
         let level = if fails { Level::Error } else { Level::Warning };
-        all.push(of_eval(eval, summary, level));
+        all.push(of_eval(eval, &failures, level));
     }
     let told = all.iter().any(|annotation| annotation.level == Level::Error);
     if summary.gate.decision == Decision::Fail && !told {
@@ -77,7 +80,10 @@ fn missed(status: Decision) -> &'static str {
     }
 }
 
-fn of_eval(eval: &EvalResult, summary: &Summary, level: Level) -> Annotation {
+/// What is told by eval, case and outcome: a case that passed may have samples that did not.
+type Failures<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
+
+fn of_eval(eval: &EvalResult, failures: &Failures<'_>, level: Level) -> Annotation {
     let mut message = match eval.counts.total {
         0 | 1 => String::new(),
         total => {
@@ -85,12 +91,18 @@ fn of_eval(eval: &EvalResult, summary: &Summary, level: Level) -> Annotation {
             format!("{passed} of {} passed\n", text::plural(total, "case"))
         }
     };
-    let failures = summary.failures.iter().filter(|failure| failure.eval_id == eval.id);
-    for failure in failures.take(CASES) {
-        let _ = writeln!(message, "{}", of_failure(failure));
+    let is_told = |case: &&CaseResult| matches!(case.outcome, Outcome::Failed | Outcome::Errored);
+    let mut told = 0;
+    for case in eval.cases.iter().filter(is_told).take(CASES) {
+        let _ = match failures.get(&(eval.id.as_str(), case.id.as_str(), case.outcome)) {
+            Some(failure) => writeln!(message, "{}", of_failure(failure)),
+            None => writeln!(message, "{} {}", case.id, case.outcome),
+        };
+        told += 1;
     }
-    let more = (eval.counts.failed + eval.counts.errored).saturating_sub(CASES);
-    if more > 0 {
+    let more = (eval.counts.failed + eval.counts.errored).saturating_sub(told);
+    // Of a large run not every case is listed.
+    if more > 0 && told > 0 {
         let _ = writeln!(message, "... and {}", text::plural(more, "more case"));
     }
     if message.is_empty() {

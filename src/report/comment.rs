@@ -30,7 +30,7 @@ const FAILURE: usize = 8_000;
 
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let metadata = &summary.metadata;
-    let mut page = marker(&metadata.suite_name);
+    let mut page = marker("eval-harness", &metadata.suite_name);
     let decision = summary.gate.decision;
     let unsafe_run = if notices::is_unsandboxed(summary) {
         format!(" ({})", notices::NOT_SANDBOXED)
@@ -52,14 +52,15 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     let room = LARGEST.saturating_sub(page.len() + FOOT);
     page.push_str(&not_passed(summary, room)?);
     foot(summary, &mut page);
-    Ok(out.write_all(page.as_bytes())?)
+    // Reasons and metrics full of what must be escaped can take more than all that was reckoned with.
+    Ok(out.write_all(super::cut::cut(&page, LARGEST, "See the report.").as_bytes())?)
 }
 
-/// The hidden line by which a bot knows its own comment, with its line end. The name is written as in file names, so that no
-/// name ends the line early.
-pub fn marker(about: &str) -> String {
+/// The hidden line by which a bot knows its own comment, with its line end: whose it is, and what it is about. The name is
+/// written as in file names, so that no name ends the line early.
+pub fn marker(whose: &str, about: &str) -> String {
     let name = text::escape_path_component(about).replace("--", "-%2D");
-    format!("<!-- eval-harness: {name} -->\n")
+    format!("<!-- {whose}: {name} -->\n")
 }
 
 /// Why, and the thresholds.

@@ -35,7 +35,7 @@ pub fn cut(markdown: &str, room: usize, rest: &str) -> String {
 /// What is open after some lines.
 #[derive(Default)]
 struct Open {
-    /// The backticks of the fence.
+    /// The backticks of the fence, with the blanks before them: in a list item it is indented.
     fence: Option<String>,
     details: usize,
 }
@@ -43,11 +43,18 @@ struct Open {
 impl Open {
     fn read(&mut self, line: &str) {
         let line = line.trim_end();
-        let ticks: String = line.chars().take_while(|c| *c == '`').collect();
+        let text = line.trim_start_matches(' ');
+        let (indent, after) = (line.len() - text.len(), text.trim_start_matches('`'));
+        let ticks = text.len() - after.len();
         match &self.fence {
-            Some(fence) if ticks.len() >= fence.len() && ticks.len() == line.len() => self.fence = None,
+            Some(fence) if after.is_empty() && ticks >= fence.trim_start_matches(' ').len() => {
+                self.fence = None
+            }
+            // What somebody else said.
             Some(_) => {}
-            None if ticks.len() >= 3 => self.fence = Some(ticks),
+            None if ticks >= 3 && !after.contains('`') => {
+                self.fence = line.get(..indent + ticks).map(str::to_owned);
+            }
             None => {
                 self.details += line.matches("<details").count();
                 self.details = self.details.saturating_sub(line.matches("</details>").count());
@@ -93,10 +100,29 @@ mod tests {
         ");
     }
 
+    #[test]
+    fn in_a_list_nothing_within_a_fence_counts() {
+        let said = "    <details><summary>x\n".repeat(500);
+        let whole = format!("- Actual:\n    ````text\n    ```\n{said}    ````\n- [x] b\n");
+        insta::assert_snapshot!(cut(&whole, 500, "See C."), @r"
+        - Actual:
+            ````text
+            ```
+            <details><summary>x
+            <details><summary>x
+            ````
+
+        **Cut here: 500 more lines did not fit.** See C.
+        ");
+        let ended =
+            format!("{}{}", "- Actual:\n    ```text\n    <details>\n    ```\n", "- [x] b\n".repeat(200));
+        assert!(!cut(&ended, 600, "See C.").contains("</details>"));
+    }
+
     proptest! {
         #[test]
         fn a_cut_text_fits_and_is_balanced(
-            lines in prop::collection::vec("(```|````|text|<details>|</details>|[a-zé]{0,40})", 0..120),
+            lines in prop::collection::vec("( {0,4}```| {0,4}````|text|<details>|</details>|[a-zé]{0,40})", 0..120),
             room in 500usize..3000,
         ) {
             let whole = lines.join("\n");

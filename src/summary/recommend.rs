@@ -1,7 +1,8 @@
 //! What to do about a run. Every piece of advice rests on what the summary holds - counts, causes, reasons, scores - and names
 //! what it speaks of; nothing guesses at a cause.
 //!
-//! No duration, time or run id gets into it: two runs with the same outcomes give the same advice, word by word.
+//! No duration, time or run id gets into it: two runs with the same outcomes give the same advice, word by word, unless time is
+//! what it speaks of (how near to a limit programs came, which cases are slowest).
 
 mod causes;
 mod patterns;

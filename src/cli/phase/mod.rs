@@ -145,12 +145,6 @@ fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
     }
     let shown = show(console, args, github.as_ref(), worked, written);
     untold.extend(shown.err().map(|failure| failure.message));
-    if let Some(github) = &github {
-        let mut page = Vec::new();
-        // A page in memory can't fail, and what is missing there lies in the report.
-        let _ = phase::report::markdown(&worked.report, &mut page);
-        github.tell_phase(console, &worked.report, &String::from_utf8_lossy(&page), path.as_deref());
-    }
     let mut code = exit_code(&worked.report);
     if !untold.is_empty() {
         untold.iter().for_each(|message| console.error(message, None));
@@ -158,6 +152,9 @@ fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
         if matches!(code, ExitCode::Pass | ExitCode::Pending) {
             code = ExitCode::Incomplete;
         }
+    }
+    if let Some(github) = &github {
+        github.tell_phase(console, &worked.report, path.as_deref(), code.code());
     }
     if worked.report.gate.interrupted {
         console.note("the journals are whole; the same command begins the phase anew");
@@ -233,7 +230,7 @@ fn show(
                 .map_err(Failure::incomplete)?;
         }
     }
-    let page = if args.format == PhaseFormat::Terminal { ci::for_log(github, page) } else { page };
+    let page = if args.format == PhaseFormat::Json { page } else { ci::for_log(github, page) };
     Ok(console.result(&page)?)
 }
 

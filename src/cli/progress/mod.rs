@@ -69,7 +69,7 @@ impl Progress {
             (_, true) => Some(Manner::Bar { unicode: console.unicode(), color: console.stderr_color() }),
             (_, false) => Some(Manner::Plain(Plain::default())),
         };
-        Progress::start(manner, Box::new(std::io::stderr()))
+        Progress::start(manner, console.stderr())
     }
 
     fn start(manner: Option<Manner>, out: Box<dyn Write + Send>) -> Self {

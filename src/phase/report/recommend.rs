@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::base::text;
-use crate::model::{EvalStepResult, StepResult, StepStatus, TestFailure};
+use crate::model::{StepResult, StepStatus, TestFailure};
 use crate::spec::{FailureAction, StepType};
 use crate::summary::LITTLE_DATA;
 
@@ -19,7 +19,7 @@ pub fn of_steps(steps: &[StepResult]) -> Vec<String> {
     for step in steps {
         let behind = if step.action == FailureAction::Block { 0 } else { 10 };
         match &step.eval {
-            Some(eval) => ranked.extend(of_suite(eval).map(|advice| {
+            Some(eval) => ranked.extend(eval.eval_report.recommendations.iter().cloned().map(|advice| {
                 let rank = if advice.starts_with(LITTLE_DATA) { 30 } else { behind + 1 };
                 (rank, advice)
             })),
@@ -31,17 +31,13 @@ pub fn of_steps(steps: &[StepResult]) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut all: Vec<String> = ranked.into_iter().map(|(_, advice)| advice).collect();
     all.retain(|advice| seen.insert(advice.clone()));
+    if all.iter().filter(|advice| advice.starts_with(LITTLE_DATA)).count() > 1 {
+        // Each suite says its own number; of them all it is one thing to know.
+        all.retain(|advice| !advice.starts_with(LITTLE_DATA));
+        all.push(format!("{LITTLE_DATA}: with so few samples graded the intervals are wide"));
+    }
     all.truncate(MOST);
     all
-}
-
-/// What the suite's own report recommends. Its path is the one that the phase names: the run's may be absolute.
-fn of_suite(eval: &EvalStepResult) -> impl Iterator<Item = String> {
-    let (run_by, named) = (eval.eval_report.metadata.suite_path.as_deref(), eval.suite.as_str());
-    eval.eval_report.recommendations.iter().map(move |advice| match run_by {
-        Some(path) if path.starts_with('/') => advice.replace(path, named),
-        _ => advice.clone(),
-    })
 }
 
 fn of_step(step: &StepResult) -> Option<(u8, String)> {

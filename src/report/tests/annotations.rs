@@ -42,6 +42,26 @@ fn of_a_gate_that_passed_failed_evals_are_warnings() {
 }
 
 #[test]
+fn only_cases_that_did_not_pass_are_told_and_the_rest_of_them_counted() {
+    let mut summary = red(1, true);
+    summary.gate.thresholds.clear();
+    let (eval, failure) = (summary.evals[0].clone(), summary.failures[0].clone());
+    let case = |id: &str, outcome| CaseResult { id: id.to_owned(), outcome, ..eval.cases[0].clone() };
+    let failed: Vec<String> = (0..5).map(|n| format!("case-{n}")).collect();
+    let cases = failed.iter().map(|id| case(id, Outcome::Failed));
+    // Enough of the samples of the first passed; one did not.
+    let cases: Vec<CaseResult> = [case("passes", Outcome::Passed)].into_iter().chain(cases).collect();
+    let entry = |case: &CaseResult| Failure { case_id: case.id.clone(), ..failure.clone() };
+    summary.failures = cases.iter().map(entry).collect();
+    let counts = Counts { total: 6, passed: 1, failed: 5, ..Counts::default() };
+    summary.evals = vec![EvalResult { counts, cases, ..eval }];
+    let told = &of_run(&summary)[0].message;
+    let lines: Vec<&str> = told.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+    assert_eq!(lines, ["1", "case-0", "case-1", "case-2", "..."], "{told}");
+    assert!(told.ends_with("... and 2 more cases"), "{told}");
+}
+
+#[test]
 fn github_shows_ten_of_a_level_and_the_last_counts_the_rest() {
     let mut summary = red(25, true);
     summary.gate.thresholds.clear();

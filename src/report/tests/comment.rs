@@ -117,11 +117,25 @@ fn no_run_is_too_large_for_a_comment() {
 }
 
 #[test]
+fn reasons_that_grow_when_they_are_escaped_fit_as_well() {
+    for filler in ["|", "<", "a\u{301}\u{302}\u{303}\u{304}"] {
+        let mut summary = red(40, true);
+        summary.gate.reasons = vec![filler.repeat(5_000); 20];
+        let shown = rendered(ReportFormat::Comment, &summary);
+        assert!(shown.len() <= comment::LARGEST, "{}", shown.len());
+        assert!(shown.starts_with("<!-- eval-harness: "));
+    }
+}
+
+#[test]
 fn the_hidden_line_ends_where_we_end_it() {
-    assert_eq!(comment::marker("Support answers"), "<!-- eval-harness: Support%20answers -->\n");
     assert_eq!(
-        comment::marker("--> <b>@all"),
+        comment::marker("eval-harness", "Support answers"),
+        "<!-- eval-harness: Support%20answers -->\n"
+    );
+    assert_eq!(
+        comment::marker("eval-harness", "--> <b>@all"),
         "<!-- eval-harness: %2D-%2D%3E%20%3Cb%3E%40all -->\n".replace("%2D-%2D", "%2D-")
     );
-    assert_eq!(comment::marker("a----b"), "<!-- eval-harness: a-%2D-%2Db -->\n");
+    assert_eq!(comment::marker("eval-harness phase", "a----b"), "<!-- eval-harness phase: a-%2D-%2Db -->\n");
 }

@@ -1,5 +1,7 @@
 //! Advice by cause: what could not be found out, and failures of one kind.
 
+use std::collections::HashSet;
+
 use super::words::{Places, reason, samples};
 use super::{Advice, Known, Rank, advice};
 use crate::base::{shell, text};
@@ -20,7 +22,7 @@ pub fn all(known: &Known<'_>) -> Vec<Advice> {
 }
 
 fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
-    let places = Places::of_cause(known, cause);
+    let places = Places::of_cause(known, cause, n);
     let at = format!("{}{}", samples(n), places.of());
     let why = first_reason(known, cause);
     let told = if why.is_empty() { String::new() } else { format!(": {why}") };
@@ -161,11 +163,19 @@ fn time_out(known: &Known<'_>, cause: Cause, at: &str, places: &Places<'_>, why:
             "see why the target hangs",
         ),
     };
-    let limit = limit_seconds(why);
+    // Where limits differ none of them is that of all.
+    let limit = limit_seconds(why).filter(|limit| {
+        let of_cause = known.failures.iter().filter(|failure| failure.cause == Some(cause));
+        of_cause.map(|failure| limit_seconds(&failure.reason)).all(|other| other == Some(*limit))
+    });
     let limit_told = limit.map(|seconds| format!(" (limit {seconds} s)")).unwrap_or_default();
     let lead = format!("{at} ran out of time{limit_told}");
-    let of_evals = known.evals.iter().filter(|eval| places.has(&eval.id));
+    let at_evals: HashSet<&str> = places.evals().collect();
+    let of_evals = known.evals.iter().filter(|eval| at_evals.contains(eval.id.as_str()));
     let slowest = slowest(of_evals, took).zip(limit).map(|(ms, seconds)| ms / 1000.0 / seconds);
+    // Of samples that are not listed nobody knows that they were quick.
+    let all_listed = known.omitted.cases == 0 && known.omitted.samples == 0;
+    let slowest = slowest.filter(|share| all_listed || *share >= 0.5);
     let text = match slowest {
         Some(share) if share >= 0.8 => format!(
             "{lead}, and the slowest {whose} that passed took over four fifths of that: raise `timeout_seconds`, or make them faster"

@@ -173,7 +173,7 @@ fn shown(score: f64) -> String {
 /// Cases that take the most of what a threshold bounds; only where every case is listed with its samples.
 pub fn slow(known: &Known<'_>) -> Vec<Advice> {
     let missed = known.gate.thresholds.iter().filter(|t| t.status == Decision::Fail && t.bound == Bound::Max);
-    if known.omitted.cases > 0 {
+    if known.omitted.cases > 0 || known.omitted.samples > 0 {
         return Vec::new();
     }
     let mut seen = HashSet::new();

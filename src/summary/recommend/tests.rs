@@ -273,6 +273,63 @@ fn time_outs_tell_their_limit_and_how_near_to_it_others_came() {
 }
 
 #[test]
+fn of_time_outs_with_different_limits_no_limit_is_told() {
+    let limit = |seconds: u32| format!("the program did not end within {seconds} s");
+    let said = run()
+        .passes(0, 30)
+        .eval("cap-a", "A")
+        .lost("x", Cause::Timeout, &limit(1))
+        .eval("cap-b", "B")
+        .lost("y", Cause::Timeout, &limit(60));
+    assert_snapshot!(said.text(), @"2 samples of cap-a / x and cap-b / y ran out of time: look for endless loops, or raise `timeout_seconds`");
+}
+
+#[test]
+fn samples_are_told_of_the_cases_that_they_are_of() {
+    // The first sample of `late` was wrong, and that is what its failure tells; its second ran out of time.
+    let mut said = run()
+        .passes(0, 30)
+        .eval("cap-a", "A")
+        .lost("early", Cause::Timeout, "the program did not end within 1 s")
+        .sampled(|sample| sample.cause = Some(Cause::Timeout))
+        .lost("late", Cause::WrongAnswer, "no")
+        .with(|eval| {
+            let mut second = sample(Failed);
+            second.cause = Some(Cause::Timeout);
+            eval.cases[1].samples.push(second);
+        });
+    said.causes.insert("timeout".to_owned(), 2);
+    assert!(
+        said.text().contains("2 samples of cap-a / early (and 1 more) ran out of time (limit 1 s)"),
+        "{}",
+        said.text()
+    );
+    // Without the samples nobody knows whose the other one was.
+    said.evals.last_mut().unwrap().cases.iter_mut().for_each(|case| case.samples.clear());
+    assert!(said.text().contains("2 samples of cap-a / early and others ran out of time"), "{}", said.text());
+}
+
+#[test]
+fn of_samples_that_are_not_listed_nothing_is_said() {
+    let mut said = run()
+        .passes(0, 30)
+        .eval("cap-a", "A")
+        .pass("quick")
+        .sampled(|sample| {
+            let grade = Grade::passed(GraderType::Code, "function_output");
+            sample.grades = vec![grade.with_detail("ms", json!(3.0))];
+            sample.latency_ms = Some(3.0);
+        })
+        .lost("endless", Cause::Timeout, "the program did not end within 10 s")
+        .missed("latency_p95_ms", Bound::Max, 1.0);
+    assert!(
+        said.text().contains("no program that passed took a tenth") && said.text().contains("Begin with")
+    );
+    said.omitted.samples = 1;
+    assert!(!said.text().contains("no program") && !said.text().contains("Begin with"), "{}", said.text());
+}
+
+#[test]
 fn what_could_not_be_found_out_names_what_to_do() {
     let said = |cause: Cause, reason: &str| {
         run().passes(0, 30).eval("cap-x", "X").lost("a", cause, reason).lost("b", cause, reason).text()

@@ -62,12 +62,30 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// The failures with a cause; of a case several may be told.
-    pub fn of_cause(known: &Known<'a>, cause: Cause) -> Self {
+    /// Where `n` samples ended with a cause. A failure tells of the first sample of its case only: what the samples say goes
+    /// before that.
+    pub fn of_cause(known: &Known<'a>, cause: Cause, n: usize) -> Self {
+        let mut places = Places::default();
+        let mut found = 0;
+        for (eval, case) in
+            known.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
+        {
+            let of_case = case.samples.iter().filter(|sample| sample.cause == Some(cause)).count();
+            if of_case > 0 {
+                places.add(&eval.id, &case.id);
+            }
+            found += of_case;
+        }
+        if found == n {
+            return places;
+        }
         let mut places = Places { open: known.omitted.failures > 0, ..Places::default() };
+        let mut most = 0;
         for failure in known.failures.iter().filter(|failure| failure.cause == Some(cause)) {
             places.add(&failure.eval_id, &failure.case_id);
+            most += failure.samples;
         }
+        places.open |= most < n;
         places
     }
 
@@ -84,10 +102,6 @@ impl<'a> Places<'a> {
             Some((last, cases)) if *last == eval => cases.push(case),
             _ => self.evals.push((eval, vec![case])),
         }
-    }
-
-    pub fn has(&self, eval: &str) -> bool {
-        self.evals.iter().any(|(known, _)| *known == eval)
     }
 
     pub fn evals(&self) -> impl Iterator<Item = &'a str> {
