@@ -87,17 +87,13 @@ fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, share: Option<[u
     let said = format!("the value itself, {}, meets it; only data is lacking", number(value, 4));
     // Values that are all 0 or all 1 have Wilson's interval, too, whatever they are made of, and so have more of them.
     let n = estimate.n_cases as u64;
-    let alike = (estimate.method == Method::Wilson.name() && n > 0)
-        .then(|| {
-            if value == 1.0 {
-                Some([n, n])
-            } else if value == 0.0 {
-                Some([0, n])
-            } else {
-                None
-            }
-        })
-        .flatten();
+    let wilson = estimate.method == Method::Wilson.name() && n > 0;
+    let alike = match value {
+        _ if !wilson => None,
+        1.0 => Some([n, n]),
+        0.0 => Some([0, n]),
+        _ => None,
+    };
     let more = match share.or(alike) {
         Some(share) => exact(threshold, share, estimate.level),
         None => about(threshold, estimate, value),
