@@ -214,7 +214,8 @@ pub fn exit_code(summary: &Summary) -> ExitCode {
     ExitCode::of(summary.gate.decision, summary.metadata.interrupted)
 }
 
-fn warn_of_formats(console: &Console, plan: &Plan) {
+/// Of formats that can be asked for and are not written.
+pub fn warn_of_formats(console: &Console, plan: &Plan) {
     if plan.reporting.formats.contains(&ReportFormat::Html) {
         console.warn("HTML reports come with a later version; the other formats are written");
     }

@@ -143,8 +143,8 @@ mod tests {
         assert_eq!(said(), None);
         let table = [
             (&files.markdown, "", true),
-            (&files.markdown, "## Phase Completion Report\r\n", true),
             (&files.markdown, "# My notes\n", false),
+            (&files.markdown, "## Phase Completion Report\r\n", true),
             (&files.json, "{\n\t\"phase_report\": {}}", true),
             (&files.json, "{\"name\": \"a package\"}", false),
         ];
