@@ -13,9 +13,11 @@ use super::steps::{EvalEnd, Outside, StepRun, eval_step, plain};
 use super::written::ReportFiles;
 use crate::base::clock::{Clock, rfc3339};
 use crate::base::redact::Redactor;
+use crate::gate::ExitCode;
 use crate::load::AFTER_TESTS_PASS;
 use crate::model::{
-    Channel, Implementation, Phase, PhaseMetadata, PhaseReport, Step, StepResult, StepStatus, Work,
+    Channel, Decision, Implementation, Phase, PhaseGate, PhaseMetadata, PhaseReport, Step, StepResult,
+    StepStatus, Work,
 };
 use crate::run::{self, Cancel, Level, Observer, harness_version};
 use crate::spec::FailureAction;
@@ -89,11 +91,6 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         runs: Vec::new(),
         redactor,
     };
-    let steps = line.all().await;
-    let Line { cancel, wrong, mut notes, runs, .. } = line;
-    let interrupted = cancel.level() > Level::Run;
-    let (implementation, untold) = implementation(&phase.root, begun.as_ref(), &own);
-    notes.extend(untold);
     let metadata = PhaseMetadata {
         phase_id: phase.id.clone(),
         name: phase.name.clone(),
@@ -101,10 +98,18 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         file: relative(&phase),
         when: phase.when.clone(),
         timestamp: rfc3339(started),
-        duration_seconds: timer.elapsed().as_secs_f64(),
+        duration_seconds: 0.0,
         harness_version: harness_version().to_owned(),
         git,
     };
+    // An earlier report must not speak for this phase, should it be killed. That it can't be written is told at the end.
+    let _ = files.write(&unfinished(&phase, metadata.clone()));
+    let steps = line.all().await;
+    let Line { cancel, wrong, mut notes, runs, .. } = line;
+    let interrupted = cancel.level() > Level::Run;
+    let (implementation, untold) = implementation(&phase.root, begun.as_ref(), &own);
+    notes.extend(untold);
+    let metadata = PhaseMetadata { duration_seconds: timer.elapsed().as_secs_f64(), ..metadata };
     let report = PhaseReport {
         metadata,
         gate: gate(&steps, interrupted, wrong),
@@ -114,6 +119,27 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         notes,
     };
     Worked { phase, report, runs, files, results, channels }
+}
+
+/// What the report says until the phase has come to its end.
+fn unfinished(phase: &Phase, metadata: PhaseMetadata) -> PhaseReport {
+    let reached = |step: &Step| plain(step, StepStatus::NotReached);
+    let gate = PhaseGate {
+        decision: Decision::Incomplete,
+        exit_code: ExitCode::Incomplete.code(),
+        reasons: vec![
+            "the phase has not come to its end: it is being worked off, or it was killed".to_owned(),
+        ],
+        interrupted: false,
+    };
+    PhaseReport {
+        metadata,
+        gate,
+        implementation: None,
+        steps: phase.steps.iter().map(reached).collect(),
+        recommendations: Vec::new(),
+        notes: Vec::new(),
+    }
 }
 
 /// The steps as they are worked off.
