@@ -77,7 +77,9 @@ fn more_passes(threshold: &Threshold, [passed, n]: [u64; 2]) -> Option<String> {
         if meets(middle) { met = middle } else { missed = middle }
     }
     let more = met - passed;
-    Some(format!("{passed} of {n} {} passed; {more} more would have met it", plural(unit(&metric), n)))
+    // A case that passed on a later attempt is passed, and is none of these.
+    let unit = if metric.k().is_some() { "first attempt" } else { unit(&metric) };
+    Some(format!("{passed} of {n} {} passed; {more} more would have met it", plural(unit, n)))
 }
 
 /// The value meets the demand, and the end of its interval does not.

@@ -42,7 +42,7 @@ fn a_missed_rate_says_how_many_more() {
     assert_eq!(of("pass_rate", 0.9), "12 of 14 evals passed; 1 more would have met it");
     assert_eq!(of("pass_rate[tag=critical]", 1.0), "12 of 14 evals passed; 2 more would have met it");
     assert_eq!(of("case_pass_rate", 0.9), "12 of 14 cases passed; 1 more would have met it");
-    assert_eq!(of("pass_at_1", 0.9), "12 of 14 cases passed; 1 more would have met it");
+    assert_eq!(of("pass_at_1", 0.9), "12 of 14 first attempts passed; 1 more would have met it");
     // Of pass@3, of scores and of what graders measure one more case need not be one more whole.
     assert_eq!(of("pass_at_3", 0.9), "0.043 short");
     assert_eq!(of("score", 0.9), "0.043 short");
@@ -203,7 +203,10 @@ fn what_counts_as_fewer_than_it_is_says_about() {
     let ci = wilson_of_share(1.0, 169.0 / 103.0, 0.95).unwrap();
     let weighed = estimate(1.0, 4, [ci.low, ci.high], "wilson");
     let said = miss_of("weighted_score", Bound::Min, 0.5, Figure::CiLower, &weighed);
-    assert!(said.ends_with("only data is lacking: about 6 more evals like these would have met it"), "{said}");
+    assert!(
+        said.ends_with("only data is lacking: about 6 more evals like these would have met it"),
+        "{said}"
+    );
     let none = estimate(0.0, 100, [0.0, 1.0 - wilson(10, 10, 0.95).unwrap().low], "wilson");
     let said = miss_of("pass_at_1", Bound::Max, 0.1, Figure::CiUpper, &none);
     assert!(said.contains("about 250 more cases like these, in evals of their own,"), "{said}");
