@@ -190,3 +190,17 @@ fn presets_hold_beside_parts() {
     project.write("outputs.jsonl", &one);
     run(&project, &[], 2);
 }
+
+#[test]
+fn shards_join_when_only_the_place_of_their_evals_moved() {
+    let project = project(["y", "y", "y", "y", "y"]);
+    let mut args = vec!["report".to_owned(), "--format".to_owned(), "json".to_owned()];
+    for index in 1..=2 {
+        project.call(&["run", "--suite", "suite.yaml", "--shard", &format!("{index}/2")]).expect(0);
+        let run = project.report()["metadata"]["run_id"].as_str().unwrap().to_owned();
+        args.extend(["--run".to_owned(), run]);
+        project.write("suite.yaml", &format!("# one line more\n{SUITE}"));
+    }
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    project.call(&args).expect(0);
+}
