@@ -277,7 +277,7 @@ fn suites_that_cannot_run_are_refused() {
     ## same id
     suite.yaml:6:12 duplicate-id: two evals have the id `a` | the first one is at a.yaml:1:7
     ## broken file and broken suite
-    suite.yaml:4:3 unknown-key: the key `evls` is not known here | known here: `allow_paths`, `baselines`, `config`, `description`, `env`, `evals`, `executors`, `graders`, `max_regressions`, `metrics`, `name`, `preset`, and 9 more
+    suite.yaml:4:3 unknown-key: the key `evls` is not known here | known here: `allow_paths`, `baselines`, `config`, `description`, `env`, `evals`, `executors`, `graders`, `max_regressions`, `metrics`, `name`, `notify`, and 10 more
     suite.yaml:7:13 missing-ref: there is no file `nope.yaml` | paths are relative to the file that names them
     broken.yaml:2:3 unknown-key: the key `inptu` is not known here | did you mean `input`?
     ## no evals
@@ -294,7 +294,7 @@ fn suites_that_cannot_run_are_refused() {
     ## unknown preset
     suite.yaml:4:11 unknown-preset: no preset is named `produktion` | did you mean `production`?
     ## threshold option
-    - unknown-metric: `--threshold pass_at_1` is not METRIC=VALUE | for example `pass_at_1=0.9`
+    - unknown-metric: `--threshold pass_at_1` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
     - unknown-metric: `--threshold score=x`: `x` is not a number
     - unknown-metric: `--threshold`: `pas_rate` is not a metric | did you mean `pass_rate`?
     ## undefined variable

@@ -83,7 +83,7 @@ fn reports_name_the_part_and_what_is_lacking() {
         [
             "case_pass_rate[eval=cap-m*] is 0.3333, at least 0.5 was asked: 1 of 3 cases passed; 1 more would have met it",
             "pass_rate[tag=critical] is 0.5, at least 1 was asked: 1 of 2 evals passed; 1 more would have met it",
-            "pass_at_1[category=math] is 0.5, at least 0.6 was asked: 2 of 4 cases passed; 1 more would have met it",
+            "pass_at_1[category=math] is 0.5, at least 0.6 was asked: 2 of 4 first attempts passed; 1 more would have met it",
         ]
     );
     let markdown = std::fs::read_to_string(project.result(".md")).unwrap();
@@ -189,4 +189,18 @@ fn presets_hold_beside_parts() {
     let one = outputs(["y", "y", "y", "y", "y"]);
     project.write("outputs.jsonl", &one);
     run(&project, &[], 2);
+}
+
+#[test]
+fn shards_join_when_only_the_place_of_their_evals_moved() {
+    let project = project(["y", "y", "y", "y", "y"]);
+    let mut args = vec!["report".to_owned(), "--format".to_owned(), "json".to_owned()];
+    for index in 1..=2 {
+        project.call(&["run", "--suite", "suite.yaml", "--shard", &format!("{index}/2")]).expect(0);
+        let run = project.report()["metadata"]["run_id"].as_str().unwrap().to_owned();
+        args.extend(["--run".to_owned(), run]);
+        project.write("suite.yaml", &format!("# one line more\n{SUITE}"));
+    }
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    project.call(&args).expect(0);
 }

@@ -624,6 +624,28 @@ fn an_interrupted_phase_ends_what_runs_and_writes_its_report() {
     assert_eq!((&report["gate"]["interrupted"], &report["gate"]["exit_code"]), (&true.into(), &130.into()));
 }
 
+#[test]
+fn a_pass_of_yesterday_does_not_speak_for_a_phase_that_was_killed() {
+    let project = project(&[]);
+    Call::of(project.command(&["phase", "--plan", "plan.yaml"]).output().expect("the program")).expect(0);
+    assert_eq!(json(&project, REPORT)["gate"]["decision"], "pass");
+    project.write("tests.sh", "touch begun; exec sleep 600\n");
+    let mut command = project.command(&["phase", "--plan", "plan.yaml"]);
+    let quiet = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut child = quiet.spawn().expect("the program starts");
+    eventually("the command begins", || project.path().join("begun").exists());
+    child.kill().expect("killed");
+    child.wait().expect("its end");
+    let report = json(&project, REPORT);
+    assert_eq!(
+        (&report["gate"]["decision"], &report["gate"]["exit_code"]),
+        (&"incomplete".into(), &3.into())
+    );
+    assert_eq!(statuses(&report), ["not_reached"; 4]);
+    let page = std::fs::read_to_string(project.path().join(REPORT)).expect("a report");
+    assert!(page.contains("has not come to its end") && !page.contains("PASS"), "{page}");
+}
+
 /// A text without what differs from run to run.
 fn steady(project: &Project, text: &str) -> String {
     let root = project.path().canonicalize().expect("a folder").display().to_string();

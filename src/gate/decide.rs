@@ -20,13 +20,15 @@ pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[S
     let undecided = if people_decide && !lacking { Decision::Pending } else { Decision::Incomplete };
     let thresholds: Vec<ThresholdResult> =
         spec.thresholds.iter().map(|threshold| hold(threshold, tallies, undecided)).collect();
-    let worst = holds(spec, &tallies.worst);
-    let best = holds(spec, &tallies.best);
-    let decision = match (worst, best) {
-        (Some(true), Some(true)) => Decision::Pass,
+    // One after the other: what misses one demand at worst and another at best may meet both in between.
+    let demands = demands(spec, tallies);
+    let decision = if demands.iter().all(|both| *both == (Some(true), Some(true))) {
+        Decision::Pass
+    } else if demands.iter().any(|both| matches!(both, (Some(false) | None, Some(false)))) {
         // An upper bound on a pass rate is met by the worst reading and missed by the best: that decides nothing.
-        (Some(false) | None, Some(false)) => Decision::Fail,
-        _ => undecided,
+        Decision::Fail
+    } else {
+        undecided
     };
     let reasons = reasons(spec, tallies, &thresholds, decision);
     Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), thresholds, reasons }
@@ -51,20 +53,13 @@ fn undecided(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Sh
     }
 }
 
-/// Whether the gate passes under one reading; `None` when a metric that it needs has no value there.
-fn holds(spec: &GateSpec, tally: &Tally) -> Option<bool> {
-    if tally.evals.is_empty() || !evals_allow(spec, tally) {
-        return Some(false);
-    }
-    let mut all = Some(true);
-    for threshold in &spec.thresholds {
-        match meets(threshold, tally) {
-            Some(true) => {}
-            Some(false) => return Some(false),
-            None => all = None,
-        }
-    }
-    all
+/// Whether each demand of the gate is met at worst and at best; `None` when a metric that it needs has no value there.
+fn demands(spec: &GateSpec, tallies: &Tallies) -> Vec<(Option<bool>, Option<bool>)> {
+    let Tallies { worst, best, .. } = tallies;
+    let evals = |tally: &Tally| Some(!tally.evals.is_empty() && evals_allow(spec, tally));
+    let thresholds =
+        spec.thresholds.iter().map(|threshold| (meets(threshold, worst), meets(threshold, best)));
+    std::iter::once((evals(worst), evals(best))).chain(thresholds).collect()
 }
 
 /// The part of the gate that is about evals: without thresholds every eval must pass, with them only regressions count;
@@ -403,6 +398,10 @@ mod tests {
         };
         let mut spec = at_least(0.8, Figure::Value);
         spec.thresholds[0].bound = Bound::Max;
+        let gate = decide(&spec, &run, false, &[]);
+        assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
+        // At worst the one is missed, at best the other; in between both may be met.
+        spec.thresholds.extend(at_least(0.45, Figure::Value).thresholds);
         let gate = decide(&spec, &run, false, &[]);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
         spec.thresholds[0].value = 0.3;

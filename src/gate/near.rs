@@ -77,7 +77,9 @@ fn more_passes(threshold: &Threshold, [passed, n]: [u64; 2]) -> Option<String> {
         if meets(middle) { met = middle } else { missed = middle }
     }
     let more = met - passed;
-    Some(format!("{passed} of {n} {} passed; {more} more would have met it", plural(unit(&metric), n)))
+    // A case that passed on a later attempt is passed, and is none of these.
+    let unit = if metric.k().is_some() { "first attempt" } else { unit(&metric) };
+    Some(format!("{passed} of {n} {} passed; {more} more would have met it", plural(unit, n)))
 }
 
 /// The value meets the demand, and the end of its interval does not.
@@ -85,19 +87,16 @@ fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, share: Option<[u
     let metric = threshold.metric.parse::<MetricName>().ok().map(|name| name.metric);
     let unit = metric.as_ref().map_or("case", unit);
     let said = format!("the value itself, {}, meets it; only data is lacking", number(value, 4));
-    // Values that are all 0 or all 1 have Wilson's interval, too, whatever they are made of, and so have more of them.
-    let n = estimate.n_cases as u64;
-    let wilson = estimate.method == Method::Wilson.name() && n > 0;
-    let alike = match value {
-        _ if !wilson => None,
-        1.0 => Some([n, n]),
-        0.0 => Some([0, n]),
-        _ => None,
-    };
+    let alike = alike(estimate, value);
     let more = match share.or(alike) {
-        Some(share) => exact(threshold, share, estimate.level),
+        Some(share) if has_wilsons(estimate, share) => exact(threshold, share, estimate.level),
+        Some(_) => about_alike(threshold, estimate, value),
         None => about(threshold, estimate, value),
     };
+    // What belongs together counts as one, so that more of it would add nothing.
+    let grouped = estimate.method == Method::ClusterBootstrap.name()
+        || unit == "case" && alike.is_some_and(|share| !has_wilsons(estimate, share));
+    let where_to = if grouped { ", in evals of their own," } else { "" };
     let rest = match more {
         More::Exact { more, .. } if share.is_none() => {
             format!("{more} more {} like these would have met it", plural(unit, more))
@@ -110,7 +109,9 @@ fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, share: Option<[u
             "{more} more {}, {passing} of them passing (the same rate), would have met it",
             plural(unit, more)
         ),
-        More::About(more) => format!("about {more} more {} like these would have met it", plural(unit, more)),
+        More::About(more) => {
+            format!("about {more} more {} like these{where_to} would have met it", plural(unit, more))
+        }
         More::Many => format!("more than {MANY} {unit}s would be needed"),
         More::Never => {
             return format!(
@@ -119,6 +120,24 @@ fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, share: Option<[u
         }
     };
     format!("{said}: {rest}")
+}
+
+/// Values that are all 0 or all 1 as counts: they have Wilson's interval, too, whatever they are made of.
+fn alike(estimate: &Estimate, value: f64) -> Option<[u64; 2]> {
+    let n = estimate.n_cases as u64;
+    let is_wilson = estimate.method == Method::Wilson.name() && n > 0;
+    match value {
+        1.0 if is_wilson => Some([n, n]),
+        0.0 if is_wilson => Some([0, n]),
+        _ => None,
+    }
+}
+
+/// True when the interval is that of so many counts: cases that belong together, and unequal weights, count as fewer.
+fn has_wilsons(estimate: &Estimate, [passed, n]: [u64; 2]) -> bool {
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9;
+    let of_counts = wilson(passed, n, estimate.level).ok();
+    of_counts.zip(estimate.ci).is_some_and(|(of, [low, high])| near(of.low, low) && near(of.high, high))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,10 +205,29 @@ fn about(threshold: &Threshold, estimate: &Estimate, value: f64) -> More {
     }
     let n = estimate.n_cases as f64;
     let more = n * ((value - end).abs() / room).powi(2) - n;
+    told(more)
+}
+
+fn told(more: f64) -> More {
     match more {
         more if !more.is_finite() || more > MANY as f64 => More::Many,
         more => More::About(rounded(((more - 1e-6).ceil() as u64).max(1))),
     }
+}
+
+/// The same for values that are all 1 or all 0, whose interval counts them as fewer than they are: the lower end of Wilson's interval
+/// of e passes in e is e / (e + z^2), so that e goes with the odds of the end, and the number of cases with e.
+fn about_alike(threshold: &Threshold, estimate: &Estimate, value: f64) -> More {
+    let Some([low, high]) = estimate.ci else { return More::Many };
+    if (value - threshold.value).abs() <= 1e-9 {
+        return More::Never;
+    }
+    let odds = |end: f64| end / (1.0 - end);
+    let ratio = match threshold.bound {
+        Bound::Min => odds(threshold.value) / odds(low),
+        Bound::Max => odds(1.0 - threshold.value) / odds(1.0 - high),
+    };
+    told(estimate.n_cases as f64 * (ratio - 1.0))
 }
 
 /// Two digits that count, upwards: more would claim what an estimate doesn't know.

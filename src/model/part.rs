@@ -15,7 +15,7 @@ pub enum Part {
     Category(String),
     /// Of the eval, or of the case itself.
     Tag(String),
-    /// A glob over eval ids; one that is exactly an id means that id.
+    /// A glob over eval ids, which takes an id that is its own text, too.
     Eval(String),
 }
 

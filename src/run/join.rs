@@ -158,7 +158,7 @@ impl Order {
         let mut before: Option<usize> = None;
         for planned in list {
             if let Some(at) = self.places.get(&planned.eval.id) {
-                if self.evals.get(*at).is_some_and(|known| known.eval != planned.eval) {
+                if self.evals.get(*at).is_some_and(|known| !known.eval.agrees(&planned.eval)) {
                     return Err(planned.eval.id);
                 }
                 before = Some(*at);

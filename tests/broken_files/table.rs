@@ -685,7 +685,7 @@ vec![
         text: "thresholds: {pass_at_1: 2, pass@1: 0.5, nope: 1, latency_p95_ms: {on: ci_lower, max: 3}}\n",
         said: &[
             "1:14 both-spellings: `pass@1` and `pass_at_1` are two names of one metric",
-            "1:66 unknown-metric: `latency_p95_ms` has no interval for `on` to look at",
+            "1:66 unknown-metric: `latency_p95_ms` has no interval for `bound` to look at",
         ],
     },
     Broken {
@@ -699,7 +699,7 @@ vec![
         name: "file.yaml",
         text: "eval_trigger: {when: now, suite: s.yaml, thresholds: {pas_rate: 1}}\n",
         said: &[
-            "1:55 warning unknown-metric: `pas_rate` is not a metric | did you mean `pass_rate`?",
+            "1:34 missing-ref: there is no file `s.yaml` | paths are relative to the file that names them",
         ],
     },
 ]

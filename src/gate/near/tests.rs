@@ -42,7 +42,7 @@ fn a_missed_rate_says_how_many_more() {
     assert_eq!(of("pass_rate", 0.9), "12 of 14 evals passed; 1 more would have met it");
     assert_eq!(of("pass_rate[tag=critical]", 1.0), "12 of 14 evals passed; 2 more would have met it");
     assert_eq!(of("case_pass_rate", 0.9), "12 of 14 cases passed; 1 more would have met it");
-    assert_eq!(of("pass_at_1", 0.9), "12 of 14 cases passed; 1 more would have met it");
+    assert_eq!(of("pass_at_1", 0.9), "12 of 14 first attempts passed; 1 more would have met it");
     // Of pass@3, of scores and of what graders measure one more case need not be one more whole.
     assert_eq!(of("pass_at_3", 0.9), "0.043 short");
     assert_eq!(of("score", 0.9), "0.043 short");
@@ -183,4 +183,33 @@ proptest! {
             other => prop_assert!(false, "{:?}", other),
         }
     }
+}
+
+#[test]
+fn what_counts_as_fewer_than_it_is_says_about() {
+    // 100 cases of 10 evals that belong together, all alike: Wilson's interval of 10.
+    let ci = wilson(10, 10, 0.95).unwrap();
+    let together = estimate(1.0, 100, [ci.low, ci.high], "wilson");
+    let miss_of = |metric: &str, bound, value: f64, on, estimate: &Estimate| {
+        miss(&threshold(metric, bound, value, on), estimate, None).unwrap()
+    };
+    let (needed, fewer) = (wilson(35, 35, 0.95).unwrap().low, wilson(34, 34, 0.95).unwrap().low);
+    assert!(needed >= 0.9 && fewer < 0.9, "25 evals of 10 cases more");
+    assert_eq!(
+        miss_of("pass_at_1", Bound::Min, 0.9, Figure::CiLower, &together),
+        "the value itself, 1, meets it; only data is lacking: about 250 more cases like these, in evals of their own, would have met it"
+    );
+    // 4 evals, one of which weighs 10 times as much as the others.
+    let ci = wilson_of_share(1.0, 169.0 / 103.0, 0.95).unwrap();
+    let weighed = estimate(1.0, 4, [ci.low, ci.high], "wilson");
+    let said = miss_of("weighted_score", Bound::Min, 0.5, Figure::CiLower, &weighed);
+    assert!(
+        said.ends_with("only data is lacking: about 6 more evals like these would have met it"),
+        "{said}"
+    );
+    let none = estimate(0.0, 100, [0.0, 1.0 - wilson(10, 10, 0.95).unwrap().low], "wilson");
+    let said = miss_of("pass_at_1", Bound::Max, 0.1, Figure::CiUpper, &none);
+    assert!(said.contains("about 250 more cases like these, in evals of their own,"), "{said}");
+    let said = miss_of("pass_at_1", Bound::Min, 1.0, Figure::CiLower, &together);
+    assert!(said.contains("the value itself is the threshold"), "{said}");
 }

@@ -197,13 +197,15 @@ impl Resolved {
     }
 }
 
-/// A minimum above a maximum of the same figure that come from two places; in one place it is told there.
+/// A minimum above a maximum of the same figure that come from two places, or from the command line; in one place of a file it
+/// is told there.
 fn contradiction(demands: &[Demand]) -> Option<Problem> {
     demands.iter().find_map(|low| {
         let over = |high: &&Demand| {
             let (a, b) = (&low.threshold, &high.threshold);
             let both = a.metric == b.metric && a.on == b.on && (a.bound, b.bound) == (Bound::Min, Bound::Max);
-            both && a.value > b.value && (low.at, low.by) != (high.at, high.by)
+            let told = (low.at, low.by) == (high.at, high.by) && low.by != By::CommandLine;
+            both && a.value > b.value && !told
         };
         let high = demands.iter().find(over)?;
         let later = if high.by > low.by { high } else { low };

@@ -194,6 +194,7 @@ fn contradictions_are_errors_at_their_places() {
     6:12 both-spellings: `bound` and `on` say the same thing in two spellings, and here they contradict each other | keep `bound`
     12:21 missing-key: the threshold on `weighted_score` has neither `min` nor `max`
     ");
+    insta::assert_snapshot!(said("  thresholds: {score: 0.5}\n", typed(&["pass_rate>=0.9", "pass_rate<=0.5"])), @"- out-of-range: `--threshold`: no value of `pass_rate` is at least 0.9 and at most 0.5 | both hold, since they are of two directions");
     insta::assert_snapshot!(said("  thresholds: {pass_rate: {max: 0.5}}\n", typed(&["pass_rate>=0.9"])), @"- out-of-range: `--threshold`: no value of `pass_rate` is at least 0.9 and at most 0.5 | both hold, since they are of two directions");
     insta::assert_snapshot!(alone("  metrics: {q: {composite: [{metric: score}]}}\n  thresholds: {q: {min: 0.5, bound: lower}}\n"), @"5:16 unknown-metric: `q` is computed from others, and has no interval for `bound` to look at");
 }
