@@ -19,10 +19,18 @@ pub struct ReportFiles {
 
 /// A report that can't be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the report of the phase to {}: {error}", .path.display())]
+#[error("cannot write the report of the phase to {}: {}", .path.display(), cause(.error))]
 pub struct Unwritten {
     pub path: PathBuf,
     pub error: ReportError,
+}
+
+/// Why, without saying again that a report can't be written.
+fn cause(error: &ReportError) -> String {
+    match error {
+        ReportError::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
 }
 
 impl ReportFiles {
@@ -153,7 +161,7 @@ mod tests {
             assert_eq!(said().is_none(), fine, "{text}");
             assert_eq!(std::fs::read_to_string(path).expect("there"), text);
         }
-        insta::assert_snapshot!(said().unwrap_or_default(), @"cannot write the report of the phase to /r/x.json: cannot write the report: a file that is no earlier report lies there, and would be lost");
+        insta::assert_snapshot!(said().unwrap_or_default(), @"cannot write the report of the phase to /r/x.json: a file that is no earlier report lies there, and would be lost");
         let comment = folder.path().join("c.md");
         assert!(files.try_comment(&comment).is_ok() && files.try_comment(&files.markdown).is_err());
         std::fs::write(&comment, "<!-- eval-harness: p -->\n## ...").expect("a file");

@@ -79,7 +79,7 @@ fn implementation(report: &PhaseReport, out: &mut dyn Write) -> Result<(), Repor
         Some(changed) => changes(changed, out),
         // The notes say why it could not be told.
         None if report.notes.is_empty() => {
-            writeln!(out, "What changed is not known: there is no git repository.\n")?;
+            writeln!(out, "What changed is not known: there is no commit to compare with.\n")?;
             Ok(())
         }
         None => {

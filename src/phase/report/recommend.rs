@@ -46,9 +46,7 @@ fn of_step(step: &StepResult) -> Option<(u8, String)> {
     let told = if why.is_empty() { String::new() } else { format!(": {why}") };
     match step.status {
         StepStatus::Failed => Some((0, tests(step).unwrap_or_else(|| format!("Fix {name}{told}")))),
-        StepStatus::Incomplete => {
-            Some((2, format!("Make {name} tell something, which nothing is known of{told}")))
-        }
+        StepStatus::Incomplete => Some((2, format!("Find out why nothing is known of {name}{told}"))),
         StepStatus::Pending => Some((2, format!("Complete {name}{told}"))),
         StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => None,
     }
