@@ -200,6 +200,34 @@ pub struct StepResult {
     pub eval: Option<Box<EvalStepResult>>,
 }
 
+impl StepResult {
+    /// A result with a status and nothing else to say.
+    pub fn plain(step: &Step, status: StepStatus) -> StepResult {
+        StepResult {
+            kind: step.kind,
+            name: step.name.clone(),
+            action: step.action,
+            status,
+            reason: String::new(),
+            duration_seconds: 0.0,
+            exit_code: None,
+            output_tail: String::new(),
+            tests: None,
+            eval: None,
+        }
+    }
+
+    /// Every text that a command or its tests may have written.
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let tests = self.tests.iter_mut().flat_map(|tests| {
+            let failures = tests.failures.iter_mut();
+            let failures = failures.flat_map(|f| [&mut f.suite, &mut f.name, &mut f.message]);
+            failures.chain(&mut tests.notes)
+        });
+        tests.chain([&mut self.reason, &mut self.output_tail])
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {

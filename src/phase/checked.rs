@@ -38,7 +38,9 @@ pub async fn command_step(
         heard(bytes);
     };
     let ran = match command::run(command, &env, cancel, &mut listen).await {
-        Err(error) => return StepResult { reason: error.reason, ..result(step, StepStatus::Incomplete) },
+        Err(error) => {
+            return StepResult { reason: error.reason, ..StepResult::plain(step, StepStatus::Incomplete) };
+        }
         Ok(ran) => ran,
     };
     let read = (!command.junit.is_empty()).then(|| files::read(&command.junit, root, Some(&before)));
@@ -51,7 +53,7 @@ pub async fn command_step(
         exit_code: if let WatchedEnd::Exited(code) = ran.end { Some(code) } else { None },
         output_tail,
         tests: evidence.map(Evidence::results),
-        ..result(step, status)
+        ..StepResult::plain(step, status)
     };
     redact(&mut done, &Redactor::of_environment(&env));
     done
@@ -69,7 +71,7 @@ pub fn junit_step(step: &Step, globs: &[String], root: &Path) -> StepResult {
         reason,
         duration_seconds: started.elapsed().as_secs_f64(),
         tests: evidence.map(Evidence::results),
-        ..result(step, status)
+        ..StepResult::plain(step, status)
     }
 }
 
@@ -177,35 +179,12 @@ fn tail(ran: &Ran) -> String {
     sanitize(text).trim_end().to_owned()
 }
 
-fn redact(result: &mut StepResult, secrets: &Redactor) {
-    if secrets.is_empty() {
-        return;
-    }
-    let tests = result.tests.iter_mut();
-    let texts = tests.flat_map(|tests| {
-        let failures = tests.failures.iter_mut();
-        let failures = failures.flat_map(|f| [&mut f.suite, &mut f.name, &mut f.message]);
-        failures.chain(&mut tests.notes)
-    });
-    for text in texts.chain([&mut result.reason, &mut result.output_tail]) {
-        if let Some(clean) = secrets.redact(text) {
+/// Takes out of a result what nobody may read. What runs came to was cleaned where it was journalled.
+pub(super) fn redact(result: &mut StepResult, redactor: &Redactor) {
+    for text in result.texts_mut() {
+        if let Some(clean) = redactor.redact(text) {
             *text = clean;
         }
-    }
-}
-
-fn result(step: &Step, status: StepStatus) -> StepResult {
-    StepResult {
-        kind: step.kind,
-        name: step.name.clone(),
-        action: step.action,
-        status,
-        reason: String::new(),
-        duration_seconds: 0.0,
-        exit_code: None,
-        output_tail: String::new(),
-        tests: None,
-        eval: None,
     }
 }
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::changes;
-use super::checked::{command_step, junit_step};
+use super::checked::{command_step, junit_step, redact};
 use super::decide::gate;
 use super::places;
 use super::ready::{Begun, Ready, ReadySuite};
 use super::report::recommendations;
-use super::steps::{EvalEnd, Outside, StepRun, eval_step, plain};
+use super::steps::{EvalEnd, Outside, StepRun, eval_step};
 use super::written::ReportFiles;
 use crate::base::clock::{Clock, rfc3339};
 use crate::base::redact::Redactor;
@@ -123,7 +123,7 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
 
 /// What the report says until the phase has come to its end.
 fn unfinished(phase: &Phase, metadata: PhaseMetadata) -> PhaseReport {
-    let reached = |step: &Step| plain(step, StepStatus::NotReached);
+    let reached = |step: &Step| StepResult::plain(step, StepStatus::NotReached);
     let gate = PhaseGate {
         decision: Decision::Incomplete,
         exit_code: ExitCode::Incomplete.code(),
@@ -170,7 +170,8 @@ impl Line<'_> {
                 over = Some("interrupted".to_owned());
             }
             if let Some(why) = &over {
-                let result = StepResult { reason: why.clone(), ..plain(step, StepStatus::NotReached) };
+                let result =
+                    StepResult { reason: why.clone(), ..StepResult::plain(step, StepStatus::NotReached) };
                 self.watcher.ended(&result);
                 results.push(result);
                 continue;
@@ -190,7 +191,7 @@ impl Line<'_> {
 
     async fn one(&mut self, step: &Step) -> StepResult {
         match &step.work {
-            Work::Unchecked => plain(step, StepStatus::NotChecked),
+            Work::Unchecked => StepResult::plain(step, StepStatus::NotChecked),
             Work::Command(command) => {
                 self.commanded = true;
                 let watcher = &mut *self.watcher;
@@ -205,7 +206,7 @@ impl Line<'_> {
             Work::Eval(eval) => {
                 let Some(suite) = self.suites.next() else {
                     let reason = "its suite was not loaded".to_owned();
-                    return StepResult { reason, ..plain(step, StepStatus::Incomplete) };
+                    return StepResult { reason, ..StepResult::plain(step, StepStatus::Incomplete) };
                 };
                 let outside = Outside {
                     helper: self.helper.clone(),
@@ -222,23 +223,6 @@ impl Line<'_> {
                 result
             }
         }
-    }
-}
-
-/// Takes out of a result what nobody may read. What runs came to was cleaned where it was journalled.
-fn redact(result: &mut StepResult, redactor: &Redactor) {
-    let clean = |text: &mut String| {
-        if let Some(redacted) = redactor.redact(text) {
-            *text = redacted;
-        }
-    };
-    clean(&mut result.reason);
-    clean(&mut result.output_tail);
-    result.tests.iter_mut().flat_map(|tests| &mut tests.notes).for_each(clean);
-    for failure in result.tests.iter_mut().flat_map(|tests| &mut tests.failures) {
-        clean(&mut failure.suite);
-        clean(&mut failure.name);
-        clean(&mut failure.message);
     }
 }
 

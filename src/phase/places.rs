@@ -10,18 +10,13 @@ pub fn from_root(result: &mut StepResult, root: &Path) {
     else {
         return;
     };
-    let tests = result.tests.iter_mut().flat_map(|tests| {
-        let failures = tests.failures.iter_mut();
-        let failures =
-            failures.flat_map(|failure| [&mut failure.suite, &mut failure.name, &mut failure.message]);
-        failures.chain(&mut tests.notes)
-    });
-    let advice = result.eval.iter_mut().flat_map(|eval| &mut eval.eval_report.recommendations);
-    for text in tests.chain(advice).chain([&mut result.reason, &mut result.output_tail]) {
+    let put = |text: &mut String| {
         if text.contains(root) {
             *text = without(text, root);
         }
-    }
+    };
+    result.texts_mut().for_each(put);
+    result.eval.iter_mut().flat_map(|eval| &mut eval.eval_report.recommendations).for_each(put);
 }
 
 /// `/p/src/a.rs` as `src/a.rs`, and `/p` as `.`; another path that only holds or begins with the root's text stays.

@@ -38,22 +38,6 @@ pub(super) struct EvalEnd {
     pub note: Option<String>,
 }
 
-/// A result with a status and nothing else to say.
-pub(super) fn plain(step: &Step, status: StepStatus) -> StepResult {
-    StepResult {
-        kind: step.kind,
-        name: step.name.clone(),
-        action: step.action,
-        status,
-        reason: String::new(),
-        duration_seconds: 0.0,
-        exit_code: None,
-        output_tail: String::new(),
-        tests: None,
-        eval: None,
-    }
-}
-
 /// Runs the suite of a step. `again`: a command has run since the suite was loaded, and may have changed it.
 pub(super) async fn eval_step(
     step: &Step,
@@ -85,7 +69,7 @@ pub(super) async fn eval_step(
 
 fn not_run(step: &Step, reason: String, wrong: bool) -> EvalEnd {
     EvalEnd {
-        result: StepResult { reason, ..plain(step, StepStatus::Incomplete) },
+        result: StepResult { reason, ..StepResult::plain(step, StepStatus::Incomplete) },
         run: None,
         wrong,
         note: None,
@@ -149,7 +133,7 @@ async fn run_suite(
             metrics: eval.metrics.clone(),
             eval_report: without_samples(summary),
         })),
-        ..plain(step, status)
+        ..StepResult::plain(step, status)
     };
     EvalEnd { result, run: Some(StepRun { paths, reports }), wrong: false, note: None }
 }

@@ -234,7 +234,7 @@ fn secrets_of_the_environment_stay_out_of_results() {
         env("CI_TOKEN", "short"),
         env("HOME", "/home/someone"),
     ]);
-    let mut result = result(&step(StepType::Test), StepStatus::Failed);
+    let mut result = StepResult::plain(&step(StepType::Test), StepStatus::Failed);
     result.output_tail = "ghp_0123456789 short /home/someone".to_owned();
     let failure =
         crate::model::TestFailure { message: "got ghp_0123456789".to_owned(), ..Default::default() };
