@@ -248,6 +248,6 @@ fn a_phase_leaves_a_comment_that_names_it() {
         comment.starts_with("<!-- eval-harness phase: auth -->\n## Phase Completion Report\n"),
         "{comment}"
     );
-    let call = project.call(&["phase", "--plan", "plan.yaml", "--comment", "no/such/dir.md"]).expect(1);
-    assert!(call.stderr.contains("error: no/such/dir.md: "), "{}", call.stderr);
+    let call = project.call(&["phase", "--plan", "plan.yaml", "--comment", "no/such/dir.md"]).expect(2);
+    assert!(call.stderr.contains("to no/such/dir.md: No such file"), "{}", call.stderr);
 }

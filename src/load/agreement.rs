@@ -99,10 +99,11 @@ fn mutate(document: &mut Value, at: &str, mutation: Mutation) {
 }
 
 /// Rules that no schema says although their codes are those of shapes: what a metric's range is, what an address is.
-const LINTS: [&str; 4] = [
+const LINTS: [&str; 5] = [
     " threshold on `",
     "no value is between",
     "is not an HTTP address",
+    "of type `eval` needs `config.suite`",
     "is not the name of a Python function",
 ];
 

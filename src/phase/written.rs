@@ -106,7 +106,7 @@ impl ReportFiles {
 /// How each of the three begins, white space left out: what begins otherwise is somebody's own.
 const MARKDOWN_BEGINS: &str = "##PhaseCompletionReport";
 const JSON_BEGINS: &str = "{\"phase_report\":";
-const COMMENT_BEGINS: &str = "<!--eval-harness:";
+const COMMENT_BEGINS: &str = "<!--eval-harness";
 
 /// Whether a file can be written there that takes the place of nothing, of an empty file, or of one that begins so.
 fn try_file(path: &Path, begins: &str) -> Result<(), Unwritten> {
