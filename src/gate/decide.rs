@@ -224,11 +224,16 @@ fn named(evals: &[&EvalTally], noun: &str) -> String {
     format!("{} {noun}{} ({})", evals.len(), if evals.len() == 1 { "" } else { "s" }, ids.join(", "))
 }
 
-/// Two numbers with up to 4 decimals, or with as many more as it takes to tell them apart.
-fn apart(a: f64, b: f64) -> (String, String) {
-    let decimals =
-        (4..17).find(|decimals| a == b || number(a, *decimals) != number(b, *decimals)).unwrap_or(17);
-    (number(a, decimals), number(b, decimals))
+/// A value with up to 4 decimals, or with as many more as it takes to see on which side of the bound it is; and the bound as it
+/// was written.
+fn apart(value: f64, bound: f64) -> (String, String) {
+    let written = if bound.abs() >= 1e12 { number(bound, 0) } else { bound.to_string() };
+    let stands_right = |decimals: &usize| {
+        let shown = number(value, *decimals).parse::<f64>();
+        shown.is_ok_and(|shown| shown.partial_cmp(&bound) == value.partial_cmp(&bound))
+    };
+    let decimals = (4..17).find(stands_right).unwrap_or(17);
+    (number(value, decimals), written)
 }
 
 /// Without trailing zeros.
@@ -329,6 +334,8 @@ mod tests {
         let gate = decide(&at_least(0.85, Figure::Value), &run, false, &[]);
         assert_eq!(gate.reasons, ["pass_at_1 is 0.84999, at least 0.85 was asked: 0.00001 short"]);
         assert_eq!(apart(2000.0, 100.0), ("2000".to_owned(), "100".to_owned()));
+        assert_eq!(apart(0.5655, 0.99999), ("0.5655".to_owned(), "0.99999".to_owned()));
+        assert_eq!(apart(0.99996, 0.99999), ("0.99996".to_owned(), "0.99999".to_owned()));
     }
 
     #[test]

@@ -332,15 +332,37 @@ pub fn threshold_row(threshold: &ThresholdResult) -> ThresholdRow {
         Bound::Max => "<=",
     };
     let unit = Unit::of_metric(&threshold.metric);
-    let limit = unit.format(threshold.threshold);
+    let limit = limit(unit, threshold.threshold);
     let (value, limit) = match threshold.value {
         None => (NO_VALUE.to_owned(), limit),
+        Some(value) if unit == Unit::Rate => (on_its_side(value, threshold.threshold), limit),
         Some(value) if value != threshold.threshold && unit.format(value) == limit => {
             told_apart(unit, value, threshold.threshold)
         }
         Some(value) => (unit.format(value), limit),
     };
     ThresholdRow { metric, value, needs: format!("{sign} {limit}"), status: threshold.status }
+}
+
+/// What a threshold asks for: a rate that three decimals would round is written out.
+fn limit(unit: Unit, threshold: f64) -> String {
+    let written = unit.format(threshold);
+    let rounded = unit == Unit::Rate && written.parse() != Ok(threshold);
+    if rounded { threshold.to_string() } else { written }
+}
+
+/// A rate to 3 decimals, or to as many more as it takes to see on which side of the threshold it is.
+fn on_its_side(value: f64, threshold: f64) -> String {
+    // The last bits of a computed share decide nothing.
+    let value = if (value - threshold).abs() <= 1e-12 { threshold } else { value };
+    let stands_right = |text: &String| {
+        text.parse::<f64>().is_ok_and(|shown| shown.partial_cmp(&threshold) == value.partial_cmp(&threshold))
+    };
+    let brief = rate(value);
+    if stands_right(&brief) || brief.starts_with(['<', '>']) {
+        return brief;
+    }
+    (4..=17).map(|decimals| format!("{value:.decimals$}")).find(stands_right).unwrap_or(brief)
 }
 
 /// Two different numbers, written with as many decimals as it takes to see that they differ.
@@ -351,8 +373,7 @@ fn told_apart(unit: Unit, a: f64, b: f64) -> (String, String) {
         Unit::Cost => format!("${number:.decimals$}"),
         Unit::Rate | Unit::Count => format!("{number:.decimals$}"),
     };
-    let first = if unit == Unit::Rate { 4 } else { 0 };
-    let mut pairs = (first..=17).map(|decimals| (write(a, decimals), write(b, decimals)));
+    let mut pairs = (0..=17).map(|decimals| (write(a, decimals), write(b, decimals)));
     pairs.clone().find(|(a, b)| a != b).or(pairs.next_back()).unwrap_or_default()
 }
 
@@ -493,9 +514,17 @@ mod tests {
             format!("{}: {} {}", row.metric, row.value, row.needs)
         };
         let near = row("pass_at_1", 0.8496, Bound::Min, 0.85, Figure::CiLower);
-        assert_eq!(near, "pass@1 (lower end): 0.8496 >= 0.8500");
+        assert_eq!(near, "pass@1 (lower end): 0.8496 >= 0.850");
         let nearer = row("pass_rate", 0.849_999_9, Bound::Min, 0.85, Figure::Value);
-        assert_eq!(nearer, "pass rate: 0.8499999 >= 0.8500000");
+        assert_eq!(nearer, "pass rate: 0.8499999 >= 0.850");
+        // A demand is shown as it was written, whatever is rounded beside it.
+        let fine = |value| row("pass_rate", value, Bound::Min, 0.8765, Figure::Value);
+        assert_eq!(fine(0.9), "pass rate: 0.900 >= 0.8765");
+        assert_eq!(fine(0.876_54), "pass rate: 0.877 >= 0.8765");
+        assert_eq!(fine(0.876_49), "pass rate: 0.876 >= 0.8765");
+        assert_eq!(fine(0.876_5 + 1e-16), "pass rate: 0.8765 >= 0.8765");
+        let strict = row("score", 0.999_7, Bound::Min, 0.999_99, Figure::CiLower);
+        assert_eq!(strict, "score (lower end): >0.999 >= 0.99999");
         let slow = row("latency_p95_ms", 2000.4, Bound::Max, 2000.0, Figure::Value);
         assert_eq!(slow, "latency p95: 2000.4 ms <= 2000.0 ms");
         assert_eq!(row("pass_rate", 0.5, Bound::Min, 0.85, Figure::Value), "pass rate: 0.500 >= 0.850");
