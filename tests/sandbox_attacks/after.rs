@@ -27,7 +27,10 @@ pub struct Outside {
 /// The processes below this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Tally {
+    /// Those that are not over.
     all: usize,
+    /// Over, and not waited for: what a cell that was replaced left, this process adopts and nobody waits for.
+    zombies: usize,
     /// In a pid namespace within a pid namespace, as jobs are.
     of_jobs: usize,
     /// Stopped by a signal.
@@ -37,11 +40,14 @@ struct Tally {
 
 impl Tally {
     fn take() -> Tally {
-        let mut tally = Tally { all: 0, of_jobs: 0, stopped: 0, descriptors: 0 };
+        let mut tally = Tally { all: 0, zombies: 0, of_jobs: 0, stopped: 0, descriptors: 0 };
         let own_depth = depth("self");
         for pid in below(std::process::id()) {
-            tally.all += 1;
             let name = pid.to_string();
+            match field(&name, "State:").as_bytes().first() {
+                Some(b'Z') => tally.zombies += 1,
+                _ => tally.all += 1,
+            }
             tally.of_jobs += usize::from(depth(&name) >= own_depth + 2);
             tally.stopped +=
                 usize::from(matches!(field(&name, "State:").as_bytes().first(), Some(b'T' | b't')));
@@ -52,6 +58,8 @@ impl Tally {
 
     fn exceeds(&self, other: &Tally) -> bool {
         self.all > other.all
+            // One for each of a few cells, never one for each job.
+            || self.zombies > other.zombies + 6
             || self.of_jobs > other.of_jobs
             || self.stopped > other.stopped
             || self.descriptors > other.descriptors + 4
