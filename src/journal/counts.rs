@@ -105,6 +105,7 @@ fn attempt(said: Try) -> Attempt {
         latency_ms: said.latency_ms,
         duration_ms: 0.0,
         infrastructure_retries: said.infrastructure_retries,
+        call: None,
         unanswered: false,
         redacted: false,
     }

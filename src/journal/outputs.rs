@@ -103,6 +103,7 @@ impl OutputStore {
             kind,
             head: truncate_bytes(&text, HEAD).to_owned(),
             truncated: output.truncated,
+            finish: output.finish,
             usage: output.usage,
             model: output.model,
         })

@@ -280,6 +280,7 @@ mod tests {
             latency_ms: None,
             duration_ms,
             infrastructure_retries: 0,
+            call: None,
             unanswered: false,
             redacted: false,
         };

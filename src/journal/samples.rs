@@ -225,6 +225,7 @@ mod tests {
             latency_ms: None,
             duration_ms: 0.0,
             infrastructure_retries: 0,
+            call: None,
             unanswered: false,
             redacted: false,
         };

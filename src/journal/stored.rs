@@ -64,7 +64,13 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
             }
         }
     };
-    Ok(Output { value, truncated: stored.truncated, usage: stored.usage, model: stored.model.clone() })
+    Ok(Output {
+        value,
+        truncated: stored.truncated,
+        usage: stored.usage,
+        model: stored.model.clone(),
+        finish: stored.finish,
+    })
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -89,6 +95,7 @@ mod tests {
                 kind,
                 head: String::new(),
                 truncated: true,
+                finish: None,
                 usage: Some(Usage { input_tokens: 1, output_tokens: 2, cost_usd: None }),
                 model: Some("m".into()),
             }),
@@ -97,6 +104,7 @@ mod tests {
             latency_ms: None,
             duration_ms: 0.0,
             infrastructure_retries: 0,
+            call: None,
             unanswered: false,
             redacted: false,
         }

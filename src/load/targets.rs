@@ -1,6 +1,7 @@
 //! Targets: paths made absolute, programs looked for, the one target of a run chosen.
 
 mod http;
+mod model;
 mod skill;
 
 pub(super) use http::{check_call, check_input};
@@ -8,7 +9,6 @@ pub(super) use http::{check_call, check_input};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::graders::without_nulls;
 use super::problem::{Code, Problem, did_you_mean};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
@@ -44,15 +44,11 @@ pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Pat
                 desk.push(Problem::error(Code::BadFormat, at, "the model has no name"));
                 return None;
             }
-            Target::Model { model: m.model.clone(), config: settings(m) }
+            Target::Model(Box::new(model::resolve(m)))
         }
         TargetSpec::Http(h) => Target::Http(Box::new(http::resolve(desk, h, node, dir)?)),
         TargetSpec::Skill(s) => Target::Skill(Box::new(skill::resolve(desk, s, node)?)),
     })
-}
-
-fn settings<T: serde::Serialize>(spec: &T) -> serde_json::Value {
-    without_nulls(serde_json::to_value(spec).unwrap_or_default())
 }
 
 /// A recording that a run needs must be there; while files are only looked at, its lack warns.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::asked::ModelCall;
 use super::comparison::ScoreBaselineRead;
 use super::grade::{Output, Stored, Verdict};
 use super::metric::Composite;
@@ -242,6 +243,9 @@ pub struct Attempt {
     /// Calls of the target that did not get through and were made again before this answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub infrastructure_retries: u32,
+    /// How a model was asked for the output; absent when no model was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Box<ModelCall>>,
     /// True when the target gave no answer: what `output` holds it had said before it failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unanswered: bool,

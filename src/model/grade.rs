@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::outcome::{Cause, Outcome};
-use crate::spec::words::GraderType;
+use crate::spec::words::{Finish, GraderType};
 
 /// What a target returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -20,15 +20,24 @@ pub struct Output {
     /// The model that answered, when the target said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Why the model ended its answer, when it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<Finish>,
 }
 
 impl Output {
     pub fn text(text: impl Into<String>) -> Self {
-        Output { value: OutputValue::Text(text.into()), truncated: false, usage: None, model: None }
+        Output {
+            value: OutputValue::Text(text.into()),
+            truncated: false,
+            usage: None,
+            model: None,
+            finish: None,
+        }
     }
 
     pub fn json(value: Value) -> Self {
-        Output { value: OutputValue::Json(value), truncated: false, usage: None, model: None }
+        Output { value: OutputValue::Json(value), truncated: false, usage: None, model: None, finish: None }
     }
 }
 
@@ -57,6 +66,8 @@ pub struct Stored {
     pub usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<Finish>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

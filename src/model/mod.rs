@@ -1,8 +1,10 @@
 //! Plans, outcomes, grades, events and summaries: plain data that the modules hand to each other.
 
+mod asked;
 mod baseline;
 mod cases;
 mod comparison;
+mod endpoint;
 mod event;
 mod executor;
 mod fingerprint;
@@ -21,9 +23,11 @@ mod target;
 #[cfg(test)]
 pub mod testing;
 
+pub use asked::*;
 pub use baseline::*;
 pub use cases::*;
 pub use comparison::*;
+pub use endpoint::*;
 pub use event::*;
 pub use executor::*;
 pub use fingerprint::*;

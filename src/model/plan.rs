@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Message, ReportFormat};
 
+use super::asked::ModelSettings;
 use super::baseline::{BaselineOrigin, BaselineSettings};
 use super::cases::Cases;
 use super::event::{Against, Shard};
@@ -75,6 +76,8 @@ pub struct SuiteInfo {
 pub struct Settings {
     /// Samples that may be in flight at once, at least 1. `parallel_execution: false` makes it 1.
     pub max_workers: usize,
+    /// Samples that may be under way at once, at least `max_workers`: those beyond it only wait for a model.
+    pub in_flight: usize,
     /// The k of pass@k and pass^k that are reported, ascending and without repeats; 1 is always among them.
     pub ks: Vec<u32>,
     /// Seed of the bootstrap, so that the same journal gives the same interval.
@@ -86,6 +89,7 @@ pub struct Settings {
     pub max_fail: Option<usize>,
     pub allow_unsandboxed: bool,
     pub sandbox: SandboxDemand,
+    pub models: ModelSettings,
 }
 
 /// What is written when the run ends.

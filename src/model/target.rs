@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
 
+use super::endpoint::ModelTarget;
 use crate::spec::words::{OnError, OutputFormat};
 
 /// What produces an output for a case.
@@ -22,11 +23,8 @@ pub enum Target {
     Command(CommandTarget),
     /// The input's text is the output: for trying graders.
     Echo,
-    /// Loads and validates; running it needs the module that talks to models.
-    Model {
-        model: String,
-        config: Value,
-    },
+    /// A model behind an API.
+    Model(Box<ModelTarget>),
     Http(Box<HttpTarget>),
     Skill(Box<SkillTarget>),
 }
@@ -38,7 +36,7 @@ impl Target {
             Target::Recorded { .. } => "recorded",
             Target::Command(_) => "command",
             Target::Echo => "echo",
-            Target::Model { .. } => "model",
+            Target::Model(_) => "model",
             Target::Http(_) => "http",
             Target::Skill(_) => "skill",
         }
@@ -135,6 +133,6 @@ pub fn without_parameters<S: Serializer>(endpoint: &str, serializer: S) -> Resul
     serializer.serialize_str(&without_secret_parameters(endpoint))
 }
 
-fn of_anybody<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn of_anybody<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&without_userinfo(url))
 }

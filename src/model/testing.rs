@@ -66,6 +66,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         shard: None,
         settings: Settings {
             max_workers: 4,
+            in_flight: 4,
             ks: vec![1],
             seed: 0,
             timeout_global: None,
@@ -73,6 +74,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             max_fail: None,
             allow_unsandboxed: false,
             sandbox: SandboxDemand::default(),
+            models: Default::default(),
         },
         gate: GateSpec::default(),
         composites: Vec::new(),

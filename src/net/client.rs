@@ -32,11 +32,13 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// `true` takes any certificate.
     pub insecure: bool,
+    /// Asks for compressed answers and unpacks them; what is read is then the unpacked body.
+    pub gzip: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { connect_timeout: CONNECT_TIMEOUT, ca_file: None, insecure: false }
+        Settings { connect_timeout: CONNECT_TIMEOUT, ca_file: None, insecure: false, gzip: false }
     }
 }
 
@@ -155,7 +157,8 @@ impl Client {
             .user_agent(concat!("eval-harness/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(kind.connect_timeout)
             .redirect(reqwest::redirect::Policy::none())
-            .tcp_nodelay(true);
+            .tcp_nodelay(true)
+            .gzip(self.settings.gzip);
         if kind.local {
             builder = builder.no_proxy();
         }

@@ -36,8 +36,12 @@ pub async fn send(hook: &Webhook, message: &Message, clients: &Clients) -> Resul
         // A redirect would carry the message, and what the address holds, to somebody who was not asked.
         redirects: 0,
     };
-    let settings =
-        Settings { connect_timeout: hook.connect_timeout, ca_file: hook.ca_file.clone(), insecure: false };
+    let settings = Settings {
+        connect_timeout: hook.connect_timeout,
+        ca_file: hook.ca_file.clone(),
+        insecure: false,
+        gzip: false,
+    };
     let client = clients.with(&settings);
     let mut tries = 0;
     loop {

@@ -19,7 +19,7 @@ pub fn git_state(dir: &Path) -> Option<GitState> {
 /// What is known before graders are prepared.
 pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
     let model = match &plan.target {
-        Some(Target::Model { model, .. }) => Some(model.clone()),
+        Some(Target::Model(target)) => Some(target.endpoint.name()),
         _ => None,
     };
     Environment {

@@ -47,6 +47,7 @@ pub(super) fn fault(reason: impl Into<String>) -> Attempt {
         latency_ms: None,
         duration_ms: 0.0,
         infrastructure_retries: 0,
+        call: None,
         unanswered: false,
         redacted: false,
     }
@@ -96,6 +97,7 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
         latency_ms,
         duration_ms,
         infrastructure_retries,
+        call: None,
         unanswered,
         redacted: false,
     }

@@ -90,6 +90,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
                     latency_ms: None,
                     duration_ms: 1.0,
                     infrastructure_retries: 0,
+                    call: None,
                     unanswered: false,
                     redacted: false,
                 }],

@@ -231,6 +231,7 @@ fn a_top_up_keeps_what_is_known() {
             latency_ms: Some(f64::from(sample) + 1.0),
             duration_ms: 1.0,
             infrastructure_retries: 2,
+            call: None,
             unanswered: false,
             redacted: false,
         };

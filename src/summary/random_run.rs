@@ -122,6 +122,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                     kind: StoredKind::Text,
                     head: said.clone(),
                     truncated: false,
+                    finish: None,
                     usage,
                     model: None,
                 };
@@ -139,6 +140,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                     latency_ms: latency.map(|latency| f64::from(latency) / 8.0),
                     duration_ms: 3.0,
                     infrastructure_retries: retries.saturating_sub(1),
+                    call: None,
                     unanswered: false,
                     redacted: false,
                 }

@@ -84,6 +84,7 @@ fn attempt(outcome: Outcome) -> Attempt {
         latency_ms: Some(10.0),
         duration_ms: 11.0,
         infrastructure_retries: 0,
+        call: None,
         unanswered: false,
         redacted: false,
     }

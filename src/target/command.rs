@@ -177,7 +177,7 @@ fn read_output(target: &CommandTarget, name: &str, ended: &TreeOutput) -> Result
                 .map_err(|error| fault(format!("the output of {name} is not JSON: {error}")))?,
         ),
     };
-    Ok(Output { value, truncated: ended.stdout_truncated, usage: None, model: None })
+    Ok(Output { value, truncated: ended.stdout_truncated, usage: None, model: None, finish: None })
 }
 
 /// Without the character that the limit cut in two.

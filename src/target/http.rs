@@ -36,6 +36,7 @@ pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> 
         connect_timeout: target.connect_timeout,
         ca_file: target.ca_file.clone(),
         insecure: target.insecure,
+        gzip: false,
     };
     let client = clients.with(&settings);
     let started = Instant::now();

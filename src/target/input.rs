@@ -66,7 +66,7 @@ pub(super) async fn echo(input: &Input) -> Result<Output, TargetFailure> {
         (Some(text), _) | (None, Value::String(text)) => OutputValue::Text(text),
         (None, whole) => OutputValue::Json(whole),
     };
-    Ok(Output { value, truncated: false, usage: None, model: None })
+    Ok(Output { value, truncated: false, usage: None, model: None, finish: None })
 }
 
 fn with_context(mut whole: Value, context: &Option<Value>) -> Value {

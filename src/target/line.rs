@@ -253,7 +253,7 @@ impl Checked<'_, Value> {
             value => OutputValue::Json(value),
         };
         let model = self.model.map(Cow::into_owned);
-        Some(Output { value, truncated: self.truncated, usage: self.usage, model })
+        Some(Output { value, truncated: self.truncated, usage: self.usage, model, finish: None })
     }
 }
 

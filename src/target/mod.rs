@@ -226,7 +226,7 @@ impl Targets {
             Some(Target::Skill(target)) => return skill::ask(target, case).await,
             Some(Target::Http(target)) => return http::ask(target, case, &self.clients).await,
             // The place of `llm/`.
-            Some(Target::Model { model, .. }) => Err(not_available(model)),
+            Some(Target::Model(target)) => Err(not_available(&target.endpoint.name())),
         };
         Answer { result, latency: Some(started.elapsed()) }
     }

@@ -74,6 +74,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         against: None,
         settings: Settings {
             max_workers: 1,
+            in_flight: 1,
             ks: vec![1],
             seed: 0,
             timeout_global: None,
@@ -81,6 +82,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             max_fail: None,
             allow_unsandboxed: false,
             sandbox: SandboxDemand::default(),
+            models: Default::default(),
         },
         composites: Vec::new(),
         score_metrics: Vec::new(),
@@ -491,20 +493,8 @@ async fn an_echo_answers_with_its_input() {
 }
 
 #[tokio::test]
-async fn targets_of_later_versions_are_errored() {
-    let targets =
-        Targets::open(&plan(Some(Target::Model { model: "openai:x".into(), config: json!({}) }), &[]))
-            .unwrap();
-    assert_eq!(
-        said(&targets, "e", "a", 0).await,
-        "target_unreachable: model targets are not available in this version: openai:x was not asked"
-    );
-}
-
-#[tokio::test]
 async fn a_cases_own_target_overrides_the_suites() {
-    let targets =
-        Targets::open(&plan(Some(Target::Model { model: "m".into(), config: json!({}) }), &[])).unwrap();
+    let targets = Targets::open(&plan(Some(Target::Recorded { path: "/none".into() }), &[])).unwrap();
     let own = Case { target: Some(Target::Echo), ..case("a", prompt("own")) };
     assert_eq!(targets.ask("e", &own, 0).await.result.unwrap().value, OutputValue::Text("own".into()));
 }

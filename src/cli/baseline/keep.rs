@@ -165,8 +165,8 @@ impl Report<'_> {
         if let Some(model) = &environment.model {
             about.insert("model".to_owned(), model.clone().into());
         }
-        if let Some(Target::Model { model, .. }) = &subject.case.target {
-            about.insert("model".to_owned(), model.clone().into());
+        if let Some(Target::Model(target)) = &subject.case.target {
+            about.insert("model".to_owned(), target.endpoint.name().into());
         }
         BaselineFile {
             format_version: BASELINE_VERSION,

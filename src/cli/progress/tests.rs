@@ -45,6 +45,7 @@ fn finished(eval: &str, case: &str, sample: u32, outcome: Outcome) -> Event {
         latency_ms: None,
         duration_ms: 1.0,
         infrastructure_retries: 0,
+        call: None,
         unanswered: false,
         redacted: false,
     };

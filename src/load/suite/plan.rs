@@ -139,6 +139,7 @@ impl Loader<'_> {
             shard: overrides.shard,
             settings: Settings {
                 max_workers: max_workers.max(1),
+                in_flight: max_workers.max(1),
                 ks: thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites),
                 seed: config.seed.unwrap_or(0),
                 timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
@@ -146,6 +147,7 @@ impl Loader<'_> {
                 max_fail: overrides.max_fail,
                 allow_unsandboxed: overrides.allow_unsandboxed,
                 sandbox: parts.scope.demands.sandbox.clone(),
+                models: Default::default(),
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),

@@ -154,6 +154,7 @@ fn finished(eval: &str, case: &str, outcome: Outcome) -> Event {
             latency_ms: Some(10.0),
             duration_ms: 10.0,
             infrastructure_retries: 0,
+            call: None,
             unanswered: false,
             redacted: false,
         }],

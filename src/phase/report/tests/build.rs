@@ -52,6 +52,7 @@ pub fn attempt(grade: Grade) -> Attempt {
         latency_ms: Some(10.0),
         duration_ms: 11.0,
         infrastructure_retries: 0,
+        call: None,
         unanswered: false,
         redacted: false,
     }

@@ -1,0 +1,1 @@
+//! Exchanges with models as readable files.
