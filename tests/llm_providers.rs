@@ -119,7 +119,7 @@ fn a_good_answer_is_a_completion_with_its_tokens_and_its_time() {
     let received = &server.received()[0];
     assert_eq!((received.method.as_str(), received.target.as_str()), ("POST", "/v1/chat/completions"));
     assert_eq!(received.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
-    insta::assert_snapshot!(received.text(), @"");
+    insta::assert_snapshot!(received.text(), @r#"{"messages":[{"content":"What is the capital of France?","role":"user"}],"model":"small"}"#);
 }
 
 #[test]
@@ -198,7 +198,32 @@ fn answers_that_are_none_are_labelled() {
         "cut error",
         Server::raw(|_, wire| write(wire, "HTTP/1.1 503 Busy\r\ncontent-length: 99\r\n\r\n{\"err")),
     );
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    no answer: reset (TargetUnreachable, again): 127.0.0.1:PORT closed the connection without an answer
+    no HTTP: unreadable (TargetFailed, again): what 127.0.0.1:PORT answers is not HTTP: invalid HTTP version parsed
+    cut: reset (TargetUnreachable, again): 127.0.0.1:PORT cut its answer off after 20 bytes of the body
+    broken chunk: unreadable (TargetFailed, again): what 127.0.0.1:PORT answers is not HTTP: Invalid chunk size line: missing size digit
+    cut in a chunk: reset (TargetUnreachable, again): 127.0.0.1:PORT cut its answer off after 5 bytes of the body
+    no last chunk: reset (TargetUnreachable, again): 127.0.0.1:PORT cut its answer off after 136 bytes of the body
+    no gzip: unreadable (TargetFailed, again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: Invalid gzip header
+    cut gzip: unreadable (TargetFailed, again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: unexpected end of file
+    broken gzip: unreadable (TargetFailed, again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: unexpected end of file
+    gzip bomb: too_large (TargetFailed): 127.0.0.1:PORT answers with more than the 1048576 bytes that are read
+    words: unreadable (TargetFailed, again): 127.0.0.1:PORT answered with no JSON
+    HTML: unreadable (TargetFailed, again): 127.0.0.1:PORT answered with an HTML page titled `Sign in`
+    cut JSON: unreadable (TargetFailed, again): 127.0.0.1:PORT answered with JSON that breaks off after 127 bytes
+    other JSON: unreadable (TargetFailed, again): 127.0.0.1:PORT answered with JSON that is no answer: it has no `choices`
+    no body: empty (TargetFailed, again): 127.0.0.1:PORT answered without a body
+    error body: error_body (TargetFailed, again): 127.0.0.1:PORT answered with an error though its status says that all is well: CUDA out of memory
+    empty: empty (TargetFailed, again): 127.0.0.1:PORT answered with an empty text
+    refused: Refused "I can't help with that."
+    refused without a word: Refused ""
+    length: Length "The capital of Fr"
+    length without a word: cut (TargetFailed): 127.0.0.1:PORT cut the answer at its limit of tokens before it said anything; raise `max_tokens`
+    HTML of a gateway: 5xx (TargetUnreachable, again): 127.0.0.1:PORT answered 502: an HTML page titled `502 Bad Gateway`
+    bad key: unauthorized (TargetUnreachable): 127.0.0.1:PORT answered 401: Incorrect API key provided: Bearer [redacted]
+    cut error: 503 (TargetUnreachable, again): 127.0.0.1:PORT answered 503: {"err
+    "#);
 }
 
 #[test]
@@ -237,7 +262,12 @@ fn waiting_has_an_end_for_the_head_and_for_the_whole() {
     said.push_str(&format!("{}\n", short(&stalled, Some(30_000), 400)));
     let trickled = short(&trickling, Some(30_000), 400);
     said.push_str(trickled.split(" (").next().expect("a beginning"));
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    timeout (TargetTimeout, again): 127.0.0.1:PORT did not answer within 0.3 s
+    timeout (TargetTimeout, again): 127.0.0.1:PORT did not answer within 0.2 s
+    timeout (TargetTimeout, again): 127.0.0.1:PORT did not end its answer (9 bytes of the body came) within 0.4 s
+    timeout
+    "#);
 }
 
 #[test]
@@ -256,7 +286,7 @@ fn an_endless_answer_is_left_at_its_bound() {
     });
     let own = endpoint(&server.url());
     let said = told(&own, &ask(&own));
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @"too_large (TargetFailed): 127.0.0.1:PORT answers with more than the 1048576 bytes that are read");
     // What the machine's own buffers took is all that came besides.
     assert!(written.load(Ordering::SeqCst) < 100 << 20);
 }
@@ -284,7 +314,14 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     spoiled.headers.insert("X-A".to_owned(), "line\nbreak".to_owned());
     see(spoiled);
     assert!(plain.received().is_empty());
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    unreachable (TargetUnreachable, again): 127.0.0.1:PORT refuses the connection: nothing listens there
+    unreachable (TargetUnreachable, again): the host name of no-such-host.invalid:PORT cannot be resolved; is it spelled right, and is there a network?
+    tls (TargetUnreachable): no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
+    unreachable (TargetUnreachable, again): 127.0.0.1:PORT did not accept a connection within 10 s
+    unauthorized (TargetUnreachable): the key of mine:small is not set: the variable MY_KEY
+    settings (Harness): the value of the header `X-A` holds a line break or another control character
+    "#);
 }
 
 #[test]
@@ -319,7 +356,14 @@ fn redirects_take_the_key_to_no_other_host() {
             sent.push_str(&format!("{} {} {secrets:?} {asked}\n", request.method, request.target));
         }
     }
-    insta::assert_snapshot!(sent, @"");
+    insta::assert_snapshot!(sent, @r#"
+    POST /chat/completions ["authorization", "x-team-token"] true
+    POST /next ["authorization", "x-team-token"] true
+    POST /chat [] true
+    POST /messages ["x-api-key", "x-team-token"] true
+    POST /next ["x-api-key", "x-team-token"] true
+    POST /chat [] true
+    "#);
 }
 
 #[test]
@@ -495,5 +539,13 @@ fn proxies_and_authorities_of_the_environment_count() {
     let targets: Vec<String> = plain.received().iter().map(|request| request.target.clone()).collect();
     assert_eq!(targets, ["http://models.invalid/v1/chat/completions"; 2]);
     assert_eq!(*tunnels.lock().expect("whole"), ["CONNECT models.invalid:443 HTTP/1.1"; 3]);
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    HTTP_PROXY: Stop "Paris"
+    http_proxy: Stop "Paris"
+    HTTPS_PROXY: Stop "Paris"
+    https_proxy: Stop "Paris"
+    unknown authority: tls (TargetUnreachable): no TLS connection to models.invalid:PORT443:PORT its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
+    NO_PROXY: unreachable (TargetUnreachable, again): the host name of models.invalid:PORT80 cannot be resolved; is it spelled right, and is there a network?
+    no_proxy: unreachable (TargetUnreachable, again): the host name of models.invalid:PORT80 cannot be resolved; is it spelled right, and is there a network?
+    "#);
 }

@@ -78,7 +78,7 @@ impl Said {
                 _ => {}
             }
         }
-        let text = ["message", "detail", "msg", "error", "title", "description", "reason"];
+        let text = ["message", "detail", "msg", "error", "errors", "title", "description", "reason"];
         said.message = text.iter().find_map(|name| message_in(map.get(*name)?));
         said
     }
@@ -278,7 +278,7 @@ mod tests {
         "{\"detail\": \"Not Found\"}": Some("Not Found")
         "{\"detail\": [{\"loc\": [\"body\"], \"msg\": \"field required\", \"input\": \"the question\"}]}": Some("field required")
         "{\"message\": \"no\"}": Some("no")
-        "{\"errors\": [{\"message\": \"no\"}]}": None
+        "{\"errors\": [{\"message\": \"no\"}]}": Some("no")
         "<!DOCTYPE html>\n<html><head><title>502 Bad\nGateway</title></head>": Some("an HTML page titled `502 Bad Gateway`")
         "<html><body>x": Some("an HTML page without a title")
         "upstream connect error": Some("upstream connect error")
