@@ -6,12 +6,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::base::placeholders::fill;
 use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue};
 use crate::sandbox::commands::{CommandSandbox, PRIVATE_FOLDER};
 use crate::sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
 use super::input::{Rendered, render};
-use super::placeholders::fill;
 use super::{Answer, TargetFailure};
 
 /// Bytes of stdout that are kept as the output.

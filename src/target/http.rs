@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 
 use crate::base::base64;
 use crate::base::percent;
+use crate::base::placeholders::{fill, lone};
 use crate::base::redact::REDACTED;
 use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
 use crate::net::{self, Clients, NetError, Phase, Request, Settings};
 
 use super::input::{Rendered, render};
-use super::placeholders::{fill, lone};
 use super::{Answer, TargetFailure};
 
 /// A request apart from where it goes.

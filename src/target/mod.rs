@@ -6,7 +6,6 @@ mod command;
 mod http;
 mod input;
 mod line;
-mod placeholders;
 mod recorded;
 mod skill;
 
