@@ -10,6 +10,8 @@ pub mod cache;
 mod fault;
 mod providers;
 mod recordings;
+#[cfg(test)]
+mod testing;
 mod traffic;
 
 pub use ask::{Models, ModelsConfig};
