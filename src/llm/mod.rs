@@ -8,6 +8,8 @@ mod ask;
 mod budget;
 pub mod cache;
 mod fault;
+mod kept;
+mod key;
 mod providers;
 mod recordings;
 #[cfg(test)]
@@ -17,6 +19,9 @@ mod traffic;
 pub use ask::{Models, ModelsConfig};
 pub use budget::Spent;
 pub use fault::{Fault, FaultKind};
+pub use kept::{Asked, KeptAnswers, KeptError, Look};
+pub use key::{Key, Question, key_of};
+pub use recordings::{Recorder, Recordings, RecordingsError};
 pub use traffic::TrafficNow;
 
 use std::time::Duration;
