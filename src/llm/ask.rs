@@ -21,18 +21,23 @@ pub struct ModelsConfig {
 pub struct Models {
     clients: Clients,
     purse: Purse,
+    clock: Arc<dyn Clock>,
 }
 
 impl Models {
     pub fn new(config: ModelsConfig) -> Models {
-        Models { clients: Clients::default(), purse: Purse::new(config.settings.budget, config.spent) }
+        Models {
+            clients: Clients::default(),
+            purse: Purse::new(config.settings.budget, config.spent),
+            clock: config.clock,
+        }
     }
 
     /// Asks, as often as it takes and is allowed. Dropping the future ends the call.
     pub async fn ask(&self, endpoint: &Endpoint, call: &Call) -> Answer {
-        let result = providers::once(&self.clients, endpoint, call).await;
-        let told = ModelCall { model: endpoint.name(), ..ModelCall::default() };
-        Answer { result, usage: None, told, latency: None }
+        let tried = providers::once(&self.clients, endpoint, call, &*self.clock).await;
+        let told = ModelCall { model: endpoint.name(), requests: tried.sent.into(), ..ModelCall::default() };
+        Answer { result: tried.result, usage: None, told, latency: tried.sent.then_some(tried.latency) }
     }
 
     /// True when the run may spend no more.

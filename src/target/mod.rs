@@ -6,7 +6,6 @@ mod command;
 mod http;
 mod input;
 mod line;
-mod placeholders;
 mod recorded;
 mod skill;
 
@@ -15,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::model::{Case, Cause, Fingerprint, Output, Plan, SandboxState, Target};
+use crate::model::{Case, Cause, Fingerprint, ModelCall, Output, Plan, SandboxState, Target};
 use crate::net::Clients;
 use crate::sandbox::commands::CommandSandbox;
 use crate::sandbox::demand::{Refused, Wanted};
@@ -32,6 +31,8 @@ pub struct Answer {
     pub result: Result<Output, TargetFailure>,
     /// Wall time of the call; `None` when there was none (recorded outputs).
     pub latency: Option<Duration>,
+    /// How a model was asked; `None` when no model was.
+    pub call: Option<Box<ModelCall>>,
 }
 
 /// Why there is no output to judge.
@@ -211,13 +212,20 @@ impl Targets {
         matches!(own.or(self.target.as_ref()), Some(Target::Recorded { .. }))
     }
 
-    /// Asks the case's target for one output. Dropping the future ends what it started.
-    pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32) -> Answer {
+    /// Asks the case's target for one output. `attempt` counts, from 0, the tries of a sample whose grade failed: each gets an
+    /// answer of its own. Dropping the future ends what it started.
+    pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32, attempt: u32) -> Answer {
+        // For models alone: nothing else keeps answers.
+        let _ = attempt;
         let started = Instant::now();
         let result = match self.target_of(case) {
             None => Err(TargetFailure::new(Cause::TargetUnreachable, "the suite names no target")),
             Some(Target::Recorded { path }) => {
-                return Answer { result: self.recorded(path, eval_id, case, sample), latency: None };
+                return Answer {
+                    result: self.recorded(path, eval_id, case, sample),
+                    latency: None,
+                    call: None,
+                };
             }
             Some(Target::Echo) => input::echo(&case.input).await,
             Some(Target::Command(target)) => {
@@ -228,7 +236,7 @@ impl Targets {
             // The place of `llm/`.
             Some(Target::Model(target)) => Err(not_available(&target.endpoint.name())),
         };
-        Answer { result, latency: Some(started.elapsed()) }
+        Answer { result, latency: Some(started.elapsed()), call: None }
     }
 
     /// Further tries of a call that did not get through, where the author of the case's target may say it; at least 0.
