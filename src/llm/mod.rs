@@ -13,7 +13,7 @@ mod recordings;
 mod traffic;
 
 pub use ask::{Models, ModelsConfig};
-pub use budget::Spent;
+pub use budget::{Spent, about_tokens, cost_of, usage_of};
 pub use fault::{Fault, FaultKind};
 pub use traffic::TrafficNow;
 

@@ -9,6 +9,7 @@ pub(super) use http::{check_call, check_input};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::prices;
 use super::problem::{Code, Problem, did_you_mean};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
@@ -44,7 +45,11 @@ pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Pat
                 desk.push(Problem::error(Code::BadFormat, at, "the model has no name"));
                 return None;
             }
-            Target::Model(Box::new(model::resolve(m)))
+            let mut model = model::resolve(m);
+            let own = m.price.as_ref().map(|price| (price, node.get("price").unwrap_or(node)));
+            let endpoint = &mut model.endpoint;
+            endpoint.price = prices::price_of(desk, own, &endpoint.provider, &endpoint.model);
+            Target::Model(Box::new(model))
         }
         TargetSpec::Http(h) => Target::Http(Box::new(http::resolve(desk, h, node, dir)?)),
         TargetSpec::Skill(s) => Target::Skill(Box::new(skill::resolve(desk, s, node)?)),

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::prices::PriceSpec;
 use super::tagged;
 use super::words::{OnError, OutputFormat};
 
@@ -92,6 +93,8 @@ pub struct ModelSpec {
     /// Texts at which the model stops.
     #[serde(default)]
     pub stop: Vec<String>,
+    /// What it costs, in place of what `prices:` says.
+    pub price: Option<PriceSpec>,
     /// Further settings, sent as they are.
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
