@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::baselines;
 use super::executors::{ExecutorShelf, executors_file};
 use super::kinds::{detect, known_keys};
 use super::phases;
+use super::prices::{PriceShelf, prices_file};
 use super::problem::{Code, Problem};
 use super::refs::{self, Fence, lexical, project_root};
 use super::request::{CheckRequest, Checked, LoadRequest, Overrides, Purpose};
@@ -113,6 +115,12 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
                 ExecutorShelf::of(file, &node, &dir, problems);
             }
         }
+        Some(SchemaKind::Prices) => {
+            let Session { sources, problems, .. } = session;
+            if let Some((file, node)) = prices_file(&mut node, sources, problems) {
+                PriceShelf::of(file, &node, problems);
+            }
+        }
         Some(SchemaKind::Baseline) => {
             let Session { sources, problems, cwd, .. } = session;
             stored::check(file, cwd, sources, problems);
@@ -147,6 +155,7 @@ fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path
         baselines: baselines::settings(None, root, root),
         fence: session.fence.clone(),
         search_path: request.env.get("PATH").cloned(),
+        environment: Arc::new(request.env.clone()),
         lenient: true,
         ..SuiteScope::default()
     };

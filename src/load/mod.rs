@@ -19,10 +19,14 @@ mod infer;
 mod inputs;
 mod kinds;
 mod metrics;
+mod models;
 pub mod normalise;
 mod notify;
 mod parts;
 mod phases;
+mod prices;
+#[cfg(test)]
+mod prices_tests;
 pub mod problem;
 mod refs;
 mod regressions;

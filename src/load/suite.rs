@@ -131,6 +131,9 @@ impl Loader<'_> {
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
                     entries.iter_mut().for_each(|(_, target)| pass.target(target));
                 }
+                if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("providers") {
+                    entries.iter_mut().for_each(|(_, provider)| pass.model(provider));
+                }
                 if let Some(skill) = suite.get_mut("skill") {
                     pass.skill(skill);
                 }
@@ -164,6 +167,7 @@ impl Loader<'_> {
         scope.templates.open = lenient;
         scope.shelf.open = lenient;
         scope.executors.open = lenient;
+        scope.prices = self.prices(None, &node);
         let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
         let chosen = {
@@ -225,6 +229,8 @@ impl Loader<'_> {
             search_path: self.request.env.get("PATH").cloned(),
             lenient: self.session.lenient(),
             recorded: overrides.outputs.is_some(),
+            environment: Arc::new(self.request.env.clone()),
+            workers: config.max_workers,
             ..SuiteScope::default()
         }
     }
@@ -240,6 +246,7 @@ impl Loader<'_> {
         let wrapped = wrap(&node);
         scope.templates = self.templates(&wrapped);
         scope.executors = self.executors(spec.as_ref(), &node);
+        scope.prices = self.prices(spec.as_ref(), &node);
         scope.demands = {
             let Session { sources, problems, .. } = &mut *self.session;
             let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
