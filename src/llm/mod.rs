@@ -12,6 +12,8 @@ mod kept;
 mod key;
 mod providers;
 mod recordings;
+#[cfg(test)]
+mod testing;
 mod traffic;
 
 pub use ask::{Models, ModelsConfig};
