@@ -118,7 +118,9 @@ impl Loader<'_> {
                 most.map_or(max_workers, |most| max_workers.max(most + 2 * max_workers))
             }
         };
-        if self.session.purpose == Purpose::Run && !overrides.asks_nobody {
+        let asking = models::settings(config, self.request, &self.dir);
+        let needs_keys = !overrides.asks_nobody && !models::is_offline(&asking);
+        if self.session.purpose == Purpose::Run && needs_keys {
             models::check_keys(&models, &parts.scope.key_places, problems);
         }
         let retries = match config.retry_failed {
@@ -160,7 +162,7 @@ impl Loader<'_> {
                 max_fail: overrides.max_fail,
                 allow_unsandboxed: overrides.allow_unsandboxed,
                 sandbox: parts.scope.demands.sandbox.clone(),
-                models: Default::default(),
+                models: asking,
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),
