@@ -9,10 +9,11 @@ use sha2::{Digest, Sha256};
 
 use super::{Loader, count};
 use crate::load::metrics::{self, WrittenMetrics};
+use crate::load::models;
 use crate::load::prices;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
-use crate::load::request::Counts;
+use crate::load::request::{Counts, Purpose};
 use crate::load::scope::{SuiteScope, seconds};
 use crate::load::select::{part_of, select};
 use crate::load::thresholds::{self, Resolved};
@@ -109,6 +110,18 @@ impl Loader<'_> {
         } else {
             1
         });
+        let models = models::endpoints(&evals, parts.target.as_ref());
+        let in_flight = match overrides.jobs.is_some() || !parallel {
+            true => max_workers,
+            // Those that wait for a model leave room for those that are graded, and for what comes next.
+            false => {
+                let most = models.iter().map(|endpoint| endpoint.limits.max_concurrency).max();
+                most.map_or(max_workers, |most| max_workers.max(most + 2 * max_workers))
+            }
+        };
+        if self.session.purpose == Purpose::Run && !overrides.asks_nobody {
+            models::check_keys(&models, &parts.scope.key_places, problems);
+        }
         let retries = match config.retry_failed {
             Some(true) => config.retry_count.unwrap_or(1),
             _ => 0,
@@ -117,11 +130,11 @@ impl Loader<'_> {
             let message = "`retry_count` counts only with `retry_failed: true`";
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
-        let models = ModelSettings {
+        let asked = ModelSettings {
             budget: prices::budget(overrides.budget, config.budget),
             ..ModelSettings::default()
         };
-        prices::check_budget(&models, parts.target.as_ref(), &evals, problems);
+        prices::check_budget(&asked, parts.target.as_ref(), &evals, problems);
         let (name, version, description) = parts.info;
         let plan = Plan {
             suite: SuiteInfo {
@@ -145,7 +158,7 @@ impl Loader<'_> {
             shard: overrides.shard,
             settings: Settings {
                 max_workers: max_workers.max(1),
-                in_flight: max_workers.max(1),
+                in_flight: in_flight.max(1),
                 ks: thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites),
                 seed: config.seed.unwrap_or(0),
                 timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
@@ -153,7 +166,7 @@ impl Loader<'_> {
                 max_fail: overrides.max_fail,
                 allow_unsandboxed: overrides.allow_unsandboxed,
                 sandbox: parts.scope.demands.sandbox.clone(),
-                models,
+                models: asked,
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),
