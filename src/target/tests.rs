@@ -11,6 +11,7 @@ fn case(id: &str, input: Input) -> Case {
         id: id.into(),
         name: None,
         input,
+        context_told: false,
         grading: Grading { graders: vec![], combine: Combine::All, demands: None },
         extract: vec![],
         samples: None,
