@@ -11,7 +11,7 @@ use super::super::providers::{ToldLimits, Tried};
 use super::super::{Call, Completion, Fault, FaultKind};
 use super::Traffic;
 use super::guess::of_text;
-use super::lane::Wanted;
+use super::lane::{Failed, Wanted};
 use super::pause::LONGEST;
 use crate::model::{Endpoint, ModelCall, Usage};
 
@@ -98,7 +98,9 @@ impl Tries {
                 Err(fault) => fault,
             };
             let too_long = fault.retry_after.filter(|time| *time > LONGEST);
-            turn.failed(&model, &fault, fault.kind.is_fatal() || too_long.is_some(), sent, &limits);
+            let fatal = fault.kind.is_fatal() || too_long.is_some();
+            let failed_so = Failed { fault: &fault, fatal, sent, told: &limits };
+            turn.failed(&model, failed_so, &traffic.jitter);
             traffic.faults.fetch_add(1, Ordering::Relaxed);
             *told.faults.entry(fault.kind.label().to_owned()).or_default() += 1;
             if let Some(tokens) = fault.tokens {

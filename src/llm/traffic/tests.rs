@@ -314,6 +314,25 @@ async fn fewer_calls_go_at_once_while_the_server_is_overloaded_and_more_again_af
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_dies_and_comes_back_costs_no_call_and_one_that_stays_away_not_for_ever() {
+    let began = Instant::now();
+    let server = Server::new(move |_, _, _| match began.elapsed().as_secs() {
+        5..25 => (ms(1), fails(FaultKind::Unreachable)),
+        _ => (ms(500), says(1)),
+    });
+    let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 16);
+    let done = bench.all(1000).await;
+    let lost = done.iter().filter(|fetched| fetched.result.is_err()).count();
+    // Those that were under way when it died may have used up their tries.
+    assert!(lost <= 16, "{lost} lost");
+    let bench = Bench::new(Server::new(|_, _, _| (ms(1), fails(FaultKind::Unreachable))), |_| ());
+    let done = bench.all(1000).await;
+    assert!(done.iter().all(|fetched| kind(fetched) == Some(FaultKind::Unreachable)));
+    let time = bench.server.began.elapsed();
+    assert!(time < Duration::from_secs(120), "{time:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_storm_of_429_ends_with_an_answer_for_everybody() {
     // Ten a second, as a bucket of ten has it.
     let began = Instant::now();
