@@ -78,6 +78,8 @@ impl Tries {
         let mut failed = 0;
         loop {
             let stop = || purse.is_spent().then(budget_spent);
+            // Room in the budget first: who waits for it must not keep others from their turn.
+            let hold = purse.admit(endpoint, call).await.ok_or_else(budget_spent)?;
             let (mut turn, throttled) = lane.turn(wanted, stop).await?;
             self.throttled += throttled;
             turn.sent();
@@ -90,9 +92,11 @@ impl Tries {
                 Ok(completion) => {
                     turn.answered(&model, completion.tokens, &limits);
                     traffic.answers.fetch_add(1, Ordering::Relaxed);
-                    if let Some(tokens) = completion.tokens {
-                        spend(traffic, purse, usage_of(endpoint, tokens));
+                    match completion.tokens {
+                        Some(tokens) => hold.spend(endpoint, tokens),
+                        None => _ = hold.spend_unsaid(endpoint, call, &completion.text),
                     }
+                    release(traffic, purse);
                     return Ok(completion);
                 }
                 Err(fault) => fault,
@@ -103,10 +107,14 @@ impl Tries {
             turn.failed(&model, failed_so, &traffic.jitter);
             traffic.faults.fetch_add(1, Ordering::Relaxed);
             *told.faults.entry(fault.kind.label().to_owned()).or_default() += 1;
-            if let Some(tokens) = fault.tokens {
-                let usage = usage_of(endpoint, tokens);
-                waste(told, usage);
-                spend(traffic, purse, usage);
+            match fault.tokens {
+                Some(tokens) => {
+                    hold.spend(endpoint, tokens);
+                    waste(told, usage_of(endpoint, tokens));
+                    release(traffic, purse);
+                }
+                // Nobody holds room in the budget while it pauses.
+                None => drop(hold),
             }
             if let Some(time) = too_long {
                 let (time, most) = (in_words(time), in_words(LONGEST));
@@ -155,10 +163,8 @@ pub(in crate::llm) fn budget_spent() -> Fault {
 }
 
 /// Who waits for a turn need not wait for it any longer once nothing more may be spent.
-fn spend(traffic: &Traffic, purse: &Purse, usage: Usage) {
-    let before = purse.is_spent();
-    purse.spend(usage);
-    if !before && purse.is_spent() {
+fn release(traffic: &Traffic, purse: &Purse) {
+    if purse.is_spent() {
         traffic.wake_all();
     }
 }
