@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::super::providers::{Told, ToldLimits};
+use super::super::providers::ToldLimits;
 use super::super::{Fault, FaultKind, Tokens};
 use super::concurrency::Concurrency;
 use super::fatal::Fatal;
@@ -367,8 +367,8 @@ impl State {
 
     /// A server that has nothing left says when it has.
     fn obey(&mut self, now: Duration, told: &ToldLimits) {
-        for Told { remaining, reset, .. } in [told.requests, told.tokens] {
-            if let (Some(0), Some(reset)) = (remaining, reset) {
+        for told in [told.requests, told.tokens] {
+            if let (Some(0), Some(reset)) = (told.remaining, told.reset) {
                 self.hold(now, reset);
             }
         }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::super::budget::{Purse, Spent};
-use super::super::providers::{Told, ToldLimits, Tried};
+use super::super::providers::{ToldLimits, Tried};
 use super::super::testing::{call, completion, endpoint};
 use super::super::{Call, Completion, Fault, FaultKind, Tokens};
 use super::*;
@@ -393,7 +393,7 @@ async fn a_429_holds_the_whole_lane_for_as_long_as_it_says() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_before_the_limits_that_a_server_tells_are_reset() {
     let mut server = Server::new(|_, _, _| (ms(100), says(1)));
-    server.limits.tokens = Told { limit: Some(1000), remaining: Some(0), reset: Some(ms(3000)) };
+    (server.limits.tokens.remaining, server.limits.tokens.reset) = (Some(0), Some(ms(3000)));
     let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 1);
     bench.all(3).await;
     let times = bench.server.times();
