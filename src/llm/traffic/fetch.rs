@@ -79,7 +79,10 @@ impl Tries {
         loop {
             let stop = || purse.is_spent().then(budget_spent);
             // Room in the budget first: who waits for it must not keep others from their turn.
-            let hold = purse.admit(endpoint, call).await.ok_or_else(budget_spent)?;
+            let Some(hold) = purse.admit(endpoint, call).await else {
+                traffic.wake_all();
+                return Err(budget_spent());
+            };
             let (mut turn, throttled) = lane.turn(wanted, stop).await?;
             self.throttled += throttled;
             turn.sent();
