@@ -189,7 +189,7 @@ impl Dispatcher<'_, '_> {
     fn look(&mut self) {
         let models = self.bench.targets.models();
         let now = models.now();
-        if now.requests + now.kept > 0 || now.waiting > 0 {
+        if now.calls + now.kept > 0 {
             self.recorder.traffic(&now);
         }
         for warning in models.take_warnings() {

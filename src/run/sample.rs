@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::queue::Work;
 use crate::base::redact::Redactor;
 use crate::grade::{Graders, apply_latency, without_output};
-use crate::model::{Attempt, Case, Cause, Outcome, Outline, Output, Verdict};
+use crate::model::{Attempt, Case, Cause, ModelCall, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
 
 /// Further tries of a call that did not get through, where its target does not say.
@@ -161,8 +161,15 @@ async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, 
         }
     }
     let answer = bench.targets.ask(&work.eval.info.id, case, work.sample, attempt).await;
-    let again = answer.call.as_ref().map(|call| call.requests.saturating_sub(1));
-    (answer, again.unwrap_or(most))
+    let again = answer.call.as_ref().map_or(most, |call| tries_again(call, answer.result.is_ok()));
+    (answer, again)
+}
+
+/// Tries of a model after the first. All but an answer's own are among the faults; of an answer that could not be used for an
+/// output the requests tell.
+fn tries_again(call: &ModelCall, is_output: bool) -> u32 {
+    let faults = call.faults.values().fold(0u32, |sum, n| sum.saturating_add(*n));
+    if is_output { faults } else { faults.max(call.requests).saturating_sub(1) }
 }
 
 /// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and half a secret is not found

@@ -189,6 +189,7 @@ fn traffic() -> TrafficNow {
         waiting: 468,
         in_flight: 22,
         allowed: 22,
+        calls: 1694,
         requests: 1238,
         faults: 12,
         retries: 12,
@@ -206,19 +207,33 @@ fn the_bar_while_models_are_asked() {
     go(&mut state, 0, 5, 240, Outcome::Passed);
     state.traffic = Some(traffic());
     assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
+    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37
+      ✓ 1200 passed
+      22/22 calls  rate limited  468 waiting  12 retries  $0.4217  3000 from cache
     ");
     assert_snapshot!(shown(&state, &options(40, true, false), seconds(5)), @"
+    ━╌╌╌╌╌╌╌╌╌ 1200/10,000  240/s  eta 00:37
+      ✓ 1200 passed
+      22/22 calls  rate limited  468 waiting
     ");
-    state.traffic =
-        Some(TrafficNow { requests: 1, in_flight: 1, allowed: 32, retries: 1, ..TrafficNow::default() });
+    let young = TrafficNow { requests: 1, in_flight: 1, allowed: 32, retries: 1, ..TrafficNow::default() };
+    state.traffic = Some(young);
     assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
+    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37
+      ✓ 1200 passed
+      1/32 calls  1 retry
     ");
-    assert_snapshot!(plain_line(&state, seconds(5)), @"");
+    let mut said = vec![plain_line(&state, seconds(5))];
     state.traffic = Some(traffic());
-    assert_snapshot!(plain_line(&state, seconds(5)), @"");
-    assert_snapshot!(heartbeat(&state, seconds(60)), @"");
+    said.extend([plain_line(&state, seconds(5)), heartbeat(&state, seconds(60))]);
     state.traffic = Some(TrafficNow { kept: 1200, ..TrafficNow::default() });
-    assert_snapshot!(last(&state, seconds(5)), @"");
+    said.push(last(&state, seconds(5)));
+    assert_snapshot!(said.join("\n"), @"
+    [00:05] 1200/10,000  1200 passed  240/s  eta 00:37  models: 1/32 calls, 1 retry
+    [00:05] 1200/10,000  1200 passed  240/s  eta 00:37  models: 22/22 calls, rate limited, 468 waiting, 12 retries, $0.4217, 3000 from cache, 1.23M tokens
+    [01:00] 1200/10,000  1200 passed  models: 22/22 calls, rate limited, 468 waiting, 12 retries, $0.4217, 3000 from cache, 1.23M tokens
+    [00:05] stopped: 1200/10,000  1200 passed  240/s  models: 1200 from cache
+    ");
 }
 
 #[test]

@@ -42,6 +42,7 @@ pub(in crate::llm) async fn fetch<O: Once>(
 ) -> Fetched {
     let mut told = ModelCall { model: endpoint.name(), ..ModelCall::default() };
     let mut tries = Tries::default();
+    traffic.calls.fetch_add(1, Ordering::Relaxed);
     let result = tries.run(traffic, purse, once, endpoint, call, &mut told).await;
     told.throttled_ms = milliseconds(tries.throttled);
     told.backoff_ms = milliseconds(tries.paused);
@@ -86,11 +87,11 @@ impl Tries {
             let (mut turn, throttled) = lane.turn(wanted, stop).await?;
             self.throttled += throttled;
             turn.sent();
-            told.requests += 1;
-            traffic.requests.fetch_add(1, Ordering::Relaxed);
             traffic.retries.fetch_add(u64::from(failed > 0), Ordering::Relaxed);
             let Tried { result, latency, sent, limits } = in_time(time, once.once(endpoint, call)).await;
-            self.latency = Some(latency);
+            self.latency = sent.then_some(latency);
+            told.requests += u32::from(sent);
+            traffic.requests.fetch_add(u64::from(sent), Ordering::Relaxed);
             let mut fault = match result {
                 Ok(completion) => {
                     turn.answered(&model, completion.tokens, &limits);

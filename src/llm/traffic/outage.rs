@@ -1,5 +1,6 @@
-//! A server that answers nobody is left alone for a while, so that its calls don't use up their tries at once; but not for long: a
-//! server that does not come back must not hold up a run for each of its calls.
+//! A server that answered and now answers nobody is left alone for a while, so that its calls don't use up their tries at once; but
+//! not for long: a server that does not come back must not hold up a run for each of its calls. One that never answered was
+//! perhaps never started, and whoever waits wants to know.
 //!
 //! Time is handed in, as a span since any moment.
 
@@ -36,7 +37,7 @@ impl Outage {
         pause: impl FnOnce(u32) -> Duration,
     ) -> Duration {
         // Others were answered meanwhile, or this is one of many that met the same.
-        if self.answered.max(self.counted).is_some_and(|at| at > began) {
+        if self.answered.is_none() || self.answered.max(self.counted).is_some_and(|at| at > began) {
             return Duration::ZERO;
         }
         self.counted = Some(now);
@@ -62,6 +63,9 @@ mod tests {
     #[test]
     fn pauses_grow_by_round_trips_and_end() {
         let mut outage = Outage::default();
+        assert_eq!(outage.missed(seconds(1), seconds(2), doubling), Duration::ZERO);
+        assert!(!outage.probes());
+        outage.answered(seconds(50));
         let pauses: Vec<u64> = (1..10)
             .map(|n| outage.missed(seconds(n * 100), seconds(n * 100 + 10), doubling).as_secs())
             .collect();
@@ -74,6 +78,7 @@ mod tests {
     #[test]
     fn calls_of_one_round_trip_count_once_and_not_at_all_when_others_are_answered() {
         let mut outage = Outage::default();
+        outage.answered(seconds(0));
         assert_eq!(outage.missed(seconds(0), seconds(5), doubling), seconds(1));
         assert_eq!(outage.missed(seconds(4), seconds(6), doubling), Duration::ZERO);
         assert!(outage.probes());
