@@ -111,9 +111,15 @@ fn output(completion: Completion, usage: Option<Usage>) -> Result<Output, Target
                 Some(Box::new(Output { usage, model, finish: Some(finish), ..Output::text(text) }));
             return Err(failure);
         }
-        // What is cut before its first word failed at its limit, but it was asked and it answered: nothing.
-        None if silent && finish != Finish::Length => {
-            return Err(TargetFailure::new(Cause::TargetFailed, "the model answered with an empty text"));
+        // No text would pass whatever looks for what must not be there.
+        None if silent => {
+            let why = match finish {
+                Finish::Length => {
+                    "the answer was cut at its limit of tokens before its first word (`max_tokens` may be too low)"
+                }
+                _ => "the model answered with an empty text",
+            };
+            return Err(TargetFailure::new(Cause::TargetFailed, why));
         }
         None => OutputValue::Text(text),
     };

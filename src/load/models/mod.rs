@@ -170,3 +170,6 @@ fn api_of(word: ApiWord) -> Api {
         ApiWord::Http => Api::Http,
     }
 }
+
+#[cfg(test)]
+mod tests;
