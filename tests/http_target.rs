@@ -45,7 +45,7 @@ fn ask_in(project: &Project) -> Answer {
     let case = plan.evals[0].cases.get(0).expect("a case").expect("a whole case");
     let targets = Targets::open(&plan).expect("targets");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(targets.ask("e", &case, 0))
+    runtime.block_on(targets.ask("e", &case, 0, 0))
 }
 
 fn ask(target: &str, input: &str) -> Answer {

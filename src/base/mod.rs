@@ -6,6 +6,7 @@ pub mod clock;
 pub mod git;
 pub mod names;
 pub mod percent;
+pub mod placeholders;
 pub mod redact;
 pub mod shell;
 pub mod text;

@@ -44,6 +44,7 @@ fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
         id: "c".into(),
         name: None,
         input: Input::Prompt { text: String::new(), context: None },
+        context_told: false,
         grading: Grading { graders, combine, demands: None },
         extract,
         samples: None,

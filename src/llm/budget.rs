@@ -2,7 +2,28 @@
 
 use std::sync::Mutex;
 
-use crate::model::{Budget, Usage};
+use super::Tokens;
+use crate::model::{Budget, Endpoint, Price, Usage};
+
+/// Dollars of an answer.
+pub fn cost_of(price: &Price, tokens: Tokens) -> f64 {
+    let rest = tokens.input.saturating_sub(tokens.cached_input).saturating_sub(tokens.cache_write);
+    let dollars = |tokens: u64, per_million: f64| tokens as f64 * per_million.max(0.0);
+    let sum = dollars(rest, price.input)
+        + dollars(tokens.cached_input, price.cached_input.unwrap_or(price.input))
+        + dollars(tokens.cache_write, price.cache_write.unwrap_or(price.input))
+        + dollars(tokens.output, price.output);
+    sum / 1e6
+}
+
+/// Tokens and, where the price is known, dollars of an answer.
+pub fn usage_of(endpoint: &Endpoint, tokens: Tokens) -> Usage {
+    Usage {
+        input_tokens: tokens.input,
+        output_tokens: tokens.output,
+        cost_usd: endpoint.price.as_ref().map(|price| cost_of(price, tokens)),
+    }
+}
 
 /// What was spent on calls: tries without a usable answer count, answers from a cache or a recording don't.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

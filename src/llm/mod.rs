@@ -8,13 +8,20 @@ mod ask;
 mod budget;
 pub mod cache;
 mod fault;
+mod kept;
+mod key;
 mod providers;
 mod recordings;
+#[cfg(test)]
+mod testing;
 mod traffic;
 
 pub use ask::{Models, ModelsConfig};
 pub use budget::Spent;
 pub use fault::{Fault, FaultKind};
+pub use kept::{Asked, KeptAnswers, KeptError, Look};
+pub use key::{Key, Question, key_of};
+pub use recordings::{Recorder, Recordings, RecordingsError};
 pub use traffic::TrafficNow;
 
 use std::time::Duration;

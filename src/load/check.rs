@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::baselines;
 use super::executors::{ExecutorShelf, executors_file};
@@ -147,6 +148,7 @@ fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path
         baselines: baselines::settings(None, root, root),
         fence: session.fence.clone(),
         search_path: request.env.get("PATH").cloned(),
+        environment: Arc::new(request.env.clone()),
         lenient: true,
         ..SuiteScope::default()
     };

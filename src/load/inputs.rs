@@ -12,6 +12,7 @@ use super::problem::{Code, Problem};
 use super::refs::existing_file;
 use super::scope::Desk;
 use super::targets;
+use super::template::{Engine, is_template};
 use super::tree::Node;
 use crate::base::percent;
 use crate::matching::Pattern;
@@ -98,6 +99,21 @@ fn with_query(
         _ => "?",
     };
     Some(format!("{path}{join}{}{fragment}", pairs.join("&")))
+}
+
+/// True when the texts of an input were made of its context, by a template that names it.
+pub(super) fn tells_context(desk: &Desk, node: &Node) -> bool {
+    if node.get("context").is_none() {
+        return false;
+    }
+    let written = ["content", "messages"].into_iter().filter_map(|key| node.get(key));
+    // Rendered texts don't tell what they were; the file does.
+    let mut sources = written.map(|node| desk.sources.slice(node.span));
+    sources.any(|text| {
+        is_template(text)
+            && text.contains("context")
+            && Engine::new(&desk.suite.templates).names(text).contains("context")
+    })
 }
 
 /// A regression's input: typed, a request, a text, or any data.

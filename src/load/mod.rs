@@ -19,6 +19,7 @@ mod infer;
 mod inputs;
 mod kinds;
 mod metrics;
+mod models;
 pub mod normalise;
 mod notify;
 mod parts;

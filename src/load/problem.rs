@@ -101,6 +101,8 @@ codes! {
     UnavailableHere = "EH0422" "unavailable-here" "Something is asked for that this machine or this version cannot do.";
     UnknownExecutor = "EH0424" "unknown-executor" "A grader names an executor that is neither built in nor defined under the suite's `executors:`.";
     BadRequest = "EH0427" "bad-request" "An HTTP request cannot be made of what is written: its address, endpoint, method or headers, or an input that is no request.";
+    UnknownProvider = "EH0430" "unknown-provider" "A model's name does not tell who is asked for it, or names a provider that is neither built in (`openai`, `anthropic`, `http`) nor defined under the suite's `providers:`.";
+    NoApiKey = "EH0431" "no-api-key" "A model needs a key, and the environment variable that should hold it is not set. Only a run that asks over the network needs it.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is allowed but hardly meant.";
 
     // EH05: data.

@@ -21,6 +21,20 @@ const OF_SKILLS: [&str; 7] =
 /// Names that a request of an HTTP target is filled with when it is made.
 pub(super) const OF_CALLS: [&str; 4] = ["prompt", "messages", "context", "input"];
 
+/// Names that a request of a model behind an API of one's own is filled with when it is made.
+pub(super) const OF_MODELS: [&str; 10] = [
+    "prompt",
+    "messages",
+    "system",
+    "model",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "stop",
+    "seed",
+    "json_schema",
+];
+
 pub(super) struct RenderPass<'a> {
     pub engine: &'a Engine<'a>,
     pub sources: &'a Sources,
@@ -126,6 +140,9 @@ impl RenderPass<'_> {
         if kind.as_deref() == Some("skill") {
             return self.skill(target);
         }
+        if kind.as_deref() == Some("model") {
+            return self.model(target);
+        }
         let http = kind.as_deref() == Some("http");
         let filled = OF_CALLS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut target.value else { return };
@@ -133,6 +150,20 @@ impl RenderPass<'_> {
             match &*key.name {
                 "endpoint" | "body" if http => self.text(value, &filled),
                 "command" => self.text(value, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]),
+                _ => self.text(value, &[]),
+            }
+        }
+    }
+
+    /// A model or a provider: all of its texts but those that are sent as they are. What a request of one's own is filled with is
+    /// known when it is made.
+    pub fn model(&mut self, node: &mut Node) {
+        let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
+        let NodeValue::Map(entries) = &mut node.value else { return };
+        for (key, value) in entries {
+            match &*key.name {
+                "request" => self.text(value, &filled),
+                "json_schema" | "stop" => {}
                 _ => self.text(value, &[]),
             }
         }

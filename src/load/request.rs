@@ -66,6 +66,8 @@ pub struct Overrides {
     pub formats: Option<Vec<ReportFormat>>,
     pub grader_type: Option<GraderType>,
     pub allow_unsandboxed: bool,
+    /// No target is asked, so that no key is needed.
+    pub asks_nobody: bool,
     pub filters: Filters,
     /// Only the cases of one part of the suite.
     pub shard: Option<Shard>,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::demands::Demands;
 use super::executors::ExecutorShelf;
+use super::models::{KeyPlaces, Providers};
 use super::problem::{Problem, Problems};
 use super::refs::{Fence, lexical};
 use super::source::{Sources, Span};
@@ -15,7 +16,7 @@ use super::template::Scope;
 use super::tree::Node;
 use crate::base::redact::{secrets_of_header, secrets_of_query};
 use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Place, Target};
-use crate::spec::{BaselineTarget, GraderSpec, SkillSpec};
+use crate::spec::{BaselineTarget, GraderSpec, ModelSpec, SkillSpec};
 
 /// Seconds for one call of a target when nobody says.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -90,6 +91,16 @@ pub(super) struct SuiteScope {
     pub recorded: bool,
     /// What `execution: {type: http}` without an address stands on.
     pub http: Option<HttpTarget>,
+    /// What `execution: {type: model}` without a model stands on, and where that is written.
+    pub model: Option<(ModelSpec, Node)>,
+    /// Of the suite.
+    pub providers: Arc<Providers>,
+    /// Where the variables are named that hold keys.
+    pub key_places: KeyPlaces,
+    /// The process environment, of which only keys are read here.
+    pub environment: Arc<BTreeMap<String, String>>,
+    /// `config.max_workers`, where it is written.
+    pub workers: Option<usize>,
     /// How skills are run, and where that is written.
     pub skill: Option<(SkillSpec, Node)>,
     pub secrets: Secrets,

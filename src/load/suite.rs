@@ -131,6 +131,9 @@ impl Loader<'_> {
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
                     entries.iter_mut().for_each(|(_, target)| pass.target(target));
                 }
+                if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("providers") {
+                    entries.iter_mut().for_each(|(_, provider)| pass.model(provider));
+                }
                 if let Some(skill) = suite.get_mut("skill") {
                     pass.skill(skill);
                 }
@@ -225,6 +228,8 @@ impl Loader<'_> {
             search_path: self.request.env.get("PATH").cloned(),
             lenient: self.session.lenient(),
             recorded: overrides.outputs.is_some(),
+            environment: Arc::new(self.request.env.clone()),
+            workers: config.max_workers,
             ..SuiteScope::default()
         }
     }

@@ -1,21 +1,23 @@
 //! Targets: paths made absolute, programs looked for, the one target of a run chosen.
 
 mod http;
-mod model;
 mod skill;
 
-pub(super) use http::{check_call, check_input};
+pub(super) use http::{
+    authorities, check_base, check_call, check_headers, check_input, check_method, collect_texts, unfilled,
+};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::models;
 use super::problem::{Code, Problem, did_you_mean};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{CommandTarget, HttpTarget, Target};
-use crate::spec::{SkillSpec, TargetSpec};
+use crate::spec::{ModelSpec, SkillSpec, TargetSpec};
 
 /// A target with everything in place; `dir` is the folder of the file that says it.
 pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Path) -> Option<Target> {
@@ -38,14 +40,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Pat
             })
         }
         TargetSpec::Echo(_) => Target::Echo,
-        TargetSpec::Model(m) => {
-            if m.model.trim().is_empty() {
-                let at = node.locate("/model");
-                desk.push(Problem::error(Code::BadFormat, at, "the model has no name"));
-                return None;
-            }
-            Target::Model(Box::new(model::resolve(m)))
-        }
+        TargetSpec::Model(m) => Target::Model(Box::new(models::resolve(desk, m, node, dir)?)),
         TargetSpec::Http(h) => Target::Http(Box::new(http::resolve(desk, h, node, dir)?)),
         TargetSpec::Skill(s) => Target::Skill(Box::new(skill::resolve(desk, s, node)?)),
     })
@@ -165,10 +160,11 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
 /// What evals may take from the targets of their suite.
 pub(super) struct Offer {
     pub http: Option<HttpTarget>,
+    pub model: Option<(ModelSpec, Node)>,
     pub skill: Option<(SkillSpec, Node)>,
 }
 
-/// The HTTP target and the way to run skills that executions stand on: of the chosen target, else of the only one of its
+/// The HTTP target, the model and the way to run skills that executions stand on: of the chosen target, else of the only one of its
 /// kind; of skills first what the suite says under `skill:`.
 pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Option<&Target>) -> Offer {
     let kinds = |wanted: fn(&TargetSpec) -> bool| {
@@ -191,5 +187,14 @@ pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Op
         let TargetSpec::Skill(skill) = spec else { return None };
         Some((skill.clone(), node.clone()))
     });
-    Offer { http, skill }
+    let model = kinds(|spec| matches!(spec, TargetSpec::Model(_))).and_then(|(spec, node)| {
+        let TargetSpec::Model(model) = spec else { return None };
+        let absolute = |path: &String| lexical(&desk.suite.dir.join(path)).to_string_lossy().into_owned();
+        let mut model = model.clone();
+        // An eval's own file may lie elsewhere.
+        model.ca_file = model.ca_file.as_ref().map(absolute);
+        model.replay = model.replay.as_ref().map(absolute);
+        Some((model, node.clone()))
+    });
+    Offer { http, model, skill }
 }

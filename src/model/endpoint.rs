@@ -208,4 +208,15 @@ pub struct ModelTarget {
     pub system: Option<String>,
     #[serde(default)]
     pub sampling: Sampling,
+    /// It is shown the context of inputs, before the prompt.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub show_context: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(shown: &bool) -> bool {
+    *shown
 }

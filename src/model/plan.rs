@@ -179,6 +179,8 @@ pub struct Case {
     pub id: String,
     pub name: Option<String>,
     pub input: Input,
+    /// True when the prompt itself says what its context holds, so that a model is not told it twice.
+    pub context_told: bool,
     pub grading: Grading,
     /// Steps that turn the target's output into what is graded, in order.
     pub extract: Vec<Extract>,

@@ -14,6 +14,7 @@ pub fn case(id: &str) -> Case {
         input_hash: Fingerprint::of(&input),
         grading_hash: Fingerprint::of(&grading),
         input,
+        context_told: false,
         grading,
         extract: Vec::new(),
         samples: None,

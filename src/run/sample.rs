@@ -64,7 +64,7 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
     let retries = if recorded { 0 } else { case.retries.unwrap_or(bench.retry_failed) };
     let mut attempts = Vec::with_capacity(1);
     loop {
-        let attempt = run_attempt(bench, work, case).await;
+        let attempt = run_attempt(bench, work, case, attempts.len()).await;
         let failed = attempt.verdict.outcome == Outcome::Failed;
         attempts.push(attempt);
         if !failed || attempts.len() > retries as usize {
@@ -73,9 +73,10 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
     }
 }
 
-async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
+async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> Attempt {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
     let started = Instant::now();
-    let (answer, infrastructure_retries) = ask(bench, work, case).await;
+    let (answer, infrastructure_retries) = ask(bench, work, case, number).await;
     let latency_ms = answer.latency.map(milliseconds);
     let unanswered = answer.result.is_err();
     let (output, extracted, verdict) = match answer.result {
@@ -97,7 +98,7 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case) -> Attempt {
         latency_ms,
         duration_ms,
         infrastructure_retries,
-        call: None,
+        call: answer.call,
         unanswered,
         redacted: false,
     }
@@ -121,11 +122,11 @@ pub(super) async fn judge(
 
 /// Asks the target, again after a growing pause when the call did not get through and another try may help. A target that was
 /// reached and failed, or took too long, would only do so again.
-async fn ask(bench: &Bench, work: &Work, case: &Case) -> (Answer, u32) {
+async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, u32) {
     let mut pause = Duration::from_millis(250);
     let most = bench.targets.retries(case).unwrap_or(INFRASTRUCTURE_RETRIES);
     for retries in 0..most {
-        let answer = bench.targets.ask(&work.eval.info.id, case, work.sample).await;
+        let answer = bench.targets.ask(&work.eval.info.id, case, work.sample, attempt).await;
         match &answer.result {
             Err(failure) if failure.retryable && failure.cause == Cause::TargetUnreachable => {
                 tokio::time::sleep(pause).await;
@@ -134,7 +135,7 @@ async fn ask(bench: &Bench, work: &Work, case: &Case) -> (Answer, u32) {
             _ => return (answer, retries),
         }
     }
-    let answer = bench.targets.ask(&work.eval.info.id, case, work.sample).await;
+    let answer = bench.targets.ask(&work.eval.info.id, case, work.sample, attempt).await;
     (answer, most)
 }
 

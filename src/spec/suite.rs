@@ -13,7 +13,7 @@ use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
 use super::words::ReportFormat;
-use super::{ChannelSpec, OneOrMany, RefOr, SkillSpec, TargetSpec};
+use super::{ChannelSpec, OneOrMany, ProviderSpec, RefOr, SkillSpec, TargetSpec};
 
 /// A file with `eval_suite:`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -40,6 +40,10 @@ pub struct SuiteSpec {
     /// Named targets, chosen with `--target`; without a choice the first by name `default`, or the only one.
     #[serde(default)]
     pub targets: BTreeMap<String, TargetSpec>,
+    /// Where models are asked, by the name that stands before the colon of `model: "NAME:MODEL"`. `openai` and `anthropic` are there
+    /// without it.
+    #[serde(default)]
+    pub providers: BTreeMap<String, ProviderSpec>,
     /// How skills are run: what `execution: {type: skill}` of an eval leaves out is taken from here.
     pub skill: Option<SkillSpec>,
     /// Variables of templates.

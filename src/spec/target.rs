@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::tagged;
+use super::providers::RequestSpec;
 use super::words::{OnError, OutputFormat};
+use super::{OneOrMany, tagged};
 
 /// The system under test.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -65,14 +66,18 @@ pub struct CommandSpec {
 #[serde(deny_unknown_fields)]
 pub struct EchoSpec {}
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// A model behind an API. As an eval's `execution` it may leave `model` out, and is then the suite's model target with what is
+/// written here on top.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSpec {
-    /// `provider:model`, such as `openai:gpt-4o-mini`.
-    pub model: String,
-    /// Ends where the provider's own path begins.
+    /// `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`: a provider of the suite's `providers:`, or `openai`, `anthropic`. Names that
+    /// begin with `claude-`, `gpt-`, `chatgpt-` or `o1` find theirs; with a `base_url` any name is asked as OpenAI's are.
+    #[schemars(length(min = 1))]
+    pub model: Option<String>,
+    /// In place of the provider's. Ends where the provider's own path (`/chat/completions`, `/messages`) begins.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key.
+    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of one's own.
     pub api_key_env: Option<String>,
     /// The system prompt.
     pub system: Option<String>,
@@ -80,21 +85,56 @@ pub struct ModelSpec {
     pub temperature: Option<f64>,
     #[schemars(range(min = 0.0, max = 1.0))]
     pub top_p: Option<f64>,
+    /// Of one answer. An answer that is cut there is graded as it is.
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
-    /// Calls in flight at once.
-    #[schemars(range(min = 1))]
-    pub max_concurrency: Option<u64>,
-    #[schemars(range(min = 0.001, max = 604800.0))]
-    pub timeout_seconds: Option<f64>,
-    /// Retries of calls that did not get through.
-    pub retries: Option<u32>,
     /// Texts at which the model stops.
     #[serde(default)]
-    pub stop: Vec<String>,
-    /// Further settings, sent as they are.
+    pub stop: OneOrMany<String>,
+    /// For APIs that know one.
+    pub seed: Option<i64>,
+    /// A JSON Schema that the answer must fit, for APIs that can be told.
+    pub json_schema: Option<Map<String, Value>>,
+    /// Further fields of the request, sent as they are.
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
+    /// `false` keeps the context of inputs from the model. Default true: it is shown before the prompt, unless the prompt was made
+    /// of it.
+    pub show_context: Option<bool>,
+    /// Calls in flight at once. Default: the provider's, else `config.max_workers` where that is written, else 32.
+    #[schemars(range(min = 1, max = 100000))]
+    pub max_concurrency: Option<usize>,
+    #[schemars(range(min = 1))]
+    pub requests_per_minute: Option<u64>,
+    /// Input and output together.
+    #[schemars(range(min = 1))]
+    pub tokens_per_minute: Option<u64>,
+    /// Seconds for one try, from the connection to the last byte. Default: the eval's time limit.
+    #[schemars(range(min = 0.001, max = 604800.0))]
+    pub timeout_seconds: Option<f64>,
+    /// Seconds until there is a connection. Default 10.
+    #[schemars(range(min = 0.001, max = 3600.0))]
+    pub connect_timeout_seconds: Option<f64>,
+    /// Seconds until the answer begins. Default: as long as the whole try.
+    #[schemars(range(min = 0.001, max = 604800.0))]
+    pub first_byte_timeout_seconds: Option<f64>,
+    /// Further tries of a call that got no usable answer. Default 4.
+    #[schemars(range(max = 100))]
+    pub retries: Option<u32>,
+    /// Sent with every request.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// A file of certificates in PEM that are trusted besides the system's, relative to this file.
+    pub ca_file: Option<String>,
+    /// `true` takes any certificate, and with it anybody for the server. Default false.
+    pub insecure: Option<bool>,
+    /// Bytes of an answer that are read; a longer one is an error. Default 16 MiB.
+    #[schemars(range(min = 1, max = 1073741824))]
+    pub max_answer_bytes: Option<u64>,
+    /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no network.
+    pub replay: Option<String>,
+    /// How a JSON API of one's own is asked and read, in place of OpenAI's way.
+    pub request: Option<RequestSpec>,
 }
 
 /// An HTTP service. As an eval's `execution` it may leave `base_url` out, and is then the suite's HTTP target with what is

@@ -6,12 +6,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::base::placeholders::fill;
 use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue};
 use crate::sandbox::commands::{CommandSandbox, PRIVATE_FOLDER};
 use crate::sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
 use super::input::{Rendered, render};
-use super::placeholders::fill;
 use super::{Answer, TargetFailure};
 
 /// Bytes of stdout that are kept as the output.
@@ -54,7 +54,7 @@ pub(super) async fn ask(
 ) -> Answer {
     let prepared = match prepare(target, words, case).await {
         Ok(prepared) => prepared,
-        Err(failure) => return Answer { result: Err(failure), latency: None },
+        Err(failure) => return Answer { result: Err(failure), latency: None, call: None },
     };
     let ended = match (target.sandbox, inside) {
         (false, _) => process_tree::run(&prepared.command).await,
@@ -62,12 +62,18 @@ pub(super) async fn ask(
         (true, None) => Err(StartError { reason: "the sandbox of the target was not opened".to_owned() }),
     };
     match ended {
-        Err(error) => {
-            Answer { result: Err(TargetFailure::new(Cause::TargetUnreachable, error.reason)), latency: None }
-        }
+        Err(error) => Answer {
+            result: Err(TargetFailure::new(Cause::TargetUnreachable, error.reason)),
+            latency: None,
+            call: None,
+        },
         Ok(ended) => {
             let latency = Some(ended.elapsed);
-            Answer { result: judge_ending(target, prepared.command.timeout.as_secs_f64(), ended), latency }
+            Answer {
+                result: judge_ending(target, prepared.command.timeout.as_secs_f64(), ended),
+                latency,
+                call: None,
+            }
         }
     }
 }

@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 
 use crate::base::base64;
 use crate::base::percent;
+use crate::base::placeholders::{fill, lone};
 use crate::base::redact::REDACTED;
 use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
 use crate::net::{self, Clients, NetError, Phase, Request, Settings};
 
 use super::input::{Rendered, render};
-use super::placeholders::{fill, lone};
 use super::{Answer, TargetFailure};
 
 /// A request apart from where it goes.
@@ -30,7 +30,7 @@ struct Call {
 pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> Answer {
     let request = match call_of(target, &case.input).await.and_then(|call| request(target, call, case)) {
         Ok(request) => request,
-        Err(failure) => return Answer { result: Err(failure), latency: None },
+        Err(failure) => return Answer { result: Err(failure), latency: None, call: None },
     };
     let settings = Settings {
         connect_timeout: target.connect_timeout,
@@ -41,7 +41,7 @@ pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> 
     let client = clients.with(&settings);
     let started = Instant::now();
     let result = exchange(&client, &request, target.max_body_bytes).await;
-    Answer { result, latency: Some(started.elapsed()) }
+    Answer { result, latency: Some(started.elapsed()), call: None }
 }
 
 async fn exchange(client: &net::Client, request: &Request, limit: u64) -> Result<Output, TargetFailure> {

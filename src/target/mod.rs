@@ -1,21 +1,23 @@
 //! Asks targets for outputs: a case goes in, an output or the reason why there is none comes out.
 //!
-//! Nothing here judges an output. Models have their place in [`Targets::ask`] and no code yet.
+//! Nothing here judges an output.
 
 mod command;
 mod http;
 mod input;
 mod line;
-mod placeholders;
+mod model;
 mod recorded;
 mod skill;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::model::{Case, Cause, Fingerprint, Output, Plan, SandboxState, Target};
+use crate::base::clock::SystemClock;
+use crate::llm::{Models, ModelsConfig, Spent};
+use crate::model::{Case, Cause, Fingerprint, ModelCall, Output, Plan, SandboxState, Target};
 use crate::net::Clients;
 use crate::sandbox::commands::CommandSandbox;
 use crate::sandbox::demand::{Refused, Wanted};
@@ -32,6 +34,8 @@ pub struct Answer {
     pub result: Result<Output, TargetFailure>,
     /// Wall time of the call; `None` when there was none (recorded outputs).
     pub latency: Option<Duration>,
+    /// How a model was asked; `None` when no model was.
+    pub call: Option<Box<ModelCall>>,
 }
 
 /// Why there is no output to judge.
@@ -72,7 +76,6 @@ pub enum TargetError {
 }
 
 /// The targets of one run, opened once.
-#[derive(Debug)]
 pub struct Targets {
     target: Option<Target>,
     /// The number of the recording that `target` is.
@@ -85,6 +88,7 @@ pub struct Targets {
     commands: OnceLock<CommandSandbox>,
     /// Of HTTP targets, with their open connections.
     clients: Clients,
+    models: Arc<Models>,
 }
 
 impl Targets {
@@ -137,6 +141,11 @@ impl Targets {
             warnings: Vec::new(),
             commands: OnceLock::new(),
             clients: Clients::default(),
+            models: Arc::new(Models::new(ModelsConfig {
+                settings: plan.settings.models.clone(),
+                spent: Spent::default(),
+                clock: Arc::new(SystemClock),
+            })),
         };
         for (number, (path, asked)) in asked.into_iter().enumerate() {
             let (recording, warnings) = Recording::open(path, asked, number < HELD)?;
@@ -165,6 +174,11 @@ impl Targets {
         };
         let commands = self.commands.get_or_init(|| CommandSandbox::new(wanted, plan.suite.dir.clone()));
         Ok(Some(commands.prepare().await?.told()))
+    }
+
+    /// The models of the run, with what they spent and do now.
+    pub fn models(&self) -> &Arc<Models> {
+        &self.models
     }
 
     /// What people should know before the run, one sentence each.
@@ -211,13 +225,18 @@ impl Targets {
         matches!(own.or(self.target.as_ref()), Some(Target::Recorded { .. }))
     }
 
-    /// Asks the case's target for one output. Dropping the future ends what it started.
-    pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32) -> Answer {
+    /// Asks the case's target for one output. `attempt` counts, from 0, the tries of a sample whose grade failed: each gets an
+    /// answer of its own. Dropping the future ends what it started.
+    pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32, attempt: u32) -> Answer {
         let started = Instant::now();
         let result = match self.target_of(case) {
             None => Err(TargetFailure::new(Cause::TargetUnreachable, "the suite names no target")),
             Some(Target::Recorded { path }) => {
-                return Answer { result: self.recorded(path, eval_id, case, sample), latency: None };
+                return Answer {
+                    result: self.recorded(path, eval_id, case, sample),
+                    latency: None,
+                    call: None,
+                };
             }
             Some(Target::Echo) => input::echo(&case.input).await,
             Some(Target::Command(target)) => {
@@ -225,16 +244,19 @@ impl Targets {
             }
             Some(Target::Skill(target)) => return skill::ask(target, case).await,
             Some(Target::Http(target)) => return http::ask(target, case, &self.clients).await,
-            // The place of `llm/`.
-            Some(Target::Model(target)) => Err(not_available(&target.endpoint.name())),
+            Some(Target::Model(target)) => {
+                return model::ask(target, case, sample, attempt, &self.models).await;
+            }
         };
-        Answer { result, latency: Some(started.elapsed()) }
+        Answer { result, latency: Some(started.elapsed()), call: None }
     }
 
     /// Further tries of a call that did not get through, where the author of the case's target may say it; at least 0.
     pub fn retries(&self, case: &Case) -> Option<u32> {
         match self.target_of(case) {
             Some(Target::Http(target)) => Some(target.retries),
+            // Models are asked again where they are asked, which knows better when that helps.
+            Some(Target::Model(_)) => Some(0),
             _ => None,
         }
     }
@@ -256,13 +278,6 @@ impl Targets {
         };
         output.map_err(|reason| TargetFailure::new(Cause::MissingOutput, reason))
     }
-}
-
-fn not_available(model: &str) -> TargetFailure {
-    TargetFailure::new(
-        Cause::TargetUnreachable,
-        format!("model targets are not available in this version: {model} was not asked"),
-    )
 }
 
 #[cfg(test)]

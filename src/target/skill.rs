@@ -17,11 +17,11 @@ use super::{Answer, TargetFailure};
 pub(super) async fn ask(target: &SkillTarget, case: &Case) -> Answer {
     if target.skill_name.is_none() {
         let failure = TargetFailure::new(Cause::Harness, "nothing says which skill is to be run");
-        return Answer { result: Err(failure), latency: None };
+        return Answer { result: Err(failure), latency: None, call: None };
     }
     if target.command.argv.is_empty() {
         let failure = TargetFailure::new(Cause::Harness, "nothing says how skills are run");
-        return Answer { result: Err(failure), latency: None };
+        return Answer { result: Err(failure), latency: None, call: None };
     }
     command::ask(&target.command, target, case, None).await
 }

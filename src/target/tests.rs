@@ -11,6 +11,7 @@ fn case(id: &str, input: Input) -> Case {
         id: id.into(),
         name: None,
         input,
+        context_told: false,
         grading: Grading { graders: vec![], combine: Combine::All, demands: None },
         extract: vec![],
         samples: None,
@@ -118,7 +119,7 @@ impl Recordings {
 }
 
 async fn said(targets: &Targets, eval: &str, id: &str, sample: u32) -> String {
-    match targets.ask(eval, &case(id, prompt("p")), sample).await.result {
+    match targets.ask(eval, &case(id, prompt("p")), sample, 0).await.result {
         Ok(output) => format!("{:?}", output.value),
         Err(failure) => format!("{}: {}", failure.cause, failure.reason),
     }
@@ -152,7 +153,7 @@ async fn recorded_outputs_come_back_as_they_were_written() {
     c 0 missing_output: samples.jsonl:7 records no output (null)
     d 0 missing_output: samples.jsonl holds no output of this case
     "#);
-    let a = targets.ask("e", &case("a", prompt("p")), 0).await;
+    let a = targets.ask("e", &case("a", prompt("p")), 0, 0).await;
     assert_eq!(a.latency, None);
     let output = a.result.unwrap();
     assert_eq!(output.usage.map(|u| (u.input_tokens, u.output_tokens)), Some((3, 0)));
@@ -336,7 +337,7 @@ fn command(argv: &[&str], dir: &Path) -> CommandTarget {
 
 async fn run(target: CommandTarget, input: Input) -> Result<Output, TargetFailure> {
     let targets = Targets::open(&plan(Some(Target::Command(target)), &[])).unwrap();
-    let answer = targets.ask("e", &case("a", input), 0).await;
+    let answer = targets.ask("e", &case("a", input), 0, 0).await;
     answer.result
 }
 
@@ -482,7 +483,7 @@ async fn a_flood_is_cut_at_a_character_and_says_so() {
 #[tokio::test]
 async fn an_echo_answers_with_its_input() {
     let targets = Targets::open(&plan(Some(Target::Echo), &[])).unwrap();
-    let ask = |input| async { targets.ask("e", &case("a", input), 0).await };
+    let ask = |input| async { targets.ask("e", &case("a", input), 0, 0).await };
     let text = ask(prompt("hello")).await;
     assert_eq!(text.result.unwrap().value, OutputValue::Text("hello".into()));
     assert!(text.latency.is_some());
@@ -496,5 +497,5 @@ async fn an_echo_answers_with_its_input() {
 async fn a_cases_own_target_overrides_the_suites() {
     let targets = Targets::open(&plan(Some(Target::Recorded { path: "/none".into() }), &[])).unwrap();
     let own = Case { target: Some(Target::Echo), ..case("a", prompt("own")) };
-    assert_eq!(targets.ask("e", &own, 0).await.result.unwrap().value, OutputValue::Text("own".into()));
+    assert_eq!(targets.ask("e", &own, 0, 0).await.result.unwrap().value, OutputValue::Text("own".into()));
 }

@@ -144,6 +144,7 @@ impl Benchmark {
             input_hash: input_hash(&input),
             grading_hash: grading_hash(&grading, &header.extract, header.max_latency_ms),
             input,
+            context_told: true,
             grading,
             extract: header.extract.clone(),
             samples: suite.samples.or(header.samples).or(suite.suite_samples),

@@ -324,6 +324,7 @@ impl Pattern {
             id: gift.id.unwrap_or_else(|| fixed.id.clone()),
             name: gift.name.or_else(|| fixed.name.clone()),
             input,
+            context_told: fixed.context_told,
             grading,
             extract: fixed.extract.clone(),
             expected: gift.expected.or_else(|| fixed.expected.clone()),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Loader;
+use crate::load::models;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
 use crate::load::request::LoadRequest;
@@ -22,6 +23,11 @@ impl Loader<'_> {
             let at = node.get("targets").and_then(|n| n.get(name)).unwrap_or(node);
             all.insert(name.clone(), (target.clone(), at.clone()));
         }
+        let providers = spec.providers.iter().map(|(name, provider)| {
+            let at = node.get("providers").and_then(|n| n.get(name)).unwrap_or(node);
+            (name.clone(), (provider.clone(), at.clone()))
+        });
+        scope.providers = Arc::new(providers.collect());
         scope.skill = spec.skill.clone().zip(node.get("skill").cloned());
         let Session { sources, problems, .. } = &mut *self.session;
         if let (Some(target), Some(at)) = (&spec.target, node.get("target")) {
@@ -38,6 +44,7 @@ impl Loader<'_> {
             }
         }
         let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
+        models::check_providers(&mut desk);
         // Every target is checked, also those that this run does not use.
         let overridden = self.request.overrides.outputs.is_some();
         if !overridden && desk.suite.lenient {
@@ -48,7 +55,7 @@ impl Loader<'_> {
         let at = node.key_span("/name");
         let chosen = targets::choose(&mut desk, &all, choice(self.request), at);
         let offer = targets::offer(&mut desk, &all, &chosen.name, chosen.target.as_ref());
-        (scope.http, scope.skill) = (offer.http, offer.skill);
+        (scope.http, scope.model, scope.skill) = (offer.http, offer.model, offer.skill);
         scope.asks = chosen.target.clone();
         chosen
     }

@@ -9,9 +9,10 @@ use sha2::{Digest, Sha256};
 
 use super::{Loader, count};
 use crate::load::metrics::{self, WrittenMetrics};
+use crate::load::models;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
-use crate::load::request::Counts;
+use crate::load::request::{Counts, Purpose};
 use crate::load::scope::{SuiteScope, seconds};
 use crate::load::select::{part_of, select};
 use crate::load::thresholds::{self, Resolved};
@@ -108,6 +109,18 @@ impl Loader<'_> {
         } else {
             1
         });
+        let models = models::endpoints(&evals, parts.target.as_ref());
+        let in_flight = match overrides.jobs.is_some() || !parallel {
+            true => max_workers,
+            // Those that wait for a model leave room for those that are graded, and for what comes next.
+            false => {
+                let most = models.iter().map(|endpoint| endpoint.limits.max_concurrency).max();
+                most.map_or(max_workers, |most| max_workers.max(most + 2 * max_workers))
+            }
+        };
+        if self.session.purpose == Purpose::Run && !overrides.asks_nobody {
+            models::check_keys(&models, &parts.scope.key_places, problems);
+        }
         let retries = match config.retry_failed {
             Some(true) => config.retry_count.unwrap_or(1),
             _ => 0,
@@ -139,7 +152,7 @@ impl Loader<'_> {
             shard: overrides.shard,
             settings: Settings {
                 max_workers: max_workers.max(1),
-                in_flight: max_workers.max(1),
+                in_flight: in_flight.max(1),
                 ks: thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites),
                 seed: config.seed.unwrap_or(0),
                 timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),

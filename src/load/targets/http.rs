@@ -1,12 +1,13 @@
 //! HTTP targets and the calls that are made of them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::base::redact::without_userinfo;
+use crate::load::models;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
 use crate::load::render_pass::OF_CALLS;
@@ -64,26 +65,33 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
         None => spec.timeout_seconds.map(seconds).or(target.timeout),
     };
     if let Some(file) = &spec.ca_file {
-        let path = lexical(&dir.join(file));
-        if net::authorities(&path).is_err() {
-            let at = node.locate("/ca_file");
-            let problem = match path.is_file() {
-                true => {
-                    Problem::error(Code::BadRequest, at, format!("no certificate can be read from `{file}`"))
-                        .hint("certificates in PEM begin with `-----BEGIN CERTIFICATE-----`")
-                }
-                false => Problem::error(Code::MissingRef, at, format!("there is no file `{file}`"))
-                    .hint("the path is relative to the file that names it"),
-            };
-            desk.push_lenient(problem);
-            return desk.suite.lenient.then_some(target);
-        }
-        target.ca_file = Some(path);
+        target.ca_file = authorities(desk, file, node.locate("/ca_file"), dir)?;
     }
     if let Some(call) = call(desk, spec, node, &target.base_url)? {
         target.call = Some(call);
     }
     Some(target)
+}
+
+/// A file of certificates, absolute. One that can't be read is an error for a run; else it is left out.
+pub(in crate::load) fn authorities(
+    desk: &mut Desk,
+    file: &str,
+    at: Span,
+    dir: &Path,
+) -> Option<Option<PathBuf>> {
+    let path = lexical(&dir.join(file));
+    if net::authorities(&path).is_ok() {
+        return Some(Some(path));
+    }
+    let problem = match path.is_file() {
+        true => Problem::error(Code::BadRequest, at, format!("no certificate can be read from `{file}`"))
+            .hint("certificates in PEM begin with `-----BEGIN CERTIFICATE-----`"),
+        false => Problem::error(Code::MissingRef, at, format!("there is no file `{file}`"))
+            .hint("the path is relative to the file that names it"),
+    };
+    desk.push_lenient(problem);
+    desk.suite.lenient.then_some(None)
 }
 
 fn usual() -> HttpTarget {
@@ -107,7 +115,7 @@ fn no_address(at: Span) -> Problem {
     )
 }
 
-fn check_base(desk: &mut Desk, url: &str, at: Span) -> Option<()> {
+pub(in crate::load) fn check_base(desk: &mut Desk, url: &str, at: Span) -> Option<()> {
     // What a template failed to fill was told.
     if is_template(url) {
         return Some(());
@@ -120,7 +128,11 @@ fn check_base(desk: &mut Desk, url: &str, at: Span) -> Option<()> {
     None
 }
 
-fn check_headers(desk: &mut Desk, headers: &BTreeMap<String, String>, node: &Node) -> Option<()> {
+pub(in crate::load) fn check_headers(
+    desk: &mut Desk,
+    headers: &BTreeMap<String, String>,
+    node: &Node,
+) -> Option<()> {
     let mut whole = Some(());
     let map = node.get("headers");
     for (name, value) in headers {
@@ -143,7 +155,7 @@ fn check_headers(desk: &mut Desk, headers: &BTreeMap<String, String>, node: &Nod
     whole
 }
 
-fn check_method(desk: &mut Desk, method: &str, at: Span) -> Option<()> {
+pub(in crate::load) fn check_method(desk: &mut Desk, method: &str, at: Span) -> Option<()> {
     let Err(why) = net::check_method(method) else { return Some(()) };
     desk.push(Problem::error(Code::BadRequest, at, why));
     None
@@ -172,7 +184,7 @@ fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Opt
     let mut texts = vec![endpoint.as_str()];
     collect_texts(spec.body.as_ref(), &mut texts);
     for text in texts {
-        if let Some(unknown) = unfilled(text) {
+        if let Some(unknown) = unfilled(text, &OF_CALLS) {
             let at = if text == endpoint { node.locate("/endpoint") } else { node.locate("/body") };
             let message = format!("`{unknown}` can't be filled when the request is made");
             let names = OF_CALLS.map(|name| format!("`{{{{ {name} }}}}`")).join(", ");
@@ -191,7 +203,7 @@ fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Opt
     Some(Some(HttpCall { method, endpoint: endpoint.clone(), body }))
 }
 
-fn collect_texts<'a>(value: Option<&'a Value>, texts: &mut Vec<&'a str>) {
+pub(in crate::load) fn collect_texts<'a>(value: Option<&'a Value>, texts: &mut Vec<&'a str>) {
     match value {
         Some(Value::String(text)) => texts.push(text),
         Some(Value::Array(items)) => items.iter().for_each(|item| collect_texts(Some(item), texts)),
@@ -200,13 +212,13 @@ fn collect_texts<'a>(value: Option<&'a Value>, texts: &mut Vec<&'a str>) {
     }
 }
 
-/// The first `{{ ... }}` of a text that is none of what is filled when a request is made.
-fn unfilled(text: &str) -> Option<&str> {
+/// The first `{{ ... }}` of a text that is none of the names that are filled when a request is made.
+pub(in crate::load) fn unfilled<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
         let after = rest.get(start..)?;
         let end = after.find("}}")?;
-        if !OF_CALLS.contains(&after.get(2..end)?.trim()) {
+        if !names.contains(&after.get(2..end)?.trim()) {
             return after.get(..end + 2);
         }
         rest = after.get(end + 2..)?;
@@ -269,6 +281,7 @@ pub(in crate::load) fn check_input(
             ));
             None
         }
+        (Some(Target::Model(model)), input) => models::check_input(desk, model, input, node),
         (Some(Target::Skill(skill)), _) if skill.skill_name.is_none() => {
             let message = "nothing says which skill is to be run";
             desk.push_lenient(

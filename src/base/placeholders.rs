@@ -1,7 +1,7 @@
 //! `{{ name }}` in what authors wrote for the time of a call. Names only: what is put in is data and is not looked at again.
 
 /// The text with every placeholder that `known` knows replaced; `None` when it holds none.
-pub(super) fn fill(text: &str, mut known: impl FnMut(&str) -> Option<String>) -> Option<String> {
+pub fn fill(text: &str, mut known: impl FnMut(&str) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     let mut rest = text;
     let mut found = false;
@@ -24,7 +24,7 @@ pub(super) fn fill(text: &str, mut known: impl FnMut(&str) -> Option<String>) ->
 }
 
 /// The name of a text that is one placeholder and nothing else.
-pub(super) fn lone(text: &str) -> Option<&str> {
+pub fn lone(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
     (!inner.contains("{{") && !inner.contains("}}")).then(|| inner.trim())
 }

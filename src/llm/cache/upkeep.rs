@@ -1,0 +1,213 @@
+//! What is in the cache, and how it gets smaller.
+
+use std::path::Path;
+
+use rusqlite::{Connection, ErrorCode, params};
+use serde::Serialize;
+
+use super::open::{CacheError, open_present};
+
+/// What lies in a cache.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Stats {
+    pub entries: u64,
+    /// Of the answers.
+    pub bytes: u64,
+    /// Of the file and those beside it.
+    pub file_bytes: u64,
+    /// RFC 3339; `None` when there is nothing.
+    pub oldest: Option<String>,
+    pub newest: Option<String>,
+    /// By name.
+    pub models: Vec<ModelShare>,
+}
+
+/// The answers of one model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelShare {
+    /// `provider:model`.
+    pub model: String,
+    pub entries: u64,
+    pub bytes: u64,
+    pub oldest: String,
+    pub newest: String,
+    /// The last day on which one of them was used.
+    pub last_used: String,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Freed {
+    pub entries: u64,
+    pub left: u64,
+    /// Of the file, before and after.
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+    /// Another process had the file open: its room is given back later.
+    pub busy: bool,
+}
+
+/// What lies in the file; `None` when there is none.
+pub fn stats(file: &Path) -> Result<Option<Stats>, CacheError> {
+    with(file, |connection| {
+        let mut stats = Stats { file_bytes: file_bytes(file), ..Stats::default() };
+        let mut statement = connection.prepare(
+            "SELECT model, count(*), sum(bytes), min(answered_at), max(answered_at), max(used_day)
+             FROM answers GROUP BY model ORDER BY model",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok(ModelShare {
+                model: row.get(0)?,
+                entries: count(row.get(1)?),
+                bytes: count(row.get(2)?),
+                oldest: row.get(3)?,
+                newest: row.get(4)?,
+                last_used: date(row.get(5)?),
+            })
+        })?;
+        for share in rows {
+            let share = share?;
+            stats.entries += share.entries;
+            stats.bytes += share.bytes;
+            let oldest = stats.oldest.take().filter(|oldest| *oldest <= share.oldest);
+            stats.oldest = oldest.or_else(|| Some(share.oldest.clone()));
+            let newest = stats.newest.take().filter(|newest| *newest >= share.newest);
+            stats.newest = newest.or_else(|| Some(share.newest.clone()));
+            stats.models.push(share);
+        }
+        Ok(stats)
+    })
+}
+
+/// Removes what was not used since `before` (days since 1970), then what was not used for longest until the file takes no more than
+/// `most` bytes.
+pub fn prune(file: &Path, before: Option<i64>, most: Option<u64>) -> Result<Option<Freed>, CacheError> {
+    with(file, |connection| {
+        let mut freed = Freed { bytes_before: file_bytes(file), ..Freed::default() };
+        if let Some(day) = before {
+            freed.entries += delete(connection, "DELETE FROM answers WHERE used_day < ?1", day)?;
+        }
+        freed.busy = !shrink(connection)?;
+        if let Some(most) = most {
+            // What a row takes beside its answer is known only when it is gone.
+            for _ in 0..8 {
+                let now = file_bytes(file);
+                if now <= most || freed.busy {
+                    break;
+                }
+                let gone = delete_oldest(connection, now - most)?;
+                if gone == 0 {
+                    break;
+                }
+                freed.entries += gone;
+                freed.busy = !shrink(connection)?;
+            }
+        }
+        finish(connection, file, freed)
+    })
+}
+
+/// Removes the answers of the models that fit, or all.
+pub fn clear(file: &Path, fits: Option<&dyn Fn(&str) -> bool>) -> Result<Option<Freed>, CacheError> {
+    with(file, |connection| {
+        let mut freed = Freed { bytes_before: file_bytes(file), ..Freed::default() };
+        match fits {
+            None => {
+                freed.entries = count(connection.execute("DELETE FROM answers", [])?.try_into().unwrap_or(0))
+            }
+            Some(fits) => {
+                let mut statement = connection.prepare("SELECT DISTINCT model FROM answers")?;
+                let models: Vec<String> =
+                    statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+                for model in models.iter().filter(|model| fits(model)) {
+                    let gone = connection.execute("DELETE FROM answers WHERE model = ?1", [model])?;
+                    freed.entries += count(gone.try_into().unwrap_or(0));
+                }
+            }
+        }
+        freed.busy = !shrink(connection)?;
+        finish(connection, file, freed)
+    })
+}
+
+fn finish(connection: &Connection, file: &Path, freed: Freed) -> rusqlite::Result<Freed> {
+    let left = connection.query_row("SELECT count(*) FROM answers", [], |row| row.get(0))?;
+    Ok(Freed { left: count(left), bytes_after: file_bytes(file), ..freed })
+}
+
+fn delete(connection: &Connection, sql: &str, with: i64) -> rusqlite::Result<u64> {
+    Ok(connection.execute(sql, params![with])?.try_into().unwrap_or(0))
+}
+
+/// Removes the answers that were not used for longest, until they made up so many bytes.
+fn delete_oldest(connection: &Connection, bytes: u64) -> rusqlite::Result<u64> {
+    let mut statement =
+        connection.prepare("SELECT rowid, bytes FROM answers ORDER BY used_day, answered_at, rowid")?;
+    let mut rows = statement.query([])?;
+    let (mut gone, mut ids) = (0, Vec::new());
+    while gone < bytes
+        && let Some(row) = rows.next()?
+    {
+        ids.push(row.get::<_, i64>(0)?);
+        gone += count(row.get(1)?).max(1);
+    }
+    drop(rows);
+    let transaction = connection.unchecked_transaction()?;
+    let mut delete = transaction.prepare("DELETE FROM answers WHERE rowid = ?1")?;
+    for id in &ids {
+        delete.execute([id])?;
+    }
+    drop(delete);
+    transaction.commit()?;
+    Ok(ids.len().try_into().unwrap_or(0))
+}
+
+/// Gives the room of what was removed back; false when another process is in the way.
+fn shrink(connection: &Connection) -> rusqlite::Result<bool> {
+    let done = connection.execute_batch("VACUUM").and_then(|()| {
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
+    });
+    match done {
+        Ok(busy) => Ok(busy == 0),
+        Err(error)
+            if matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+            ) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn with<T>(
+    file: &Path,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Result<Option<T>, CacheError> {
+    let opened = match open_present(file) {
+        Err(CacheError::Missing(_)) => return Ok(None),
+        opened => opened?,
+    };
+    work(&opened.connection).map(Some).map_err(|error| match super::open::is_damage(&error) {
+        true => CacheError::Damaged { file: file.to_owned(), reason: error.to_string() },
+        false => CacheError::Unusable { file: file.to_owned(), reason: error.to_string() },
+    })
+}
+
+fn file_bytes(file: &Path) -> u64 {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let size =
+        |end: &str| std::fs::metadata(file.with_file_name(format!("{name}{end}"))).map_or(0, |m| m.len());
+    ["", "-wal"].into_iter().map(size).sum()
+}
+
+fn count(n: i64) -> u64 {
+    u64::try_from(n).unwrap_or(0)
+}
+
+/// `YYYY-MM-DD` of days since 1970.
+fn date(day: i64) -> String {
+    jiff::Timestamp::from_second(day.saturating_mul(86_400))
+        .map_or_else(|_| String::new(), |at| at.strftime("%Y-%m-%d").to_string())
+}

@@ -1,1 +1,0 @@
-//! Exchanges with models as readable files.

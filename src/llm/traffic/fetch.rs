@@ -1,0 +1,188 @@
+//! The tries of one call.
+
+use std::future::Future;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::budget::{Purse, usage_of};
+use super::super::providers::{ToldLimits, Tried};
+use super::super::{Call, Completion, Fault, FaultKind};
+use super::Traffic;
+use super::guess::of_text;
+use super::lane::Wanted;
+use super::pause::LONGEST;
+use crate::model::{Endpoint, ModelCall, Usage};
+
+/// Makes one try.
+pub(in crate::llm) trait Once: Sync {
+    fn once(&self, endpoint: &Endpoint, call: &Call) -> impl Future<Output = Tried> + Send;
+}
+
+/// What came of a call over the network.
+#[derive(Debug)]
+pub(in crate::llm) struct Fetched {
+    pub result: Result<Completion, Fault>,
+    pub told: ModelCall,
+    /// Of the last try; `None` when nothing was sent.
+    pub latency: Option<Duration>,
+}
+
+/// A try that takes so much longer than its time is ended from here: whoever makes it should have.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Asks until there is an answer that can be used, or another try is not allowed or would not help.
+pub(in crate::llm) async fn fetch<O: Once>(
+    traffic: &Traffic,
+    purse: &Purse,
+    once: &O,
+    endpoint: &Endpoint,
+    call: &Call,
+) -> Fetched {
+    let mut told = ModelCall { model: endpoint.name(), ..ModelCall::default() };
+    let mut tries = Tries::default();
+    let result = tries.run(traffic, purse, once, endpoint, call, &mut told).await;
+    told.throttled_ms = milliseconds(tries.throttled);
+    told.backoff_ms = milliseconds(tries.paused);
+    Fetched { result, told, latency: tries.latency }
+}
+
+/// What the tries of a call took.
+#[derive(Default)]
+struct Tries {
+    throttled: Duration,
+    paused: Duration,
+    latency: Option<Duration>,
+}
+
+impl Tries {
+    async fn run<O: Once>(
+        &mut self,
+        traffic: &Traffic,
+        purse: &Purse,
+        once: &O,
+        endpoint: &Endpoint,
+        call: &Call,
+        told: &mut ModelCall,
+    ) -> Result<Completion, Fault> {
+        let lane = traffic.lane(&endpoint.limits);
+        let model = told.model.clone();
+        let wanted = Wanted {
+            ticket: lane.ticket(),
+            model: &model,
+            text: of_text(call),
+            max_tokens: call.sampling.max_tokens,
+        };
+        let time = endpoint.patience.total.unwrap_or(call.timeout);
+        let mut failed = 0;
+        loop {
+            let stop = || purse.is_spent().then(budget_spent);
+            let (mut turn, throttled) = lane.turn(wanted, stop).await?;
+            self.throttled += throttled;
+            turn.sent();
+            told.requests += 1;
+            traffic.requests.fetch_add(1, Ordering::Relaxed);
+            traffic.retries.fetch_add(u64::from(failed > 0), Ordering::Relaxed);
+            let Tried { result, latency, sent, limits } = in_time(time, once.once(endpoint, call)).await;
+            self.latency = Some(latency);
+            let mut fault = match result {
+                Ok(completion) => {
+                    turn.answered(&model, completion.tokens, &limits);
+                    traffic.answers.fetch_add(1, Ordering::Relaxed);
+                    if let Some(tokens) = completion.tokens {
+                        spend(traffic, purse, usage_of(endpoint, tokens));
+                    }
+                    return Ok(completion);
+                }
+                Err(fault) => fault,
+            };
+            let too_long = fault.retry_after.filter(|time| *time > LONGEST);
+            turn.failed(&model, &fault, fault.kind.is_fatal() || too_long.is_some(), sent, &limits);
+            traffic.faults.fetch_add(1, Ordering::Relaxed);
+            *told.faults.entry(fault.kind.label().to_owned()).or_default() += 1;
+            if let Some(tokens) = fault.tokens {
+                let usage = usage_of(endpoint, tokens);
+                waste(told, usage);
+                spend(traffic, purse, usage);
+            }
+            if let Some(time) = too_long {
+                let (time, most) = (in_words(time), in_words(LONGEST));
+                fault.reason = format!(
+                    "{}; it asks to wait {time}, and more than {most} is not waited for",
+                    fault.reason
+                );
+                return Err(fault);
+            }
+            if !fault.kind.is_retryable() || failed >= endpoint.patience.retries {
+                return Err(fault);
+            }
+            self.pause(traffic, &fault, failed).await;
+            failed += 1;
+        }
+    }
+
+    /// What the server asks for, and some more, so that not all come back at that moment.
+    async fn pause(&mut self, traffic: &Traffic, fault: &Fault, failed: u32) {
+        let asked = fault.retry_after.unwrap_or_default();
+        let jitter = traffic.jitter.pause(failed);
+        let began = Instant::now();
+        tokio::time::sleep(asked + jitter).await;
+        let slept = began.elapsed();
+        // That of a 429 is a rate limit.
+        let throttled = if fault.kind == FaultKind::RateLimited { asked.min(slept) } else { Duration::ZERO };
+        self.throttled += throttled;
+        self.paused += slept - throttled;
+    }
+}
+
+async fn in_time(time: Duration, tried: impl Future<Output = Tried>) -> Tried {
+    let began = Instant::now();
+    match tokio::time::timeout(time.saturating_add(GRACE), tried).await {
+        Ok(tried) => tried,
+        Err(_) => {
+            let reason = format!("no answer within {}", in_words(time));
+            let (result, limits) = (Err(Fault::new(FaultKind::TimedOut, reason)), ToldLimits::default());
+            Tried { result, latency: began.elapsed(), sent: true, limits }
+        }
+    }
+}
+
+pub(in crate::llm) fn budget_spent() -> Fault {
+    Fault::new(FaultKind::BudgetSpent, "not asked: the budget of the run is spent")
+}
+
+/// Who waits for a turn need not wait for it any longer once nothing more may be spent.
+fn spend(traffic: &Traffic, purse: &Purse, usage: Usage) {
+    let before = purse.is_spent();
+    purse.spend(usage);
+    if !before && purse.is_spent() {
+        traffic.wake_all();
+    }
+}
+
+fn waste(told: &mut ModelCall, usage: Usage) {
+    told.wasted = Some(match told.wasted {
+        None => usage,
+        Some(before) => Usage {
+            input_tokens: before.input_tokens.saturating_add(usage.input_tokens),
+            output_tokens: before.output_tokens.saturating_add(usage.output_tokens),
+            cost_usd: before.cost_usd.zip(usage.cost_usd).map(|(a, b)| a + b),
+        },
+    });
+}
+
+/// To the microsecond; `None` for no time at all.
+fn milliseconds(time: Duration) -> Option<f64> {
+    (!time.is_zero()).then(|| (time.as_secs_f64() * 1e6).round() / 1e3)
+}
+
+/// `24 h`, `5 min`, `1.5 s`: rounded up to what people say.
+fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..120.0 => format!("{} s", (seconds * 10.0).ceil() / 10.0),
+        ..7200.0 => format!("{:.0} min", (seconds / 60.0).ceil()),
+        _ => format!("{:.0} h", (seconds / 3600.0).ceil()),
+    }
+}

@@ -1,0 +1,1 @@
+//! Traffic on a clock that tests move.

@@ -1,0 +1,172 @@
+//! Models: who is meant by a name, where and how fast it is asked, and what it is told.
+
+mod endpoint;
+mod key;
+mod name;
+mod providers;
+mod request;
+
+pub(super) use key::{KeyPlaces, check_keys, endpoints};
+pub(super) use providers::{Providers, check_providers};
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::problem::{Code, Problem};
+use super::scope::Desk;
+use super::source::Span;
+use super::tree::Node;
+use crate::model::{Api, Input, ModelTarget, Sampling};
+use crate::spec::{ApiWord, ModelSpec};
+
+/// Fields of a request that are this program's own to say: what is asked, of whom, and that the answer comes whole.
+const OWN_FIELDS: [&str; 3] = ["messages", "model", "stream"];
+
+/// What somebody wrote of a model, with what it stands on.
+pub(super) struct Written<'a> {
+    pub spec: &'a ModelSpec,
+    pub node: &'a Node,
+    /// Where the rest was written, of what stands on another target.
+    pub base: Option<&'a Node>,
+    /// The folder of the file.
+    pub dir: &'a Path,
+}
+
+impl Written<'_> {
+    /// The value of a key, or what it would be part of.
+    fn at(&self, key: &str) -> Span {
+        let base = self.base.filter(|_| self.node.get(key).is_none());
+        base.unwrap_or(self.node).locate(&format!("/{key}"))
+    }
+
+    /// The node that has the key.
+    fn node_of(&self, key: &str) -> &Node {
+        self.base.filter(|_| self.node.get(key).is_none()).unwrap_or(self.node)
+    }
+}
+
+/// A model target with everything in place; `dir` is the folder of the file that says it. One that names no model stands on the
+/// suite's.
+pub(super) fn resolve(desk: &mut Desk, spec: &ModelSpec, node: &Node, dir: &Path) -> Option<ModelTarget> {
+    if spec.model.is_some() {
+        return target(desk, &Written { spec, node, base: None, dir });
+    }
+    let Some((base, base_node)) = desk.suite.model.clone() else {
+        // A suite that is not known, or is broken, may well have one.
+        if !desk.suite.shelf.open {
+            desk.push_lenient(Problem::error(Code::MissingKey, node.span, "nothing says which model is asked").hint(
+                "add `model: \"openai:gpt-4o-mini\"`, or give the suite a target of type `model`, which executions without one use",
+            ));
+        }
+        return None;
+    };
+    let spec = &on_top(spec, &base);
+    target(desk, &Written { spec, node, base: Some(&base_node), dir })
+}
+
+fn target(desk: &mut Desk, written: &Written) -> Option<ModelTarget> {
+    let errors = desk.problems.error_count();
+    let sampling = sampling(desk, written);
+    let endpoint = endpoint::resolve(desk, written)?;
+    (desk.problems.error_count() == errors).then(|| ModelTarget {
+        show_context: written.spec.show_context.unwrap_or(true),
+        system: written.spec.system.clone().filter(|text| !text.trim().is_empty()),
+        endpoint,
+        sampling,
+    })
+}
+
+fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
+    let spec = written.spec;
+    if let Some(schema) = spec.json_schema.clone().map(Value::Object)
+        && let Err(error) = jsonschema::validator_for(&schema)
+    {
+        let message = format!("not a JSON Schema: {error}");
+        desk.push(Problem::error(Code::BadSchema, written.at("json_schema"), message));
+    }
+    let options = written.node_of("options").get("options");
+    for name in spec.options.keys().filter(|name| OWN_FIELDS.contains(&name.as_str())) {
+        let at = options.map_or(written.node.span, |node| node.key_span(&format!("/{name}")));
+        let message = format!("`{name}` is no option: the program says it itself");
+        desk.push(Problem::error(Code::BadRequest, at, message).hint("leave it out"));
+    }
+    if spec.stop.0.iter().any(String::is_empty) {
+        let message = "an empty text can't stop a model";
+        desk.push(Problem::error(Code::BadFormat, written.at("stop"), message));
+    }
+    Sampling {
+        temperature: spec.temperature,
+        top_p: spec.top_p,
+        max_tokens: spec.max_tokens,
+        stop: spec.stop.0.clone(),
+        seed: spec.seed,
+        json_schema: spec.json_schema.clone().map(Value::Object),
+        options: spec.options.clone(),
+    }
+}
+
+/// What is written, and below it what it stands on. A key and the headers that open doors stay with the address that they were
+/// written for.
+fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
+    let (own, base) = (own.clone(), base.clone());
+    let elsewhere = own.base_url.is_some() && own.base_url != base.base_url;
+    let mut headers = endpoint::joined(&base.headers, &own.headers, elsewhere);
+    headers.retain(|_, value| !value.is_empty());
+    ModelSpec {
+        model: own.model.or(base.model),
+        api_key_env: own.api_key_env.or(base.api_key_env.filter(|_| !elsewhere)),
+        base_url: own.base_url.or(base.base_url),
+        system: own.system.or(base.system),
+        temperature: own.temperature.or(base.temperature),
+        top_p: own.top_p.or(base.top_p),
+        max_tokens: own.max_tokens.or(base.max_tokens),
+        stop: if own.stop.0.is_empty() { base.stop } else { own.stop },
+        seed: own.seed.or(base.seed),
+        json_schema: own.json_schema.or(base.json_schema),
+        options: base.options.into_iter().chain(own.options).collect(),
+        show_context: own.show_context.or(base.show_context),
+        max_concurrency: own.max_concurrency.or(base.max_concurrency),
+        requests_per_minute: own.requests_per_minute.or(base.requests_per_minute),
+        tokens_per_minute: own.tokens_per_minute.or(base.tokens_per_minute),
+        timeout_seconds: own.timeout_seconds.or(base.timeout_seconds),
+        connect_timeout_seconds: own.connect_timeout_seconds.or(base.connect_timeout_seconds),
+        first_byte_timeout_seconds: own.first_byte_timeout_seconds.or(base.first_byte_timeout_seconds),
+        retries: own.retries.or(base.retries),
+        headers,
+        ca_file: own.ca_file.or(base.ca_file),
+        insecure: own.insecure.or(base.insecure),
+        max_answer_bytes: own.max_answer_bytes.or(base.max_answer_bytes),
+        replay: own.replay.or(base.replay),
+        request: own.request.or(base.request),
+    }
+}
+
+/// Checks that a model can be told this input.
+pub(super) fn check_input(desk: &mut Desk, target: &ModelTarget, input: &Input, node: &Node) -> Option<()> {
+    let known: &[&str] = match target.endpoint.api {
+        Api::Openai => &["system", "developer", "user", "assistant", "tool"],
+        Api::Anthropic => &["system", "user", "assistant"],
+        Api::Http => return Some(()),
+    };
+    let Input::Messages { messages, .. } = input else { return Some(()) };
+    let mut whole = Some(());
+    for (i, message) in messages.iter().enumerate() {
+        if !known.contains(&message.role.as_str()) {
+            let at = node.locate(&format!("/messages/{i}/role"));
+            let text = format!("`{}` is no role that the model knows", message.role);
+            let hint = format!("it is one of {}", known.join(", "));
+            desk.push(Problem::error(Code::UnknownValue, at, text).hint(hint));
+            whole = None;
+        }
+    }
+    whole
+}
+
+fn api_of(word: ApiWord) -> Api {
+    match word {
+        ApiWord::Openai => Api::Openai,
+        ApiWord::Anthropic => Api::Anthropic,
+        ApiWord::Http => Api::Http,
+    }
+}

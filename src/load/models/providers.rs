@@ -1,0 +1,105 @@
+//! `providers:` of a suite.
+
+use std::collections::BTreeMap;
+
+use super::{api_of, name, request};
+use crate::load::problem::{Code, Problem};
+use crate::load::scope::Desk;
+use crate::load::source::Span;
+use crate::load::targets::{check_base, check_headers};
+use crate::load::tree::Node;
+use crate::model::Api;
+use crate::spec::{ApiWord, ProviderSpec};
+
+/// One of them, with where it is written.
+pub(in crate::load) type Provider = (ProviderSpec, Node);
+
+/// By name.
+pub(in crate::load) type Providers = BTreeMap<String, Provider>;
+
+/// Where an API is, and the variable that usually holds its key.
+pub(super) fn home_of(api: Api) -> Option<(&'static str, &'static str)> {
+    match api {
+        Api::Openai => Some(("https://api.openai.com/v1", "OPENAI_API_KEY")),
+        Api::Anthropic => Some(("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY")),
+        Api::Http => None,
+    }
+}
+
+/// What is known of a provider by its name alone, or by what the suite says of it.
+pub(super) fn api(name: &str, spec: Option<&ProviderSpec>) -> Api {
+    let said = spec.and_then(|spec| spec.api.or(spec.request.as_ref().map(|_| ApiWord::Http)));
+    match (said, name) {
+        (Some(word), _) => api_of(word),
+        (None, "anthropic") => Api::Anthropic,
+        (None, "http") => Api::Http,
+        (None, _) => Api::Openai,
+    }
+}
+
+/// The address that a provider has without a target's word; `None` when nobody says one.
+pub(super) fn base_url(name: &str, spec: Option<&ProviderSpec>) -> Option<String> {
+    let said = spec.and_then(|spec| spec.base_url.clone());
+    // Who only calls it by a name has to say where it is.
+    let known = name::BUILT_IN.contains(&name) || spec.is_some_and(|spec| spec.api.is_some());
+    said.or_else(|| home_of(api(name, spec)).filter(|_| known).map(|(url, _)| url.to_owned()))
+}
+
+/// Checks what a suite says of its providers, used or not.
+pub(in crate::load) fn check_providers(desk: &mut Desk) {
+    let suite = desk.suite;
+    for (name, (spec, node)) in suite.providers.iter() {
+        let usable = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || !name.chars().all(usable) {
+            let message = "a provider's name is made of letters, digits, `-`, `_` and `.`";
+            desk.push(Problem::error(Code::BadFormat, node.span, message));
+        }
+        if base_url(name, Some(spec)).is_none() {
+            let message = format!("nothing says where the provider `{name}` is");
+            let hint = "add `base_url: \"http://...\"`, or `api: openai` or `api: anthropic` for the places that these have";
+            desk.push(Problem::error(Code::BadRequest, node.span, message).hint(hint));
+        }
+        if let Some(url) = &spec.base_url {
+            let at = node.locate("/base_url");
+            if check_base(desk, url, at).is_some() {
+                check_end(desk, url, api(name, Some(spec)), at);
+            }
+        }
+        check_headers(desk, &spec.headers, node);
+        let api = api(name, Some(spec));
+        match &spec.request {
+            Some(_) if api != Api::Http => {
+                let message =
+                    format!("`request` describes an API of one's own, and `{}` has its own way", api.name());
+                desk.push(
+                    Problem::error(Code::BadRequest, node.key_span("/request"), message)
+                        .hint("leave out `api`, or `request`"),
+                );
+            }
+            Some(spec) => _ = request::dialect(desk, spec, node.get("request").unwrap_or(node)),
+            None => {}
+        }
+    }
+}
+
+/// Refuses an address that already ends with what is put behind it.
+pub(super) fn check_end(desk: &mut Desk, url: &str, api: Api, at: Span) {
+    let ends: &[&str] = match api {
+        Api::Openai => &["/chat/completions", "/completions", "/responses"],
+        Api::Anthropic => &["/messages"],
+        Api::Http => &[],
+    };
+    let trimmed = url.trim_end_matches('/');
+    if let Some(end) = ends.iter().find(|end| trimmed.ends_with(**end)) {
+        let message = format!("`base_url` ends where the API's own path begins, before `{end}`");
+        desk.push(
+            Problem::error(Code::BadRequest, at, message)
+                .hint("leave the path out: it is put behind the address"),
+        );
+    }
+}
+
+/// The provider of a model, and its node; `None` for one that only this program knows.
+pub(super) fn find<'a>(desk: &Desk<'a>, name: &str) -> Option<&'a Provider> {
+    desk.suite.providers.get(name)
+}

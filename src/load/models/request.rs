@@ -1,0 +1,67 @@
+//! How a JSON API of one's own is asked and read.
+
+use crate::base::placeholders;
+use crate::load::problem::{Code, Problem};
+use crate::load::render_pass::OF_MODELS;
+use crate::load::scope::Desk;
+use crate::load::targets::{check_method, collect_texts, unfilled};
+use crate::load::tree::Node;
+use crate::model::Dialect;
+use crate::spec::RequestSpec;
+
+/// Paths and placeholders are checked; `None` after saying what is wrong.
+pub(super) fn dialect(desk: &mut Desk, spec: &RequestSpec, node: &Node) -> Option<Dialect> {
+    let errors = desk.problems.error_count();
+    let method = spec.method.as_deref().unwrap_or("POST").to_uppercase();
+    check_method(desk, &method, node.locate("/method"));
+    if matches!(method.as_str(), "GET" | "HEAD") {
+        let message = format!("a {method} has no body, and the question is in it");
+        desk.push(Problem::error(Code::BadRequest, node.locate("/method"), message).hint("POST is usual"));
+    }
+    let path = spec.path.clone().unwrap_or_default();
+    let mut texts = vec![path.as_str()];
+    collect_texts(Some(&spec.body), &mut texts);
+    for (place, text) in texts.iter().enumerate() {
+        if let Some(unknown) = unfilled(text, &OF_MODELS) {
+            let at = node.locate(if place == 0 { "/path" } else { "/body" });
+            let message = format!("`{unknown}` can't be filled when the request is made");
+            let names = OF_MODELS.map(|name| format!("`{{{{ {name} }}}}`")).join(", ");
+            let hint = format!("only {names} are, as they are, without filters");
+            desk.push(Problem::error(Code::BadTemplate, at, message).hint(hint));
+        }
+    }
+    let asks = |text: &&str| {
+        placeholders::fill(text, |name| matches!(name, "prompt" | "messages").then(String::new)).is_some()
+    };
+    if !texts.iter().any(asks) {
+        let message = "the body holds neither `{{ prompt }}` nor `{{ messages }}`, so that the model would not be asked the question";
+        desk.push(
+            Problem::error(Code::BadRequest, node.locate("/body"), message)
+                .hint("write it where the API wants the question"),
+        );
+    }
+    let answer = Some(&spec.answer);
+    for (key, written) in [
+        ("answer", answer),
+        ("input_tokens", spec.input_tokens.as_ref()),
+        ("output_tokens", spec.output_tokens.as_ref()),
+        ("error", spec.error.as_ref()),
+        ("finish", spec.finish.as_ref()),
+    ] {
+        if let Some(Err(error)) = written.map(|path| serde_json_path::JsonPath::parse(path)) {
+            let path = written.map(String::as_str).unwrap_or_default();
+            let message = format!("`{path}` is not a JSON path (RFC 9535): {error}");
+            desk.push(Problem::error(Code::BadJsonPath, node.locate(&format!("/{key}")), message));
+        }
+    }
+    (desk.problems.error_count() == errors).then(|| Dialect {
+        method,
+        path,
+        body: spec.body.clone(),
+        answer: spec.answer.clone(),
+        input_tokens: spec.input_tokens.clone(),
+        output_tokens: spec.output_tokens.clone(),
+        error: spec.error.clone(),
+        finish: spec.finish.clone(),
+    })
+}
