@@ -25,6 +25,7 @@ fn case(code: CodeGrader) -> Case {
         id: "c".into(),
         name: None,
         input: Input::Prompt { text: String::new(), context: None },
+        context_told: false,
         grading: Grading { graders: vec![grader], combine: Combine::All, demands: None },
         extract: vec![],
         samples: None,

@@ -1,11 +1,19 @@
-//! What a run may spend.
+//! What answers cost, and what a run may spend on them.
 
-use std::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Tokens;
+use tokio::sync::Notify;
+
+use super::{Call, Tokens};
 use crate::model::{Budget, Endpoint, Price, Usage};
 
-/// Dollars of an answer.
+/// Tokens that an answer is taken to have while none has come and nobody says how long it may be.
+const UNKNOWN_ANSWER: u64 = 1_000;
+
+/// Dollars: `(rest x input + cached x cached_input + written x cache_write + output x output) / 1,000,000`, where `rest` is the
+/// question without what the provider's cache of prompts held or took. Both cost what `input` costs unless the price says more.
+/// Never negative; parts that are more than the whole are charged as they are told.
 pub fn cost_of(price: &Price, tokens: Tokens) -> f64 {
     let rest = tokens.input.saturating_sub(tokens.cached_input).saturating_sub(tokens.cache_write);
     let dollars = |tokens: u64, per_million: f64| tokens as f64 * per_million.max(0.0);
@@ -25,6 +33,11 @@ pub fn usage_of(endpoint: &Endpoint, tokens: Tokens) -> Usage {
     }
 }
 
+/// About how many tokens a text has: one for four bytes of it, which is what English and code come to.
+pub fn about_tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(4)
+}
+
 /// What was spent on calls: tries without a usable answer count, answers from a cache or a recording don't.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
@@ -32,32 +45,222 @@ pub struct Spent {
     pub usd: f64,
 }
 
+impl Spent {
+    fn of(usage: Usage) -> Spent {
+        Spent {
+            tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+            usd: usage.cost_usd.unwrap_or(0.0),
+        }
+    }
+
+    fn add(&mut self, other: Spent) {
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.usd += other.usd;
+    }
+
+    /// Without what was added before.
+    fn take(&mut self, other: Spent) {
+        self.tokens = self.tokens.saturating_sub(other.tokens);
+        self.usd = (self.usd - other.usd).max(0.0);
+    }
+}
+
+/// The most that answers of a model took so far.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    /// Output tokens.
+    longest: u64,
+    /// Input tokens for each that was expected, at least 1.
+    denser: f64,
+}
+
 /// What is spent against what may be.
+///
+/// A try is let through when what is spent, what the tries under way are expected to take, and what it is itself expected to
+/// take fit the budget. When that is too much it waits for those under way; when none is, it is let through as long as anything
+/// is left. So a budget is used up, and passed by no more than the last try and what tries under way take beyond what is
+/// expected of them: of the question by its length, of the answer as the longest of the model so far, and before the first
+/// one as many tokens as it may have.
 #[derive(Debug, Default)]
 pub(super) struct Purse {
     budget: Budget,
-    spent: Mutex<Spent>,
+    state: Mutex<State>,
+    /// Told when a try ends.
+    settled: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    spent: Spent,
+    /// What tries under way are expected to take.
+    held: Spent,
+    under_way: usize,
+    /// True when something was refused: nothing more is asked then.
+    closed: bool,
+    /// What was seen of each model.
+    seen: HashMap<String, Seen>,
 }
 
 impl Purse {
     pub fn new(budget: Budget, spent: Spent) -> Purse {
-        Purse { budget, spent: Mutex::new(spent) }
+        let mut state = State { spent, ..State::default() };
+        state.closed = passed(budget, spent);
+        Purse { budget, state: Mutex::new(state), settled: Notify::new() }
     }
 
     /// True when nothing more may be asked.
     pub fn is_spent(&self) -> bool {
-        let spent = self.spent();
-        self.budget.usd.is_some_and(|most| spent.usd >= most)
-            || self.budget.tokens.is_some_and(|most| spent.tokens >= most)
+        self.state().closed
     }
 
-    pub fn spend(&self, usage: Usage) {
-        let mut spent = self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        spent.tokens = spent.tokens.saturating_add(usage.input_tokens).saturating_add(usage.output_tokens);
-        spent.usd += usage.cost_usd.unwrap_or(0.0);
+    /// Waits until a try may be made; `None` when the run may spend no more. A hold that is dropped counts nothing.
+    pub async fn admit(&self, endpoint: &Endpoint, call: &Call) -> Option<Hold<'_>> {
+        if self.budget == Budget::default() {
+            return Some(Hold { purse: self, expected: Spent::default(), question: 0 });
+        }
+        let question = about_question(call);
+        loop {
+            // Asked for before the look, so that no news between the two is lost.
+            let news = self.settled.notified();
+            tokio::pin!(news);
+            news.as_mut().enable();
+            {
+                let mut state = self.state();
+                if state.closed {
+                    return None;
+                }
+                let about = state.about(&endpoint.name(), question, call.sampling.max_tokens);
+                let expected = Spent::of(usage_of(endpoint, about));
+                if state.fits(self.budget, expected)
+                    || (state.under_way == 0 && !self.is_used_up(state.spent, expected))
+                {
+                    state.held.add(expected);
+                    state.under_way += 1;
+                    return Some(Hold { purse: self, expected, question });
+                }
+                if state.under_way == 0 {
+                    state.closed = true;
+                    self.settled.notify_waiters();
+                    return None;
+                }
+            }
+            news.await;
+        }
+    }
+
+    /// True when nothing is left of a budget that a try would need some of.
+    fn is_used_up(&self, spent: Spent, expected: Spent) -> bool {
+        self.budget.usd.is_some_and(|most| spent.usd >= most && expected.usd > 0.0)
+            || self.budget.tokens.is_some_and(|most| spent.tokens >= most && expected.tokens > 0)
     }
 
     pub fn spent(&self) -> Spent {
-        *self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state().spent
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl State {
+    fn fits(&self, budget: Budget, expected: Spent) -> bool {
+        let tokens = self.spent.tokens.saturating_add(self.held.tokens).saturating_add(expected.tokens);
+        let usd = self.spent.usd + self.held.usd + expected.usd;
+        budget.tokens.is_none_or(|most| tokens <= most) && budget.usd.is_none_or(|most| usd <= most)
+    }
+
+    /// What a try is expected to take.
+    fn about(&self, model: &str, question: u64, most: Option<u64>) -> Tokens {
+        let (input, output) = match self.seen.get(model) {
+            Some(seen) => {
+                ((question as f64 * seen.denser).ceil() as u64, seen.longest.min(most.unwrap_or(u64::MAX)))
+            }
+            None => (question, most.unwrap_or(UNKNOWN_ANSWER)),
+        };
+        Tokens { input, output, ..Tokens::default() }
+    }
+
+    fn see(&mut self, model: String, question: u64, took: Tokens) {
+        let seen = self.seen.entry(model).or_insert(Seen { longest: 0, denser: 1.0 });
+        seen.longest = seen.longest.max(took.output);
+        if question > 0 {
+            seen.denser = seen.denser.max(took.input as f64 / question as f64);
+        }
+    }
+}
+
+/// True when a budget has nothing left. One of 0 that nothing was taken of still lets through what is free.
+fn passed(budget: Budget, spent: Spent) -> bool {
+    budget.usd.is_some_and(|most| spent.usd >= most && spent.usd > 0.0)
+        || budget.tokens.is_some_and(|most| spent.tokens >= most)
+}
+
+/// About how many tokens a question has.
+fn about_question(call: &Call) -> u64 {
+    let texts = call.messages.iter().map(|message| match &message.content {
+        serde_json::Value::String(text) => text.len(),
+        parts => text_bytes(parts),
+    });
+    about_tokens(texts.sum::<usize>() + call.system.as_ref().map_or(0, String::len))
+}
+
+/// Bytes of all texts in a value.
+fn text_bytes(value: &serde_json::Value) -> usize {
+    match value {
+        serde_json::Value::String(text) => text.len(),
+        serde_json::Value::Array(items) => items.iter().map(text_bytes).sum(),
+        serde_json::Value::Object(map) => map.values().map(text_bytes).sum(),
+        _ => 0,
+    }
+}
+
+/// Room in the budget for one try.
+#[derive(Debug)]
+#[must_use = "a hold that is dropped counts nothing"]
+pub(super) struct Hold<'a> {
+    purse: &'a Purse,
+    expected: Spent,
+    /// About how many tokens the question has.
+    question: u64,
+}
+
+impl Hold<'_> {
+    /// Counts what the try took, as the server says.
+    pub fn spend(self, endpoint: &Endpoint, tokens: Tokens) {
+        let mut state = self.purse.state();
+        state.spent.add(Spent::of(usage_of(endpoint, tokens)));
+        if self.purse.budget != Budget::default() {
+            state.see(endpoint.name(), self.question, tokens);
+        }
+        state.closed |= passed(self.purse.budget, state.spent);
+    }
+
+    /// Counts an answer that does not say what it took, by the length of its text. Returns what it is taken to be.
+    pub fn spend_unsaid(self, endpoint: &Endpoint, call: &Call, answer: &str) -> Usage {
+        let tokens =
+            Tokens { input: about_question(call), output: about_tokens(answer.len()), ..Tokens::default() };
+        self.spend(endpoint, tokens);
+        usage_of(endpoint, tokens)
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        if self.purse.budget == Budget::default() {
+            return;
+        }
+        let mut state = self.purse.state();
+        state.held.take(self.expected);
+        state.under_way -= 1;
+        if state.under_way == 0 {
+            // Sums of floats leave dust.
+            state.held = Spent::default();
+        }
+        drop(state);
+        self.purse.settled.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ mod testing;
 mod traffic;
 
 pub use ask::{Models, ModelsConfig};
-pub use budget::Spent;
+pub use budget::{Spent, about_tokens, cost_of, usage_of};
 pub use fault::{Fault, FaultKind};
 pub use kept::{Asked, KeptAnswers, KeptError, Look};
 pub use key::{Key, Question, key_of};

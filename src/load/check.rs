@@ -8,6 +8,7 @@ use super::baselines;
 use super::executors::{ExecutorShelf, executors_file};
 use super::kinds::{detect, known_keys};
 use super::phases;
+use super::prices::{PriceShelf, prices_file};
 use super::problem::{Code, Problem};
 use super::refs::{self, Fence, lexical, project_root};
 use super::request::{CheckRequest, Checked, LoadRequest, Overrides, Purpose};
@@ -112,6 +113,12 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
             let Session { sources, problems, .. } = session;
             if let Some((file, node)) = executors_file(&mut node, sources, problems) {
                 ExecutorShelf::of(file, &node, &dir, problems);
+            }
+        }
+        Some(SchemaKind::Prices) => {
+            let Session { sources, problems, .. } = session;
+            if let Some((file, node)) = prices_file(&mut node, sources, problems) {
+                PriceShelf::of(file, &node, problems);
             }
         }
         Some(SchemaKind::Baseline) => {

@@ -4,7 +4,7 @@ use super::tree::{Node, NodeValue};
 use crate::spec::{EvalShape, SchemaKind, ShapeName};
 
 /// Top-level keys by which files that are not evals are known, the surest first.
-const SIGNS: [(&str, SchemaKind); 13] = [
+const SIGNS: [(&str, SchemaKind); 14] = [
     ("eval_suite", SchemaKind::Suite),
     ("eval_trigger", SchemaKind::Trigger),
     ("phase", SchemaKind::Phase),
@@ -14,6 +14,7 @@ const SIGNS: [(&str, SchemaKind); 13] = [
     ("rubrics", SchemaKind::Graders),
     ("defaults", SchemaKind::Graders),
     ("executors", SchemaKind::Executors),
+    ("prices", SchemaKind::Prices),
     ("presets", SchemaKind::Thresholds),
     ("thresholds", SchemaKind::Thresholds),
     ("completion", SchemaKind::Recorded),
@@ -58,7 +59,7 @@ pub(super) fn detect(node: &Node) -> Option<SchemaKind> {
 
 /// The keys that [`detect`] looks for, for a hint.
 pub(super) fn known_keys() -> impl Iterator<Item = &'static str> {
-    SIGNS.iter().map(|(key, _)| *key).take(11).chain(EVAL_SIGNS)
+    SIGNS.iter().map(|(key, _)| *key).take(12).chain(EVAL_SIGNS)
 }
 
 /// A part of an eval document that becomes one eval.

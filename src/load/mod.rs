@@ -24,6 +24,9 @@ pub mod normalise;
 mod notify;
 mod parts;
 mod phases;
+mod prices;
+#[cfg(test)]
+mod prices_tests;
 pub mod problem;
 mod refs;
 mod regressions;

@@ -103,6 +103,8 @@ codes! {
     BadRequest = "EH0427" "bad-request" "An HTTP request cannot be made of what is written: its address, endpoint, method or headers, or an input that is no request.";
     UnknownProvider = "EH0430" "unknown-provider" "A model's name does not tell who is asked for it, or names a provider that is neither built in (`openai`, `anthropic`, `http`) nor defined under the suite's `providers:`.";
     NoApiKey = "EH0431" "no-api-key" "A model needs a key, and the environment variable that should hold it is not set. Only a run that asks over the network needs it.";
+    UnknownPrice = "EH0432" "unknown-price" "A budget is set in dollars, and nobody says what a model costs. An unknown price is not 0.";
+    AmbiguousPrice = "EH0433" "ambiguous-price" "Two globs under `prices:` fit a model equally well and say different prices.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is allowed but hardly meant.";
 
     // EH05: data.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::problem::Problems;
 use super::source::Sources;
 use crate::model::{
-    AskedThreshold, BaselineSettings, Criticality, Difficulty, GraderType, OutputValue, Plan, ReportFormat,
-    Shard,
+    AskedThreshold, BaselineSettings, Budget, Criticality, Difficulty, GraderType, OutputValue, Plan,
+    ReportFormat, Shard,
 };
 
 /// What the plan is for. A suite that is only looked at may lack what a run needs.
@@ -68,6 +68,8 @@ pub struct Overrides {
     pub allow_unsandboxed: bool,
     /// No target is asked, so that no key is needed.
     pub asks_nobody: bool,
+    /// What may be spent on models, in place of the suite's.
+    pub budget: Option<Budget>,
     pub filters: Filters,
     /// Only the cases of one part of the suite.
     pub shard: Option<Shard>,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::demands::Demands;
 use super::executors::ExecutorShelf;
 use super::models::{KeyPlaces, Providers};
+use super::prices::PriceShelf;
 use super::problem::{Problem, Problems};
 use super::refs::{Fence, lexical};
 use super::source::{Sources, Span};
@@ -71,6 +72,7 @@ pub(super) struct SuiteScope {
     pub shelf: GraderShelf,
     pub demands: Demands,
     pub executors: ExecutorShelf,
+    pub prices: PriceShelf,
     /// Where commands run. Absolute.
     pub dir: PathBuf,
     /// The project root. Absolute.

@@ -167,6 +167,7 @@ impl Loader<'_> {
         scope.templates.open = lenient;
         scope.shelf.open = lenient;
         scope.executors.open = lenient;
+        scope.prices = self.prices(None, &node);
         let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
         let chosen = {
@@ -245,6 +246,7 @@ impl Loader<'_> {
         let wrapped = wrap(&node);
         scope.templates = self.templates(&wrapped);
         scope.executors = self.executors(spec.as_ref(), &node);
+        scope.prices = self.prices(spec.as_ref(), &node);
         scope.demands = {
             let Session { sources, problems, .. } = &mut *self.session;
             let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };

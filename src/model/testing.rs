@@ -1,5 +1,6 @@
 //! The least of plans, evals and cases, for tests to change.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,25 @@ pub fn case(id: &str) -> Case {
         tags: Vec::new(),
         difficulty: None,
         origin: format!("{id}.yaml:1:1"),
+    }
+}
+
+/// A model behind an API of OpenAI's kind, without key and price.
+pub fn endpoint() -> Endpoint {
+    Endpoint {
+        api: Api::Openai,
+        provider: "openai".to_owned(),
+        model: "m".to_owned(),
+        base_url: "http://127.0.0.1:9/v1".to_owned(),
+        headers: BTreeMap::new(),
+        dialect: None,
+        key: None,
+        limits: Limits::default(),
+        patience: Patience::default(),
+        ca_file: None,
+        insecure: false,
+        price: None,
+        replay: None,
     }
 }
 

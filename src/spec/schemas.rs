@@ -4,8 +4,8 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
 use super::{
-    BaselineFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, RecordedLine, ScoreBaselineFile,
-    SuiteFile, ThresholdsFile, TriggerFile,
+    BaselineFile, EvalShape, ExecutorsFile, GradersFile, PhaseFile, PricesFile, RecordedLine,
+    ScoreBaselineFile, SuiteFile, ThresholdsFile, TriggerFile,
 };
 
 /// A kind of file that people write.
@@ -15,6 +15,7 @@ pub enum SchemaKind {
     Eval,
     Graders,
     Executors,
+    Prices,
     Thresholds,
     Baseline,
     Phase,
@@ -24,11 +25,12 @@ pub enum SchemaKind {
 }
 
 impl SchemaKind {
-    pub const ALL: [SchemaKind; 10] = [
+    pub const ALL: [SchemaKind; 11] = [
         SchemaKind::Suite,
         SchemaKind::Eval,
         SchemaKind::Graders,
         SchemaKind::Executors,
+        SchemaKind::Prices,
         SchemaKind::Thresholds,
         SchemaKind::Baseline,
         SchemaKind::Phase,
@@ -44,6 +46,7 @@ impl SchemaKind {
             SchemaKind::Eval => "eval",
             SchemaKind::Graders => "graders",
             SchemaKind::Executors => "executors",
+            SchemaKind::Prices => "prices",
             SchemaKind::Thresholds => "thresholds",
             SchemaKind::Baseline => "baseline",
             SchemaKind::Phase => "phase",
@@ -61,6 +64,7 @@ pub fn canonical(kind: SchemaKind) -> Value {
         SchemaKind::Eval => schema_of::<EvalShape>(),
         SchemaKind::Graders => schema_of::<GradersFile>(),
         SchemaKind::Executors => schema_of::<ExecutorsFile>(),
+        SchemaKind::Prices => schema_of::<PricesFile>(),
         SchemaKind::Thresholds => schema_of::<ThresholdsFile>(),
         SchemaKind::Baseline => schema_of::<BaselineFile>(),
         SchemaKind::Phase => schema_of::<PhaseFile>(),

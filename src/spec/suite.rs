@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::baseline::SuiteBaselines;
 use super::executor::SuiteExecutors;
 use super::grader::SuiteGraders;
+use super::prices::{BudgetSpec, SuitePrices};
 use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
@@ -56,6 +57,9 @@ pub struct SuiteSpec {
     pub graders: Option<SuiteGraders>,
     /// Languages that graders may name after `executor:` beside the built-in ones; `$ref` to a file of them.
     pub executors: Option<SuiteExecutors>,
+    /// What models cost, by `provider:model`; `$ref` to a file of prices. Default: `prices.yaml` in the folder `config/` beside
+    /// this file, or beside this file.
+    pub prices: Option<SuitePrices>,
     /// What the sandbox that runs code must give.
     pub sandbox: Option<SandboxSpec>,
     /// Demands on metrics; `$ref` to a file of presets and thresholds.
@@ -134,6 +138,8 @@ pub struct SuiteConfig {
     /// Seconds for one call of the target, where the eval does not say. Default 60.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
+    /// What the run may spend on models; beyond it nothing more is asked, and what is left is skipped.
+    pub budget: Option<BudgetSpec>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

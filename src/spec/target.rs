@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::prices::PriceSpec;
 use super::providers::RequestSpec;
 use super::words::{OnError, OutputFormat};
 use super::{OneOrMany, tagged};
@@ -95,6 +96,8 @@ pub struct ModelSpec {
     pub seed: Option<i64>,
     /// A JSON Schema that the answer must fit, for APIs that can be told.
     pub json_schema: Option<Map<String, Value>>,
+    /// What it costs, in place of what `prices:` says.
+    pub price: Option<PriceSpec>,
     /// Further fields of the request, sent as they are.
     #[serde(default)]
     pub options: BTreeMap<String, Value>,

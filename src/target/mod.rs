@@ -76,6 +76,7 @@ pub enum TargetError {
 }
 
 /// The targets of one run, opened once.
+#[derive(Debug)]
 pub struct Targets {
     target: Option<Target>,
     /// The number of the recording that `target` is.

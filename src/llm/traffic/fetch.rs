@@ -80,6 +80,10 @@ impl Tries {
             let stop = || purse.is_spent().then(budget_spent);
             let (mut turn, throttled) = lane.turn(wanted, stop).await?;
             self.throttled += throttled;
+            let Some(hold) = purse.admit(endpoint, call).await else {
+                traffic.wake_all();
+                return Err(budget_spent());
+            };
             turn.sent();
             told.requests += 1;
             traffic.requests.fetch_add(1, Ordering::Relaxed);
@@ -90,9 +94,11 @@ impl Tries {
                 Ok(completion) => {
                     turn.answered(&model, completion.tokens, &limits);
                     traffic.answers.fetch_add(1, Ordering::Relaxed);
-                    if let Some(tokens) = completion.tokens {
-                        spend(traffic, purse, usage_of(endpoint, tokens));
+                    match completion.tokens {
+                        Some(tokens) => hold.spend(endpoint, tokens),
+                        None => _ = hold.spend_unsaid(endpoint, call, &completion.text),
                     }
+                    release_if_spent(traffic, purse);
                     return Ok(completion);
                 }
                 Err(fault) => fault,
@@ -102,9 +108,11 @@ impl Tries {
             traffic.faults.fetch_add(1, Ordering::Relaxed);
             *told.faults.entry(fault.kind.label().to_owned()).or_default() += 1;
             if let Some(tokens) = fault.tokens {
-                let usage = usage_of(endpoint, tokens);
-                waste(told, usage);
-                spend(traffic, purse, usage);
+                waste(told, usage_of(endpoint, tokens));
+                hold.spend(endpoint, tokens);
+                release_if_spent(traffic, purse);
+            } else {
+                drop(hold);
             }
             if let Some(time) = too_long {
                 let (time, most) = (in_words(time), in_words(LONGEST));
@@ -153,10 +161,8 @@ pub(in crate::llm) fn budget_spent() -> Fault {
 }
 
 /// Who waits for a turn need not wait for it any longer once nothing more may be spent.
-fn spend(traffic: &Traffic, purse: &Purse, usage: Usage) {
-    let before = purse.is_spent();
-    purse.spend(usage);
-    if !before && purse.is_spent() {
+fn release_if_spent(traffic: &Traffic, purse: &Purse) {
+    if purse.is_spent() {
         traffic.wake_all();
     }
 }

@@ -7,6 +7,7 @@ use super::name::Named;
 use super::providers::{self, Provider};
 use super::{Written, key, name, request};
 use crate::base::redact::is_sensitive_header;
+use crate::load::prices;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
 use crate::load::scope::{Desk, seconds};
@@ -38,8 +39,10 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
         patience: patience(desk, written, of),
         ca_file: ca_file(desk, written, of)?,
         insecure: written.spec.insecure.or(of.and_then(|p| p.insecure)).unwrap_or(false),
-        // What it costs is the business of `prices`.
-        price: None,
+        price: {
+            let own = written.spec.price.as_ref().map(|price| (price, written.node_of("price")));
+            prices::price_of(desk, own, &named.provider, &named.model)
+        },
         replay: replay(desk, written)?,
         provider: named.provider,
         model: named.model,

@@ -114,6 +114,8 @@ fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
     let mut headers = endpoint::joined(&base.headers, &own.headers, elsewhere);
     headers.retain(|_, value| !value.is_empty());
     ModelSpec {
+        // A price is of a model: another one has its own.
+        price: own.price.or(base.price.filter(|_| own.model.is_none())),
         model: own.model.or(base.model),
         api_key_env: own.api_key_env.or(base.api_key_env.filter(|_| !elsewhere)),
         base_url: own.base_url.or(base.base_url),

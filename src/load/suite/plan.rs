@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::{Loader, count};
 use crate::load::metrics::{self, WrittenMetrics};
 use crate::load::models;
+use crate::load::prices;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
 use crate::load::request::{Counts, Purpose};
@@ -18,8 +19,8 @@ use crate::load::select::{part_of, select};
 use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
 use crate::model::{
-    Channel, Eval, Fingerprint, GateSpec, Measured, Plan, ReportFormat, Reporting, Settings, SuiteInfo,
-    Target,
+    Channel, Eval, Fingerprint, GateSpec, Measured, ModelSettings, Plan, ReportFormat, Reporting, Settings,
+    SuiteInfo, Target,
 };
 
 /// Everything of a plan but what the command line still changes.
@@ -129,6 +130,11 @@ impl Loader<'_> {
             let message = "`retry_count` counts only with `retry_failed: true`";
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
+        let asked = ModelSettings {
+            budget: prices::budget(overrides.budget, config.budget),
+            ..ModelSettings::default()
+        };
+        prices::check_budget(&asked, parts.target.as_ref(), &evals, problems);
         let (name, version, description) = parts.info;
         let plan = Plan {
             suite: SuiteInfo {
@@ -160,7 +166,7 @@ impl Loader<'_> {
                 max_fail: overrides.max_fail,
                 allow_unsandboxed: overrides.allow_unsandboxed,
                 sandbox: parts.scope.demands.sandbox.clone(),
-                models: Default::default(),
+                models: asked,
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),

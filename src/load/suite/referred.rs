@@ -7,6 +7,7 @@ use super::Loader;
 use super::documents::{graders_file, sets, shelf};
 use crate::load::executors::{ExecutorShelf, executors_file};
 use crate::load::kinds::detect;
+use crate::load::prices::{self, PriceShelf, prices_file};
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::{self, lexical};
 use crate::load::scope::{GraderShelf, SuiteScope};
@@ -65,6 +66,48 @@ impl Loader<'_> {
                     .map_or_else(|| self.dir.clone(), Path::to_path_buf);
                 ExecutorShelf::of(all, &at, &dir, problems)
             }
+        }
+    }
+
+    /// What models cost: as the suite says, or the file that it refers to, or the file that lies where one is looked for.
+    pub(super) fn prices(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> PriceShelf {
+        let nothing = PriceShelf::default();
+        let (path, at) = match spec.map(|s| s.prices.as_ref()) {
+            Some(Some(RefOr::Inline(all))) => {
+                let at = node.get("prices").unwrap_or(node);
+                return PriceShelf::of(all.clone(), at, &mut self.session.problems);
+            }
+            Some(Some(RefOr::Ref(path))) => (path.as_str(), node.locate("/prices/$ref")),
+            None | Some(None) => {
+                let Some(path) = prices::default_file(&self.dir) else { return nothing };
+                return self.default_prices(path, node.span.at_start());
+            }
+        };
+        let Some(mut document) = self.document(path, at, SchemaKind::Prices) else { return nothing };
+        let Session { sources, problems, .. } = &mut *self.session;
+        let Some((all, at)) = prices_file(&mut document, sources, problems) else { return nothing };
+        PriceShelf::of(all, &at, problems)
+    }
+
+    /// A file that only its name makes one of prices: when it is none, that matters only to who looks for a price.
+    fn default_prices(&mut self, path: &str, at: Span) -> PriceShelf {
+        let Ok(file) = refs::existing_file(&self.dir, path, &self.session.fence, at) else {
+            return PriceShelf::default();
+        };
+        if file == self.path {
+            return PriceShelf::default();
+        }
+        let Some(mut document) = self.session.parse(&file, Some(at)) else { return PriceShelf::default() };
+        if detect(&document) != Some(SchemaKind::Prices) {
+            let message = format!("`{path}` has no `prices:`, so no price is taken from it");
+            let problem = Problem::warning(Code::UnknownShape, document.span.at_start(), message)
+                .hint("prices stand under `prices:`, by `provider:model`");
+            return PriceShelf::none_because(problem);
+        }
+        let Session { sources, problems, .. } = &mut *self.session;
+        match prices_file(&mut document, sources, problems) {
+            Some((all, at)) => PriceShelf::of(all, &at, problems),
+            None => PriceShelf::default(),
         }
     }
 

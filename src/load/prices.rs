@@ -1,0 +1,225 @@
+//! What models cost: `prices:` of a suite or of a file, which price is a model's, and budgets in dollars.
+//!
+//! There is no built-in list: prices change without notice, and a stale one is a wrong number. What nobody wrote is unknown.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::problem::{Code, Problem, Problems};
+use super::scope::Desk;
+use super::session::validator;
+use super::source::{Sources, Span};
+use super::tree::Node;
+use crate::model::{Budget, CacheMode, Eval, ModelSettings, Price, Target};
+use crate::spec::{BudgetSpec, PriceSpec, PricesFile, SchemaKind};
+
+/// Where prices are looked for when a suite does not say, relative to its folder; the first that is there counts.
+pub(super) const DEFAULT_FILES: [&str; 2] = ["config/prices.yaml", "prices.yaml"];
+
+/// Dollars for a million tokens above which a price is hardly meant.
+const HARDLY_MEANT: f64 = 10_000.0;
+/// Dollars for a million tokens below which a price that is not 0 was probably written for one token.
+const FOR_ONE_TOKEN: f64 = 0.000_1;
+
+/// The prices of a suite.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PriceShelf {
+    entries: Vec<Entry>,
+    /// Told as soon as a model's price is looked for.
+    late: Vec<Problem>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    pattern: String,
+    /// `None` when the pattern is a name.
+    glob: Option<GlobMatcher>,
+    /// How much of a name the pattern says.
+    exactness: usize,
+    price: Price,
+    at: Span,
+}
+
+/// A document with `prices:`: checked, read, and the place of its prices.
+pub(super) fn prices_file(
+    document: &mut Node,
+    sources: &Sources,
+    problems: &mut Problems,
+) -> Option<(BTreeMap<String, PriceSpec>, Node)> {
+    let json = validator(SchemaKind::Prices)?.check(sources, document, problems)?;
+    let file: PricesFile = serde_json::from_value(json).ok()?;
+    let at = document.get("prices").unwrap_or(document).clone();
+    Some((file.prices, at))
+}
+
+impl PriceShelf {
+    /// The prices of a map whose node is `node`; what is wrong with them is told.
+    pub fn of(all: BTreeMap<String, PriceSpec>, node: &Node, problems: &mut Problems) -> PriceShelf {
+        let mut shelf = PriceShelf::default();
+        for (pattern, spec) in all {
+            let at = node.key_span(&format!("/{}", pattern.replace('~', "~0").replace('/', "~1")));
+            problems.extend(doubts(&spec, node.get(&pattern).unwrap_or(node)));
+            if !pattern.contains([':', '*', '?', '[', '{']) {
+                let message =
+                    format!("`{pattern}` is the price of no model: prices stand under `provider:model`");
+                let hint = format!("such as `openai:{pattern}`");
+                problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
+            }
+            match Entry::new(pattern, &spec, at) {
+                Ok(entry) => shelf.entries.push(entry),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        shelf
+    }
+
+    /// No prices, and why that may not be meant.
+    pub fn none_because(problem: Problem) -> PriceShelf {
+        PriceShelf { entries: Vec::new(), late: vec![problem] }
+    }
+
+    /// The price of a model named `provider:model`: a name before a glob, the glob that says more before others.
+    fn find(&self, name: &str) -> Result<Option<Price>, Box<Problem>> {
+        let fit = self.entries.iter().filter(|entry| entry.fits(name));
+        let Some(exactness) = fit.clone().map(|entry| entry.exactness).max() else { return Ok(None) };
+        let mut best = fit.filter(|entry| entry.exactness == exactness);
+        let Some(first) = best.next() else { return Ok(None) };
+        match best.find(|other| other.price != first.price) {
+            None => Ok(Some(first.price)),
+            Some(other) => {
+                let message = format!(
+                    "two prices fit `{name}` equally well: `{}` and `{}`",
+                    first.pattern, other.pattern
+                );
+                let problem = Problem::error(Code::AmbiguousPrice, other.at, message)
+                    .hint(format!("add a price under `{name}` itself"))
+                    .related(first.at, "the other one");
+                Err(Box::new(problem))
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn new(pattern: String, spec: &PriceSpec, at: Span) -> Result<Entry, Problem> {
+        let is_glob = pattern.contains(['*', '?', '[', '{']);
+        let glob = match GlobBuilder::new(&pattern).literal_separator(false).backslash_escape(true).build() {
+            Ok(glob) if is_glob => Some(glob.compile_matcher()),
+            Ok(_) => None,
+            Err(error) => {
+                let message = format!("`{pattern}` is no glob: {}", error.kind());
+                return Err(Problem::error(Code::BadGlob, at, message));
+            }
+        };
+        let exactness = match glob {
+            Some(_) => pattern.chars().filter(|c| !"*?[]{},".contains(*c)).count(),
+            None => usize::MAX,
+        };
+        Ok(Entry { pattern, glob, exactness, price: price(spec), at })
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        self.pattern == name || self.glob.as_ref().is_some_and(|glob| glob.is_match(name))
+    }
+}
+
+fn price(spec: &PriceSpec) -> Price {
+    Price {
+        input: spec.input_per_million,
+        output: spec.output_per_million,
+        cached_input: spec.cached_input_per_million,
+        cache_write: spec.cache_write_per_million,
+    }
+}
+
+/// Warnings of prices that are allowed but hardly meant.
+fn doubts(spec: &PriceSpec, at: &Node) -> Vec<Problem> {
+    let fields = [
+        ("input_per_million", Some(spec.input_per_million)),
+        ("output_per_million", Some(spec.output_per_million)),
+        ("cached_input_per_million", spec.cached_input_per_million),
+        ("cache_write_per_million", spec.cache_write_per_million),
+    ];
+    let mut doubts = Vec::new();
+    for (key, value) in fields {
+        let Some(value) = value else { continue };
+        let message = if value > HARDLY_MEANT {
+            format!("{value} dollars for a million tokens are hardly meant")
+        } else if value > 0.0 && value < FOR_ONE_TOKEN {
+            format!("{value} dollars for a million tokens are hardly meant: is it the price of one token?")
+        } else {
+            continue;
+        };
+        doubts.push(Problem::warning(Code::SuspiciousValue, at.locate(&format!("/{key}")), message));
+    }
+    doubts
+}
+
+/// What a model costs: what stands with it (`own`, and its node), else what `prices:` says of `provider:model`. `None`: nobody
+/// said, or two said different things, which is then told.
+pub(super) fn price_of(
+    desk: &mut Desk,
+    own: Option<(&PriceSpec, &Node)>,
+    provider: &str,
+    model: &str,
+) -> Option<Price> {
+    if let Some((spec, node)) = own {
+        desk.problems.extend(doubts(spec, node));
+        return Some(price(spec));
+    }
+    let shelf = &desk.suite.prices;
+    desk.problems.extend(shelf.late.iter().cloned());
+    match shelf.find(&format!("{provider}:{model}")) {
+        Ok(found) => found,
+        Err(problem) => {
+            desk.push(*problem);
+            None
+        }
+    }
+}
+
+/// What the run may spend: the command line's, else the suite's.
+pub(super) fn budget(typed: Option<Budget>, written: Option<BudgetSpec>) -> Budget {
+    typed.unwrap_or_else(|| {
+        let written = written.unwrap_or_default();
+        Budget { usd: written.usd, tokens: written.tokens }
+    })
+}
+
+/// A budget in dollars needs the price of every model that may be asked over the network.
+pub(super) fn check_budget(
+    settings: &ModelSettings,
+    target: Option<&Target>,
+    evals: &[Arc<Eval>],
+    problems: &mut Problems,
+) {
+    let is_free = settings.replay.is_some() || settings.cache == CacheMode::Only;
+    if settings.budget.usd.is_none() || is_free {
+        return;
+    }
+    let own = evals.iter().flat_map(|eval| eval.cases.profiles());
+    let unknown: BTreeSet<String> = own
+        .map(|profile| profile.target.as_ref().or(target))
+        .filter_map(|target| match target {
+            Some(Target::Model(model)) => Some(&model.endpoint),
+            _ => None,
+        })
+        .filter(|endpoint| endpoint.price.is_none() && endpoint.replay.is_none())
+        .map(|endpoint| format!("`{}`", endpoint.name()))
+        .collect();
+    if unknown.is_empty() {
+        return;
+    }
+    let names = unknown.into_iter().collect::<Vec<_>>().join(", ");
+    let message = format!("the budget is in dollars, and nobody says what {names} costs");
+    let hint = "write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`";
+    problems.push(Problem::general(Code::UnknownPrice, message).hint(hint));
+}
+
+/// Whether a file of prices that nobody named lies in the folder of a suite.
+pub(super) fn default_file(dir: &Path) -> Option<&'static str> {
+    DEFAULT_FILES.into_iter().find(|file| dir.join(file).is_file())
+}
