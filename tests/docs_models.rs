@@ -67,7 +67,9 @@ fn every_recipe_loads() {
             .problems
             .iter()
             // Neither the agents' programs nor the certificates of others are here.
-            .filter(|p| p.severity == Severity::Error || !matches!(p.code, Code::BadCommand | Code::MissingRef))
+            .filter(|p| {
+                p.severity == Severity::Error || !matches!(p.code, Code::BadCommand | Code::MissingRef)
+            })
             .map(|p| format!("{}: {}", p.code.slug(), p.message))
             .collect();
         assert!(said.is_empty(), "{block}\n{said:?}");

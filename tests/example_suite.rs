@@ -220,7 +220,9 @@ fn the_example_suites_show_every_execution_and_comparison() {
             text += &std::fs::read_to_string(entry.unwrap().path()).unwrap();
         }
     }
-    for kind in ["recorded", "command", "skill", "http", "model", "exact", "structural", "numeric", "semantic"] {
+    for kind in
+        ["recorded", "command", "skill", "http", "model", "exact", "structural", "numeric", "semantic"]
+    {
         assert!(text.contains(&format!("type: {kind}")), "no example has `type: {kind}`");
     }
 }
@@ -251,10 +253,12 @@ fn what_init_writes_is_valid_and_passes() {
     // The target that its comment offers is one.
     let suite = dir.path().join(SUITE[1]);
     let written = std::fs::read_to_string(&suite).unwrap();
-    let offered = written.lines().find_map(|line| line.trim().strip_prefix("#   target: {type: model")).unwrap();
+    let offered =
+        written.lines().find_map(|line| line.trim().strip_prefix("#   target: {type: model")).unwrap();
     let recorded = "  target:\n    type: recorded\n    path: recordings/assistant.jsonl\n";
     assert!(written.contains(recorded));
-    std::fs::write(&suite, written.replace(recorded, &format!("  target: {{type: model{offered}\n"))).unwrap();
+    std::fs::write(&suite, written.replace(recorded, &format!("  target: {{type: model{offered}\n")))
+        .unwrap();
     expect(0, dir.path(), &["validate", SUITE[0], SUITE[1]]);
     std::fs::write(&suite, written).unwrap();
     // Files that say the same are in nobody's way; a changed one is never written over.

@@ -13,7 +13,9 @@ const RUN: [&str; 5] = ["run", "--suite", "suite.yaml", "--progress", "none"];
 
 fn call(project: &Project, args: &[&str]) -> Call {
     let mut command = project.command(args);
-    command.env("EVAL_HARNESS_CACHE_DIR", project.path().join("answers")).env("MODEL_KEY", "sk-targets-123456");
+    command
+        .env("EVAL_HARNESS_CACHE_DIR", project.path().join("answers"))
+        .env("MODEL_KEY", "sk-targets-123456");
     for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "OPENAI_API_KEY"] {
         command.env_remove(name);
     }
@@ -58,14 +60,15 @@ fn outcomes(report: &Value) -> String {
 
 fn contents(body: &Value) -> String {
     let said = body["messages"].as_array().expect("messages").iter();
-    let lines = said.map(|m| format!("[{}] {}", m["role"].as_str().unwrap_or("?"), m["content"].as_str().unwrap_or("?")));
+    let lines = said
+        .map(|m| format!("[{}] {}", m["role"].as_str().unwrap_or("?"), m["content"].as_str().unwrap_or("?")));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn inputs_are_put_as_messages_and_what_is_in_them_is_never_rendered() {
     let server = ModelServer::start(|_: &Ask| say("yes"));
-    let evals = r#"    - id: e
+    let evals = r#"    - metadata: {id: e}
       test_cases:
         - {id: prompt, input: "plain", expected: {type: contains, value: "yes"}}
         - {id: told, input: {type: prompt, content: "in {{ context.lang }}", context: {lang: Rust}}, expected: {type: contains, value: "yes"}}
@@ -75,15 +78,23 @@ fn inputs_are_put_as_messages_and_what_is_in_them_is_never_rendered() {
           input: {type: messages, messages: [{role: user, content: a}, {role: assistant, content: b}, {role: user, content: c}]}
           expected: {type: contains, value: "yes"}
 "#;
-    let project = project(&server, ", system: \"You are {{ who }}.\", temperature: 0, options: {top_k: 4}", evals);
+    let project =
+        project(&server, ", system: \"You are {{ who }}.\", temperature: 0, options: {top_k: 4}", evals);
     project.write("notes.md", "{{ untouched }}\n");
     let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
-    project.write("suite.yaml", &suite.replace("  evals:\n", "  vars: {who: terse}\n  config: {parallel_execution: false}\n  evals:\n"));
+    project.write(
+        "suite.yaml",
+        &suite
+            .replace("  evals:\n", "  vars: {who: terse}\n  config: {parallel_execution: false}\n  evals:\n"),
+    );
     call(&project, &RUN).expect(0);
     let log = server.settled();
     assert_eq!(log.len(), 5);
     assert!(log.iter().all(|entry| entry.ask.key.as_deref() == Some("sk-targets-123456")));
-    assert!(log.iter().all(|entry| entry.ask.body["model"] == "m-1" && entry.ask.body["top_k"].to_string() == "4"));
+    assert!(
+        log.iter()
+            .all(|entry| entry.ask.body["model"] == "m-1" && entry.ask.body["top_k"].to_string() == "4")
+    );
     let asked = log.iter().map(|entry| contents(&entry.ask.body)).collect::<Vec<_>>().join("\n--\n");
     insta::assert_snapshot!(asked, @r#"
     [system] You are terse.
@@ -132,12 +143,23 @@ fn how_an_answer_ends_is_part_of_what_it_is_worth() {
         "empty" => Act::Empty,
         _ => say("wrong"),
     });
-    let ids = ["cut", "cut but right", "cut at once", "declined", "declined rightly", "declined silently", "empty", "other"];
+    let ids = [
+        "cut",
+        "cut but right",
+        "cut at once",
+        "declined",
+        "declined rightly",
+        "declined silently",
+        "empty",
+        "other",
+    ];
     let cases: String = ids
         .iter()
-        .map(|id| format!("        - {{id: {id}, input: {id}, expected: {{type: contains, value: right}}}}\n"))
+        .map(|id| {
+            format!("        - {{id: {id}, input: {id}, expected: {{type: contains, value: right}}}}\n")
+        })
         .collect();
-    let project = project(&server, "", &format!("    - id: e\n      test_cases:\n{cases}"));
+    let project = project(&server, "", &format!("    - metadata: {id: e}\n      test_cases:\n{cases}"));
     call(&project, &RUN).expect(1);
     insta::assert_snapshot!(outcomes(&project.report()), @"");
     // What must not be there is not there, either, where nothing was said: that is no pass.
@@ -149,7 +171,7 @@ fn how_an_answer_ends_is_part_of_what_it_is_worth() {
 fn project_without_words(server: &ModelServer) -> Project {
     let grader = "grader: {type: code, config: {method: contains, must_not_include: [secret]}}";
     let evals = format!(
-        "    - id: e\n      test_cases:\n        - {{id: empty, input: empty, {grader}}}\n        - {{id: cut, input: cut at once, {grader}}}\n"
+        "    - metadata: {id: e}\n      test_cases:\n        - {{id: empty, input: empty, {grader}}}\n        - {{id: cut, input: cut at once, {grader}}}\n"
     );
     project(server, "", &evals)
 }
@@ -182,16 +204,17 @@ fn benchmarks_ask_for_code_and_find_it_in_what_the_model_says() {
         true => say("```python\ndef double(n):\n    return n + n\n```"),
         false => say(&answers[ask.nth % answers.len()]),
     });
-    let evals = "    - {id: he, dataset: {path: he.jsonl, format: humaneval}, config: {samples: 4, parallel: false}}\n    \
-                 - {id: mbpp, dataset: {path: mbpp.jsonl, format: mbpp}}\n    \
-                 - {id: own, dataset: {path: mbpp.jsonl, format: mbpp, prompt: \"Do: {{ row.text }}\"}}\n";
+    let evals = "    - {metadata: {id: he}, dataset: {path: he.jsonl, format: humaneval}, config: {samples: 4, parallel: false}}\n    \
+                 - {metadata: {id: mbpp}, dataset: {path: mbpp.jsonl, format: mbpp}}\n    \
+                 - {metadata: {id: own}, dataset: {path: mbpp.jsonl, format: mbpp, prompt: \"Do: {{ row.text }}\"}}\n";
     let project = project(&server, "", evals);
     project.write("he.jsonl", HUMANEVAL);
     project.write("mbpp.jsonl", MBPP);
     call(&project, &[&RUN[..], &["--jobs", "1", "--allow-unsandboxed"]].concat()).expect(1);
     let report = project.report();
     let samples = report["evals"][0]["cases"][0]["samples"].as_array().expect("samples");
-    let outcomes: Vec<&str> = samples.iter().map(|sample| sample["outcome"].as_str().unwrap_or("?")).collect();
+    let outcomes: Vec<&str> =
+        samples.iter().map(|sample| sample["outcome"].as_str().unwrap_or("?")).collect();
     assert_eq!(outcomes, ["passed", "passed", "passed", "failed"]);
     for eval in [1, 2] {
         assert_eq!(report["evals"][eval]["outcome"], "passed");
@@ -248,7 +271,11 @@ fn a_regression_asks_a_model_and_its_answer_can_be_captured() {
 #[test]
 fn a_key_that_is_missing_ends_the_run_before_it_begins() {
     let server = ModelServer::start(|_: &Ask| say("yes"));
-    let project = project(&server, ", api_key_env: NO_SUCH_KEY", "    - {id: e, input: x, expected: {type: contains, value: \"yes\"}}\n");
+    let project = project(
+        &server,
+        ", api_key_env: NO_SUCH_KEY",
+        "    - {id: e, input: x, expected: {type: contains, value: \"yes\"}}\n",
+    );
     let told = call(&project, &RUN).expect(2);
     assert!(told.stderr.contains("`NO_SUCH_KEY` is not set"), "{}", told.stderr);
     call(&project, &["validate", "--suite", "suite.yaml"]).expect(0);

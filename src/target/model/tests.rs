@@ -79,10 +79,10 @@ async fn a_file_is_inlined_and_what_is_no_text_is_shown_as_json() {
     };
     insta::assert_snapshot!(told(call, true).await, @r#"
     user: {
-      "type": "api_call",
-      "method": "GET",
       "endpoint": "/x",
-      "headers": {}
+      "headers": {},
+      "method": "GET",
+      "type": "api_call"
     }
     "#);
     let gone = Input::File { path: dir.path().join("gone"), context: None };
@@ -144,5 +144,14 @@ fn what_a_model_says_becomes_an_output_or_the_reason_why_there_is_none() {
         completion("x", Finish::Other),
         calls,
     ];
-    insta::assert_snapshot!(all.map(told).join("\n"), @"");
+    insta::assert_snapshot!(all.map(told).join("\n"), @r#"
+    Stop Text("4")
+    Length Text(" 4\n")
+    Refused Text("I can't.")
+    refused the model declined to answer, and gave no text usage kept: true
+    target_failed the model answered with an empty text usage kept: true
+    target_failed the answer was cut at its limit of tokens before its first word (`max_tokens` may be too low) usage kept: true
+    Other Text("x")
+    ToolCalls Json(Object {"text": String(""), "tool_calls": Array [Object {"name": String("f")}]})
+    "#);
 }
