@@ -92,12 +92,6 @@ pub struct Targets {
     models: Arc<Models>,
 }
 
-impl std::fmt::Debug for Targets {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Targets").field("target", &self.target).field("recordings", &self.paths).finish()
-    }
-}
-
 impl Targets {
     /// Reads and checks every recording that the plan uses. Which case a line means is told by the whole suite, whatever
     /// part of it the plan is: a line that fits two cases must not become sure because one of them was filtered away. Lines
