@@ -55,6 +55,7 @@ fn case(code: CodeGrader) -> Case {
         id: "c".into(),
         name: None,
         input: Input::Prompt { text: String::new(), context: None },
+        context_told: false,
         grading: Grading {
             graders: vec![Grader::of(GraderKind::Code(code))],
             combine: Combine::All,

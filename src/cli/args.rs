@@ -123,9 +123,10 @@ pub struct SuiteArgs {
     /// A suite variable.
     #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value)]
     pub vars: Vec<(String, String)>,
-    /// The target to use, by its name under `targets:`.
+    /// The target to use, by its name under `targets:`. With `run` several: each runs the whole plan, and a report puts them
+    /// side by side.
     #[arg(long, value_name = "NAME")]
-    pub target: Option<String>,
+    pub target: Vec<String>,
     /// Recorded outputs, in place of any target.
     #[arg(long, value_name = "FILE")]
     pub outputs: Option<PathBuf>,
@@ -215,6 +216,7 @@ Examples:
   eval-harness run --baseline                      beside the accepted scores; `--baseline=FILE` beside others
   eval-harness run --resume latest                 go on with a run that was cut off
   eval-harness run --resume latest --samples 10    add samples to a run
+  eval-harness run --target small --target large   one run on each, and a report side by side
   eval-harness run --shard 2/5                     a part of five; `report --run A --run B ...` joins them
   eval-harness run --events | jq .sample_finished.case")]
 #[command(args_override_self = true)]
@@ -303,9 +305,11 @@ Examples:
   eval-harness report                                the latest run, for people
   eval-harness report --run eval-20260304-101500 --format markdown
   eval-harness report --run latest --format junit --output junit.xml
-  eval-harness report --run shard-1.journal.jsonl --run shard-2.journal.jsonl")]
+  eval-harness report --run shard-1.journal.jsonl --run shard-2.journal.jsonl
+  eval-harness report --run eval-20260304-101500 --run eval-20260304-101712     two targets, side by side")]
 pub struct ReportArgs {
-    /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to one report.
+    /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to one report; or runs of one suite,
+    /// put side by side.
     #[arg(long, default_value = "latest")]
     pub run: Vec<String>,
     /// terminal, json, markdown, junit or comment.

@@ -21,6 +21,7 @@ mod run;
 mod scaffold;
 mod schema;
 mod scores;
+mod sides;
 mod signals;
 mod suite;
 mod validate;

@@ -7,9 +7,12 @@ use super::ci::{self, Github};
 use super::console::Console;
 use super::run::{exit_code, say_how_to_go_on};
 use super::{Exit, Failure, suite};
+use crate::base::whole_file::write_whole;
+use crate::gate::ExitCode;
 use crate::journal;
 use crate::load::{LoadRequest, Purpose};
-use crate::model::ReportFormat;
+use crate::model::{ReportFormat, Summary};
+use crate::report::sides::Sides;
 use crate::report::{self, terminal, write_report};
 use crate::run::RunError;
 use crate::{load, run};
@@ -29,6 +32,13 @@ pub fn report(console: &Console, args: &ReportArgs) -> Exit {
     };
     let summary = match journals.as_slice() {
         [journal] => run::reread(journal).map_err(unreadable)?.summary,
+        several if !run::any_shard(several).map_err(unreadable)? => {
+            let mut runs = Vec::with_capacity(several.len());
+            for journal in several {
+                runs.push(run::reread(journal).map_err(unreadable)?.summary);
+            }
+            return side_by_side(console, args, &runs);
+        }
         several => run::join(several).map_err(unreadable)?,
     };
     if journals.len() == 1 {
@@ -51,6 +61,29 @@ pub fn report(console: &Console, args: &ReportArgs) -> Exit {
     }
     console.result(&page)?;
     Ok(exit_code(&summary))
+}
+
+/// Runs that are no shards, beside each other.
+fn side_by_side(console: &Console, args: &ReportArgs, runs: &[Summary]) -> Exit {
+    let hint = "name runs of one suite, each once; or every shard of one suite";
+    let sides = Sides::of(runs).map_err(|error| Failure::wrong(error).hint(hint))?;
+    let codes: Vec<_> = runs.iter().map(exit_code).collect();
+    let worst = ExitCode::gravest(&codes);
+    if let Some(file) = &args.output {
+        let written = write_whole(file, |out| sides.write(args.format, out));
+        written.map_err(|error| Failure::incomplete(format!("cannot write {}: {error}", file.display())))?;
+        return Ok(worst);
+    }
+    let mut page = Vec::new();
+    match args.format {
+        ReportFormat::Terminal => sides.render(&console.terminal_options(args.verbose), &mut page)?,
+        format => sides.write(format, &mut page).map_err(Failure::wrong)?,
+    }
+    if matches!(args.format, ReportFormat::Terminal | ReportFormat::Markdown) {
+        page = ci::for_log(Github::of(CiMode::Auto).as_ref(), page);
+    }
+    console.result(&page)?;
+    Ok(worst)
 }
 
 /// The folder of results: as given, as the suite says, or `results/` in the project root.

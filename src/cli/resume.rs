@@ -21,7 +21,7 @@ pub fn typed(verb: &str, naming: &str) -> Vec<String> {
 }
 
 /// The words without `--NAME VALUE` and `--NAME=VALUE`.
-fn without(words: Vec<String>, name: &str) -> Vec<String> {
+pub fn without(words: Vec<String>, name: &str) -> Vec<String> {
     let with_value = format!("{name}=");
     let mut kept = Vec::with_capacity(words.len());
     let mut words = words.into_iter();
@@ -76,7 +76,7 @@ pub fn secrets_are_given(args: &RunArgs) -> Result<(), Failure> {
     Err(failure.hint(format!("give them again: `{}`", lost.join(" "))))
 }
 
-fn parse(words: &[String]) -> Result<RunArgs, clap::Error> {
+pub fn parse(words: &[String]) -> Result<RunArgs, clap::Error> {
     let program = ["eval-harness", "run"].into_iter().map(str::to_owned);
     match Cli::try_parse_from(program.chain(words.iter().cloned()))?.command {
         Command::Run(args) => Ok(*args),
@@ -91,7 +91,11 @@ fn merged(session: &RunStarted, typed: Vec<String>, here: &Path) -> Result<(RunA
         Failure::wrong(format!("the arguments of run {} can't be understood: {message}", session.run_id))
     };
     let own = parse(&typed).map_err(unreadable)?;
-    let mut words = session.arguments.clone();
+    // Of most options the last one counts; targets would add up.
+    let mut words = match own.suite.target.is_empty() {
+        true => session.arguments.clone(),
+        false => without(session.arguments.clone(), "--target"),
+    };
     words.extend(typed);
     let mut args = parse(&words).map_err(unreadable)?;
     // A project that was moved or copied goes on from here.

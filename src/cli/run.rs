@@ -8,7 +8,7 @@ use super::ci::{self, Github};
 use super::console::Console;
 use super::progress::Progress;
 use super::report::results_dir;
-use super::{Exit, Failure, list, notify, resume, scores, signals, suite};
+use super::{Exit, Failure, list, notify, resume, scores, sides, signals, suite};
 use crate::base::clock::SystemClock;
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths};
@@ -16,13 +16,19 @@ use crate::load::{Overrides, Purpose};
 use crate::model::{Channel, Event, Plan, ReportFormat, Summary};
 use crate::notify::Message;
 use crate::report::{terminal, write_reports};
-use crate::run::{self, Cancel, Finished, Observer, RunError, RunRequest, Said};
+use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
 
 pub fn run(console: &Console, args: &RunArgs) -> Exit {
     let words = resume::typed("run", "--resume");
     let Some(run) = &args.resume else {
-        return start(console, args, words, None);
+        return match args.suite.target.len() {
+            0 | 1 => start(console, args, words, None),
+            _ => sides::run(console, args, &words),
+        };
     };
+    if args.suite.target.len() > 1 {
+        return Err(Failure::wrong("a run has one target: go on with the run of each target by its id"));
+    }
     let dir = results_dir(args.suite.suite.as_deref(), args.session.output_dir.as_deref())?;
     let again = resume::again(&dir, run, words)?;
     resume::secrets_are_given(&again.args)?;
@@ -47,36 +53,64 @@ pub fn overrides(args: &RunArgs) -> Overrides {
 
 /// Begins a run, or goes on with one. `words` are its arguments.
 fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<RunPaths>) -> Exit {
-    let selected = suite::load(&args.suite, Purpose::Run, overrides(args))?;
-    let plan = suite::plan_or_problems(console, selected.loaded)?;
-    warn_of_formats(console, &plan);
-    let score_baseline = match &resume {
-        Some(paths) if began_with_scores(paths) => None,
-        _ => scores::asked(args, &plan)?,
-    };
-    let prepared = run::prepare(plan).map_err(failure)?;
-    prepared.warnings.iter().for_each(|warning| console.warn(warning));
+    let ready = Ready::of(console, args, words, resume)?;
     if args.dry_run {
-        return list::dry_run(console, &prepared);
+        return list::dry_run(console, &ready.prepared);
     }
-    let said = Said {
-        capture: false,
-        score_baseline,
-        filters: selected.filters,
-        arguments: resume::recorded(words, selected.failed_in.as_deref()),
-        cwd: suite::cwd().ok(),
-    };
-    let after = AfterRun::of(&prepared.plan);
-    let finished = drive(console, args, async |helper, cancel, observers| {
-        let git = run::git_state(&prepared.plan.suite.dir);
-        let request =
-            RunRequest { prepared, helper, clock: &SystemClock, git, said, cancel, observers, resume };
-        run::run(request).await
-    })?;
-    if !finished.ran {
-        console.note(&format!("run {} is complete: nothing was left to run", finished.paths.run_id));
-    }
+    let (finished, after) = ready.drive(console, args)?;
     conclude(console, args, &finished, &after)
+}
+
+/// A run that has only to begin, or to go on.
+pub struct Ready {
+    pub prepared: Prepared,
+    said: Said,
+    after: AfterRun,
+    resume: Option<RunPaths>,
+}
+
+impl Ready {
+    /// # Errors
+    /// When a definition or a setting is wrong: then nothing runs.
+    pub fn of(
+        console: &Console,
+        args: &RunArgs,
+        words: Vec<String>,
+        resume: Option<RunPaths>,
+    ) -> Result<Ready, Failure> {
+        let selected = suite::load(&args.suite, Purpose::Run, overrides(args))?;
+        let plan = suite::plan_or_problems(console, selected.loaded)?;
+        warn_of_formats(console, &plan);
+        let score_baseline = match &resume {
+            Some(paths) if began_with_scores(paths) => None,
+            _ => scores::asked(args, &plan)?,
+        };
+        let prepared = run::prepare(plan).map_err(failure)?;
+        prepared.warnings.iter().for_each(|warning| console.warn(warning));
+        let said = Said {
+            capture: false,
+            score_baseline,
+            filters: selected.filters,
+            arguments: resume::recorded(words, selected.failed_in.as_deref()),
+            cwd: suite::cwd().ok(),
+        };
+        let after = AfterRun::of(&prepared.plan);
+        Ok(Ready { prepared, said, after, resume })
+    }
+
+    pub fn drive(self, console: &Console, args: &RunArgs) -> Result<(Finished, AfterRun), Failure> {
+        let Ready { prepared, said, after, resume } = self;
+        let finished = drive(console, args, async |helper, cancel, observers| {
+            let git = run::git_state(&prepared.plan.suite.dir);
+            let request =
+                RunRequest { prepared, helper, clock: &SystemClock, git, said, cancel, observers, resume };
+            run::run(request).await
+        })?;
+        if !finished.ran {
+            console.note(&format!("run {} is complete: nothing was left to run", finished.paths.run_id));
+        }
+        Ok((finished, after))
+    }
 }
 
 /// True when the run said what it is compared with: it keeps that, whatever was accepted since.
@@ -87,9 +121,23 @@ fn began_with_scores(paths: &RunPaths) -> bool {
 
 /// Writes and shows the reports of a run that has ended; the exit code is the gate's.
 pub fn conclude(console: &Console, args: &RunArgs, finished: &Finished, after: &AfterRun) -> Exit {
+    conclude_with(console, args, finished, after, true)
+}
+
+/// As [`conclude`]; the run's own page is only shown when asked for.
+pub fn conclude_with(
+    console: &Console,
+    args: &RunArgs,
+    finished: &Finished,
+    after: &AfterRun,
+    shows: bool,
+) -> Exit {
     let github = Github::of(args.session.ci.mode);
     let (written, mut untold) = write_reports(&finished.paths, &finished.summary, &after.formats);
-    let shown = show(console, args, github.as_ref(), &finished.summary, &written);
+    let shown = match shows {
+        true => show(console, args, github.as_ref(), &finished.summary, &written),
+        false => Ok(()),
+    };
     untold.extend(shown.err().map(|failure| failure.message));
     let mut code = exit_code(&finished.summary);
     if !untold.is_empty() {

@@ -63,7 +63,7 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selec
         suite,
         purpose,
         overrides: Overrides {
-            target: args.target.clone(),
+            target: one_target(&args.target)?,
             outputs: args.outputs.clone(),
             vars: args.vars.clone(),
             against: args.against.clone(),
@@ -90,6 +90,15 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selec
         words.push(format!("not passed in {run}"));
     }
     Ok(Selected { loaded: load::load(&request), filters: words, failed_in, request })
+}
+
+/// The target that is named, where there can be only one.
+fn one_target(named: &[String]) -> Result<Option<String>, Failure> {
+    match named {
+        [] => Ok(None),
+        [name] => Ok(Some(name.clone())),
+        _ => Err(Failure::wrong("several targets are something for `run`: name one")),
+    }
 }
 
 fn filters(args: &SuiteArgs) -> Filters {

@@ -247,29 +247,35 @@ pub struct MetricRow {
 
 /// The metrics of a summary that tell something, in reading order.
 pub fn metric_rows(summary: &Summary) -> Vec<MetricRow> {
+    telling_metrics(summary).into_iter().map(|metric| metric_row(summary, metric)).collect()
+}
+
+/// The names of [`metric_rows`].
+pub fn telling_metrics(summary: &Summary) -> Vec<&str> {
+    let mut names = metrics_in_order(summary);
+    names.retain(|metric| is_telling(summary, metric));
+    names
+}
+
+/// One metric of a summary.
+pub fn metric_row(summary: &Summary, metric: &str) -> MetricRow {
     let samples = &summary.summary.samples;
     let ungraded = samples.errored + samples.skipped + samples.pending > 0;
-    let row = |metric: &&str| {
-        let estimate = summary.estimates.get(*metric);
-        let value = summary.metrics.get(*metric).copied().flatten().or(estimate.and_then(|e| e.value));
-        MetricRow {
-            name: metric_name(metric),
-            value: figure_or_none(metric, value),
-            interval: interval_of(summary, metric),
-            range: estimate.filter(|_| ungraded).map(|e| range(metric, e)).unwrap_or_default(),
-            cases: estimate
-                .filter(|e| e.n_cases > 0)
-                .map(|e| text::group_digits(e.n_cases))
-                .unwrap_or_default(),
-            undefined: match value {
-                Some(_) => String::new(),
-                None => estimate
-                    .and_then(|e| e.undefined.as_deref())
-                    .map_or_else(|| "nothing was measured".to_owned(), text::one_line),
-            },
-        }
-    };
-    metrics_in_order(summary).iter().filter(|metric| is_telling(summary, metric)).map(row).collect()
+    let estimate = summary.estimates.get(metric);
+    let value = summary.metrics.get(metric).copied().flatten().or(estimate.and_then(|e| e.value));
+    MetricRow {
+        name: metric_name(metric),
+        value: figure_or_none(metric, value),
+        interval: interval_of(summary, metric),
+        range: estimate.filter(|_| ungraded).map(|e| range(metric, e)).unwrap_or_default(),
+        cases: estimate.filter(|e| e.n_cases > 0).map(|e| text::group_digits(e.n_cases)).unwrap_or_default(),
+        undefined: match value {
+            Some(_) => String::new(),
+            None => estimate
+                .and_then(|e| e.undefined.as_deref())
+                .map_or_else(|| "nothing was measured".to_owned(), text::one_line),
+        },
+    }
 }
 
 /// False for what would only fill the page: pass^1, which is pass@1; counts of nothing; latencies, tokens and costs that

@@ -46,6 +46,17 @@ pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
     Ok(summary)
 }
 
+/// True when any of the runs is a shard.
+pub fn any_shard(journals: &[PathBuf]) -> Result<bool, RunError> {
+    for journal in journals {
+        let session = journal::sessions(journal)?.pop().ok_or(SummaryError::NotStarted)?;
+        if session.shard.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn refuse(reasons: Vec<String>) -> RunError {
     let hint = Some("name every shard of one suite once: `report --run A --run B ...`".to_owned());
     RunError::Refused(Refused { what: "the runs can't be joined".to_owned(), reasons, hint })

@@ -122,7 +122,7 @@ impl CaptureArgs {
         filters.eval.extend(self.evals.iter().cloned());
         RunArgs {
             suite: SuiteArgs {
-                target: self.target.clone(),
+                target: self.target.clone().into_iter().collect(),
                 outputs: self.outputs.clone(),
                 samples: self.samples,
                 filters,

@@ -48,6 +48,16 @@ pub(crate) fn decision_sign(decision: Decision) -> &'static str {
     }
 }
 
+pub(crate) fn outcome_sign(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "✅",
+        Outcome::Failed => "❌",
+        Outcome::Errored => "⚠️",
+        Outcome::Skipped => "➖",
+        Outcome::Pending => "⏳",
+    }
+}
+
 fn title(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let decision = summary.gate.decision;
     let name = inline(&summary.metadata.suite_name);

@@ -1,0 +1,97 @@
+//! `eval-harness run` on several targets: a run on each, one after the other, and a report that puts them side by side.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::args::RunArgs;
+use super::ci::{self, Github};
+use super::console::Console;
+use super::run::{Ready, conclude_with};
+use super::{Exit, Failure, list, resume, suite};
+use crate::base::text::one_line;
+use crate::gate::ExitCode;
+use crate::model::Summary;
+use crate::report::sides::Sides;
+use crate::run::Finished;
+
+/// Runs the plan on each target. Every target's plan is loaded and checked before any of them runs.
+pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
+    let mut seen = BTreeSet::new();
+    let targets: Vec<&String> = args.suite.target.iter().filter(|target| seen.insert(*target)).collect();
+    let mut ready = Vec::with_capacity(targets.len());
+    for target in targets {
+        let mut words = resume::without(words.to_vec(), "--target");
+        words.extend(["--target".to_owned(), target.clone()]);
+        let own = resume::parse(&words).map_err(|error| Failure::wrong(error.to_string()))?;
+        ready.push((Ready::of(console, &own, words, None)?, own, target));
+    }
+    if args.dry_run {
+        let mut exit = Ok(ExitCode::Pass);
+        for (ready, _, target) in &ready {
+            console.result(format!("target {}\n", one_line(target)).as_bytes())?;
+            exit = list::dry_run(console, &ready.prepared);
+        }
+        return exit;
+    }
+    let mut codes = Vec::new();
+    let mut finished: Vec<Finished> = Vec::new();
+    for (ready, own, target) in ready {
+        if !args.session.quiet {
+            console.note(&format!("target {}", one_line(target)));
+        }
+        let (done, after) = ready.drive(console, &own)?;
+        let code = conclude_with(console, &own, &done, &after, args.session.verbose)?;
+        codes.push(code);
+        finished.push(done);
+        if code == ExitCode::Interrupted {
+            break;
+        }
+    }
+    let mut worst = ExitCode::gravest(&codes);
+    if finished.len() > 1 {
+        let untold = show(console, args, &finished)?;
+        if untold && matches!(worst, ExitCode::Pass | ExitCode::Pending) {
+            worst = ExitCode::Incomplete;
+        }
+    }
+    Ok(worst)
+}
+
+/// Writes and shows the runs side by side; true when a file could not be written.
+fn show(console: &Console, args: &RunArgs, finished: &[Finished]) -> Result<bool, Failure> {
+    let summaries: Vec<&Summary> = finished.iter().map(|run| &run.summary).collect();
+    let sides = Sides::of(summaries).map_err(Failure::incomplete)?;
+    let (written, failed) = match finished.first() {
+        Some(first) => sides.write_files(&first.paths),
+        None => Default::default(),
+    };
+    failed.iter().for_each(|message| console.error(message, None));
+    if !args.session.events {
+        let mut page = Vec::new();
+        match args.session.quiet {
+            true => {
+                for run in finished {
+                    let target = one_line(&run.summary.metadata.environment.target);
+                    let line = format!("{target}: {}\n", run.summary.gate.decision.name());
+                    page.extend_from_slice(line.as_bytes());
+                }
+            }
+            false => {
+                sides.render(&console.terminal_options(args.session.verbose), &mut page)?;
+                page.extend_from_slice(paths(&written)?.as_bytes());
+            }
+        }
+        console.result(&ci::for_log(Github::of(args.session.ci.mode).as_ref(), page))?;
+    }
+    Ok(!failed.is_empty())
+}
+
+/// Where the reports are, for people.
+fn paths(written: &[PathBuf]) -> Result<String, Failure> {
+    let cwd = suite::cwd()?;
+    let line = |(at, path): (usize, &PathBuf)| {
+        let path = path.strip_prefix(&cwd).unwrap_or(path).display();
+        format!("{}{path}\n", if at == 0 { "\nreports  " } else { "         " })
+    };
+    Ok(written.iter().enumerate().map(line).collect())
+}

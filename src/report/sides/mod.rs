@@ -1,0 +1,225 @@
+//! Runs of one suite on several targets, side by side: figures, evals and cases that ended differently.
+//!
+//! Nothing is said of whether a difference means anything: intervals are shown, and whoever wants a test compares two runs.
+
+mod json;
+mod markdown;
+mod terminal;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use crate::base::text::plural;
+use crate::base::whole_file::write_whole;
+use crate::journal::RunPaths;
+use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
+use crate::report::figures;
+use crate::report::{ReportError, TerminalOptions};
+
+/// Cases that are listed at most.
+const MAX_CASES: usize = 200;
+
+/// Runs that can't be put beside each other.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unlike {
+    #[error("side by side are two runs or more")]
+    TooFew,
+    #[error("{0} is named twice")]
+    Twice(String),
+    #[error("the runs are of different suites: {0} and {1}")]
+    Suites(String, String),
+}
+
+/// Several runs of one suite, in the order in which they were named.
+pub struct Sides<'a> {
+    runs: Vec<&'a Summary>,
+}
+
+impl<'a> Sides<'a> {
+    /// # Errors
+    /// When the runs have too little in common.
+    pub fn of(runs: impl IntoIterator<Item = &'a Summary>) -> Result<Sides<'a>, Unlike> {
+        let runs: Vec<&Summary> = runs.into_iter().collect();
+        let [first, _, ..] = runs.as_slice() else { return Err(Unlike::TooFew) };
+        let mut ids = BTreeSet::new();
+        for run in &runs {
+            if run.metadata.suite_name != first.metadata.suite_name {
+                let names = (&first.metadata.suite_name, &run.metadata.suite_name);
+                return Err(Unlike::Suites(names.0.clone(), names.1.clone()));
+            }
+            if !ids.insert(&run.metadata.run_id) {
+                return Err(Unlike::Twice(run.metadata.run_id.clone()));
+            }
+        }
+        Ok(Sides { runs })
+    }
+
+    /// What each run is called: its target; where two share one also the model, else the run's id.
+    fn labels(&self) -> Vec<String> {
+        let target = |run: &Summary| run.metadata.environment.target.clone();
+        let model = |run: &Summary| {
+            let environment = &run.metadata.environment;
+            let model = environment.model.as_deref().unwrap_or_default();
+            format!("{} {model}", environment.target).trim().to_owned()
+        };
+        let distinct = |labels: &[String]| {
+            labels.iter().collect::<BTreeSet<_>>().len() == labels.len()
+                && labels.iter().all(|l| !l.is_empty())
+        };
+        for label in [target, model] {
+            let labels: Vec<String> = self.runs.iter().map(|run| label(run)).collect();
+            if distinct(&labels) {
+                return labels;
+            }
+        }
+        self.runs.iter().map(|run| run.metadata.run_id.clone()).collect()
+    }
+
+    /// Metrics that tell something of any run, in reading order.
+    fn metrics(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = self.runs.iter().flat_map(|run| figures::telling_metrics(run)).collect();
+        names.sort_by(|a, b| figures::order_of(a).cmp(&figures::order_of(b)).then(a.cmp(b)));
+        names.dedup();
+        names
+    }
+
+    /// Each eval of any run, in the order of the first that has it, with what each run says of it.
+    fn evals(&self) -> Vec<EvalLine<'a>> {
+        let mut order: Vec<&str> = Vec::new();
+        let mut found: HashMap<&str, Vec<Option<&'a EvalResult>>> = HashMap::new();
+        for (at, run) in self.runs.iter().enumerate() {
+            for eval in &run.evals {
+                let line = found.entry(&eval.id).or_insert_with(|| {
+                    order.push(&eval.id);
+                    vec![None; self.runs.len()]
+                });
+                if let Some(slot) = line.get_mut(at) {
+                    *slot = Some(eval);
+                }
+            }
+        }
+        let line = |id: &&'a str| Some(EvalLine { id, runs: found.remove(id)? });
+        order.iter().filter_map(line).collect()
+    }
+
+    /// Cases whose outcomes differ; `None` when a run has more cases than its summary lists.
+    fn cases(&self) -> Option<Vec<CaseLine<'a>>> {
+        if self.runs.iter().any(|run| run.omitted.is_some_and(|omitted| omitted.cases > 0)) {
+            return None;
+        }
+        let lines = self.evals().into_iter().flat_map(|eval| self.cases_of(&eval)).collect();
+        Some(lines)
+    }
+
+    fn cases_of(&self, eval: &EvalLine<'a>) -> Vec<CaseLine<'a>> {
+        let mut order: Vec<&str> = Vec::new();
+        let mut found: BTreeMap<&str, Vec<Option<&'a CaseResult>>> = BTreeMap::new();
+        for (at, run) in eval.runs.iter().enumerate() {
+            for case in run.iter().flat_map(|eval| &eval.cases) {
+                let line = found.entry(&case.id).or_insert_with(|| {
+                    order.push(&case.id);
+                    vec![None; self.runs.len()]
+                });
+                if let Some(slot) = line.get_mut(at) {
+                    *slot = Some(case);
+                }
+            }
+        }
+        let line = |id: &'a str| Some(CaseLine { eval: eval.id, case: id, runs: found.remove(id)? });
+        order.into_iter().filter_map(line).filter(CaseLine::differs).collect()
+    }
+
+    /// What makes the figures hard to compare, in sentences.
+    fn cautions(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        let extent = |run: &Summary| {
+            let evals = run.evals.iter().map(|eval| (eval.id.clone(), eval.counts.total));
+            (evals.collect::<BTreeSet<_>>(), run.metadata.filters.clone())
+        };
+        if self.runs.windows(2).any(|pair| matches!(pair, [a, b] if extent(a) != extent(b))) {
+            said.push("the runs did not have the same cases: their figures are not comparable".to_owned());
+        }
+        let labels = self.labels();
+        for (run, label) in self.runs.iter().zip(&labels) {
+            let samples = &run.summary.samples;
+            let open = samples.errored + samples.skipped + samples.pending;
+            if open > 0 {
+                let of = plural(samples.total, "sample");
+                said.push(format!("{label}: {open} of {of} have no grade, and its figures leave them out"));
+            }
+        }
+        said
+    }
+
+    pub fn render(&self, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
+        terminal::render(self, options, out)
+    }
+
+    /// # Errors
+    /// [`ReportError::NotAvailable`] for formats that know one run alone.
+    pub fn write(&self, format: ReportFormat, out: &mut dyn Write) -> Result<(), ReportError> {
+        match format {
+            ReportFormat::Terminal => Ok(self.render(&TerminalOptions::default(), out)?),
+            ReportFormat::Markdown => markdown::render(self, out),
+            ReportFormat::Json => json::render(self, out),
+            ReportFormat::Html | ReportFormat::Junit | ReportFormat::Comment => {
+                Err(ReportError::NotAvailable { format, what: "reports of several targets in this format" })
+            }
+        }
+    }
+
+    /// Writes Markdown and JSON beside the journal of the first run; returns what was written, and why the others were not.
+    pub fn write_files(&self, first: &RunPaths) -> (Vec<PathBuf>, Vec<String>) {
+        let (mut written, mut failed) = (Vec::new(), Vec::new());
+        for (format, extension) in
+            [(ReportFormat::Markdown, "side-by-side.md"), (ReportFormat::Json, "side-by-side.json")]
+        {
+            let path = first.report(extension);
+            let result = write_whole(&path, |file| {
+                self.write(format, file)?;
+                Ok::<(), ReportError>(file.flush()?)
+            });
+            match result {
+                Ok(()) => written.push(path),
+                Err(error) => failed.push(format!("{}: {error}", path.display())),
+            }
+        }
+        (written, failed)
+    }
+}
+
+/// One eval in each run; `None` where it did not run.
+struct EvalLine<'a> {
+    id: &'a str,
+    runs: Vec<Option<&'a EvalResult>>,
+}
+
+impl EvalLine<'_> {
+    /// True when not every run says the same of it.
+    fn differs(&self) -> bool {
+        let told = |eval: &Option<&EvalResult>| {
+            eval.map(|eval| (eval.outcome, eval.counts.passed, eval.counts.total))
+        };
+        self.runs.windows(2).any(|pair| matches!(pair, [a, b] if told(a) != told(b)))
+    }
+}
+
+/// One case in each run; `None` where it did not run.
+struct CaseLine<'a> {
+    eval: &'a str,
+    case: &'a str,
+    runs: Vec<Option<&'a CaseResult>>,
+}
+
+impl CaseLine<'_> {
+    fn differs(&self) -> bool {
+        let told = |case: &Option<&CaseResult>| case.map(|case| case.outcome);
+        self.runs.windows(2).any(|pair| matches!(pair, [a, b] if told(a) != told(b)))
+    }
+
+    /// The eval's id, and the case's where it has one of its own.
+    fn name(&self) -> String {
+        if self.eval == self.case { self.eval.to_owned() } else { format!("{} / {}", self.eval, self.case) }
+    }
+}

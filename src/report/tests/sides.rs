@@ -1,0 +1,205 @@
+//! Runs on several targets beside each other.
+
+use super::*;
+use crate::report::sides::{Sides, Unlike};
+
+/// A run like the rich one, on another target.
+fn on(target: &str, model: Option<&str>, run_id: &str) -> Summary {
+    let mut summary = rich();
+    summary.metadata.run_id = run_id.to_owned();
+    summary.metadata.environment.target = target.to_owned();
+    summary.metadata.environment.model = model.map(str::to_owned);
+    summary.truncated = false;
+    summary.omitted = None;
+    summary
+}
+
+/// The other run, with every eval and case passed.
+fn passed(mut summary: Summary) -> Summary {
+    for eval in &mut summary.evals {
+        eval.outcome = Outcome::Passed;
+        eval.counts.passed = eval.counts.total;
+        for case in &mut eval.cases {
+            case.outcome = Outcome::Passed;
+            case.cause = None;
+        }
+    }
+    summary.gate =
+        Gate { decision: Decision::Pass, exit_code: 0, thresholds: Vec::new(), reasons: Vec::new() };
+    summary.metrics.insert("pass_rate".to_owned(), Some(1.0));
+    summary
+}
+
+fn text_of(runs: &[Summary], format: ReportFormat) -> String {
+    let mut page = Vec::new();
+    Sides::of(runs).unwrap().write(format, &mut page).unwrap();
+    String::from_utf8(page).unwrap()
+}
+
+#[test]
+fn a_terminal_shows_a_column_for_each_target() {
+    let runs = [on("small", Some("openai:small"), "r-1"), passed(on("large", Some("openai:large"), "r-2"))];
+    insta::assert_snapshot!(text_of(&runs, ReportFormat::Terminal), @r#"
+    Parser suite: 2 targets side by side
+    !  small: 3 of 8 samples have no grade, and its figures leave them out
+    !  large: 3 of 8 samples have no grade, and its figures leave them out
+
+                            small            large
+    gate                    FAIL             PASS
+    cases passed            2 of 8           2 of 8
+    pass rate               n/a              1.000
+    pass@1                  0.400            0.400
+                            [0.117, 0.769]   [0.117, 0.769]
+    pass@3                  n/a              n/a
+    pass@10                 n/a              n/a
+    latency p95             1.23 s           1.23 s
+
+    evals that differ
+    cap-code-002            ✗ 1/3            ✓ 3/3
+    cap-judge-003           ! 0/1            ✓ 1/1
+    cap-human-004           ? 0/1            ✓ 1/1
+    reg-api-001             ✗ 0/1            ✓ 1/1
+    reg-skip-002            – 0/1            ✓ 1/1
+
+    cases that differ
+    cap-code-002 / lists    ✗ wrong_answer   ✓ passed
+    cap-code-002 / 日本語…  ✗ timeout        ✓ passed
+    cap-judge-003           ! judge_unreach… ✓ passed
+    cap-human-004           ? pending        ✓ passed
+    reg-api-001             ✗ wrong_answer   ✓ passed
+    reg-skip-002            – max_fail       ✓ passed
+
+    in brackets: intervals at 95 % of each target alone; nothing here tests a
+    difference
+
+    small: FAIL
+      - pass@1 is 0.400 and must be at least 0.850
+      - </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS
+    "#);
+}
+
+#[test]
+fn markdown_has_a_column_for_each_target() {
+    let runs = [on("small", Some("openai:small"), "r-1"), passed(on("large|`x`", None, "r-2"))];
+    insta::assert_snapshot!(text_of(&runs, ReportFormat::Markdown), @r#"
+    # Parser suite: 2 targets side by side
+
+    > ⚠️ small: 3 of 8 samples have no grade, and its figures leave them out
+
+    > ⚠️ large&#124;\`x\`: 3 of 8 samples have no grade, and its figures leave them out
+
+    ## Gates
+
+    | target | model | gate | cases passed | time | run |
+    | --- | --- | --- | ---: | ---: | --- |
+    | small | `openai:small` | ❌ FAIL | 2 of 8 | 12.3 s | `r-1` |
+    | large&#124;\`x\` |  | ✅ PASS | 2 of 8 | 12.3 s | `r-2` |
+
+    - small: pass@1 is 0.400 and must be at least 0.850
+    - small: &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+
+    ## Metrics
+
+    | metric | small | large&#124;\`x\` |
+    | --- | ---: | ---: |
+    | pass rate | n/a | 1.000 |
+    | pass@1 | 0.400 [0.117, 0.769] | 0.400 [0.117, 0.769] |
+    | pass@3 | n/a | n/a |
+    | pass@10 | n/a | n/a |
+    | latency p95 | 1.23 s | 1.23 s |
+
+    In brackets: intervals at 95 %. They are of each target alone; nothing here tests a difference.
+
+    ## Evals
+
+    | eval | small | large&#124;\`x\` |
+    | --- | --- | --- |
+    | `cap-code-002` | ❌ 1/3 | ✅ 3/3 |
+    | `cap-judge-003` | ⚠️ 0/1 | ✅ 1/1 |
+    | `cap-human-004` | ⏳ 0/1 | ✅ 1/1 |
+    | `reg-api-001` | ❌ 0/1 | ✅ 1/1 |
+    | `reg-skip-002` | ➖ 0/1 | ✅ 1/1 |
+
+    1 more ended alike on each target.
+
+    ## Cases that ended differently
+
+    | case | small | large&#124;\`x\` |
+    | --- | --- | --- |
+    | `cap-code-002 / lists` | ❌ wrong_answer | ✅ passed |
+    | `cap-code-002 / 日本語の長い名前のケース` | ❌ timeout | ✅ passed |
+    | `cap-judge-003` | ⚠️ judge_unreachable | ✅ passed |
+    | `cap-human-004` | ⏳ pending | ✅ passed |
+    | `reg-api-001` | ❌ wrong_answer | ✅ passed |
+    | `reg-skip-002` | ➖ max_fail | ✅ passed |
+    "#);
+}
+
+#[test]
+fn more_targets_than_fit_stand_below_each_other() {
+    let runs: Vec<Summary> = (0..5).map(|n| on(&format!("target-{n}"), None, &format!("r-{n}"))).collect();
+    let page = text_of(&runs, ReportFormat::Terminal);
+    let heads: Vec<&str> =
+        page.lines().filter(|line| line.contains("target-") && !line.contains(':')).collect();
+    insta::assert_snapshot!(heads.join("\n"), @r#"
+    target-0         target-1         target-2
+    target-3         target-4
+    "#);
+    assert!(page.lines().all(|line| crate::base::text::width(line) <= 80), "{page}");
+    assert!(page.contains("ended alike on each target"), "{page}");
+}
+
+#[test]
+fn json_has_every_metric_and_eval_of_every_run() {
+    let runs = [on("small", None, "r-1"), passed(on("large", None, "r-2"))];
+    let report: Value = serde_json::from_str(&text_of(&runs, ReportFormat::Json)).unwrap();
+    let report = &report["side_by_side"];
+    assert_eq!(report["evals"].as_array().unwrap().len(), runs[0].evals.len());
+    assert_eq!(report["runs"][1]["decision"], "pass");
+    for metric in runs[0].metrics.keys().filter(|metric| *metric == "pass_rate" || *metric == "pass_at_1") {
+        let told: f64 = report["metrics"][metric]["small"]["value"].as_f64().unwrap();
+        assert_eq!(Some(told), runs[0].metrics[metric], "{metric}");
+    }
+    for line in report["differing_cases"].as_array().unwrap() {
+        assert_ne!(line["runs"]["small"]["outcome"], line["runs"]["large"]["outcome"], "{line}");
+    }
+    let listed = report["differing_cases"].as_array().unwrap().len();
+    let unlike =
+        runs[0].evals.iter().flat_map(|eval| &eval.cases).filter(|case| case.outcome != Outcome::Passed);
+    assert_eq!(listed, unlike.count());
+}
+
+#[test]
+fn what_makes_figures_incomparable_is_said() {
+    let mut other = on("large", None, "r-2");
+    other.evals.pop();
+    other.metadata.filters = vec!["tag fast".to_owned()];
+    let page = text_of(&[on("small", None, "r-1"), other], ReportFormat::Terminal);
+    assert!(page.contains("did not have the same cases"), "{page}");
+    assert!(page.contains("not run"), "{page}");
+    // Of a large run not every case is listed: an absent one says nothing.
+    let mut large = passed(on("large", None, "r-2"));
+    large.omitted = Some(Omitted { cases: 1, ..Omitted::default() });
+    let page = text_of(&[on("small", None, "r-1"), large], ReportFormat::Terminal);
+    assert!(page.contains("too large to list the cases"), "{page}");
+}
+
+#[test]
+fn runs_that_have_nothing_in_common_are_refused() {
+    let run = on("small", None, "r-1");
+    let mut other = on("large", None, "r-2");
+    other.metadata.suite_name = "another".to_owned();
+    let of = |runs: &[Summary]| Sides::of(runs).err().map(|unlike| unlike.to_string());
+    assert_eq!(Sides::of([&run]).err(), Some(Unlike::TooFew));
+    assert_eq!(of(&[run.clone(), run.clone()]).as_deref(), Some("r-1 is named twice"));
+    assert!(of(&[run.clone(), other]).is_some_and(|why| why.starts_with("the runs are of different suites")));
+    assert_eq!(of(&[run, on("small", None, "r-2")]), None);
+}
+
+#[test]
+fn targets_that_share_a_name_are_told_apart() {
+    let page = text_of(&[on("t", Some("m1"), "r-1"), on("t", Some("m2"), "r-2")], ReportFormat::Markdown);
+    assert!(page.contains("| t m1 |") && page.contains("| t m2 |"), "{page}");
+    let page = text_of(&[on("t", None, "r-1"), on("t", None, "r-2")], ReportFormat::Markdown);
+    assert!(page.contains("| r-1 |"), "{page}");
+}
