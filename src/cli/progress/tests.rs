@@ -184,9 +184,47 @@ fn the_bar_of_nothing_of_a_million_and_of_the_end() {
     ");
 }
 
+fn traffic() -> TrafficNow {
+    TrafficNow {
+        waiting: 468,
+        in_flight: 22,
+        allowed: 22,
+        requests: 1238,
+        faults: 12,
+        retries: 12,
+        answers: 1204,
+        kept: 3000,
+        tokens: 1_234_567,
+        usd: 0.4217,
+        throttled: true,
+    }
+}
+
+#[test]
+fn the_bar_while_models_are_asked() {
+    let mut state = named();
+    go(&mut state, 0, 5, 240, Outcome::Passed);
+    state.traffic = Some(traffic());
+    assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
+    ");
+    assert_snapshot!(shown(&state, &options(40, true, false), seconds(5)), @"
+    ");
+    state.traffic =
+        Some(TrafficNow { requests: 1, in_flight: 1, allowed: 32, retries: 1, ..TrafficNow::default() });
+    assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
+    ");
+    assert_snapshot!(plain_line(&state, seconds(5)), @"");
+    state.traffic = Some(traffic());
+    assert_snapshot!(plain_line(&state, seconds(5)), @"");
+    assert_snapshot!(heartbeat(&state, seconds(60)), @"");
+    state.traffic = Some(TrafficNow { kept: 1200, ..TrafficNow::default() });
+    assert_snapshot!(last(&state, seconds(5)), @"");
+}
+
 #[test]
 fn no_line_is_wider_than_asked_and_colour_changes_no_text() {
-    let state = on_its_way();
+    let mut state = on_its_way();
+    state.traffic = Some(traffic());
     let colour = regex::Regex::new("\x1b\\[[0-9;]*m").unwrap();
     for width in 1..120 {
         for unicode in [true, false] {

@@ -7,6 +7,7 @@ mod fatal;
 mod fetch;
 mod guess;
 mod lane;
+mod outage;
 mod pause;
 #[cfg(test)]
 mod tests;
