@@ -182,4 +182,4 @@ fn canonical(value: &Value, out: &mut Hashed) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -6,7 +6,7 @@ use super::*;
 use crate::llm::CallIndex;
 use crate::model::{ApiKey, Limits, Patience, Price};
 
-fn endpoint() -> Endpoint {
+pub fn endpoint() -> Endpoint {
     Endpoint {
         api: Api::Openai,
         provider: "openai".into(),

@@ -5,9 +5,12 @@ mod key;
 mod name;
 mod providers;
 mod request;
+mod settings;
 
 pub(super) use key::{KeyPlaces, check_keys, endpoints};
 pub(super) use providers::{Providers, check_providers};
+pub use settings::cache_folder;
+pub(super) use settings::{is_offline, settings};
 
 use std::path::Path;
 
