@@ -76,7 +76,10 @@ fn told(endpoint: &Endpoint, answer: &Answer) -> String {
         Err(fault) => {
             assert!(!fault.reason.contains("capital") && !fault.reason.contains(KEY), "{}", fault.reason);
             let again = if fault.kind.is_retryable() { ", again" } else { "" };
-            let reason = fault.reason.replace(&format!(":{port}"), ":PORT");
+            let reason = match port {
+                "" => fault.reason.clone(),
+                port => fault.reason.replace(&format!(":{port}"), ":PORT"),
+            };
             format!("{} ({:?}{again}): {reason}", fault.kind.label(), fault.cause())
         }
     }
@@ -306,8 +309,12 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     let (_, identity) = signed("127.0.0.1");
     let strange = Server::tls(&identity, |_| Reply::json(&good()));
     see(endpoint(&strange.url().replace("http://", "https://")));
+    let no_tls = Server::unread(|wire| {
+        let _ = wire.read(&mut [0; 4096]);
+        write(wire, "HTTP/1.1 400 Bad Request\r\n\r\n");
+    });
+    see(endpoint(&no_tls.url().replace("http://", "https://")));
     let plain = Server::start(|_| Reply::json(&good()));
-    see(endpoint(&plain.url().replace("http://", "https://")));
     let mut unset = endpoint(&plain.url());
     unset.key = Some(ApiKey { env: "MY_KEY".to_owned(), value: None });
     see(unset);
@@ -319,7 +326,7 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     unreachable (TargetUnreachable, again): 127.0.0.1:PORT refuses the connection: nothing listens there
     unreachable (TargetUnreachable, again): the host name of no-such-host.invalid:PORT cannot be resolved; is it spelled right, and is there a network?
     tls (TargetUnreachable): no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
-    unreachable (TargetUnreachable, again): 127.0.0.1:PORT did not accept a connection within 10 s
+    tls (TargetUnreachable): no TLS connection to 127.0.0.1:PORT: it does not speak TLS; is it an `http://` address?
     unauthorized (TargetUnreachable): the key of mine:small is not set: the variable MY_KEY
     settings (Harness): the value of the header `X-A` holds a line break or another control character
     "#);
@@ -545,8 +552,8 @@ fn proxies_and_authorities_of_the_environment_count() {
     http_proxy: Stop "Paris"
     HTTPS_PROXY: Stop "Paris"
     https_proxy: Stop "Paris"
-    unknown authority: tls (TargetUnreachable): no TLS connection to models.invalid:PORT443:PORT its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
-    NO_PROXY: unreachable (TargetUnreachable, again): the host name of models.invalid:PORT80 cannot be resolved; is it spelled right, and is there a network?
-    no_proxy: unreachable (TargetUnreachable, again): the host name of models.invalid:PORT80 cannot be resolved; is it spelled right, and is there a network?
+    unknown authority: tls (TargetUnreachable): no TLS connection to models.invalid:443: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
+    NO_PROXY: unreachable (TargetUnreachable, again): the host name of models.invalid:80 cannot be resolved; is it spelled right, and is there a network?
+    no_proxy: unreachable (TargetUnreachable, again): the host name of models.invalid:80 cannot be resolved; is it spelled right, and is there a network?
     "#);
 }
