@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::queue::Work;
 use crate::base::redact::Redactor;
-use crate::grade::{Graders, apply_latency, without_output};
+use crate::grade::{Graders, apply_finish, apply_latency, without_output};
 use crate::model::{Attempt, Case, Cause, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
 
@@ -138,7 +138,8 @@ pub(super) async fn judge(
     latency: Option<Duration>,
 ) -> (Option<Value>, Verdict) {
     let graded = graders.grade(case, output).await;
-    let mut verdict = apply_latency(graded.verdict, latency, case.max_latency);
+    let verdict = apply_finish(graded.verdict, output.finish);
+    let mut verdict = apply_latency(verdict, latency, case.max_latency);
     if holds_secret(redactor, case, output) {
         without_excerpts(&mut verdict);
     }
