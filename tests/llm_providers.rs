@@ -55,6 +55,7 @@ fn models() -> Models {
         settings: ModelSettings { cache: CacheMode::Off, ..ModelSettings::default() },
         spent: Spent::default(),
         clock: Arc::new(SystemClock),
+        redactor: eval_harness::base::redact::Redactor::default(),
     })
 }
 
