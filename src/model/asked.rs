@@ -62,6 +62,9 @@ pub struct ModelCall {
     /// Tokens and dollars of tries whose answer could not be used; part of what was spent, not of the output's usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wasted: Option<super::Usage>,
+    /// What an answer over the network is taken to have cost that does not tell its tokens; only under a budget, which counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<super::Usage>,
     /// RFC 3339, UTC: when the answer was first given, of one from a cache or a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_at: Option<String>,

@@ -6,12 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::asked::ModelCall;
 use super::comparison::BaselineComparison;
 use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
+use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
 use super::plan::Place;
-use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure};
+use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Finish};
 
 /// The root of `run-<time>.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +32,9 @@ pub struct Summary {
     /// The same metrics with their intervals and reasons, by name.
     pub estimates: BTreeMap<String, Estimate>,
     pub gate: Gate,
+    /// How models were asked and what that took; absent when none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<ModelsUsed>,
     /// Beside the accepted scores of an earlier run; absent when none were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineComparison>,
@@ -320,6 +325,12 @@ pub struct SampleResult {
     pub duration_ms: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Why the model ended the last answer, when it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<Finish>,
+    /// How the model was asked for the last answer; absent when no model was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Box<ModelCall>>,
 }
 
 /// An attempt that another one followed.

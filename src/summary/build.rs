@@ -17,7 +17,7 @@ use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
     BaselineComparison, CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, Metadata,
-    Omitted, Outcome, RunStarted, SampleResult, Shard, Summary, Tallies, Totals, Trust,
+    ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, Shard, Summary, Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -32,6 +32,7 @@ pub struct Report {
     metadata: Metadata,
     totals: Totals,
     estimates: BTreeMap<String, Estimate>,
+    models: Option<ModelsUsed>,
     baseline: Option<BaselineComparison>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
@@ -55,6 +56,7 @@ impl Fold {
         Ok(Report {
             metadata: metadata(&started, &self.sessions, &shards),
             interrupted: self.sessions.interrupted(),
+            models: self.calls.finish(&counted.evals),
             shards,
             estimates,
             baseline,
@@ -101,6 +103,7 @@ impl Report {
             metrics,
             estimates: self.estimates,
             gate,
+            models: self.models,
             baseline: self.baseline,
             evals: self.evals,
             failures: self.failures,

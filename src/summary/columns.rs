@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use hashbrown::HashTable;
 
+use super::calls::NO_MODEL;
 use super::outcomes::SampleCounts;
 use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
 use super::tags::CaseTags;
@@ -52,6 +53,8 @@ pub(super) struct Figures {
     pub latency_ms: Option<f64>,
     pub usage: Option<Usage>,
     pub infrastructure_retries: u32,
+    /// The number of the model that gave the last output, or [`NO_MODEL`].
+    pub model: u16,
     /// Grades of each level of trust, in the order of [`Trust::ALL`].
     pub trust: [u32; 4],
     pub metrics: BTreeMap<String, f64>,
@@ -321,6 +324,11 @@ impl<'a> CaseView<'a> {
         Some(self.eval.samples.latencies.get(slot)).filter(|latency| !latency.is_nan())
     }
 
+    /// The number of the model that gave the last output, or [`NO_MODEL`].
+    pub fn model(self, slot: usize) -> u16 {
+        self.eval.samples.models.get(slot)
+    }
+
     pub fn usage(self, slot: usize) -> Option<Usage> {
         self.eval.packed(slot).has(USAGE).then(|| self.eval.samples.usages.get(slot))
     }
@@ -335,6 +343,7 @@ struct Samples {
     latencies: Lazy<f64>,
     usages: Lazy<Usage>,
     infrastructure_retries: BTreeMap<u32, u32>,
+    models: Lazy<u16>,
     /// Grades of each level of trust, where a level has more than one.
     more_grades: BTreeMap<u32, [u32; 4]>,
     metrics: BTreeMap<String, BTreeMap<u32, f64>>,
@@ -348,6 +357,7 @@ impl Default for Samples {
             latencies: Lazy::new(f64::NAN),
             usages: Lazy::new(Usage::default()),
             infrastructure_retries: BTreeMap::new(),
+            models: Lazy::new(NO_MODEL),
             more_grades: BTreeMap::new(),
             metrics: BTreeMap::new(),
         }
@@ -369,7 +379,7 @@ impl Samples {
     }
 
     fn set(&mut self, slot: usize, figures: Figures) {
-        let Figures { mut packed, score, latency_ms, usage, infrastructure_retries, trust, metrics } =
+        let Figures { mut packed, score, latency_ms, usage, infrastructure_retries, model, trust, metrics } =
             figures;
         let at = slot as u32;
         if self.packed[slot].is_finished() {
@@ -391,6 +401,7 @@ impl Samples {
             packed = packed.with(USAGE);
             self.usages.set(slot, usage, total);
         }
+        self.models.set(slot, model, total);
         if infrastructure_retries > 0 {
             self.infrastructure_retries.insert(at, infrastructure_retries);
         }
@@ -415,6 +426,7 @@ impl Samples {
             self.scores.relocate(slot, new, total);
             self.latencies.relocate(slot, new, total);
             self.usages.relocate(slot, new, total);
+            self.models.relocate(slot, new, total);
             if let Some(retries) = self.infrastructure_retries.remove(&(slot as u32)) {
                 self.infrastructure_retries.insert(new as u32, retries);
             }
@@ -494,6 +506,12 @@ impl Bits for u64 {
 }
 
 impl Bits for u32 {
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl Bits for u16 {
     fn same(&self, other: &Self) -> bool {
         self == other
     }

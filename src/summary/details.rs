@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::{
-    Attempt, EarlierAttempt, Grade, Outcome, Output, OutputValue, SampleFinished, SampleResult, Stored, Usage,
+    Attempt, EarlierAttempt, Grade, ModelCall, Outcome, Output, OutputValue, SampleFinished, SampleResult,
+    Stored, Usage,
 };
 
 /// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have one rank), sample.
@@ -103,7 +104,12 @@ fn attempt_cost(attempt: &Attempt) -> usize {
     let stored = attempt.stored.as_ref().map_or(0, |stored| stored.head.len() + 64);
     let grades: usize = attempt.verdict.grades.iter().map(grade_cost).sum();
     let extracted = attempt.extracted.as_ref().map_or(0, value_cost);
-    output + stored + extracted + attempt.verdict.reason.len() + grades
+    let call = attempt.call.as_ref().map_or(0, |call| {
+        size_of::<ModelCall>()
+            + call.model.len()
+            + call.faults.keys().map(|label| label.len() + 64).sum::<usize>()
+    });
+    output + stored + extracted + attempt.verdict.reason.len() + grades + call
 }
 
 fn grade_cost(grade: &Grade) -> usize {
@@ -159,6 +165,8 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         latency_ms: last.latency_ms,
         duration_ms: sample.attempts.iter().map(|attempt| attempt.duration_ms).sum(),
         usage: usage(sample),
+        finish: last.finish(),
+        call: last.call.clone(),
     }
 }
 
@@ -208,11 +216,7 @@ pub(super) fn infrastructure_retries(sample: &SampleFinished) -> u32 {
 
 /// What all attempts together used; `None` when none told.
 pub(super) fn usage(sample: &SampleFinished) -> Option<Usage> {
-    let told = sample.attempts.iter().filter_map(|attempt| match (&attempt.output, &attempt.stored) {
-        (Some(output), _) => output.usage,
-        (None, stored) => stored.as_ref().and_then(|stored| stored.usage),
-    });
-    told.reduce(add_usage)
+    sample.attempts.iter().filter_map(Attempt::usage).reduce(add_usage)
 }
 
 fn add_usage(a: Usage, b: Usage) -> Usage {

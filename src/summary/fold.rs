@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::calls::Calls;
 use super::columns::{CaseView, EvalFold, Figures, Full};
 use super::details::{self, Details, Key, Room};
 use super::packed::{ADJUDICATED, FLAKY, Packed};
@@ -18,6 +19,7 @@ pub struct Fold {
     pub(super) started: Option<RunStarted>,
     pub(super) sessions: Sessions,
     pub(super) evals: Vec<EvalFold>,
+    pub(super) calls: Calls,
     index: HashMap<String, usize>,
     /// The eval and case that were spoken of last: the next event is mostly of the same or the next one.
     last: (usize, usize),
@@ -75,6 +77,7 @@ impl Fold {
             started: None,
             sessions: Sessions::default(),
             evals: Vec::new(),
+            calls: Calls::default(),
             index: HashMap::new(),
             last: (0, 0),
             planned_samples: 0,
@@ -93,6 +96,7 @@ impl Fold {
                     self.started = Some((**started).clone());
                 }
                 self.sessions.started(started);
+                self.calls.started(started.regrade_of.is_some());
             }
             Event::RunResumed(resumed) => {
                 if let (Some(first), true) = (&mut self.started, self.sessions.is_first()) {
@@ -251,6 +255,7 @@ impl Fold {
             latency_ms: last.latency_ms,
             usage: details::usage(sample),
             infrastructure_retries: details::infrastructure_retries(sample),
+            model: self.calls.add(&sample.attempts),
             trust: details::trust(&verdict.grades),
             metrics: if graded { details::metrics(&verdict.grades) } else { Default::default() },
         };

@@ -4,6 +4,9 @@
 //! decides from. The same events give the same figures, whatever the order in which samples finished.
 
 mod build;
+mod calls;
+#[cfg(test)]
+mod calls_tests;
 mod columns;
 mod compared;
 #[cfg(test)]

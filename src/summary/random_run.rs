@@ -87,6 +87,44 @@ fn grade(outcome: Outcome, trust: Option<Trust>, metrics: BTreeMap<String, f64>,
     grade
 }
 
+fn a_call() -> impl Strategy<Value = ModelCall> {
+    let usage = || {
+        (0u64..50, prop::option::of(0u8..8)).prop_map(|(input_tokens, cost)| Usage {
+            input_tokens,
+            output_tokens: 3,
+            cost_usd: cost.map(|cost| f64::from(cost) / 8.0),
+        })
+    };
+    let faults = prop::collection::btree_map(
+        prop::sample::select(vec!["429".to_owned(), "timeout".to_owned()]),
+        1u32..4,
+        0..3,
+    );
+    let sources =
+        vec![AnswerSource::Network, AnswerSource::Network, AnswerSource::Cache, AnswerSource::Recording];
+    (
+        (prop::sample::select(vec!["openai:a", "local:b"]), prop::sample::select(sources), 1u32..4, faults),
+        (prop::option::of(0u16..1000), prop::option::of(0u16..1000)),
+        (prop::option::of(usage()), prop::option::of(usage()), 1u8..9),
+    )
+        .prop_map(
+            |((model, source, requests, faults), (throttled, paused), (wasted, estimated, day))| {
+                let sent = source == AnswerSource::Network;
+                ModelCall {
+                    model: model.to_owned(),
+                    source,
+                    requests: if sent { requests } else { 0 },
+                    faults: if sent { faults } else { BTreeMap::new() },
+                    throttled_ms: throttled.map(|ms| f64::from(ms) / 8.0).filter(|_| sent),
+                    backoff_ms: paused.map(|ms| f64::from(ms) / 8.0).filter(|_| sent),
+                    wasted: wasted.filter(|_| sent),
+                    estimated: estimated.filter(|_| sent),
+                    answered_at: (!sent).then(|| format!("2026-11-0{day}T00:00:00Z")),
+                }
+            },
+        )
+}
+
 fn an_attempt() -> impl Strategy<Value = Attempt> {
     let outcome = prop::sample::select(vec![
         Outcome::Passed,
@@ -111,9 +149,19 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
         prop::sample::select(vec![None, Some(0.25), Some(0.5), Some(0.75)]),
         (prop::option::of(usage), prop::option::of(0u32..1000), metrics, trust),
         (0usize..40, 0u32..3, prop::bool::weighted(0.2)),
+        (
+            prop::option::of(a_call()),
+            prop::option::of(prop::sample::select(vec![Finish::Stop, Finish::Length, Finish::Refused])),
+        ),
     )
         .prop_map(
-            |((outcome, cause), score, (usage, latency, metrics, trust), (text, retries, apart))| {
+            |(
+                (outcome, cause),
+                score,
+                (usage, latency, metrics, trust),
+                (text, retries, apart),
+                (call, finish),
+            )| {
                 let score = score.filter(|_| outcome.is_graded());
                 let said = "o".repeat(text * 7);
                 let stored = Stored {
@@ -122,12 +170,12 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                     kind: StoredKind::Text,
                     head: said.clone(),
                     truncated: false,
-                    finish: None,
+                    finish,
                     usage,
                     model: None,
                 };
                 Attempt {
-                    output: (!apart).then(|| Output { usage, ..Output::text(said) }),
+                    output: (!apart).then(|| Output { usage, finish, ..Output::text(said) }),
                     stored: apart.then_some(stored),
                     extracted: None,
                     verdict: Verdict {
@@ -140,7 +188,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                     latency_ms: latency.map(|latency| f64::from(latency) / 8.0),
                     duration_ms: 3.0,
                     infrastructure_retries: retries.saturating_sub(1),
-                    call: None,
+                    call: call.map(Box::new),
                     unanswered: false,
                     redacted: false,
                 }

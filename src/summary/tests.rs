@@ -90,6 +90,30 @@ fn attempt(outcome: Outcome) -> Attempt {
     }
 }
 
+/// A passed attempt whose output a model gave.
+pub(super) fn asked(call: &ModelCall, usage: Option<Usage>) -> Attempt {
+    Attempt {
+        output: Some(Output { usage, ..Output::text("out") }),
+        call: Some(Box::new(call.clone())),
+        ..attempt(Outcome::Passed)
+    }
+}
+
+/// The beginning of a run of one case, and what makes an event of one of its samples.
+pub(super) fn planned_run(samples: u32) -> (Vec<Event>, impl Fn(u32, Vec<Attempt>) -> Event) {
+    let run: Run = vec![vec![vec![vec![Outcome::Passed]; samples as usize]]];
+    let finish = |sample, attempts| {
+        Event::SampleFinished(Box::new(SampleFinished {
+            eval: "e0".into(),
+            case: "c0".into(),
+            sample,
+            attempts,
+            finished_at: "2026-03-04T05:06:08.000Z".into(),
+        }))
+    };
+    (events(&run, &[1]).0, finish)
+}
+
 /// Plan events, then one event a sample.
 fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
     let mut plan = vec![started(ks)];

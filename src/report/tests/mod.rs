@@ -40,6 +40,8 @@ fn sample(outcome: Outcome, cause: Option<Cause>, reason: &str) -> SampleResult 
         latency_ms: Some(12.0),
         duration_ms: 250.0,
         usage: None,
+        finish: None,
+        call: None,
     }
 }
 
@@ -302,6 +304,7 @@ fn rich() -> Summary {
             ],
             reasons: vec!["pass@1 is 0.400 and must be at least 0.850".to_owned(), HOSTILE.to_owned()],
         },
+        models: None,
         baseline: None,
         evals,
         failures,

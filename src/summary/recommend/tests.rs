@@ -45,6 +45,8 @@ fn sample(outcome: Outcome) -> SampleResult {
         latency_ms: None,
         duration_ms: 1.0,
         usage: None,
+        finish: None,
+        call: None,
     }
 }
 

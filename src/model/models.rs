@@ -1,0 +1,155 @@
+//! What a report says of the models of a run.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::asked::ModelCall;
+use super::event::Attempt;
+use super::grade::Usage;
+use crate::spec::words::Finish;
+
+/// How the models of a run were asked, and what that took. Counts every call of the run: also those of samples that a resumed
+/// session asked again, whose earlier answers no other figure counts any more.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelsUsed {
+    /// By `provider:model`.
+    pub by_model: BTreeMap<String, ModelUsed>,
+    /// All of them together.
+    pub total: ModelUsed,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelUsed {
+    /// Answers that could be used, by where they came from.
+    pub answers: Answers,
+    /// Calls that ended without one.
+    pub unanswered: u64,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Requests beyond the first one of their call.
+    pub retries: u64,
+    /// Requests without a usable answer, by what went wrong (`429`, `timeout`, ...).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub faults: BTreeMap<String, u64>,
+    /// Milliseconds that calls waited for their turn because of rate limits; a sum over calls that waited side by side.
+    pub throttled_ms: f64,
+    /// Milliseconds between tries; likewise a sum.
+    pub backoff_ms: f64,
+    /// Of the last try of each finished sample, without waiting; `null` when none was sent.
+    pub latency_ms: Option<Latencies>,
+    /// Tokens of answers, wherever they came from.
+    pub tokens_input: u64,
+    pub tokens_output: u64,
+    /// Answers that don't tell their tokens, which are in no sum.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub untold: u64,
+    /// Dollars of answers, wherever they came from; `null` when no answer's cost is known.
+    pub cost_usd: Option<f64>,
+    /// Answers whose cost is not known: they don't tell their tokens, or nobody says the price.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpriced: u64,
+    /// What this run took of the network.
+    pub spent: SpentOn,
+    /// Answers that ended at their limit of tokens.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut: u64,
+    /// Answers that the model refused to give.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused: u64,
+    /// RFC 3339, UTC: when the oldest answer was given that came from the cache or a recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_answer: Option<String>,
+}
+
+impl ModelUsed {
+    /// Answers from anywhere.
+    pub fn all_answers(&self) -> u64 {
+        let Answers { network, cache, recording } = self.answers;
+        network + cache + recording
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answers {
+    pub network: u64,
+    pub cache: u64,
+    pub recording: u64,
+}
+
+/// Percentiles, milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Latencies {
+    /// How many there are.
+    pub n: usize,
+    pub p50: f64,
+    pub p95: f64,
+    pub p99: f64,
+}
+
+/// Tokens and dollars of answers that came over the network and of tries whose answer could not be used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpentOn {
+    pub tokens: u64,
+    /// Tokens among them of tries whose answer could not be used.
+    pub wasted_tokens: u64,
+    /// Tokens among them that are estimated by the length of texts, because the answer does not tell; only under a budget.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub estimated_tokens: u64,
+    /// `null` when something was taken and no cost of it is known.
+    pub usd: Option<f64>,
+    /// Calls that took something whose cost is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpriced: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Usage {
+    /// Input and output together.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
+impl Attempt {
+    /// Tokens of the output, when it tells them.
+    pub fn usage(&self) -> Option<Usage> {
+        match (&self.output, &self.stored) {
+            (Some(output), _) => output.usage,
+            (None, stored) => stored.as_ref().and_then(|stored| stored.usage),
+        }
+    }
+
+    /// Why the model ended its answer, when it said.
+    pub fn finish(&self) -> Option<Finish> {
+        match (&self.output, &self.stored) {
+            (Some(output), _) => output.finish,
+            (None, stored) => stored.as_ref().and_then(|stored| stored.finish),
+        }
+    }
+
+    /// What the call for this output took of the network: of its answer, and of tries whose answer could not be used. An answer
+    /// that is only estimated counts as that.
+    pub fn spent(&self) -> impl Iterator<Item = Usage> {
+        let call = self.call.as_deref();
+        let answer =
+            call.filter(|call| call.is_from_network()).and_then(|call| self.usage().or(call.estimated));
+        answer.into_iter().chain(call.and_then(|call| call.wasted))
+    }
+}
+
+impl ModelCall {
+    /// True when the answer came over the network.
+    pub fn is_from_network(&self) -> bool {
+        self.source == super::asked::AnswerSource::Network
+    }
+}

@@ -1,0 +1,204 @@
+//! What the calls of models took: sums by model, whatever came of the samples that asked.
+//!
+//! Sums of times and dollars are kept as whole numbers, so that they don't depend on the order in which samples finished.
+
+use std::collections::BTreeMap;
+
+use super::metrics::CountedEval;
+use crate::model::{
+    AnswerSource, Attempt, Cause, Finish, Latencies, ModelCall, ModelUsed, ModelsUsed, Usage,
+};
+use crate::stats::percentile;
+
+/// Models that get a number of their own; what further ones take is counted, but their latencies are not told apart.
+const NUMBERED: usize = u16::MAX as usize - 1;
+/// No model was asked, or its number is not kept.
+pub(super) const NO_MODEL: u16 = u16::MAX;
+
+/// A sum that does not depend on the order of its parts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Exact(i128);
+
+impl Exact {
+    /// Parts of one: far finer than what a token costs.
+    const STEP: f64 = 1e15;
+
+    fn add(&mut self, value: f64) {
+        if value.is_finite() {
+            // Saturates, as `as` does.
+            self.0 = self.0.saturating_add((value * Exact::STEP).round() as i128);
+        }
+    }
+
+    fn value(self) -> f64 {
+        self.0 as f64 / Exact::STEP
+    }
+}
+
+/// What is summed of one model.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    /// Counts and tokens; times, dollars and percentiles are filled in at the end.
+    used: ModelUsed,
+    throttled: Exact,
+    backoff: Exact,
+    cost: Exact,
+    /// Answers whose cost is known.
+    costed: u64,
+    spent: Exact,
+    /// Parts of what was spent whose cost is known.
+    spent_costed: u64,
+}
+
+/// What the models of a run took so far.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// By name; the number tells models apart where a name would be too much.
+    models: BTreeMap<String, (u16, Sums)>,
+    total: Sums,
+    /// True while events are those of a run that asked nobody: outputs that are graded again.
+    graded_again: bool,
+}
+
+impl Calls {
+    /// A run begins, or a shard that is joined to it.
+    pub fn started(&mut self, graded_again: bool) {
+        self.graded_again = graded_again;
+    }
+
+    /// Counts the calls of a sample; the number of the model that gave the last output.
+    pub fn add(&mut self, attempts: &[Attempt]) -> u16 {
+        let mut last = NO_MODEL;
+        for attempt in attempts {
+            let Some(call) = attempt.call.as_deref().filter(|_| !self.graded_again) else { continue };
+            let next = self.models.len();
+            if !self.models.contains_key(&call.model) {
+                let number = if next < NUMBERED { next as u16 } else { NO_MODEL };
+                self.models.insert(call.model.clone(), (number, Sums::default()));
+            }
+            if let Some((number, sums)) = self.models.get_mut(&call.model) {
+                sums.add(attempt, call);
+                last = *number;
+            }
+            self.total.add(attempt, call);
+        }
+        last
+    }
+
+    /// What is told of the models; `None` when none was asked. `evals` are those that the report counts.
+    pub fn finish(&self, evals: &[CountedEval<'_>]) -> Option<ModelsUsed> {
+        if self.models.is_empty() {
+            return None;
+        }
+        let mut by_number: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
+        let mut all = Vec::new();
+        for case in evals.iter().flat_map(CountedEval::cases) {
+            for slot in case.slots() {
+                let model = case.model(slot);
+                if let Some(latency) = case.latency_ms(slot).filter(|_| model != NO_MODEL) {
+                    by_number.entry(model).or_default().push(latency);
+                    all.push(latency);
+                }
+            }
+        }
+        let by_model = self.models.iter().map(|(name, (number, sums))| {
+            (name.clone(), sums.told(by_number.get_mut(number).and_then(|all| latencies(all))))
+        });
+        Some(ModelsUsed { by_model: by_model.collect(), total: self.total.told(latencies(&mut all)) })
+    }
+}
+
+impl Sums {
+    fn add(&mut self, attempt: &Attempt, call: &ModelCall) {
+        let used = &mut self.used;
+        let refused =
+            attempt.finish() == Some(Finish::Refused) || attempt.verdict.cause == Some(Cause::Refused);
+        let is_answer =
+            refused || (attempt.is_answer() && (attempt.output.is_some() || attempt.stored.is_some()));
+        if is_answer {
+            match call.source {
+                AnswerSource::Network => used.answers.network += 1,
+                AnswerSource::Cache => used.answers.cache += 1,
+                AnswerSource::Recording => used.answers.recording += 1,
+            }
+            used.cut += u64::from(attempt.finish() == Some(Finish::Length));
+            used.refused += u64::from(refused);
+            match attempt.usage() {
+                Some(usage) => {
+                    used.tokens_input = used.tokens_input.saturating_add(usage.input_tokens);
+                    used.tokens_output = used.tokens_output.saturating_add(usage.output_tokens);
+                }
+                None => used.untold += 1,
+            }
+            match attempt.usage().and_then(|usage| usage.cost_usd) {
+                Some(cost) => {
+                    self.cost.add(cost);
+                    self.costed += 1;
+                }
+                None => used.unpriced += 1,
+            }
+        } else {
+            used.unanswered += 1;
+        }
+        used.requests += u64::from(call.requests);
+        used.retries += u64::from(call.requests.saturating_sub(1));
+        for (label, n) in &call.faults {
+            *used.faults.entry(label.clone()).or_default() += u64::from(*n);
+        }
+        self.throttled.add(call.throttled_ms.unwrap_or(0.0));
+        self.backoff.add(call.backoff_ms.unwrap_or(0.0));
+        if call.source != AnswerSource::Network {
+            let oldest = &mut used.oldest_answer;
+            if let Some(at) =
+                call.answered_at.as_ref().filter(|at| oldest.as_ref().is_none_or(|old| *at < old))
+            {
+                *oldest = Some(at.clone());
+            }
+        }
+        self.spend(attempt, call, is_answer);
+    }
+
+    fn spend(&mut self, attempt: &Attempt, call: &ModelCall, is_answer: bool) {
+        let spent = &mut self.used.spent;
+        let tokens = |sum: &mut u64, usage: &Usage| *sum = sum.saturating_add(usage.tokens());
+        let mut known = true;
+        for usage in attempt.spent() {
+            tokens(&mut spent.tokens, &usage);
+            match usage.cost_usd {
+                Some(cost) => {
+                    self.spent.add(cost);
+                    self.spent_costed += 1;
+                }
+                None => known = false,
+            }
+        }
+        if let Some(wasted) = &call.wasted {
+            tokens(&mut spent.wasted_tokens, wasted);
+        }
+        if call.is_from_network() && is_answer && attempt.usage().is_none() {
+            match &call.estimated {
+                Some(estimated) => tokens(&mut spent.estimated_tokens, estimated),
+                None => known = false,
+            }
+        }
+        spent.unpriced += u64::from(!known);
+    }
+
+    fn told(&self, latency_ms: Option<Latencies>) -> ModelUsed {
+        let mut used = self.used.clone();
+        used.throttled_ms = self.throttled.value();
+        used.backoff_ms = self.backoff.value();
+        used.latency_ms = latency_ms;
+        used.cost_usd = (self.costed > 0).then(|| self.cost.value());
+        // What nobody took anything for cost nothing, and that is known.
+        let known = self.spent_costed > 0 || used.spent.unpriced == 0;
+        used.spent.usd = known.then(|| self.spent.value());
+        used
+    }
+}
+
+fn latencies(all: &mut [f64]) -> Option<Latencies> {
+    all.sort_by(f64::total_cmp);
+    let at = |share| percentile(all, share).ok();
+    Some(Latencies { n: all.len(), p50: at(0.5)?, p95: at(0.95)?, p99: at(0.99)? })
+}
