@@ -12,7 +12,7 @@ mod openai;
 mod tests;
 mod words;
 
-pub(super) use limits::{Told, ToldLimits};
+pub(super) use limits::ToldLimits;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
