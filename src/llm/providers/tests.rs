@@ -548,8 +548,8 @@ fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
         unauthorized: host:1 answered 403: no
         no_credit: host:1 answered 402: Pay first
         unknown_model: host:1 answered 404: model: claude-0
-        unknown_model: host:1 answered 404: an HTML page titled `404 Not Found`
-        unknown_model: host:1 answered 405
+        unknown_model: host:1 answered 404: an HTML page titled `404 Not Found`; does `base_url` end where the API's own path begins?
+        unknown_model: host:1 answered 405; does `base_url` end where the API's own path begins?
         no_credit: host:1 answered 400: Your credit balance is too low to access the API
         bad_request: host:1 answered 400: temperature: at most 1
         bad_request: host:1 answered 400: the question does not fit the model's context: This model's maximum context length is 8192 tokens
@@ -568,8 +568,8 @@ fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
         5xx: host:1 answered 502: an HTML page titled `502 Bad Gateway`
         503: host:1 answered 503: no healthy upstream
         503: host:1 answered 529: Overloaded
-        unknown_model: host:1 answered 301
-        unknown_model: host:1 answered 304
+        unknown_model: host:1 answered 301; does `base_url` end where the API's own path begins?
+        unknown_model: host:1 answered 304; does `base_url` end where the API's own path begins?
         "#);
 }
 
