@@ -184,6 +184,34 @@ fn the_example_service_is_asked_and_a_changed_answer_fails() {
 }
 
 #[test]
+fn the_model_of_the_example_suite_answers_from_recordings_in_git() {
+    let project = project();
+    let dir = project.path();
+    let run = |code: i32| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_eval-harness"));
+        let fixed = ["run", SUITE[0], SUITE[1], "--progress", "none", "--eval", "reg-commit-sorting"];
+        command.current_dir(dir).args(fixed).env_remove("OPENAI_API_KEY").env_remove("GITHUB_ACTIONS");
+        // Whoever would ask over the network would end here.
+        let nowhere = "http://127.0.0.1:1";
+        command.env("HTTPS_PROXY", nowhere).env("EVAL_HARNESS_CACHE_DIR", dir.join("answers"));
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(0);
+    let report = read_json(&latest(dir, ".json"));
+    let samples = report["eval_report"]["evals"][0]["cases"][0]["samples"].as_array().unwrap();
+    assert_eq!(samples.len(), 3);
+    assert!(samples.iter().all(|sample| sample["outcome"] == "passed"));
+    // A question that was not recorded is no failure of the model.
+    let eval = dir.join("evals/regression/commit-sorting.yaml");
+    let text = std::fs::read_to_string(&eval).unwrap();
+    std::fs::write(&eval, text.replace("Sort these commits", "Please sort these commits")).unwrap();
+    let shown = run(3);
+    assert!(shown.contains("missing_output"), "{shown}");
+}
+
+#[test]
 fn the_example_suites_show_every_execution_and_comparison() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals");
     let mut text = std::fs::read_to_string(root.join("eval-suite.yaml")).unwrap();
@@ -192,7 +220,9 @@ fn the_example_suites_show_every_execution_and_comparison() {
             text += &std::fs::read_to_string(entry.unwrap().path()).unwrap();
         }
     }
-    for kind in ["recorded", "command", "skill", "http", "exact", "structural", "numeric", "semantic"] {
+    for kind in
+        ["recorded", "command", "skill", "http", "model", "exact", "structural", "numeric", "semantic"]
+    {
         assert!(text.contains(&format!("type: {kind}")), "no example has `type: {kind}`");
     }
 }
@@ -208,7 +238,7 @@ fn filters_choose_evals_and_nothing_chosen_is_an_error() {
     run(&["--category", "regression", "--threshold", "pass@1=1"], 0);
     let report = read_json(&latest(dir, ".json"));
     let kinds = texts(&report["eval_report"]["evals"], "type");
-    assert_eq!(kinds, ["regression"; 5]);
+    assert_eq!(kinds, ["regression"; 6]);
     run(&["--eval", "no-such-eval"], 2);
     run(&["--threshold", "pass@4=0.5", "--samples", "3"], 2);
 }
@@ -220,6 +250,17 @@ fn what_init_writes_is_valid_and_passes() {
     expect(0, dir.path(), &["validate", SUITE[0], SUITE[1]]);
     let shown = expect(0, dir.path(), &["run", SUITE[0], SUITE[1], "--progress", "none"]);
     assert!(shown.contains("GATE PASS"), "{shown}");
+    // The target that its comment offers is one.
+    let suite = dir.path().join(SUITE[1]);
+    let written = std::fs::read_to_string(&suite).unwrap();
+    let offered =
+        written.lines().find_map(|line| line.trim().strip_prefix("#   target: {type: model")).unwrap();
+    let recorded = "  target:\n    type: recorded\n    path: recordings/assistant.jsonl\n";
+    assert!(written.contains(recorded));
+    std::fs::write(&suite, written.replace(recorded, &format!("  target: {{type: model{offered}\n")))
+        .unwrap();
+    expect(0, dir.path(), &["validate", SUITE[0], SUITE[1]]);
+    std::fs::write(&suite, written).unwrap();
     // Files that say the same are in nobody's way; a changed one is never written over.
     expect(0, dir.path(), &["init"]);
     let suite = dir.path().join(SUITE[1]);

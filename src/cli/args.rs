@@ -2,8 +2,10 @@
 
 mod baseline;
 mod budget;
+mod cache;
 mod ci;
 mod history;
+mod models;
 mod new;
 mod phase;
 
@@ -14,8 +16,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::model::{Budget, Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 pub use self::baseline::*;
+pub use self::cache::*;
 pub use self::ci::{CiArgs, CiMode};
 pub use self::history::HistoryArgs;
+pub use self::models::ModelArgs;
 pub use self::new::{InitArgs, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
 
@@ -75,6 +79,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Keep known-good outputs of regressions in git: capture, review, accept.
     Baseline(BaselineArgs),
+    /// Show, shrink or clear the answers of models that are kept.
+    Cache(CacheArgs),
     /// Write (or check) the JSON Schemas and the reference that is made from them.
     Schema(SchemaArgs),
     /// Tell what this machine can do: sandbox tier, interpreters.
@@ -215,6 +221,8 @@ Examples:
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
   eval-harness run --baseline                      beside the accepted scores; `--baseline=FILE` beside others
+  eval-harness run --record recordings/            keep every exchange with a model as a file
+  eval-harness run --replay recordings/            answer from those files: no network, no key
   eval-harness run --resume latest                 go on with a run that was cut off
   eval-harness run --resume latest --samples 10    add samples to a run
   eval-harness run --target small --target large   one run on each, and a report side by side
@@ -245,6 +253,8 @@ pub struct RunArgs {
     /// Show the plan and how many calls it makes; run nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub models: ModelArgs,
     #[command(flatten)]
     pub session: SessionArgs,
 }

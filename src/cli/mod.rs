@@ -2,6 +2,7 @@
 
 mod args;
 mod baseline;
+mod cache;
 mod ci;
 mod completions;
 mod console;
@@ -111,6 +112,7 @@ pub fn main() -> process::ExitCode {
         Command::Phase(args) => phase::phase(&console, &args),
         Command::Export(args) => export::export(&console, &args),
         Command::Baseline(args) => baseline::baseline(&console, &args.verb),
+        Command::Cache(args) => cache::cache(&console, &args.verb),
         Command::Schema(args) => schema::schema(&console, &args),
         Command::Doctor(args) => doctor::doctor(&console, &args),
         Command::Completions(args) => completions::completions(&console, &args),

@@ -112,6 +112,8 @@ fn merged(session: &RunStarted, typed: Vec<String>, here: &Path) -> Result<(RunA
         }
         from_there("--suite", &mut args.suite.suite, own.suite.suite.is_some());
         from_there("--outputs", &mut args.suite.outputs, own.suite.outputs.is_some());
+        from_there("--record", &mut args.models.record, own.models.record.is_some());
+        from_there("--replay", &mut args.models.replay, own.models.replay.is_some());
         from_there("--output-dir", &mut args.session.output_dir, own.session.output_dir.is_some());
     }
     Ok((args, words))

@@ -47,6 +47,7 @@ pub fn overrides(args: &RunArgs) -> Overrides {
         output_dir: args.session.output_dir.clone(),
         formats: (!args.session.format.is_empty()).then(|| args.session.format.clone()),
         allow_unsandboxed: args.session.allow_unsandboxed,
+        models: args.models.overrides(),
         asks_nobody: args.dry_run,
         ..Overrides::default()
     }

@@ -11,6 +11,7 @@ mod endings;
 mod execution;
 mod extract;
 mod fences;
+mod finish;
 mod functions;
 mod languages;
 mod measure;
@@ -41,6 +42,7 @@ use crate::sandbox::demand::{Refused, Wanted};
 use crate::sandbox::languages::Language;
 use crate::sandbox::{Sandbox, SandboxError, Tier};
 
+pub use finish::apply_finish;
 pub use measure::without_output;
 
 use combine::{Decision, combine, decide, negate};

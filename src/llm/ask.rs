@@ -1,14 +1,18 @@
 //! The whole way of a question.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
 
 use super::budget::{Purse, Spent, usage_of};
+use super::kept::{KeptAnswers, KeptError, Look};
 use super::providers::{self, Tried};
 use super::traffic::{Fetched, Jitter, Once, Traffic, TrafficNow, fetch};
-use super::{Answer, Call};
+use super::{Answer, Call, Completion, Fault};
 use crate::base::clock::Clock;
-use crate::model::{Endpoint, ModelSettings};
+use crate::base::redact::Redactor;
+use crate::model::{Endpoint, ModelCall, ModelSettings};
 use crate::net::Clients;
 
 /// What all calls of a run need.
@@ -17,6 +21,8 @@ pub struct ModelsConfig {
     /// What earlier sessions of the run spent.
     pub spent: Spent,
     pub clock: Arc<dyn Clock>,
+    /// Its secrets don't get into recordings.
+    pub redactor: Redactor,
 }
 
 /// The models of a run, with their connections, limits, cache, recordings and budget.
@@ -24,8 +30,12 @@ pub struct Models {
     network: Network,
     traffic: Traffic,
     purse: Purse,
+    settings: ModelSettings,
+    redactor: Redactor,
+    began: OnceLock<Timestamp>,
+    kept: OnceLock<KeptAnswers>,
     /// Answers that nobody was asked for.
-    kept: AtomicU64,
+    known: AtomicU64,
 }
 
 /// Tries over the network.
@@ -52,20 +62,61 @@ impl Models {
             network: Network { clients: Clients::default(), clock: config.clock },
             traffic: Traffic::new(Jitter::unlike_others()),
             purse: Purse::new(config.settings.budget, config.spent),
-            kept: AtomicU64::new(0),
+            settings: config.settings,
+            redactor: config.redactor,
+            began: OnceLock::new(),
+            kept: OnceLock::new(),
+            known: AtomicU64::new(0),
         }
     }
 
-    /// Asks, as often as it takes and is allowed. Dropping the future ends the call.
+    /// The run goes on that began then: what was answered since counts as fresh. To be said before anything is asked.
+    pub fn resumes(&self, began: Timestamp) {
+        // Whoever says it later says the same.
+        _ = self.began.set(began);
+    }
+
+    /// Opens what a model's answers come from and go to. Called before a run for each of its models, it finds what would stop
+    /// the run.
+    ///
+    /// # Errors
+    /// When all answers are to come from a place that can't be read, or all are to be recorded where nothing can be.
+    pub fn prepare(&self, endpoint: &Endpoint) -> Result<(), KeptError> {
+        self.kept().prepare(endpoint)
+    }
+
+    /// What people should know and were not yet told.
+    pub fn take_warnings(&self) -> Vec<String> {
+        self.kept.get().map(KeptAnswers::take_warnings).unwrap_or_default()
+    }
+
+    fn kept(&self) -> &KeptAnswers {
+        self.kept.get_or_init(|| {
+            let clock = Arc::clone(&self.network.clock);
+            let began = self.began.get().copied().unwrap_or_else(|| clock.now());
+            KeptAnswers::new(self.settings.clone(), self.redactor.clone(), clock, began)
+        })
+    }
+
+    /// Asks, as often as it takes and is allowed, unless the answer is known. It is kept before it is given back, so that a run
+    /// that is killed finds it again. Dropping the future ends the call.
     pub async fn ask(&self, endpoint: &Endpoint, call: &Call) -> Answer {
-        let Fetched { result, told, latency } =
-            fetch(&self.traffic, &self.purse, &self.network, endpoint, call).await;
-        let usage = result
-            .as_ref()
-            .ok()
-            .and_then(|completion| completion.tokens)
-            .map(|tokens| usage_of(endpoint, tokens));
-        Answer { result, usage, told, latency }
+        let kept = self.kept();
+        let asked = match kept.look(endpoint, call).await {
+            Look::Found(found, source) => {
+                self.known.fetch_add(1, Ordering::Relaxed);
+                let answered_at = Some(found.answered_at);
+                let told = ModelCall { source, answered_at, ..nothing_sent(endpoint) };
+                return answer(endpoint, Fetched { result: Ok(found.completion), told, latency: None });
+            }
+            Look::Refused(fault) => return unasked(endpoint, fault),
+            Look::Ask(asked) => asked,
+        };
+        let fetched = fetch(&self.traffic, &self.purse, &self.network, endpoint, call).await;
+        if let Ok(completion) = &fetched.result {
+            kept.keep(&asked, endpoint, completion).await;
+        }
+        answer(endpoint, fetched)
     }
 
     /// Counts what earlier sessions of the run spent.
@@ -80,7 +131,22 @@ impl Models {
 
     pub fn now(&self) -> TrafficNow {
         let spent = self.purse.spent();
-        let kept = self.kept.load(Ordering::Relaxed);
+        let kept = self.known.load(Ordering::Relaxed);
         TrafficNow { kept, tokens: spent.tokens, usd: spent.usd, ..self.traffic.now() }
     }
+}
+
+fn nothing_sent(endpoint: &Endpoint) -> ModelCall {
+    ModelCall { model: endpoint.name(), ..ModelCall::default() }
+}
+
+fn unasked(endpoint: &Endpoint, fault: Fault) -> Answer {
+    Answer { result: Err(fault), usage: None, told: nothing_sent(endpoint), latency: None }
+}
+
+fn answer(endpoint: &Endpoint, fetched: Fetched) -> Answer {
+    let Fetched { result, told, latency } = fetched;
+    let tokens = |completion: &Completion| completion.tokens;
+    let usage = result.as_ref().ok().and_then(tokens).map(|tokens| usage_of(endpoint, tokens));
+    Answer { result, usage, told, latency }
 }

@@ -33,6 +33,7 @@ impl Fault {
             | FaultKind::ErrorBody
             | FaultKind::Unreadable
             | FaultKind::Empty
+            | FaultKind::Cut
             | FaultKind::TooLarge => Cause::TargetFailed,
             _ => Cause::TargetUnreachable,
         }
@@ -96,6 +97,8 @@ kinds! {
     ErrorBody = "error_body", retry;
     /// Nothing was said.
     Empty = "empty", retry;
+    /// The answer was cut at its limit of tokens before it said anything: asked again it is cut again.
+    Cut = "cut";
     /// The answer is longer than what is read.
     TooLarge = "too_large";
     /// 401 and 403, or no key.
@@ -114,4 +117,51 @@ kinds! {
     GivenUp = "given_up";
     /// A setting can't be used.
     Settings = "settings", fatal;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_label_of_its_own_and_says_whether_another_try_may_help() {
+        let mut told = String::new();
+        for kind in FaultKind::ALL {
+            let word = |yes: bool, word: &'static str| if yes { word } else { "" };
+            told.push_str(&format!(
+                "{} {:?}{}{}{}\n",
+                kind.label(),
+                Fault::new(*kind, "").cause(),
+                word(kind.is_retryable(), " retry"),
+                word(kind.is_fatal(), " fatal"),
+                word(kind.is_overload(), " overload"),
+            ));
+        }
+        let mut labels: Vec<&str> = FaultKind::ALL.iter().map(|kind| kind.label()).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        assert_eq!(labels.len(), FaultKind::ALL.len());
+        insta::assert_snapshot!(told, @r#"
+        429 TargetUnreachable retry overload
+        503 TargetUnreachable retry overload
+        5xx TargetUnreachable retry
+        unreachable TargetUnreachable retry
+        reset TargetUnreachable retry
+        timeout TargetTimeout retry
+        tls TargetUnreachable fatal
+        unreadable TargetFailed retry
+        error_body TargetFailed retry
+        empty TargetFailed retry
+        cut TargetFailed
+        too_large TargetFailed
+        unauthorized TargetUnreachable fatal
+        unknown_model TargetUnreachable fatal
+        no_credit TargetUnreachable fatal
+        bad_request TargetFailed
+        not_recorded MissingOutput
+        budget Budget
+        given_up TargetUnreachable
+        settings Harness fatal
+        "#);
+    }
 }

@@ -180,3 +180,6 @@ fn canonical(value: &Value, out: &mut Hashed) -> io::Result<()> {
         plain => Ok(serde_json::to_writer(out, plain)?),
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

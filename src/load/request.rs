@@ -10,6 +10,7 @@ use crate::model::{
     AskedThreshold, BaselineSettings, Budget, Criticality, Difficulty, GraderType, OutputValue, Plan,
     ReportFormat, Shard,
 };
+use crate::spec::words::CacheMode;
 
 /// What the plan is for. A suite that is only looked at may lack what a run needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub struct Overrides {
     pub formats: Option<Vec<ReportFormat>>,
     pub grader_type: Option<GraderType>,
     pub allow_unsandboxed: bool,
+    /// Where models' answers come from and go to.
+    pub models: ModelOverrides,
     /// No target is asked, so that no key is needed.
     pub asks_nobody: bool,
     /// What may be spent on models, in place of the suite's.
@@ -81,6 +84,16 @@ pub struct Overrides {
     pub against: Option<String>,
     /// Baselines of the store are not read, so that broken ones stop nobody: for the verbs that repair them.
     pub without_store: bool,
+}
+
+/// What the command line says of models.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelOverrides {
+    pub cache: Option<CacheMode>,
+    /// Relative to `cwd`.
+    pub record: Option<PathBuf>,
+    /// Relative to `cwd`.
+    pub replay: Option<PathBuf>,
 }
 
 /// Which cases are meant: of one kind any, of different kinds all must fit.

@@ -94,7 +94,7 @@ pub fn decoded_userinfo(text: &str) -> (String, String) {
 }
 
 /// `host:port` for messages.
-pub(super) fn host_of(url: &Url) -> String {
+pub fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or("the host");
     match url.port_or_known_default() {
         Some(port) => format!("{host}:{port}"),

@@ -24,6 +24,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Of the time of a short call at most this part goes into connecting, so that the two time-outs can be told apart.
 const CONNECTING_SHARE: f64 = 0.9;
 
+/// Longer than any run.
+const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
 /// What tells clients apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Settings {
@@ -71,6 +74,23 @@ struct Kind {
     connect_timeout: Duration,
 }
 
+/// How long a call is waited for, its redirects included.
+struct Waits {
+    whole: Instant,
+    head: Instant,
+    for_head: Duration,
+}
+
+impl Waits {
+    fn from_now(request: &Request) -> Waits {
+        let now = Instant::now();
+        // A time that no clock can show is one that never comes.
+        let after = |time: Duration| now.checked_add(time).unwrap_or(now + NEVER);
+        let for_head = request.first_byte.unwrap_or(request.timeout).min(request.timeout);
+        Waits { whole: after(request.timeout), head: after(for_head), for_head }
+    }
+}
+
 impl Client {
     pub fn new(settings: Settings) -> Client {
         Client { settings, built: Mutex::default() }
@@ -82,14 +102,14 @@ impl Client {
     /// When there is no answer, or redirects lead nowhere. The call may have been carried out even so, unless
     /// [`NetError::never_arrived`].
     pub async fn open(&self, request: &Request) -> Result<Answer, NetError> {
-        let deadline = Instant::now() + request.timeout;
-        let seconds = request.timeout.as_secs_f64();
+        let waits = Waits::from_now(request);
+        let (deadline, seconds) = (waits.whole, request.timeout.as_secs_f64());
         let mut call = Prepared::new(request)?;
         let first = host_of(&call.url);
         let mut seen: Vec<Url> = Vec::new();
         loop {
             let host = host_of(&call.url);
-            let response = self.send(&call, deadline, request.timeout, &host).await?;
+            let response = self.send(&call, &waits, &host).await?;
             let target = match request.redirects {
                 0 => None,
                 _ => redirect_of(&response),
@@ -111,14 +131,8 @@ impl Client {
         }
     }
 
-    async fn send(
-        &self,
-        call: &Prepared,
-        deadline: Instant,
-        timeout: Duration,
-        host: &str,
-    ) -> Result<Response, NetError> {
-        let connect = self.settings.connect_timeout.min(timeout.mul_f64(CONNECTING_SHARE));
+    async fn send(&self, call: &Prepared, waits: &Waits, host: &str) -> Result<Response, NetError> {
+        let connect = self.settings.connect_timeout.min(waits.for_head.mul_f64(CONNECTING_SHARE));
         let kind = Kind {
             secure: call.url.scheme() == "https",
             local: is_local(&call.url),
@@ -130,13 +144,13 @@ impl Client {
             request = request.body(body.clone());
         }
         let timed_out = |seconds, phase| NetError::TimedOut { host: host.to_owned(), seconds, phase };
-        match tokio::time::timeout_at(deadline, request.send()).await {
+        match tokio::time::timeout_at(waits.head, request.send()).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) if error.is_connect() && error.is_timeout() => {
                 Err(timed_out(kind.connect_timeout.as_secs_f64(), Phase::Connecting))
             }
             Ok(Err(error)) => Err(classify(&error, host, None)),
-            Err(_) => Err(timed_out(timeout.as_secs_f64(), Phase::Waiting)),
+            Err(_) => Err(timed_out(waits.for_head.as_secs_f64(), Phase::Waiting)),
         }
     }
 

@@ -28,6 +28,8 @@ pub enum NetError {
     CutOff { host: String, received: u64 },
     #[error("what {host} answers is not HTTP: {why}")]
     NotHttp { host: String, why: String },
+    #[error("the compressed answer of {host} cannot be unpacked: {why}")]
+    BadCompression { host: String, why: String },
     #[error("{host} redirects in a circle")]
     RedirectLoop { host: String },
     #[error("{host} redirects more often than is followed ({limit})")]
@@ -125,6 +127,14 @@ pub(super) fn classify(error: &reqwest::Error, host: &str, received: Option<u64>
         ErrorKind::NotConnected,
     ];
     let said = |words: &str| causes.iter().any(|cause| cause.to_string().contains(words));
+    // The transport speaks of its connection; who unpacks what came over it does not.
+    if received.is_some()
+        && !kinds.is_empty()
+        && !said("connection")
+        && !kinds.contains(&ErrorKind::ConnectionReset)
+    {
+        return NetError::BadCompression { host, why };
+    }
     let ended = kinds.iter().any(|kind| gone.contains(kind))
         || said("connection closed before message completed")
         || said("end of file before message length reached");

@@ -8,7 +8,7 @@ mod client;
 mod error;
 mod request;
 
-pub use address::{JoinError, decoded_userinfo, join, read_base, read_url};
+pub use address::{JoinError, decoded_userinfo, host_of, join, read_base, read_url};
 pub use client::{Answer, Client, Clients, Settings, authorities};
 pub use error::{NetError, Phase, TlsFault};
 pub use request::{HeaderFault, Request, check_header, check_method};

@@ -17,6 +17,8 @@ pub struct Request {
     pub body: Option<Vec<u8>>,
     /// For the whole call, from the connection to the last byte, redirects included.
     pub timeout: Duration,
+    /// Until the head of the answer, the way to it included; `None`: as long as the whole call.
+    pub first_byte: Option<Duration>,
     /// Redirects that are followed; with 0 a redirect is the answer.
     pub redirects: u32,
 }

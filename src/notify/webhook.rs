@@ -33,6 +33,7 @@ pub async fn send(hook: &Webhook, message: &Message, clients: &Clients) -> Resul
         headers,
         body: Some(body),
         timeout: hook.timeout,
+        first_byte: None,
         // A redirect would carry the message, and what the address holds, to somebody who was not asked.
         redirects: 0,
     };

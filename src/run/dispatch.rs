@@ -1,8 +1,10 @@
 //! The dispatcher: starts samples and records what comes back, until all are done or the run is ended early.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::MissedTickBehavior;
 
 use super::RunError;
 use super::cancel::{Cancel, Level};
@@ -27,11 +29,11 @@ pub(super) struct Dispatcher<'a, 'b> {
     pub recorder: &'a mut Recorder<'b>,
 }
 
-/// What one task runs, in order.
-struct Running {
-    task: Id,
-    batch: Vec<Work>,
-}
+/// What tasks run, each in order, by their task.
+type Running = HashMap<Id, Vec<Work>>;
+
+/// Pause between two words on how models are asked.
+const TRAFFIC: Duration = Duration::from_millis(500);
 
 /// Samples in one task when all they need is at hand: short enough that little is lost with a run that is killed.
 const BATCH: usize = 32;
@@ -47,14 +49,16 @@ impl Dispatcher<'_, '_> {
     /// never started in a run that was interrupted: of those a journal need say nothing, and there may be very many.
     pub async fn drive(mut self, mut queue: Queue) -> Result<Ending, RunError> {
         let mut tasks = Tasks::new();
-        let mut running = Vec::new();
+        let mut running = Running::new();
         let ending = self.run(&mut queue, &mut tasks, &mut running).await;
         // Also when the journal could not be written: nothing goes on unseen.
         tasks.shutdown().await;
         let ending = ending?;
         if let Ending::Early(cause) = ending {
-            let stopped = running.iter().flat_map(|running| &running.batch);
-            let stopped = stopped.map(|work| skipped(&work.eval, work.case_id(), work.sample, cause));
+            let mut stopped: Vec<&Work> = running.values().flatten().collect();
+            stopped.sort_unstable_by_key(|work| (work.place, work.sample));
+            let stopped =
+                stopped.into_iter().map(|work| skipped(&work.eval, work.case_id(), work.sample, cause));
             self.recorder.record_all(stopped.collect())?;
             if cause != Cause::Interrupted {
                 let mut rest =
@@ -75,7 +79,7 @@ impl Dispatcher<'_, '_> {
         &mut self,
         queue: &mut Queue,
         tasks: &mut Tasks,
-        running: &mut Vec<Running>,
+        running: &mut Running,
     ) -> Result<Ending, RunError> {
         let mut ending = Ending::Complete;
         let mut failed = 0usize;
@@ -87,6 +91,8 @@ impl Dispatcher<'_, '_> {
             }
         };
         tokio::pin!(deadline);
+        let mut looks = tokio::time::interval(TRAFFIC);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let cancel = self.cancel.clone();
         loop {
             // Ctrl-C may have come while the sandbox was opened: then nothing starts.
@@ -98,6 +104,7 @@ impl Dispatcher<'_, '_> {
                 self.start(queue, tasks, running);
             }
             if tasks.is_empty() {
+                self.look();
                 return Ok(ending);
             }
             tokio::select! {
@@ -120,20 +127,25 @@ impl Dispatcher<'_, '_> {
                         let outcome = attempts.last().map(|attempt| attempt.verdict.outcome);
                         failed += usize::from(outcome == Some(Outcome::Failed));
                     }
-                    self.finished(done)?;
+                    let refused = self.finished(done)?;
+                    if ending == Ending::Complete && refused && !queue.is_empty() {
+                        ending = Ending::Early(Cause::Budget);
+                    }
                     let limit = self.settings.max_fail;
                     if ending == Ending::Complete && limit.is_some_and(|limit| failed >= limit) && !queue.is_empty() {
                         ending = Ending::Early(Cause::MaxFail);
                     }
                 }
+                _ = looks.tick() => self.look(),
             }
         }
     }
 
-    fn start(&mut self, queue: &mut Queue, tasks: &mut Tasks, running: &mut Vec<Running>) {
+    fn start(&mut self, queue: &mut Queue, tasks: &mut Tasks, running: &mut Running) {
         // With a limit of failures each sample is counted before the next one starts.
         let most = if self.settings.max_fail.is_some() { 1 } else { BATCH };
-        while running.len() < self.settings.max_workers.max(1) {
+        let under_way = self.settings.in_flight.max(self.settings.max_workers).max(1);
+        while running.len() < under_way {
             let batch = queue.next_batch(most, |case| self.bench.is_cheap(case));
             if batch.is_empty() {
                 return;
@@ -143,28 +155,46 @@ impl Dispatcher<'_, '_> {
             }
             let (bench, its_batch) = (self.bench.clone(), batch.clone());
             let handle = tasks.spawn(async move {
+                let waits = its_batch.first().is_some_and(|work| bench.asks_model(work));
+                let _worker = if waits { None } else { bench.worker().await };
                 let mut results = Vec::with_capacity(its_batch.len());
                 for work in &its_batch {
                     results.push(run_sample(&bench, work).await);
                 }
                 results
             });
-            running.push(Running { task: handle.id(), batch });
+            running.insert(handle.id(), batch);
         }
     }
 
-    fn finished(&mut self, done: Vec<(Work, Vec<Attempt>)>) -> Result<(), RunError> {
+    /// Records what came of samples; true when one was not asked for because the budget is spent.
+    fn finished(&mut self, done: Vec<(Work, Vec<Attempt>)>) -> Result<bool, RunError> {
         let finished_at = rfc3339(self.clock.now());
-        let event = |(work, attempts): (Work, Vec<Attempt>)| {
-            Event::SampleFinished(Box::new(SampleFinished {
+        let refused = done.iter().any(|(_, attempts)| attempts.is_empty());
+        let event = |(work, attempts): (Work, Vec<Attempt>)| match attempts.is_empty() {
+            true => skipped(&work.eval, work.case_id(), work.sample, Cause::Budget),
+            false => Event::SampleFinished(Box::new(SampleFinished {
                 eval: work.eval.info.id.clone(),
                 case: work.case_id().to_owned(),
                 sample: work.sample,
                 attempts,
                 finished_at: finished_at.clone(),
-            }))
+            })),
         };
-        self.recorder.record_all(done.into_iter().map(event).collect())
+        self.recorder.record_all(done.into_iter().map(event).collect())?;
+        Ok(refused)
+    }
+
+    /// Tells how models are asked, in a run that asks any, and what there is to be warned of.
+    fn look(&mut self) {
+        let models = self.bench.targets.models();
+        let now = models.now();
+        if now.calls + now.kept > 0 {
+            self.recorder.traffic(&now);
+        }
+        for warning in models.take_warnings() {
+            self.recorder.warned(&warning);
+        }
     }
 }
 
@@ -175,12 +205,11 @@ fn skipped(eval: &Eval, case: &str, sample: u32, cause: Cause) -> Event {
 
 /// Pairs what a task gave with its work. A task that panicked is an error of the harness, not of the outputs.
 fn take(
-    running: &mut Vec<Running>,
+    running: &mut Running,
     joined: Result<(Id, Vec<Vec<Attempt>>), JoinError>,
 ) -> Vec<(Work, Vec<Attempt>)> {
     let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
-    let Some(at) = running.iter().position(|running| running.task == id) else { return Vec::new() };
-    let batch = running.swap_remove(at).batch;
+    let Some(batch) = running.remove(&id) else { return Vec::new() };
     match joined {
         Ok((_, results)) => batch.into_iter().zip(results).collect(),
         Err(error) => {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::RunError;
 use crate::journal::JournalWriter;
+use crate::llm::TrafficNow;
 use crate::model::{Event, Outcome};
 use crate::summary::Fold;
 
@@ -17,6 +18,12 @@ pub trait Observer {
     /// A run goes on that was begun earlier, or outputs are graded again: `total` samples are planned in all, and those in
     /// `kept` were finished before. Comes after the plan's events, which then need not name every case.
     fn resumed(&mut self, _total: usize, _kept: &BTreeMap<Outcome, usize>) {}
+
+    /// How models are asked now; comes a few times a second while any is, and once at the end.
+    fn traffic(&mut self, _now: &TrafficNow) {}
+
+    /// Something that people should know, and that ends no run.
+    fn warned(&mut self, _warning: &str) {}
 }
 
 pub(super) struct Recorder<'a> {
@@ -55,6 +62,18 @@ impl<'a> Recorder<'a> {
     pub fn resumed(&mut self, total: usize, kept: &BTreeMap<Outcome, usize>) {
         for observer in &mut self.observers {
             observer.resumed(total, kept);
+        }
+    }
+
+    pub fn traffic(&mut self, now: &TrafficNow) {
+        for observer in &mut self.observers {
+            observer.traffic(now);
+        }
+    }
+
+    pub fn warned(&mut self, warning: &str) {
+        for observer in &mut self.observers {
+            observer.warned(warning);
         }
     }
 }

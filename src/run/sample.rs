@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::queue::Work;
 use crate::base::redact::Redactor;
-use crate::grade::{Graders, apply_latency, without_output};
-use crate::model::{Attempt, Case, Cause, Outcome, Outline, Output, Verdict};
+use crate::grade::{Graders, apply_finish, apply_latency, without_output};
+use crate::model::{Attempt, Case, Cause, ModelCall, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
 
 /// Further tries of a call that did not get through, where its target does not say.
@@ -25,9 +26,23 @@ pub(super) struct Bench {
     /// Further attempts after a failed grade, where the case does not say.
     pub retry_failed: u32,
     pub redactor: Redactor,
+    /// One for each worker, where more samples are under way than there are workers.
+    pub workers: Option<Arc<Semaphore>>,
 }
 
 impl Bench {
+    /// Waits for the right to do work. A task that waits for a model does without.
+    pub async fn worker(&self) -> Option<OwnedSemaphorePermit> {
+        let workers = Arc::clone(self.workers.as_ref()?);
+        // It is never closed.
+        workers.acquire_owned().await.ok()
+    }
+
+    /// True when a sample is mostly waiting: a model is asked for its output.
+    pub fn asks_model(&self, work: &Work) -> bool {
+        work.case.as_ref().is_ok_and(|case| self.targets.is_model(case.target.as_ref()))
+    }
+
     /// True when a sample starts no process and calls nothing: its output is recorded and its graders only look at it.
     pub fn is_cheap(&self, case: Outline<'_>) -> bool {
         self.targets.is_recorded(case.profile.target.as_ref()) && case.profile.only_looks()
@@ -53,7 +68,7 @@ pub(super) fn fault(reason: impl Into<String>) -> Attempt {
     }
 }
 
-/// Runs a sample to its end: at least one attempt.
+/// Runs a sample to its end: at least one attempt, or none when the run may spend no more on models.
 pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
     let case = match &work.case {
         Ok(case) => case,
@@ -64,7 +79,8 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
     let retries = if recorded { 0 } else { case.retries.unwrap_or(bench.retry_failed) };
     let mut attempts = Vec::with_capacity(1);
     loop {
-        let attempt = run_attempt(bench, work, case, attempts.len()).await;
+        // A further attempt that may not be asked for leaves what the earlier ones came to.
+        let Some(attempt) = run_attempt(bench, work, case, attempts.len()).await else { return attempts };
         let failed = attempt.verdict.outcome == Outcome::Failed;
         attempts.push(attempt);
         if !failed || attempts.len() > retries as usize {
@@ -73,10 +89,19 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
     }
 }
 
-async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> Attempt {
+/// `None` when it was not asked for, because the budget is spent.
+async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> Option<Attempt> {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     let started = Instant::now();
     let (answer, infrastructure_retries) = ask(bench, work, case, number).await;
+    if answer.result.as_ref().is_err_and(|failure| failure.cause == Cause::Budget) {
+        return None;
+    }
+    // Who waits for a model is not working; who grades is.
+    let _worker = match bench.targets.is_model(case.target.as_ref()) {
+        true => bench.worker().await,
+        false => None,
+    };
     let latency_ms = answer.latency.map(milliseconds);
     let unanswered = answer.result.is_err();
     let (output, extracted, verdict) = match answer.result {
@@ -90,7 +115,7 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
         }
     };
     let duration_ms = milliseconds(started.elapsed());
-    Attempt {
+    Some(Attempt {
         output,
         stored: None,
         extracted,
@@ -101,7 +126,7 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
         call: answer.call,
         unanswered,
         redacted: false,
-    }
+    })
 }
 
 /// Grades an output: what the graders saw, when extraction changed it, and the verdict.
@@ -113,7 +138,8 @@ pub(super) async fn judge(
     latency: Option<Duration>,
 ) -> (Option<Value>, Verdict) {
     let graded = graders.grade(case, output).await;
-    let mut verdict = apply_latency(graded.verdict, latency, case.max_latency);
+    let verdict = apply_finish(graded.verdict, output.finish);
+    let mut verdict = apply_latency(verdict, latency, case.max_latency);
     if holds_secret(redactor, case, output) {
         without_excerpts(&mut verdict);
     }
@@ -136,7 +162,15 @@ async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, 
         }
     }
     let answer = bench.targets.ask(&work.eval.info.id, case, work.sample, attempt).await;
-    (answer, most)
+    let again = answer.call.as_ref().map_or(most, |call| tries_again(call, answer.result.is_ok()));
+    (answer, again)
+}
+
+/// Tries of a model after the first. All but an answer's own are among the faults; of an answer that could not be used for an
+/// output the requests tell.
+fn tries_again(call: &ModelCall, is_output: bool) -> u32 {
+    let faults = call.faults.values().fold(0u32, |sum, n| sum.saturating_add(*n));
+    if is_output { faults } else { faults.max(call.requests).saturating_sub(1) }
 }
 
 /// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and half a secret is not found

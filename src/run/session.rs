@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use tokio::sync::Semaphore;
+
 use super::cancel::Cancel;
 use super::check::{Continuation, check};
 use super::dispatch::{Dispatcher, Ending};
@@ -79,6 +81,7 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let graders = graders(plan, helper.clone());
     let mut environment = prepared_environment(plan, git, &graders).await?;
     let of_target = prepared.targets.prepare(plan, &helper).await?;
+    prepared.targets.prepare_models(plan)?;
     environment.sandbox = joined_sandbox(of_target, environment.sandbox);
     let started_at = clock.now();
     let timer = Instant::now();
@@ -136,6 +139,10 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         let before = &earlier.session.environment;
         let mut environment = prepared_environment(plan, git, &graders).await?;
         let of_target = prepared.targets.prepare(plan, &helper).await?;
+        if let Ok(began) = earlier.started.timestamp.parse() {
+            prepared.targets.models().resumes(began);
+        }
+        prepared.targets.prepare_models(plan)?;
         environment.sandbox = joined_sandbox(of_target, environment.sandbox);
         environment.sandbox = joined_sandbox(before.sandbox.clone(), environment.sandbox);
         for (name, version) in &before.interpreters {
@@ -255,11 +262,14 @@ impl Drive<'_> {
     /// Runs what remains and records the end.
     async fn run(self, recorder: &mut Recorder<'_>, remaining: Remaining) -> Result<(), RunError> {
         let plan = &self.prepared.plan;
+        let workers = plan.settings.max_workers.max(1);
+        let more = plan.settings.in_flight > workers;
         let bench = Bench {
             targets: Arc::clone(&self.prepared.targets),
             graders: Arc::new(self.graders),
             retry_failed: plan.settings.retry_failed,
             redactor: self.redactor,
+            workers: more.then(|| Arc::new(Semaphore::new(workers.min(Semaphore::MAX_PERMITS)))),
         };
         let queue = Queue::new(plan, remaining);
         let dispatcher = Dispatcher {

@@ -8,6 +8,7 @@
 pub mod words;
 
 mod baseline;
+mod cache;
 mod dataset;
 mod eval;
 mod executor;
@@ -33,6 +34,7 @@ mod thresholds;
 mod unions;
 
 pub use baseline::*;
+pub use cache::*;
 pub use dataset::*;
 pub use eval::*;
 pub use executor::*;

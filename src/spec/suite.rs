@@ -14,7 +14,7 @@ use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
 use super::words::ReportFormat;
-use super::{ChannelSpec, OneOrMany, ProviderSpec, RefOr, SkillSpec, TargetSpec};
+use super::{ChannelSpec, OneOrMany, ProviderSpec, RefOr, SkillSpec, SuiteCache, TargetSpec};
 
 /// A file with `eval_suite:`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -138,6 +138,9 @@ pub struct SuiteConfig {
     /// Seconds for one call of the target, where the eval does not say. Default 60.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
+    /// Whether answers of models are kept and used again: `use` (the default), `refresh`, `off` or `only`; or the mode and the
+    /// folder.
+    pub cache: Option<SuiteCache>,
     /// What the run may spend on models; beyond it nothing more is asked, and what is left is skipped.
     pub budget: Option<BudgetSpec>,
 }

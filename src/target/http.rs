@@ -172,6 +172,7 @@ fn request(target: &HttpTarget, call: Call, case: &Case) -> Result<Request, Targ
         headers,
         body,
         timeout: target.timeout.unwrap_or(case.timeout),
+        first_byte: None,
         redirects: target.redirects,
     })
 }

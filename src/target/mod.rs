@@ -16,8 +16,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::base::clock::SystemClock;
-use crate::llm::{Models, ModelsConfig, Spent};
-use crate::model::{Case, Cause, Fingerprint, ModelCall, Output, Plan, SandboxState, Target};
+use crate::base::redact::Redactor;
+use crate::llm::{KeptError, Models, ModelsConfig, Spent};
+use crate::model::{Case, Cause, Fingerprint, ModelCall, ModelTarget, Output, Plan, SandboxState, Target};
 use crate::net::Clients;
 use crate::sandbox::commands::CommandSandbox;
 use crate::sandbox::demand::{Refused, Wanted};
@@ -74,6 +75,8 @@ pub enum TargetError {
     Recording(#[from] RecordingProblems),
     #[error("a recording can be asked for up to 2,147,483,648 cases")]
     TooManyCases,
+    #[error(transparent)]
+    Kept(#[from] KeptError),
 }
 
 /// The targets of one run, opened once.
@@ -147,6 +150,7 @@ impl Targets {
                 settings: plan.settings.models.clone(),
                 spent: Spent::default(),
                 clock: Arc::new(SystemClock),
+                redactor: Redactor::new(plan.secrets.iter().cloned()),
             })),
         };
         for (number, (path, asked)) in asked.into_iter().enumerate() {
@@ -176,6 +180,30 @@ impl Targets {
         };
         let commands = self.commands.get_or_init(|| CommandSandbox::new(wanted, plan.suite.dir.clone()));
         Ok(Some(commands.prepare().await?.told()))
+    }
+
+    /// Opens what answers of the plan's models come from and go to.
+    ///
+    /// # Errors
+    /// When that is not there, and the run can't do without.
+    pub fn prepare_models(&self, plan: &Plan) -> Result<(), TargetError> {
+        let own = plan.evals.iter().flat_map(|eval| eval.cases.profiles()).map(|profile| &profile.target);
+        // The suite's target only where a case has none of its own.
+        let mut asked: Vec<&ModelTarget> = Vec::new();
+        for target in own {
+            if let Some(Target::Model(target)) = target.as_ref().or(plan.target.as_ref())
+                && !asked.contains(&&**target)
+            {
+                self.models.prepare(&target.endpoint)?;
+                asked.push(target);
+            }
+        }
+        Ok(())
+    }
+
+    /// True when the answers of cases with this own target (or none) come from a model.
+    pub fn is_model(&self, own: Option<&Target>) -> bool {
+        matches!(own.or(self.target.as_ref()), Some(Target::Model(_)))
     }
 
     /// The models of the run, with what they spent and do now.

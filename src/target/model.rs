@@ -114,16 +114,18 @@ fn output(completion: Completion, usage: Option<Usage>) -> Result<Output, Target
     let silent = text.trim().is_empty();
     let value = match tool_calls {
         Some(calls) => OutputValue::Json(json!({ "text": text, "tool_calls": calls })),
-        None if silent && finish == Finish::Refused => {
-            let mut failure =
-                TargetFailure::new(Cause::Refused, "the model declined to answer, and gave no text");
-            failure.output =
-                Some(Box::new(Output { usage, model, finish: Some(finish), ..Output::text(text) }));
-            return Err(failure);
-        }
-        // What is cut before its first word failed at its limit, but it was asked and it answered: nothing.
-        None if silent && finish != Finish::Length => {
-            return Err(TargetFailure::new(Cause::TargetFailed, "the model answered with an empty text"));
+        // No text would pass whatever looks for what must not be there.
+        None if silent => {
+            let (cause, why) = match finish {
+                Finish::Refused => (Cause::Refused, "the model declined to answer, and gave no text"),
+                Finish::Length => (
+                    Cause::TargetFailed,
+                    "the answer was cut at its limit of tokens before its first word (`max_tokens` may be too low)",
+                ),
+                _ => (Cause::TargetFailed, "the model answered with an empty text"),
+            };
+            let said = Output { usage, model, finish: Some(finish), ..Output::text(text) };
+            return Err(TargetFailure { output: Some(Box::new(said)), ..TargetFailure::new(cause, why) });
         }
         None => OutputValue::Text(text),
     };

@@ -495,7 +495,8 @@ async fn an_echo_answers_with_its_input() {
 
 #[tokio::test]
 async fn a_cases_own_target_overrides_the_suites() {
-    let targets = Targets::open(&plan(Some(Target::Recorded { path: "/none".into() }), &[])).unwrap();
-    let own = Case { target: Some(Target::Echo), ..case("a", prompt("own")) };
-    assert_eq!(targets.ask("e", &own, 0, 0).await.result.unwrap().value, OutputValue::Text("own".into()));
+    let targets = Targets::open(&plan(Some(Target::Echo), &[])).unwrap();
+    let own = Some(Target::Recorded { path: "/none".into() });
+    let answer = targets.ask("e", &Case { target: own, ..case("a", prompt("own")) }, 0, 0).await;
+    assert_eq!(answer.result.unwrap_err().cause, Cause::MissingOutput);
 }

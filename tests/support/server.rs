@@ -5,7 +5,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -85,6 +85,7 @@ pub struct Identity {
 pub struct Server {
     pub address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,
+    connections: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
 }
 
@@ -105,6 +106,11 @@ impl Server {
                 false
             }),
         )
+    }
+
+    /// A server that, after each request, writes what it will, and says whether the connection is kept.
+    pub fn kept(handler: impl Fn(&Received, &mut dyn Wire) -> bool + Send + Sync + 'static) -> Server {
+        Server::serve(None, Arc::new(handler))
     }
 
     /// As [`Server::start`], over TLS.
@@ -147,6 +153,8 @@ impl Server {
         let received = Arc::new(Mutex::new(Vec::new()));
         let stop = Arc::new(AtomicBool::new(false));
         let (log, stopped) = (Arc::clone(&received), Arc::clone(&stop));
+        let connections = Arc::new(AtomicUsize::new(0));
+        let accepted = Arc::clone(&connections);
         let connection = Arc::new(connection);
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -154,11 +162,12 @@ impl Server {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
+                accepted.fetch_add(1, Ordering::SeqCst);
                 let (connection, log) = (Arc::clone(&connection), Arc::clone(&log));
                 thread::spawn(move || connection(stream, &log));
             }
         });
-        Server { address, received, stop }
+        Server { address, received, connections, stop }
     }
 
     pub fn url(&self) -> String {
@@ -167,6 +176,11 @@ impl Server {
 
     pub fn port(&self) -> u16 {
         self.address.port()
+    }
+
+    /// Connections that were accepted.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 
     pub fn received(&self) -> Vec<Received> {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
-    CiArgs, CiMode, FilterArgs, ListFormat, ProgressMode, RunArgs, SessionArgs, SuiteArgs, at_least_one,
-    key_value, positive_seconds,
+    CiArgs, CiMode, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs, SessionArgs, SuiteArgs,
+    at_least_one, key_value, positive_seconds,
 };
 
 #[derive(Debug, Args)]
@@ -112,6 +112,8 @@ pub struct CaptureArgs {
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto, value_name = "MODE")]
     pub progress: ProgressMode,
     #[command(flatten)]
+    pub models: ModelArgs,
+    #[command(flatten)]
     pub filters: FilterArgs,
 }
 
@@ -134,6 +136,7 @@ impl CaptureArgs {
             max_fail: None,
             baseline: None,
             dry_run: false,
+            models: self.models.clone(),
             session: SessionArgs {
                 // A capture gates nothing.
                 ci: CiArgs { mode: CiMode::None },

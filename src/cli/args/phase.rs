@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{CiArgs, ProgressMode, at_least_one, key_value};
+use super::{CiArgs, ModelArgs, ProgressMode, at_least_one, key_value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PhaseFormat {
@@ -65,6 +65,8 @@ pub struct PhaseArgs {
     /// Samples in flight at once.
     #[arg(long, short, value_name = "N", value_parser = at_least_one)]
     pub jobs: Option<usize>,
+    #[command(flatten)]
+    pub models: ModelArgs,
     /// Where results go.
     #[arg(long, value_name = "DIR")]
     pub output_dir: Option<PathBuf>,

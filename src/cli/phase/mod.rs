@@ -80,6 +80,7 @@ fn request(args: &PhaseArgs) -> Result<PhaseRequest, Failure> {
             jobs: args.jobs,
             output_dir: args.output_dir.clone(),
             allow_unsandboxed: args.allow_unsandboxed,
+            models: args.models.overrides(),
             ..Overrides::default()
         },
         env: suite::environment(),

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::asking;
 use super::state::{Ending, State};
 use crate::base::text;
+use crate::llm::TrafficNow;
 use crate::model::Outcome;
 use crate::report::TerminalOptions;
 use crate::report::figures;
@@ -27,6 +29,9 @@ pub fn bar(state: &State, options: &TerminalOptions, now: Duration) -> Vec<Strin
     let _ = head(&mut page, state, now);
     if state.total() > 0 {
         let _ = counts(&mut page, state, now);
+    }
+    if let Some(traffic) = &state.traffic {
+        let _ = asked(&mut page, traffic);
     }
     for (label, time) in state.slowest(SLOWEST, SLOW, now) {
         let time = span_of(time);
@@ -132,6 +137,29 @@ fn count_spans<'a>(page: &Page, state: &State, now: Duration, words: bool) -> Ve
     spans
 }
 
+/// How models are asked, with what there is room for.
+fn asked(page: &mut Page, now: &TrafficNow) -> std::io::Result<()> {
+    let mut spans = Vec::new();
+    let mut room = page.width();
+    for (tone, part) in asking::parts(now) {
+        let width = text::width(&part) + 2;
+        if width > room {
+            break;
+        }
+        room -= width;
+        spans.push(plain("  "));
+        spans.push(span(tone, part));
+    }
+    if spans.is_empty() { Ok(()) } else { page.line(&spans) }
+}
+
+/// The same at the end of a plain line.
+fn asked_plainly(state: &State) -> String {
+    let parts = state.traffic.as_ref().map(asking::parts).unwrap_or_default();
+    let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
+    if parts.is_empty() { String::new() } else { format!("  models: {}", parts.join(", ")) }
+}
+
 /// What runs, said once at the start.
 pub fn first(state: &State) -> String {
     let mut line = format!(
@@ -157,6 +185,7 @@ pub fn plain_line(state: &State, now: Duration) -> String {
     if let Some(left) = state.left(now) {
         line.push_str(&format!("  eta {}", clock(left)));
     }
+    line.push_str(&asked_plainly(state));
     line
 }
 
@@ -170,7 +199,7 @@ pub fn heartbeat(state: &State, now: Duration) -> String {
         })
         .collect();
     let more = state.running().saturating_sub(slowest.len());
-    let mut line = format!("[{}] {}  {}", clock(now), position(state), tally(state));
+    let mut line = format!("[{}] {}  {}{}", clock(now), position(state), tally(state), asked_plainly(state));
     if !slowest.is_empty() {
         line.push_str(&format!("  still running: {}", slowest.join(", ")));
     }
@@ -191,6 +220,7 @@ pub fn last(state: &State, now: Duration) -> String {
     if let Some(rate) = state.mean_rate(now) {
         line.push_str(&format!("  {}", speed(rate)));
     }
+    line.push_str(&asked_plainly(state));
     line
 }
 

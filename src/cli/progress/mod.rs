@@ -4,6 +4,7 @@
 //! and draws. It holds no lock of the counts while it writes, so that a terminal that stands still (Ctrl-S) does not
 //! hold up the run.
 
+mod asking;
 mod lines;
 mod screen;
 mod state;
@@ -22,6 +23,8 @@ use self::screen::Screen;
 use self::state::State;
 use super::args::ProgressMode;
 use super::console::Console;
+use crate::base::text;
+use crate::llm::TrafficNow;
 use crate::model::{Event, Outcome};
 use crate::report::TerminalOptions;
 use crate::run::Observer;
@@ -135,6 +138,16 @@ impl Observer for Progress {
         if !self.shared.silent {
             lock(&self.shared.state).resumed(total, kept);
         }
+    }
+
+    fn traffic(&mut self, now: &TrafficNow) {
+        if !self.shared.silent {
+            lock(&self.shared.state).traffic = Some(now.clone());
+        }
+    }
+
+    fn warned(&mut self, warning: &str) {
+        lock(&self.shared.screen).line(&format!("warning: {}", text::one_line(warning)), columns());
     }
 }
 

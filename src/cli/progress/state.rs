@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use crate::base::text;
+use crate::llm::TrafficNow;
 use crate::model::{Event, Outcome, RunStarted};
 
 /// Pause between two marks of the window.
@@ -37,6 +38,8 @@ pub struct State {
     running: Running,
     window: Window,
     pub ending: Option<Ending>,
+    /// How models are asked, in a run that asks any.
+    pub traffic: Option<TrafficNow>,
 }
 
 /// How the run said that it ended.

@@ -184,9 +184,62 @@ fn the_bar_of_nothing_of_a_million_and_of_the_end() {
     ");
 }
 
+fn traffic() -> TrafficNow {
+    TrafficNow {
+        waiting: 468,
+        in_flight: 22,
+        allowed: 22,
+        calls: 1694,
+        requests: 1238,
+        faults: 12,
+        retries: 12,
+        answers: 1204,
+        kept: 3000,
+        tokens: 1_234_567,
+        usd: 0.4217,
+        throttled: true,
+    }
+}
+
+#[test]
+fn the_bar_while_models_are_asked() {
+    let mut state = named();
+    go(&mut state, 0, 5, 240, Outcome::Passed);
+    state.traffic = Some(traffic());
+    assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
+    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37
+      ✓ 1200 passed
+      22/22 calls  rate limited  468 waiting  12 retries  $0.4217  3000 from cache
+    ");
+    assert_snapshot!(shown(&state, &options(40, true, false), seconds(5)), @"
+    ━╌╌╌╌╌╌╌╌╌ 1200/10,000  240/s  eta 00:37
+      ✓ 1200 passed
+      22/22 calls  rate limited  468 waiting
+    ");
+    let young = TrafficNow { requests: 1, in_flight: 1, allowed: 32, retries: 1, ..TrafficNow::default() };
+    state.traffic = Some(young);
+    assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
+    00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37
+      ✓ 1200 passed
+      1/32 calls  1 retry
+    ");
+    let mut said = vec![plain_line(&state, seconds(5))];
+    state.traffic = Some(traffic());
+    said.extend([plain_line(&state, seconds(5)), heartbeat(&state, seconds(60))]);
+    state.traffic = Some(TrafficNow { kept: 1200, ..TrafficNow::default() });
+    said.push(last(&state, seconds(5)));
+    assert_snapshot!(said.join("\n"), @"
+    [00:05] 1200/10,000  1200 passed  240/s  eta 00:37  models: 1/32 calls, 1 retry
+    [00:05] 1200/10,000  1200 passed  240/s  eta 00:37  models: 22/22 calls, rate limited, 468 waiting, 12 retries, $0.4217, 3000 from cache, 1.23M tokens
+    [01:00] 1200/10,000  1200 passed  models: 22/22 calls, rate limited, 468 waiting, 12 retries, $0.4217, 3000 from cache, 1.23M tokens
+    [00:05] stopped: 1200/10,000  1200 passed  240/s  models: 1200 from cache
+    ");
+}
+
 #[test]
 fn no_line_is_wider_than_asked_and_colour_changes_no_text() {
-    let state = on_its_way();
+    let mut state = on_its_way();
+    state.traffic = Some(traffic());
     let colour = regex::Regex::new("\x1b\\[[0-9;]*m").unwrap();
     for width in 1..120 {
         for unicode in [true, false] {

@@ -171,7 +171,7 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, Trouble> {
         Ok(State::Ours) => Ok(Opened { connection, writable: true, warning: None, identity }),
         Ok(State::Foreign) => Err(Trouble::Told(CacheError::Foreign(file.to_owned()))),
         Ok(State::Newer) => Err(Trouble::Told(CacheError::Newer(file.to_owned()))),
-        Ok(State::Odd(version)) => Err(Trouble::Damaged(format!("it says that it is version {version}"))),
+        Ok(State::Odd) => Err(Trouble::Damaged(format!("its tables are not those of version {VERSION}"))),
         Err(error) => Err(Trouble::of(file, &error)),
     }
 }
@@ -180,7 +180,7 @@ enum State {
     Ours,
     Foreign,
     Newer,
-    Odd(i64),
+    Odd,
 }
 
 fn prepared(connection: &Connection) -> rusqlite::Result<State> {
@@ -203,22 +203,20 @@ fn prepared(connection: &Connection) -> rusqlite::Result<State> {
     } else if version > VERSION {
         return Ok(State::Newer);
     } else if version < VERSION {
-        return Ok(State::Odd(version));
+        return Ok(State::Odd);
     }
     connection.pragma_update(None, "synchronous", "normal")?;
     // A table of other columns is found here and not in mid-run.
     let columns = "SELECT key, model, answered_at, used_day, bytes, digest, answer FROM answers LIMIT 1";
     match connection.prepare(columns) {
         Ok(_) => Ok(State::Ours),
-        Err(rusqlite::Error::SqliteFailure(error, _)) if error.code == ErrorCode::Unknown => {
-            Ok(State::Odd(version))
-        }
+        Err(rusqlite::Error::SqlInputError { .. }) => Ok(State::Odd),
         Err(error) => Err(error),
     }
 }
 
 /// The file as it is, without a trace in its folder.
-fn read_only(file: &Path, reason: &str) -> Result<Opened, CacheError> {
+pub(super) fn read_only(file: &Path, reason: &str) -> Result<Opened, CacheError> {
     let unusable = |error: &rusqlite::Error| unusable(file, &format!("{reason}; {error}"));
     if !file.is_file() {
         return Err(CacheError::Unusable { file: file.to_owned(), reason: reason.to_owned() });

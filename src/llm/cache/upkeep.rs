@@ -87,22 +87,10 @@ pub fn prune(file: &Path, before: Option<i64>, most: Option<u64>) -> Result<Opti
         if let Some(day) = before {
             freed.entries += delete(connection, "DELETE FROM answers WHERE used_day < ?1", day)?;
         }
-        freed.busy = !shrink(connection)?;
         if let Some(most) = most {
-            // What a row takes beside its answer is known only when it is gone.
-            for _ in 0..8 {
-                let now = file_bytes(file);
-                if now <= most || freed.busy {
-                    break;
-                }
-                let gone = delete_oldest(connection, now - most)?;
-                if gone == 0 {
-                    break;
-                }
-                freed.entries += gone;
-                freed.busy = !shrink(connection)?;
-            }
+            freed.entries += reduce(connection, most)?;
         }
+        freed.busy = !shrink(connection)?;
         finish(connection, file, freed)
     })
 }
@@ -137,6 +125,23 @@ fn finish(connection: &Connection, file: &Path, freed: Freed) -> rusqlite::Resul
 
 fn delete(connection: &Connection, sql: &str, with: i64) -> rusqlite::Result<u64> {
     Ok(connection.execute(sql, params![with])?.try_into().unwrap_or(0))
+}
+
+/// Removes what was not used for longest until what is left takes no more than so many bytes of the file.
+fn reduce(connection: &Connection, most: u64) -> rusqlite::Result<u64> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get(0)).map(count);
+    let page = number("PRAGMA page_size")?;
+    let mut gone = 0;
+    loop {
+        let pages = number("PRAGMA page_count")?.saturating_sub(number("PRAGMA freelist_count")?);
+        let (taken, bytes) = (pages * page, number("SELECT coalesce(sum(bytes), 0) FROM answers")?);
+        if taken <= most || bytes == 0 {
+            return Ok(gone);
+        }
+        // A row takes more room than its answer: in proportion, so that no more goes than must.
+        let share = u128::from(taken - most) * u128::from(bytes) / u128::from(taken);
+        gone += delete_oldest(connection, u64::try_from(share).unwrap_or(bytes).max(1))?;
+    }
 }
 
 /// Removes the answers that were not used for longest, until they made up so many bytes.

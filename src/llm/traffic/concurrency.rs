@@ -8,8 +8,8 @@ use std::time::Duration;
 /// What is left of the allowed calls after an overload.
 const DECREASE: f64 = 0.7;
 
-/// Of the most, the part that a round trip of good answers gives back; at least one call. From a single call the most is reached
-/// again in about 50 round trips, however many it is.
+/// Of the most, the part that a round trip of good answers gives back; at least one call. The most is reached in about 50 round
+/// trips, however many it is.
 const INCREASE: f64 = 0.02;
 
 #[derive(Debug)]
@@ -18,12 +18,17 @@ pub(super) struct Concurrency {
     /// In [1, most].
     allowed: f64,
     shrunk_at: Option<Duration>,
+    /// Up to here each good answer gives a call back (RFC 5681, "slow start"): the server has had so many, and overloads that came
+    /// one after the other with no answer between them say that it was away, not how many it can have.
+    known: f64,
+    /// True when an answer came since the last decrease.
+    answers: bool,
 }
 
 impl Concurrency {
     pub fn new(most: usize) -> Concurrency {
         let most = most.max(1);
-        Concurrency { most, allowed: most as f64, shrunk_at: None }
+        Concurrency { most, allowed: most as f64, shrunk_at: None, known: 1.0, answers: true }
     }
 
     pub fn allowed(&self) -> usize {
@@ -33,10 +38,12 @@ impl Concurrency {
 
     /// A call was answered well, while so many were under way (itself included).
     pub fn answered(&mut self, in_flight: usize) {
+        self.answers = true;
         // Calls that nobody makes don't show that more would be answered.
         if in_flight >= self.allowed() {
-            let step = (self.most as f64 * INCREASE).max(1.0);
-            self.allowed = (self.allowed + step / self.allowed).min(self.most as f64);
+            let step = (self.most as f64 * INCREASE).max(1.0) / self.allowed;
+            let step = if self.allowed < self.known { 1.0 } else { step.min(1.0) };
+            self.allowed = (self.allowed + step).min(self.most as f64);
         }
     }
 
@@ -44,7 +51,11 @@ impl Concurrency {
     /// nothing of what holds now.
     pub fn overloaded(&mut self, began: Duration, now: Duration) {
         if self.shrunk_at.is_none_or(|at| began >= at) {
-            self.allowed = (self.allowed * DECREASE).max(1.0);
+            let less = (self.allowed * DECREASE).max(1.0);
+            if std::mem::replace(&mut self.answers, false) {
+                self.known = less;
+            }
+            self.allowed = less;
             self.shrunk_at = Some(now);
         }
     }
@@ -72,17 +83,23 @@ mod tests {
 
     #[test]
     fn it_grows_by_round_trips_up_to_the_most_and_only_when_it_is_used() {
-        for (most, trips) in [(10, 9), (500, 50)] {
+        for most in [10usize, 60, 500] {
             let mut calls = Concurrency::new(most);
-            (0..40).for_each(|at| calls.overloaded(seconds(at), seconds(at + 1)));
-            let mut taken = 0;
-            while calls.allowed() < most {
-                let now = calls.allowed();
-                (0..now).for_each(|_| calls.answered(now));
-                assert!(calls.allowed() > now);
-                taken += 1;
-                assert!(taken <= 2 * trips, "{most}: {taken} round trips");
+            // An overload now and then: half of what it may have is what the server can do.
+            while calls.allowed() > most / 2 {
+                let at = seconds(calls.allowed() as u64);
+                calls.answered(0);
+                calls.shrunk_at = None;
+                calls.overloaded(at, at);
             }
+            let (from, mut trips) = (calls.allowed(), 0);
+            while calls.allowed() < most {
+                (0..calls.allowed()).for_each(|_| calls.answered(most));
+                trips += 1;
+            }
+            let step = (most as f64 * INCREASE).max(1.0);
+            let expected = ((most - from) as f64 / step).ceil() as usize;
+            assert!((expected..=expected * 5 / 4 + 2).contains(&trips), "{most}: {trips}, not {expected}");
             (0..1000).for_each(|_| calls.answered(most));
             assert_eq!(calls.allowed(), most);
         }
@@ -90,5 +107,20 @@ mod tests {
         calls.overloaded(seconds(0), seconds(0));
         (0..1000).for_each(|_| calls.answered(6));
         assert_eq!(calls.allowed(), 7);
+    }
+
+    #[test]
+    fn after_a_time_away_what_was_known_to_work_comes_back_fast() {
+        let mut calls = Concurrency::new(500);
+        (0..100).for_each(|at| calls.overloaded(seconds(at), seconds(at + 1)));
+        assert_eq!(calls.allowed(), 1);
+        let mut trips = 0;
+        while calls.allowed() < 350 {
+            (0..calls.allowed()).for_each(|_| calls.answered(500));
+            trips += 1;
+        }
+        assert_eq!(trips, 9);
+        (0..calls.allowed()).for_each(|_| calls.answered(500));
+        assert!((358..=366).contains(&calls.allowed()), "{}", calls.allowed());
     }
 }

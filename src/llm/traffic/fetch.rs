@@ -11,7 +11,7 @@ use super::super::providers::{ToldLimits, Tried};
 use super::super::{Call, Completion, Fault, FaultKind};
 use super::Traffic;
 use super::guess::of_text;
-use super::lane::Wanted;
+use super::lane::{Failed, Wanted};
 use super::pause::LONGEST;
 use crate::model::{Endpoint, ModelCall, Usage};
 
@@ -42,6 +42,7 @@ pub(in crate::llm) async fn fetch<O: Once>(
 ) -> Fetched {
     let mut told = ModelCall { model: endpoint.name(), ..ModelCall::default() };
     let mut tries = Tries::default();
+    traffic.calls.fetch_add(1, Ordering::Relaxed);
     let result = tries.run(traffic, purse, once, endpoint, call, &mut told).await;
     told.throttled_ms = milliseconds(tries.throttled);
     told.backoff_ms = milliseconds(tries.paused);
@@ -78,18 +79,19 @@ impl Tries {
         let mut failed = 0;
         loop {
             let stop = || purse.is_spent().then(budget_spent);
-            let (mut turn, throttled) = lane.turn(wanted, stop).await?;
-            self.throttled += throttled;
+            // Room in the budget first: who waits for it must not keep others from their turn.
             let Some(hold) = purse.admit(endpoint, call).await else {
                 traffic.wake_all();
                 return Err(budget_spent());
             };
+            let (mut turn, throttled) = lane.turn(wanted, stop).await?;
+            self.throttled += throttled;
             turn.sent();
-            told.requests += 1;
-            traffic.requests.fetch_add(1, Ordering::Relaxed);
             traffic.retries.fetch_add(u64::from(failed > 0), Ordering::Relaxed);
             let Tried { result, latency, sent, limits } = in_time(time, once.once(endpoint, call)).await;
-            self.latency = Some(latency);
+            self.latency = sent.then_some(latency);
+            told.requests += u32::from(sent);
+            traffic.requests.fetch_add(u64::from(sent), Ordering::Relaxed);
             let mut fault = match result {
                 Ok(completion) => {
                     turn.answered(&model, completion.tokens, &limits);
@@ -98,21 +100,25 @@ impl Tries {
                         Some(tokens) => hold.spend(endpoint, tokens),
                         None => told.estimated = hold.spend_unsaid(endpoint, call, &completion.text),
                     }
-                    release_if_spent(traffic, purse);
+                    release(traffic, purse);
                     return Ok(completion);
                 }
                 Err(fault) => fault,
             };
             let too_long = fault.retry_after.filter(|time| *time > LONGEST);
-            turn.failed(&model, &fault, fault.kind.is_fatal() || too_long.is_some(), sent, &limits);
+            let fatal = fault.kind.is_fatal() || too_long.is_some();
+            let failed_so = Failed { fault: &fault, fatal, sent, told: &limits };
+            turn.failed(&model, failed_so, &traffic.jitter);
             traffic.faults.fetch_add(1, Ordering::Relaxed);
             *told.faults.entry(fault.kind.label().to_owned()).or_default() += 1;
-            if let Some(tokens) = fault.tokens {
-                waste(told, usage_of(endpoint, tokens));
-                hold.spend(endpoint, tokens);
-                release_if_spent(traffic, purse);
-            } else {
-                drop(hold);
+            match fault.tokens {
+                Some(tokens) => {
+                    hold.spend(endpoint, tokens);
+                    waste(told, usage_of(endpoint, tokens));
+                    release(traffic, purse);
+                }
+                // Nobody holds room in the budget while it pauses.
+                None => drop(hold),
             }
             if let Some(time) = too_long {
                 let (time, most) = (in_words(time), in_words(LONGEST));
@@ -161,7 +167,7 @@ pub(in crate::llm) fn budget_spent() -> Fault {
 }
 
 /// Who waits for a turn need not wait for it any longer once nothing more may be spent.
-fn release_if_spent(traffic: &Traffic, purse: &Purse) {
+fn release(traffic: &Traffic, purse: &Purse) {
     if purse.is_spent() {
         traffic.wake_all();
     }

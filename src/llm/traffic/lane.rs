@@ -11,12 +11,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::super::providers::{Told, ToldLimits};
+use super::super::providers::ToldLimits;
 use super::super::{Fault, FaultKind, Tokens};
 use super::concurrency::Concurrency;
 use super::fatal::Fatal;
 use super::guess::{Guess, Seen};
-use super::pause::LONGEST;
+use super::outage::Outage;
+use super::pause::{Jitter, LONGEST};
 use super::window::{Receipt, Window};
 use crate::model::Limits;
 
@@ -36,6 +37,9 @@ struct State {
     tokens: Option<Window>,
     /// The server asked to wait until then.
     held_until: Duration,
+    /// It answers nobody, and is left alone until then.
+    away_until: Duration,
+    outage: Outage,
     /// By age.
     queue: BTreeMap<u64, Arc<Notify>>,
     next: u64,
@@ -101,6 +105,8 @@ impl Lane {
             requests: limits.requests_per_minute.map(Window::new),
             tokens: limits.tokens_per_minute.map(Window::new),
             held_until: Duration::ZERO,
+            away_until: Duration::ZERO,
+            outage: Outage::default(),
             queue: BTreeMap::new(),
             next: 0,
             seen: Seen::default(),
@@ -211,9 +217,11 @@ impl State {
         let held = Some(self.held_until).filter(|at| *at > now);
         let requests = self.requests.as_mut().and_then(|window| window.opens(now, 1));
         let tokens = self.tokens.as_mut().and_then(|window| window.opens(now, guess.most));
-        let until = held.max(requests).max(tokens);
-        let full = self.in_flight >= self.calls.allowed();
-        self.throttled.set(now, until.is_some() && !full);
+        let limited = held.max(requests).max(tokens);
+        let until = limited.max(Some(self.away_until).filter(|at| *at > now));
+        let allowed = if self.outage.probes() { 1 } else { self.calls.allowed() };
+        let full = self.in_flight >= allowed;
+        self.throttled.set(now, limited.is_some() && !full);
         Some(match until {
             _ if full => Gate::Full,
             Some(at) => Gate::Until(at),
@@ -263,6 +271,16 @@ impl Drop for Place<'_> {
     }
 }
 
+/// A try that gave no answer that can be used.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Failed<'a> {
+    pub fault: &'a Fault,
+    pub fatal: bool,
+    /// False when no server can have got the request.
+    pub sent: bool,
+    pub told: &'a ToldLimits,
+}
+
 /// The right to make one request. Dropped, it gives back its slot and what it is known not to have taken.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
@@ -289,6 +307,7 @@ impl Turn<'_> {
         let now = self.lane.now();
         let in_flight = state.in_flight;
         state.calls.answered(in_flight);
+        state.outage.answered(now);
         fatal_of(&mut state.models, model).answered();
         state.obey(now, told);
         self.took = Some(match tokens {
@@ -300,13 +319,21 @@ impl Turn<'_> {
         });
     }
 
-    /// There is none. `sent` is false when no server can have got the request; `fatal` when another question would meet the same.
-    pub fn failed(mut self, model: &str, fault: &Fault, fatal: bool, sent: bool, told: &ToldLimits) {
+    /// There is none. `fatal` says that another question would meet the same.
+    pub fn failed(mut self, model: &str, failed: Failed<'_>, jitter: &Jitter) {
+        let Failed { fault, fatal, sent, told } = failed;
         let mut state = self.lane.lock();
         let now = self.lane.now();
         self.sent = sent;
+        // With one call at once the server has as little to do as can be.
+        let away =
+            fault.kind == FaultKind::Unreachable || fault.kind.is_overload() && state.calls.allowed() == 1;
         if fault.kind.is_overload() {
             state.calls.overloaded(self.began, now);
+        }
+        if away {
+            let pause = state.outage.missed(self.began, now, |trips| jitter.pause(trips));
+            state.away_until = state.away_until.max(now + pause);
         }
         if fault.kind == FaultKind::RateLimited {
             state.hold(now, fault.retry_after.unwrap_or_default());
@@ -340,8 +367,8 @@ impl State {
 
     /// A server that has nothing left says when it has.
     fn obey(&mut self, now: Duration, told: &ToldLimits) {
-        for Told { remaining, reset, .. } in [told.requests, told.tokens] {
-            if let (Some(0), Some(reset)) = (remaining, reset) {
+        for told in [told.requests, told.tokens] {
+            if let (Some(0), Some(reset)) = (told.remaining, told.reset) {
                 self.hold(now, reset);
             }
         }

@@ -7,6 +7,7 @@ mod fatal;
 mod fetch;
 mod guess;
 mod lane;
+mod outage;
 mod pause;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,8 @@ pub struct TrafficNow {
     pub in_flight: usize,
     /// Calls at once that are allowed now, of all lanes.
     pub allowed: usize,
+    /// Questions that went this way, or wait to.
+    pub calls: u64,
     pub requests: u64,
     pub faults: u64,
     /// Further tries of calls that got no usable answer.
@@ -50,6 +53,7 @@ pub struct TrafficNow {
 pub(super) struct Traffic {
     lanes: Mutex<HashMap<String, Arc<Lane>>>,
     jitter: Jitter,
+    calls: AtomicU64,
     requests: AtomicU64,
     retries: AtomicU64,
     faults: AtomicU64,
@@ -61,6 +65,7 @@ impl Traffic {
         Traffic {
             lanes: Mutex::default(),
             jitter,
+            calls: AtomicU64::new(0),
             requests: AtomicU64::new(0),
             retries: AtomicU64::new(0),
             faults: AtomicU64::new(0),
@@ -91,6 +96,7 @@ impl Traffic {
     /// What the lanes know; what was spent and kept they don't.
     pub fn now(&self) -> TrafficNow {
         let mut now = TrafficNow {
+            calls: self.calls.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
             retries: self.retries.load(Ordering::Relaxed),
             faults: self.faults.load(Ordering::Relaxed),

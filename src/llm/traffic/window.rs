@@ -102,3 +102,148 @@ impl Window {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    /// The most in any window that begins with a taking; nothing else can be more.
+    fn most(log: &[(Duration, u64)], window: Duration) -> u64 {
+        let from = |at: Duration| {
+            log.iter().filter(|(other, _)| *other >= at && *other < at + window).map(|(_, n)| n).sum()
+        };
+        log.iter().map(|(at, _)| from(*at)).max().unwrap_or(0)
+    }
+
+    /// Takes as soon as it is open, until the end.
+    fn saturated(
+        window: &mut Window,
+        end: Duration,
+        amounts: impl Iterator<Item = u64>,
+    ) -> Vec<(Duration, u64)> {
+        let (mut now, mut log) = (Duration::ZERO, Vec::new());
+        for amount in amounts {
+            while let Some(at) = window.opens(now, amount) {
+                assert!(at > now);
+                now = at;
+            }
+            if now >= end {
+                break;
+            }
+            window.take(now, amount, amount as f64);
+            log.push((now, amount));
+        }
+        log
+    }
+
+    #[test]
+    fn an_allowance_is_spread_and_used_up() {
+        for allowance in [1u64, 2, 7, 60, 600, 10_000] {
+            let log = saturated(&mut Window::new(allowance), ms(600_000), std::iter::repeat(1));
+            assert_eq!(most(&log, ms(60_000)), allowance, "{allowance}");
+            let total = log.len() as u64;
+            assert!(total >= allowance * 98 / 10 && total <= allowance * 10, "{allowance}: {total}");
+            // No more than two seconds' worth in any second.
+            let burst = most(&log, ms(1000));
+            assert!(burst <= (allowance / 30).max(1) + 1, "{allowance}: {burst} in a second");
+        }
+    }
+
+    #[test]
+    fn what_exceeds_the_whole_allowance_goes_alone() {
+        let mut window = Window::new(100);
+        window.take(ms(0), 10, 10.0);
+        assert_eq!(window.opens(ms(30_000), 1_000_000), Some(WINDOW));
+        assert_eq!(window.opens(WINDOW, 1_000_000), None);
+        window.take(WINDOW, 1_000_000, 1_000_000.0);
+        assert_eq!(window.opens(WINDOW * 2 - ms(1), 1), Some(WINDOW * 2));
+        assert_eq!(window.opens(WINDOW * 2, u64::MAX), None);
+    }
+
+    #[test]
+    fn what_was_not_taken_after_all_is_there_again() {
+        let mut window = Window::new(60);
+        let first = window.take(ms(0), 60, 60.0);
+        assert_eq!(window.opens(ms(5000), 1), Some(WINDOW));
+        window.settle(first, 3);
+        assert_eq!(window.opens(ms(5000), 57), None);
+        assert_eq!(window.opens(ms(5000), 58), Some(WINDOW));
+        // What turned out to be more counts in full, and after its time not at all.
+        let second = window.take(ms(5000), 1, 1.0);
+        window.settle(second, 500);
+        assert_eq!(window.opens(ms(6000), 1), Some(ms(5000) + WINDOW));
+        assert_eq!(window.opens(WINDOW * 3, 60), None);
+        window.settle(first, 1_000);
+        assert_eq!(window.opens(WINDOW * 3, 60), None);
+    }
+
+    #[test]
+    fn times_without_work_earn_no_burst() {
+        let mut window = Window::new(6000);
+        let now = ms(3_600_000);
+        let mut taken = 0;
+        while window.opens(now, 1).is_none() {
+            window.take(now, 1, 1.0);
+            taken += 1;
+        }
+        assert!((90..=110).contains(&taken), "{taken} at once of 100 a second");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        /// Against a list of everything that was ever taken.
+        #[test]
+        fn no_window_ever_holds_more_than_the_allowance(
+            allowance in 1u64..500,
+            steps in prop::collection::vec((0u64..20_000, 1u64..120, 0u64..150, any::<bool>()), 1..120),
+        ) {
+            let mut window = Window::new(allowance);
+            let mut now = Duration::ZERO;
+            let mut log: Vec<(Duration, u64)> = Vec::new();
+            for (wait, amount, settled, at_once) in steps {
+                now += ms(wait);
+                let held = |log: &[(Duration, u64)], now: Duration| -> u64 {
+                    log.iter().filter(|(at, _)| *at + WINDOW > now).map(|(_, n)| n).sum()
+                };
+                let fits = |log: &[(Duration, u64)], now| held(log, now) + amount.min(allowance) <= allowance;
+                match window.opens(now, amount) {
+                    None => prop_assert!(fits(&log, now), "opened with {} of {allowance}", held(&log, now)),
+                    Some(at) => {
+                        // It says when, and at that time nothing else is in the way.
+                        prop_assert!(at > now);
+                        prop_assert_eq!(window.opens(at, amount), None);
+                        now = at;
+                        prop_assert!(fits(&log, now));
+                    }
+                }
+                let receipt = window.take(now, amount, amount as f64);
+                let settled = if at_once { settled.min(amount) } else { amount };
+                window.settle(receipt, settled);
+                log.push((now, settled));
+            }
+            // One that is larger than all goes alone.
+            prop_assert!(most(&log, ms(60_000)) <= allowance.max(119));
+        }
+
+        /// As long as there is work nothing but the last that did not fit is left unused.
+        #[test]
+        fn an_allowance_of_tokens_is_used(
+            allowance in 1_000u64..1_000_000,
+            sizes in prop::collection::vec(1u64..1000, 50),
+        ) {
+            let sizes: Vec<u64> = sizes.iter().map(|size| (size * allowance / 50_000).max(1)).collect();
+            let largest = sizes.iter().copied().max().unwrap_or(1);
+            let log = saturated(&mut Window::new(allowance), ms(240_000), sizes.into_iter().cycle());
+            let total: u64 = log.iter().map(|(_, n)| n).sum();
+            prop_assert!(most(&log, ms(60_000)) <= allowance);
+            prop_assert!(total >= (allowance - largest) * 4 * 99 / 100, "{total} of {}", allowance * 4);
+        }
+    }
+}

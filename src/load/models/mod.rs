@@ -5,9 +5,12 @@ mod key;
 mod name;
 mod providers;
 mod request;
+mod settings;
 
 pub(super) use key::{KeyPlaces, check_keys, endpoints};
 pub(super) use providers::{Providers, check_providers};
+pub use settings::cache_folder;
+pub(super) use settings::{is_offline, settings};
 
 use std::path::Path;
 
@@ -17,7 +20,7 @@ use super::problem::{Code, Problem};
 use super::scope::Desk;
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{Api, Input, ModelTarget, Sampling};
+use crate::model::{Api, Dialect, Input, ModelTarget, Sampling};
 use crate::spec::{ApiWord, ModelSpec};
 
 /// Fields of a request that are this program's own to say: what is asked, of whom, and that the answer comes whole.
@@ -69,9 +72,16 @@ fn target(desk: &mut Desk, written: &Written) -> Option<ModelTarget> {
     let errors = desk.problems.error_count();
     let sampling = sampling(desk, written);
     let endpoint = endpoint::resolve(desk, written)?;
+    let system = written.spec.system.clone().filter(|text| !text.trim().is_empty());
+    let deaf = |dialect: &&Dialect| !request::holds(dialect, &["system", "messages"]);
+    if system.is_some() && endpoint.dialect.as_deref().filter(deaf).is_some() {
+        let message = "there is a system prompt, and the request has no place for it";
+        let hint = "put `{{ system }}` or `{{ messages }}` into its body";
+        desk.push(Problem::error(Code::BadRequest, written.at("system"), message).hint(hint));
+    }
     (desk.problems.error_count() == errors).then(|| ModelTarget {
         show_context: written.spec.show_context.unwrap_or(true),
-        system: written.spec.system.clone().filter(|text| !text.trim().is_empty()),
+        system,
         endpoint,
         sampling,
     })
@@ -149,9 +159,18 @@ pub(super) fn check_input(desk: &mut Desk, target: &ModelTarget, input: &Input, 
     let known: &[&str] = match target.endpoint.api {
         Api::Openai => &["system", "developer", "user", "assistant", "tool"],
         Api::Anthropic => &["system", "user", "assistant"],
-        Api::Http => return Some(()),
+        Api::Http => &[],
     };
     let Input::Messages { messages, .. } = input else { return Some(()) };
+    if let Some(dialect) = target.endpoint.dialect.as_deref() {
+        if messages.len() < 2 || request::holds(dialect, &["messages"]) {
+            return Some(());
+        }
+        let message = "the input is a conversation, and the request has a place for one `prompt`";
+        let hint = "put `{{ messages }}` into its body";
+        desk.push(Problem::error(Code::BadRequest, node.locate("/messages"), message).hint(hint));
+        return None;
+    }
     let mut whole = Some(());
     for (i, message) in messages.iter().enumerate() {
         if !known.contains(&message.role.as_str()) {
@@ -172,3 +191,6 @@ fn api_of(word: ApiWord) -> Api {
         ApiWord::Http => Api::Http,
     }
 }
+
+#[cfg(test)]
+mod tests;

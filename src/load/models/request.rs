@@ -9,14 +9,28 @@ use crate::load::tree::Node;
 use crate::model::Dialect;
 use crate::spec::RequestSpec;
 
+/// True when the request has a place for one of these.
+pub(super) fn holds(dialect: &Dialect, names: &[&str]) -> bool {
+    let mut texts = vec![dialect.path.as_str()];
+    collect_texts(Some(&dialect.body), &mut texts);
+    texts.into_iter().any(|text| says(text, names))
+}
+
+fn says(text: &str, names: &[&str]) -> bool {
+    placeholders::fill(text, |name| names.contains(&name).then(String::new)).is_some()
+}
+
 /// Paths and placeholders are checked; `None` after saying what is wrong.
 pub(super) fn dialect(desk: &mut Desk, spec: &RequestSpec, node: &Node) -> Option<Dialect> {
     let errors = desk.problems.error_count();
     let method = spec.method.as_deref().unwrap_or("POST").to_uppercase();
     check_method(desk, &method, node.locate("/method"));
-    if matches!(method.as_str(), "GET" | "HEAD") {
-        let message = format!("a {method} has no body, and the question is in it");
-        desk.push(Problem::error(Code::BadRequest, node.locate("/method"), message).hint("POST is usual"));
+    if matches!(method.as_str(), "GET" | "HEAD") && !spec.body.is_null() {
+        let message = format!("a {method} has no body");
+        desk.push(
+            Problem::error(Code::BadRequest, node.locate("/method"), message)
+                .hint("POST is usual; with GET `body` is null and the question stands in `path`"),
+        );
     }
     let path = spec.path.clone().unwrap_or_default();
     let mut texts = vec![path.as_str()];
@@ -30,10 +44,7 @@ pub(super) fn dialect(desk: &mut Desk, spec: &RequestSpec, node: &Node) -> Optio
             desk.push(Problem::error(Code::BadTemplate, at, message).hint(hint));
         }
     }
-    let asks = |text: &&str| {
-        placeholders::fill(text, |name| matches!(name, "prompt" | "messages").then(String::new)).is_some()
-    };
-    if !texts.iter().any(asks) {
+    if !texts.iter().any(|text| says(text, &["prompt", "messages"])) {
         let message = "the body holds neither `{{ prompt }}` nor `{{ messages }}`, so that the model would not be asked the question";
         desk.push(
             Problem::error(Code::BadRequest, node.locate("/body"), message)

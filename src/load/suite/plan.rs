@@ -119,7 +119,12 @@ impl Loader<'_> {
                 most.map_or(max_workers, |most| max_workers.max(most + 2 * max_workers))
             }
         };
-        if self.session.purpose == Purpose::Run && !overrides.asks_nobody {
+        let asked = ModelSettings {
+            budget: prices::budget(overrides.budget, config.budget),
+            ..models::settings(config, self.request, &self.dir)
+        };
+        let needs_keys = !overrides.asks_nobody && !models::is_offline(&asked);
+        if self.session.purpose == Purpose::Run && needs_keys {
             models::check_keys(&models, &parts.scope.key_places, problems);
         }
         let retries = match config.retry_failed {
@@ -130,10 +135,6 @@ impl Loader<'_> {
             let message = "`retry_count` counts only with `retry_failed: true`";
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
-        let asked = ModelSettings {
-            budget: prices::budget(overrides.budget, config.budget),
-            ..ModelSettings::default()
-        };
         prices::check_budget(&asked, parts.target.as_ref(), &evals, problems);
         let (name, version, description) = parts.info;
         let plan = Plan {

@@ -1,0 +1,197 @@
+//! The cache as a page for people, and for machines.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::json;
+
+use super::answers;
+use crate::base::text::{group_digits, width};
+use crate::llm::cache::{Freed, ModelShare, Stats};
+use crate::report::TerminalOptions;
+use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
+
+/// Columns of the model's name at most.
+const WIDEST: usize = 36;
+
+pub(super) fn write(
+    file: &Path,
+    stats: Option<&Stats>,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page::new(out, options);
+    page.uncut("cache  ", &file.display().to_string())?;
+    let Some(stats) = stats else {
+        return page.line(&[
+            plain("       "),
+            span(Tone::Dim, "there is none yet; the first run that asks a model makes it"),
+        ]);
+    };
+    let size = bytes(stats.file_bytes);
+    page.line(&[
+        plain("       "),
+        span(Tone::Bold, answers(stats.entries)),
+        plain(format!(", {size} on disk")),
+    ])?;
+    if let (Some(oldest), Some(newest)) = (&stats.oldest, &stats.newest) {
+        let days = match (day(oldest), day(newest)) {
+            (first, last) if first == last => format!("given on {first}"),
+            (first, last) => format!("given from {first} to {last}"),
+        };
+        page.line(&[plain("       "), span(Tone::Dim, days)])?;
+    }
+    if stats.models.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    let names = stats.models.iter().map(|model| width(&model.model)).max().unwrap_or(0);
+    let column = names.clamp(5, WIDEST) + 2;
+    let row = |name: &str, cells: [&str; 5]| {
+        let [entries, size, oldest, newest, used] = cells;
+        format!(
+            "{}{}{}  {}{}{}",
+            pad_right(&crate::base::text::truncate_width(name, column - 2), column),
+            pad_left(entries, 8),
+            pad_left(size, 9),
+            pad_right(oldest, 12),
+            pad_right(newest, 12),
+            used
+        )
+    };
+    let head = row("model", ["answers", "size", "oldest", "newest", "last used"]);
+    page.line(&[span(Tone::Dim, head)])?;
+    for model in &stats.models {
+        let ModelShare { model, entries, bytes: size, oldest, newest, last_used } = model;
+        let entries = group_digits(usize::try_from(*entries).unwrap_or(usize::MAX));
+        page.line(&[plain(row(model, [&entries, &bytes(*size), day(oldest), day(newest), last_used]))])?;
+    }
+    Ok(())
+}
+
+pub(super) fn json(file: &Path, stats: Option<&Stats>, out: &mut dyn Write) -> io::Result<()> {
+    let stats = stats.cloned().unwrap_or_default();
+    let value = json!({
+        "path": file.display().to_string(),
+        "entries": stats.entries,
+        "bytes": stats.bytes,
+        "file_bytes": stats.file_bytes,
+        "oldest": stats.oldest,
+        "newest": stats.newest,
+        "models": stats.models,
+    });
+    serde_json::to_writer_pretty(&mut *out, &value)?;
+    writeln!(out)
+}
+
+/// What was removed, in a line.
+pub(super) fn freed(freed: &Freed) -> String {
+    let left = match freed.left {
+        0 => "none left".to_owned(),
+        left => format!("{} left", group_digits(usize::try_from(left).unwrap_or(usize::MAX))),
+    };
+    let saved = freed.bytes_before.saturating_sub(freed.bytes_after);
+    if freed.entries == 0 && saved == 0 {
+        return format!("nothing to remove ({left}, {})\n", bytes(freed.bytes_after));
+    }
+    format!(
+        "removed {} ({left}); freed {}, the file takes {}\n",
+        answers(freed.entries),
+        bytes(saved),
+        bytes(freed.bytes_after)
+    )
+}
+
+/// The day of a time as RFC 3339 writes it.
+fn day(time: &str) -> &str {
+    time.split('T').next().unwrap_or(time)
+}
+
+/// `999 B`, `1.2 MB`: three digits, powers of 1000.
+fn bytes(n: u64) -> String {
+    if n < 1000 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64;
+    for unit in ["kB", "MB", "GB", "TB"] {
+        value /= 1000.0;
+        if value < 9.95 {
+            return format!("{value:.1} {unit}");
+        }
+        if value < 999.5 {
+            return format!("{value:.0} {unit}");
+        }
+    }
+    format!("{:.0} PB", value / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats() -> Stats {
+        let share = |model: &str, entries, bytes, days: [&str; 2]| ModelShare {
+            model: model.into(),
+            entries,
+            bytes,
+            oldest: format!("{}T10:00:00.000Z", days[0]),
+            newest: format!("{}T10:00:00.000Z", days[1]),
+            last_used: "2026-03-04".into(),
+        };
+        Stats {
+            entries: 12_345,
+            bytes: 23_456_789,
+            file_bytes: 31_000_000,
+            oldest: Some("2026-01-02T10:00:00.000Z".into()),
+            newest: Some("2026-03-04T10:00:00.000Z".into()),
+            models: vec![
+                share("anthropic:claude-x", 45, 999, ["2026-03-04", "2026-03-04"]),
+                share(
+                    "gateway:organisation/a-model-with-a-very-long-name-1",
+                    300,
+                    1_456_789,
+                    ["2026-01-02", "2026-03-01"],
+                ),
+                share("openai:gpt-4o-mini", 12_000, 21_999_001, ["2026-02-01", "2026-03-04"]),
+            ],
+        }
+    }
+
+    fn shown(stats: Option<&Stats>) -> String {
+        let mut out = Vec::new();
+        write(
+            Path::new("/home/u/.cache/eval-harness/answers.sqlite"),
+            stats,
+            &TerminalOptions::default(),
+            &mut out,
+        )
+        .expect("written");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn one_page_at_80_columns() {
+        let page = shown(Some(&stats()));
+        assert!(page.lines().all(|line| width(line) <= 80), "{page}");
+        insta::assert_snapshot!(page, @"");
+        insta::assert_snapshot!(shown(None), @"");
+        insta::assert_snapshot!(shown(Some(&Stats { file_bytes: 16_384, ..Stats::default() })), @"");
+    }
+
+    #[test]
+    fn what_was_freed_is_one_line() {
+        let all = Freed { entries: 1, left: 0, bytes_before: 50_000, bytes_after: 16_384, busy: false };
+        insta::assert_snapshot!(freed(&all), @"");
+        insta::assert_snapshot!(freed(&Freed { entries: 12_000, left: 345, ..all }), @"");
+        insta::assert_snapshot!(freed(&Freed { entries: 0, left: 7, bytes_before: 16_384, ..all }), @"");
+    }
+
+    #[test]
+    fn sizes_have_two_or_three_digits() {
+        let sizes = [0, 999, 1000, 1049, 9_949, 9_950, 999_499, 999_500, 1_500_000_000, u64::MAX];
+        assert_eq!(
+            sizes.map(bytes),
+            ["0 B", "999 B", "1.0 kB", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB", "1.5 GB", "18447 PB"]
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! JSON APIs of one's own, as a [`Dialect`] describes them.
+
+use std::cell::Cell;
+
+use serde_json::{Map, Value};
+use serde_json_path::JsonPath;
+
+use super::words::{Said, error_in, finish};
+use super::{Spoken, classify, count, misshapen, openai, text_of, tokens, with_options};
+use crate::base::percent;
+use crate::base::placeholders::{fill, lone};
+use crate::llm::{Call, Completion, Fault, FaultKind, Message, Tokens};
+use crate::model::{Dialect, Endpoint, Finish};
+
+/// Names that a path and a body may hold.
+const SYSTEM: &str = "system";
+const MESSAGES: &str = "messages";
+const PROMPT: &str = "prompt";
+
+pub(super) fn speak(
+    dialect: &Dialect,
+    endpoint: &Endpoint,
+    call: &Call,
+    key: Option<&str>,
+) -> Result<Spoken, Fault> {
+    let names = Names::of(dialect);
+    names.check(call)?;
+    let filling = Filling { endpoint, call, with_system: !names.system };
+    let path = fill(&dialect.path, |name| Some(percent::encode(&as_text(&filling.value(name)?))));
+    let mut body = filling.filled(&dialect.body).unwrap_or(Value::Null);
+    if let Value::Object(fields) = &mut body {
+        with_options(fields, &call.sampling.options);
+    }
+    let body = match body {
+        Value::Null => None,
+        Value::String(text) => Some(("text/plain; charset=utf-8", text.into_bytes())),
+        data => Some(("application/json", data.to_string().into_bytes())),
+    };
+    let headers = key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect();
+    let path = path.unwrap_or_else(|| dialect.path.clone());
+    Ok(Spoken { method: dialect.method.clone(), path, headers, body })
+}
+
+/// What of a question the request speaks of: what it leaves out the model would never hear of.
+#[derive(Default)]
+struct Names {
+    system: bool,
+    messages: bool,
+    prompt: bool,
+}
+
+impl Names {
+    fn of(dialect: &Dialect) -> Names {
+        let mut names = Names::default();
+        let mut see = |text: &str| {
+            let _ = fill(text, |name| {
+                names.system |= name == SYSTEM;
+                names.messages |= name == MESSAGES;
+                names.prompt |= name == PROMPT;
+                None
+            });
+        };
+        see(&dialect.path);
+        every_text(&dialect.body, &mut see);
+        names
+    }
+
+    fn check(&self, call: &Call) -> Result<(), Fault> {
+        let bad = |why: &str| Err(Fault::new(FaultKind::BadRequest, why));
+        if self.messages {
+            return Ok(());
+        }
+        if self.prompt && call.messages.len() > 1 {
+            return bad(
+                "the request has a place for one `prompt`, and the input is a conversation: use `{{ messages }}`",
+            );
+        }
+        if call.system.is_some() && !self.system {
+            return bad(
+                "there is a system prompt, and the request has no place for it: use `{{ system }}` or `{{ messages }}`",
+            );
+        }
+        Ok(())
+    }
+}
+
+fn every_text(value: &Value, see: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => see(text),
+        Value::Array(items) => items.iter().for_each(|item| every_text(item, see)),
+        Value::Object(map) => map.values().for_each(|value| every_text(value, see)),
+        _ => {}
+    }
+}
+
+/// What stands for placeholders.
+struct Filling<'a> {
+    endpoint: &'a Endpoint,
+    call: &'a Call,
+    /// Puts the system prompt among the messages.
+    with_system: bool,
+}
+
+impl Filling<'_> {
+    /// `None` for a name that nothing is called by; `Value::Null` for what is not set.
+    fn value(&self, name: &str) -> Option<Value> {
+        let sampling = &self.call.sampling;
+        let or_null = |value: Option<Value>| value.unwrap_or(Value::Null);
+        Some(match name {
+            PROMPT => prompt(&self.call.messages).into(),
+            SYSTEM => or_null(self.call.system.clone().map(Value::from)),
+            MESSAGES => {
+                let own = usize::from(!self.with_system && self.call.system.is_some());
+                openai::messages(self.call).split_off(own).into()
+            }
+            "model" => self.endpoint.model.clone().into(),
+            "temperature" => or_null(sampling.temperature.map(Value::from)),
+            "top_p" => or_null(sampling.top_p.map(Value::from)),
+            "max_tokens" => or_null(sampling.max_tokens.map(Value::from)),
+            "stop" => or_null((!sampling.stop.is_empty()).then(|| sampling.stop.clone().into())),
+            "seed" => or_null(sampling.seed.map(Value::from)),
+            "json_schema" => or_null(sampling.json_schema.clone()),
+            _ => return None,
+        })
+    }
+
+    /// The template with its placeholders filled; `None` when it is one for what is not set, and its field is left out.
+    fn filled(&self, template: &Value) -> Option<Value> {
+        Some(match template {
+            Value::String(text) => {
+                if let Some(value) = lone(text).and_then(|name| self.value(name)) {
+                    return (!value.is_null()).then_some(value);
+                }
+                let unset = Cell::new(false);
+                let filled = fill(text, |name| {
+                    let value = self.value(name)?;
+                    unset.set(unset.get() || value.is_null());
+                    Some(as_text(&value))
+                });
+                if unset.get() {
+                    return None;
+                }
+                Value::String(filled.unwrap_or_else(|| text.clone()))
+            }
+            Value::Array(items) => Value::Array(items.iter().filter_map(|item| self.filled(item)).collect()),
+            Value::Object(map) => {
+                let fields = map.iter().filter_map(|(name, value)| Some((name.clone(), self.filled(value)?)));
+                Value::Object(fields.collect::<Map<_, _>>())
+            }
+            other => other.clone(),
+        })
+    }
+}
+
+fn prompt(messages: &[Message]) -> String {
+    let content = messages.last().map(|message| &message.content);
+    content.map(|content| text_of(content).unwrap_or_else(|| content.to_string())).unwrap_or_default()
+}
+
+/// A text as it is, other data as it is written.
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Completion, Fault> {
+    let used = usage(dialect, body)?;
+    let failed = |fault: Fault| Fault { tokens: used, ..fault };
+    if let Some(path) = &dialect.error {
+        let nodes = nodes(path, body)?;
+        if let Some(said) = nodes.into_iter().find_map(Said::of_error) {
+            return Err(failed(classify::of_error_body(host, &said)));
+        }
+    }
+    let told = match &dialect.finish {
+        Some(path) => nodes(path, body)?.into_iter().find_map(Value::as_str).map(finish),
+        None => None,
+    };
+    let finish = told.unwrap_or(Finish::Other);
+    let found = nodes(&dialect.answer, body)?;
+    let text = match (found.as_slice(), finish) {
+        // Who declines may leave the answer out.
+        ([], Finish::Refused | Finish::Length) => String::new(),
+        ([], _) => {
+            return Err(failed(match error_in(body) {
+                Some(said) => classify::of_error_body(host, &said),
+                None => misshapen(host, &format!("there is nothing at `{}`", dialect.answer)),
+            }));
+        }
+        ([one], _) => as_text(one),
+        (parts, _) => parts.iter().map(|part| as_text(part)).collect(),
+    };
+    let model = body.get("model").and_then(Value::as_str).map(str::to_owned);
+    Ok(Completion { text, tool_calls: None, finish, tokens: used, model })
+}
+
+fn usage(dialect: &Dialect, body: &Value) -> Result<Option<Tokens>, Fault> {
+    let (Some(input), Some(output)) = (&dialect.input_tokens, &dialect.output_tokens) else {
+        return Ok(None);
+    };
+    let of = |path: &str| Ok::<_, Fault>(nodes(path, body)?.first().and_then(|value| count(Some(value))));
+    Ok(match (of(input)?, of(output)?) {
+        (Some(input), Some(output)) => tokens(input, output, 0, 0),
+        _ => None,
+    })
+}
+
+fn nodes<'b>(path: &str, body: &'b Value) -> Result<Vec<&'b Value>, Fault> {
+    let parsed = JsonPath::parse(path).map_err(|error| {
+        Fault::new(FaultKind::Settings, format!("`{path}` is not a JSON path (RFC 9535): {error}"))
+    })?;
+    Ok(parsed.query(body).all())
+}

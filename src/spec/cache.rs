@@ -1,0 +1,70 @@
+//! Whether and where answers of models are kept.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use super::words::CacheMode;
+
+/// Where answers of models are kept, and when they count.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CacheSpec {
+    /// Default `use`. `--cache` wins over it.
+    pub mode: Option<CacheMode>,
+    /// The folder of the cache, relative to this file. Default: a folder of the user that all projects share.
+    #[schemars(length(min = 1))]
+    pub dir: Option<String>,
+}
+
+/// The mode alone, or all of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum SuiteCache {
+    Mode(CacheMode),
+    Whole(CacheSpec),
+}
+
+impl SuiteCache {
+    pub fn mode(&self) -> Option<CacheMode> {
+        match self {
+            SuiteCache::Mode(mode) => Some(*mode),
+            SuiteCache::Whole(spec) => spec.mode,
+        }
+    }
+
+    pub fn dir(&self) -> Option<&str> {
+        match self {
+            SuiteCache::Mode(_) => None,
+            SuiteCache::Whole(spec) => spec.dir.as_deref(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SuiteCache {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            map @ Value::Object(_) => serde_json::from_value(map).map(SuiteCache::Whole),
+            word => serde_json::from_value(word).map(SuiteCache::Mode),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for SuiteCache {
+    fn schema_name() -> Cow<'static, str> {
+        "SuiteCache".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (mode, whole) = (generator.subschema_for::<CacheMode>(), generator.subschema_for::<CacheSpec>());
+        json_schema!({ "if": { "type": "object" }, "then": whole, "else": mode })
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
