@@ -202,6 +202,11 @@ fn apis_of_ones_own_are_asked_as_they_want() {
     own.dialect = only(json!({"q": "{{ prompt }}"}));
     told.push_str(&sent(&own, &whole));
     told.push_str(&sent(&own, &call(conversation(), Sampling::default())));
+    own.dialect = only(json!({"q": "{{ prompt }}", "s": "{{ system }}", "m": "{{ messages }}"}));
+    whole.messages = conversation();
+    told.push_str(&sent(&own, &whole));
+    own.dialect = only(json!({"q": "{{ prompt }}", "s": "{{ system }}"}));
+    told.push_str(&sent(&own, &call(conversation()[..2].to_vec(), Sampling::default())));
     own.dialect = only(json!("{{ prompt }}"));
     told.push_str(&sent(&own, &call(vec![Message::user("Hi")], Sampling::default())));
     insta::assert_snapshot!(told, @r#"
@@ -220,6 +225,14 @@ fn apis_of_ones_own_are_asked_as_they_want() {
     {"m":[{"content":"You add.","role":"system"},{"content":"Hi","role":"user"}],"reasoning_effort":"low","top_p":0.5}
     bad_request: there is a system prompt, and the request has no place for it: use `{{ system }}` or `{{ messages }}`
     bad_request: the request has a place for one `prompt`, and the input is a conversation: use `{{ messages }}`
+    POST http://127.0.0.1:9/
+    content-type: application/json
+    authorization: Bearer sk-secret-0123456789
+    {"m":[{"content":"Hi","role":"user"},{"content":"Hello","role":"assistant"},{"content":[{"text":"Again","type":"text"}],"role":"user"}],"q":"Again","reasoning_effort":"low","s":"You add.\n\nBe terse.","top_p":0.5}
+    POST http://127.0.0.1:9/
+    content-type: application/json
+    authorization: Bearer sk-secret-0123456789
+    {"q":"Hi","s":"Be terse."}
     POST http://127.0.0.1:9/
     content-type: text/plain; charset=utf-8
     authorization: Bearer sk-secret-0123456789
@@ -442,6 +455,15 @@ fn apis_of_ones_own_are_read_by_their_paths() {
 }
 
 #[test]
+fn an_error_of_ones_own_api_is_where_its_path_says() {
+    let own = Dialect { error: Some("$.problem.text".to_owned()), ..dialect() };
+    let body = json!({"message": "see problem", "problem": {"text": "no such voice"}}).to_string();
+    assert_eq!(dialect::error_of_status(&own, body.as_bytes()), Some(words::Said::new("no such voice")));
+    assert_eq!(dialect::error_of_status(&own, b"{\"message\": \"m\"}"), None);
+    assert_eq!(dialect::error_of_status(&own, b"<html>"), None);
+}
+
+#[test]
 fn what_is_no_json_is_told_apart() {
     let own = endpoint(Api::Openai, "http://127.0.0.1:9");
     let deep = "[".repeat(100_000);
@@ -516,36 +538,39 @@ fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
         (301, String::new()),
         (304, String::new()),
     ] {
-        said.push_str(&format!("{}\n", told(classify::of_status("host:1", status, body.as_bytes()))));
+        said.push_str(&format!(
+            "{}\n",
+            told(classify::of_status("host:1", status, &words::error_of_status(body.as_bytes())))
+        ));
     }
     insta::assert_snapshot!(said, @r#"
-    unauthorized: host:1 answered 401: Incorrect API key provided
-    unauthorized: host:1 answered 403: no
-    no_credit: host:1 answered 402: Pay first
-    unknown_model: host:1 answered 404: model: claude-0
-    unknown_model: host:1 answered 404: an HTML page titled `404 Not Found`; does `base_url` end where the API's own path begins?
-    unknown_model: host:1 answered 405; does `base_url` end where the API's own path begins?
-    no_credit: host:1 answered 400: Your credit balance is too low to access the API
-    bad_request: host:1 answered 400: temperature: at most 1
-    bad_request: host:1 answered 400: the question does not fit the model's context: This model's maximum context length is 8192 tokens
-    bad_request: host:1 answered 400: the question does not fit the model's context: prompt is too long: 210000 tokens > 200000 maximum
-    unauthorized: host:1 answered 400: API key not valid.
-    unknown_model: host:1 answered 400: no such model
-    Refused "" tokens unknown
-    bad_request: host:1 answered 413
-    bad_request: host:1 answered 422: field required
-    5xx: host:1 answered 408
-    5xx: host:1 answered 409
-    429: host:1 answered 429: slow down
-    no_credit: host:1 answered 429: You exceeded your current quota
-    5xx: host:1 answered 500: Internal server error
-    503: host:1 answered 500: Overloaded
-    5xx: host:1 answered 502: an HTML page titled `502 Bad Gateway`
-    503: host:1 answered 503: no healthy upstream
-    503: host:1 answered 529: Overloaded
-    unknown_model: host:1 answered 301; does `base_url` end where the API's own path begins?
-    unknown_model: host:1 answered 304; does `base_url` end where the API's own path begins?
-    "#);
+        unauthorized: host:1 answered 401: Incorrect API key provided
+        unauthorized: host:1 answered 403: no
+        no_credit: host:1 answered 402: Pay first
+        unknown_model: host:1 answered 404: model: claude-0
+        unknown_model: host:1 answered 404: an HTML page titled `404 Not Found`; does `base_url` end where the API's own path begins?
+        unknown_model: host:1 answered 405; does `base_url` end where the API's own path begins?
+        no_credit: host:1 answered 400: Your credit balance is too low to access the API
+        bad_request: host:1 answered 400: temperature: at most 1
+        bad_request: host:1 answered 400: the question does not fit the model's context: This model's maximum context length is 8192 tokens
+        bad_request: host:1 answered 400: the question does not fit the model's context: prompt is too long: 210000 tokens > 200000 maximum
+        unauthorized: host:1 answered 400: API key not valid.
+        unknown_model: host:1 answered 400: no such model
+        Refused "" tokens unknown
+        bad_request: host:1 answered 413
+        bad_request: host:1 answered 422: field required
+        5xx: host:1 answered 408
+        5xx: host:1 answered 409
+        429: host:1 answered 429: slow down
+        no_credit: host:1 answered 429: You exceeded your current quota
+        5xx: host:1 answered 500: Internal server error
+        503: host:1 answered 500: Overloaded
+        5xx: host:1 answered 502: an HTML page titled `502 Bad Gateway`
+        503: host:1 answered 503: no healthy upstream
+        503: host:1 answered 529: Overloaded
+        unknown_model: host:1 answered 301; does `base_url` end where the API's own path begins?
+        unknown_model: host:1 answered 304; does `base_url` end where the API's own path begins?
+        "#);
 }
 
 #[test]
@@ -553,7 +578,7 @@ fn a_key_that_a_server_sends_back_is_not_in_the_reason() {
     let mut own = endpoint(Api::Openai, "http://127.0.0.1:9");
     own.headers.insert("X-Team-Token".to_owned(), "team-0123456".to_owned());
     let body = json!({"error": {"message": format!("bad key {KEY} of team-0123456")}}).to_string();
-    let fault = classify::of_status("host:1", 401, body.as_bytes()).unwrap_err();
+    let fault = classify::of_status("host:1", 401, &words::error_of_status(body.as_bytes())).unwrap_err();
     assert_eq!(
         hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason,
         "host:1 answered 401: bad key [redacted] of [redacted]"
@@ -626,7 +651,7 @@ proptest! {
         for api in [Api::Openai, Api::Anthropic] {
             prop_assert!(read(&endpoint(api, "http://127.0.0.1:9"), "host:1", &body).is_err());
         }
-        let _ = classify::of_status("host:1", status, &body);
+        let _ = classify::of_status("host:1", status, &words::error_of_status(&body));
     }
 }
 
