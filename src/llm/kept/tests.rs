@@ -77,7 +77,11 @@ async fn each_mode_does_what_its_name_says() {
     let refresh = run(&of(CacheMode::Refresh), 4);
     assert_eq!(looked(&refresh, &call("a")).await, "ask");
     answered(&refresh, &call("a"), said("two", Finish::Stop)).await;
-    assert_eq!(looked(&refresh, &call("a")).await, "two (Cache, 2026-03-04T04:00:00.000Z)", "asked once in this run");
+    assert_eq!(
+        looked(&refresh, &call("a")).await,
+        "two (Cache, 2026-03-04T04:00:00.000Z)",
+        "asked once in this run"
+    );
     drop(refresh);
 
     let only = run(&of(CacheMode::Only), 5);
@@ -105,7 +109,8 @@ async fn a_refresh_that_goes_on_keeps_what_it_was_answered_before() {
 async fn answers_that_say_nothing_are_asked_for_again() {
     let dir = tempfile::tempdir().expect("a folder");
     let kept = run(&settings(dir.path(), CacheMode::Use), 1);
-    let tools = Completion { tool_calls: Some(serde_json::json!([{"name": "f"}])), ..said("", Finish::ToolCalls) };
+    let tools =
+        Completion { tool_calls: Some(serde_json::json!([{"name": "f"}])), ..said("", Finish::ToolCalls) };
     let mut known = Vec::new();
     for (n, completion) in [
         said("", Finish::Refused),
@@ -154,7 +159,11 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     kept.prepare(&endpoint()).expect("there");
     assert_eq!(looked(&kept, &call("a")).await, "cached (Recording, 2026-03-04T01:00:00.000Z)");
     assert_eq!(looked(&kept, &call("b")).await, "asked (Recording, 2026-03-04T02:00:00.000Z)");
-    assert_eq!(looked(&kept, &call("c")).await, " (Recording, 2026-03-04T02:00:00.000Z)", "a refusal is an answer");
+    assert_eq!(
+        looked(&kept, &call("c")).await,
+        " (Recording, 2026-03-04T02:00:00.000Z)",
+        "a refusal is an answer"
+    );
     assert!(looked(&kept, &call("d")).await.starts_with("NotRecorded: no recorded answer in "));
     assert_eq!(kept.take_warnings(), Vec::<String>::new());
 
@@ -174,7 +183,10 @@ async fn a_run_without_a_place_for_a_cache_asks_and_says_so_once() {
     kept.prepare(&endpoint()).expect("no error");
     answered(&kept, &call("a"), said("one", Finish::Stop)).await;
     assert_eq!(looked(&kept, &call("a")).await, "ask");
-    assert_eq!(kept.take_warnings(), ["answers are not kept: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set"]);
+    assert_eq!(
+        kept.take_warnings(),
+        ["answers are not kept: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set"]
+    );
     assert_eq!(kept.take_warnings(), Vec::<String>::new());
     let only = run(&ModelSettings { cache: CacheMode::Only, ..nowhere }, 1);
     assert!(matches!(only.prepare(&endpoint()), Err(KeptError::NoPlace)));
@@ -186,13 +198,17 @@ async fn a_run_without_a_place_for_a_cache_asks_and_says_so_once() {
     assert_eq!(looked(&kept, &call("a")).await, "ask");
     let warnings = kept.take_warnings().join("\n").replace(&dir.path().display().to_string(), "DIR");
     insta::assert_snapshot!(warnings, @"");
-    assert!(matches!(run(&settings(dir.path(), CacheMode::Only), 1).prepare(&endpoint()), Err(KeptError::Cache(_))));
+    assert!(matches!(
+        run(&settings(dir.path(), CacheMode::Only), 1).prepare(&endpoint()),
+        Err(KeptError::Cache(_))
+    ));
 }
 
 #[tokio::test]
 async fn nothing_is_made_before_a_model_needs_it() {
     let dir = tempfile::tempdir().expect("a folder");
-    let settings = ModelSettings { record: Some(dir.path().join("rec")), ..settings(dir.path(), CacheMode::Use) };
+    let settings =
+        ModelSettings { record: Some(dir.path().join("rec")), ..settings(dir.path(), CacheMode::Use) };
     drop(run(&settings, 1));
     assert_eq!(std::fs::read_dir(dir.path()).expect("a folder").count(), 0);
 }

@@ -159,7 +159,11 @@ fn what_is_recorded_again_with_the_same_answer_stays_as_it_is() {
     fs::rename(place.only(), place.path().join("mine/sums.json")).expect("renamed");
     place.record_of(&Endpoint { provider: "gateway".into(), ..endpoint() }, &call("a"), &kept("6"));
     assert_eq!(place.find(&call("a")), Ok(kept("6")));
-    assert!(place.files().contains(&"mine/sums.json".to_owned()) && place.files().len() == 1, "{:?}", place.files());
+    assert!(
+        place.files().contains(&"mine/sums.json".to_owned()) && place.files().len() == 1,
+        "{:?}",
+        place.files()
+    );
 }
 
 #[test]
