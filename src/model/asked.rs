@@ -47,7 +47,7 @@ pub struct ModelCall {
     pub model: String,
     #[serde(default)]
     pub source: AnswerSource,
-    /// Tries: requests, those included that reached nobody (`unreachable`) or got no usable answer.
+    /// Requests that were sent, those without a usable answer included.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requests: u32,
     /// Tries without a usable answer, by what went wrong (`429`, `timeout`, `reset`, ...).
