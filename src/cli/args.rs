@@ -1,6 +1,7 @@
 //! The command line as typed: one definition of each flag gives parsing, help and completions.
 
 mod baseline;
+mod budget;
 mod cache;
 mod ci;
 mod history;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::model::{Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
+use crate::model::{Budget, Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 pub use self::baseline::*;
 pub use self::cache::*;
@@ -238,6 +239,10 @@ pub struct RunArgs {
     /// Seconds for one call of the target.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub timeout: Option<f64>,
+    /// What may be spent on models, such as `usd=2.5` or `usd=2.5,tokens=1000000`, in place of the suite's `budget`. What is left
+    /// then is skipped.
+    #[arg(long, value_name = "LIMITS", value_parser = budget::budget)]
+    pub budget: Option<Budget>,
     /// Start nothing more after this many failed samples.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub max_fail: Option<usize>,

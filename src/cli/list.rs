@@ -8,12 +8,14 @@ use serde::{Serialize, Serializer};
 use super::args::{ListArgs, ListFormat};
 use super::baseline::relative;
 use super::console::Console;
-use super::{Exit, suite};
+use super::{Exit, estimate, suite};
 use crate::base::text::{one_line, plural, truncate_width, width};
 use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
 use crate::load::{Overrides, Purpose};
-use crate::model::{BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Plan, Profile};
+use crate::model::{
+    BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Plan, Profile, Target,
+};
 use crate::run::Prepared;
 
 pub fn list(console: &Console, args: &ListArgs) -> Exit {
@@ -70,7 +72,9 @@ pub fn dry_run(console: &Console, prepared: &Prepared) -> Exit {
         "samples    {samples} ({calls} calls of the target, at most {} at once)",
         plan.settings.max_workers
     )?;
-    writeln!(page, "cost       none that is known: no model is asked")?;
+    for (label, words) in estimate::lines(prepared)? {
+        writeln!(page, "{label:9}  {words}")?;
+    }
     writeln!(page, "results    {}", plan.reporting.output_dir.display())?;
     for threshold in &plan.gate.thresholds {
         let sign = match threshold.bound {
@@ -88,6 +92,14 @@ fn type_name(kind: EvalType) -> &'static str {
     match kind {
         EvalType::Capability => "capability",
         EvalType::Regression => "regression",
+    }
+}
+
+/// The model that is asked for a case's outputs.
+fn model_of(plan: &Plan, profile: &Profile) -> Option<String> {
+    match profile.target.as_ref().or(plan.target.as_ref()) {
+        Some(Target::Model(model)) => Some(one_line(&model.endpoint.name())),
+        _ => None,
     }
 }
 
@@ -165,7 +177,14 @@ fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
                     .unwrap_or_default();
                 let graders = methods(outline.profile, true).join(", ");
                 let origin = case.case.map_err(io::Error::other)?.origin.clone();
-                writeln!(page, "  {}  {graders}{samples}  {}", one_line(outline.id), one_line(&origin))?;
+                let asks =
+                    model_of(plan, outline.profile).map(|name| format!("  asks {name}")).unwrap_or_default();
+                writeln!(
+                    page,
+                    "  {}  {graders}{samples}  {}{asks}",
+                    one_line(outline.id),
+                    one_line(&origin)
+                )?;
             }
         }
     }

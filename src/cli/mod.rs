@@ -7,6 +7,7 @@ mod ci;
 mod completions;
 mod console;
 mod doctor;
+mod estimate;
 mod export;
 mod history;
 mod list;

@@ -41,6 +41,7 @@ pub fn overrides(args: &RunArgs) -> Overrides {
         jobs: args.session.jobs,
         timeout: args.timeout,
         max_fail: args.max_fail,
+        budget: args.budget,
         thresholds: args.session.thresholds.clone(),
         preset: args.session.preset.clone(),
         output_dir: args.session.output_dir.clone(),

@@ -119,6 +119,11 @@ impl Models {
         answer(endpoint, fetched)
     }
 
+    /// Counts what earlier sessions of the run spent.
+    pub fn spent_before(&self, before: Spent) {
+        self.purse.spent_before(before);
+    }
+
     /// True when the run may spend no more.
     pub fn is_budget_spent(&self) -> bool {
         self.purse.is_spent()

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::{Call, Tokens};
-use crate::model::{Budget, Endpoint, Price, Usage};
+use crate::model::{Attempt, Budget, Endpoint, Price, SampleFinished, Usage};
 
 /// Tokens that an answer is taken to have while none has come and nobody says how long it may be.
 const UNKNOWN_ANSWER: u64 = 1_000;
@@ -46,6 +46,13 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// What the calls of a sample took of the network.
+    pub fn of_sample(sample: &SampleFinished) -> Spent {
+        let mut spent = Spent::default();
+        sample.attempts.iter().flat_map(Attempt::spent).for_each(|usage| spent.add(Spent::of(usage)));
+        spent
+    }
+
     fn of(usage: Usage) -> Spent {
         Spent {
             tokens: usage.input_tokens.saturating_add(usage.output_tokens),
@@ -53,7 +60,7 @@ impl Spent {
         }
     }
 
-    fn add(&mut self, other: Spent) {
+    pub fn add(&mut self, other: Spent) {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.usd += other.usd;
     }
@@ -154,6 +161,13 @@ impl Purse {
             || self.budget.tokens.is_some_and(|most| spent.tokens >= most && expected.tokens > 0)
     }
 
+    /// Counts what earlier sessions of the run spent.
+    pub fn spent_before(&self, before: Spent) {
+        let mut state = self.state();
+        state.spent.add(before);
+        state.closed |= passed(self.budget, state.spent);
+    }
+
     pub fn spent(&self) -> Spent {
         self.state().spent
     }
@@ -236,12 +250,16 @@ impl Hold<'_> {
         state.closed |= passed(self.purse.budget, state.spent);
     }
 
-    /// Counts an answer that does not say what it took, by the length of its text. Returns what it is taken to be.
-    pub fn spend_unsaid(self, endpoint: &Endpoint, call: &Call, answer: &str) -> Usage {
+    /// Counts an answer that does not say what it took, by the length of its text. Returns what it is taken to be; `None` without a
+    /// budget, where nobody needs to know.
+    pub fn spend_unsaid(self, endpoint: &Endpoint, call: &Call, answer: &str) -> Option<Usage> {
+        if self.purse.budget == Budget::default() {
+            return None;
+        }
         let tokens =
             Tokens { input: about_question(call), output: about_tokens(answer.len()), ..Tokens::default() };
         self.spend(endpoint, tokens);
-        usage_of(endpoint, tokens)
+        Some(usage_of(endpoint, tokens))
     }
 }
 

@@ -17,7 +17,7 @@ use quick_junit::{
 };
 
 use crate::base::text;
-use crate::model::{CaseResult, Decision, EvalResult, Failure, Outcome, Summary};
+use crate::model::{CaseResult, Decision, EvalResult, Failure, ModelUsed, Outcome, Summary};
 use crate::report::ReportError;
 use crate::report::differences;
 use crate::report::values::{self, Comparison, Limits, LineKind};
@@ -139,6 +139,29 @@ fn property(suite: &mut TestSuite, name: &str, value: &str) {
     suite.add_property(Property::new(line(name), line(value)));
 }
 
+/// What all models together took.
+fn models_used(suite: &mut TestSuite, used: &ModelUsed) {
+    let counts = [
+        ("answers", used.all_answers()),
+        ("answers.cache", used.answers.cache),
+        ("answers.recording", used.answers.recording),
+        ("unanswered", used.unanswered),
+        ("requests", used.requests),
+        ("retries", used.retries),
+        ("spent.tokens", used.spent.tokens),
+    ];
+    for (name, n) in counts {
+        property(suite, &format!("models.{name}"), &n.to_string());
+    }
+    // What is not wholly known is no number.
+    let known = |usd: Option<f64>, unknown: u64| match usd.filter(|_| unknown == 0) {
+        Some(usd) => usd.to_string(),
+        None => "unknown".to_owned(),
+    };
+    property(suite, "models.cost_usd", &known(used.cost_usd, used.unpriced));
+    property(suite, "models.spent.usd", &known(used.spent.usd, used.spent.unpriced));
+}
+
 /// What is true of the whole run.
 fn run_suite(summary: &Summary) -> TestSuite {
     let metadata = &summary.metadata;
@@ -166,6 +189,9 @@ fn run_suite(summary: &Summary) -> TestSuite {
         if n > 0 {
             property(&mut suite, name, &n.to_string());
         }
+    }
+    if let Some(models) = &summary.models {
+        models_used(&mut suite, &models.total);
     }
     property(&mut suite, "target", &metadata.environment.target);
     if let Some(model) = &metadata.environment.model {

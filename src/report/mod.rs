@@ -21,6 +21,7 @@ mod flaky;
 mod json;
 mod junit;
 pub(crate) mod markdown;
+mod models;
 pub(crate) mod notices;
 pub(crate) mod values;
 

@@ -2,7 +2,7 @@
 
 use crate::base::text;
 use crate::model::{Shard, Summary, Trust};
-use crate::report::commands;
+use crate::report::{commands, models};
 
 /// A remark on the run as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,7 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
     if let Some(run) = &metadata.regrade_of {
         all.push(Notice::quiet(format!("Stored outputs of {run}, graded again; no target was asked")));
     }
+    all.extend(models::kept(summary).map(Notice::quiet));
     if let Some(against) = &metadata.against {
         all.push(Notice::quiet(format!("Compared with the baselines of {against}, not with those on disk")));
     }

@@ -23,6 +23,7 @@ use crate::base::clock::{Clock, rfc3339};
 use crate::base::redact::Redactor;
 use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
+use crate::llm::Spent;
 use crate::model::{
     Cause, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunFinished, RunStarted, ScoreBaselineRead,
     Summary,
@@ -109,7 +110,14 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
     let mut recorder = Recorder::new(journal, observers);
     let fold = &mut recorder.fold;
-    let earlier = Earlier::read(&paths.journal(), |event| fold.push(event))?;
+    let mut spent = Spent::default();
+    let earlier = Earlier::read(&paths.journal(), |event| {
+        if let Event::SampleFinished(sample) = event {
+            spent.add(Spent::of_sample(sample));
+        }
+        fold.push(event)
+    })?;
+    prepared.targets.models().spent_before(spent);
     let mut now = introduction(plan, said, environment(plan, git.clone()));
     now.run_id = earlier.started.run_id.clone();
     now.timestamp = rfc3339(clock.now());

@@ -23,6 +23,7 @@ use crate::net::Clients;
 use crate::sandbox::commands::CommandSandbox;
 use crate::sandbox::demand::{Refused, Wanted};
 
+pub use model::question_bytes;
 use recorded::{Asked, Recording};
 pub use recorded::{Problem, RecordingProblems};
 

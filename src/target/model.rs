@@ -39,6 +39,16 @@ pub(super) async fn ask(
     Answer { result, latency, call: Some(Box::new(told)) }
 }
 
+/// Bytes of text that a model is told of a case; `None` when its input can't be read now.
+pub async fn question_bytes(target: &ModelTarget, case: &Case) -> Option<usize> {
+    let messages = messages(&case.input, target.show_context && !case.context_told).await.ok()?;
+    let said = messages.iter().map(|message| match &message.content {
+        Value::String(text) => text.len(),
+        parts => parts.to_string().len(),
+    });
+    Some(said.sum::<usize>() + target.system.as_ref().map_or(0, String::len))
+}
+
 /// What the model is told of an input.
 async fn messages(input: &Input, show_context: bool) -> Result<Vec<Message>, TargetFailure> {
     let (mut messages, context) = match input {

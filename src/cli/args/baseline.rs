@@ -132,6 +132,7 @@ impl CaptureArgs {
             },
             resume: None,
             timeout: self.timeout,
+            budget: None,
             max_fail: None,
             baseline: None,
             dry_run: false,

@@ -11,8 +11,8 @@ use crate::llm::cache::{Freed, ModelShare, Stats};
 use crate::report::TerminalOptions;
 use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
 
-/// Columns of the model's name at most.
-const WIDEST: usize = 36;
+/// Columns of a row beside the model's name.
+const CELLS: usize = 53;
 
 pub(super) fn write(
     file: &Path,
@@ -46,7 +46,7 @@ pub(super) fn write(
     }
     page.blank()?;
     let names = stats.models.iter().map(|model| width(&model.model)).max().unwrap_or(0);
-    let column = names.clamp(5, WIDEST) + 2;
+    let column = names.clamp(5, page.width().saturating_sub(CELLS + 2).max(5)) + 2;
     let row = |name: &str, cells: [&str; 5]| {
         let [entries, size, oldest, newest, used] = cells;
         format!(
@@ -173,17 +173,32 @@ mod tests {
     fn one_page_at_80_columns() {
         let page = shown(Some(&stats()));
         assert!(page.lines().all(|line| width(line) <= 80), "{page}");
-        insta::assert_snapshot!(page, @"");
-        insta::assert_snapshot!(shown(None), @"");
-        insta::assert_snapshot!(shown(Some(&Stats { file_bytes: 16_384, ..Stats::default() })), @"");
+        insta::assert_snapshot!(page, @"
+        cache  /home/u/.cache/eval-harness/answers.sqlite
+               12,345 answers, 31 MB on disk
+               given from 2026-01-02 to 2026-03-04
+
+        model                       answers     size  oldest      newest      last used
+        anthropic:claude-x               45    999 B  2026-03-04  2026-03-04  2026-03-04
+        gateway:organisation/a-m…       300   1.5 MB  2026-01-02  2026-03-01  2026-03-04
+        openai:gpt-4o-mini           12,000    22 MB  2026-02-01  2026-03-04  2026-03-04
+        ");
+        insta::assert_snapshot!(shown(None), @"
+        cache  /home/u/.cache/eval-harness/answers.sqlite
+               there is none yet; the first run that asks a model makes it
+        ");
+        insta::assert_snapshot!(shown(Some(&Stats { file_bytes: 16_384, ..Stats::default() })), @"
+        cache  /home/u/.cache/eval-harness/answers.sqlite
+               0 answers, 16 kB on disk
+        ");
     }
 
     #[test]
     fn what_was_freed_is_one_line() {
         let all = Freed { entries: 1, left: 0, bytes_before: 50_000, bytes_after: 16_384, busy: false };
-        insta::assert_snapshot!(freed(&all), @"");
-        insta::assert_snapshot!(freed(&Freed { entries: 12_000, left: 345, ..all }), @"");
-        insta::assert_snapshot!(freed(&Freed { entries: 0, left: 7, bytes_before: 16_384, ..all }), @"");
+        insta::assert_snapshot!(freed(&all), @"removed 1 answer (none left); freed 34 kB, the file takes 16 kB");
+        insta::assert_snapshot!(freed(&Freed { entries: 12_000, left: 345, ..all }), @"removed 12,000 answers (345 left); freed 34 kB, the file takes 16 kB");
+        insta::assert_snapshot!(freed(&Freed { entries: 0, left: 7, bytes_before: 16_384, ..all }), @"nothing to remove (7 left, 16 kB)");
     }
 
     #[test]

@@ -129,7 +129,7 @@ async fn a_try_that_was_dropped_or_took_nothing_gives_its_room_back() {
         drop(purse.admit(&model, &call("1234", Some(60))).await.expect("nothing was taken"));
     }
     let hold = purse.admit(&model, &call("1234", Some(60))).await.expect("all is left");
-    let said = hold.spend_unsaid(&model, &call("1234", Some(60)), "an answer of 23 letters");
+    let said = hold.spend_unsaid(&model, &call("1234", Some(60)), "an answer of 23 letters").unwrap();
     assert_eq!((said.input_tokens, said.output_tokens, said.cost_usd), (1, 6, None));
     assert_eq!(purse.spent().tokens, 7);
 }

@@ -59,7 +59,7 @@ async fn each_mode_does_what_its_name_says() {
     let of = |mode| settings(dir.path(), mode);
     let only = run(&of(CacheMode::Only), 1);
     let error = only.prepare(&endpoint()).expect_err("nothing was kept yet").to_string();
-    insta::assert_snapshot!(error.replace(&dir.path().display().to_string(), "DIR"), @"");
+    insta::assert_snapshot!(error.replace(&dir.path().display().to_string(), "DIR"), @"there is no cache at DIR/cache/answers.sqlite: nothing was kept there yet; with --cache only every answer comes from there");
     assert!(!dir.path().join("cache").exists(), "who only reads makes nothing");
 
     let first = run(&of(CacheMode::Use), 2);
@@ -87,7 +87,7 @@ async fn each_mode_does_what_its_name_says() {
     let only = run(&of(CacheMode::Only), 5);
     only.prepare(&endpoint()).expect("there");
     assert_eq!(looked(&only, &call("a")).await, "two (Cache, 2026-03-04T04:00:00.000Z)");
-    insta::assert_snapshot!(looked(&only, &call("b")).await, @"");
+    insta::assert_snapshot!(looked(&only, &call("b")).await, @"NotRecorded: the cache has no answer of openai:small-1 to this question, and --cache only asks nobody; run it once with --cache use");
     assert!(only.is_offline(&endpoint()) && !run(&of(CacheMode::Use), 5).is_offline(&endpoint()));
     assert_eq!(only.take_warnings(), Vec::<String>::new());
 }
@@ -197,7 +197,7 @@ async fn a_run_without_a_place_for_a_cache_asks_and_says_so_once() {
     kept.prepare(&endpoint()).expect("no error");
     assert_eq!(looked(&kept, &call("a")).await, "ask");
     let warnings = kept.take_warnings().join("\n").replace(&dir.path().display().to_string(), "DIR");
-    insta::assert_snapshot!(warnings, @"");
+    insta::assert_snapshot!(warnings, @"DIR/cache/answers.sqlite is in the place of the cache's file; this run has no cache");
     assert!(matches!(
         run(&settings(dir.path(), CacheMode::Only), 1).prepare(&endpoint()),
         Err(KeptError::Cache(_))

@@ -1,15 +1,14 @@
 //! What kind of trouble an answer is, or the lack of one.
 
-use super::words::{Said, error_of_status};
+use super::words::Said;
 use crate::llm::{Completion, Fault, FaultKind};
 use crate::model::Finish;
 use crate::net::{NetError, Phase};
 
 /// What an answer with the status of an error comes to. Nearly always a fault: a provider's filter that declines the question
 /// says so with a 400, and that is a refusal.
-pub(super) fn of_status(host: &str, status: u16, body: &[u8]) -> Result<Completion, Fault> {
-    let said = error_of_status(body);
-    if status == 400 && is_filtered(&said) {
+pub(super) fn of_status(host: &str, status: u16, said: &Said) -> Result<Completion, Fault> {
+    if status == 400 && is_filtered(said) {
         return Ok(Completion {
             text: String::new(),
             tool_calls: None,
@@ -18,7 +17,7 @@ pub(super) fn of_status(host: &str, status: u16, body: &[u8]) -> Result<Completi
             model: None,
         });
     }
-    let kind = kind_of_status(status, &said);
+    let kind = kind_of_status(status, said);
     Err(Fault {
         status: Some(status),
         ..Fault::new(kind, sentence(&format!("{host} answered {status}"), &said))

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
-use super::words::{Said, error_in, finish};
+use super::words::{Said, error_in, finish, without_mark};
 use super::{Spoken, classify, count, misshapen, openai, text_of, tokens, with_options};
 use crate::base::percent;
 use crate::base::placeholders::{fill, lone};
@@ -70,18 +70,30 @@ impl Names {
         if self.messages {
             return Ok(());
         }
-        if self.prompt && call.messages.len() > 1 {
+        if self.prompt && call.messages.iter().filter(|message| message.role != SYSTEM).count() > 1 {
             return bad(
                 "the request has a place for one `prompt`, and the input is a conversation: use `{{ messages }}`",
             );
         }
-        if call.system.is_some() && !self.system {
+        if !self.system && system(call).is_some() {
             return bad(
                 "there is a system prompt, and the request has no place for it: use `{{ system }}` or `{{ messages }}`",
             );
         }
         Ok(())
     }
+}
+
+/// All that the system says: its prompt, and the messages of that role.
+fn system(call: &Call) -> Option<String> {
+    let told = call.messages.iter().filter(|message| message.role == SYSTEM);
+    let told = told.map(|message| words_of(&message.content));
+    let all: Vec<String> = call.system.iter().cloned().chain(told).collect();
+    (!all.is_empty()).then(|| all.join("\n\n"))
+}
+
+fn words_of(content: &Value) -> String {
+    text_of(content).unwrap_or_else(|| content.to_string())
 }
 
 fn every_text(value: &Value, see: &mut impl FnMut(&str)) {
@@ -97,7 +109,7 @@ fn every_text(value: &Value, see: &mut impl FnMut(&str)) {
 struct Filling<'a> {
     endpoint: &'a Endpoint,
     call: &'a Call,
-    /// Puts the system prompt among the messages.
+    /// What the system says stands among the messages, having no other place.
     with_system: bool,
 }
 
@@ -108,10 +120,11 @@ impl Filling<'_> {
         let or_null = |value: Option<Value>| value.unwrap_or(Value::Null);
         Some(match name {
             PROMPT => prompt(&self.call.messages).into(),
-            SYSTEM => or_null(self.call.system.clone().map(Value::from)),
+            SYSTEM => or_null(system(self.call).map(Value::from)),
             MESSAGES => {
-                let own = usize::from(!self.with_system && self.call.system.is_some());
-                openai::messages(self.call).split_off(own).into()
+                let mut messages = openai::messages(self.call);
+                messages.retain(|message| self.with_system || message["role"] != SYSTEM);
+                messages.into()
             }
             "model" => self.endpoint.model.clone().into(),
             "temperature" => or_null(sampling.temperature.map(Value::from)),
@@ -152,9 +165,10 @@ impl Filling<'_> {
     }
 }
 
+/// What was said last.
 fn prompt(messages: &[Message]) -> String {
-    let content = messages.last().map(|message| &message.content);
-    content.map(|content| text_of(content).unwrap_or_else(|| content.to_string())).unwrap_or_default()
+    let last = messages.iter().rev().find(|message| message.role != SYSTEM);
+    last.map(|message| words_of(&message.content)).unwrap_or_default()
 }
 
 /// A text as it is, other data as it is written.
@@ -164,6 +178,12 @@ fn as_text(value: &Value) -> String {
         Value::Null => String::new(),
         other => other.to_string(),
     }
+}
+
+/// What an answer with the status of an error says, where the API says such things.
+pub(super) fn error_of_status(dialect: &Dialect, body: &[u8]) -> Option<Said> {
+    let value: Value = serde_json::from_slice(without_mark(body)).ok()?;
+    nodes(dialect.error.as_ref()?, &value).ok()?.into_iter().find_map(Said::of_error)
 }
 
 pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Completion, Fault> {

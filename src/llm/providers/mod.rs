@@ -12,7 +12,7 @@ mod openai;
 mod tests;
 mod words;
 
-pub(super) use limits::{Told, ToldLimits};
+pub(super) use limits::ToldLimits;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -82,7 +82,8 @@ pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, cl
         // The status tells what happened, whatever becomes of the rest.
         let most = usize::try_from(most.min(ERROR_BYTES)).unwrap_or(usize::MAX);
         let _ = answer.read(&mut body, most).await;
-        classify::of_status(&host, status, &body)
+        let own = endpoint.dialect.as_ref().and_then(|dialect| dialect::error_of_status(dialect, &body));
+        classify::of_status(&host, status, &own.unwrap_or_else(|| words::error_of_status(&body)))
     };
     let result = result.map_err(|fault| {
         let fault = Fault { status: fault.status.or(Some(status)), retry_after: pace.retry_after, ..fault };

@@ -202,6 +202,11 @@ fn apis_of_ones_own_are_asked_as_they_want() {
     own.dialect = only(json!({"q": "{{ prompt }}"}));
     told.push_str(&sent(&own, &whole));
     told.push_str(&sent(&own, &call(conversation(), Sampling::default())));
+    own.dialect = only(json!({"q": "{{ prompt }}", "s": "{{ system }}", "m": "{{ messages }}"}));
+    whole.messages = conversation();
+    told.push_str(&sent(&own, &whole));
+    own.dialect = only(json!({"q": "{{ prompt }}", "s": "{{ system }}"}));
+    told.push_str(&sent(&own, &call(conversation()[..2].to_vec(), Sampling::default())));
     own.dialect = only(json!("{{ prompt }}"));
     told.push_str(&sent(&own, &call(vec![Message::user("Hi")], Sampling::default())));
     insta::assert_snapshot!(told, @r#"
@@ -442,6 +447,15 @@ fn apis_of_ones_own_are_read_by_their_paths() {
 }
 
 #[test]
+fn an_error_of_ones_own_api_is_where_its_path_says() {
+    let own = Dialect { error: Some("$.problem.text".to_owned()), ..dialect() };
+    let body = json!({"message": "see problem", "problem": {"text": "no such voice"}}).to_string();
+    assert_eq!(dialect::error_of_status(&own, body.as_bytes()), Some(words::Said::new("no such voice")));
+    assert_eq!(dialect::error_of_status(&own, b"{\"message\": \"m\"}"), None);
+    assert_eq!(dialect::error_of_status(&own, b"<html>"), None);
+}
+
+#[test]
 fn what_is_no_json_is_told_apart() {
     let own = endpoint(Api::Openai, "http://127.0.0.1:9");
     let deep = "[".repeat(100_000);
@@ -516,7 +530,10 @@ fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
         (301, String::new()),
         (304, String::new()),
     ] {
-        said.push_str(&format!("{}\n", told(classify::of_status("host:1", status, body.as_bytes()))));
+        said.push_str(&format!(
+            "{}\n",
+            told(classify::of_status("host:1", status, &words::error_of_status(body.as_bytes())))
+        ));
     }
     insta::assert_snapshot!(said, @r#"
     unauthorized: host:1 answered 401: Incorrect API key provided
@@ -553,7 +570,7 @@ fn a_key_that_a_server_sends_back_is_not_in_the_reason() {
     let mut own = endpoint(Api::Openai, "http://127.0.0.1:9");
     own.headers.insert("X-Team-Token".to_owned(), "team-0123456".to_owned());
     let body = json!({"error": {"message": format!("bad key {KEY} of team-0123456")}}).to_string();
-    let fault = classify::of_status("host:1", 401, body.as_bytes()).unwrap_err();
+    let fault = classify::of_status("host:1", 401, &words::error_of_status(body.as_bytes())).unwrap_err();
     assert_eq!(
         hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason,
         "host:1 answered 401: bad key [redacted] of [redacted]"
@@ -626,7 +643,7 @@ proptest! {
         for api in [Api::Openai, Api::Anthropic] {
             prop_assert!(read(&endpoint(api, "http://127.0.0.1:9"), "host:1", &body).is_err());
         }
-        let _ = classify::of_status("host:1", status, &body);
+        let _ = classify::of_status("host:1", status, &words::error_of_status(&body));
     }
 }
 

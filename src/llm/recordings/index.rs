@@ -128,7 +128,7 @@ pub(super) fn places(dir: &Path) -> HashMap<Key, PathBuf> {
 fn told(question: &Question) -> String {
     let beginning = question.beginning();
     let start: String = beginning.chars().take(200).collect();
-    let mut text = format!("{:?}", truncate_width(&exact_line(&start), 48));
+    let mut text = format!("\"{}\"", truncate_width(&exact_line(&start), 48));
     if question.sample > 0 {
         text += &format!(", sample {}", question.sample);
     }

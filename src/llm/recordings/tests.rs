@@ -126,8 +126,43 @@ fn a_recording_is_a_file_that_people_can_read() {
     let place = Place::new();
     let long = "What is 2 + 2?\nThink, then answer\u{1b}[31m with the number and nothing else.";
     place.record(&call(long), &kept("4"));
-    insta::assert_snapshot!(place.files().join("\n"), @"");
-    insta::assert_snapshot!(fs::read_to_string(place.only()).expect("text"), @"");
+    insta::assert_snapshot!(place.files().join("\n"), @"openai-small-1/what-is-2-2-think-then-answer-with-the-n-1e0674e2a572.json");
+    insta::assert_snapshot!(fs::read_to_string(place.only()).expect("text"), @r#"
+    {
+      "format_version": 1,
+      "key": "1e0674e2a57226c07ba6b37004c8767d6cbb50114d3cc9df6bc901135b465421",
+      "request": {
+        "api": "openai",
+        "base_url": "https://api.example.org/v1",
+        "model": "small-1",
+        "headers": {
+          "x-team": "evals"
+        },
+        "system": "Be brief.",
+        "messages": [
+          {
+            "role": "user",
+            "content": "What is 2 + 2?\nThink, then answer\u001b[31m with the number and nothing else."
+          }
+        ],
+        "sampling": {
+          "temperature": 0.0
+        }
+      },
+      "answer": {
+        "text": "4",
+        "finish": "stop",
+        "tokens": {
+          "input": 12,
+          "output": 3,
+          "cached_input": 0,
+          "cache_write": 0
+        },
+        "model": "small-1-0304"
+      },
+      "answered_at": "2026-03-04T05:06:07.089Z"
+    }
+    "#);
     assert_eq!(place.find(&call(long)), Ok(kept("4")));
 }
 
@@ -136,9 +171,9 @@ fn a_question_that_was_not_recorded_is_told_by_its_beginning() {
     let place = Place::new();
     place.record(&call("What is 2 + 2?"), &kept("4"));
     let long = format!("What is the {} answer?", "very ".repeat(40));
-    insta::assert_snapshot!(place.find(&call(&long)).unwrap_err(), @"");
+    insta::assert_snapshot!(place.find(&call(&long)).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is the very very very very very very very …"); record it with --record"#);
     let second = Call { index: CallIndex { sample: 3, attempt: 1 }, ..call("What is 2 + 2?") };
-    insta::assert_snapshot!(place.find(&second).unwrap_err(), @"");
+    insta::assert_snapshot!(place.find(&second).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is 2 + 2?", sample 3, attempt 1); record it with --record"#);
     assert_eq!(place.open().len(), 1);
     let gone = Recordings::open(&place.path().join("none")).expect_err("no folder");
     assert!(matches!(gone, RecordingsError::Unreadable { .. }), "{gone}");
@@ -192,7 +227,7 @@ fn secrets_are_cut_and_an_answer_that_held_one_is_not_used() {
     place.record(&asked, &kept("hunter2hunter2 is weak"));
     let text = fs::read_to_string(place.only()).expect("text");
     assert!(text.contains("[redacted] is weak") && !text.contains("hunter2"), "{text}");
-    insta::assert_snapshot!(place.find(&asked).unwrap_err(), @"");
+    insta::assert_snapshot!(place.find(&asked).unwrap_err(), @"the recorded answer DIR/openai-small-1/my-password-is-redacted-is-it-strong-aebabafff33f.json held a secret, which was cut: what was graded then is not known; record it again with --record where its answers hold none");
     // Only cut in the answer: the request is checked as ever.
     let place = Place { secrets: vec!["hunter2hunter2".into()], ..Place::new() };
     place.record(&call("a"), &kept("hunter2hunter2"));
@@ -208,7 +243,7 @@ fn an_answer_may_be_edited_and_a_request_may_not() {
     place.change("\"text\": \"4\"", "\"text\": \"four\"");
     assert_eq!(place.find(&call("a")), Ok(kept("four")));
     place.change("\"content\": \"a\"", "\"content\": \"b\"");
-    insta::assert_snapshot!(place.warnings(), @"");
+    insta::assert_snapshot!(place.warnings(), @"DIR/openai-small-1/a-bb2e1134dedf.json: its request was changed by hand: it is not the one that its key is of; without `key` it would be taken as it is; it is not used");
     assert!(place.find(&call("a")).is_err() && place.find(&call("b")).is_err());
 }
 
@@ -239,7 +274,7 @@ fn two_answers_to_one_question_are_an_error_and_the_same_one_twice_is_none() {
     let text = fs::read_to_string(&copy).expect("text");
     fs::write(&copy, text.replace("\"text\": \"4\"", "\"text\": \"5\"")).expect("written");
     let error = Recordings::open(place.path()).expect_err("two answers").to_string();
-    insta::assert_snapshot!(place.scrubbed(&error), @"");
+    insta::assert_snapshot!(place.scrubbed(&error), @"DIR/openai-small-1/a-bb2e1134dedf.json and DIR/zcopy.json are two answers to one question; remove one of them");
 }
 
 #[test]
@@ -257,7 +292,16 @@ fn a_file_that_is_no_recording_is_out_and_told() {
     place.write("b/readme.md", "not looked at");
     std::os::unix::fs::symlink("..", place.path().join("b/up")).expect("a link");
     std::os::unix::fs::symlink("gone", place.path().join("b/gone.json")).expect("a link");
-    insta::assert_snapshot!(place.warnings(), @"");
+    insta::assert_snapshot!(place.warnings(), @"
+    DIR/b/broken.json: EOF while parsing a string at line 33 column 6; it is not used
+    DIR/b/empty.json: EOF while parsing a value at line 1 column 0; it is not used
+    DIR/b/gone.json: No such file or directory (os error 2); it is not used
+    DIR/b/key.json: its key is not 64 hex digits; it is not used
+    DIR/b/later.json: its format_version is 2, and 1 is what this version reads; it is not used
+    DIR/b/list.json: invalid type: integer `2`, expected a string at line 1 column 5; it is not used
+    DIR/b/nothing.json: its answer says nothing; it is not used
+    DIR/b/odd.json: unknown field `sytsem`, expected one of `api`, `base_url`, `model`, `headers`, `dialect`, `system`, `messages`, `sampling`, `sample`, `attempt` at line 11 column 12; it is not used
+    ");
     assert_eq!(place.find(&call("a")), Ok(kept("4")));
     for n in 0..30 {
         place.write(&format!("c/{n:02}.json"), "{");
@@ -288,7 +332,10 @@ fn models_of_hostile_names_stay_in_the_folder() {
     let endpoint = Endpoint { model: "../../etc/x y".into(), provider: "..".into(), ..endpoint() };
     place.record_of(&endpoint, &call("../../a/b"), &kept("4"));
     place.record_of(&endpoint, &call("日本語"), &kept("5"));
-    insta::assert_snapshot!(place.files().join("\n"), @"");
+    insta::assert_snapshot!(place.files().join("\n"), @"
+    %2E.-..%2F..%2Fetc%2Fx%20y/a-b-1489fd54e8b2.json
+    %2E.-..%2F..%2Fetc%2Fx%20y/cf75d3559f42.json
+    ");
 }
 
 proptest::proptest! {

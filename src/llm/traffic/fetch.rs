@@ -98,7 +98,7 @@ impl Tries {
                     traffic.answers.fetch_add(1, Ordering::Relaxed);
                     match completion.tokens {
                         Some(tokens) => hold.spend(endpoint, tokens),
-                        None => _ = hold.spend_unsaid(endpoint, call, &completion.text),
+                        None => told.estimated = hold.spend_unsaid(endpoint, call, &completion.text),
                     }
                     release(traffic, purse);
                     return Ok(completion);

@@ -361,8 +361,11 @@ fn fatal_of<'a>(models: &'a mut HashMap<String, Fatal>, model: &str) -> &'a mut 
 }
 
 impl State {
+    /// A time that is too long to wait for holds nobody: whoever asks is told the same, and soon nobody asks any more.
     fn hold(&mut self, now: Duration, time: Duration) {
-        self.held_until = self.held_until.max(now + time.min(LONGEST));
+        if time <= LONGEST {
+            self.held_until = self.held_until.max(now + time);
+        }
     }
 
     /// A server that has nothing left says when it has.

@@ -113,12 +113,18 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// The most in any window that begins with a taking; nothing else can be more.
+    /// The most in any window of a log in the order of time.
     fn most(log: &[(Duration, u64)], window: Duration) -> u64 {
-        let from = |at: Duration| {
-            log.iter().filter(|(other, _)| *other >= at && *other < at + window).map(|(_, n)| n).sum()
-        };
-        log.iter().map(|(at, _)| from(*at)).max().unwrap_or(0)
+        let (mut from, mut sum, mut most) = (0, 0, 0);
+        for (at, amount) in log {
+            sum += amount;
+            while log[from].0 + window <= *at {
+                sum -= log[from].1;
+                from += 1;
+            }
+            most = most.max(sum);
+        }
+        most
     }
 
     /// Takes as soon as it is open, until the end.

@@ -51,7 +51,11 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
 }
 
 fn api(desk: &mut Desk, written: &Written, named: &Named, of: Option<&ProviderSpec>) -> Option<Api> {
-    let api = providers::api(&named.provider, of);
+    let api = match (of, written.spec.request.is_some()) {
+        // Of a suite that is not known; it will say that its API is one's own.
+        (None, true) if !name::BUILT_IN.contains(&named.provider.as_str()) => Api::Http,
+        _ => providers::api(&named.provider, of),
+    };
     match (api, written.spec.request.is_some(), of.is_some_and(|of| of.request.is_some())) {
         (Api::Http, false, false) => {
             let message = "nothing says how the API is asked";

@@ -88,14 +88,14 @@ mod tests {
             )
         };
         let none = ModelOverrides::default;
-        insta::assert_snapshot!(said("null", none()), @"");
-        insta::assert_snapshot!(said("\"only\"", none()), @"");
-        insta::assert_snapshot!(said(r#"{"dir": "../cache"}"#, none()), @"");
+        insta::assert_snapshot!(said("null", none()), @"Use /work/mine/answers.sqlite - -");
+        insta::assert_snapshot!(said("\"only\"", none()), @"Only /work/mine/answers.sqlite - -");
+        insta::assert_snapshot!(said(r#"{"dir": "../cache"}"#, none()), @"Use /project/cache/answers.sqlite - -");
         let typed = ModelOverrides {
             cache: Some(CacheMode::Refresh),
             record: Some("rec".into()),
             replay: Some("/elsewhere".into()),
         };
-        insta::assert_snapshot!(said(r#"{"mode": "off", "dir": "/c"}"#, typed), @"");
+        insta::assert_snapshot!(said(r#"{"mode": "off", "dir": "/c"}"#, typed), @"Refresh /c/answers.sqlite /work/rec /elsewhere");
     }
 }

@@ -3,6 +3,7 @@
 mod beside;
 pub(crate) mod escape;
 pub(crate) mod failures;
+mod models;
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -30,6 +31,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     totals(summary, out)?;
     groups(summary, out)?;
     metrics(summary, out)?;
+    models::section(summary, out)?;
     beside::section(summary, out)?;
     checklist(summary, out)?;
     failures::section(summary, out)?;

@@ -81,6 +81,7 @@ impl<'a> Sides<'a> {
         let mut names: Vec<&str> = self.runs.iter().flat_map(|run| figures::telling_metrics(run)).collect();
         names.sort_by(|a, b| figures::order_of(a).cmp(&figures::order_of(b)).then(a.cmp(b)));
         names.dedup();
+        names.retain(|metric| self.runs.iter().any(|run| tells_of(run, metric)));
         names
     }
 
@@ -187,6 +188,12 @@ impl<'a> Sides<'a> {
         }
         (written, failed)
     }
+}
+
+/// True when a run has a number for the metric, or owes one to a threshold.
+fn tells_of(run: &Summary, metric: &str) -> bool {
+    run.metrics.get(metric).is_some_and(Option::is_some)
+        || run.gate.thresholds.iter().any(|threshold| threshold.metric == metric)
 }
 
 /// One eval in each run; `None` where it did not run.

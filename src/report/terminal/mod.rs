@@ -4,6 +4,7 @@
 mod beside;
 mod evals;
 pub(crate) mod failures;
+mod models;
 pub mod page;
 
 use std::io::{self, Write};
@@ -49,6 +50,7 @@ pub fn render(
     failures::flaky(&mut page, summary, options)?;
     counts(&mut page, summary)?;
     metrics(&mut page, summary)?;
+    models::section(&mut page, summary, options)?;
     beside::section(&mut page, summary, options)?;
     thresholds(&mut page, summary)?;
     recommendations(&mut page, summary)?;

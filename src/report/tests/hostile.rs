@@ -77,6 +77,11 @@ fn hostile_summary() -> impl Strategy<Value = Summary> {
         summary.gate.reasons = vec![text(0), text(1)];
         summary.gate.thresholds[0].metric = text(6);
         summary.recommendations = vec![text(2)];
+        let mut used = super::models::busy();
+        used.faults.insert(text(3), 4);
+        used.oldest_answer = Some(text(5));
+        let by_model = [4, 5].map(|at| (text(at), used.clone())).into();
+        summary.models = Some(crate::model::ModelsUsed { by_model, total: used });
         summary
     })
 }

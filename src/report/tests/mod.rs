@@ -8,6 +8,7 @@ mod hostile;
 mod junit;
 mod junit_rules;
 mod markdown;
+mod models;
 mod sides;
 mod terminal;
 

@@ -1,0 +1,201 @@
+//! What is said of the models of a run: the same words in every format.
+
+use crate::base::text;
+use crate::model::{ModelUsed, ModelsUsed, Summary};
+use crate::report::figures;
+
+/// What one model took, in words; what there is nothing to say of is empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Not escaped.
+    pub name: String,
+    pub answers: String,
+    /// Retries with what went wrong.
+    pub retries: String,
+    /// How long calls waited.
+    pub waited: String,
+    pub latency: String,
+    pub tokens: String,
+    pub cost: String,
+    /// What the run itself took of the network, where that is not what its answers took.
+    pub spent: String,
+    pub remarks: Vec<String>,
+}
+
+impl Told {
+    /// Labels and words, without what is empty.
+    pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let lines = [
+            ("retries", &self.retries),
+            ("waited", &self.waited),
+            ("latency", &self.latency),
+            ("tokens", &self.tokens),
+            ("cost", &self.cost),
+            ("spent", &self.spent),
+        ];
+        lines.into_iter().map(|(label, words)| (label, words.as_str())).filter(|(_, words)| !words.is_empty())
+    }
+}
+
+/// Every model, and where there are several all of them together last.
+pub fn told(models: &ModelsUsed) -> Vec<Told> {
+    let mut all: Vec<Told> = models.by_model.iter().map(|(name, used)| one(name, used)).collect();
+    if all.len() > 1 {
+        all.push(one("all models", &models.total));
+    }
+    all
+}
+
+fn one(name: &str, used: &ModelUsed) -> Told {
+    Told {
+        name: name.to_owned(),
+        answers: answers(used),
+        retries: retries(used),
+        waited: waited(used),
+        latency: used.latency_ms.map_or(String::new(), |latency| {
+            let [p50, p95, p99] = [latency.p50, latency.p95, latency.p99].map(figures::duration_ms);
+            format!("p50 {p50}, p95 {p95}, p99 {p99}")
+        }),
+        tokens: tokens(used),
+        cost: cost(used),
+        spent: spent(used),
+        remarks: remarks(used),
+    }
+}
+
+fn number(n: u64) -> String {
+    text::group_digits(usize::try_from(n).unwrap_or(usize::MAX))
+}
+
+fn plural(n: u64, noun: &str) -> String {
+    text::plural(usize::try_from(n).unwrap_or(usize::MAX), noun)
+}
+
+fn answers(used: &ModelUsed) -> String {
+    let from = [
+        (used.answers.network, "asked now"),
+        (used.answers.cache, "from the cache"),
+        (used.answers.recording, "from recordings"),
+    ];
+    let all = used.all_answers();
+    let parts: Vec<String> = from
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, words)| if n == all { format!("all {words}") } else { format!("{} {words}", number(n)) })
+        .collect();
+    let oldest = used.oldest_answer.as_deref().map_or(String::new(), |at| format!(" (oldest {})", day(at)));
+    if parts.is_empty() {
+        "none".to_owned()
+    } else {
+        format!("{}: {}{oldest}", number(all), parts.join(", "))
+    }
+}
+
+/// The day of a time, of which only what looks like one is believed.
+fn day(at: &str) -> String {
+    let day: String = at.chars().take(10).collect();
+    if day.chars().all(|c| c.is_ascii_digit() || c == '-') { day } else { "unknown".to_owned() }
+}
+
+fn retries(used: &ModelUsed) -> String {
+    if used.retries == 0 && used.faults.is_empty() {
+        return String::new();
+    }
+    let of = format!("{} of {}", number(used.retries), plural(used.requests, "request"));
+    let faults: Vec<String> =
+        used.faults.iter().map(|(label, n)| format!("{}: {}", text::one_line(label), number(*n))).collect();
+    if faults.is_empty() { of } else { format!("{of} ({})", faults.join(", ")) }
+}
+
+fn waited(used: &ModelUsed) -> String {
+    let waited: Vec<String> = [(used.throttled_ms, "for rate limits"), (used.backoff_ms, "between tries")]
+        .into_iter()
+        .filter(|(ms, _)| *ms > 0.0)
+        .map(|(ms, what)| format!("{} {what}", figures::duration_ms(ms)))
+        .collect();
+    if waited.is_empty() { String::new() } else { format!("{} (all calls together)", waited.join(", ")) }
+}
+
+fn tokens(used: &ModelUsed) -> String {
+    if used.all_answers() == 0 {
+        return String::new();
+    }
+    if used.untold == used.all_answers() {
+        return "unknown: the answers don't tell".to_owned();
+    }
+    let told = format!("{} in, {} out", number(used.tokens_input), number(used.tokens_output));
+    match used.untold {
+        0 => told,
+        1 => format!("{told} (1 answer does not tell)"),
+        n => format!("{told} ({} don't tell)", plural(n, "answer")),
+    }
+}
+
+fn cost(used: &ModelUsed) -> String {
+    match used.cost_usd {
+        _ if used.all_answers() == 0 => String::new(),
+        Some(usd) if used.unpriced == 0 => figures::cost(usd),
+        Some(usd) => {
+            format!("at least {} ({} of unknown cost)", figures::cost(usd), plural(used.unpriced, "answer"))
+        }
+        None if used.untold == used.all_answers() => {
+            "unknown: the answers don't tell their tokens".to_owned()
+        }
+        None => "unknown price".to_owned(),
+    }
+}
+
+fn spent(used: &ModelUsed) -> String {
+    let spent = &used.spent;
+    let of_answers = used.tokens_input.saturating_add(used.tokens_output);
+    if spent.tokens == of_answers && spent.wasted_tokens == 0 && spent.estimated_tokens == 0 {
+        return String::new();
+    }
+    let usd = match spent.usd {
+        Some(usd) if spent.unpriced == 0 => figures::cost(usd),
+        Some(usd) => format!("at least {}", figures::cost(usd)),
+        None => "unknown price".to_owned(),
+    };
+    let mut notes = vec![plural(spent.tokens, "token")];
+    if spent.wasted_tokens > 0 {
+        notes.push(format!("{} of them wasted", number(spent.wasted_tokens)));
+    }
+    if spent.estimated_tokens > 0 {
+        notes.push(format!("about {} estimated", number(spent.estimated_tokens)));
+    }
+    format!("{usd} in this run ({})", notes.join(", "))
+}
+
+fn remarks(used: &ModelUsed) -> Vec<String> {
+    let mut all = Vec::new();
+    if used.unanswered > 0 {
+        all.push(format!("{} ended without an answer", plural(used.unanswered, "call")));
+    }
+    if used.cut > 0 {
+        all.push(format!("{} cut at the limit of tokens", plural(used.cut, "answer")));
+    }
+    if used.refused > 0 {
+        all.push(format!("{} refused", plural(used.refused, "answer")));
+    }
+    all
+}
+
+/// What everybody should know who reads the figures: that answers are not from now.
+pub fn kept(summary: &Summary) -> Option<String> {
+    let total = &summary.models.as_ref()?.total;
+    let of = |n: u64| match total.all_answers() {
+        all if n == all => format!("All {} of models came", plural(all, "answer")),
+        all => format!("{} of {} of models came", number(n), plural(all, "answer")),
+    };
+    let (cache, recording) = (total.answers.cache, total.answers.recording);
+    let words = match (cache, recording) {
+        (0, 0) => return None,
+        (n, 0) => format!("{} from the cache", of(n)),
+        (0, n) => format!("{} from recordings", of(n)),
+        (n, m) => format!("{} from the cache and from recordings", of(n + m)),
+    };
+    Some(match total.oldest_answer.as_deref() {
+        Some(at) => format!("{words} (oldest {})", day(at)),
+        None => words,
+    })
+}
