@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use eval_harness::llm::FaultKind;
 use model_runs::{Asking, Journal, Sample, case_of};
 use model_server::{Act, After, Ask, End, Entry, Fate, ModelServer, Packing, Said, Step, draw, tokens_of};
 use serde_json::Value;
@@ -140,9 +141,9 @@ fn graded(case: &str, said: &Said) -> (&'static str, Option<&'static str>) {
     }
 }
 
-fn count<'a>(labels: impl Iterator<Item = &'a str>) -> BTreeMap<String, u64> {
+fn count<'a>(labels: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, u64> {
     let mut counts = BTreeMap::new();
-    labels.for_each(|label| *counts.entry(label.to_owned()).or_default() += 1);
+    labels.for_each(|label| *counts.entry(label).or_default() += 1);
     counts
 }
 
@@ -150,21 +151,30 @@ fn count<'a>(labels: impl Iterator<Item = &'a str>) -> BTreeMap<String, u64> {
 fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
     let told =
         || format!("{case}\n{samples:#?}\n{:#?}", log.iter().map(|e| (&e.act, e.fate)).collect::<Vec<_>>());
-    // Every try that the server read is counted once, under its name. Those that it never read met a dead server.
-    let mut faults: BTreeMap<String, u64> = BTreeMap::new();
+    // Every try that failed is counted once under its name. Those that the server never read met a dead one; of them a request is
+    // one that was sent.
+    let mut faults: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, n) in samples.iter().flat_map(|sample| &sample.faults) {
-        *faults.entry(name.clone()).or_default() += n;
+        *faults.entry(name).or_default() += n;
     }
-    let refused = faults.remove("unreachable").unwrap_or(0);
     let scripted = count(log.iter().filter_map(label));
-    let resets = |counts: &BTreeMap<String, u64>| counts.get("reset").copied().unwrap_or(0);
-    assert!(resets(&faults) >= resets(&scripted), "{}", told());
-    let unread = resets(&faults) - resets(&scripted);
-    faults.retain(|name, _| name != "reset");
-    let mut named = scripted.clone();
-    named.retain(|name, _| name != "reset");
-    assert_eq!(faults, named, "{}", told());
+    let told_of = |name: &str| faults.get(name).copied().unwrap_or(0);
+    let read = |name: &str| scripted.get(name).copied().unwrap_or(0);
+    // Whether a client lost patience or its server died first is for the client to say.
+    let torn = |entry: &&Entry| entry.fate == Fate::Cut && !matches!(entry.act, Act::Say(_));
+    let torn = log.iter().filter(torn).count() as u64;
+    for name in FaultKind::ALL
+        .iter()
+        .map(|kind| kind.label())
+        .filter(|name| !matches!(*name, "reset" | "unreachable"))
+    {
+        assert!((read(name)..=read(name) + torn).contains(&told_of(name)), "{name}: {}", told());
+    }
     let requests: u64 = samples.iter().map(|sample| sample.requests).sum();
+    let named: u64 = faults.values().sum();
+    let unread = (named - told_of("unreachable")).checked_sub(scripted.values().sum());
+    let unread = unread.unwrap_or_else(|| panic!("a fault is not told: {}", told()));
+    assert!(unread <= told_of("reset"), "{}", told());
     assert_eq!(requests, log.len() as u64 + unread, "{}", told());
 
     // Every good answer is the output of one sample, graded as it says, with its tokens.
@@ -172,13 +182,13 @@ fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
     for sample in samples {
         let tries = sample.requests + sample.faults.get("unreachable").copied().unwrap_or(0);
         let bad: u64 = sample.faults.values().sum();
+        assert_eq!(sample.retries, tries - 1, "{}", told());
         if sample.outcome == "errored" {
             assert_eq!(bad, tries, "{}", told());
             assert_eq!((sample.output.as_ref(), sample.usage), (None, None), "{}", told());
             assert!(!sample.reason.is_empty(), "{}", told());
             let fatal = sample.faults.keys().any(|name| !is_retried(name));
             assert!(if fatal { tries <= RETRIES + 1 } else { tries == RETRIES + 1 }, "{}", told());
-            assert_eq!(sample.retries, tries - 1, "{}", told());
             let causes: Vec<&str> = sample.faults.keys().map(|name| cause(name)).collect();
             assert!(causes.contains(&sample.cause.as_deref().unwrap_or("")), "{}", told());
             continue;
@@ -203,7 +213,7 @@ fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
     // With one sample the order is known, too.
     if let ([sample], Some(last)) = (samples, log.last())
         && sample.outcome == "errored"
-        && refused + unread == 0
+        && unread + torn + told_of("unreachable") == 0
     {
         assert_eq!(sample.cause.as_deref(), label(last).map(cause), "{}", told());
     }

@@ -9,6 +9,7 @@ mod model_runs;
 mod model_server;
 mod support;
 
+use std::collections::BTreeMap;
 use std::process::Child;
 
 use model_runs::{Asking, Journal, RESUME, RUN, case_of};
@@ -33,30 +34,42 @@ fn kill(mut child: Child) {
     assert_eq!(child.wait().expect("a child of ours").code(), None, "it was alive");
 }
 
+/// How things stood when a run had been stopped.
+struct Stop {
+    journal: Journal,
+    /// Questions by case.
+    asked: BTreeMap<String, usize>,
+}
+
+fn by_case(server: &ModelServer) -> BTreeMap<String, usize> {
+    server.by_prompt().into_values().map(|log| (case_of(&log[0].ask), log.len())).collect()
+}
+
+fn stopped(project: &Project, server: &ModelServer) -> Stop {
+    Stop { journal: Journal::torn(project), asked: by_case(server) }
+}
+
 /// What holds at the end: every sample has an answer of its own, and beyond that only so many questions were asked; none that
 /// the journal held when the run was stopped.
-fn check(project: &Project, server: &ModelServer, before: &[Journal], whole: usize, again: usize) -> Journal {
+fn check(project: &Project, server: &ModelServer, before: &[Stop], whole: usize, again: usize) -> Journal {
     let journal = Journal::latest(project);
     assert_eq!(journal.samples.len(), whole);
     assert_eq!(journal.count(|sample| sample.outcome == "passed"), whole);
     assert!(journal.finished && journal.skipped.is_empty());
     let asked = server.asked();
     assert!((whole..=whole + again).contains(&asked), "{asked} questions for {whole} samples");
-    let log = server.by_prompt();
-    for entries in log.values() {
-        let case = case_of(&entries[0].ask);
+    for (case, asked) in by_case(server) {
         let samples = journal.of_case(&case);
         let mut outputs: Vec<String> = samples.iter().filter_map(|sample| sample.output.clone()).collect();
         outputs.sort();
         outputs.dedup();
         assert_eq!(outputs.len(), samples.len(), "{case}: samples that share an answer");
-        let kept = before.iter().map(|journal| journal.of_case(&case).len()).max().unwrap_or(0);
-        if kept == samples.len() {
-            assert_eq!(entries.len(), kept, "{case} was in the journal and was asked again");
+        for stop in before.iter().filter(|stop| stop.journal.of_case(&case).len() == samples.len()) {
+            assert_eq!(stop.asked.get(&case), Some(&asked), "{case} was in the journal and was asked again");
         }
     }
     // What the journal held, it holds still.
-    for (place, sample) in before.iter().flat_map(|journal| &journal.samples) {
+    for (place, sample) in before.iter().flat_map(|stop| &stop.journal.samples) {
         assert_eq!(journal.samples[place].output, sample.output);
     }
     journal
@@ -67,8 +80,8 @@ fn a_killed_run_asks_nothing_again_that_was_answered() {
     let server = ModelServer::kind(30);
     let project = asking(160, 1).project(&server);
     kill(under_way(&project, &server, &RUN, 70));
-    let before = Journal::torn(&project);
-    assert!(!before.samples.is_empty() && before.samples.len() < 160);
+    let before = stopped(&project, &server);
+    assert!(!before.journal.samples.is_empty() && before.journal.samples.len() < 160);
     model_runs::call(&project, &RESUME).expect(0);
     let journal = check(&project, &server, &[before], 160, IN_FLIGHT);
     assert_eq!(journal.sessions, 2);
@@ -79,10 +92,10 @@ fn a_run_that_is_killed_twice_keeps_what_both_sessions_were_told() {
     let server = ModelServer::kind(30);
     let project = asking(40, 4).project(&server);
     kill(under_way(&project, &server, &RUN, 50));
-    let first = Journal::torn(&project);
+    let first = stopped(&project, &server);
     kill(under_way(&project, &server, &RESUME, 110));
-    let second = Journal::torn(&project);
-    assert!(first.samples.len() < second.samples.len());
+    let second = stopped(&project, &server);
+    assert!(first.journal.samples.len() < second.journal.samples.len());
     model_runs::call(&project, &RESUME).expect(0);
     let journal = check(&project, &server, &[first, second], 160, 2 * IN_FLIGHT);
     assert_eq!(journal.sessions, 3);
@@ -93,8 +106,8 @@ fn without_a_cache_the_journal_alone_counts() {
     let server = ModelServer::kind(30);
     let project = asking(160, 1).project(&server);
     kill(under_way(&project, &server, &[&RUN[..], &["--cache", "off"]].concat(), 70));
-    let before = Journal::torn(&project);
-    let kept = before.samples.len();
+    let before = stopped(&project, &server);
+    let kept = before.journal.samples.len();
     assert!(kept > 0);
     let asked = server.asked();
     model_runs::call(&project, &RESUME).expect(0);
@@ -113,8 +126,8 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
     let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(told.expect("a shell's kill").success());
     assert_eq!(child.wait().expect("a child of ours").code(), Some(130));
-    let before = Journal::latest(&project);
-    assert!(before.finished);
+    assert!(Journal::latest(&project).finished);
+    let before = stopped(&project, &server);
     model_runs::call(&project, &RESUME).expect(0);
     check(&project, &server, &[before], 160, IN_FLIGHT);
 }
@@ -124,14 +137,14 @@ fn answers_that_were_kept_before_the_kill_come_from_the_cache_when_the_journal_i
     let server = ModelServer::kind(30);
     let project = asking(160, 1).project(&server);
     kill(under_way(&project, &server, &RUN, 70));
-    let before = Journal::torn(&project);
+    let before = stopped(&project, &server);
     std::fs::remove_dir_all(project.path().join("results")).expect("a folder");
     model_runs::call(&project, &RUN).expect(0);
     // In the journal was only what the cache had.
     let journal = check(&project, &server, &[], 160, IN_FLIGHT);
     let cached = journal.count(|sample| sample.source == "cache");
-    assert!(cached >= before.samples.len(), "{cached} of {}", before.samples.len());
-    for (place, sample) in &before.samples {
+    assert!(cached >= before.journal.samples.len(), "{cached} of {}", before.journal.samples.len());
+    for (place, sample) in &before.journal.samples {
         assert_eq!(journal.samples[place].output, sample.output);
     }
 }

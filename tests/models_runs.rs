@@ -46,15 +46,15 @@ fn a_refused_key_and_an_unknown_model_stop_the_asking() {
 fn a_server_that_is_not_there_is_unreachable() {
     let server = ModelServer::kind(0);
     server.down();
-    let project = Asking { rows: 12, target: "retries: 1", ..Asking::default() }.project(&server);
+    let project = Asking { rows: 4, target: "retries: 1", ..Asking::default() }.project(&server);
     model_runs::call(&project, &RUN).expect(3);
     let journal = Journal::latest(&project);
-    assert_eq!(journal.count(|sample| sample.faults.get("unreachable") == Some(&2)), 12);
-    assert_eq!(journal.count(|sample| sample.cause.as_deref() == Some("target_unreachable")), 12);
+    assert_eq!(journal.count(|sample| sample.faults.get("unreachable") == Some(&2)), 4);
+    assert_eq!(journal.count(|sample| sample.cause.as_deref() == Some("target_unreachable")), 4);
     assert_eq!(journal.requests(), 0, "nothing was sent");
     server.up();
     model_runs::call(&project, &RESUME).expect(0);
-    assert_eq!((server.asked(), server.answers()), (12, 12));
+    assert_eq!((server.asked(), server.answers()), (4, 4));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn the_key_is_sent_and_stands_nowhere_whatever_the_server_says_of_it() {
         assert!(log.len() >= 14);
         assert!(project.path().join("kept").is_dir());
         assert_nowhere(&project, &call, KEY);
-        let again = model_runs::call(&project, &["report", "--run", "latest", "--format", "html"])
+        let again = model_runs::call(&project, &["report", "--run", "latest", "--format", "markdown"])
             .expect(call.code.unwrap_or(0));
         assert_nowhere(&project, &again, KEY);
     }

@@ -151,6 +151,7 @@ impl KeptAnswers {
     pub async fn keep(&self, asked: &Asked, endpoint: &Endpoint, completion: &Completion) {
         let kept = Kept { completion: completion.clone(), answered_at: rfc3339(self.clock.now()) };
         if is_usable(completion)
+            && !self.holds_secret(completion)
             && let Ok(Some(cache)) = self.cache()
         {
             let known = match self.settings.cache {
@@ -162,6 +163,12 @@ impl KeptAnswers {
         if let (Some(question), Ok(Some(recorder))) = (&asked.question, self.recorder()) {
             recorder.keep(endpoint, question, &asked.key, &kept);
         }
+    }
+
+    /// Such an answer goes into no file: without its secret it would be another one.
+    fn holds_secret(&self, completion: &Completion) -> bool {
+        let text = serde_json::to_string(completion).unwrap_or_default();
+        !self.redactor.is_empty() && self.redactor.redact(&text).is_some()
     }
 
     fn counts(&self, kept: &Kept) -> bool {

@@ -162,15 +162,17 @@ async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, 
         }
     }
     let answer = bench.targets.ask(&work.eval.info.id, case, work.sample, attempt).await;
-    let again = answer.call.as_ref().map_or(most, |call| tries_again(call, answer.result.is_ok()));
+    // A refusal without a word is no output, but it is what the last try was told.
+    let told = answer.result.as_ref().map_or_else(|failure| failure.output.is_some(), |_| true);
+    let again = answer.call.as_ref().map_or(most, |call| tries_again(call, told));
     (answer, again)
 }
 
-/// Tries of a model after the first. All but an answer's own are among the faults; of an answer that could not be used for an
-/// output the requests tell.
-fn tries_again(call: &ModelCall, is_output: bool) -> u32 {
+/// Tries of a model after the first. All but an answer's own are among the faults; of an answer that could not be used the
+/// requests tell.
+fn tries_again(call: &ModelCall, is_told: bool) -> u32 {
     let faults = call.faults.values().fold(0u32, |sum, n| sum.saturating_add(*n));
-    if is_output { faults } else { faults.max(call.requests).saturating_sub(1) }
+    if is_told { faults } else { faults.max(call.requests).saturating_sub(1) }
 }
 
 /// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and half a secret is not found

@@ -6,7 +6,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -558,7 +558,7 @@ fn act(act: &Act, ask: &Ask, wire: &TcpStream, alive: &AtomicBool) -> Option<boo
             send(wire, head(200, JSON, "", Some(1 << 20)).as_bytes())?;
             stall(wire, alive, b" ")
         }
-        Act::Huge => huge(ask, &good, wire),
+        Act::Huge => huge(ask, &good, wire, alive),
         Act::Redirect(to) => whole(wire, 307, JSON, &format!("location: {to}\r\n"), b"{}"),
     }
 }
@@ -617,7 +617,7 @@ fn say(said: &Said, ask: &Ask, wire: &TcpStream) -> Option<bool> {
 }
 
 /// White space without end and then the answer, with and without a length.
-fn huge(ask: &Ask, good: &str, wire: &TcpStream) -> Option<bool> {
+fn huge(ask: &Ask, good: &str, wire: &TcpStream, alive: &AtomicBool) -> Option<bool> {
     let piece = vec![b' '; 64 << 10];
     let chunked = ask.serial.is_multiple_of(2);
     let length = if chunked { None } else { Some(HUGE + good.len()) };
@@ -632,7 +632,7 @@ fn huge(ask: &Ask, good: &str, wire: &TcpStream) -> Option<bool> {
             false => send(wire, &piece),
         };
         if sent.is_none() {
-            return Some(false);
+            return alive.load(Ordering::SeqCst).then_some(false);
         }
     }
     Some(false)
@@ -641,17 +641,16 @@ fn huge(ask: &Ask, good: &str, wire: &TcpStream) -> Option<bool> {
 /// Waits until the client goes away or the server dies, and sends a byte now and then.
 fn stall(mut wire: &TcpStream, alive: &AtomicBool, byte: &[u8]) -> Option<bool> {
     let _ = wire.set_read_timeout(Some(Duration::from_millis(50)));
-    while alive.load(Ordering::SeqCst) {
-        match wire.read(&mut [0; 16]) {
-            Err(error)
-                if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {}
-            _ => return Some(false),
-        }
-        if send(wire, byte).is_none() {
-            return Some(false);
+    loop {
+        let waits = match wire.read(&mut [0; 16]) {
+            Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+            Ok(_) => false,
+        };
+        if !waits || send(wire, byte).is_none() {
+            // Who ended it? A server that dies says so first.
+            return alive.load(Ordering::SeqCst).then_some(false);
         }
     }
-    None
 }
 
 /// The next end of the connection is an RST.
