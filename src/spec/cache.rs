@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::words::CacheMode;
@@ -21,8 +21,7 @@ pub struct CacheSpec {
 }
 
 /// The mode alone, or all of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum SuiteCache {
     Mode(CacheMode),
     Whole(CacheSpec),
@@ -40,6 +39,15 @@ impl SuiteCache {
         match self {
             SuiteCache::Mode(_) => None,
             SuiteCache::Whole(spec) => spec.dir.as_deref(),
+        }
+    }
+}
+
+impl Serialize for SuiteCache {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            SuiteCache::Mode(mode) => mode.serialize(serializer),
+            SuiteCache::Whole(spec) => spec.serialize(serializer),
         }
     }
 }
