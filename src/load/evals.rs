@@ -385,16 +385,11 @@ fn regression_case(desk: &mut Desk, node: &Node, parts: RegressionParts, header:
     let grading = regressions::grading(desk, parts.written, comparison, baseline, parts.id_at);
     let extract = inputs::extract(desk, parts.extract, node.get("extract"));
     let origin = desk.place(node.span);
-    let made = Made {
-        input: input?,
-        context_told: inputs::tells_context(desk, input_node),
-        grading: grading?,
-        extract: extract?,
-        target: transpose(target)?,
-    };
+    let made = Made { input: input?, grading: grading?, extract: extract?, target: transpose(target)? };
     let own = made.target.as_ref().map(|target| (target, current.get("execution").unwrap_or(current).span));
     targets::check_input(desk, &made.input, own, input_node)?;
     let mut case = assemble(desk, parts.id.to_owned(), made, header, origin);
+    case.context_told = inputs::tells_context(desk, input_node);
     if let Some(known) = known {
         baselines::check_target(desk, parts.id_at, known.target.as_ref(), case.target.as_ref());
         case.expected = Some(known.output);
@@ -414,7 +409,6 @@ fn transpose(target: Option<Option<Target>>) -> Option<Option<Target>> {
 
 struct Made {
     input: Input,
-    context_told: bool,
     grading: crate::model::Grading,
     extract: Vec<Extract>,
     target: Option<Target>,
@@ -433,7 +427,7 @@ fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String
         input_hash: inputs::input_hash(&made.input),
         grading_hash: Fingerprint::default(),
         input: made.input,
-        context_told: made.context_told,
+        context_told: false,
         grading: made.grading,
         extract: made.extract,
         samples: desk.suite.samples.or(header.samples).or(desk.suite.suite_samples),
@@ -477,15 +471,10 @@ pub(super) fn finish(desk: &mut Desk, draft: Draft, header: &Header) -> Option<C
     let own = Written::of(desk, node, spec.grader, spec.graders, spec.combine);
     let written = if own.is_empty() { &header.written } else { &own };
     let grading = graders::resolve(desk, written, expected, Known::Nothing, node.locate("/id"));
-    let made = Made {
-        input: input?,
-        context_told: inputs::tells_context(desk, input_node),
-        grading: grading?,
-        extract: extract?,
-        target: None,
-    };
+    let made = Made { input: input?, grading: grading?, extract: extract?, target: None };
     targets::check_input(desk, &made.input, None, input_node)?;
     let mut case = assemble(desk, spec.id, made, header, origin);
+    case.context_told = inputs::tells_context(desk, input_node);
     case.name = spec.name;
     case.tags = spec.tags;
     case.difficulty = spec.difficulty;
