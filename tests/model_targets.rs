@@ -41,13 +41,13 @@ fn project(server: &ModelServer, target: &str, evals: &str) -> Project {
 }
 
 /// `case outcome cause: reason` of each case.
-fn outcomes(report: &Value) -> String {
+fn outcomes(report: &Value, server: &ModelServer) -> String {
     let mut told = String::new();
     for eval in report["evals"].as_array().expect("evals") {
         for case in eval["cases"].as_array().expect("cases") {
             let sample = &case["samples"][0];
             told.push_str(&format!(
-                "{} {} {} {}\n",
+                "{} {} {} {}.\n",
                 case["id"].as_str().unwrap_or_default(),
                 sample["outcome"].as_str().unwrap_or_default(),
                 sample["cause"].as_str().unwrap_or("-"),
@@ -55,7 +55,8 @@ fn outcomes(report: &Value) -> String {
             ));
         }
     }
-    told
+    let host = server.url().replace("http://", "").replace("/v1", "");
+    told.replace(&host, "HOST")
 }
 
 fn contents(body: &Value) -> String {
@@ -159,19 +160,31 @@ fn how_an_answer_ends_is_part_of_what_it_is_worth() {
             format!("        - {{id: {id}, input: {id}, expected: {{type: contains, value: right}}}}\n")
         })
         .collect();
-    let project = project(&server, "", &format!("    - metadata: {id: e}\n      test_cases:\n{cases}"));
+    let project = project(&server, "", &format!("    - metadata: {{id: e}}\n      test_cases:\n{cases}"));
     call(&project, &RUN).expect(1);
-    insta::assert_snapshot!(outcomes(&project.report()), @"");
+    insta::assert_snapshot!(outcomes(&project.report(), &server), @r#"
+    cut failed wrong_answer the answer was cut at its limit of tokens: missing "right".
+    cut but right passed - .
+    cut at once errored target_failed HOST cut the answer at its limit of tokens before it said anything; raise `max_tokens`.
+    declined failed refused the model declined to answer: missing "right".
+    declined rightly passed - .
+    declined silently failed refused the model declined to answer, and gave no text.
+    empty errored target_failed HOST answered with an empty text.
+    other failed wrong_answer missing "right".
+    "#);
     // What must not be there is not there, either, where nothing was said: that is no pass.
     let negative = project_without_words(&server);
     call(&negative, &RUN).expect(3);
-    insta::assert_snapshot!(outcomes(&negative.report()), @"");
+    insta::assert_snapshot!(outcomes(&negative.report(), &server), @r"
+    empty errored target_failed HOST answered with an empty text.
+    cut errored target_failed HOST cut the answer at its limit of tokens before it said anything; raise `max_tokens`.
+    ");
 }
 
 fn project_without_words(server: &ModelServer) -> Project {
     let grader = "grader: {type: code, config: {method: contains, must_not_include: [secret]}}";
     let evals = format!(
-        "    - metadata: {id: e}\n      test_cases:\n        - {{id: empty, input: empty, {grader}}}\n        - {{id: cut, input: cut at once, {grader}}}\n"
+        "    - metadata: {{id: e}}\n      test_cases:\n        - {{id: empty, input: empty, {grader}}}\n        - {{id: cut, input: cut at once, {grader}}}\n"
     );
     project(server, "", &evals)
 }
@@ -277,7 +290,7 @@ fn a_key_that_is_missing_ends_the_run_before_it_begins() {
         "    - {id: e, input: x, expected: {type: contains, value: \"yes\"}}\n",
     );
     let told = call(&project, &RUN).expect(2);
-    assert!(told.stderr.contains("`NO_SUCH_KEY` is not set"), "{}", told.stderr);
+    assert!(told.stderr.contains("no-api-key") && told.stderr.contains("`NO_SUCH_KEY`"), "{}", told.stderr);
     call(&project, &["validate", "--suite", "suite.yaml"]).expect(0);
     call(&project, &["list", "--suite", "suite.yaml"]).expect(0);
     call(&project, &[&RUN[..], &["--dry-run"]].concat()).expect(0);

@@ -105,7 +105,8 @@ impl Models {
         let asked = match kept.look(endpoint, call).await {
             Look::Found(found, source) => {
                 self.known.fetch_add(1, Ordering::Relaxed);
-                let answered_at = Some(found.answered_at);
+                // Who writes a recording by hand may not know when.
+                let answered_at = Some(found.answered_at).filter(|at| !at.is_empty());
                 let told = ModelCall { source, answered_at, ..nothing_sent(endpoint) };
                 return answer(endpoint, Fetched { result: Ok(found.completion), told, latency: None });
             }

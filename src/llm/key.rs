@@ -122,7 +122,7 @@ impl Question {
     pub fn key(&self) -> Key {
         let mut digest = Hashed(Sha256::new());
         // Writing to a digest does not fail, and a question is plain JSON.
-        let _ = write!(digest, "eval-harness question {VERSION}\n");
+        let _ = writeln!(digest, "eval-harness question {VERSION}");
         let _ = serde_json::to_value(self).map(|value| canonical(&value, &mut digest));
         Key(digest.0.finalize().into())
     }

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::words::CacheMode;
 
+/// The name of the cache's file in its folder.
+pub const CACHE_FILE_NAME: &str = "answers.sqlite";
+
 /// How all models of a run are asked.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelSettings {

@@ -121,7 +121,11 @@ impl Dispatcher<'_, '_> {
                     return Ok(if ending == Ending::Complete { early } else { ending });
                 }
                 Some(joined) = tasks.join_next_with_id() => {
-                    let done = take(running, joined);
+                    let mut done = take(running, joined);
+                    // What has ended meanwhile goes into the same write.
+                    while done.len() < BATCH && let Some(joined) = tasks.try_join_next_with_id() {
+                        done.extend(take(running, joined));
+                    }
                     for (work, attempts) in &done {
                         queue.done(work);
                         let outcome = attempts.last().map(|attempt| attempt.verdict.outcome);

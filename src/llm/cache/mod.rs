@@ -19,7 +19,8 @@ use sha2::{Digest, Sha256};
 use super::Completion;
 use super::key::Key;
 
-pub use open::{CacheError, FILE_NAME};
+pub use crate::model::CACHE_FILE_NAME as FILE_NAME;
+pub use open::CacheError;
 pub use upkeep::{Freed, ModelShare, Stats, clear, prune, stats};
 
 use open::{Opened, reader};
@@ -58,6 +59,7 @@ pub struct Cache {
     writer: Option<Writer>,
     /// The day of this run: an answer's last use is known by the day.
     today: i64,
+    opened: Timestamp,
     /// Trouble that a read met; the file is set aside in the end.
     damaged: AtomicBool,
     told: AtomicBool,
@@ -93,6 +95,7 @@ impl Cache {
             turn: AtomicUsize::new(0),
             writer,
             today: day(now),
+            opened: now,
             damaged: AtomicBool::new(false),
             told: AtomicBool::new(false),
             identity,
@@ -218,7 +221,7 @@ impl Drop for Cache {
             for place in &mut self.readers {
                 *place.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
             }
-            open::set_aside_if(&self.file, self.identity, Timestamp::now());
+            open::set_aside_if(&self.file, self.identity, self.opened);
         }
     }
 }

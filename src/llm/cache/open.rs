@@ -9,9 +9,6 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-/// The file's name in the cache's folder.
-pub const FILE_NAME: &str = "answers.sqlite";
-
 /// "evha" in the file's header: it is ours.
 const APPLICATION_ID: i64 = 0x6576_6861;
 const VERSION: i64 = 1;

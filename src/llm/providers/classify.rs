@@ -18,10 +18,12 @@ pub(super) fn of_status(host: &str, status: u16, said: &Said) -> Result<Completi
         });
     }
     let kind = kind_of_status(status, said);
-    Err(Fault {
-        status: Some(status),
-        ..Fault::new(kind, sentence(&format!("{host} answered {status}"), &said))
-    })
+    let mut reason = sentence(&format!("{host} answered {status}"), said);
+    // An API that does not know a model says so in words of its own.
+    if kind == FaultKind::UnknownModel && said.words.is_empty() {
+        reason.push_str("; does `base_url` end where the API's own path begins?");
+    }
+    Err(Fault { status: Some(status), ..Fault::new(kind, reason) })
 }
 
 /// What an error means that stands in an answer with a good status.

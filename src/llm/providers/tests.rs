@@ -226,6 +226,14 @@ fn apis_of_ones_own_are_asked_as_they_want() {
     bad_request: there is a system prompt, and the request has no place for it: use `{{ system }}` or `{{ messages }}`
     bad_request: the request has a place for one `prompt`, and the input is a conversation: use `{{ messages }}`
     POST http://127.0.0.1:9/
+    content-type: application/json
+    authorization: Bearer sk-secret-0123456789
+    {"m":[{"content":"Hi","role":"user"},{"content":"Hello","role":"assistant"},{"content":[{"text":"Again","type":"text"}],"role":"user"}],"q":"Again","reasoning_effort":"low","s":"You add.\n\nBe terse.","top_p":0.5}
+    POST http://127.0.0.1:9/
+    content-type: application/json
+    authorization: Bearer sk-secret-0123456789
+    {"q":"Hi","s":"Be terse."}
+    POST http://127.0.0.1:9/
     content-type: text/plain; charset=utf-8
     authorization: Bearer sk-secret-0123456789
     Hi
@@ -536,33 +544,33 @@ fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
         ));
     }
     insta::assert_snapshot!(said, @r#"
-    unauthorized: host:1 answered 401: Incorrect API key provided
-    unauthorized: host:1 answered 403: no
-    no_credit: host:1 answered 402: Pay first
-    unknown_model: host:1 answered 404: model: claude-0
-    unknown_model: host:1 answered 404: an HTML page titled `404 Not Found`; does `base_url` end where the API's own path begins?
-    unknown_model: host:1 answered 405; does `base_url` end where the API's own path begins?
-    no_credit: host:1 answered 400: Your credit balance is too low to access the API
-    bad_request: host:1 answered 400: temperature: at most 1
-    bad_request: host:1 answered 400: the question does not fit the model's context: This model's maximum context length is 8192 tokens
-    bad_request: host:1 answered 400: the question does not fit the model's context: prompt is too long: 210000 tokens > 200000 maximum
-    unauthorized: host:1 answered 400: API key not valid.
-    unknown_model: host:1 answered 400: no such model
-    Refused "" tokens unknown
-    bad_request: host:1 answered 413
-    bad_request: host:1 answered 422: field required
-    5xx: host:1 answered 408
-    5xx: host:1 answered 409
-    429: host:1 answered 429: slow down
-    no_credit: host:1 answered 429: You exceeded your current quota
-    5xx: host:1 answered 500: Internal server error
-    503: host:1 answered 500: Overloaded
-    5xx: host:1 answered 502: an HTML page titled `502 Bad Gateway`
-    503: host:1 answered 503: no healthy upstream
-    503: host:1 answered 529: Overloaded
-    unknown_model: host:1 answered 301; does `base_url` end where the API's own path begins?
-    unknown_model: host:1 answered 304; does `base_url` end where the API's own path begins?
-    "#);
+        unauthorized: host:1 answered 401: Incorrect API key provided
+        unauthorized: host:1 answered 403: no
+        no_credit: host:1 answered 402: Pay first
+        unknown_model: host:1 answered 404: model: claude-0
+        unknown_model: host:1 answered 404: an HTML page titled `404 Not Found`; does `base_url` end where the API's own path begins?
+        unknown_model: host:1 answered 405; does `base_url` end where the API's own path begins?
+        no_credit: host:1 answered 400: Your credit balance is too low to access the API
+        bad_request: host:1 answered 400: temperature: at most 1
+        bad_request: host:1 answered 400: the question does not fit the model's context: This model's maximum context length is 8192 tokens
+        bad_request: host:1 answered 400: the question does not fit the model's context: prompt is too long: 210000 tokens > 200000 maximum
+        unauthorized: host:1 answered 400: API key not valid.
+        unknown_model: host:1 answered 400: no such model
+        Refused "" tokens unknown
+        bad_request: host:1 answered 413
+        bad_request: host:1 answered 422: field required
+        5xx: host:1 answered 408
+        5xx: host:1 answered 409
+        429: host:1 answered 429: slow down
+        no_credit: host:1 answered 429: You exceeded your current quota
+        5xx: host:1 answered 500: Internal server error
+        503: host:1 answered 500: Overloaded
+        5xx: host:1 answered 502: an HTML page titled `502 Bad Gateway`
+        503: host:1 answered 503: no healthy upstream
+        503: host:1 answered 529: Overloaded
+        unknown_model: host:1 answered 301; does `base_url` end where the API's own path begins?
+        unknown_model: host:1 answered 304; does `base_url` end where the API's own path begins?
+        "#);
 }
 
 #[test]

@@ -121,8 +121,7 @@ fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
 fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
     let (own, base) = (own.clone(), base.clone());
     let elsewhere = own.base_url.is_some() && own.base_url != base.base_url;
-    let mut headers = endpoint::joined(&base.headers, &own.headers, elsewhere);
-    headers.retain(|_, value| !value.is_empty());
+    let headers = endpoint::joined(&base.headers, &own.headers, elsewhere);
     ModelSpec {
         // A price is of a model: another one has its own.
         price: own.price.or(base.price.filter(|_| own.model.is_none())),

@@ -5,12 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::load::refs::lexical;
 use crate::load::request::LoadRequest;
-use crate::model::ModelSettings;
+use crate::model::{CACHE_FILE_NAME, ModelSettings};
 use crate::spec::SuiteConfig;
 use crate::spec::words::CacheMode;
-
-/// The file's name in the cache's folder.
-const FILE_NAME: &str = "answers.sqlite";
 
 /// What the suite says, with the command line on top. `dir` is the suite's folder.
 pub(in crate::load) fn settings(config: &SuiteConfig, request: &LoadRequest, dir: &Path) -> ModelSettings {
@@ -22,7 +19,7 @@ pub(in crate::load) fn settings(config: &SuiteConfig, request: &LoadRequest, dir
     let typed_folder = |folder: &Option<PathBuf>| folder.as_ref().map(|dir| lexical(&request.cwd.join(dir)));
     ModelSettings {
         cache: typed.cache.or(written.and_then(|cache| cache.mode())).unwrap_or_default(),
-        cache_file: folder.map(|folder| folder.join(FILE_NAME)),
+        cache_file: folder.map(|folder| folder.join(CACHE_FILE_NAME)),
         record: typed_folder(&typed.record),
         replay: typed_folder(&typed.replay),
         ..ModelSettings::default()

@@ -189,7 +189,7 @@ fn settings_that_cannot_be_meant_are_told_with_their_place() {
     3:52 out-of-range: `temperature` must be at least 0.0, found `-1`
     3:56 out-of-range: `max_concurrency` must be at least 1, found `0`
     3:32 bad-request: nothing says where `gpt-x` is | add `base_url: "http://..."`
-    3:39 unknown-key: the key `timeout` is not known here | known here: `api_key_env`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, and 14 more
+    3:39 unknown-key: the key `timeout` is not known here | known here: `api_key_env`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, and 15 more
     "#);
 }
 
@@ -431,8 +431,8 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
                 evals:\n    - {id: e, input: {type: messages, messages: [{role: user, content: a}, {role: any, content: b}]}, expected: y}\n";
     let told = [said(target, ""), tell(&load_with(talk, Purpose::Run, Overrides::default(), environment()))];
     insta::assert_snapshot!(told.join("\n"), @r#"
-    3:76 bad-request: there is a system prompt, and the request has no place for it | put `{{ system }}` or `{{ messages }}` into its body
-    5:48 bad-request: the input is a conversation, and the request has a place for one `prompt` | put `{{ messages }}` into its body
+    3:75 bad-request: there is a system prompt, and the request has no place for it | put `{{ system }}` or `{{ messages }}` into its body
+    5:49 bad-request: the input is a conversation, and the request has a place for one `prompt` | put `{{ messages }}` into its body
     "#);
     assert_eq!(said(&target.replace("'{{ prompt }}'", "['{{ prompt }}', '{{ system }}']"), ""), "");
     let both = talk.replace("'{{ prompt }}'", "'{{ messages }}'");

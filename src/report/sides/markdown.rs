@@ -87,7 +87,7 @@ fn evals(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), Re
     let differing: Vec<_> = lines.iter().filter(|line| line.differs()).collect();
     writeln!(out, "## Evals\n")?;
     if differing.is_empty() {
-        writeln!(out, "All {} ended alike on each target.\n", text::plural(lines.len(), "eval"))?;
+        writeln!(out, "Every eval ended alike on each target.\n")?;
         return Ok(());
     }
     let rows: Vec<Vec<String>> = differing

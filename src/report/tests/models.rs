@@ -148,7 +148,19 @@ fn answers_that_are_not_from_now_are_told_at_the_top() {
 fn markdown_and_junit_tell_it_too() {
     let summary = with(&[("local:llama | `x`", quiet()), ("openai:gpt-4o-mini", busy())]);
     let page = rendered(ReportFormat::Markdown, &summary);
-    assert_snapshot!(part(&page, "## Models", "\n## "), @"");
+    assert_snapshot!(part(&page, "## Models", "\n## "), @r"
+    ## Models
+
+    | Model | Answers | Retries | Waited | Latency | Tokens | Cost | Spent |
+    | --- | --- | --- | --- | --- | --- | --- | --- |
+    | local:llama &#124; \`x\` | 5: all asked now |  |  |  | 50 in, 20 out (2 answers don't tell) | unknown price |  |
+    | openai:gpt-4o-mini | 40: 28 asked now, 12 from the cache (oldest 2026-11-02) | 4 of 33 requests (429: 3, timeout: 2) | 12.3 s for rate limits, 4.00 s between tries (all calls together) | p50 1.20 s, p95 3.40 s, p99 4.10 s | 12,345 in, 4567 out | \$0.0123 | \$0.0086 in this run (11,900 tokens, 120 of them wasted) |
+    | all models | 5: all asked now |  |  |  | 50 in, 20 out (2 answers don't tell) | unknown price |  |
+
+    - openai:gpt-4o-mini: 1 call ended without an answer
+    - openai:gpt-4o-mini: 2 answers cut at the limit of tokens
+    - openai:gpt-4o-mini: 1 answer refused
+    ");
     let page = rendered(ReportFormat::Junit, &summary);
     let lines: Vec<&str> = page.lines().filter(|line| line.contains("\"models.")).map(str::trim).collect();
     assert_snapshot!(lines.join("\n"), @r#"
