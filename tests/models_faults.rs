@@ -302,6 +302,6 @@ fn check_sums(project: &support::Project, journal: &Journal, server: &ModelServe
 #[test]
 fn of_two_thousand_calls_with_every_fault_at_random_none_is_lost_or_counted_wrongly() {
     storm("openai:m-1", 2_000, 1);
-    storm("openai:m-1", 100, 4);
-    storm("anthropic:m-1", 200, 1);
+    storm("openai:m-1", 60, 4);
+    storm("anthropic:m-1", 150, 1);
 }
