@@ -41,7 +41,7 @@ pub fn render(sides: &Sides, options: &TerminalOptions, out: &mut dyn Write) -> 
         block.cases(&mut page, cases.as_deref().unwrap_or_default(), most)?;
         start += at_once;
     }
-    notes(&mut page, sides, &evals, cases.as_deref())?;
+    notes(&mut page, &evals, cases.as_deref())?;
     gates(&mut page, sides, &labels)
 }
 
@@ -158,12 +158,7 @@ fn more(page: &mut Page, lines: usize, most: usize, noun: &str) -> io::Result<()
     }
 }
 
-fn notes(
-    page: &mut Page,
-    sides: &Sides,
-    differing: &[EvalLine],
-    cases: Option<&[CaseLine]>,
-) -> io::Result<()> {
+fn notes(page: &mut Page, differing: &[EvalLine], cases: Option<&[CaseLine]>) -> io::Result<()> {
     page.blank()?;
     if differing.is_empty() && cases.is_some_and(<[CaseLine]>::is_empty) {
         page.line(&[plain("every eval ended alike on each target")])?;
