@@ -1,7 +1,6 @@
 //! Traffic on a clock that tests move: no test here waits.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -63,18 +62,16 @@ impl Drop for Busy<'_> {
 }
 
 impl Once for Server {
-    fn once(&self, _: &Endpoint, call: &Call) -> impl Future<Output = Tried> + Send {
-        async move {
-            let in_flight = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
-            let _busy = Busy(&self.busy);
-            let (number, at) = (self.log.lock().unwrap().len(), self.began.elapsed());
-            let (latency, result) = (self.script)(number, in_flight, call);
-            let tokens = result.as_ref().ok().and_then(|completion| completion.tokens);
-            let tokens = tokens.map_or(0, |tokens| tokens.input + tokens.output);
-            self.log.lock().unwrap().push(Seen { at, in_flight, tokens });
-            tokio::time::sleep(latency).await;
-            Tried { result, latency, sent: true, limits: self.limits }
-        }
+    async fn once(&self, _: &Endpoint, call: &Call) -> Tried {
+        let in_flight = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
+        let _busy = Busy(&self.busy);
+        let (number, at) = (self.log.lock().unwrap().len(), self.began.elapsed());
+        let (latency, result) = (self.script)(number, in_flight, call);
+        let tokens = result.as_ref().ok().and_then(|completion| completion.tokens);
+        let tokens = tokens.map_or(0, |tokens| tokens.input + tokens.output);
+        self.log.lock().unwrap().push(Seen { at, in_flight, tokens });
+        tokio::time::sleep(latency).await;
+        Tried { result, latency, sent: true, limits: self.limits }
     }
 }
 
