@@ -158,10 +158,7 @@ pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completi
     if completion.finish == Finish::ToolCalls && completion.tool_calls.is_none() {
         completion.finish = Finish::Other;
     }
-    if completion.finish == Finish::Refused
-        || completion.tool_calls.is_some()
-        || !completion.text.trim().is_empty()
-    {
+    if completion.finish == Finish::Refused || completion.tool_calls.is_some() || !completion.is_silent() {
         return Ok(completion);
     }
     let fault = match completion.finish {

@@ -266,6 +266,7 @@ fn chat_completions_are_read() {
         message(json!({"content": null}), "length"),
         message(json!({"content": ""}), "stop"),
         message(json!({"content": " \n"}), "stop"),
+        message(json!({"content": "\u{200b}\u{feff}\0 "}), "stop"),
         message(json!({"content": null, "refusal": "I can't."}), "stop"),
         message(json!({"content": [{"type": "refusal", "refusal": "No."}]}), "stop"),
         message(json!({"content": null}), "content_filter"),
@@ -311,6 +312,7 @@ fn chat_completions_are_read() {
     Stop "ab" tokens 3+2 (0 cached, 0 written)
     Length "cut of" tokens 3+2 (0 cached, 0 written)
     cut: host:1 cut the answer at its limit of tokens before it said anything; raise `max_tokens` [tokens 3+2]
+    empty: host:1 answered with an empty text [tokens 3+2]
     empty: host:1 answered with an empty text [tokens 3+2]
     empty: host:1 answered with an empty text [tokens 3+2]
     Refused "I can't." tokens 3+2 (0 cached, 0 written)
