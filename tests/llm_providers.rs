@@ -375,6 +375,37 @@ fn redirects_take_the_key_to_no_other_host() {
 }
 
 #[test]
+fn an_answer_to_what_a_redirect_made_of_the_question_is_none() {
+    let mut said = String::new();
+    for status in [301, 302, 303] {
+        let server = Server::start(move |request| match request.method.as_str() {
+            "POST" => Reply::redirect(status, "/other"),
+            _ => Reply::json(&good()),
+        });
+        let own = endpoint(&server.url());
+        said.push_str(&format!("{}\n", told(&own, &ask(&own))));
+    }
+    insta::assert_snapshot!(said, @r#"
+    unknown_model (TargetUnreachable): 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
+    unknown_model (TargetUnreachable): 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
+    unknown_model (TargetUnreachable): 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
+    "#);
+}
+
+#[test]
+fn a_compressed_answer_that_is_cut_off_is_a_reset() {
+    let packed = gzipped(good().to_string().as_bytes());
+    let length = packed.len();
+    let cut = Server::raw(move |_, wire| {
+        write(wire, head(&format!("content-encoding: gzip\r\ncontent-length: {length}\r\n")));
+        write(wire, &packed[..length / 2]);
+    });
+    let own = endpoint(&cut.url());
+    let fault = ask(&own).result.expect_err("no completion");
+    assert_eq!(fault.kind, FaultKind::Reset, "{}", fault.reason);
+}
+
+#[test]
 fn a_kept_connection_that_the_server_closes_is_a_reset_and_the_next_call_gets_through() {
     let count = AtomicU64::new(0);
     let server = Server::kept(move |_, wire| {

@@ -247,7 +247,7 @@ impl std::fmt::Debug for KeptAnswers {
 
 /// Whether an answer is worth keeping: one that says something. A refusal without a word is asked for again.
 fn is_usable(completion: &Completion) -> bool {
-    let says = !completion.text.trim().is_empty() || completion.tool_calls.is_some();
+    let says = !completion.is_silent() || completion.tool_calls.is_some();
     says || completion.finish == Finish::Length
 }
 

@@ -29,6 +29,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::text::is_visible;
 use crate::model::{Finish, ModelCall, Sampling, Usage};
 
 /// One question.
@@ -80,6 +81,13 @@ pub struct Completion {
     /// The model that answered, as it calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+}
+
+impl Completion {
+    /// True when there is no text that anybody could see: it would pass whatever looks for what must not be there.
+    pub fn is_silent(&self) -> bool {
+        self.text.chars().all(|c| c.is_whitespace() || !is_visible(c))
+    }
 }
 
 /// Tokens of one answer.

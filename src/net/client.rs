@@ -115,7 +115,8 @@ impl Client {
                 _ => redirect_of(&response),
             };
             let Some(location) = target else {
-                return Ok(Answer { response, deadline, seconds, host, received: 0 });
+                let asked_anew = call.method.as_str() != request.method;
+                return Ok(Answer { response, deadline, seconds, host, received: 0, asked_anew });
             };
             let known = seen.contains(&call.url);
             if seen.len() >= request.redirects as usize {
@@ -254,9 +255,15 @@ pub struct Answer {
     seconds: f64,
     host: String,
     received: u64,
+    asked_anew: bool,
 }
 
 impl Answer {
+    /// True when a redirect on the way made a GET of the call, without its body.
+    pub fn was_asked_anew(&self) -> bool {
+        self.asked_anew
+    }
+
     pub fn status(&self) -> u16 {
         self.response.status().as_u16()
     }

@@ -110,8 +110,8 @@ fn put_before(messages: &mut Vec<Message>, context: &str) {
 
 /// A refusal without a word has nothing to grade; it fails as what it is.
 fn output(completion: Completion, usage: Option<Usage>) -> Result<Output, TargetFailure> {
+    let silent = completion.is_silent();
     let Completion { text, tool_calls, finish, model, .. } = completion;
-    let silent = text.trim().is_empty();
     let value = match tool_calls {
         Some(calls) => OutputValue::Json(json!({ "text": text, "tool_calls": calls })),
         // No text would pass whatever looks for what must not be there.

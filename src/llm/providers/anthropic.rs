@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::words::{error_in, finish};
+use super::words::{error_in, finish, model_of};
 use super::{Spoken, classify, count, count_or_none, misshapen, text_of, tokens, with_options};
 use crate::llm::{Call, Completion, Fault, Message, Tokens};
 use crate::model::{Endpoint, Finish};
@@ -88,7 +88,7 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
     if tool_calls.is_some() && !matches!(finish, Finish::Refused | Finish::Length) {
         finish = Finish::ToolCalls;
     }
-    let model = body.get("model").and_then(Value::as_str).map(str::to_owned);
+    let model = model_of(body);
     Ok(Completion { text: text_of(content).unwrap_or_default(), tool_calls, finish, tokens: used, model })
 }
 

@@ -1,6 +1,6 @@
 //! What kind of trouble an answer is, or the lack of one.
 
-use super::words::Said;
+use super::words::{Said, broken_off};
 use crate::llm::{Completion, Fault, FaultKind};
 use crate::model::Finish;
 use crate::net::{NetError, Phase};
@@ -37,6 +37,12 @@ pub(super) fn of_error_body(host: &str, said: &Said) -> Fault {
     };
     let begin = format!("{host} answered with an error though its status says that all is well");
     Fault::new(kind, sentence(&begin, said))
+}
+
+/// What a server says that broke its own answer off; `None` of all other ends.
+pub(super) fn of_end(host: &str, word: &str) -> Option<Fault> {
+    let (word, kind) = broken_off(word)?;
+    Some(Fault::new(kind, format!("{host} broke its answer off (`{word}`)")))
 }
 
 fn sentence(begin: &str, said: &Said) -> String {
@@ -152,10 +158,7 @@ pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completi
     if completion.finish == Finish::ToolCalls && completion.tool_calls.is_none() {
         completion.finish = Finish::Other;
     }
-    if completion.finish == Finish::Refused
-        || completion.tool_calls.is_some()
-        || !completion.text.trim().is_empty()
-    {
+    if completion.finish == Finish::Refused || completion.tool_calls.is_some() || !completion.is_silent() {
         return Ok(completion);
     }
     let fault = match completion.finish {

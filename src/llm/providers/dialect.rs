@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
-use super::words::{Said, error_in, finish, without_mark};
+use super::words::{Said, error_in, finish, model_of, without_mark};
 use super::{Spoken, classify, count, misshapen, openai, text_of, tokens, with_options};
 use crate::base::percent;
 use crate::base::placeholders::{fill, lone};
@@ -196,10 +196,13 @@ pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Comple
         }
     }
     let told = match &dialect.finish {
-        Some(path) => nodes(path, body)?.into_iter().find_map(Value::as_str).map(finish),
+        Some(path) => nodes(path, body)?.into_iter().find_map(Value::as_str),
         None => None,
     };
-    let finish = told.unwrap_or(Finish::Other);
+    if let Some(broken) = told.and_then(|word| classify::of_end(host, word)) {
+        return Err(failed(broken));
+    }
+    let finish = told.map_or(Finish::Other, finish);
     let found = nodes(&dialect.answer, body)?;
     let text = match (found.as_slice(), finish) {
         // Who declines may leave the answer out.
@@ -213,7 +216,7 @@ pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Comple
         ([one], _) => as_text(one),
         (parts, _) => parts.iter().map(|part| as_text(part)).collect(),
     };
-    let model = body.get("model").and_then(Value::as_str).map(str::to_owned);
+    let model = model_of(body);
     Ok(Completion { text, tool_calls: None, finish, tokens: used, model })
 }
 

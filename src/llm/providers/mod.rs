@@ -69,7 +69,12 @@ pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, cl
     let (status, host) = (answer.status(), net::host_of(&request.url));
     let most = endpoint.patience.max_answer_bytes;
     let mut body = Vec::new();
-    let result = if (200..300).contains(&status) {
+    let result = if answer.was_asked_anew() {
+        let why = format!(
+            "{host} redirects in a way that leaves the question behind; write the address that it leads to as `base_url`"
+        );
+        Err(Fault::new(FaultKind::UnknownModel, why))
+    } else if (200..300).contains(&status) {
         match answer.read(&mut body, usize::try_from(most).unwrap_or(usize::MAX)).await {
             Ok(false) => read(endpoint, &host, &body),
             Ok(true) => {
@@ -99,9 +104,12 @@ fn hidden(mut fault: Fault, endpoint: &Endpoint, call: &Call) -> Fault {
     if let Some(reason) = Redactor::new(key.chain(headers)).redact(&fault.reason) {
         fault.reason = reason;
     }
+    call.system.iter().for_each(|text| words::hide_question(&mut fault.reason, text));
     for message in &call.messages {
         words::hide_question(&mut fault.reason, &text_of(&message.content).unwrap_or_default());
     }
+    // Only now: part of a key is not known to be one.
+    words::shorten(&mut fault.reason);
     fault
 }
 
@@ -239,11 +247,11 @@ fn count_or_none(value: Option<&Value>) -> Option<u64> {
     }
 }
 
-/// Tokens, if the counts can be true together.
+/// Tokens, if the counts can be true together. Every question takes some: who says 0 does not count.
 fn tokens(input: u64, output: u64, cached_input: u64, cache_write: u64) -> Option<Tokens> {
     let part = cached_input.checked_add(cache_write)?;
     input.checked_add(output)?;
-    (part <= input).then_some(Tokens { input, output, cached_input, cache_write })
+    (input > 0 && part <= input).then_some(Tokens { input, output, cached_input, cache_write })
 }
 
 /// The text of a content: a text, or the texts among its parts; `None` when it is neither.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::words::{error_in, finish};
+use super::words::{error_in, finish, model_of};
 use super::{Spoken, classify, count, count_or_none, misshapen, text_of, tokens, with_options};
 use crate::llm::{Call, Completion, Fault, Tokens};
 use crate::model::{Endpoint, Finish};
@@ -43,8 +43,10 @@ pub(super) fn messages(call: &Call) -> Vec<Value> {
 /// OpenAI itself calls the limit of tokens anew, since its newer models refuse the old name; other servers know the old one.
 fn limit_name(base_url: &str) -> &'static str {
     let host = base_url.split_once("://").map_or("", |(_, rest)| rest);
-    match host.split(['/', ':']).next() {
-        Some(host) if host.eq_ignore_ascii_case("api.openai.com") => "max_completion_tokens",
+    let host = host.split(['/', ':']).next().unwrap_or_default().to_ascii_lowercase();
+    // Where data has to stay in a region, the host begins with it.
+    match host.strip_suffix("api.openai.com") {
+        Some(region) if region.is_empty() || region.ends_with('.') => "max_completion_tokens",
         _ => "max_tokens",
     }
 }
@@ -62,7 +64,7 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
     let Some(choices) = body.get("choices").and_then(Value::as_array) else {
         return Err(failed(misshapen(host, "it has no `choices`")));
     };
-    let model = body.get("model").and_then(Value::as_str).map(str::to_owned);
+    let model = model_of(body);
     let Some(choice) = choices.first() else {
         let finish = Finish::Other;
         return Ok(Completion { text: String::new(), tool_calls: None, finish, tokens: used, model });
@@ -71,6 +73,9 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
         return Err(failed(classify::of_error_body(host, &said)));
     }
     let told = choice.get("finish_reason").and_then(Value::as_str);
+    if let Some(broken) = told.and_then(|word| classify::of_end(host, word)) {
+        return Err(failed(broken));
+    }
     let mut finish = told.map_or(Finish::Other, finish);
     let (text, tool_calls) = match (choice.get("message"), choice.get("text").and_then(Value::as_str)) {
         (Some(message @ Value::Object(_)), _) => {
@@ -114,5 +119,9 @@ fn tool_calls(message: &Value) -> Option<Value> {
 fn usage(usage: &Value) -> Option<Tokens> {
     let details = usage.get("prompt_tokens_details");
     let cached = count_or_none(details.and_then(|details| details.get("cached_tokens")))?;
-    tokens(count(usage.get("prompt_tokens"))?, count(usage.get("completion_tokens"))?, cached, 0)
+    let input = count(usage.get("prompt_tokens"))?;
+    let said = count(usage.get("completion_tokens"))?;
+    // Some servers (xAI's, Gemini's) count what is thought apart from what is said, and bill both: the total has all.
+    let total = count(usage.get("total_tokens")).unwrap_or_default();
+    tokens(input, said.max(total.saturating_sub(input)), cached, 0)
 }

@@ -266,6 +266,7 @@ fn chat_completions_are_read() {
         message(json!({"content": null}), "length"),
         message(json!({"content": ""}), "stop"),
         message(json!({"content": " \n"}), "stop"),
+        message(json!({"content": "\u{200b}\u{feff}\0 "}), "stop"),
         message(json!({"content": null, "refusal": "I can't."}), "stop"),
         message(json!({"content": [{"type": "refusal", "refusal": "No."}]}), "stop"),
         message(json!({"content": null}), "content_filter"),
@@ -311,6 +312,7 @@ fn chat_completions_are_read() {
     Stop "ab" tokens 3+2 (0 cached, 0 written)
     Length "cut of" tokens 3+2 (0 cached, 0 written)
     cut: host:1 cut the answer at its limit of tokens before it said anything; raise `max_tokens` [tokens 3+2]
+    empty: host:1 answered with an empty text [tokens 3+2]
     empty: host:1 answered with an empty text [tokens 3+2]
     empty: host:1 answered with an empty text [tokens 3+2]
     Refused "I can't." tokens 3+2 (0 cached, 0 written)
@@ -583,6 +585,121 @@ fn a_key_that_a_server_sends_back_is_not_in_the_reason() {
         hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason,
         "host:1 answered 401: bad key [redacted] of [redacted]"
     );
+}
+
+#[test]
+fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
+    let own = endpoint(Api::Openai, "http://127.0.0.1:9");
+    let mut asked = call(Vec::new(), Sampling::default());
+    asked.system = Some("You are the oracle of the house.".to_owned());
+    for length in 200..420 {
+        let filler = "x".repeat(length);
+        let words = format!("{filler} {KEY} {}", "y ".repeat(300));
+        let bodies = [
+            json!({"error": {"message": words}}).to_string(),
+            words.clone(),
+            format!("<html><title>{}</title>", words.split_at(length.saturating_sub(120)).1),
+        ];
+        for body in bodies {
+            let fault =
+                classify::of_status("host:1", 400, &words::error_of_status(body.as_bytes())).unwrap_err();
+            let reason = hidden(fault, &own, &asked).reason;
+            assert!(!reason.contains("sk-s"), "{length}: {reason}");
+            assert!(reason.chars().count() <= 450, "{reason}");
+        }
+    }
+    // What is left out before the key makes room for no part of it.
+    for length in 8_000..8_192 {
+        asked.messages =
+            vec![Message::user("What is asked ".repeat(length).get(..length).unwrap_or_default())];
+        let words = format!("{} {KEY} and more", text_of(&asked.messages[0].content).unwrap());
+        let fault =
+            classify::of_status("host:1", 400, &words::error_of_status(words.as_bytes())).unwrap_err();
+        let reason = hidden(fault, &own, &asked).reason;
+        assert!(!reason.contains("sk-s"), "{length}: {reason}");
+    }
+    let said = json!({"error": {"message": "no `You are the oracle of the house.`"}}).to_string();
+    let fault = classify::of_status("host:1", 400, &words::error_of_status(said.as_bytes())).unwrap_err();
+    assert_eq!(hidden(fault, &own, &asked).reason, "host:1 answered 400: no `[the question]`");
+}
+
+#[test]
+fn an_answer_that_its_server_broke_off_is_none() {
+    let own = endpoint(Api::Openai, "http://127.0.0.1:9");
+    let of = |finish: &str| {
+        json!({"choices": [{"message": {"content": "The capital of"}, "finish_reason": finish}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2}})
+    };
+    let broken = ["error", "abort", "cancelled", "insufficient_system_resource"];
+    let mut said = readings(&own, &broken.map(of));
+    let mut http = endpoint(Api::Http, "http://127.0.0.1:9");
+    http.dialect = Some(Box::new(dialect()));
+    let cohere = json!({"candidates": [{"content": {"parts": [{"text": "par"}]}, "finishReason": "ERROR"}]});
+    said.push_str(&readings(&http, &[cohere]));
+    insta::assert_snapshot!(said, @r#"
+    error_body: host:1 broke its answer off (`error`) [tokens 3+2]
+    error_body: host:1 broke its answer off (`abort`) [tokens 3+2]
+    error_body: host:1 broke its answer off (`cancelled`) [tokens 3+2]
+    503: host:1 broke its answer off (`insufficient_system_resource`) [tokens 3+2]
+    error_body: host:1 broke its answer off (`error`)
+    "#);
+}
+
+#[test]
+fn tokens_are_all_that_were_taken_and_none_that_nobody_counted() {
+    let own = endpoint(Api::Openai, "http://127.0.0.1:9");
+    let usage = |usage: Value| json!({"choices": [{"message": {"content": "x"}}], "usage": usage});
+    let bodies = [
+        // Servers that count what is thought apart from what is said; the total has both.
+        usage(json!({"prompt_tokens": 12, "completion_tokens": 1, "total_tokens": 399,
+            "completion_tokens_details": {"reasoning_tokens": 386}})),
+        usage(json!({"prompt_tokens": 20, "completion_tokens": 151, "total_tokens": 553})),
+        usage(json!({"prompt_tokens": 21, "completion_tokens": 0, "total_tokens": 81})),
+        usage(json!({"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 17,
+            "completion_tokens_details": {"reasoning_tokens": 7}})),
+        usage(json!({"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 10})),
+        usage(json!({"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": "99"})),
+        // No question takes nothing: such a server does not count.
+        usage(json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0})),
+        usage(json!({"prompt_tokens": 0, "completion_tokens": 5, "total_tokens": 5})),
+    ];
+    insta::assert_snapshot!(readings(&own, &bodies), @r#"
+    Other "x" tokens 12+387 (0 cached, 0 written)
+    Other "x" tokens 20+533 (0 cached, 0 written)
+    Other "x" tokens 21+60 (0 cached, 0 written)
+    Other "x" tokens 9+8 (0 cached, 0 written)
+    Other "x" tokens 9+8 (0 cached, 0 written)
+    Other "x" tokens 9+8 (0 cached, 0 written)
+    Other "x" tokens unknown
+    Other "x" tokens unknown
+    "#);
+}
+
+#[test]
+fn the_name_that_a_model_calls_itself_is_one_short_line() {
+    for api in [Api::Openai, Api::Anthropic, Api::Http] {
+        let mut own = endpoint(api, "http://127.0.0.1:9");
+        own.dialect = (api == Api::Http).then(|| Box::new(dialect()));
+        let (_, mut body) = whole().into_iter().find(|(of, _)| *of == api).unwrap();
+        body["model"] = json!(format!("m\n\u{1b}[31m{}", "x".repeat(10_000)));
+        let model = read(&own, "host:1", body.to_string().as_bytes()).unwrap().model.unwrap();
+        assert!(model.starts_with("m x") && model.len() <= 200, "{model}");
+    }
+}
+
+#[test]
+fn the_limit_of_tokens_has_its_new_name_at_all_of_openais_hosts() {
+    let limited = call(Vec::new(), Sampling { max_tokens: Some(5), ..Sampling::default() });
+    let named =
+        |base_url: &str| sent(&endpoint(Api::Openai, base_url), &limited).contains("max_completion_tokens");
+    for (base_url, new) in [
+        ("https://api.openai.com/v1", true),
+        ("https://EU.api.openai.com:443/v1", true),
+        ("https://api.openai.com.example/v1", false),
+        ("https://notapi.openai.com/v1", false),
+    ] {
+        assert_eq!(named(base_url), new, "{base_url}");
+    }
 }
 
 /// Whole answers that are then damaged.

@@ -1,13 +1,22 @@
 //! What APIs say in words: why a model ended, what went wrong, and what a page that is no answer is.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::base::text::{one_line, truncate_bytes, truncate_width};
+use crate::llm::FaultKind;
 use crate::model::Finish;
 
-/// Columns of a server's own words that a reason shows, and bytes of them that are looked at.
-const SHOWN: usize = 300;
+/// Columns of a server's own words that are searched for what they mean, and bytes of them that are looked at.
+const SEARCHED: usize = 300;
 const LOOKED_AT: usize = 8 << 10;
+
+/// Columns of a reason.
+const SHOWN: usize = 420;
+
+/// Bytes of a name that a model calls itself.
+const NAME: usize = 160;
 
 /// Why the model ended, by the words of the APIs that are known here.
 pub(super) fn finish(word: &str) -> Finish {
@@ -32,10 +41,28 @@ pub(super) fn finish(word: &str) -> Finish {
     }
 }
 
+/// What a server says that broke its answer off itself: what there is of it is no answer. `None` of all other ends.
+pub(super) fn broken_off(word: &str) -> Option<(&'static str, FaultKind)> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "error" => ("error", FaultKind::ErrorBody),
+        "failed" => ("failed", FaultKind::ErrorBody),
+        "abort" | "aborted" => ("abort", FaultKind::ErrorBody),
+        "cancelled" | "canceled" => ("cancelled", FaultKind::ErrorBody),
+        "insufficient_system_resource" => ("insufficient_system_resource", FaultKind::Overloaded),
+        _ => return None,
+    })
+}
+
+/// The model that answered, as the answer calls it.
+pub(super) fn model_of(body: &Value) -> Option<String> {
+    let name = body.get("model")?.as_str()?;
+    Some(one_line(truncate_bytes(name, NAME))).filter(|name| !name.is_empty())
+}
+
 /// An error as a server tells it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Said {
-    /// On one line, without control characters, not longer than a reason can hold.
+    /// On one line, without control characters, and longer than what is shown of it: who cuts it first takes out what is secret.
     pub message: Option<String>,
     /// Types and codes, in lower case.
     pub words: Vec<String>,
@@ -60,7 +87,8 @@ impl Said {
 
     /// True when the message holds one of these, which are in lower case.
     pub fn mentions(&self, known: &[&str]) -> bool {
-        let message = self.message.as_deref().unwrap_or_default().to_lowercase();
+        let message = self.message.as_deref().unwrap_or_default();
+        let message = truncate_width(message, SEARCHED).to_lowercase();
         known.iter().any(|words| message.contains(words))
     }
 
@@ -114,9 +142,20 @@ fn status_in(text: &str) -> Option<u16> {
 }
 
 fn shown(text: &str) -> Option<String> {
-    let line = one_line(truncate_bytes(text, LOOKED_AT));
-    let line = truncate_width(&line, SHOWN);
-    (!line.is_empty()).then(|| line.into_owned())
+    let kept = truncate_bytes(text, LOOKED_AT);
+    let mut line = one_line(kept);
+    // A word that is cut may be part of a key, which nobody would know again.
+    if kept.len() < text.len() {
+        line.truncate(line.rfind(' ').unwrap_or_default());
+    }
+    (!line.is_empty()).then_some(line)
+}
+
+/// As much of a reason as is shown, once nothing secret is in it.
+pub(super) fn shorten(reason: &mut String) {
+    if let Cow::Owned(short) = truncate_width(reason, SHOWN) {
+        *reason = short;
+    }
 }
 
 /// Takes out of a reason what a server repeats of the question, from its beginning on.
@@ -159,7 +198,7 @@ pub(super) fn error_of_status(body: &[u8]) -> Said {
     if let Ok(value) = serde_json::from_slice::<Value>(without_mark(body)) {
         return error_in(&value).or_else(|| Said::of_error(&value)).unwrap_or_default();
     }
-    let text = String::from_utf8_lossy(body.get(..LOOKED_AT).unwrap_or(body));
+    let text = String::from_utf8_lossy(body);
     match page(&text) {
         Some(page) => Said { message: Some(page), ..Said::default() },
         // What breaks off is shown as well as plain words: it is what there is.
@@ -187,7 +226,7 @@ pub(super) fn page(text: &str) -> Option<String> {
         shown(text.get(from..to)?)
     });
     Some(match title {
-        Some(title) => format!("an HTML page titled `{}`", truncate_width(&title, 100)),
+        Some(title) => format!("an HTML page titled `{title}`"),
         None => "an HTML page without a title".to_owned(),
     })
 }
@@ -218,7 +257,9 @@ mod tests {
         ] {
             told.push_str(&format!("{body}: {:?}\n", error_in(&body)));
         }
-        let long = error_in(&json!({"error": "wörd ".repeat(10_000)})).unwrap().message.unwrap();
+        let mut long = error_in(&json!({"error": "wörd ".repeat(10_000)})).unwrap().message.unwrap();
+        assert!(long.len() <= LOOKED_AT);
+        shorten(&mut long);
         assert!(long.chars().count() <= SHOWN, "{long}");
         insta::assert_snapshot!(told, @r#"
             {"error":{"code":"C","message":"m","param":null,"type":"t"}}: Some(Said { message: Some("m"), words: ["t", "c"], status: None })

@@ -194,7 +194,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
         }
     };
     let completion = completion(written.answer).map_err(|error| format!("its answer: {error}"))?;
-    if completion.text.trim().is_empty()
+    if completion.is_silent()
         && completion.tool_calls.is_none()
         && matches!(completion.finish, Finish::Stop | Finish::Other)
     {
