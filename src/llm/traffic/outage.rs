@@ -24,6 +24,14 @@ impl Outage {
         *self = Outage { answered: Some(now), ..Outage::default() };
     }
 
+    /// A call that began then got through to somebody, if not to an answer that can be used: what began after the last miss shows
+    /// that the server is there again.
+    pub fn met(&mut self, began: Duration, now: Duration) {
+        if self.counted.is_some_and(|at| began >= at) {
+            self.answered(now);
+        }
+    }
+
     /// True when one call at once is enough to see whether somebody is there again.
     pub fn probes(&self) -> bool {
         self.trips > 0 && self.paused < MOST
@@ -82,7 +90,11 @@ mod tests {
         assert_eq!(outage.missed(seconds(0), seconds(5), doubling), seconds(1));
         assert_eq!(outage.missed(seconds(4), seconds(6), doubling), Duration::ZERO);
         assert!(outage.probes());
-        outage.answered(seconds(7));
+        // One that began before says nothing of now.
+        outage.met(seconds(4), seconds(7));
+        assert!(outage.probes());
+        outage.met(seconds(5), seconds(7));
+        assert!(!outage.probes());
         assert_eq!(outage.missed(seconds(6), seconds(8), doubling), Duration::ZERO);
         assert_eq!(outage.missed(seconds(8), seconds(9), doubling), seconds(1));
     }

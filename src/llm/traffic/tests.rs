@@ -14,7 +14,7 @@ use super::super::providers::{ToldLimits, Tried};
 use super::super::testing::{call, completion, endpoint};
 use super::super::{Call, Completion, Fault, FaultKind, Tokens};
 use super::*;
-use crate::model::{Budget, Endpoint, Patience, Price};
+use crate::model::{ApiKey, Budget, Endpoint, Patience, Price};
 
 /// One request as the server saw it.
 #[derive(Debug, Clone, Copy)]
@@ -447,6 +447,15 @@ async fn a_model_that_never_answers_is_given_up_and_others_are_not() {
     other.model = "other".to_owned();
     let fetched = fetch(&bench.traffic, &bench.purse, &bench.server, &other, &call("q")).await;
     assert_eq!(kind(&fetched), Some(FaultKind::Unauthorized));
+    // So is the same one with another key, and at another address.
+    let mut other = bench.endpoint.clone();
+    other.key = Some(ApiKey { env: "ANOTHER_KEY".to_owned(), value: None });
+    let mut elsewhere = bench.endpoint.clone();
+    elsewhere.base_url.push_str("/tenant");
+    for other in [other, elsewhere] {
+        let fetched = fetch(&bench.traffic, &bench.purse, &bench.server, &other, &call("q")).await;
+        assert_eq!(kind(&fetched), Some(FaultKind::Unauthorized));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -559,4 +568,58 @@ async fn nothing_is_asked_once_the_budget_is_spent_and_nobody_waits_for_it() {
         assert_eq!(kind(fetched), Some(FaultKind::BudgetSpent));
         assert_eq!(fetched.told.requests, 0);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_asked_in_vain_before_the_budget_ended_is_told() {
+    // An answer that can't be used costs as much as another.
+    let server = Server::new(|_, _, _| {
+        let took = Some(Tokens { input: 40, output: 10, ..Tokens::default() });
+        (ms(100), fails(FaultKind::Empty).map_err(|fault| Fault { tokens: took, ..fault }))
+    });
+    let mut bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 1);
+    let budget = Budget { tokens: Some(100), usd: None };
+    Arc::get_mut(&mut bench).unwrap().purse = Purse::new(budget, Spent::default());
+    let first = bench.ask(&call("q")).await;
+    let fault = first.result.unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Empty);
+    assert_eq!(fault.reason, "it said empty; not asked again: the budget of the run is spent");
+    let wasted = first.told.wasted.unwrap();
+    assert_eq!((first.told.requests, wasted.input_tokens, wasted.output_tokens), (2, 80, 20));
+    let next = bench.ask(&call("q")).await;
+    assert_eq!((kind(&next), next.told.requests), (Some(FaultKind::BudgetSpent), 0));
+    assert_eq!(bench.server.log().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_back_but_only_errs_is_not_asked_one_call_after_the_other() {
+    for kind in [FaultKind::ServerError, FaultKind::TimedOut] {
+        let server = Server::new(move |n, _, _| match n {
+            0 => (ms(1), says(1)),
+            1 => (ms(1), fails(FaultKind::Unreachable)),
+            _ if kind == FaultKind::TimedOut => (ms(1000), fails(kind)),
+            _ => (ms(1000), fails(kind).map_err(|fault| Fault { status: Some(500), ..fault })),
+        });
+        let bench = Bench::new(server, |endpoint| {
+            endpoint.limits.max_concurrency = 50;
+            endpoint.patience.retries = 0;
+        });
+        for _ in 0..2 {
+            _ = bench.ask(&call("q")).await;
+        }
+        bench.all(500).await;
+        let time = bench.server.began.elapsed();
+        assert!(time < Duration::from_secs(15), "{kind:?}: {time:?} for ten rounds of a second");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_asked_again_need_not_wait_whatever_the_server_says_of_later() {
+    let server = Server::new(|_, _, _| (ms(1), asks_to_wait(FaultKind::BadRequest, 86_400)));
+    let bench = Bench::new(server, |_| ());
+    for _ in 0..5 {
+        let fault = bench.ask(&call("q")).await.result.unwrap_err();
+        assert_eq!((fault.kind, fault.reason.as_str()), (FaultKind::BadRequest, "it said bad_request"));
+    }
+    assert_eq!(bench.server.log().len(), 5);
 }
