@@ -277,7 +277,7 @@ fn suites_that_cannot_run_are_refused() {
     ## same id
     suite.yaml:6:12 duplicate-id: two evals have the id `a` | the first one is at a.yaml:1:7
     ## broken file and broken suite
-    suite.yaml:4:3 unknown-key: the key `evls` is not known here | known here: `allow_paths`, `baselines`, `config`, `description`, `env`, `evals`, `executors`, `graders`, `max_regressions`, `metrics`, `name`, `notify`, and 10 more
+    suite.yaml:4:3 unknown-key: the key `evls` is not known here | known here: `allow_paths`, `baselines`, `config`, `description`, `env`, `evals`, `executors`, `graders`, `max_regressions`, `metrics`, `name`, `notify`, and 12 more
     suite.yaml:7:13 missing-ref: there is no file `nope.yaml` | paths are relative to the file that names them
     broken.yaml:2:3 unknown-key: the key `inptu` is not known here | did you mean `input`?
     ## no evals

@@ -94,7 +94,7 @@ fn inputs_are_put_as_messages_and_what_is_in_them_is_never_rendered() {
     assert!(log.iter().all(|entry| entry.ask.key.as_deref() == Some("sk-targets-123456")));
     assert!(
         log.iter()
-            .all(|entry| entry.ask.body["model"] == "m-1" && entry.ask.body["top_k"].to_string() == "4")
+            .all(|entry| entry.ask.body["model"] == "m-1" && entry.ask.body["top_k"].as_u64() == Some(4))
     );
     let asked = log.iter().map(|entry| contents(&entry.ask.body)).collect::<Vec<_>>().join("\n--\n");
     insta::assert_snapshot!(asked, @r#"

@@ -12,6 +12,7 @@ use super::words::{OnError, OutputFormat};
 use super::{OneOrMany, tagged};
 
 /// The system under test.
+#[allow(clippy::large_enum_variant, reason = "a suite has a handful")]
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TargetSpec {

@@ -87,14 +87,14 @@ vec![
         name: "file.yaml",
         text: "hello\n",
         said: &[
-            "1:1 unknown-shape: this file is none that eval-harness knows | it begins with one of eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
+            "1:1 unknown-shape: this file is none that eval-harness knows | it begins with one of eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "foo: 1\n",
         said: &[
-            "1:1 unknown-shape: this file is none that eval-harness knows | it begins with one of eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
+            "1:1 unknown-shape: this file is none that eval-harness knows | it begins with one of eval_suite, eval_trigger, phase, phases, eval_id, graders, rubrics, defaults, executors, prices, presets, thresholds, capability_eval, regression_eval, metadata, test_cases, dataset, baseline, test_case, current, input",
         ],
     },
     Broken {

@@ -123,7 +123,7 @@ pub(super) fn joined(
     elsewhere: bool,
 ) -> BTreeMap<String, String> {
     let hidden = |name: &String| above.keys().any(|own| own.eq_ignore_ascii_case(name));
-    let kept = below.iter().filter(|(name, _)| !hidden(name) && !(elsewhere && is_sensitive_header(name)));
+    let kept = below.iter().filter(|(name, _)| !(hidden(name) || elsewhere && is_sensitive_header(name)));
     kept.chain(above).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 

@@ -53,9 +53,9 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    fn row<'s>(&self, page: &mut Page, name: &str, cell: impl Fn(usize) -> (Tone, String)) -> io::Result<()> {
+    fn row(&self, page: &mut Page, name: &str, cell: impl Fn(usize) -> (Tone, String)) -> io::Result<()> {
         let name = text::truncate_width_with(name, NAME - 2, page.ellipsis()).into_owned();
-        let mut spans: Vec<Span<'s>> = vec![plain(pad_right(&name, NAME))];
+        let mut spans: Vec<Span<'_>> = vec![plain(pad_right(&name, NAME))];
         for at in self.shown.clone() {
             let (tone, cell) = cell(at);
             let cell = text::truncate_width_with(&cell, CELL - 1, page.ellipsis()).into_owned();
