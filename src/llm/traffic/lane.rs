@@ -326,14 +326,14 @@ impl Turn<'_> {
         let mut state = self.lane.lock();
         let now = self.lane.now();
         self.sent = sent;
-        // With one call at once the server has as little to do as can be.
-        let away =
-            fault.kind == FaultKind::Unreachable || fault.kind.is_overload() && state.calls.allowed() == 1;
+        // With one call at once the server has as little to do as can be. Who is to come again much later need not be looked for.
+        let is_there = fault.kind.is_overload();
+        let away = !fatal && (fault.kind == FaultKind::Unreachable || is_there && state.calls.allowed() == 1);
         if fault.kind.is_overload() {
             state.calls.overloaded(self.began, now);
         }
         if away {
-            let pause = state.outage.missed(self.began, now, |trips| jitter.pause(trips));
+            let pause = state.outage.missed(self.began, now, is_there, |trips| jitter.pause(trips));
             state.away_until = state.away_until.max(now + pause);
         } else if !fault.kind.is_overload() && (fault.status.is_some() || fault.kind == FaultKind::TimedOut) {
             state.outage.met(self.began, now);

@@ -380,7 +380,7 @@ async fn a_429_holds_the_whole_lane_for_as_long_as_it_says() {
         let (told, waited) = (&fetched.told, fetched.told.throttled_ms.unwrap());
         assert!((6990.0..7101.0).contains(&waited), "{told:?}");
     }
-    // 503 speaks of the server and not of who asks: only its own call waits.
+    // 503 speaks of the server and not of who asks: only its own call waits for so long.
     let server = Server::new(|n, _, _| match n {
         0 => (ms(100), asks_to_wait(FaultKind::Overloaded, 7)),
         _ => (ms(100), says(1)),
@@ -388,7 +388,7 @@ async fn a_429_holds_the_whole_lane_for_as_long_as_it_says() {
     let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 1);
     let done = bench.all(3).await;
     let times = bench.server.times();
-    assert!(times[1] < 0.11 && times[2] < 0.22 && times[3] >= 7.1 && times[3] <= 7.6, "{times:?}");
+    assert!(times[1] < 0.61 && times[2] < 0.72 && times[3] >= 7.1 && times[3] <= 7.6, "{times:?}");
     assert!(done.iter().all(|fetched| fetched.told.throttled_ms.is_none()));
     assert_eq!(
         done.iter().filter(|fetched| fetched.told.backoff_ms.is_some_and(|ms| ms >= 7000.0)).count(),
@@ -620,4 +620,23 @@ async fn what_is_not_asked_again_need_not_wait_whatever_the_server_says_of_later
         assert_eq!((fault.kind, fault.reason.as_str()), (FaultKind::BadRequest, "it said bad_request"));
     }
     assert_eq!(bench.server.log().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_busy_when_the_asking_begins_costs_few_calls() {
+    let began = Instant::now();
+    let server = Server::new(move |_, _, _| match began.elapsed().as_secs() {
+        ..30 => (ms(5), fails(FaultKind::Overloaded)),
+        _ => (ms(300), says(1)),
+    });
+    let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 32);
+    let done = bench.all(300).await;
+    let lost = done.iter().filter(|fetched| fetched.result.is_err()).count();
+    assert!(lost <= 16, "{lost} lost");
+    // One that stays busy does not hold up a run for each of its calls.
+    let bench = Bench::new(Server::new(|_, _, _| (ms(5), fails(FaultKind::Overloaded))), |_| ());
+    let done = bench.all(300).await;
+    assert!(done.iter().all(|fetched| kind(fetched) == Some(FaultKind::Overloaded)));
+    let time = bench.server.began.elapsed();
+    assert!(time < Duration::from_secs(100), "{time:?}");
 }
