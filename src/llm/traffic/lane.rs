@@ -328,7 +328,13 @@ impl Turn<'_> {
         self.sent = sent;
         // With one call at once the server has as little to do as can be. Who is to come again much later need not be looked for.
         let is_there = fault.kind.is_overload();
-        let away = !fatal && (fault.kind == FaultKind::Unreachable || is_there && state.calls.allowed() == 1);
+        let away = match fault.kind {
+            _ if fatal => false,
+            FaultKind::Unreachable => true,
+            // Of one that is being looked for it is no answer either.
+            FaultKind::Reset => state.outage.probes(),
+            _ => is_there && state.calls.allowed() == 1,
+        };
         if fault.kind.is_overload() {
             state.calls.overloaded(self.began, now);
         }

@@ -46,10 +46,9 @@ impl Outage {
         is_there: bool,
         pause: impl FnOnce(u32) -> Duration,
     ) -> Duration {
-        // Others were answered meanwhile, or this is one of many that met the same.
-        if !is_there && self.answered.is_none()
-            || self.answered.max(self.counted).is_some_and(|at| at > began)
-        {
+        let is_known = is_there || self.answered.is_some() || self.counted.is_some();
+        // Never heard of, or others were answered meanwhile, or this is one of many that met the same.
+        if !is_known || self.answered.max(self.counted).is_some_and(|at| at > began) {
             return Duration::ZERO;
         }
         self.counted = Some(now);
@@ -78,7 +77,9 @@ mod tests {
         assert_eq!(outage.missed(seconds(1), seconds(2), false, doubling), Duration::ZERO);
         assert!(!outage.probes());
         // Who says to be busy is there.
-        assert_eq!(Outage::default().missed(seconds(1), seconds(2), true, doubling), seconds(1));
+        let mut busy = Outage::default();
+        assert_eq!(busy.missed(seconds(1), seconds(2), true, doubling), seconds(1));
+        assert_eq!(busy.missed(seconds(3), seconds(4), false, doubling), seconds(2));
         outage.answered(seconds(50));
         let pauses: Vec<u64> = (1..10)
             .map(|n| outage.missed(seconds(n * 100), seconds(n * 100 + 10), false, doubling).as_secs())
