@@ -101,8 +101,19 @@ impl Models {
     /// Asks, as often as it takes and is allowed, unless the answer is known. It is kept before it is given back, so that a run
     /// that is killed finds it again. Dropping the future ends the call.
     pub async fn ask(&self, endpoint: &Endpoint, call: &Call) -> Answer {
-        let kept = self.kept();
-        let asked = match kept.look(endpoint, call).await {
+        let look = self.kept().look(endpoint, call).await;
+        self.ask_unless(look, endpoint, call).await
+    }
+
+    /// As [`Models::ask`], for an answer whose time is judged: that of a cache has none, and would always be fast enough. So the
+    /// model is asked, unless the run's settings forbid to ask anybody.
+    pub async fn ask_timed(&self, endpoint: &Endpoint, call: &Call) -> Answer {
+        let look = self.kept().look_timed(endpoint, call).await;
+        self.ask_unless(look, endpoint, call).await
+    }
+
+    async fn ask_unless(&self, look: Look, endpoint: &Endpoint, call: &Call) -> Answer {
+        let asked = match look {
             Look::Found(found, source) => {
                 self.known.fetch_add(1, Ordering::Relaxed);
                 // Who writes a recording by hand may not know when.
@@ -115,7 +126,7 @@ impl Models {
         };
         let fetched = fetch(&self.traffic, &self.purse, &self.network, endpoint, call).await;
         if let Ok(completion) = &fetched.result {
-            kept.keep(&asked, endpoint, completion).await;
+            self.kept().keep(&asked, endpoint, completion).await;
         }
         answer(endpoint, fetched)
     }

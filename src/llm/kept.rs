@@ -115,6 +115,15 @@ impl KeptAnswers {
 
     /// Looks for the answer to a question.
     pub async fn look(&self, endpoint: &Endpoint, call: &Call) -> Look {
+        self.look_where(endpoint, call, true).await
+    }
+
+    /// As [`KeptAnswers::look`], and leaves the cache out where the model may be asked: for who wants to know how long it takes.
+    pub async fn look_timed(&self, endpoint: &Endpoint, call: &Call) -> Look {
+        self.look_where(endpoint, call, self.settings.cache == CacheMode::Only).await
+    }
+
+    async fn look_where(&self, endpoint: &Endpoint, call: &Call, in_cache: bool) -> Look {
         let question = Question::of(endpoint, call);
         let key = question.key();
         if let Some(dir) = self.replay(endpoint) {
@@ -130,6 +139,7 @@ impl KeptAnswers {
                 return Look::Refused(Fault::new(FaultKind::Settings, error.to_string()));
             }
         };
+        let cache = cache.filter(|_| in_cache);
         let kept = cache.and_then(|cache| cache.get(&key)).filter(|kept| self.counts(kept));
         if let Some(kept) = kept {
             if let Some(recorder) = recorder {

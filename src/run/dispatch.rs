@@ -53,6 +53,7 @@ impl Dispatcher<'_, '_> {
         let ending = self.run(&mut queue, &mut tasks, &mut running).await;
         // Also when the journal could not be written: nothing goes on unseen.
         tasks.shutdown().await;
+        self.look();
         let ending = ending?;
         if let Ending::Early(cause) = ending {
             let mut stopped: Vec<&Work> = running.values().flatten().collect();
@@ -104,7 +105,6 @@ impl Dispatcher<'_, '_> {
                 self.start(queue, tasks, running);
             }
             if tasks.is_empty() {
-                self.look();
                 return Ok(ending);
             }
             tokio::select! {

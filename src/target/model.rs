@@ -31,7 +31,10 @@ pub(super) async fn ask(
         index: CallIndex { sample, attempt },
         timeout: case.timeout,
     };
-    let ModelAnswer { result, usage, told, latency } = models.ask(&target.endpoint, &call).await;
+    let ModelAnswer { result, usage, told, latency } = match case.max_latency {
+        Some(_) => models.ask_timed(&target.endpoint, &call).await,
+        None => models.ask(&target.endpoint, &call).await,
+    };
     let result = match result {
         Ok(completion) => output(completion, usage),
         Err(fault) => Err(TargetFailure::new(fault.cause(), fault.reason)),

@@ -68,23 +68,28 @@ impl Tries {
         told: &mut ModelCall,
     ) -> Result<Completion, Fault> {
         let lane = traffic.lane(&endpoint.limits);
-        let model = told.model.clone();
+        let door = door(endpoint, &told.model);
         let wanted = Wanted {
             ticket: lane.ticket(),
-            model: &model,
+            door: &door,
             text: of_text(call),
             max_tokens: call.sampling.max_tokens,
         };
         let time = endpoint.patience.total.unwrap_or(call.timeout);
         let mut failed = 0;
+        let mut last: Option<Fault> = None;
         loop {
             let stop = || purse.is_spent().then(budget_spent);
             // Room in the budget first: who waits for it must not keep others from their turn.
             let Some(hold) = purse.admit(endpoint, call).await else {
                 traffic.wake_all();
-                return Err(budget_spent());
+                return Err(unpaid(last));
             };
-            let (mut turn, throttled) = lane.turn(wanted, stop).await?;
+            let (mut turn, throttled) = match lane.turn(wanted, stop).await {
+                Ok(turn) => turn,
+                Err(fault) if fault.kind == FaultKind::BudgetSpent => return Err(unpaid(last)),
+                Err(fault) => return Err(fault),
+            };
             self.throttled += throttled;
             turn.sent();
             traffic.retries.fetch_add(u64::from(failed > 0), Ordering::Relaxed);
@@ -94,7 +99,7 @@ impl Tries {
             traffic.requests.fetch_add(u64::from(sent), Ordering::Relaxed);
             let mut fault = match result {
                 Ok(completion) => {
-                    turn.answered(&model, completion.tokens, &limits);
+                    turn.answered(&door, completion.tokens, &limits);
                     traffic.answers.fetch_add(1, Ordering::Relaxed);
                     match completion.tokens {
                         Some(tokens) => hold.spend(endpoint, tokens),
@@ -105,10 +110,11 @@ impl Tries {
                 }
                 Err(fault) => fault,
             };
-            let too_long = fault.retry_after.filter(|time| *time > LONGEST);
+            // What is not asked again need not wait.
+            let too_long = fault.retry_after.filter(|time| *time > LONGEST && fault.kind.is_retryable());
             let fatal = fault.kind.is_fatal() || too_long.is_some();
             let failed_so = Failed { fault: &fault, fatal, sent, told: &limits };
-            turn.failed(&model, failed_so, &traffic.jitter);
+            turn.failed(&door, failed_so, &traffic.jitter);
             traffic.faults.fetch_add(1, Ordering::Relaxed);
             *told.faults.entry(fault.kind.label().to_owned()).or_default() += 1;
             match fault.tokens {
@@ -133,6 +139,7 @@ impl Tries {
             }
             self.pause(traffic, &fault, failed).await;
             failed += 1;
+            last = Some(fault);
         }
     }
 
@@ -164,6 +171,24 @@ async fn in_time(time: Duration, tried: impl Future<Output = Tried>) -> Tried {
 
 pub(in crate::llm) fn budget_spent() -> Fault {
     Fault::new(FaultKind::BudgetSpent, "not asked: the budget of the run is spent")
+}
+
+/// A call that was made in vain before the budget ended was not left out: it ends as its last try did, so that what its tries took
+/// is told.
+fn unpaid(last: Option<Fault>) -> Fault {
+    match last {
+        None => budget_spent(),
+        Some(fault) => Fault {
+            reason: format!("{}; not asked again: the budget of the run is spent", fault.reason),
+            ..fault
+        },
+    }
+}
+
+/// What a fatal answer speaks of: a model, where it is asked, and with which key.
+fn door(endpoint: &Endpoint, model: &str) -> String {
+    let key = endpoint.key.as_ref().map_or("", |key| key.env.as_str());
+    format!("{model} {} {key}", endpoint.base_url)
 }
 
 /// Who waits for a turn need not wait for it any longer once nothing more may be spent.

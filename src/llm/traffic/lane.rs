@@ -44,7 +44,7 @@ struct State {
     queue: BTreeMap<u64, Arc<Notify>>,
     next: u64,
     seen: Seen,
-    models: HashMap<String, Fatal>,
+    doors: HashMap<String, Fatal>,
     throttled: Throttled,
 }
 
@@ -91,7 +91,8 @@ pub(super) struct LaneNow {
 pub(super) struct Wanted<'a> {
     /// The call's age, from [`Lane::ticket`]: its further tries go before younger calls.
     pub ticket: u64,
-    pub model: &'a str,
+    /// The model, where and with which key it is asked: these are given up together.
+    pub door: &'a str,
     /// [`super::guess::of_text`] of the question.
     pub text: u64,
     pub max_tokens: Option<u64>,
@@ -110,7 +111,7 @@ impl Lane {
             queue: BTreeMap::new(),
             next: 0,
             seen: Seen::default(),
-            models: HashMap::new(),
+            doors: HashMap::new(),
             throttled: Throttled::default(),
         };
         Lane { epoch: Instant::now(), state: Mutex::new(state), waiting: AtomicUsize::new(0) }
@@ -154,7 +155,7 @@ impl Lane {
             }
             let (until, woken) = {
                 let mut state = self.lock();
-                if let Some(fault) = state.models.get(wanted.model).and_then(Fatal::given_up) {
+                if let Some(fault) = state.doors.get(wanted.door).and_then(Fatal::given_up) {
                     return Err(drop_place(state, place, fault));
                 }
                 let now = self.now();
@@ -302,13 +303,13 @@ impl Turn<'_> {
     }
 
     /// There is an answer that can be used.
-    pub fn answered(mut self, model: &str, tokens: Option<Tokens>, told: &ToldLimits) {
+    pub fn answered(mut self, door: &str, tokens: Option<Tokens>, told: &ToldLimits) {
         let mut state = self.lane.lock();
         let now = self.lane.now();
         let in_flight = state.in_flight;
         state.calls.answered(in_flight);
         state.outage.answered(now);
-        fatal_of(&mut state.models, model).answered();
+        fatal_of(&mut state.doors, door).answered();
         state.obey(now, told);
         self.took = Some(match tokens {
             Some(tokens) => {
@@ -320,20 +321,28 @@ impl Turn<'_> {
     }
 
     /// There is none. `fatal` says that another question would meet the same.
-    pub fn failed(mut self, model: &str, failed: Failed<'_>, jitter: &Jitter) {
+    pub fn failed(mut self, door: &str, failed: Failed<'_>, jitter: &Jitter) {
         let Failed { fault, fatal, sent, told } = failed;
         let mut state = self.lane.lock();
         let now = self.lane.now();
         self.sent = sent;
-        // With one call at once the server has as little to do as can be.
-        let away =
-            fault.kind == FaultKind::Unreachable || fault.kind.is_overload() && state.calls.allowed() == 1;
+        // With one call at once the server has as little to do as can be. Who is to come again much later need not be looked for.
+        let is_there = fault.kind.is_overload();
+        let away = match fault.kind {
+            _ if fatal => false,
+            FaultKind::Unreachable => true,
+            // Of one that is being looked for it is no answer either.
+            FaultKind::Reset => state.outage.probes(),
+            _ => is_there && state.calls.allowed() == 1,
+        };
         if fault.kind.is_overload() {
             state.calls.overloaded(self.began, now);
         }
         if away {
-            let pause = state.outage.missed(self.began, now, |trips| jitter.pause(trips));
+            let pause = state.outage.missed(self.began, now, is_there, |trips| jitter.pause(trips));
             state.away_until = state.away_until.max(now + pause);
+        } else if !fault.kind.is_overload() && (fault.status.is_some() || fault.kind == FaultKind::TimedOut) {
+            state.outage.met(self.began, now);
         }
         if fault.kind == FaultKind::RateLimited {
             state.hold(now, fault.retry_after.unwrap_or_default());
@@ -346,18 +355,18 @@ impl Turn<'_> {
             None if turned_away || !sent => Some(0),
             None => Some(self.guess.input),
         };
-        if fatal && fatal_of(&mut state.models, model).failed(fault) {
+        if fatal && fatal_of(&mut state.doors, door).failed(fault) {
             state.queue.values().for_each(|woken| woken.notify_one());
         }
     }
 }
 
-/// The lookup makes no text for a model that is known.
-fn fatal_of<'a>(models: &'a mut HashMap<String, Fatal>, model: &str) -> &'a mut Fatal {
-    if !models.contains_key(model) {
-        models.insert(model.to_owned(), Fatal::default());
+/// The lookup makes no text for a door that is known.
+fn fatal_of<'a>(doors: &'a mut HashMap<String, Fatal>, door: &str) -> &'a mut Fatal {
+    if !doors.contains_key(door) {
+        doors.insert(door.to_owned(), Fatal::default());
     }
-    models.entry(model.to_owned()).or_default()
+    doors.entry(door.to_owned()).or_default()
 }
 
 impl State {
