@@ -297,3 +297,60 @@ fn a_key_that_is_missing_ends_the_run_before_it_begins() {
     assert!(!project.path().join("results").exists());
     assert_eq!(server.asked(), 0);
 }
+
+#[test]
+fn a_dry_run_tells_how_many_calls_there_would_be_and_how_many_at_once() {
+    let server = ModelServer::start(|_: &Ask| say("yes"));
+    let evals = "    - {id: e, input: x, expected: {type: contains, value: \"yes\"}}\n";
+    let project = project(&server, ", max_concurrency: 20", evals);
+    let told = |more: &[&str]| {
+        let shown =
+            call(&project, &[&RUN[..], &["--dry-run", "--samples", "50"], more].concat()).expect(0).stdout;
+        let lines = shown
+            .lines()
+            .filter(|line| ["samples ", "model ", "cost "].iter().any(|word| line.starts_with(word)));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(told(&[]), @"
+    samples    50 (50 calls of the target, at most 20 at once)
+    model      local:m-1, 50 calls, about 50 tokens of questions, no limit of answers (`max_tokens`)
+    cost       unknown: nobody says the price of local:m-1
+    ");
+    assert!(told(&["--jobs", "3"]).contains("at most 3 at once"));
+    insta::assert_snapshot!(told(&["--cache", "only"]), @"
+    samples    50 (no calls of the target)
+    cost       none that is known: no model is asked
+    ");
+    assert_eq!(server.asked(), 0);
+}
+
+#[test]
+fn a_latency_of_few_answers_does_not_pass_for_those_that_the_cache_gave() {
+    let server = ModelServer::start(|_: &Ask| say("yes"));
+    let grader = "expected: {type: contains, value: \"yes\"}";
+    let project = project(&server, "", &format!("    - {{id: a, input: x, {grader}}}\n"));
+    let gate = [&RUN[..], &["--threshold", "latency_p95_ms=60000"]].concat();
+    call(&project, &gate).expect(0);
+    let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    project.write("suite.yaml", &format!("{suite}    - {{id: b, input: other, {grader}}}\n"));
+    let told = call(&project, &gate).expect(3).stdout;
+    assert!(told.contains("1 of 2 samples have no latency"), "{told}");
+    // Then all come from there.
+    let told = call(&project, &gate).expect(3).stdout;
+    assert!(told.contains("2 of 2 samples have no latency"), "{told}");
+    call(&project, &[&gate[..], &["--cache", "refresh"]].concat()).expect(0);
+}
+
+#[test]
+fn who_only_grades_again_needs_no_price() {
+    let server = ModelServer::start(|_: &Ask| say("yes"));
+    let evals =
+        "    - {id: a, input: x, expected: {type: contains, value: \"yes\"}}\n  config: {budget: {usd: 1}}\n";
+    let price = ", price: {input_per_million: 1, output_per_million: 1}";
+    let project = project(&server, price, evals);
+    call(&project, &RUN).expect(0);
+    let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    project.write("suite.yaml", &suite.replace(price, ""));
+    call(&project, &RUN).expect(2);
+    call(&project, &["regrade", "--run", "latest", "--progress", "none"]).expect(0);
+}

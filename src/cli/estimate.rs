@@ -5,7 +5,7 @@ use std::io;
 
 use crate::base::text::{group_digits, one_line, plural};
 use crate::llm::{Tokens, about_tokens, cost_of};
-use crate::model::{Budget, Price, Target};
+use crate::model::{Budget, CacheMode, Endpoint, Plan, Price, Target};
 use crate::report::figures::cost;
 use crate::run::Prepared;
 use crate::target::question_bytes;
@@ -23,6 +23,33 @@ struct Asked {
     price: Option<Price>,
 }
 
+/// Calls of targets that a run would make, and how many of them at once at most. What is recorded is not called for.
+pub fn calls(prepared: &Prepared) -> (u64, usize) {
+    let plan = &prepared.plan;
+    let (mut calls, mut others) = (0u64, 0);
+    let mut lanes: BTreeMap<&str, usize> = BTreeMap::new();
+    for outline in plan.evals.iter().flat_map(|eval| eval.cases.outlines()) {
+        match outline.profile.target.as_ref().or(plan.target.as_ref()) {
+            None | Some(Target::Recorded { .. }) => continue,
+            Some(Target::Model(model)) if is_offline(plan, &model.endpoint) => continue,
+            Some(Target::Model(model)) => {
+                let limits = &model.endpoint.limits;
+                lanes.insert(&limits.lane, limits.max_concurrency);
+            }
+            Some(_) => others = plan.settings.max_workers,
+        }
+        calls = calls.saturating_add(u64::from(Prepared::samples(outline)));
+    }
+    let at_once = lanes.values().fold(others, |sum, most| sum.saturating_add(*most));
+    (calls, at_once.min(plan.settings.in_flight))
+}
+
+/// True when a run asks this model nothing, because all its answers are recorded, or come from the cache alone.
+fn is_offline(plan: &Plan, endpoint: &Endpoint) -> bool {
+    let settings = &plan.settings.models;
+    settings.replay.is_some() || settings.cache == CacheMode::Only || endpoint.replay.is_some()
+}
+
 /// What models would be asked: labels with lines, to be shown one below the other.
 pub fn lines(prepared: &Prepared) -> io::Result<Vec<(&'static str, String)>> {
     let asked = asked(prepared)?;
@@ -38,15 +65,16 @@ fn asked(prepared: &Prepared) -> io::Result<BTreeMap<String, Asked>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let mut all: BTreeMap<String, Asked> = BTreeMap::new();
     for eval in &plan.evals {
-        let is_model = |target: &Option<Target>| {
-            matches!(target.as_ref().or(plan.target.as_ref()), Some(Target::Model(_)))
-        };
+        let is_model = |target: &Option<Target>| matches!(target.as_ref().or(plan.target.as_ref()), Some(Target::Model(model)) if !is_offline(plan, &model.endpoint));
         if !eval.cases.profiles().iter().any(|profile| is_model(&profile.target)) {
             continue;
         }
         for (outline, streamed) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
             let case = streamed.case.map_err(io::Error::other)?;
             let Some(Target::Model(model)) = case.target.as_ref().or(plan.target.as_ref()) else { continue };
+            if is_offline(plan, &model.endpoint) {
+                continue;
+            }
             let samples = u64::from(Prepared::samples(outline));
             let entry = all.entry(model.endpoint.name()).or_insert_with(|| Asked {
                 answers: Some(0),

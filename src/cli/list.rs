@@ -64,14 +64,14 @@ pub fn dry_run(console: &Console, prepared: &Prepared) -> Exit {
     table(&mut page, plan, false)?;
     let samples = prepared.total_samples();
     let target = plan.target.as_ref().map_or("none", |target| target.kind());
-    let calls = if target == "recorded" { 0 } else { samples };
     writeln!(page, "\nsuite      {}", one_line(&plan.suite.name))?;
     writeln!(page, "target     {} ({target})", one_line(&plan.target_name))?;
-    writeln!(
-        page,
-        "samples    {samples} ({calls} calls of the target, at most {} at once)",
-        plan.settings.max_workers
-    )?;
+    let calls = match estimate::calls(prepared) {
+        (0, _) => "no calls of the target".to_owned(),
+        (1, _) => "1 call of the target".to_owned(),
+        (calls, most) => format!("{calls} calls of the target, at most {most} at once"),
+    };
+    writeln!(page, "samples    {samples} ({calls})")?;
     for (label, words) in estimate::lines(prepared)? {
         writeln!(page, "{label:9}  {words}")?;
     }

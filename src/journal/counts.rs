@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::model::{
-    Attempt, CasesPlanned, Cause, EvalPlanned, Event, Grade, GraderType, Outcome, Output, RunFinished,
-    RunStarted, SampleFinished, SampleSkipped, Usage, Verdict,
+    AnswerSource, Attempt, CasesPlanned, Cause, EvalPlanned, Event, Grade, GraderType, ModelCall, Outcome,
+    Output, RunFinished, RunStarted, SampleFinished, SampleSkipped, Usage, Verdict,
 };
 
 /// The same names as [`Event`].
@@ -38,6 +38,14 @@ struct Try {
     latency_ms: Option<f64>,
     #[serde(default)]
     infrastructure_retries: u32,
+    call: Option<Called>,
+}
+
+/// Whether there could be a latency.
+#[derive(Deserialize)]
+struct Called {
+    #[serde(default)]
+    source: AnswerSource,
 }
 
 #[derive(Deserialize)]
@@ -88,11 +96,13 @@ fn alone(mut said: Box<RunStarted>) -> Box<RunStarted> {
 }
 
 fn attempt(said: Try) -> Attempt {
-    let usage = said.output.or(said.stored).and_then(|used| used.usage);
+    // That there is an output tells, too: one without usage makes the sum a part.
+    let output = said.output.or(said.stored).map(|used| Output { usage: used.usage, ..Output::text("") });
+    let call = said.call.filter(|call| call.source != AnswerSource::Network);
     let measured = said.verdict.grades.into_iter();
     let grades = measured.filter(|said| !said.metrics.is_empty() || !said.unmeasured.is_empty());
     Attempt {
-        output: usage.map(|usage| Output { usage: Some(usage), ..Output::text("") }),
+        output,
         stored: None,
         extracted: None,
         verdict: Verdict {
@@ -105,7 +115,7 @@ fn attempt(said: Try) -> Attempt {
         latency_ms: said.latency_ms,
         duration_ms: 0.0,
         infrastructure_retries: said.infrastructure_retries,
-        call: None,
+        call: call.map(|call| Box::new(ModelCall { source: call.source, ..ModelCall::default() })),
         unanswered: false,
         redacted: false,
     }

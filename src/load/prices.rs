@@ -34,8 +34,11 @@ pub(super) struct PriceShelf {
 
 #[derive(Debug, Clone)]
 struct Entry {
+    /// As it is written.
     pattern: String,
-    /// `None` when the pattern is a name.
+    /// One of the patterns that its `{a,b}` stand for.
+    single: String,
+    /// `None` when that is a name.
     glob: Option<GlobMatcher>,
     /// How much of a name the pattern says.
     exactness: usize,
@@ -68,8 +71,8 @@ impl PriceShelf {
                 let hint = format!("such as `openai:{pattern}`");
                 problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
             }
-            match Entry::new(pattern, &spec, at) {
-                Ok(entry) => shelf.entries.push(entry),
+            match Entry::all(&pattern, &spec, at) {
+                Ok(entries) => shelf.entries.extend(entries),
                 Err(problem) => problems.push(problem),
             }
         }
@@ -104,26 +107,87 @@ impl PriceShelf {
 }
 
 impl Entry {
-    fn new(pattern: String, spec: &PriceSpec, at: Span) -> Result<Entry, Problem> {
-        let is_glob = pattern.contains(['*', '?', '[', '{']);
-        let glob = match GlobBuilder::new(&pattern).literal_separator(false).backslash_escape(true).build() {
-            Ok(glob) if is_glob => Some(glob.compile_matcher()),
-            Ok(_) => None,
-            Err(error) => {
-                let message = format!("`{pattern}` is no glob: {}", error.kind());
-                return Err(Problem::error(Code::BadGlob, at, message));
-            }
+    fn all(pattern: &str, spec: &PriceSpec, at: Span) -> Result<Vec<Entry>, Problem> {
+        let refuse =
+            |why: String| Problem::error(Code::BadGlob, at, format!("`{pattern}` is no glob: {why}"));
+        let mut singles = Vec::new();
+        if !alternatives(pattern, &mut singles) {
+            return Err(refuse(format!("it stands for more than {MOST_ALTERNATIVES} patterns")));
+        }
+        let entry = |single: String| {
+            let is_glob = single.contains(['*', '?', '[', '{']);
+            let glob = GlobBuilder::new(&single).literal_separator(false).backslash_escape(true).build();
+            let glob = glob.map_err(|error| refuse(error.kind().to_string()))?;
+            let glob = is_glob.then(|| glob.compile_matcher());
+            let exactness = if glob.is_some() { literals(&single) } else { usize::MAX };
+            Ok(Entry { pattern: pattern.to_owned(), single, glob, exactness, price: price(spec), at })
         };
-        let exactness = match glob {
-            Some(_) => pattern.chars().filter(|c| !"*?[]{},".contains(*c)).count(),
-            None => usize::MAX,
-        };
-        Ok(Entry { pattern, glob, exactness, price: price(spec), at })
+        singles.into_iter().map(entry).collect()
     }
 
     fn fits(&self, name: &str) -> bool {
-        self.pattern == name || self.glob.as_ref().is_some_and(|glob| glob.is_match(name))
+        self.single == name || self.glob.as_ref().is_some_and(|glob| glob.is_match(name))
     }
+}
+
+/// Patterns that one may stand for by its alternatives.
+const MOST_ALTERNATIVES: usize = 256;
+
+/// The patterns that one with `{a,b}` stands for, so that each can be told how much of a name it says; one whose braces don't
+/// match stays as it is. False when there are too many.
+fn alternatives(pattern: &str, all: &mut Vec<String>) -> bool {
+    let Some((start, inner, rest)) = braces(pattern) else {
+        all.push(pattern.to_owned());
+        return all.len() <= MOST_ALTERNATIVES;
+    };
+    let (mut depth, mut from) = (0usize, 0);
+    let mut parts = Vec::new();
+    for (at, c) in inner.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&inner[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&inner[from..]);
+    parts.into_iter().all(|part| alternatives(&format!("{start}{part}{rest}"), all))
+}
+
+/// What stands before the first braces of a pattern, in them and behind them.
+fn braces(pattern: &str) -> Option<(&str, &str, &str)> {
+    // Braces that stand for themselves: then the matcher alone knows which.
+    let start = pattern.find('{').filter(|_| !pattern.contains('\\') && !pattern.contains("[{"))?;
+    let mut depth = 0usize;
+    for (at, c) in pattern.char_indices().skip_while(|(at, _)| *at < start) {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 1 => {
+                return Some((&pattern[..start], &pattern[start + 1..at], &pattern[at + 1..]));
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Characters of a glob that stand for themselves alone.
+fn literals(glob: &str) -> usize {
+    let mut in_class = false;
+    let mut count = 0;
+    for c in glob.chars() {
+        match c {
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '*' | '?' | '\\' | '{' | '}' | ',' => {}
+            _ => count += usize::from(!in_class),
+        }
+    }
+    count
 }
 
 fn price(spec: &PriceSpec) -> Price {

@@ -62,6 +62,26 @@ fn the_most_exact_price_counts() {
 }
 
 #[test]
+fn alternatives_and_classes_say_no_more_of_a_name_than_fits_it() {
+    let two = |first: &str, second: &str| {
+        format!(
+            "  prices:\n    '{first}': {{input_per_million: 1, output_per_million: 2}}\n    '{second}': {{input_per_million: 3, output_per_million: 4}}\n"
+        )
+    };
+    for (first, second, price) in [
+        ("openai:{gpt-4o,gpt-4o-mini,gpt-4o-audio}*", "openai:gpt-4o-mini-2*", "3 and 4"),
+        ("openai:[abcdefghijklmnopq]*", "openai:gpt-4o*", "3 and 4"),
+        ("openai:{x,gpt-4o-mini-24}", "openai:gpt-4o-mini*", "1 and 2"),
+        ("openai:{x,{y,gpt-4o}-mini}-24", "openai:gpt*", "1 and 2"),
+    ] {
+        assert_eq!(priced("openai:gpt-4o-mini-24", &two(first, second)), price, "{first} {second}");
+    }
+    let many = format!("openai:{}", "{a,b}".repeat(9));
+    assert!(priced("openai:m", &two(&many, "x:y")).contains("it stands for more than 256 patterns"));
+    insta::assert_snapshot!(priced("openai:m", &two("openai:{a", "x:y")), @"suite.yaml:4:5 error bad-glob: `openai:{a` is no glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)");
+}
+
+#[test]
 fn equally_exact_globs_are_an_error_unless_they_say_the_same() {
     let two = |second: &str| {
         format!(

@@ -219,6 +219,20 @@ pub(super) fn usage(sample: &SampleFinished) -> Option<Usage> {
     sample.attempts.iter().filter_map(Attempt::usage).reduce(add_usage)
 }
 
+/// Whether some outputs of a sample don't tell their tokens, and whether the cost of some is not known. What the others tell is
+/// then not what the sample took.
+pub(super) fn untold(sample: &SampleFinished) -> [bool; 2] {
+    let outputs = sample.attempts.iter().filter(|a| a.output.is_some() || a.stored.is_some());
+    outputs.map(Attempt::usage).fold([false; 2], |[untold, unpriced], usage| {
+        [untold || usage.is_none(), unpriced || usage.is_none_or(|usage| usage.cost_usd.is_none())]
+    })
+}
+
+/// True when an answer of a model was not asked for now, so that nobody knows how long it takes.
+pub(super) fn is_kept(attempt: &Attempt) -> bool {
+    attempt.latency_ms.is_none() && attempt.call.as_ref().is_some_and(|call| !call.is_from_network())
+}
+
 fn add_usage(a: Usage, b: Usage) -> Usage {
     Usage {
         input_tokens: a.input_tokens.saturating_add(b.input_tokens),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::calls::Calls;
 use super::columns::{CaseView, EvalFold, Figures, Full};
 use super::details::{self, Details, Key, Room};
-use super::packed::{ADJUDICATED, FLAKY, Packed};
+use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, Packed, USAGE_IN_PART};
 use super::sessions::Sessions;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, LISTED_FAILURES, SummaryError};
 use crate::model::{
@@ -247,7 +247,10 @@ impl Fold {
         let adjudicated = verdict.grades.iter().any(|grade| grade.adjudicated);
         let packed = Packed::finished(verdict.outcome, first.verdict.outcome, verdict.cause)
             .marked(FLAKY, details::is_flaky(sample, verdict.outcome))
-            .marked(ADJUDICATED, adjudicated);
+            .marked(ADJUDICATED, adjudicated)
+            .marked(KEPT, details::is_kept(last));
+        let [untold, unpriced] = details::untold(sample);
+        let packed = packed.marked(USAGE_IN_PART, untold).marked(COST_IN_PART, unpriced);
         let graded = verdict.outcome.is_graded();
         let figures = Figures {
             packed,

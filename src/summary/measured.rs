@@ -2,7 +2,7 @@
 
 use super::metrics::{CountedEval, blank, undefined, undefined_because};
 use super::outcomes::Reading;
-use super::packed::FLAKY;
+use super::packed::{COST_IN_PART, FLAKY, KEPT, USAGE_IN_PART};
 use crate::model::{Estimate, Metric, Outcome};
 use crate::stats::{Undefined, mean, percentile};
 
@@ -18,14 +18,18 @@ pub(super) struct Measured {
     skipped: usize,
     flaky: usize,
     latencies: usize,
+    /// Samples whose answer came from a cache or a recording.
+    kept: usize,
     /// Mean, median and 95th percentile of the latencies, when there are any.
     latency: Option<[Result<f64, Undefined>; 3]>,
-    /// Samples that told tokens; their sums.
+    /// Samples that told tokens, and among them those whose outputs all did; their sums.
     told_usage: usize,
+    whole_usage: usize,
     tokens_input: f64,
     tokens_output: f64,
     tokens: f64,
     told_cost: usize,
+    whole_cost: usize,
     cost_usd: f64,
 }
 
@@ -43,14 +47,17 @@ impl Measured {
                 all.errored += usize::from(packed.outcome() == Outcome::Errored);
                 all.skipped += usize::from(packed.outcome() == Outcome::Skipped);
                 all.flaky += usize::from(packed.has(FLAKY));
+                all.kept += usize::from(packed.has(KEPT));
                 latencies.extend(case.latency_ms(slot));
                 let Some(usage) = case.usage(slot) else { continue };
                 all.told_usage += 1;
+                all.whole_usage += usize::from(!packed.has(USAGE_IN_PART));
                 all.tokens_input += usage.input_tokens as f64;
                 all.tokens_output += usage.output_tokens as f64;
                 all.tokens += usage.input_tokens as f64 + usage.output_tokens as f64;
                 if let Some(cost) = usage.cost_usd {
                     all.told_cost += 1;
+                    all.whole_cost += usize::from(!packed.has(COST_IN_PART));
                     all.cost_usd += cost;
                 }
             }
@@ -63,10 +70,12 @@ impl Measured {
         all
     }
 
-    /// True when some samples told what they used and others did not.
-    pub fn usage_in_part(&self) -> bool {
-        let in_part = |told: usize| told > 0 && told < self.finished;
-        in_part(self.told_usage) || in_part(self.told_cost)
+    /// True when some samples told what they took and others did not, or not all of it.
+    pub fn is_in_part(&self) -> bool {
+        let in_part = |told: usize, whole: usize| told > 0 && whole < self.finished;
+        in_part(self.told_usage, self.whole_usage)
+            || in_part(self.told_cost, self.whole_cost)
+            || (self.latencies > 0 && self.kept > 0)
     }
 
     pub fn estimates(&self, reading: Reading) -> Vec<(Metric, Estimate)> {
@@ -78,14 +87,23 @@ impl Measured {
             Err(reason) => undefined(reason),
         };
         // The sum over those that told is not what the run cost: no upper bound may be held against it.
-        let total = |sum: f64, told: usize| match told {
+        let total = |sum: f64, told: usize, whole: usize, lack: &str| match told {
             0 => undefined(Undefined::NoData),
-            told if told < self.finished && reading == Reading::Worst => undefined_because(format!(
-                "{} of {} samples tell no usage",
-                self.finished - told,
+            _ if whole < self.finished && reading == Reading::Worst => {
+                undefined_because(format!("{} of {} samples {lack}", self.finished - whole, self.finished))
+            }
+            told => observed(Ok(sum), told),
+        };
+        let tokens = |sum: f64| total(sum, self.told_usage, self.whole_usage, "tell no usage");
+        let cost = total(self.cost_usd, self.told_cost, self.whole_cost, "are of unknown cost");
+        // What was answered earlier might be as slow as can be if it were asked now.
+        let latency = |value: Result<f64, Undefined>| match (self.latencies, self.kept) {
+            (_, 0) => observed(value, self.latencies),
+            (n, kept) if n == 0 || reading == Reading::Worst => undefined_because(format!(
+                "{kept} of {} samples have no latency: their answers came from a cache or a recording",
                 self.finished
             )),
-            told => observed(Ok(sum), told),
+            (n, _) => observed(value, n),
         };
         let open = self.samples - self.graded;
         let at_worst = |more: usize| if reading == Reading::Worst { more } else { 0 };
@@ -93,13 +111,13 @@ impl Measured {
         let none = Err(Undefined::NoData);
         let [latency_mean, latency_p50, latency_p95] = self.latency.unwrap_or([none, none, none]);
         vec![
-            (Metric::LatencyMeanMs, observed(latency_mean, self.latencies)),
-            (Metric::LatencyP50Ms, observed(latency_p50, self.latencies)),
-            (Metric::LatencyP95Ms, observed(latency_p95, self.latencies)),
-            (Metric::TokensInput, total(self.tokens_input, self.told_usage)),
-            (Metric::TokensOutput, total(self.tokens_output, self.told_usage)),
-            (Metric::Tokens, total(self.tokens, self.told_usage)),
-            (Metric::CostUsd, total(self.cost_usd, self.told_cost)),
+            (Metric::LatencyMeanMs, latency(latency_mean)),
+            (Metric::LatencyP50Ms, latency(latency_p50)),
+            (Metric::LatencyP95Ms, latency(latency_p95)),
+            (Metric::TokensInput, tokens(self.tokens_input)),
+            (Metric::TokensOutput, tokens(self.tokens_output)),
+            (Metric::Tokens, tokens(self.tokens)),
+            (Metric::CostUsd, cost),
             (Metric::FailedSamples, count(self.failed + at_worst(open))),
             // What never ran might have errored; what has no grade might have passed on a later attempt only.
             (Metric::ErroredSamples, count(self.errored + at_worst(self.skipped))),

@@ -137,7 +137,7 @@ impl<'a> Counted<'a> {
         let ungraded = self.errored + self.skipped + self.pending;
         ungraded > 0
             || self.open_firsts
-            || self.measured.usage_in_part()
+            || self.measured.is_in_part()
             || self.named.iter().any(Named::is_open)
     }
 

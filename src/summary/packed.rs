@@ -22,6 +22,12 @@ pub(super) const USAGE: u32 = 1 << 20;
 const FIRST_TRUST: u32 = 1 << 21;
 /// More than one grade of some level of trust: how many stands apart.
 pub(super) const MORE_GRADES: u32 = 1 << 25;
+/// Some of its outputs don't tell their tokens.
+pub(super) const USAGE_IN_PART: u32 = 1 << 26;
+/// The cost of some of its outputs is not known.
+pub(super) const COST_IN_PART: u32 = 1 << 27;
+/// Its answer came from a cache or a recording of a model's answers, so that it has no latency.
+pub(super) const KEPT: u32 = 1 << 28;
 
 /// The mark of a level of trust.
 pub(super) const fn trust_mark(trust: Trust) -> u32 {

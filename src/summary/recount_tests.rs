@@ -257,10 +257,22 @@ fn check_measured(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
     prop_assert!(close(summary.metrics["tokens"], (!usages.is_empty()).then_some(tokens as f64)));
     let costs: Vec<f64> = usages.iter().filter_map(|usage| usage.cost_usd).collect();
     prop_assert!(close(summary.metrics["cost_usd"], (!costs.is_empty()).then(|| costs.iter().sum())));
-    let told = lasts.iter().filter(|attempts| attempts.iter().any(|attempt| used(attempt).is_some())).count();
+    let is_whole = |known: &dyn Fn(&Attempt) -> bool| {
+        !lasts.is_empty() && lasts.iter().all(|attempts| attempts.iter().all(known))
+    };
     let ungraded = all_samples(run).any(|sample| !sample.outcome().is_graded());
-    let worst = summary.estimates["tokens"].worst;
-    prop_assert_eq!(worst.is_some(), told > 0 && told == lasts.len() && !ungraded);
+    let at_worst = |metric: &str| summary.estimates[metric].worst.is_some();
+    prop_assert_eq!(at_worst("tokens"), is_whole(&|a| used(a).is_some()) && !ungraded);
+    let priced = |a: &Attempt| used(a).is_some_and(|usage| usage.cost_usd.is_some());
+    prop_assert_eq!(at_worst("cost_usd"), is_whole(&priced) && !ungraded);
+    let timed = |attempts: &&[Attempt]| {
+        let last = attempts.last();
+        let kept =
+            last.and_then(|a| a.call.as_ref()).is_some_and(|call| call.source != AnswerSource::Network);
+        !kept || last.is_some_and(|a| a.latency_ms.is_some())
+    };
+    let known = !latencies.is_empty() && lasts.iter().all(timed);
+    prop_assert_eq!(at_worst("latency_p95_ms"), known && !ungraded);
     Ok(())
 }
 

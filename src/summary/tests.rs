@@ -212,8 +212,48 @@ fn a_cost_that_only_some_samples_tell_has_no_upper_bound() {
         assert!(tallies.actual.metrics[metric].value.is_some());
         assert_eq!(tallies.worst.metrics[metric].value, None, "{metric}");
     }
-    assert_eq!(tallies.worst.metrics["cost_usd"].undefined.as_deref(), Some("1 of 2 samples tell no usage"));
+    let why = |tallies: &Tallies, metric: &str| tallies.worst.metrics[metric].undefined.clone().unwrap();
+    assert_eq!(why(&tallies, "tokens"), "1 of 2 samples tell no usage");
+    assert_eq!(why(&tallies, "cost_usd"), "1 of 2 samples are of unknown cost");
     assert_eq!(tallies.worst.metrics["pass_at_1"].value, Some(1.0));
+
+    // The same of the attempts of one sample.
+    let told = |usage| Attempt { output: Some(Output { usage, ..Output::text("o") }), ..attempt(P) };
+    let unpriced = Usage { cost_usd: None, ..usage };
+    for (second, tokens) in [(Some(unpriced), Some(22.0)), (None, None)] {
+        let (plan, finish) = planned_run(1);
+        let again = finish(0, vec![told(Some(usage)), told(second)]);
+        let tallies = report(&plan, &[again]).tallies;
+        assert_eq!(tallies.actual.metrics["cost_usd"].value, Some(0.25), "{second:?}");
+        assert_eq!(why(&tallies, "cost_usd"), "1 of 1 samples are of unknown cost", "{second:?}");
+        assert_eq!(tallies.worst.metrics["tokens"].value, tokens, "{second:?}");
+    }
+}
+
+#[test]
+fn latencies_of_a_few_answers_say_nothing_of_those_that_a_cache_gave() {
+    let (plan, finish) = planned_run(3);
+    let kept = ModelCall { model: "openai:m".into(), source: AnswerSource::Cache, ..ModelCall::default() };
+    let cached = || Attempt { latency_ms: None, ..asked(&kept, None) };
+    let fresh = || asked(&ModelCall { source: AnswerSource::Network, ..kept.clone() }, None);
+    let with = |attempts: [Attempt; 3]| {
+        let samples: Vec<Event> =
+            (0..).zip(attempts).map(|(at, attempt)| finish(at, vec![attempt])).collect();
+        report(&plan, &samples).tallies
+    };
+    let some = with([fresh(), cached(), cached()]);
+    let why = "2 of 3 samples have no latency: their answers came from a cache or a recording";
+    for metric in ["latency_mean_ms", "latency_p50_ms", "latency_p95_ms"] {
+        assert_eq!(some.actual.metrics[metric].value, Some(10.0), "{metric}");
+        assert_eq!(some.worst.metrics[metric].undefined.as_deref(), Some(why), "{metric}");
+    }
+    let none = with([cached(), cached(), cached()]);
+    assert_eq!(
+        none.actual.metrics["latency_p95_ms"].undefined.as_deref(),
+        Some(why.replace('2', "3").as_str())
+    );
+    let all = with([fresh(), fresh(), fresh()]);
+    assert_eq!(all.worst.metrics["latency_p95_ms"].value, Some(10.0));
 }
 
 #[test]

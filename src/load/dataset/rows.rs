@@ -11,6 +11,7 @@ use super::direct::Direct;
 use super::{Make, Misfit, Recipe, Setting};
 use crate::load::evals::{Draft, finish};
 use crate::load::infer::infer_case;
+use crate::load::inputs::tells_context;
 use crate::load::problem::{Code, Problem, Problems, Severity};
 use crate::load::schema::Validator;
 use crate::load::scope::Desk;
@@ -28,6 +29,8 @@ pub(super) struct Rows {
     case: Node,
     /// `input.context`, which the other texts may name.
     context: Option<Node>,
+    /// True when the prompt is made of it. Of the template, since filled texts don't tell what they were.
+    context_told: bool,
     validator: &'static Validator,
 }
 
@@ -53,7 +56,8 @@ pub(super) fn recipe(desk: &mut Desk, node: &mut Node, setting: Setting) -> Opti
         return None;
     }
     let context = case.at_pointer("/input/context").cloned();
-    Some(Arc::new(Rows { setting, environment, case: case.clone(), context, validator }))
+    let context_told = case.get("input").is_some_and(|input| tells_context(desk, input));
+    Some(Arc::new(Rows { setting, environment, case: case.clone(), context, context_told, validator }))
 }
 
 impl Recipe for Rows {
@@ -135,7 +139,8 @@ impl Judge<'_> {
         if let Some(first) = found.iter().find(|p| p.severity == Severity::Error) {
             return Err(Misfit { at: first.span, message: first.message.clone(), hint: first.hint.clone() });
         }
-        case.ok_or_else(|| Misfit::plain("the row makes no case"))
+        let case = case.ok_or_else(|| Misfit::plain("the row makes no case"))?;
+        Ok(Case { context_told: self.recipe.context_told, ..case })
     }
 }
 
@@ -211,7 +216,7 @@ mod tests {
             let (suite, header) = (SuiteScope::default(), Header::default());
             let setting = Setting { file: "r".into(), suite, dir: "/".into(), header };
             let (environment, validator) = (template::environment(true), case_validator().unwrap());
-            let rows = Rows { setting, environment, case, context, validator };
+            let rows = Rows { setting, environment, case, context, context_told: false, validator };
             let mut maker = rows.maker(&sources, true).unwrap();
             maker.case(json!({ "a": "1", "b": "x", "c": 2 }), 1).unwrap();
             let case =

@@ -38,7 +38,12 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
         limits: limits(desk, written, &named, of, &base_url, elsewhere),
         patience: patience(desk, written, of),
         ca_file: ca_file(desk, written, of)?,
-        insecure: written.spec.insecure.or(of.and_then(|p| p.insecure)).unwrap_or(false),
+        // Who trusts one place blindly does not trust every other.
+        insecure: written
+            .spec
+            .insecure
+            .or(of.filter(|_| !elsewhere).and_then(|p| p.insecure))
+            .unwrap_or(false),
         price: {
             let own = written.spec.price.as_ref().map(|price| (price, written.node_of("price")));
             prices::price_of(desk, own, &named.provider, &named.model)

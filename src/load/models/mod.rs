@@ -79,12 +79,33 @@ fn target(desk: &mut Desk, written: &Written) -> Option<ModelTarget> {
         let hint = "put `{{ system }}` or `{{ messages }}` into its body";
         desk.push(Problem::error(Code::BadRequest, written.at("system"), message).hint(hint));
     }
+    if let Some(dialect) = endpoint.dialect.as_deref() {
+        warn_of_unsent(desk, written, dialect);
+    }
     (desk.problems.error_count() == errors).then(|| ModelTarget {
         show_context: written.spec.show_context.unwrap_or(true),
         system,
         endpoint,
         sampling,
     })
+}
+
+/// Warns of what is set and never sent, because the request has no place for it.
+fn warn_of_unsent(desk: &mut Desk, written: &Written, dialect: &Dialect) {
+    let spec = written.spec;
+    let set = [
+        ("temperature", spec.temperature.is_some()),
+        ("top_p", spec.top_p.is_some()),
+        ("max_tokens", spec.max_tokens.is_some()),
+        ("stop", !spec.stop.0.is_empty()),
+        ("seed", spec.seed.is_some()),
+        ("json_schema", spec.json_schema.is_some()),
+    ];
+    for (name, _) in set.into_iter().filter(|(name, set)| *set && !request::holds(dialect, &[name])) {
+        let message = format!("`{name}` is never sent: the request has no place for it");
+        let hint = format!("put `{{{{ {name} }}}}` into its body");
+        desk.push(Problem::warning(Code::SuspiciousValue, written.at(name), message).hint(hint));
+    }
 }
 
 fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
@@ -116,8 +137,8 @@ fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
     }
 }
 
-/// What is written, and below it what it stands on. A key and the headers that open doors stay with the address that they were
-/// written for.
+/// What is written, and below it what it stands on. A key, the headers that open doors and the word that any certificate will do
+/// stay with the address that they were written for.
 fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
     let (own, base) = (own.clone(), base.clone());
     let elsewhere = own.base_url.is_some() && own.base_url != base.base_url;
@@ -146,7 +167,7 @@ fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
         retries: own.retries.or(base.retries),
         headers,
         ca_file: own.ca_file.or(base.ca_file),
-        insecure: own.insecure.or(base.insecure),
+        insecure: own.insecure.or(base.insecure.filter(|_| !elsewhere)),
         max_answer_bytes: own.max_answer_bytes.or(base.max_answer_bytes),
         replay: own.replay.or(base.replay),
         request: own.request.or(base.request),
@@ -162,10 +183,18 @@ pub(super) fn check_input(desk: &mut Desk, target: &ModelTarget, input: &Input, 
     };
     let Input::Messages { messages, .. } = input else { return Some(()) };
     if let Some(dialect) = target.endpoint.dialect.as_deref() {
-        if messages.len() < 2 || request::holds(dialect, &["messages"]) {
+        if request::holds(dialect, &["messages"]) {
             return Some(());
         }
-        let message = "the input is a conversation, and the request has a place for one `prompt`";
+        let (of_system, said): (Vec<_>, Vec<_>) =
+            messages.iter().partition(|message| message.role == "system");
+        let message = if said.len() > 1 {
+            "the input is a conversation, and the request has a place for one `prompt`"
+        } else if !of_system.is_empty() && !request::holds(dialect, &["system"]) {
+            "a message is the system's, and the request has no place for it"
+        } else {
+            return Some(());
+        };
         let hint = "put `{{ messages }}` into its body";
         desk.push(Problem::error(Code::BadRequest, node.locate("/messages"), message).hint(hint));
         return None;

@@ -28,7 +28,11 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
         // What a template failed to fill was told.
         return Some(Named::new("openai", text));
     }
-    if text.trim() != text || text.chars().any(char::is_control) {
+    let spaced = |text: &str| text.trim() != text;
+    if spaced(text)
+        || text.split_once(':').is_some_and(|(provider, model)| spaced(provider) || spaced(model))
+        || text.chars().any(char::is_control)
+    {
         let message = "the model's name has a space at its ends, or a control character in it";
         desk.push(Problem::error(Code::BadFormat, at, message));
         return None;
@@ -57,6 +61,9 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
     let known = suite.providers.keys().map(String::as_str).chain(BUILT_IN);
     let hint = match did_you_mean(provider, known) {
         Some(near) => format!("did you mean `{near}:{model}`?"),
+        None if written.spec.request.is_some() => {
+            format!("if the colon is part of the model's name, write `http:{text}`")
+        }
         None if written.spec.base_url.is_some() => {
             format!(
                 "if the colon is part of the model's name, write `openai:{text}` (`openai` is the language of compatible servers, too)"

@@ -129,6 +129,11 @@ fn names_that_tell_nothing_are_errors_that_say_what_to_write() {
         ("{type: model, model: 'openai:'}", ""),
         ("{type: model, model: ':x'}", ""),
         ("{type: model, model: ' gpt-4'}", ""),
+        ("{type: model, model: 'openai: gpt-4'}", ""),
+        (
+            "{type: model, model: 'a:b', base_url: 'http://127.0.0.1:1', request: {body: '{{ prompt }}', answer: $.a}}",
+            "",
+        ),
         ("{type: model, model: ''}", ""),
         ("{type: model}", ""),
         ("{type: model, model: 'http:x', base_url: 'http://127.0.0.1:1'}", ""),
@@ -143,6 +148,8 @@ fn names_that_tell_nothing_are_errors_that_say_what_to_write() {
     3:32 bad-format: no model is named after the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
     3:32 bad-format: no provider is named before the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
     3:32 bad-format: the model's name has a space at its ends, or a control character in it
+    3:32 bad-format: the model's name has a space at its ends, or a control character in it
+    3:32 unknown-provider: there is no provider `a` | if the colon is part of the model's name, write `http:a:b`
     3:32 wrong-length: `model` must not be empty
     3:11 missing-key: nothing says which model is asked | add `model: "openai:gpt-4o-mini"`, or give the suite a target of type `model`, which executions without one use
     3:32 bad-request: nothing says how the API is asked | add `request: {body: {prompt: "{{ prompt }}"}, answer: "$.text"}`
@@ -295,6 +302,15 @@ fn a_targets_own_word_wins_over_its_providers_and_limits_of_ones_own_are_a_lane_
 }
 
 #[test]
+fn blind_trust_stays_with_the_address_it_was_written_for() {
+    let providers = "  providers: {p: {base_url: 'https://127.0.0.1:9/v1', insecure: true}}\n";
+    let insecure = |target: &str| model(target, providers).endpoint.insecure;
+    assert!(insecure("{type: model, model: 'p:m'}"));
+    assert!(!insecure("{type: model, model: 'p:m', base_url: 'https://models.example/v1'}"));
+    assert!(insecure("{type: model, model: 'p:m', base_url: 'https://models.example/v1', insecure: true}"));
+}
+
+#[test]
 fn templates_fill_what_people_vary_and_leave_alone_what_is_sent_as_it_is() {
     let target = model(
         "{type: model, model: 'openai:{{ m }}', base_url: 'http://{{ host }}/v1', system: 'You are {{ vars.who }}.', headers: {X-A: '{{ m }}'}, \
@@ -407,6 +423,42 @@ fn a_prompt_that_names_its_context_tells_it() {
 }
 
 #[test]
+fn rows_tell_their_context_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let cwd = dir.path().canonicalize().expect("a path");
+    let rows: String =
+        (0..9).map(|i| format!("{{\"id\": \"{i}\", \"q\": \"q{i}\", \"k\": \"k{i}\"}}\n")).collect();
+    fs::write(cwd.join("rows.jsonl"), rows).expect("written");
+    let told = |content: &str, value: &str| {
+        let text = format!(
+            "eval_suite:\n  name: s\n  target: {{type: echo}}\n  evals:\n    - metadata: {{id: e}}\n      dataset:\n        path: rows.jsonl\n        format: jsonl\n        \
+             case: {{id: '{{{{ row.id }}}}', input: {{type: prompt, content: '{content}', context: {{k: '{value}'}}}}, expected: y}}\n"
+        );
+        fs::write(cwd.join("suite.yaml"), text).expect("written");
+        let request = LoadRequest {
+            suite: "suite.yaml".into(),
+            purpose: Purpose::Run,
+            cwd: cwd.clone(),
+            cpus: 1,
+            ..LoadRequest::default()
+        };
+        let loaded = load(&request);
+        let words = tell(&loaded);
+        let plan = loaded.plan.unwrap_or_else(|| panic!("{words}"));
+        // As a run reads them.
+        let cases: Vec<_> =
+            plan.evals[0].cases.stream(|_| true).map(|streamed| streamed.case.unwrap()).collect();
+        assert_eq!(cases.len(), 9);
+        assert!(cases.iter().all(|case| case.context_told == cases[0].context_told));
+        cases[0].context_told
+    };
+    assert!(told("{{ context.k }} {{ row.q }}", "{{ row.k }}"));
+    assert!(told("{{ context.k }} {{ row.q }}", "fixed"));
+    assert!(!told("{{ row.q }} in context", "{{ row.k }}"));
+    assert!(!told("{{ row.q }}", "fixed"));
+}
+
+#[test]
 fn roles_are_checked_against_what_the_model_knows() {
     let with = |target: &str, role: &str| {
         let text = format!(
@@ -437,6 +489,22 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
     assert_eq!(said(&target.replace("'{{ prompt }}'", "['{{ prompt }}', '{{ system }}']"), ""), "");
     let both = talk.replace("'{{ prompt }}'", "'{{ messages }}'");
     assert_eq!(tell(&load_with(&both, Purpose::Run, Overrides::default(), environment())), "");
+    let with_system = |body: &str| {
+        let talk = talk.replace("role: any", "role: system").replace("'{{ prompt }}'", body);
+        tell(&load_with(&talk, Purpose::Run, Overrides::default(), environment()))
+    };
+    assert_eq!(with_system("['{{ prompt }}', '{{ system }}']"), "");
+    insta::assert_snapshot!(with_system("'{{ prompt }}'"), @"5:49 bad-request: a message is the system's, and the request has no place for it | put `{{ messages }}` into its body");
+    let set = |body: &str| {
+        said(
+            &format!(
+                "{{type: model, model: x, base_url: 'http://127.0.0.1:1', temperature: 0, seed: 1, request: {{body: {body}, answer: $.a}}}}"
+            ),
+            "",
+        )
+    };
+    insta::assert_snapshot!(set("{q: '{{ prompt }}', s: '{{ seed }}'}"), @"3:80 suspicious-value: `temperature` is never sent: the request has no place for it | put `{{ temperature }}` into its body");
+    assert_eq!(set("{q: '{{ prompt }}', s: '{{ seed }}', t: '{{ temperature }}'}"), "");
     let get = "{type: model, model: x, base_url: 'http://127.0.0.1:1', request: {method: get, path: '/q?t={{ prompt }}', body: null, answer: $.a}}";
     assert_eq!(said(get, ""), "");
 }
