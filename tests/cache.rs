@@ -323,3 +323,16 @@ fn the_cache_is_looked_at_pruned_and_cleared() {
     let elsewhere = model_runs::call(&project, &["cache", "stats", "--dir", "none"]).expect(0);
     assert!(elsewhere.stdout.contains("there is none yet"), "{}", elsewhere.stdout);
 }
+
+#[test]
+fn a_recorded_run_goes_on_from_its_recordings() {
+    let server = ModelServer::kind(0);
+    let asking = Asking { rows: 4, config: "cache: off", ..Asking::default() };
+    let project = asking.project(&server);
+    model_runs::call(&project, &with(&["--record", "rec", "--samples", "2"])).expect(0);
+    model_runs::call(&project, &with(&["--record", "rec", "--samples", "1"])).expect(0);
+    assert_eq!(server.asked(), 12);
+    let call = model_runs::call(&project, &[&RESUME[..], &["--samples", "2", "--replay", "rec"]].concat());
+    let call = call.expect(0);
+    assert_eq!(server.asked(), 12, "the one that is typed now holds: {}", call.stderr);
+}

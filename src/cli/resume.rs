@@ -96,6 +96,13 @@ fn merged(session: &RunStarted, typed: Vec<String>, here: &Path) -> Result<(RunA
         true => session.arguments.clone(),
         false => without(session.arguments.clone(), "--target"),
     };
+    // Of these two only one can be: the one that is said now.
+    if own.models.replay.is_some() {
+        words = without(words, "--record");
+    }
+    if own.models.record.is_some() {
+        words = without(words, "--replay");
+    }
     words.extend(typed);
     let mut args = parse(&words).map_err(unreadable)?;
     // A project that was moved or copied goes on from here.

@@ -83,11 +83,6 @@ impl KeptAnswers {
         }
     }
 
-    /// True when no request is ever sent for this model, so that it needs no key.
-    pub fn is_offline(&self, endpoint: &Endpoint) -> bool {
-        self.replay(endpoint).is_some() || self.settings.cache == CacheMode::Only
-    }
-
     /// Opens what this model's answers come from and go to. Called before a run for each of its models, it finds what would stop
     /// the run; questions to models that it was not called for open their part themselves.
     pub fn prepare(&self, endpoint: &Endpoint) -> Result<(), KeptError> {
@@ -128,9 +123,15 @@ impl KeptAnswers {
         let key = question.key();
         if let Some(dir) = self.replay(endpoint) {
             let found = self.recordings(dir).map_err(|error| error.to_string());
-            return match found.and_then(|recordings| recordings.find(&key, &question)) {
+            return match found.and_then(|recordings| recordings.find(&key, &question, &self.redactor)) {
                 Ok(kept) => Look::Found(kept, AnswerSource::Recording),
-                Err(why) => Look::Refused(Fault::new(FaultKind::NotRecorded, why)),
+                Err(why) => {
+                    // With --record alone it would be looked for here again.
+                    let own = self.settings.replay.is_none();
+                    let first =
+                        if own { "; take `replay` out of the target first, which asks nobody" } else { "" };
+                    Look::Refused(Fault::new(FaultKind::NotRecorded, format!("{why}{first}")))
+                }
             };
         }
         let (cache, recorder) = match (self.cache(), self.recorder()) {

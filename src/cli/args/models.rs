@@ -16,7 +16,7 @@ pub struct ModelArgs {
     /// `only`: nobody is asked, and what is not in the cache is an error.
     #[arg(long, value_name = "MODE", value_parser = word::<CacheMode>, help_heading = MODELS)]
     pub cache: Option<CacheMode>,
-    /// Write every exchange with a model, kept ones too, as a file into this folder.
+    /// Write every exchange with a model, kept ones too, as a file into this folder; not those of a target's own `replay`.
     #[arg(long, value_name = "DIR", conflicts_with = "replay", help_heading = MODELS)]
     pub record: Option<PathBuf>,
     /// Take every model's answers from this folder of recordings: no model is asked, and no key is needed.

@@ -372,6 +372,26 @@ async fn a_cache_is_pruned_to_a_size_and_the_file_shrinks() {
     assert_eq!(freed.left, 0, "{freed:?}");
 }
 
+#[test]
+fn no_more_goes_than_must_when_uses_are_scattered_over_the_file() {
+    let (_dir, file) = place();
+    drop(Cache::open(&file, now()).expect("open"));
+    let mut connection = Connection::open(&file).expect("open");
+    let transaction = connection.transaction().expect("begun");
+    for n in 0..4000_i64 {
+        let key = Sha256::digest(n.to_le_bytes()).to_vec();
+        let row = params![key, n * 7919 % 100, vec![b'x'; 800]];
+        let put = "INSERT INTO answers VALUES (?1, 'openai:small-1', '2026-03-04', ?2, 800, x'00', ?3)";
+        transaction.execute(put, row).expect("put");
+    }
+    transaction.commit().expect("committed");
+    drop(connection);
+    let before = fs::metadata(&file).expect("there").len();
+    let freed = prune(&file, None, Some(before - 4096)).expect("pruned").expect("there");
+    assert!(freed.bytes_after < before, "{freed:?}");
+    assert!(freed.entries <= 4000 / 64 + 1, "to save a thousandth: {freed:?}");
+}
+
 #[tokio::test]
 async fn a_cache_is_cleared_whole_or_of_some_models() {
     let (_dir, file) = place();

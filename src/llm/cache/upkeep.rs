@@ -132,16 +132,24 @@ fn reduce(connection: &Connection, most: u64) -> rusqlite::Result<u64> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get(0)).map(count);
     let page = number("PRAGMA page_size")?;
     let mut gone = 0;
-    loop {
+    while number("PRAGMA page_count")? * page > most {
+        // Answers that go leave gaps in pages, and it is pages that a file is made of: only a packed one tells what its answers
+        // take.
+        let packed = pack(connection)?;
         let pages = number("PRAGMA page_count")?.saturating_sub(number("PRAGMA freelist_count")?);
         let (taken, bytes) = (pages * page, number("SELECT coalesce(sum(bytes), 0) FROM answers")?);
         if taken <= most || bytes == 0 {
-            return Ok(gone);
+            break;
         }
-        // A row takes more room than its answer: in proportion, so that no more goes than must.
+        // A row takes more room than its answer: in proportion, so that no more goes than must; and some at least, because
+        // packing takes long.
         let share = u128::from(taken - most) * u128::from(bytes) / u128::from(taken);
-        gone += delete_oldest(connection, u64::try_from(share).unwrap_or(bytes).max(1))?;
+        gone += delete_oldest(connection, u64::try_from(share).unwrap_or(bytes).max(bytes / 64).max(1))?;
+        if !packed {
+            break;
+        }
     }
+    Ok(gone)
 }
 
 /// Removes the answers that were not used for longest, until they made up so many bytes.
@@ -169,18 +177,26 @@ fn delete_oldest(connection: &Connection, bytes: u64) -> rusqlite::Result<u64> {
 
 /// Gives the room of what was removed back; false when another process is in the way.
 fn shrink(connection: &Connection) -> rusqlite::Result<bool> {
-    let done = connection.execute_batch("VACUUM").and_then(|()| {
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
-    });
+    let checkpoint =
+        || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    Ok(pack(connection)? && unless_busy(checkpoint())?.is_some_and(|busy| busy == 0))
+}
+
+/// Closes the gaps in the file; false when another process is in the way.
+fn pack(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(unless_busy(connection.execute_batch("VACUUM"))?.is_some())
+}
+
+fn unless_busy<T>(done: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
     match done {
-        Ok(busy) => Ok(busy == 0),
+        Ok(done) => Ok(Some(done)),
         Err(error)
             if matches!(
                 error.sqlite_error_code(),
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
             ) =>
         {
-            Ok(false)
+            Ok(None)
         }
         Err(error) => Err(error),
     }

@@ -1,8 +1,12 @@
 //! The file of one exchange.
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::clock::rfc3339;
 use crate::base::redact::Redactor;
 use crate::llm::Completion;
 use crate::llm::key::{Key, Question};
@@ -196,14 +200,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
     let completion = completion(written.answer).map_err(|error| format!("its answer: {error}"))?;
     if completion.is_silent()
         && completion.tool_calls.is_none()
-        && matches!(completion.finish, Finish::Stop | Finish::Other)
+        && matches!(completion.finish, Finish::Stop | Finish::Other | Finish::ToolCalls)
     {
         return Err("its answer says nothing".to_owned());
     }
     Ok(Recorded {
         key,
         completion,
-        answered_at: written.answered_at,
+        answered_at: written.answered_at.as_deref().map(moment).transpose()?,
         is_cut: written.redacted.contains(&Cut::Answer),
         request: written.request,
     })
@@ -215,10 +219,31 @@ fn completion(answer: Value) -> Result<Completion, String> {
             Ok(Completion { text, tool_calls: None, finish: Finish::Stop, tokens: None, model: None })
         }
         Value::Object(mut map) => {
+            // As of an API: a list of no calls is none, and would be an output that says nothing.
+            if map.get("tool_calls").is_some_and(is_nothing) {
+                map.remove("tool_calls");
+            }
             let finish = if map.contains_key("tool_calls") { "tool_calls" } else { "stop" };
             map.entry("finish").or_insert_with(|| Value::String(finish.to_owned()));
             serde_json::from_value(Value::Object(map)).map_err(|error| error.to_string())
         }
         _ => Err("a text or an object with `text` belongs here".to_owned()),
     }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// A time in the form that all answers have, so that the oldest is found among them; a day alone is its beginning.
+fn moment(text: &str) -> Result<String, String> {
+    let day = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
+    let at = text.parse::<Timestamp>().ok().or_else(day);
+    at.map(rfc3339).ok_or_else(|| "its answered_at is no time such as 2026-03-04T05:06:07Z".to_owned())
 }

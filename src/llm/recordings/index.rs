@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::exchange::{self, Recorded};
+use crate::base::redact::Redactor;
 use crate::base::text::{exact_line, plural, truncate_width};
 use crate::llm::cache::Kept;
 use crate::llm::key::{Key, Question};
@@ -100,8 +101,8 @@ impl Recordings {
         &self.warnings
     }
 
-    /// The recorded answer, or one sentence for people why there is none.
-    pub fn find(&self, key: &Key, question: &Question) -> Result<Kept, String> {
+    /// The recorded answer, or one sentence for people why there is none, which holds none of the redactor's secrets.
+    pub fn find(&self, key: &Key, question: &Question, redactor: &Redactor) -> Result<Kept, String> {
         match self.answers.get(key) {
             Some(held) if held.is_cut => Err(format!(
                 "the recorded answer {} held a secret, which was cut: what was graded then is not known; record it again \
@@ -112,7 +113,7 @@ impl Recordings {
             None => Err(format!(
                 "no recorded answer in {} to this question ({}); record it with --record",
                 self.dir.display(),
-                told(question)
+                told(question, redactor)
             )),
         }
     }
@@ -125,8 +126,10 @@ pub(super) fn places(dir: &Path) -> HashMap<Key, PathBuf> {
 }
 
 /// The beginning of a question, and which of several answers is meant.
-fn told(question: &Question) -> String {
-    let beginning = question.beginning();
+fn told(question: &Question, redactor: &Redactor) -> String {
+    let whole = question.beginning();
+    // Before it is shortened: nobody would know half of a secret for one.
+    let beginning = redactor.redact(&whole).unwrap_or(whole);
     let start: String = beginning.chars().take(200).collect();
     let mut text = format!("\"{}\"", truncate_width(&exact_line(&start), 48));
     if question.sample > 0 {
@@ -140,10 +143,11 @@ fn told(question: &Question) -> String {
 
 fn read(path: &Path) -> Result<Recorded, String> {
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    if !file.metadata().map_err(|error| error.to_string())?.is_file() {
+    // Before it is opened: a pipe would wait for somebody to write.
+    if !std::fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
         return Err("it is no ordinary file".to_owned());
     }
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > LONGEST {
         return Err("it is longer than 64 MiB".to_owned());

@@ -72,7 +72,8 @@ impl Recorder {
         let path = match there.get(key) {
             Some(path) => path.clone(),
             None => {
-                let folder = escape_path_component(&format!("{}-{}", endpoint.provider, endpoint.model));
+                let folder =
+                    escape_path_component(&format!("{}-{}", endpoint.provider, exchange.request.model));
                 let digits: String = exchange.key.chars().take(DIGITS).collect();
                 let name = match slug(&exchange.request.beginning()) {
                     slug if slug.is_empty() => format!("{digits}.json"),

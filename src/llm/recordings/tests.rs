@@ -76,7 +76,8 @@ impl Place {
 
     fn find(&self, call: &Call) -> Result<Kept, String> {
         let question = Question::of(&endpoint(), call);
-        self.open().find(&question.key(), &question).map_err(|why| self.scrubbed(&why))
+        let redactor = Redactor::new(self.secrets.clone());
+        self.open().find(&question.key(), &question, &redactor).map_err(|why| self.scrubbed(&why))
     }
 
     fn warnings(&self) -> String {
@@ -234,6 +235,68 @@ fn secrets_are_cut_and_an_answer_that_held_one_is_not_used() {
     assert!(place.find(&call("a")).unwrap_err().contains("held a secret"));
     place.change("Be brief.", "Be long.");
     assert!(place.warnings().contains("its request was changed by hand"), "{}", place.warnings());
+}
+
+#[test]
+fn half_of_a_secret_is_not_told_either() {
+    let secret = "sk-0123456789-abcdefghijklmnopqrstuvwxyz-0123456789";
+    let place = Place { secrets: vec![secret.into()], ..Place::new() };
+    // The beginning that is told would end within the secret.
+    let why = place.find(&call(&format!("Log in with {secret} and say hello"))).unwrap_err();
+    assert!(!why.contains("sk-0123"), "{why}");
+    assert!(why.contains("(\"Log in with [redacted] and say hello\")"), "{why}");
+    let endpoint = Endpoint { model: format!("tuned-{secret}"), ..endpoint() };
+    place.record_of(&endpoint, &call("a"), &kept("4"));
+    assert!(place.files().iter().all(|file| !file.contains(secret)), "{:?}", place.files());
+}
+
+#[test]
+fn an_answer_without_a_word_and_without_a_call_is_none_however_it_is_written() {
+    let place = Place::new();
+    place.record(&call("a"), &kept("4"));
+    let text = fs::read_to_string(place.only()).expect("text");
+    let sound: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for answer in [
+        json!(""),
+        json!({"text": "", "tool_calls": []}),
+        json!({"text": " ", "tool_calls": null}),
+        json!({"text": "", "tool_calls": {}, "finish": "tool_calls"}),
+        json!({"text": "", "finish": "tool_calls"}),
+    ] {
+        let mut file = sound.clone();
+        file["answer"] = answer.clone();
+        fs::write(place.only(), file.to_string()).expect("written");
+        assert!(place.warnings().contains("its answer says nothing"), "{answer}: {}", place.warnings());
+        assert!(place.find(&call("a")).is_err(), "{answer}");
+    }
+    let mut file = sound.clone();
+    file["answer"] = json!({"text": "four", "tool_calls": []});
+    fs::write(place.only(), file.to_string()).expect("written");
+    let completion = place.find(&call("a")).expect("found").completion;
+    assert_eq!((completion.tool_calls, completion.finish), (None, Finish::Stop));
+}
+
+#[test]
+fn when_it_was_answered_is_a_time() {
+    let place = Place::new();
+    place.record(&call("a"), &kept("4"));
+    place.change("2026-03-04T05:06:07.089Z", "2026-03-04T01:00:00+02:00");
+    assert_eq!(place.find(&call("a")).expect("found").answered_at, "2026-03-03T23:00:00.000Z");
+    place.change("2026-03-04T01:00:00+02:00", "2026-03-04");
+    assert_eq!(place.find(&call("a")).expect("found").answered_at, "2026-03-04T00:00:00.000Z");
+    place.change("\"2026-03-04\"", "\"0 days ago\"");
+    assert!(place.warnings().contains("its answered_at is no time such as "), "{}", place.warnings());
+}
+
+#[test]
+fn a_pipe_among_recordings_holds_nobody_up() {
+    let place = Place::new();
+    place.record(&call("a"), &kept("4"));
+    let pipe = place.path().join("pipe.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    assert_eq!(place.warnings(), "DIR/pipe.json: it is no ordinary file; it is not used");
+    assert_eq!(place.find(&call("a")), Ok(kept("4")));
 }
 
 #[test]
