@@ -22,8 +22,11 @@ use serde_json::Value;
 const SEED: u64 = 20_261_122;
 const RETRIES: u64 = 2;
 
+/// A share, and what is done for a number drawn at random.
+type Faulty = (u64, fn(u64) -> Act);
+
 /// Faults by their share. Those that cost seconds are rare, and one try in four goes wrong.
-const FAULTS: &[(u64, fn(u64) -> Act)] = &[
+const FAULTS: &[Faulty] = &[
     (8, |n| Act::Status(429, [After::Unsaid, After::Seconds(0), After::Millis(n % 40)][n as usize % 3])),
     (8, |_| Act::Status(503, After::Unsaid)),
     (6, |_| Act::Status(529, After::Millis(10))),
@@ -83,7 +86,7 @@ fn script(ask: &Ask) -> Step {
     // The first answers are good, or else three refused keys in a row would rightly end everything.
     let calm = ask.serial < 8;
     let act = match (drawn >> 40) % 4 {
-        _ if cursed % 45 == 0 => fault(cursed >> 8),
+        _ if cursed.is_multiple_of(45) => fault(cursed >> 8),
         0 if !calm => fault(drawn),
         _ => good(ask, drawn >> 8),
     };

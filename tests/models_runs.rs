@@ -165,8 +165,10 @@ fn a_run_without_a_key_asks_nobody() {
     assert!(!project.path().join("results").exists());
 }
 
-/// By case and sample: the output, and how it was graded.
-fn results(project: &Project) -> Vec<(String, u64, Option<String>, String, Option<(u64, u64)>)> {
+/// Case, sample, output, outcome, and tokens of question and answer.
+type Row = (String, u64, Option<String>, String, Option<(u64, u64)>);
+
+fn results(project: &Project) -> Vec<Row> {
     let journal = Journal::latest(project);
     let rows = journal.samples.into_values();
     rows.map(|s| (s.case, s.sample, s.output, s.outcome, s.usage)).collect()
@@ -312,6 +314,28 @@ fn a_budget_ends_the_asking_and_a_raised_one_goes_on() {
     assert!(server.asked() <= asked + 4, "{} and then {}", asked, server.asked());
     model_runs::call(&project, &[&RESUME[..], &["--budget", "tokens=1000000"]].concat()).expect(0);
     assert_eq!(server.asked(), 200);
+}
+
+#[test]
+fn targets_of_one_command_share_its_budget() {
+    let server = ModelServer::start(|ask| {
+        Step::after(5, Act::Say(Said::new(format!("right {} #", ask.prompt), (30, 20))))
+    });
+    let asking = Asking { rows: 20, ..Asking::default() };
+    let project = asking.project(&server);
+    let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
+    let target = suite.lines().find_map(|line| line.trim().strip_prefix("target: ")).expect("a target");
+    let large = target.replace("openai:m-1", "openai:m-2");
+    assert_ne!(large, target);
+    let both =
+        suite.replace(&format!("target: {target}"), &format!("targets: {{small: {target}, large: {large}}}"));
+    project.write("suite.yaml", &both);
+    let args = [&RUN[..], &["--target", "small", "--target", "large", "--budget", "tokens=1500"]].concat();
+    let call = model_runs::call(&project, &args).expect(3);
+    // Thirty answers are paid for: twenty of the first, ten of the second.
+    let asked = server.asked();
+    assert!((30..=30 + 8).contains(&asked), "{asked}: {}", call.stderr);
+    assert!(call.stdout.contains("PASS") && call.stdout.contains("INCOMPLETE"), "{}", call.stdout);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::args::RunArgs;
 use super::ci::{self, Github};
@@ -10,6 +11,7 @@ use super::run::{Ready, conclude_with};
 use super::{Exit, Failure, list, resume, suite};
 use crate::base::text::one_line;
 use crate::gate::ExitCode;
+use crate::llm::Spent;
 use crate::model::Summary;
 use crate::report::sides::Sides;
 use crate::run::Finished;
@@ -35,11 +37,17 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
     }
     let mut codes = Vec::new();
     let mut finished: Vec<Finished> = Vec::new();
+    // One budget was asked for, not one for each.
+    let mut spent = Spent::default();
     for (ready, own, target) in ready {
         if !args.session.quiet {
             console.note(&format!("target {}", one_line(target)));
         }
+        let models = Arc::clone(ready.prepared.targets.models());
+        models.spent_before(spent);
         let (done, after) = ready.drive(console, &own)?;
+        spent = models.spent();
+        drop(models);
         let code = conclude_with(console, &own, &done, &after, args.session.verbose)?;
         codes.push(code);
         finished.push(done);

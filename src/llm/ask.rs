@@ -131,14 +131,14 @@ impl Models {
         answer(endpoint, fetched)
     }
 
-    /// Counts what earlier sessions of the run spent.
+    /// Counts what was spent before: in earlier sessions of the run, or on targets that share its budget.
     pub fn spent_before(&self, before: Spent) {
         self.purse.spent_before(before);
     }
 
-    /// True when the run may spend no more.
-    pub fn is_budget_spent(&self) -> bool {
-        self.purse.is_spent()
+    /// What was spent so far, what was spent before included.
+    pub fn spent(&self) -> Spent {
+        self.purse.spent()
     }
 
     pub fn now(&self) -> TrafficNow {
