@@ -68,7 +68,7 @@ mod tests {
         let cache = |text: &str| serde_json::from_str::<SuiteCache>(text).ok();
         let config = |text: &str| SuiteConfig { cache: cache(text), ..SuiteConfig::default() };
         let request = |models| LoadRequest {
-            cwd: "/work".into(),
+            cwd: "/project".into(),
             env: env(&[("EVAL_HARNESS_CACHE_DIR", "mine")]),
             overrides: Overrides { models, ..Overrides::default() },
             ..LoadRequest::default()
@@ -85,14 +85,14 @@ mod tests {
             )
         };
         let none = ModelOverrides::default;
-        insta::assert_snapshot!(said("null", none()), @"Use /work/mine/answers.sqlite - -");
-        insta::assert_snapshot!(said("\"only\"", none()), @"Only /work/mine/answers.sqlite - -");
+        insta::assert_snapshot!(said("null", none()), @"Use /project/mine/answers.sqlite - -");
+        insta::assert_snapshot!(said("\"only\"", none()), @"Only /project/mine/answers.sqlite - -");
         insta::assert_snapshot!(said(r#"{"dir": "../cache"}"#, none()), @"Use /project/cache/answers.sqlite - -");
         let typed = ModelOverrides {
             cache: Some(CacheMode::Refresh),
             record: Some("rec".into()),
             replay: Some("/elsewhere".into()),
         };
-        insta::assert_snapshot!(said(r#"{"mode": "off", "dir": "/c"}"#, typed), @"Refresh /c/answers.sqlite /work/rec /elsewhere");
+        insta::assert_snapshot!(said(r#"{"mode": "off", "dir": "/c"}"#, typed), @"Refresh /c/answers.sqlite /project/rec /elsewhere");
     }
 }
