@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use eval_harness::grade::{Graded, Graders, GradersConfig};
+use eval_harness::base::redact::Redactor;
+use eval_harness::grade::{Asked, Graded, Graders, GradersConfig};
 use eval_harness::model::*;
 use serde_json::{Value, json};
 
 fn graders() -> Graders {
     Graders::new(GradersConfig {
+        models: None,
+        redactor: Redactor::default(),
         // The verdicts must be the same on machines without any isolation.
         allow_unsandboxed: true,
         helper: env!("CARGO_BIN_EXE_eval-harness").into(),
@@ -93,7 +96,7 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
     ];
     let mut told = Vec::new();
     for output in outputs {
-        told.push(short(&graders.grade(&case, &Output::text(output)).await));
+        told.push(short(&graders.grade(&case, &Output::text(output), Asked::default()).await));
     }
     insta::assert_snapshot!(told.join("\n"), @r##"
     passed 1.00 -
@@ -144,7 +147,7 @@ async fn a_check_is_run_against_completions() {
     ];
     let mut told = Vec::new();
     for output in outputs {
-        told.push(short(&graders.grade(&case, &output).await));
+        told.push(short(&graders.grade(&case, &output, Asked::default()).await));
     }
     insta::assert_snapshot!(told.join("\n"), @r##"
     passed 1.00 -
@@ -192,7 +195,7 @@ async fn programs_are_judged_by_what_they_print() {
     ];
     let mut told = Vec::new();
     for output in outputs {
-        told.push(short(&graders.grade(&case, &Output::text(output)).await));
+        told.push(short(&graders.grade(&case, &Output::text(output), Asked::default()).await));
     }
     insta::assert_snapshot!(told.join("\n"), @r##"
     passed 1.00 -
@@ -225,9 +228,9 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
     );
     let graders = graders();
     let told = [
-        short(&graders.grade(&exit, &Output::text("right")).await),
-        short(&graders.grade(&exit, &Output::text("left")).await),
-        short(&graders.grade(&verdict, &Output::text("x")).await),
+        short(&graders.grade(&exit, &Output::text("right"), Asked::default()).await),
+        short(&graders.grade(&exit, &Output::text("left"), Asked::default()).await),
+        short(&graders.grade(&verdict, &Output::text("x"), Asked::default()).await),
     ];
     insta::assert_snapshot!(told.join("\n"), @r##"
     passed 1.00 -

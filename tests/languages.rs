@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use eval_harness::grade::{Graded, Graders, GradersConfig};
+use eval_harness::base::redact::Redactor;
+use eval_harness::grade::{Asked, Graded, Graders, GradersConfig};
 use eval_harness::model::*;
 use eval_harness::sandbox::languages::{Language, find};
 use serde_json::{Value, json};
 
 fn graders_in(dir: &Path) -> Graders {
     Graders::new(GradersConfig {
+        models: None,
+        redactor: Redactor::default(),
         // The verdicts must be the same on machines without any isolation.
         allow_unsandboxed: true,
         helper: env!("CARGO_BIN_EXE_eval-harness").into(),
@@ -124,7 +127,7 @@ fn value(value: Value) -> Expectation {
 
 async fn grade(graders: &Graders, code: &CodeGrader, output: &str) -> Graded {
     let output = Output::text(output);
-    graders.grade(&case(code.clone()), &output).await
+    graders.grade(&case(code.clone()), &output, Asked::default()).await
 }
 
 fn short(graded: &Graded) -> String {

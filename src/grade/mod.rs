@@ -13,6 +13,7 @@ mod extract;
 mod fences;
 mod finish;
 mod functions;
+mod judge;
 mod languages;
 mod measure;
 mod patterns;
@@ -27,12 +28,14 @@ mod unique_keys;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
+use crate::base::redact::Redactor;
+use crate::llm::Models;
 use crate::model::{
     Case, Cause, CodeGrader, Combine, CommandGrader, Grade, Grader, GraderKind, GraderType, Grading, Outcome,
     Outline, Output, OutputValue, Plan, SandboxDemand, SandboxState, Trust, Verdict,
@@ -67,6 +70,10 @@ pub struct GradersConfig {
     pub dir: PathBuf,
     /// More folders that candidates' programs may read.
     pub readable: Vec<PathBuf>,
+    /// What judges are asked through; `None` where no judge is to be asked.
+    pub models: Option<Arc<Models>>,
+    /// What judges must not be shown.
+    pub redactor: Redactor,
 }
 
 /// Grading as the plan asks for it is not possible here; nothing has run (exit code 2).
@@ -76,6 +83,13 @@ pub enum GradeError {
     UnsandboxedNotAllowed { eval: String, case: String },
     #[error(transparent)]
     Sandbox(#[from] Refused),
+}
+
+/// Which output of a case is graded; both from 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    pub sample: u32,
+    pub attempt: u32,
 }
 
 /// What an output was graded as.
@@ -190,8 +204,8 @@ impl Graders {
         python.into_iter().chain(self.languages.versions()).collect()
     }
 
-    /// Grades one output of a case.
-    pub async fn grade(&self, case: &Case, output: &Output) -> Graded {
+    /// Grades one output of a case: that of the sample and attempt, by which judges tell outputs apart that are the same.
+    pub async fn grade(&self, case: &Case, output: &Output, asked: Asked) -> Graded {
         if output.truncated {
             // Whatever the graders would say of the beginning, the rest could belie it.
             let reason = "the output is longer than is kept, so that it can't be judged whole";
@@ -201,7 +215,7 @@ impl Graders {
             Ok(value) => value,
             Err(nothing) => return Graded { extracted: None, verdict: not_extracted(case, nothing) },
         };
-        let verdict = self.verdict(case, &value).await;
+        let verdict = self.verdict(case, &value, asked).await;
         Graded { extracted: changed(&output.value, &value), verdict }
     }
 
@@ -213,7 +227,7 @@ impl Graders {
 
     /// Grades in the order written, those that cost nothing first; with `all` and `any` the others are left out once the
     /// verdict stands. Those that measure are always asked: a mean over only the outputs that passed otherwise would flatter.
-    async fn verdict(&self, case: &Case, value: &OutputValue) -> Verdict {
+    async fn verdict(&self, case: &Case, value: &OutputValue, asked: Asked) -> Verdict {
         let grading = &case.grading;
         let mut grades: Vec<Option<Grade>> = vec![None; grading.graders.len()];
         for cheap in [true, false] {
@@ -222,7 +236,7 @@ impl Graders {
                 if grader.kind.only_looks() != cheap || (!cheap && !measures && stands(grading, &grades)) {
                     continue;
                 }
-                let grade = self.one(grader, case, value).await;
+                let grade = self.one(grader, case, value, asked).await;
                 if let Some(place) = grades.get_mut(index) {
                     *place = Some(grade);
                 }
@@ -234,15 +248,10 @@ impl Graders {
         Verdict { grades: grades.into_iter().flatten().collect(), ..verdict }
     }
 
-    async fn one(&self, grader: &Grader, case: &Case, value: &OutputValue) -> Grade {
+    async fn one(&self, grader: &Grader, case: &Case, value: &OutputValue, asked: Asked) -> Grade {
         let grade = match &grader.kind {
             GraderKind::Code(code) => self.code(code, case, value).await,
-            GraderKind::Model { .. } => Grade::errored(
-                GraderType::Model,
-                "model",
-                Cause::JudgeUnreachable,
-                "model graders are not available in this version: no judge was asked",
-            ),
+            GraderKind::Model(judge) => judge::grade(judge, asked, case, value, &self.config).await,
             GraderKind::Human { .. } => {
                 Grade::pending(GraderType::Human, "human", "waits for a person's grade")
             }

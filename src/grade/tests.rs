@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::base::redact::Redactor;
 use crate::model::*;
 
 fn graders() -> Graders {
@@ -10,6 +11,8 @@ fn graders() -> Graders {
         workers: 1,
         demand: SandboxDemand::default(),
         dir: "/".into(),
+        models: None,
+        redactor: Redactor::default(),
         readable: vec![],
     })
 }
@@ -63,7 +66,7 @@ fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
 }
 
 async fn told(case: &Case, output: Output) -> String {
-    let graded = graders().grade(case, &output).await;
+    let graded = graders().grade(case, &output, Asked::default()).await;
     let v = graded.verdict;
     let score = v.score.map_or("-".into(), |s| s.to_string());
     let extracted = graded.extracted.map(|e| format!(" extracted={e}")).unwrap_or_default();
@@ -82,7 +85,7 @@ async fn told(case: &Case, output: Output) -> String {
 #[tokio::test]
 async fn outputs_become_verdicts() {
     let human = || grader(GraderKind::Human { config: json!({}), expected: None });
-    let model = || grader(GraderKind::Model { config: json!({}), expected: None });
+    let model = || grader(GraderKind::Model(Box::new(testing::judge())));
     let negated = Grader { negate: true, ..exact("a") };
     let json_step = vec![Extract::Json { mode: JsonMode::Any }];
     let block = vec![Extract::CodeBlock { language: Some("python".into()), which: Which::Last }];
@@ -141,7 +144,7 @@ fn named(name: &str, grader: Grader) -> Grader {
 
 /// The verdict's outcome, and of each grade its outcome, what it measured and what it could not.
 async fn measured(case: &Case, output: Output) -> String {
-    let verdict = graders().grade(case, &output).await.verdict;
+    let verdict = graders().grade(case, &output, Asked::default()).await.verdict;
     let grades = verdict.grades.iter().map(|g| {
         let shown = if g.informative { "informative " } else { "" };
         format!("{shown}{} {} {:?} {:?}", g.method, g.outcome, g.metrics, g.unmeasured)
@@ -162,7 +165,7 @@ async fn graders_measure_whatever_the_others_say() {
             normalize_newlines: true,
         })))
     };
-    let model = grader(GraderKind::Model { config: json!({}), expected: None });
+    let model = grader(GraderKind::Model(Box::new(testing::judge())));
     let shown = |grader: Grader| Grader { informative: true, ..grader };
     let all = |graders: Vec<Grader>| case(graders, Combine::All, vec![]);
     let rate = likeness(SimilarityMetric::EditRate);

@@ -91,6 +91,9 @@ pub struct Question {
     /// Of a sample that is tried again because its grade failed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub attempt: u32,
+    /// Of a judge that is asked several times.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub vote: u32,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -115,6 +118,7 @@ impl Question {
             sampling: call.sampling.clone(),
             sample: call.index.sample,
             attempt: call.index.attempt,
+            vote: call.index.vote,
         }
     }
 

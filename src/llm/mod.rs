@@ -50,6 +50,13 @@ pub struct CallIndex {
     pub sample: u32,
     /// Of a sample that is tried again because its grade failed.
     pub attempt: u32,
+    /// Of a judge that is asked several times about the same output.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub vote: u32,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// One turn of a conversation.

@@ -35,6 +35,7 @@ pub(super) struct GraderShelf {
     pub graders: BTreeMap<String, NamedGrader>,
     pub defaults: BTreeMap<GraderType, String>,
     pub rubrics: BTreeMap<String, String>,
+    pub prompts: BTreeMap<String, String>,
     /// True when a suite may still define more.
     pub open: bool,
 }

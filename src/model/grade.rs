@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::judged::Judged;
 use super::outcome::{Cause, Outcome};
 use crate::spec::words::{Finish, GraderType};
 
@@ -131,6 +132,9 @@ pub struct Grade {
     /// True when a program ran out of time and was run once more, alone, before that was believed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adjudicated: bool,
+    /// What judges said, of a grade by a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Box<Judged>>,
 }
 
 /// What a verdict over a candidate's code rests on, the most reliable first.
@@ -207,6 +211,7 @@ impl Grade {
             informative: false,
             trust: None,
             adjudicated: false,
+            judged: None,
         }
     }
 

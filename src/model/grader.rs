@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::executor::Executor;
+use super::judge::Judge;
 use super::metric::Measured;
 use crate::spec::words::{
     CommandVerdict, Comparator, EditUnit, GraderType, JsonMode, SimilarityMetric, StdoutComparison, Which,
@@ -99,11 +100,8 @@ impl Grader {
 #[allow(clippy::large_enum_variant)] // few of them, and nearly all are the large one
 pub enum GraderKind {
     Code(CodeGrader),
-    /// A model as judge: its settings as written.
-    Model {
-        config: Value,
-        expected: Option<Value>,
-    },
+    /// A model, or several, as judge.
+    Model(Box<Judge>),
     /// People: their settings as written.
     Human {
         config: Value,
@@ -115,8 +113,16 @@ impl GraderKind {
     pub fn grader_type(&self) -> GraderType {
         match self {
             GraderKind::Code(_) => GraderType::Code,
-            GraderKind::Model { .. } => GraderType::Model,
+            GraderKind::Model(_) => GraderType::Model,
             GraderKind::Human { .. } => GraderType::Human,
+        }
+    }
+
+    /// The judge, when models judge.
+    pub fn judge(&self) -> Option<&Judge> {
+        match self {
+            GraderKind::Model(judge) => Some(judge),
+            GraderKind::Code(_) | GraderKind::Human { .. } => None,
         }
     }
 
@@ -124,7 +130,7 @@ impl GraderKind {
     pub fn method(&self) -> &'static str {
         match self {
             GraderKind::Code(c) => c.method(),
-            GraderKind::Model { .. } => "model",
+            GraderKind::Model(_) => "model",
             GraderKind::Human { .. } => "human",
         }
     }
@@ -156,7 +162,7 @@ impl GraderKind {
     pub fn only_looks(&self) -> bool {
         match self {
             GraderKind::Code(code) => !code.runs_candidate() && !matches!(code, CodeGrader::Command(_)),
-            GraderKind::Model { .. } => false,
+            GraderKind::Model(_) => false,
             GraderKind::Human { .. } => true,
         }
     }

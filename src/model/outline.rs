@@ -5,8 +5,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::cases::CaseFault;
+use super::endpoint::{Endpoint, ModelTarget};
 use super::executor::Executor;
 use super::fingerprint::Fingerprint;
+use super::judge::Judge;
 use super::metric::Measured;
 use super::plan::Case;
 use super::target::Target;
@@ -49,6 +51,8 @@ pub struct Profile {
 /// A grader without what it compares with.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GraderOutline {
+    /// Who judges, when models do.
+    pub panel: Option<Panel>,
     pub grader_type: GraderType,
     /// The method of a code grader, else the type's name.
     pub method: &'static str,
@@ -66,6 +70,46 @@ pub struct GraderOutline {
     pub informative: bool,
     /// The metrics that it measures, by name.
     pub measures: Vec<(String, Measured)>,
+}
+
+/// The models of a judge, each with how it is asked, and how often.
+#[derive(Debug, Clone)]
+pub struct Panel {
+    pub models: Vec<ModelTarget>,
+    /// Of each model.
+    pub votes: u32,
+    /// Over the models, as they are told apart, and how fast and at what price they are asked.
+    hash: Fingerprint,
+}
+
+impl Panel {
+    fn of(judge: &Judge) -> Panel {
+        let models = &judge.models;
+        // Two files may say other limits, prices or recordings of the same model.
+        let ways: Vec<String> = models
+            .iter()
+            .map(|model| {
+                let Endpoint { key, limits, patience, ca_file, price, replay, .. } = &model.endpoint;
+                format!("{:?}", (key.as_ref().map(|key| &key.env), limits, patience, ca_file, price, replay))
+            })
+            .collect();
+        Panel { models: models.clone(), votes: judge.votes, hash: Fingerprint::of(&(models, ways)) }
+    }
+}
+
+// The hash stands for the models.
+impl PartialEq for Panel {
+    fn eq(&self, other: &Panel) -> bool {
+        (self.hash, self.votes) == (other.hash, other.votes)
+    }
+}
+
+impl Eq for Panel {}
+
+impl Hash for Panel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.hash, self.votes).hash(state);
+    }
 }
 
 impl Profile {
@@ -124,6 +168,7 @@ impl Hash for Profile {
 
 fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
     case.grading.graders.iter().map(|grader| GraderOutline {
+        panel: grader.kind.judge().map(Panel::of),
         grader_type: grader.kind.grader_type(),
         method: grader.kind.method(),
         inferred: grader.inferred,

@@ -50,6 +50,37 @@ pub fn endpoint() -> Endpoint {
     }
 }
 
+/// A judge of one criterion on [1, 5], asked once without repairs.
+pub fn judge() -> Judge {
+    let model =
+        ModelTarget { endpoint: endpoint(), system: None, sampling: Sampling::default(), show_context: true };
+    Judge {
+        models: vec![model],
+        votes: 1,
+        panel: PanelRule::Median,
+        rubric: "Is it clear?".to_owned(),
+        criteria: vec![Criterion {
+            name: "clarity".to_owned(),
+            description: String::new(),
+            weight: 1.0,
+            scale: Some(Judge::RANGE),
+            levels: BTreeMap::new(),
+        }],
+        scoring: Scoring::Numeric { range: Judge::RANGE },
+        pass_threshold: Judge::PASS_THRESHOLD,
+        examples: Vec::new(),
+        prompt: None,
+        reference: None,
+        alternatives: Vec::new(),
+        must_include: Vec::new(),
+        must_not_include: Vec::new(),
+        max_chars: Judge::MAX_CHARS,
+        repairs: 0,
+        structured: true,
+        timeout: Judge::TIMEOUT,
+    }
+}
+
 pub fn eval(id: &str, cases: Cases) -> Eval {
     let info = EvalInfo {
         id: id.to_owned(),

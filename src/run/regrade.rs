@@ -19,10 +19,11 @@ use super::sample::{fault, judge, milliseconds};
 use super::session::{Finished, Said, end, graders};
 use super::windows::Windows;
 use super::{RunError, conclude};
-use crate::base::clock::{Clock, rfc3339};
+use crate::base::clock::{Clock, SystemClock, rfc3339};
 use crate::base::redact::Redactor;
-use crate::grade::{Graders, without_output};
+use crate::grade::{Asked, Graders, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
+use crate::llm::{Models, ModelsConfig, Spent};
 use crate::model::{
     Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan, RunStarted,
     SampleFinished,
@@ -67,7 +68,13 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }
-    let graders = graders(&plan, helper);
+    let models = Arc::new(Models::new(ModelsConfig {
+        settings: plan.settings.models.clone(),
+        spent: Spent::default(),
+        clock: Arc::new(SystemClock),
+        redactor: Redactor::new(plan.secrets.iter().cloned()),
+    }));
+    let graders = graders(&plan, helper, &models);
     let sandbox = graders.prepare(&plan).await?;
     let (started_at, timer) = (clock.now(), Instant::now());
     let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
@@ -357,8 +364,9 @@ async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
         Err(error) => return SampleFinished { attempts: vec![fault(error.to_string())], ..sample },
     };
     let before = std::mem::take(&mut sample.attempts);
-    for attempt in before {
-        let attempt = grade_attempt(bench, &case, attempt).await;
+    for (number, attempt) in before.into_iter().enumerate() {
+        let asked = Asked { sample: sample.sample, attempt: u32::try_from(number).unwrap_or(u32::MAX) };
+        let attempt = grade_attempt(bench, &case, attempt, asked).await;
         let failed = attempt.verdict.outcome == Outcome::Failed;
         sample.attempts.push(attempt);
         if !failed {
@@ -368,7 +376,7 @@ async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
     sample
 }
 
-async fn grade_attempt(bench: &Bench, case: &Case, attempt: Attempt) -> Attempt {
+async fn grade_attempt(bench: &Bench, case: &Case, attempt: Attempt, asked: Asked) -> Attempt {
     if !attempt.is_answer() {
         return attempt;
     }
@@ -382,7 +390,8 @@ async fn grade_attempt(bench: &Bench, case: &Case, attempt: Attempt) -> Attempt 
         Ok(None) => return attempt,
         Ok(Some(output)) => {
             let latency = attempt.latency_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
-            let (extracted, verdict) = judge(&bench.graders, &bench.redactor, case, &output, latency).await;
+            let (extracted, verdict) =
+                judge(&bench.graders, &bench.redactor, case, &output, asked, latency).await;
             (Some(output), extracted, verdict)
         }
         Err(error) => (None, None, without_output(case, Cause::Harness, error.to_string())),

@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::queue::Work;
 use crate::base::redact::Redactor;
-use crate::grade::{Graders, apply_finish, apply_latency, without_output};
+use crate::grade::{Asked, Graders, apply_finish, apply_latency, without_output};
 use crate::model::{Attempt, Case, Cause, ModelCall, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
 
@@ -92,6 +92,7 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
 /// `None` when it was not asked for, because the budget is spent.
 async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> Option<Attempt> {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
+    let asked = Asked { sample: work.sample, attempt: number };
     let started = Instant::now();
     let (answer, infrastructure_retries) = ask(bench, work, case, number).await;
     if answer.result.as_ref().is_err_and(|failure| failure.cause == Cause::Budget) {
@@ -107,7 +108,7 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
     let (output, extracted, verdict) = match answer.result {
         Ok(output) => {
             let (extracted, verdict) =
-                judge(&bench.graders, &bench.redactor, case, &output, answer.latency).await;
+                judge(&bench.graders, &bench.redactor, case, &output, asked, answer.latency).await;
             (Some(output), extracted, verdict)
         }
         Err(failure) => {
@@ -135,9 +136,10 @@ pub(super) async fn judge(
     redactor: &Redactor,
     case: &Case,
     output: &Output,
+    asked: Asked,
     latency: Option<Duration>,
 ) -> (Option<Value>, Verdict) {
-    let graded = graders.grade(case, output).await;
+    let graded = graders.grade(case, output, asked).await;
     let verdict = apply_finish(graded.verdict, output.finish);
     let mut verdict = apply_latency(verdict, latency, case.max_latency);
     if holds_secret(redactor, case, output) {

@@ -23,7 +23,7 @@ use crate::base::clock::{Clock, rfc3339};
 use crate::base::redact::Redactor;
 use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
-use crate::llm::Spent;
+use crate::llm::{Models, Spent};
 use crate::model::{
     Cause, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunFinished, RunStarted, ScoreBaselineRead,
     Summary,
@@ -78,7 +78,7 @@ pub async fn run(mut request: RunRequest<'_>) -> Result<Finished, RunError> {
 async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let RunRequest { prepared, helper, clock, git, said, cancel, observers, resume: _ } = request;
     let plan = &prepared.plan;
-    let graders = graders(plan, helper.clone());
+    let graders = graders(plan, helper.clone(), prepared.targets.models());
     let mut environment = prepared_environment(plan, git, &graders).await?;
     let of_target = prepared.targets.prepare(plan, &helper).await?;
     prepared.targets.prepare_models(plan)?;
@@ -130,7 +130,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     if next.left == 0 && earlier.finished.is_some() && says_nothing_new(&now, &next, &earlier) {
         return Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: false });
     }
-    let graders = graders(plan, helper.clone());
+    let graders = graders(plan, helper.clone(), prepared.targets.models());
     if next.left == 0 {
         // Nothing comes from what is there now.
         now.environment = earlier.session.environment.clone();
@@ -192,7 +192,7 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && now.score_baseline == was.score_baseline
 }
 
-pub(super) fn graders(plan: &Plan, helper: PathBuf) -> Graders {
+pub(super) fn graders(plan: &Plan, helper: PathBuf, models: &Arc<Models>) -> Graders {
     Graders::new(GradersConfig {
         allow_unsandboxed: plan.settings.allow_unsandboxed,
         helper,
@@ -200,6 +200,8 @@ pub(super) fn graders(plan: &Plan, helper: PathBuf) -> Graders {
         demand: plan.settings.sandbox.clone(),
         dir: plan.suite.dir.clone(),
         readable: plan.readable.clone(),
+        models: Some(Arc::clone(models)),
+        redactor: Redactor::new(plan.secrets.iter().cloned()),
     })
 }
 

@@ -368,6 +368,9 @@ pub struct GradersFile {
     pub defaults: GraderDefaults,
     #[serde(default)]
     pub rubrics: BTreeMap<String, String>,
+    /// Prompts of judges, by the names that `prompt:` may say.
+    #[serde(default)]
+    pub prompts: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

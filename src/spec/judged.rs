@@ -1,10 +1,15 @@
 //! Graders that are no code: models and people.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
+
+use super::prices::PriceSpec;
+use super::providers::RequestSpec;
+use super::words::PanelRule;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,9 +27,134 @@ pub struct ModelGraderSpec {
     pub informative: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// How a model judges, and which one. What is said of the model holds for each of `models`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelGraderConfig {
+    /// `PROVIDER:MODEL`, as a target's.
+    #[schemars(length(min = 1))]
+    pub model: Option<String>,
+    /// Several judges: each gives `votes` votes.
+    #[serde(default)]
+    pub models: Vec<JudgeModel>,
+    /// In place of the provider's. Ends where the provider's own path (`/chat/completions`, `/messages`) begins.
+    pub base_url: Option<String>,
+    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of one's own.
+    pub api_key_env: Option<String>,
+    /// Stands before what every judge is told of its task.
+    pub system: Option<String>,
+    #[schemars(range(min = 0.0))]
+    pub temperature: Option<f64>,
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub top_p: Option<f64>,
+    /// Of one answer.
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u64>,
+    /// For APIs that know one.
+    pub seed: Option<i64>,
+    /// Further fields of the request, sent as they are.
+    #[serde(default)]
+    pub options: BTreeMap<String, Value>,
+    /// Sent with every request.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// What it costs, in place of what `prices:` says.
+    pub price: Option<PriceSpec>,
+    /// Calls in flight at once. Default: the provider's, else `config.max_workers` where that is written, else 32.
+    #[schemars(range(min = 1, max = 100000))]
+    pub max_concurrency: Option<usize>,
+    #[schemars(range(min = 1))]
+    pub requests_per_minute: Option<u64>,
+    /// Input and output together.
+    #[schemars(range(min = 1))]
+    pub tokens_per_minute: Option<u64>,
+    /// Seconds for one try of one call. Default 60.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_seconds: Option<f64>,
+    /// Further tries of a call that got no usable answer. Default 4.
+    #[schemars(range(max = 100))]
+    pub retries: Option<u32>,
+    /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no network.
+    pub replay: Option<String>,
+    /// How a JSON API of one's own is asked and read, in place of OpenAI's way.
+    pub request: Option<RequestSpec>,
+    /// `false` does not tell the provider the form of the answer; default true: where it can be told it is, and where that is
+    /// refused it is asked without.
+    pub structured: Option<bool>,
+    /// What is judged, or the name of a rubric. Criteria such as `1. **Clarity** (weight: 0.4)` in it are read and scored one by one.
+    pub rubric: Option<String>,
+    /// What is judged, thing by thing; a rubric beside it is their introduction.
+    #[serde(default)]
+    pub criteria: Vec<CriterionSpec>,
+    /// The prompt, or the name of one, with `{{ input }}`, `{{ output }}`, `{{ expected }}` and `{{ rubric }}` (or `{input}` and so on).
+    pub prompt: Option<String>,
+    pub scoring: Option<ScoringSpec>,
+    /// Share of the scale at which the grade passes, in (0, 1]. Default 0.7.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pass_threshold: Option<f64>,
+    /// Independent votes of each model. Default 1.
+    #[schemars(range(min = 1, max = 101))]
+    pub votes: Option<u32>,
+    /// How several votes become one verdict. Default: `median` of numbers, else `majority`.
+    pub panel: Option<PanelRule>,
+    /// Outputs with the scores that they deserve.
+    #[serde(default)]
+    pub examples: Vec<JudgeExampleSpec>,
+    /// Requests for repair after an answer that can't be used. Default 2.
+    #[schemars(range(max = 2))]
+    pub repairs: Option<u32>,
+    /// Characters of an output (an input, a reference) that the judge is shown. Default 50,000.
+    #[schemars(range(min = 100, max = 10000000))]
+    pub max_chars: Option<usize>,
+}
+
+/// A model among several: its name, or more of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JudgeModel {
+    Name(String),
+    Own(Box<JudgeModelSpec>),
+}
+
+impl Serialize for JudgeModel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            JudgeModel::Name(name) => name.serialize(serializer),
+            JudgeModel::Own(own) => own.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for JudgeModel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(name) => Ok(JudgeModel::Name(name)),
+            other => serde_json::from_value(other).map(JudgeModel::Own).map_err(D::Error::custom),
+        }
+    }
+}
+
+impl JsonSchema for JudgeModel {
+    fn schema_name() -> Cow<'static, str> {
+        "JudgeModel".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let own = generator.subschema_for::<JudgeModelSpec>();
+        json_schema!({
+            "description": "A model's name, or the model with its own settings.",
+            "if": { "type": "object" },
+            "then": own,
+            "else": { "type": "string", "minLength": 1 }
+        })
+    }
+}
+
+/// A model among several with its own settings; what it leaves out is as beside `models`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeModelSpec {
+    /// `PROVIDER:MODEL`, as a target's.
+    #[schemars(length(min = 1))]
     pub model: String,
     pub base_url: Option<String>,
     pub api_key_env: Option<String>,
@@ -32,22 +162,27 @@ pub struct ModelGraderConfig {
     pub temperature: Option<f64>,
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u64>,
-    /// The criteria, or the name of a rubric.
-    pub rubric: String,
-    /// The prompt, with `{input}`, `{output}`, `{expected}` and `{rubric}`.
-    pub prompt: Option<String>,
-    pub scoring: Option<ScoringSpec>,
-    /// Share of the scale at which the grade passes, in [0, 1].
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub pass_threshold: Option<f64>,
-    /// Independent votes of the judge.
-    #[schemars(range(min = 1))]
-    pub votes: Option<u32>,
     #[serde(default)]
-    pub examples: Vec<JudgeExample>,
-    #[schemars(range(min = 0.001, max = 86400.0))]
-    pub timeout_seconds: Option<f64>,
-    pub retries: Option<u32>,
+    pub options: BTreeMap<String, Value>,
+    pub price: Option<PriceSpec>,
+    pub replay: Option<String>,
+}
+
+/// One thing that is scored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CriterionSpec {
+    #[schemars(length(min = 1, max = 80))]
+    pub name: String,
+    pub description: Option<String>,
+    /// Its part of the score, in proportion to the others'. Default: all alike.
+    #[schemars(range(min = 0.0))]
+    pub weight: Option<f64>,
+    /// Lowest and highest score, in place of `scoring.range`.
+    pub scale: Option<[f64; 2]>,
+    /// What points of the scale (or categories) mean.
+    #[serde(default)]
+    pub levels: BTreeMap<String, String>,
 }
 
 /// The judge's scale.
@@ -56,11 +191,21 @@ pub struct ModelGraderConfig {
 pub struct ScoringSpec {
     #[serde(rename = "type")]
     pub kind: ScoringKind,
-    /// Lowest and highest score of a numeric scale.
+    /// Lowest and highest score of a numeric scale. Default [1, 5].
     pub range: Option<[f64; 2]>,
-    /// Words of a categorical scale.
+    /// Of a categorical scale: `{name, score, description}`, with scores in [0, 1].
     #[serde(default)]
-    pub categories: Vec<Value>,
+    pub categories: Vec<CategorySpec>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CategorySpec {
+    #[schemars(length(min = 1, max = 80))]
+    pub name: String,
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub score: f64,
+    pub description: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,10 +218,11 @@ pub enum ScoringKind {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct JudgeExample {
+pub struct JudgeExampleSpec {
     pub input: Option<Value>,
     pub output: Value,
     pub expected: Option<Value>,
+    /// As the judge should score it: on the scale, a category, or true and false; or an object of them by criterion.
     pub score: Value,
     pub justification: Option<String>,
 }

@@ -233,6 +233,19 @@ pub enum Finish {
     Other,
 }
 
+/// How several votes of judges become one verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PanelRule {
+    /// Each criterion counts with the median of its scores, of two middle ones the worse.
+    #[default]
+    Median,
+    /// Each criterion counts with the mean of its scores.
+    Mean,
+    /// More than half of the votes must pass.
+    Majority,
+}
+
 /// What a non-zero exit code of a command target means.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -28,7 +28,7 @@ pub(super) async fn ask(
         system: target.system.clone(),
         messages,
         sampling: target.sampling.clone(),
-        index: CallIndex { sample, attempt },
+        index: CallIndex { sample, attempt, vote: 0 },
         timeout: case.timeout,
     };
     let ModelAnswer { result, usage, told, latency } = match case.max_latency {

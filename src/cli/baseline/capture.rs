@@ -19,7 +19,7 @@ use crate::cli::args::CaptureArgs;
 use crate::cli::console::Console;
 use crate::cli::{Exit, Failure, run as run_verb, suite};
 use crate::gate::ExitCode;
-use crate::grade::{Graders, GradersConfig};
+use crate::grade::{Asked, Graders, GradersConfig};
 use crate::load::{LoadRequest, Overrides, Purpose};
 use crate::model::{Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue, Plan, Target};
 
@@ -131,6 +131,8 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
         demand: plan.settings.sandbox.clone(),
         dir: dir.to_owned(),
         readable: Vec::new(),
+        models: None,
+        redactor: crate::base::redact::Redactor::default(),
     }))
 }
 
@@ -277,7 +279,7 @@ impl Work {
             let case = Case { grading, extract: Vec::new(), ..case.clone() };
             let grade = async |value: &OutputValue| {
                 let output = Output { value: value.clone(), ..Output::text("") };
-                self.graders.grade(&case, &output).await.verdict
+                self.graders.grade(&case, &output, Asked::default()).await.verdict
             };
             let verdict = grade(&taken.output).await;
             if verdict.outcome != Outcome::Passed {

@@ -133,7 +133,7 @@ async fn answers_that_say_nothing_are_asked_for_again() {
 async fn samples_and_attempts_never_share_an_answer() {
     let dir = tempfile::tempdir().expect("a folder");
     let kept = run(&settings(dir.path(), CacheMode::Use), 1);
-    let indexed = |sample, attempt| Call { index: CallIndex { sample, attempt }, ..call("a") };
+    let indexed = |sample, attempt| Call { index: CallIndex { sample, attempt, vote: 0 }, ..call("a") };
     answered(&kept, &indexed(0, 0), said("first", Finish::Stop)).await;
     assert_eq!(looked(&kept, &indexed(1, 0)).await, "ask");
     assert_eq!(looked(&kept, &indexed(0, 1)).await, "ask");

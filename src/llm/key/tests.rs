@@ -64,7 +64,8 @@ fn keys_are_those_of_yesterday() {
 
 #[test]
 fn a_key_is_the_digest_of_canonical_json() {
-    let question = Question::of(&endpoint(), &Call { index: CallIndex { sample: 2, attempt: 0 }, ..call() });
+    let question =
+        Question::of(&endpoint(), &Call { index: CallIndex { sample: 2, attempt: 0, vote: 0 }, ..call() });
     let text = concat!(
         "eval-harness question 1\n",
         r#"{"api":"openai","base_url":"https://api.example.org/v1","headers":{"x-team":"evals"},"#,

@@ -173,7 +173,7 @@ fn a_question_that_was_not_recorded_is_told_by_its_beginning() {
     place.record(&call("What is 2 + 2?"), &kept("4"));
     let long = format!("What is the {} answer?", "very ".repeat(40));
     insta::assert_snapshot!(place.find(&call(&long)).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is the very very very very very very very …"); record it with --record"#);
-    let second = Call { index: CallIndex { sample: 3, attempt: 1 }, ..call("What is 2 + 2?") };
+    let second = Call { index: CallIndex { sample: 3, attempt: 1, vote: 0 }, ..call("What is 2 + 2?") };
     insta::assert_snapshot!(place.find(&second).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is 2 + 2?", sample 3, attempt 1); record it with --record"#);
     assert_eq!(place.open().len(), 1);
     let gone = Recordings::open(&place.path().join("none")).expect_err("no folder");

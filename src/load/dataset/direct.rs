@@ -377,7 +377,8 @@ fn slot(grader: &mut Grader) -> Option<&mut Value> {
         GraderKind::Code(CodeGrader::ExactMatch { any_of, .. } | CodeGrader::Json { any_of, .. }) => {
             any_of.first_mut()
         }
-        GraderKind::Model { expected, .. } | GraderKind::Human { expected, .. } => expected.as_mut(),
+        GraderKind::Model(judge) => judge.reference.as_mut(),
+        GraderKind::Human { expected, .. } => expected.as_mut(),
         GraderKind::Code(_) => None,
     }
 }

@@ -2,42 +2,54 @@
 
 use serde_json::Value;
 
+use super::super::models;
 use super::super::problem::{Code, Problem, did_you_mean};
-use super::super::scope::Desk;
+use super::super::scope::{Desk, seconds};
 use super::super::tree::Node;
-use crate::spec::{HumanGraderConfig, ModelGraderConfig, RatingKind, ScoringKind};
+use super::Expected;
+use crate::model::{Judge, Scoring};
+use crate::spec::{HumanGraderConfig, ModelGraderConfig, ModelSpec, RatingKind};
 
-pub(super) fn model(desk: &mut Desk, config: &ModelGraderConfig, node: &Node) -> Option<Value> {
-    let mut config = config.clone();
-    config.rubric = rubric(desk, &config.rubric, node)?;
-    let mut whole = true;
-    if config.pass_threshold == Some(0.0) {
-        let at = node.locate("/config/pass_threshold");
-        let problem =
-            Problem::error(Code::SuspiciousValue, at, "`pass_threshold: 0` passes whatever the judge says");
-        desk.push(problem.hint("a threshold above 0"));
-        whole = false;
-    }
-    if let Some(scoring) = &config.scoring {
-        let at = node.locate("/config/scoring");
-        let fault = match scoring.kind {
-            ScoringKind::Numeric => match scoring.range {
-                Some([low, high]) if low >= high => {
-                    Some("the `range` is empty: its first number must be the lower")
-                }
-                _ => None,
-            },
-            ScoringKind::Categorical if scoring.categories.is_empty() => {
-                Some("`categorical` scoring needs `categories`")
-            }
-            ScoringKind::Categorical | ScoringKind::Boolean => None,
-        };
-        if let Some(fault) = fault {
-            desk.push(Problem::error(Code::GraderIncomplete, at, fault));
-            whole = false;
-        }
-    }
-    whole.then(|| without_nulls(serde_json::to_value(&config).unwrap_or(Value::Null)))
+pub(super) fn model(
+    desk: &mut Desk,
+    config: &ModelGraderConfig,
+    node: &Node,
+    expected: Option<Expected>,
+    baseline: Option<&Value>,
+) -> Option<Judge> {
+    let rubric = rubric(desk, config.rubric.as_deref().unwrap_or_default(), node)?;
+    let at = node.get("config").unwrap_or(node);
+    let spec = ModelSpec {
+        model: config.model.clone(),
+        base_url: config.base_url.clone(),
+        api_key_env: config.api_key_env.clone(),
+        temperature: config.temperature,
+        max_tokens: config.max_tokens,
+        retries: config.retries,
+        replay: config.replay.clone(),
+        ..ModelSpec::default()
+    };
+    let dir = desk.dir.to_owned();
+    let model = models::resolve(desk, &spec, at, &dir)?;
+    Some(Judge {
+        models: vec![model],
+        votes: config.votes.unwrap_or(1),
+        panel: config.panel.unwrap_or_default(),
+        rubric,
+        criteria: Vec::new(),
+        scoring: Scoring::Boolean,
+        pass_threshold: config.pass_threshold.unwrap_or(Judge::PASS_THRESHOLD),
+        examples: Vec::new(),
+        prompt: config.prompt.clone(),
+        reference: super::reference(expected, baseline),
+        alternatives: Vec::new(),
+        must_include: Vec::new(),
+        must_not_include: Vec::new(),
+        max_chars: config.max_chars.unwrap_or(Judge::MAX_CHARS),
+        repairs: config.repairs.unwrap_or(Judge::REPAIRS),
+        structured: config.structured.unwrap_or(true),
+        timeout: config.timeout_seconds.map_or(Judge::TIMEOUT, seconds),
+    })
 }
 
 pub(super) fn human(desk: &mut Desk, config: &HumanGraderConfig, node: &Node) -> Option<Value> {

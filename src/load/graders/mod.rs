@@ -295,8 +295,8 @@ fn kinds_of(
             Some(graders.into_iter().map(GraderKind::Code).collect())
         }
         GraderSpec::Model(grader) => {
-            let config = judged::model(desk, &grader.config, node)?;
-            Some(vec![GraderKind::Model { config, expected: reference(expected, baseline) }])
+            let judge = judged::model(desk, &grader.config, node, expected, baseline)?;
+            Some(vec![GraderKind::Model(Box::new(judge))])
         }
         GraderSpec::Human(grader) => {
             let config = judged::human(desk, &grader.config, node)?;
@@ -331,6 +331,7 @@ pub(super) fn check_named(
 ) {
     let mut suite = scope.clone();
     suite.shelf.rubrics = shelf.rubrics.clone();
+    suite.shelf.prompts = shelf.prompts.clone();
     suite.shelf.open = false;
     for named in shelf.graders.values() {
         let mut found = Problems::new();

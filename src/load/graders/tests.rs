@@ -98,9 +98,7 @@ fn a_grader_type_takes_the_default_where_a_case_has_none_of_it() {
         let case = eval.cases.get(0).unwrap().unwrap();
         let grader = &case.grading.graders[0];
         assert_eq!(grader.name.as_deref(), Some("judge"));
-        assert!(
-            matches!(&grader.kind, GraderKind::Model { config, .. } if config["rubric"] == "Is it clear?")
-        );
+        assert!(matches!(&grader.kind, GraderKind::Model(judge) if judge.rubric == "Is it clear?"));
     }
     assert_eq!(plan.secrets, ["secret-value"]);
 }

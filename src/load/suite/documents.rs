@@ -63,7 +63,7 @@ pub(super) fn render_named(pass: &mut RenderPass, graders: Option<&mut Node>) {
 
 /// Named graders and their defaults; a default must name a grader of its type.
 pub(in crate::load) fn shelf(file: GradersFile, node: &Node, problems: &mut Problems) -> GraderShelf {
-    let mut shelf = GraderShelf { rubrics: file.rubrics, ..GraderShelf::default() };
+    let mut shelf = GraderShelf { rubrics: file.rubrics, prompts: file.prompts, ..GraderShelf::default() };
     for (name, spec) in file.graders {
         let at = node.get("graders").and_then(|g| g.get(&name)).unwrap_or(node).clone();
         shelf.graders.insert(name, NamedGrader { spec, node: at });
