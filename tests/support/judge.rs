@@ -50,7 +50,7 @@ pub struct Asked {
 }
 
 static MARK: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"<<<(END )?([A-Z]+(?: [0-9]+)?) ([0-9a-f]{32})>>>").expect("a pattern"));
+    LazyLock::new(|| Regex::new(r"<<<(END )?([A-Z][A-Z0-9 ]*) ([0-9a-f]{32})>>>").expect("a pattern"));
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""token": "([0-9a-f]+)""#).expect("a pattern"));
 static FIELD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"^ {4}("(?:[^"\\]|\\.)*"): <(.*)>,?$"#).expect("a pattern"));
