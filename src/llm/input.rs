@@ -95,8 +95,7 @@ impl InputText {
                 };
                 let headers: serde_json::Map<String, Value> = headers.iter().map(shown).collect();
                 let endpoint = without_secret_parameters(endpoint);
-                let call =
-                    json!({"method": method, "endpoint": endpoint, "headers": headers, "body": body});
+                let call = json!({"method": method, "endpoint": endpoint, "headers": headers, "body": body});
                 (pretty(&call), None)
             }
             Input::Data { value: Value::String(text) } => (text.clone(), None),

@@ -76,7 +76,8 @@ pub(super) fn read(reply: &str, cut: bool, wanted: &Wanted<'_>) -> Result<Readin
         None => return unusable(ReplyFault::WrongToken, "its last JSON object has no `token`"),
     }
     if wanted.copies.hold(&fields) {
-        let why = "the same JSON object stands in the output that is judged: the verdict must be the judge's own";
+        let why =
+            "the same JSON object stands in the output that is judged: the verdict must be the judge's own";
         return unusable(ReplyFault::Copied, why);
     }
     let (scores, unknown) = scores(&fields, wanted)?;
@@ -119,7 +120,10 @@ fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
         Last::Broken { .. } => return unusable(ReplyFault::NoJson, "its last JSON object is broken"),
         Last::TooMuch => return unusable(ReplyFault::NoJson, "its JSON is nested too deeply to be read"),
         Last::Nothing if cut => {
-            return unusable(ReplyFault::Cut, "the reply was cut at its limit of tokens before its JSON object");
+            return unusable(
+                ReplyFault::Cut,
+                "the reply was cut at its limit of tokens before its JSON object",
+            );
         }
         Last::Nothing => return unusable(ReplyFault::NoJson, "there is no JSON object in the reply"),
     };
@@ -235,7 +239,11 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
             let [low, high] = scale_of(judge, criterion).unwrap_or(Judge::RANGE);
             let on_scale = |score: &f64| (low..=high).contains(score) && high > low;
             let Some(score) = number.as_f64().filter(on_scale) else {
-                let why = format!("the score of `{name}` is not on its scale from {} to {}", short(low), short(high));
+                let why = format!(
+                    "the score of `{name}` is not on its scale from {} to {}",
+                    short(low),
+                    short(high)
+                );
                 return unusable(ReplyFault::OffScale, why);
             };
             let share = ((score - low) / (high - low)).clamp(0.0, 1.0);
@@ -254,7 +262,9 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
                     value: Value::from(category.name.as_str()),
                     share: category.score.clamp(0.0, 1.0),
                 }),
-                None => unusable(ReplyFault::OffScale, format!("the score of `{name}` is none of the categories")),
+                None => {
+                    unusable(ReplyFault::OffScale, format!("the score of `{name}` is none of the categories"))
+                }
             }
         }
         (Scoring::Categorical { .. }, _) => wrong("one of the categories"),
@@ -268,7 +278,11 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
 /// A number as people write it: whole ones without a point, zero without a sign.
 pub(super) fn number_value(number: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() < EXACT { Value::from(number as i64) } else { Value::from(number) }
+    if number.fract() == 0.0 && number.abs() < EXACT {
+        Value::from(number as i64)
+    } else {
+        Value::from(number)
+    }
 }
 
 fn checks(fields: &Map<String, Value>, checks: &[Check]) -> Result<Vec<bool>, Unusable> {
@@ -323,7 +337,8 @@ impl Copies {
             Value::String(text) => self.see_text(&text, depth + 1),
             Value::Array(items) => items.into_iter().for_each(|item| self.see(item, depth)),
             Value::Object(fields) => {
-                let verdict = ["scores", "passed", "justification"].iter().any(|key| fields.contains_key(*key));
+                let verdict =
+                    ["scores", "passed", "justification"].iter().any(|key| fields.contains_key(*key));
                 if verdict && self.0.len() < Copies::MOST {
                     self.0.push(fields.clone());
                 }
@@ -353,9 +368,7 @@ fn alike(a: &Value, b: &Value) -> bool {
             a.as_str() == b.as_str() || matches!((a.as_f64(), b.as_f64()), (Some(a), Some(b)) if a == b)
         }
         (Value::String(a), Value::String(b)) => a.trim() == b.trim(),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b)))
         }

@@ -8,7 +8,9 @@ use super::vote::{Agenda, by_name};
 use crate::base::text::truncate_bytes;
 use crate::grade::Asked;
 use crate::llm::{Call, CallIndex, Completion, Fault, Message, Models, places_of};
-use crate::model::{Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome, ReplyFault};
+use crate::model::{
+    Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome, ReplyFault,
+};
 
 /// Characters of a reply that its judge is shown again.
 const SHOWN_AGAIN: usize = 4_000;

@@ -20,8 +20,11 @@ pub(super) struct Check {
 
 pub(super) fn checks(judge: &Judge) -> Vec<Check> {
     let of = |texts: &[String], name: &str, wanted| -> Vec<Check> {
-        let check =
-            |(at, text): (usize, &String)| Check { key: format!("{name}_{}", at + 1), text: text.clone(), wanted };
+        let check = |(at, text): (usize, &String)| Check {
+            key: format!("{name}_{}", at + 1),
+            text: text.clone(),
+            wanted,
+        };
         texts.iter().enumerate().map(check).collect()
     };
     let mut all = of(&judge.must_include, "include", true);
@@ -220,7 +223,10 @@ mod tests {
         let categorical =
             Judge { criteria: vec![], scoring: Scoring::Categorical { categories }, ..testing::judge() };
         assert!(format(&categorical, "t").contains("    \"overall\": <\"good\" or \"bad\">\n"));
-        assert_eq!(schema(&categorical)["properties"]["scores"]["properties"]["overall"]["enum"], json!(["good", "bad"]));
+        assert_eq!(
+            schema(&categorical)["properties"]["scores"]["properties"]["overall"]["enum"],
+            json!(["good", "bad"])
+        );
         let boolean = Judge { criteria: vec![], scoring: Scoring::Boolean, ..testing::judge() };
         assert!(!format(&boolean, "t").contains("score"));
         assert_eq!(

@@ -350,11 +350,14 @@ mod tests {
     fn an_object_that_fails_later_hides_those_before_and_inside() {
         for (text, expected) in [
             (r#"{"a": 1} {"b": {"c": 2}, "d": "#, "cut"),
-            (r#"{"a": 1} {"b": {"c": 2},}"#, "broken at 25"),
+            (r#"{"a": 1} {"b": {"c": 2},}"#, "broken at 24"),
             (r#"{"a": 1, "scores": {"x": 5}, passed: true}"#, "broken at 29"),
             (r#"{"a": 1}, {"b": 01}"#, "broken at 17"),
-            (r#"{"a": "line
-break"}"#, "broken at 11"),
+            (
+                r#"{"a": "line
+break"}"#,
+                "broken at 11",
+            ),
             (r#"{"a": tru}"#, "broken at 9"),
             (r#"{"a": "\x"}"#, "broken at 8"),
             // What failed before is over.
@@ -367,11 +370,23 @@ break"}"#, "broken at 11"),
     #[test]
     fn the_work_is_bounded_by_the_length() {
         let n = 1 << 20;
-        for part in ["{", "{\"a\":[", "{\"", "{\"a\":{\"b\":", "{\"a\":1,", "{\":\":\"{\",", "[{\"a\":[{},", "\"{\\\""] {
+        for part in [
+            "{",
+            "{\"a\":[",
+            "{\"",
+            "{\"a\":{\"b\":",
+            "{\"a\":1,",
+            "{\":\":\"{\",",
+            "[{\"a\":[{},",
+            "\"{\\\"",
+        ] {
             let text = part.repeat(n / part.len());
             // Limits would stop it; within them it must come to an end by itself.
             let found = told(&text);
-            assert!(["nothing", "cut", "too much"].contains(&found.as_str()) || found.starts_with("broken"), "{part}");
+            assert!(
+                ["nothing", "cut", "too much"].contains(&found.as_str()) || found.starts_with("broken"),
+                "{part}"
+            );
             assert!(!objects(&text).iter().any(|found| found.len() > 2), "{part}");
         }
         let deep = format!("{}{}", "{\"a\":".repeat(500), "}".repeat(500));
@@ -403,7 +418,8 @@ break"}"#, "broken at 11"),
         let (mut at, mut found) = (0, Vec::new());
         while let Some(ahead) = text[at..].find('{') {
             let start = at + ahead;
-            let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
+            let mut stream =
+                serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
             if let Some(Ok(_)) = stream.next() {
                 at = start + stream.byte_offset();
                 found.push(text[start..at].to_owned());

@@ -19,7 +19,9 @@ use crate::model::{Category, Criterion, Judge, JudgeExample, JudgeQuestion, Outp
 pub(super) enum PromptError {
     #[error("the judge's `prompt` can't be filled in: {0}")]
     Template(String),
-    #[error("the judge's `prompt` does not show the output (as `{{{{ output }}}}`, without a filter): nothing could be judged")]
+    #[error(
+        "the judge's `prompt` does not show the output (as `{{{{ output }}}}`, without a filter): nothing could be judged"
+    )]
     WithoutOutput,
 }
 
@@ -39,7 +41,11 @@ pub(super) struct Question {
 impl Question {
     /// For journals, as a judge with this system prompt is asked.
     pub fn told(&self, system: Option<&str>) -> JudgeQuestion {
-        JudgeQuestion { id: self.marks.id.clone(), system: self.system_after(system), prompt: self.prompt.clone() }
+        JudgeQuestion {
+            id: self.marks.id.clone(),
+            system: self.system_after(system),
+            prompt: self.prompt.clone(),
+        }
     }
 
     /// What a judge says of itself stands before what it is told of its task.
@@ -164,15 +170,20 @@ struct Parts {
 
 impl Parts {
     fn of(data: &Data<'_>, quoter: &mut Quoter<'_>) -> Parts {
-        let numbered = |name: &str, at: usize| if at == 0 { name.to_owned() } else { format!("{name} {}", at + 1) };
+        let numbered =
+            |name: &str, at: usize| if at == 0 { name.to_owned() } else { format!("{name} {}", at + 1) };
         let input = quoter.block("INPUT", &data.input);
         let context = data.context.as_ref().map(|text| quoter.block("CONTEXT", text)).unwrap_or_default();
         let output = quoter.block(OUTPUT, &data.output);
         let expected: Vec<String> = (data.references.iter().enumerate())
             .map(|(at, text)| quoter.block(&numbered("REFERENCE", at), text))
             .collect();
-        let examples: Vec<String> =
-            data.examples.iter().enumerate().map(|(at, example)| shown_example(example, at + 1, quoter)).collect();
+        let examples: Vec<String> = data
+            .examples
+            .iter()
+            .enumerate()
+            .map(|(at, example)| shown_example(example, at + 1, quoter))
+            .collect();
         Parts {
             input,
             context,
@@ -204,8 +215,11 @@ const FORMAT: &str = "format";
 
 fn shown_example(example: &JudgeExample, number: usize, quoter: &mut Quoter<'_>) -> String {
     let mut out = format!("Example {number}:");
-    let texts =
-        [("INPUT", example.input.as_ref()), ("OUTPUT", Some(&example.output)), ("REFERENCE", example.expected.as_ref())];
+    let texts = [
+        ("INPUT", example.input.as_ref()),
+        ("OUTPUT", Some(&example.output)),
+        ("REFERENCE", example.expected.as_ref()),
+    ];
     for (name, value) in texts {
         if let Some(value) = value {
             let _ = write!(out, "\n{}", quoter.block(&format!("EXAMPLE {number} {name}"), &laid_out(value)));
@@ -304,7 +318,8 @@ fn own_prompt(own: &str, parts: &Parts, format: &str) -> Result<String, PromptEr
         return Ok(single_braces(own, &value));
     }
     let values = NAMES.iter().filter_map(|name| Some((*name, value(name)?)));
-    let context = minijinja::Value::from_pairs(values.map(|(name, text)| (name, minijinja::Value::from(text))));
+    let context =
+        minijinja::Value::from_pairs(values.map(|(name, text)| (name, minijinja::Value::from(text))));
     environment(false).render_str(own, context).map_err(|error| PromptError::Template(error.to_string()))
 }
 

@@ -41,9 +41,7 @@ impl Marks {
     /// True when the prompt shows this block.
     pub fn stand_in(&self, prompt: &str, name: &str) -> bool {
         let (opening, closing) = (self.opening(name), self.closing(name));
-        prompt
-            .split_once(opening.as_str())
-            .is_some_and(|(_, rest)| rest.contains(closing.as_str()))
+        prompt.split_once(opening.as_str()).is_some_and(|(_, rest)| rest.contains(closing.as_str()))
     }
 }
 
@@ -144,13 +142,10 @@ pub(super) fn harmless(text: &str, max_chars: usize) -> Harmless {
     let (cut, left_out) = without_middle(text, max_chars);
     let (text, hidden) = visible(&cut);
     let (text, controls) = replaced(&CONTROL_TOKENS, &text, |found| found.chars().map(bracket).collect());
-    let (text, marks) = replaced(&MARKS, &text, |found| found.chars().map(round).collect());
-    let (text, bare) = replaced(&BARE_MARKS, &text, |found| {
-        let hex = found.trim_end_matches(|c: char| c.is_ascii_hexdigit());
-        format!("{hex}(digits)")
-    });
-    // Code points take more place than what they stand for.
-    let (text, more) = without_middle(&text, max_chars.saturating_mul(2));
+    let (text, marks) = replaced(&MARKS, &text, without_mark);
+    let (text, bare) = replaced(&BARE_MARKS, &text, without_mark);
+    // Code points take more place than what they stand for; the line that tells of the middle is no reason to cut again.
+    let (text, more) = without_middle(&text, max_chars.saturating_mul(2).saturating_add(100));
     Harmless { text, marks: marks + bare, controls, hidden, left_out: left_out + more }
 }
 
@@ -219,9 +214,21 @@ fn shapes(before: Option<char>, c: char, after: Option<char>) -> bool {
 /// What may pass for `<`.
 const OPENING: &str = "<＜﹤‹«《〈〈⟨⟪≪⋘❮❰˂ᐸ⪡≺⧼";
 
-/// What may pass for `<`, for parentheses of the same kind.
-fn round(c: char) -> char {
-    if OPENING.contains(c) { '(' } else { c }
+/// What looked like a mark, with parentheses for its brackets and without its digits.
+fn without_mark(found: &str) -> String {
+    let name = found.trim_end_matches(|c: char| c.is_ascii_hexdigit());
+    let digits = found.len() - name.len() >= 4;
+    let mut out = String::with_capacity(found.len());
+    let mut rest = if digits { name } else { found }.chars().peekable();
+    while let Some(c) = rest.next() {
+        // A bracket of ours, around a code point.
+        let is_ours = c == '⟨' && rest.peek() == Some(&'U');
+        out.push(if OPENING.contains(c) && !is_ours { '(' } else { c });
+    }
+    if digits {
+        out.push_str("(digits)");
+    }
+    out
 }
 
 /// The brackets of a control token as parentheses.
@@ -283,7 +290,7 @@ static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     compiled(&format!(
         // Three brackets in a row are a mark whatever follows; fewer are one before the name of a block that ends, or that has
         // digits of a mark behind it.
-        "(?:{open}{UNSEEN}){{3,}}\
+        "(?:{open}{UNSEEN}){{3,}}(?:{gap}(?:{end}{gap})?(?:{names}){gap}[0-9a-fA-F]{{4,}})?\
          |{open}(?:{gap}{open})+{gap}{end}{gap}(?:{names})\
          |{open}(?:{gap}{open})*{gap}(?:{end}{gap})?(?:{names}){gap}[0-9a-fA-F]{{4,}}"
     ))
@@ -333,16 +340,16 @@ mod tests {
             "<<<<<<< HEAD",
         ];
         insta::assert_snapshot!(lines.map(shown).join("\n"), @r"
-        (((END OUTPUT 3f9c00d1>>> [1 0 0]
-        ((( end  output 3F9C >>> [1 0 0]
-        (((END OUTPUT 3f9c＞＞＞ [1 0 0]
+        (((END OUTPUT (digits)>>> [1 0 0]
+        ((( end  output (digits) >>> [1 0 0]
+        (((END OUTPUT (digits)＞＞＞ [1 0 0]
         (((OUTPUT 3f››› [1 0 0]
         (((END OUTPUT»»» [1 0 0]
         (⟨U+200B⟩(⟨U+200B⟩(END OUTPUT [1 0 2]
         ( ( (END OUTPUT x [1 0 0]
         ((ЕND ОUTPUT 12ab [1 0 0]
         ((ＥND OUT⟨U+200D⟩PUT>> [1 0 1]
-        (END OUTPUT 3f9c12> [1 0 0]
+        (END OUTPUT (digits)> [1 0 0]
         --- END OUTPUT (digits) --- [1 0 0]
         ((((((( HEAD [1 0 0]
         ");
@@ -391,7 +398,10 @@ mod tests {
     fn of_a_long_text_the_middle_is_left_out() {
         let text: String = (0..100).map(|n| format!("{n:02}é")).collect();
         let found = harmless(&text, 30);
-        assert_eq!(found.text, "00é01é02é03é04é05é06\n[... 270 characters were left out here ...]\né97é98é99é");
+        assert_eq!(
+            found.text,
+            "00é01é02é03é04é05é06\n[... 270 characters were left out here ...]\né97é98é99é"
+        );
         assert_eq!(found.left_out, 270);
         assert_eq!(harmless(&text, 300).left_out, 0);
         let unseen = harmless(&"\u{200b}".repeat(1000), 900);
@@ -401,9 +411,11 @@ mod tests {
         quoter.block("OUTPUT", &format!("{text}\u{202e}<|x|><<<"));
         assert_eq!(
             quoter.notices,
-            ["output: 280 characters were left out of the middle, at the line that says so; 1 invisible character shown by code point; \
+            [
+                "output: 280 characters were left out of the middle, at the line that says so; 1 invisible character shown by code point; \
               1 control token of chat templates made harmless; 1 sequence that looked like a mark of the prompt made harmless \
-              (`(` stands for a bracket)"]
+              (`(` stands for a bracket)"
+            ]
         );
     }
 

@@ -72,10 +72,14 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
     };
     let first = votes.iter().find(counts);
     let why = first.map_or("no judge was asked", |vote| vote.reason.as_str());
-    let repaired = first.map_or(0, |vote| vote.replies.iter().filter(|reply| !reply.repair.is_empty()).count());
+    let repaired =
+        first.map_or(0, |vote| vote.replies.iter().filter(|reply| !reply.repair.is_empty()).count());
     let mut reason = match cause {
         Cause::JudgeUnparseable if repaired > 0 => {
-            format!("the judge's answers could not be used ({why}), after {}", plural(repaired, "request") + " for repair")
+            format!(
+                "the judge's answers could not be used ({why}), after {}",
+                plural(repaired, "request") + " for repair"
+            )
         }
         Cause::JudgeUnparseable => format!("the judge's answer could not be used ({why})"),
         _ => format!("the judge could not be asked: {why}"),
@@ -164,7 +168,9 @@ fn notices(question: &Question, votes: &[JudgeVote]) -> Vec<String> {
     let contradicts = |said: bool, outcome: Outcome| {
         votes.iter().filter(|vote| vote.said_passed == Some(said) && vote.outcome == outcome).count()
     };
-    let whose = |n: usize| if votes.len() == 1 { "the judge".to_owned() } else { format!("{n} of {} votes", votes.len()) };
+    let whose = |n: usize| {
+        if votes.len() == 1 { "the judge".to_owned() } else { format!("{n} of {} votes", votes.len()) }
+    };
     for (said, word, outcome, by) in
         [(true, "passed", Outcome::Failed, "fail"), (false, "failed", Outcome::Passed, "pass")]
     {
@@ -173,13 +179,15 @@ fn notices(question: &Question, votes: &[JudgeVote]) -> Vec<String> {
             notices.push(format!("{} said `{word}` where the scores say {by}; the scores count", whose(n)));
         }
     }
-    let mut unknown: Vec<&str> =
-        votes.iter().flat_map(|vote| &vote.unknown).map(String::as_str).collect();
+    let mut unknown: Vec<&str> = votes.iter().flat_map(|vote| &vote.unknown).map(String::as_str).collect();
     unknown.sort_unstable();
     unknown.dedup();
     if !unknown.is_empty() {
         let names: Vec<String> = unknown.iter().take(5).map(|name| quoted(&in_reason(name))).collect();
-        notices.push(format!("scores of criteria that the rubric does not have were ignored: {}", names.join(", ")));
+        notices.push(format!(
+            "scores of criteria that the rubric does not have were ignored: {}",
+            names.join(", ")
+        ));
     }
     notices
 }

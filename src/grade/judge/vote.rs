@@ -7,9 +7,7 @@ use serde_json::Value;
 
 use super::answer::{Reading, Scored, number_value};
 use super::form::{Check, scale_of};
-use crate::model::{
-    Cause, Criterion, Judge, JudgeVote, JudgedCheck, JudgedCriterion, Outcome, PanelRule,
-};
+use crate::model::{Cause, Criterion, Judge, JudgeVote, JudgedCheck, JudgedCriterion, Outcome, PanelRule};
 use crate::stats::reaches;
 
 /// What is put to the vote.
@@ -68,11 +66,7 @@ impl Agenda<'_> {
 
     fn uniform(&self, best: bool) -> Ballot {
         let share = f64::from(u8::from(best));
-        Ballot {
-            shares: vec![share; self.criteria.len()],
-            met: vec![best; self.checks.len()],
-            whole: share,
-        }
+        Ballot { shares: vec![share; self.criteria.len()], met: vec![best; self.checks.len()], whole: share }
     }
 
     /// The sum of weight and share; of a verdict over the whole the verdict.
@@ -80,7 +74,8 @@ impl Agenda<'_> {
         if self.criteria.is_empty() {
             return whole;
         }
-        let sum: f64 = self.criteria.iter().zip(shares).map(|(criterion, share)| criterion.weight * share).sum();
+        let sum: f64 =
+            self.criteria.iter().zip(shares).map(|(criterion, share)| criterion.weight * share).sum();
         sum.clamp(0.0, 1.0)
     }
 
@@ -106,7 +101,9 @@ impl Agenda<'_> {
         let share = self.weighted(&shares, whole);
         // More than half must say what is wanted; of what is not, half are enough to break it. Of `met` both are the same.
         let met: Vec<bool> = (0..self.checks.len())
-            .map(|at| 2 * ballots.iter().filter(|ballot| ballot.met.get(at) == Some(&true)).count() > ballots.len())
+            .map(|at| {
+                2 * ballots.iter().filter(|ballot| ballot.met.get(at) == Some(&true)).count() > ballots.len()
+            })
             .collect();
         let passed = match self.judge.panel {
             PanelRule::Majority => {
@@ -144,7 +141,12 @@ impl Agenda<'_> {
             wanted: check.wanted,
             met: *met,
         });
-        Some(Panel { passed: worst, criteria: criteria.collect(), checks: checks.collect(), share: tally.share })
+        Some(Panel {
+            passed: worst,
+            criteria: criteria.collect(),
+            checks: checks.collect(),
+            share: tally.share,
+        })
     }
 
     fn judged(&self, criterion: &Criterion, share: f64, scores: &[&Scored]) -> JudgedCriterion {
@@ -183,8 +185,7 @@ pub(super) fn in_words(rule: PanelRule, votes: &[JudgeVote]) -> String {
         return String::new();
     }
     let count = |outcome: Outcome| votes.iter().filter(|vote| vote.outcome == outcome).count();
-    let (passed, failed, lacking) =
-        (count(Outcome::Passed), count(Outcome::Failed), count(Outcome::Errored));
+    let (passed, failed, lacking) = (count(Outcome::Passed), count(Outcome::Failed), count(Outcome::Errored));
     let rule = match rule {
         PanelRule::Median => "median",
         PanelRule::Mean => "mean",
@@ -209,8 +210,15 @@ pub(super) fn cause_of(votes: &[JudgeVote]) -> Cause {
 }
 
 /// The scores of a vote by the names of the criteria.
-pub(super) fn by_name(criteria: &[Criterion], scores: &[Scored]) -> std::collections::BTreeMap<String, Value> {
-    criteria.iter().zip(scores).map(|(criterion, scored)| (criterion.name.clone(), scored.value.clone())).collect()
+pub(super) fn by_name(
+    criteria: &[Criterion],
+    scores: &[Scored],
+) -> std::collections::BTreeMap<String, Value> {
+    criteria
+        .iter()
+        .zip(scores)
+        .map(|(criterion, scored)| (criterion.name.clone(), scored.value.clone()))
+        .collect()
 }
 
 #[cfg(test)]
