@@ -113,6 +113,8 @@ pub struct Graders {
     commands: CommandSandbox,
     modes: Modes,
     references: References,
+    /// What is known of the endpoints of judges.
+    structured: judge::Structured,
     /// One for each worker of the run, shared with its targets.
     places: Option<Arc<Semaphore>>,
 }
@@ -130,6 +132,7 @@ impl Graders {
             commands,
             modes: Modes::default(),
             references: References::default(),
+            structured: judge::Structured::default(),
             places: None,
         }
     }
@@ -272,7 +275,9 @@ impl Graders {
     async fn one(&self, grader: &Grader, case: &Case, value: &OutputValue, asked: Asked) -> Grade {
         let grade = match &grader.kind {
             GraderKind::Code(code) => self.code(code, case, value).await,
-            GraderKind::Model(judge) => judge::grade(judge, asked, case, value, &self.config).await,
+            GraderKind::Model(judge) => {
+                judge::grade(judge, asked, case, value, &self.config, &self.structured).await
+            }
             GraderKind::Human { .. } => {
                 Grade::pending(GraderType::Human, "human", "waits for a person's grade")
             }
