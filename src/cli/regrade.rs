@@ -17,7 +17,7 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     let again = resume::again(&dir, &args.run, words)?;
     // Who asks nobody spends nothing, so that no price is needed.
     let budget = Some(Budget::default());
-    let overrides = Overrides { asks_nobody: true, budget, ..overrides(&again.args) };
+    let overrides = Overrides { asks_only_judges: true, budget, ..overrides(&again.args) };
     let selected = suite::load(&again.args.suite, Purpose::Run, overrides)?;
     let plan = suite::plan_or_problems(console, selected.loaded)?;
     let after = AfterRun::of(&plan);
