@@ -112,6 +112,9 @@ pub(super) fn question(
         None => usual(&parts, &notices),
         Some(own) => {
             let mut text = own_prompt(own, &parts, &format)?;
+            if parts.more_than_names && !own.contains("criteria") {
+                let _ = write!(text, "\n\n## Criteria\n{}", parts.criteria);
+            }
             if !notices.is_empty() {
                 let _ = write!(text, "\n\n{}", told_notices(&notices));
             }
@@ -165,6 +168,8 @@ struct Parts {
     expected: String,
     rubric: String,
     criteria: String,
+    /// The criteria say something that neither the rubric nor the form of the answer says.
+    more_than_names: bool,
     examples: String,
 }
 
@@ -191,6 +196,7 @@ impl Parts {
             expected: expected.join("\n\nAs good is:\n\n"),
             rubric: data.rubric.trim_end().to_owned(),
             criteria: shown_criteria(data),
+            more_than_names: explains(data),
             examples: examples.join("\n\n"),
         }
     }
@@ -230,6 +236,20 @@ fn shown_example(example: &JudgeExample, number: usize, quoter: &mut Quoter<'_>)
         let _ = write!(out, "\nBecause: {}", one_line(why));
     }
     out
+}
+
+/// True when a criterion, a level or a category has words of its own.
+fn explains(data: &Data<'_>) -> bool {
+    let own = |text: &String| !text.trim().is_empty() && !data.rubric.contains(text.trim());
+    let by_criteria = data
+        .criteria
+        .iter()
+        .any(|criterion| own(&criterion.description) || criterion.levels.values().any(own));
+    let by_categories = match data.scoring {
+        Scoring::Categorical { categories } => categories.iter().any(|category| own(&category.description)),
+        _ => false,
+    };
+    by_criteria || by_categories
 }
 
 /// One line for each criterion, with what the rubric does not say of it already.

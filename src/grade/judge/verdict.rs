@@ -6,7 +6,7 @@ use super::answer::Reading;
 use super::ask::Vote;
 use super::form::short;
 use super::prompt::{Question, shown_scale};
-use super::vote::{Agenda, Panel, cause_of, in_words};
+use super::vote::{Agenda, Panel, cause_of, in_words, rounded};
 use super::{METHOD, errored};
 use crate::base::text::{plural, quoted};
 use crate::grade::show::in_reason;
@@ -42,8 +42,8 @@ pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) 
     let scale = judged.scale;
     let judged = Judged {
         score: Some(match scale {
-            Some([low, high]) => low + panel.share * (high - low),
-            None => panel.share,
+            Some([low, high]) => rounded(low + panel.share * (high - low)),
+            None => rounded(panel.share),
         }),
         criteria: panel.criteria.clone(),
         checks: panel.checks.clone(),
