@@ -114,6 +114,53 @@ fn who_waits_for_a_judge_holds_no_worker() {
     assert_eq!(server.peak(), 1, "one sample at a time");
 }
 
+/// Many samples are under way, and no more programs than workers.
+#[test]
+fn programs_wait_for_a_worker_while_judges_are_waited_for() {
+    let server = kind(20);
+    let judging = Judging::new(24, &server);
+    let project = judging.project();
+    let program = "echo + >> programs.log; sleep 0.03; echo - >> programs.log";
+    let case = json!({
+        "id": "c{{ row.n }}", "input": "case {{ row.n }}", "graders": [
+            {"type": "model", "config": judging.config},
+            {"type": "code", "config": {"method": "command", "command": ["sh", "-c", program]}},
+        ],
+    });
+    let eval = json!({"metadata": {"id": "judged"}, "dataset": {"path": "rows.jsonl", "format": "jsonl", "case": case}});
+    project.write("eval.yaml", &eval.to_string());
+    model_runs::call(&project, &RUN).expect(0);
+    let log = std::fs::read_to_string(project.path().join("programs.log")).expect("a log");
+    let (mut now, mut most, mut all) = (0, 0, 0);
+    for line in log.lines() {
+        now += if line == "+" { 1 } else { -1 };
+        all += i32::from(line == "+");
+        most = most.max(now);
+    }
+    assert_eq!((all, now, most), (24, 0, 2), "{log}");
+    assert!(server.peak() > 2, "{}", server.peak());
+}
+
+/// A judge that never answers keeps nobody who says stop twice.
+#[test]
+fn calls_of_judges_end_with_the_run() {
+    let server = ModelServer::start(|_: &Ask| Act::StallHead);
+    let project = Judging::new(8, &server).project();
+    let mut child = model_runs::start(&project, &RUN);
+    eventually("the judge is asked", || server.asked() >= 4);
+    let interrupt = || {
+        let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(told.expect("a shell's kill").success());
+    };
+    interrupt();
+    eventually("it is heard", || Journal::torn(&project).sessions == 1);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    interrupt();
+    assert_eq!(child.wait().expect("a child of ours").code(), Some(130));
+    let journal = Journal::latest(&project);
+    assert!(journal.finished && journal.samples.is_empty(), "nothing was found out");
+}
+
 #[test]
 fn a_killed_run_asks_no_judge_again_that_has_answered() {
     const IN_FLIGHT: usize = 8;
