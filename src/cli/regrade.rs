@@ -15,7 +15,7 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     let words = resume::typed("regrade", "--run");
     let again = resume::again(&dir, &args.run, words)?;
     // Judges are asked, the target is not.
-    let overrides = Overrides { asks_nobody: true, ..overrides(&again.args) };
+    let overrides = Overrides { asks_only_judges: true, ..overrides(&again.args) };
     let selected = suite::load(&again.args.suite, Purpose::Run, overrides)?;
     let plan = suite::plan_or_problems(console, selected.loaded)?;
     let after = AfterRun::of(&plan);

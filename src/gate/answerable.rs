@@ -11,6 +11,8 @@ pub struct Extent {
     pub fewest: u32,
     /// The kinds of its evals.
     pub kinds: BTreeSet<EvalType>,
+    /// Whether a case is graded by a model, or nobody knows.
+    pub judged: bool,
 }
 
 /// Thresholds that the planned samples can't answer, in sentences. A threshold on a composite needs what its components need.
@@ -26,7 +28,7 @@ pub fn unanswerable(
         let composite = composites.iter().find(|composite| metric == Metric::Named(composite.name.clone()));
         let parts = composite.into_iter().flat_map(|composite| &composite.components);
         let parts = parts.filter_map(|component| component.metric.parse::<Metric>().ok());
-        let Extent { fewest, kinds } = extent(part.as_ref());
+        let Extent { fewest, kinds, judged } = extent(part.as_ref());
         for metric in std::iter::once(metric).chain(parts) {
             let name = MetricName { metric: metric.clone(), part: part.clone() };
             let lacks = |kind: EvalType, word: &str| {
@@ -36,6 +38,11 @@ pub fn unanswerable(
             problems.extend(match metric {
                 Metric::CapabilityPassRate => lacks(EvalType::Capability, "capability"),
                 Metric::RegressionPassRate => lacks(EvalType::Regression, "regression"),
+                metric if metric.is_of_judges() => {
+                    let message =
+                        format!("the threshold on {name} needs a grader of type `model`, but no case that is selected has one");
+                    (!judged).then_some(message)
+                }
                 metric => metric.k().filter(|k| *k > fewest).map(|k| {
                     let every = if part.is_some() { "every case of that part" } else { "every case" };
                     format!(
@@ -61,8 +68,8 @@ mod tests {
         let spec = GateSpec { thresholds: vec![threshold], max_regressions: None };
         // The whole run has more than its parts.
         let extent = |part: Option<&Part>| match part {
-            None => Extent { fewest, kinds: kinds.iter().copied().collect() },
-            Some(_) => Extent { fewest: fewest - 1, kinds: [CAP].into() },
+            None => Extent { fewest, kinds: kinds.iter().copied().collect(), judged: true },
+            Some(_) => Extent { fewest: fewest - 1, kinds: [CAP].into(), judged: false },
         };
         unanswerable(&spec, &[], extent)
     }
@@ -80,6 +87,17 @@ mod tests {
             said("pass_hat_3[tag=a]", 3, &[CAP]),
             [
                 "the threshold on pass_hat_3[tag=a] needs 3 samples of every case of that part, but a case has 2; set `samples: 3` or lower k"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_judges_did_is_a_definition_error_without_judges() {
+        assert_eq!(said("judge_errored_rate", 1, &[CAP]), Vec::<String>::new());
+        assert_eq!(
+            said("judge_consistency[tag=a]", 1, &[CAP]),
+            [
+                "the threshold on judge_consistency[tag=a] needs a grader of type `model`, but no case that is selected has one"
             ]
         );
     }

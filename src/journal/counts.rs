@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::model::{
-    AnswerSource, Attempt, CasesPlanned, Cause, EvalPlanned, Event, Grade, GraderType, ModelCall, Outcome,
-    Output, RunFinished, RunStarted, SampleFinished, SampleSkipped, Usage, Verdict,
+    AnswerSource, Attempt, CasesPlanned, Cause, EvalPlanned, Event, Grade, GraderType, JudgeQuestion,
+    JudgeReply, JudgeVote, Judged, ModelCall, Outcome, Output, ReplyFault, RunFinished, RunStarted,
+    SampleFinished, SampleSkipped, Usage, Verdict,
 };
 
 /// The same names as [`Event`].
@@ -64,10 +66,46 @@ struct Ended {
 
 #[derive(Deserialize)]
 struct Measured {
+    outcome: Outcome,
+    cause: Option<Cause>,
     #[serde(default)]
     metrics: BTreeMap<String, f64>,
     #[serde(default)]
     unmeasured: Vec<String>,
+    judged: Option<Box<Panel>>,
+}
+
+/// A verdict of judges.
+#[derive(Deserialize)]
+struct Panel {
+    #[serde(default)]
+    votes: Vec<Vote>,
+    #[serde(default)]
+    notices: Vec<String>,
+    asked: Question,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct Vote {
+    model: String,
+    outcome: Outcome,
+    cause: Option<Cause>,
+    score: Option<f64>,
+    said_passed: Option<bool>,
+    #[serde(default)]
+    replies: Vec<Reply>,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    fault: Option<ReplyFault>,
+    /// There only when something was asked next.
+    repair: Option<IgnoredAny>,
 }
 
 /// One line.
@@ -100,7 +138,12 @@ fn attempt(said: Try) -> Attempt {
     let output = said.output.or(said.stored).map(|used| Output { usage: used.usage, ..Output::text("") });
     let call = said.call.filter(|call| call.source != AnswerSource::Network);
     let measured = said.verdict.grades.into_iter();
-    let grades = measured.filter(|said| !said.metrics.is_empty() || !said.unmeasured.is_empty());
+    let grades = measured.filter(|said| {
+        !said.metrics.is_empty()
+            || !said.unmeasured.is_empty()
+            || said.judged.is_some()
+            || matches!(said.cause, Some(Cause::JudgeUnreachable | Cause::JudgeUnparseable))
+    });
     Attempt {
         output,
         stored: None,
@@ -123,7 +166,40 @@ fn attempt(said: Try) -> Attempt {
 
 fn grade(said: Measured) -> Grade {
     let mut grade = Grade::passed(GraderType::Code, "");
+    (grade.outcome, grade.cause) = (said.outcome, said.cause);
+    grade.judged = said.judged.map(|panel| Box::new(judged(*panel)));
     grade.metrics = said.metrics;
     grade.unmeasured = said.unmeasured;
     grade
+}
+
+fn judged(said: Panel) -> Judged {
+    let reply = |said: Reply| JudgeReply {
+        text: String::new(),
+        finish: None,
+        fault: said.fault,
+        why: String::new(),
+        repair: said.repair.map_or(String::new(), |_| "asked".to_owned()),
+    };
+    let vote = |said: Vote| JudgeVote {
+        model: said.model,
+        index: 0,
+        outcome: said.outcome,
+        cause: said.cause,
+        reason: String::new(),
+        score: said.score,
+        scores: BTreeMap::new(),
+        said_passed: said.said_passed,
+        said_score: None,
+        justification: String::new(),
+        unknown: Vec::new(),
+        replies: said.replies.into_iter().map(reply).collect(),
+        calls: Vec::new(),
+    };
+    Judged {
+        votes: said.votes.into_iter().map(vote).collect(),
+        notices: said.notices,
+        asked: JudgeQuestion { id: said.asked.id, ..JudgeQuestion::default() },
+        ..Judged::default()
+    }
 }

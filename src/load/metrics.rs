@@ -118,7 +118,8 @@ fn component(
             Some(kind) => *kind,
             None => return Err(complete.then(unknown).flatten()),
         },
-        share if share.is_share() => Measured::Score,
+        share if share.is_share() && share.bound() == Bound::Min => Measured::Score,
+        share if share.is_share() => Measured::Rate,
         _ => Measured::Number,
     };
     let falls = match &metric {

@@ -39,6 +39,16 @@ pub enum Metric {
     ErroredSamples,
     /// Samples that passed only on a later attempt.
     FlakySamples,
+    /// Share of judged samples of which a judge gave no verdict.
+    JudgeErroredRate,
+    /// Share of votes with a reply whose first reply could not be used.
+    JudgeParseFailureRate,
+    /// Requests for repair over votes with a reply.
+    JudgeRepairRate,
+    /// Share of panels of several votes whose votes do not all agree.
+    JudgeDisagreementRate,
+    /// Share of pairs of votes of one model on one question that agree.
+    JudgeConsistency,
     /// What graders measure, or the suite computes, under a name of the author's.
     Named(String),
 }
@@ -71,7 +81,7 @@ pub fn name_fault(name: &str) -> Option<String> {
 }
 
 /// Metrics whose name has no k.
-pub const PLAIN_METRICS: [(Metric, &str); 16] = [
+pub const PLAIN_METRICS: [(Metric, &str); 21] = [
     (Metric::PassRate, "pass_rate"),
     (Metric::CapabilityPassRate, "capability_pass_rate"),
     (Metric::RegressionPassRate, "regression_pass_rate"),
@@ -88,6 +98,11 @@ pub const PLAIN_METRICS: [(Metric, &str); 16] = [
     (Metric::FailedSamples, "failed_samples"),
     (Metric::ErroredSamples, "errored_samples"),
     (Metric::FlakySamples, "flaky_samples"),
+    (Metric::JudgeErroredRate, "judge_errored_rate"),
+    (Metric::JudgeParseFailureRate, "judge_parse_failure_rate"),
+    (Metric::JudgeRepairRate, "judge_repair_rate"),
+    (Metric::JudgeDisagreementRate, "judge_disagreement_rate"),
+    (Metric::JudgeConsistency, "judge_consistency"),
 ];
 
 fn has_form_of_name(text: &str) -> bool {
@@ -100,15 +115,52 @@ impl Metric {
     pub fn bound(&self) -> Bound {
         use Metric::*;
         match self {
-            LatencyMeanMs | LatencyP50Ms | LatencyP95Ms | TokensInput | TokensOutput | Tokens | CostUsd
-            | FailedSamples | ErroredSamples | FlakySamples => Bound::Max,
+            LatencyMeanMs
+            | LatencyP50Ms
+            | LatencyP95Ms
+            | TokensInput
+            | TokensOutput
+            | Tokens
+            | CostUsd
+            | FailedSamples
+            | ErroredSamples
+            | FlakySamples
+            | JudgeErroredRate
+            | JudgeParseFailureRate
+            | JudgeRepairRate
+            | JudgeDisagreementRate => Bound::Max,
             _ => Bound::Min,
         }
     }
 
     /// True when its values are known to lie in [0, 1].
     pub fn is_share(&self) -> bool {
-        self.bound() == Bound::Min && !matches!(self, Metric::Named(_))
+        use Metric::*;
+        match self {
+            Named(_) => false,
+            // Several repairs may be asked for of one vote.
+            JudgeErroredRate | JudgeParseFailureRate | JudgeDisagreementRate => true,
+            metric => metric.bound() == Bound::Min,
+        }
+    }
+
+    /// True for what tells of judges and not of the target.
+    pub fn is_of_judges(&self) -> bool {
+        use Metric::*;
+        matches!(
+            self,
+            JudgeErroredRate
+                | JudgeParseFailureRate
+                | JudgeRepairRate
+                | JudgeDisagreementRate
+                | JudgeConsistency
+        )
+    }
+
+    /// True when its estimates may carry an interval. What judges did is observed, like latencies: votes on one question are no
+    /// independent figures.
+    pub fn may_have_interval(&self) -> bool {
+        matches!(self, Metric::Named(_)) || self.is_share() && !self.is_of_judges()
     }
 
     /// Samples of each case that it needs.

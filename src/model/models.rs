@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::asked::ModelCall;
 use super::event::Attempt;
 use super::grade::Usage;
+use super::judged::JudgeCall;
 use crate::spec::words::Finish;
 
 /// How the models of a run were asked, and what that took. Counts every call of the run: also those of samples that a resumed
@@ -15,8 +16,11 @@ use crate::spec::words::Finish;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelsUsed {
-    /// By `provider:model`.
+    /// Those that were targets, by `provider:model`.
     pub by_model: BTreeMap<String, ModelUsed>,
+    /// Those that were judges, likewise; a model that was both is in both.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub judges: BTreeMap<String, ModelUsed>,
     /// All of them together.
     pub total: ModelUsed,
 }
@@ -39,7 +43,8 @@ pub struct ModelUsed {
     pub throttled_ms: f64,
     /// Milliseconds between tries; likewise a sum.
     pub backoff_ms: f64,
-    /// Of the last try of each finished sample, without waiting; `null` when none was sent.
+    /// Of the last try, without waiting: of targets that of each finished sample, of judges that of each of their calls; `null`
+    /// when none was sent.
     pub latency_ms: Option<Latencies>,
     /// Tokens of answers, wherever they came from.
     pub tokens_input: u64,
@@ -137,13 +142,25 @@ impl Attempt {
         }
     }
 
-    /// What the call for this output took of the network: of its answer, and of tries whose answer could not be used. An answer
-    /// that is only estimated counts as that.
+    /// The questions that were put to judges about this output.
+    pub fn judge_calls(&self) -> impl Iterator<Item = &JudgeCall> {
+        let judged = self.verdict.grades.iter().filter_map(|grade| grade.judged.as_deref());
+        judged.flat_map(|judged| &judged.votes).flat_map(|vote| &vote.calls)
+    }
+
+    /// What the target's call for this output took of the network.
+    pub fn spent_by_target(&self) -> impl Iterator<Item = Usage> {
+        self.call.as_deref().into_iter().flat_map(|call| call.spent(self.usage()))
+    }
+
+    /// What the calls of judges took of the network.
+    pub fn spent_by_judges(&self) -> impl Iterator<Item = Usage> {
+        self.judge_calls().flat_map(|asked| asked.call.spent(asked.usage))
+    }
+
+    /// What all calls for this output took of the network, those of the target and those of judges.
     pub fn spent(&self) -> impl Iterator<Item = Usage> {
-        let call = self.call.as_deref();
-        let answer =
-            call.filter(|call| call.is_from_network()).and_then(|call| self.usage().or(call.estimated));
-        answer.into_iter().chain(call.and_then(|call| call.wasted))
+        self.spent_by_target().chain(self.spent_by_judges())
     }
 }
 
@@ -151,5 +168,13 @@ impl ModelCall {
     /// True when the answer came over the network.
     pub fn is_from_network(&self) -> bool {
         self.source == super::asked::AnswerSource::Network
+    }
+
+    /// What the call took of the network: of its answer, which used `usage`, and of tries whose answer could not be used. An answer
+    /// that is only estimated counts as that.
+    pub fn spent(&self, usage: Option<Usage>) -> impl Iterator<Item = Usage> + use<> {
+        let answer =
+            Some(self).filter(|call| call.is_from_network()).and_then(|call| usage.or(call.estimated));
+        answer.into_iter().chain(self.wasted)
     }
 }

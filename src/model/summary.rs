@@ -10,6 +10,7 @@ use super::asked::ModelCall;
 use super::comparison::BaselineComparison;
 use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
+use super::judge_health::JudgeHealth;
 use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
 use super::plan::Place;
@@ -35,6 +36,9 @@ pub struct Summary {
     /// How models were asked and what that took; absent when none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<ModelsUsed>,
+    /// How well judges could be asked, read and believed; absent when none was to be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judges: Option<JudgeHealth>,
     /// Beside the accepted scores of an earlier run; absent when none were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineComparison>,

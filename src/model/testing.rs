@@ -145,3 +145,79 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         secrets: Vec::new(),
     }
 }
+
+/// A verdict of one judge that passed, by the criterion of [`judge`]: 4 of 1 to 5.
+pub fn judged() -> Judged {
+    let vote = vote("openai:judge", Ok(0.75));
+    Judged {
+        criteria: vec![JudgedCriterion {
+            name: "clarity".to_owned(),
+            weight: 1.0,
+            score: 4.into(),
+            share: 0.75,
+            scale: Some(Judge::RANGE),
+            spread: None,
+        }],
+        score: Some(4.0),
+        scale: Some(Judge::RANGE),
+        pass_threshold: Judge::PASS_THRESHOLD,
+        justification: vote.justification.clone(),
+        votes: vec![vote],
+        asked: JudgeQuestion {
+            id: "00112233445566778899aabbccddeeff".to_owned(),
+            system: "You judge.".to_owned(),
+            prompt: "Is it clear?".to_owned(),
+        },
+        ..Judged::default()
+    }
+}
+
+/// A vote with a share of the scale, or why it could not be used.
+pub fn vote(model: &str, share: Result<f64, ReplyFault>) -> JudgeVote {
+    let passed = share.map(|share| share >= Judge::PASS_THRESHOLD);
+    let errored = share.err().map(|fault| format!("its answers could not be used ({})", fault.name()));
+    JudgeVote {
+        model: model.to_owned(),
+        index: 0,
+        outcome: match passed {
+            Ok(true) => Outcome::Passed,
+            Ok(false) => Outcome::Failed,
+            Err(_) => Outcome::Errored,
+        },
+        cause: share.err().map(|_| Cause::JudgeUnparseable),
+        reason: errored.unwrap_or_default(),
+        score: share.ok(),
+        scores: share
+            .ok()
+            .map(|share| ("clarity".to_owned(), (1.0 + 4.0 * share).into()))
+            .into_iter()
+            .collect(),
+        said_passed: passed.ok(),
+        said_score: None,
+        justification: if share.is_ok() { "It is clear where it matters.".to_owned() } else { String::new() },
+        unknown: Vec::new(),
+        replies: vec![JudgeReply {
+            text: "{}".to_owned(),
+            finish: Some(Finish::Stop),
+            fault: share.err(),
+            why: share.err().map_or(String::new(), |_| "there is no whole JSON object in it".to_owned()),
+            repair: String::new(),
+        }],
+        calls: vec![JudgeCall {
+            call: ModelCall { model: model.to_owned(), requests: 1, ..ModelCall::default() },
+            usage: Some(Usage { input_tokens: 100, output_tokens: 20, cost_usd: Some(0.001) }),
+            answered: true,
+            finish: Some(Finish::Stop),
+            latency_ms: Some(500.0),
+        }],
+    }
+}
+
+/// A grade by judges.
+pub fn judged_grade(judged: Judged, outcome: Outcome, cause: Option<Cause>) -> Grade {
+    let mut grade = Grade::passed(GraderType::Model, "model");
+    (grade.outcome, grade.cause) = (outcome, cause);
+    grade.score = judged.criteria.first().map(|criterion| criterion.share).filter(|_| outcome.is_graded());
+    grade.judged = Some(Box::new(judged));
+    grade
+}

@@ -278,13 +278,17 @@ pub fn metric_row(summary: &Summary, metric: &str) -> MetricRow {
     }
 }
 
-/// False for what would only fill the page: pass^1, which is pass@1; counts of nothing; latencies, tokens and costs that
-/// nobody measured. A metric with a threshold always tells.
+/// False for what would only fill the page: pass^1, which is pass@1; counts of nothing; judges without a fault; latencies, tokens
+/// and costs that nobody measured. A metric with a threshold always tells.
 fn is_telling(summary: &Summary, metric: &str) -> bool {
     let value = summary.metrics.get(metric).copied().flatten();
     let dull = match metric.parse::<Metric>() {
         Ok(Metric::PassHat(1) | Metric::PassHatUnbiased(1)) => true,
         Ok(Metric::FailedSamples | Metric::ErroredSamples | Metric::FlakySamples) => value == Some(0.0),
+        // The section on judges tells them all.
+        Ok(metric) if metric.is_of_judges() => {
+            value.is_none_or(|value| value == if metric.bound() == Bound::Max { 0.0 } else { 1.0 })
+        }
         Ok(metric) => metric.bound() == Bound::Max && value.is_none(),
         Err(_) => false,
     };

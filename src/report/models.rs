@@ -9,6 +9,8 @@ use crate::report::figures;
 pub struct Told {
     /// Not escaped.
     pub name: String,
+    /// What it was asked as, where that is not as the target; else empty.
+    pub role: &'static str,
     pub answers: String,
     /// Retries with what went wrong.
     pub retries: String,
@@ -23,6 +25,11 @@ pub struct Told {
 }
 
 impl Told {
+    /// The role as it follows the name.
+    pub fn role_words(&self) -> String {
+        if self.role.is_empty() { String::new() } else { format!(" ({})", self.role) }
+    }
+
     /// Labels and words, without what is empty.
     pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let lines = [
@@ -37,18 +44,24 @@ impl Told {
     }
 }
 
-/// Every model, and where there are several all of them together last.
+/// Every target's model, then every judge's, and where there are several all of them together last.
 pub fn told(models: &ModelsUsed) -> Vec<Told> {
-    let mut all: Vec<Told> = models.by_model.iter().map(|(name, used)| one(name, used)).collect();
+    let judges = models.judges.iter().map(|(name, used)| one(name, JUDGE, used));
+    let mut all: Vec<Told> =
+        models.by_model.iter().map(|(name, used)| one(name, "", used)).chain(judges).collect();
     if all.len() > 1 {
-        all.push(one("all models", &models.total));
+        let both = !models.by_model.is_empty() && !models.judges.is_empty();
+        all.push(one("all models", if both { "targets and judges" } else { "" }, &models.total));
     }
     all
 }
 
-fn one(name: &str, used: &ModelUsed) -> Told {
+const JUDGE: &str = "judge";
+
+fn one(name: &str, role: &'static str, used: &ModelUsed) -> Told {
     Told {
         name: name.to_owned(),
+        role,
         answers: answers(used),
         retries: retries(used),
         waited: waited(used),

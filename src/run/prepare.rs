@@ -42,7 +42,9 @@ pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Op
         };
         let counts =
             evals.iter().flat_map(|eval| eval.cases.outlines().filter_map(|case| samples(eval, case)));
-        Extent { fewest: counts.min().unwrap_or(u32::MAX), kinds }
+        let mut profiles = evals.iter().flat_map(|eval| eval.cases.profiles());
+        let judged = open || profiles.any(|profile| profile.graders.iter().any(|g| g.panel.is_some()));
+        Extent { fewest: counts.min().unwrap_or(u32::MAX), kinds, judged }
     };
     let whole = extent(None, &plan.evals);
     unanswerable(&plan.gate, &plan.composites, |part| match part {

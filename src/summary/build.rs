@@ -16,8 +16,9 @@ use super::recommend::{self, Known};
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
-    BaselineComparison, CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, Metadata,
-    ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, Shard, Summary, Tallies, Totals, Trust,
+    BaselineComparison, CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec,
+    JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, Shard, Summary, Tallies,
+    Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -33,6 +34,7 @@ pub struct Report {
     totals: Totals,
     estimates: BTreeMap<String, Estimate>,
     models: Option<ModelsUsed>,
+    judges: Option<JudgeHealth>,
     baseline: Option<BaselineComparison>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
@@ -57,6 +59,7 @@ impl Fold {
             metadata: metadata(&started, &self.sessions, &shards),
             interrupted: self.sessions.interrupted(),
             models: self.calls.finish(&counted.evals),
+            judges: counted.judges().map(|counts| self.judges.health(counts)),
             shards,
             estimates,
             baseline,
@@ -92,6 +95,7 @@ impl Report {
             totals: &self.totals,
             failures: &self.failures,
             gate: &gate,
+            judges: self.judges.as_ref(),
             omitted: self.omitted,
             suite: self.metadata.suite_path.as_deref(),
         });
@@ -104,6 +108,7 @@ impl Report {
             estimates: self.estimates,
             gate,
             models: self.models,
+            judges: self.judges,
             baseline: self.baseline,
             evals: self.evals,
             failures: self.failures,

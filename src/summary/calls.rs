@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::metrics::CountedEval;
 use crate::model::{
-    AnswerSource, Attempt, Cause, Finish, Latencies, ModelCall, ModelUsed, ModelsUsed, Usage,
+    AnswerSource, Attempt, Cause, Finish, JudgeCall, Latencies, ModelCall, ModelUsed, ModelsUsed, Usage,
 };
 use crate::stats::percentile;
 
@@ -35,6 +35,31 @@ impl Exact {
     }
 }
 
+/// One question to a model, and what came of it.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    call: &'a ModelCall,
+    answered: bool,
+    refused: bool,
+    finish: Option<Finish>,
+    usage: Option<Usage>,
+}
+
+impl<'a> Asked<'a> {
+    fn of_target(attempt: &Attempt, call: &'a ModelCall) -> Asked<'a> {
+        let finish = attempt.finish();
+        let refused = finish == Some(Finish::Refused) || attempt.verdict.cause == Some(Cause::Refused);
+        let gave = attempt.is_answer() && (attempt.output.is_some() || attempt.stored.is_some());
+        Asked { call, answered: refused || gave, refused, finish, usage: attempt.usage() }
+    }
+
+    fn of_judge(asked: &'a JudgeCall) -> Asked<'a> {
+        let JudgeCall { call, usage, answered, finish, .. } = asked;
+        let refused = *answered && *finish == Some(Finish::Refused);
+        Asked { call, answered: *answered, refused, finish: *finish, usage: *usage }
+    }
+}
+
 /// What is summed of one model.
 #[derive(Debug, Clone, Default)]
 struct Sums {
@@ -55,8 +80,10 @@ struct Sums {
 pub(super) struct Calls {
     /// By name; the number tells models apart where a name would be too much.
     models: BTreeMap<String, (u16, Sums)>,
+    /// Judges, with the latency of each of their calls.
+    judges: BTreeMap<String, (Sums, Vec<f64>)>,
     total: Sums,
-    /// True while events are those of a run that asked nobody: outputs that are graded again.
+    /// True while events are those of a run that asked no target: outputs that are graded again.
     graded_again: bool,
 }
 
@@ -70,24 +97,39 @@ impl Calls {
     pub fn add(&mut self, attempts: &[Attempt]) -> u16 {
         let mut last = NO_MODEL;
         for attempt in attempts {
+            attempt.judge_calls().for_each(|asked| self.add_judge(asked));
             let Some(call) = attempt.call.as_deref().filter(|_| !self.graded_again) else { continue };
+            let asked = Asked::of_target(attempt, call);
             let next = self.models.len();
             if !self.models.contains_key(&call.model) {
                 let number = if next < NUMBERED { next as u16 } else { NO_MODEL };
                 self.models.insert(call.model.clone(), (number, Sums::default()));
             }
             if let Some((number, sums)) = self.models.get_mut(&call.model) {
-                sums.add(attempt, call);
+                sums.add(asked);
                 last = *number;
             }
-            self.total.add(attempt, call);
+            self.total.add(asked);
         }
         last
     }
 
+    fn add_judge(&mut self, said: &JudgeCall) {
+        let asked = Asked::of_judge(said);
+        let name = &said.call.model;
+        if !self.judges.contains_key(name) {
+            self.judges.insert(name.clone(), Default::default());
+        }
+        if let Some((sums, latencies)) = self.judges.get_mut(name) {
+            sums.add(asked);
+            latencies.extend(said.latency_ms);
+        }
+        self.total.add(asked);
+    }
+
     /// What is told of the models; `None` when none was asked. `evals` are those that the report counts.
     pub fn finish(&self, evals: &[CountedEval<'_>]) -> Option<ModelsUsed> {
-        if self.models.is_empty() {
+        if self.models.is_empty() && self.judges.is_empty() {
             return None;
         }
         let mut by_number: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
@@ -104,33 +146,36 @@ impl Calls {
         let by_model = self.models.iter().map(|(name, (number, sums))| {
             (name.clone(), sums.told(by_number.get_mut(number).and_then(|all| latencies(all))))
         });
-        Some(ModelsUsed { by_model: by_model.collect(), total: self.total.told(latencies(&mut all)) })
+        let by_model = by_model.collect();
+        let judges = self.judges.iter().map(|(name, (sums, of_calls))| {
+            all.extend(of_calls);
+            (name.clone(), sums.told(latencies(&mut of_calls.clone())))
+        });
+        let judges = judges.collect();
+        Some(ModelsUsed { by_model, judges, total: self.total.told(latencies(&mut all)) })
     }
 }
 
 impl Sums {
-    fn add(&mut self, attempt: &Attempt, call: &ModelCall) {
+    fn add(&mut self, asked: Asked<'_>) {
+        let Asked { call, answered, refused, finish, usage } = asked;
         let used = &mut self.used;
-        let refused =
-            attempt.finish() == Some(Finish::Refused) || attempt.verdict.cause == Some(Cause::Refused);
-        let is_answer =
-            refused || (attempt.is_answer() && (attempt.output.is_some() || attempt.stored.is_some()));
-        if is_answer {
+        if answered {
             match call.source {
                 AnswerSource::Network => used.answers.network += 1,
                 AnswerSource::Cache => used.answers.cache += 1,
                 AnswerSource::Recording => used.answers.recording += 1,
             }
-            used.cut += u64::from(attempt.finish() == Some(Finish::Length));
+            used.cut += u64::from(finish == Some(Finish::Length));
             used.refused += u64::from(refused);
-            match attempt.usage() {
+            match usage {
                 Some(usage) => {
                     used.tokens_input = used.tokens_input.saturating_add(usage.input_tokens);
                     used.tokens_output = used.tokens_output.saturating_add(usage.output_tokens);
                 }
                 None => used.untold += 1,
             }
-            match attempt.usage().and_then(|usage| usage.cost_usd) {
+            match usage.and_then(|usage| usage.cost_usd) {
                 Some(cost) => {
                     self.cost.add(cost);
                     self.costed += 1;
@@ -155,14 +200,15 @@ impl Sums {
                 *oldest = Some(at.clone());
             }
         }
-        self.spend(attempt, call, is_answer);
+        self.spend(asked);
     }
 
-    fn spend(&mut self, attempt: &Attempt, call: &ModelCall, is_answer: bool) {
+    fn spend(&mut self, asked: Asked<'_>) {
+        let Asked { call, answered, usage, .. } = asked;
         let spent = &mut self.used.spent;
         let tokens = |sum: &mut u64, usage: &Usage| *sum = sum.saturating_add(usage.tokens());
         let mut known = true;
-        for usage in attempt.spent() {
+        for usage in call.spent(usage) {
             tokens(&mut spent.tokens, &usage);
             match usage.cost_usd {
                 Some(cost) => {
@@ -175,7 +221,7 @@ impl Sums {
         if let Some(wasted) = &call.wasted {
             tokens(&mut spent.wasted_tokens, wasted);
         }
-        if call.is_from_network() && is_answer && attempt.usage().is_none() {
+        if call.is_from_network() && answered && usage.is_none() {
             match &call.estimated {
                 Some(estimated) => tokens(&mut spent.estimated_tokens, estimated),
                 None => known = false,

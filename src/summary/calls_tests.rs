@@ -30,6 +30,25 @@ fn usage_and_finish(attempt: &Attempt) -> (Option<Usage>, Option<Finish>) {
     }
 }
 
+/// The questions to judges as attempts of targets that took the same.
+fn judge_attempts(run: &Run) -> Vec<Attempt> {
+    let of = |attempt: &Attempt| {
+        let judged = attempt.verdict.grades.iter().filter_map(|grade| grade.judged.clone());
+        judged.flat_map(|judged| judged.votes).flat_map(|vote| vote.calls).collect::<Vec<_>>()
+    };
+    let asked = all_attempts(run).into_iter().flat_map(of);
+    let as_attempt = |asked: JudgeCall| {
+        let refused = asked.answered && asked.finish == Some(Finish::Refused);
+        let finish = asked.finish.filter(|finish| refused || *finish != Finish::Refused);
+        let mut attempt = super::tests::asked(&asked.call, None);
+        attempt.output = Some(Output { usage: asked.usage, finish, ..Output::text("out") });
+        attempt.unanswered = !asked.answered;
+        attempt.latency_ms = asked.latency_ms;
+        attempt
+    };
+    asked.map(as_attempt).collect()
+}
+
 /// What one model, or all of them, took.
 fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), TestCaseError> {
     let refused = |a: &Attempt| {
@@ -125,10 +144,18 @@ proptest! {
             by_model.entry(&call.model).or_default().push((attempt, call));
             all.push((attempt, &**call));
         }
+        let judges = judge_attempts(&run);
+        let mut by_judge: BTreeMap<&str, Vec<(&Attempt, &ModelCall)>> = BTreeMap::new();
+        for attempt in &judges {
+            let call = &**attempt.call.as_ref().unwrap();
+            by_judge.entry(&call.model).or_default().push((attempt, call));
+            all.push((attempt, call));
+        }
         let Some(models) = &whole.models else {
             prop_assert!(all.is_empty());
             return Ok(());
         };
+        prop_assert_eq!(models.judges.keys().map(String::as_str).collect::<Vec<_>>(), by_judge.keys().copied().collect::<Vec<_>>());
         prop_assert_eq!(models.by_model.keys().map(String::as_str).collect::<Vec<_>>(), by_model.keys().copied().collect::<Vec<_>>());
         check(&all, &models.total)?;
         let percentiles = |told: Option<Latencies>, all: Vec<f64>| match told {
@@ -139,16 +166,29 @@ proptest! {
                 assert_eq!([told.p50, told.p95, told.p99], [0.5, 0.95, 0.99].map(at));
             }
         };
-        percentiles(models.total.latency_ms, last_latencies(&run, None));
+        let of_judges = |name: Option<&str>| {
+            let such = judges.iter().filter(|a| name.is_none_or(|name| a.call.as_ref().unwrap().model == name));
+            let mut all: Vec<f64> = such.filter_map(|a| a.latency_ms).collect();
+            all.sort_by(f64::total_cmp);
+            all
+        };
+        let mut of_all = last_latencies(&run, None);
+        of_all.extend(of_judges(None));
+        of_all.sort_by(f64::total_cmp);
+        percentiles(models.total.latency_ms, of_all);
+        for (name, attempts) in by_judge {
+            check(&attempts, &models.judges[name])?;
+            percentiles(models.judges[name].latency_ms, of_judges(Some(name)));
+        }
         for (name, attempts) in by_model {
             check(&attempts, &models.by_model[name])?;
             percentiles(models.by_model[name].latency_ms, last_latencies(&run, Some(name)));
         }
     }
 
-    /// Two shards are joined to what the whole run took; a run that grades again took nothing.
+    /// Two shards are joined to what the whole run took; of a run that grades again only the judges took something.
     #[test]
-    fn shards_add_up_and_grading_again_takes_nothing(run in a_run(3), seed in any::<u64>()) {
+    fn shards_add_up_and_grading_again_asks_judges_alone(run in a_run(3), seed in any::<u64>()) {
         let whole = summary(&run.whole(&mut Dice(seed)), Limits::default());
         let mut joined = Vec::new();
         for index in 0..2usize {
@@ -162,7 +202,10 @@ proptest! {
         if let Some(Event::RunStarted(started)) = regraded.first_mut() {
             started.regrade_of = Some("another".to_owned());
         }
-        prop_assert_eq!(summary(&regraded, Limits::default()).models, None);
+        let again = summary(&regraded, Limits::default()).models;
+        let judges = whole.models.map(|models| models.judges).unwrap_or_default();
+        prop_assert_eq!(again.is_some(), !judges.is_empty());
+        prop_assert!(again.is_none_or(|again| again.by_model.is_empty() && again.judges == judges));
     }
 }
 

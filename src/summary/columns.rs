@@ -8,6 +8,7 @@ use std::ops::Range;
 use hashbrown::HashTable;
 
 use super::calls::NO_MODEL;
+use super::judges::JudgedSample;
 use super::outcomes::SampleCounts;
 use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
 use super::tags::CaseTags;
@@ -40,6 +41,7 @@ pub(super) struct EvalFold {
 }
 
 const GRADER_TYPES: [GraderType; 3] = [GraderType::Code, GraderType::Model, GraderType::Human];
+const MODEL: u8 = 1 << 1;
 const NAMED: u8 = 1 << 3;
 const NO_POSITION: u32 = u32::MAX;
 const NO_CONTENT: u64 = 0;
@@ -58,6 +60,8 @@ pub(super) struct Figures {
     /// Grades of each level of trust, in the order of [`Trust::ALL`].
     pub trust: [u32; 4],
     pub metrics: BTreeMap<String, f64>,
+    /// What judges said of it.
+    pub judged: Option<JudgedSample>,
 }
 
 impl EvalFold {
@@ -200,6 +204,11 @@ impl EvalFold {
         CaseView { eval: self, at }
     }
 
+    /// True when a case has a judge, as planned or as it was graded.
+    pub fn has_judges(&self) -> bool {
+        !self.samples.judged.is_empty() || self.about.iter().any(|about| about & MODEL != 0)
+    }
+
     /// The names of the numbers that graders measured.
     pub fn metric_names(&self) -> impl Iterator<Item = &str> {
         self.samples.metrics.keys().map(String::as_str)
@@ -214,7 +223,7 @@ impl EvalFold {
 fn grader_bit(grader: GraderType) -> u8 {
     match grader {
         GraderType::Code => 1,
-        GraderType::Model => 2,
+        GraderType::Model => MODEL,
         GraderType::Human => 4,
     }
 }
@@ -252,6 +261,15 @@ impl<'a> CaseView<'a> {
     pub fn graders(self) -> impl Iterator<Item = GraderType> {
         let about = self.eval.about[self.at];
         GRADER_TYPES.into_iter().filter(move |grader| about & grader_bit(*grader) != 0)
+    }
+
+    pub fn has_judge(self) -> bool {
+        self.eval.about[self.at] & MODEL != 0
+    }
+
+    /// What judges said of a sample.
+    pub fn judged(self, slot: usize) -> Option<&'a JudgedSample> {
+        self.eval.samples.judged.get(&(slot as u32))
     }
 
     /// The slots of its samples, in order.
@@ -347,6 +365,7 @@ struct Samples {
     /// Grades of each level of trust, where a level has more than one.
     more_grades: BTreeMap<u32, [u32; 4]>,
     metrics: BTreeMap<String, BTreeMap<u32, f64>>,
+    judged: BTreeMap<u32, JudgedSample>,
 }
 
 impl Default for Samples {
@@ -360,6 +379,7 @@ impl Default for Samples {
             models: Lazy::new(NO_MODEL),
             more_grades: BTreeMap::new(),
             metrics: BTreeMap::new(),
+            judged: BTreeMap::new(),
         }
     }
 }
@@ -379,12 +399,22 @@ impl Samples {
     }
 
     fn set(&mut self, slot: usize, figures: Figures) {
-        let Figures { mut packed, score, latency_ms, usage, infrastructure_retries, model, trust, metrics } =
-            figures;
+        let Figures {
+            mut packed,
+            score,
+            latency_ms,
+            usage,
+            infrastructure_retries,
+            model,
+            trust,
+            metrics,
+            judged,
+        } = figures;
         let at = slot as u32;
         if self.packed[slot].is_finished() {
             self.infrastructure_retries.remove(&at);
             self.more_grades.remove(&at);
+            self.judged.remove(&at);
             for values in self.metrics.values_mut() {
                 values.remove(&at);
             }
@@ -412,6 +442,9 @@ impl Samples {
             packed = packed.with(MORE_GRADES);
             self.more_grades.insert(at, trust);
         }
+        if let Some(judged) = judged {
+            self.judged.insert(at, judged);
+        }
         for (name, value) in metrics.into_iter().filter(|(_, value)| !value.is_infinite()) {
             self.metrics.entry(name).or_default().insert(at, value);
         }
@@ -432,6 +465,9 @@ impl Samples {
             }
             if let Some(grades) = self.more_grades.remove(&(slot as u32)) {
                 self.more_grades.insert(new as u32, grades);
+            }
+            if let Some(judged) = self.judged.remove(&(slot as u32)) {
+                self.judged.insert(new as u32, judged);
             }
             for values in self.metrics.values_mut() {
                 if let Some(value) = values.remove(&(slot as u32)) {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::{
-    Attempt, EarlierAttempt, Grade, ModelCall, Outcome, Output, OutputValue, SampleFinished, SampleResult,
-    Stored, Usage,
+    Attempt, EarlierAttempt, Grade, JudgeCall, JudgeReply, JudgeVote, Judged, JudgedCheck, JudgedCriterion,
+    ModelCall, Outcome, Output, OutputValue, SampleFinished, SampleResult, Stored, Usage,
 };
 
 /// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have one rank), sample.
@@ -104,11 +104,7 @@ fn attempt_cost(attempt: &Attempt) -> usize {
     let stored = attempt.stored.as_ref().map_or(0, |stored| stored.head.len() + 64);
     let grades: usize = attempt.verdict.grades.iter().map(grade_cost).sum();
     let extracted = attempt.extracted.as_ref().map_or(0, value_cost);
-    let call = attempt.call.as_ref().map_or(0, |call| {
-        size_of::<ModelCall>()
-            + call.model.len()
-            + call.faults.keys().map(|label| label.len() + 64).sum::<usize>()
-    });
+    let call = attempt.call.as_ref().map_or(0, |call| size_of::<ModelCall>() + call_cost(call));
     output + stored + extracted + attempt.verdict.reason.len() + grades + call
 }
 
@@ -117,7 +113,41 @@ fn grade_cost(grade: &Grade) -> usize {
     let values = grade.expected.iter().chain(&grade.actual).map(value_cost).sum::<usize>();
     let details = grade.details.iter().map(|(key, value)| key.len() + 64 + value_cost(value)).sum::<usize>();
     let metrics = grade.metrics.keys().map(|name| name.len() + 64).sum::<usize>();
-    size_of::<Grade>() + texts + values + details + metrics
+    let judged = grade.judged.as_deref().map_or(0, judged_cost);
+    size_of::<Grade>() + texts + values + details + metrics + judged
+}
+
+fn judged_cost(judged: &Judged) -> usize {
+    let Judged { criteria, checks, justification, feedback, panel, votes, notices, asked, .. } = judged;
+    let texts = |texts: &[String]| texts.iter().map(|text| text.len() + 24).sum::<usize>();
+    let criteria: usize = criteria
+        .iter()
+        .map(|row| {
+            let values = std::iter::once(&row.score).chain(row.spread.iter().flatten());
+            size_of::<JudgedCriterion>() + row.name.len() + values.map(value_cost).sum::<usize>()
+        })
+        .sum();
+    let checks: usize = checks.iter().map(|check| size_of::<JudgedCheck>() + check.text.len()).sum();
+    let own = justification.len() + texts(feedback) + panel.len() + texts(notices);
+    let asked = asked.id.len() + asked.system.len() + asked.prompt.len();
+    size_of::<Judged>() + criteria + checks + own + asked + votes.iter().map(vote_cost).sum::<usize>()
+}
+
+fn vote_cost(vote: &JudgeVote) -> usize {
+    let scores: usize = vote.scores.iter().map(|(name, score)| name.len() + 64 + value_cost(score)).sum();
+    let unknown: usize = vote.unknown.iter().map(|name| name.len() + 24).sum();
+    let replies: usize = vote
+        .replies
+        .iter()
+        .map(|reply| size_of::<JudgeReply>() + reply.text.len() + reply.why.len() + reply.repair.len())
+        .sum();
+    let calls: usize = vote.calls.iter().map(|asked| size_of::<JudgeCall>() + call_cost(&asked.call)).sum();
+    let own = vote.model.len() + vote.reason.len() + vote.justification.len();
+    size_of::<JudgeVote>() + own + scores + unknown + replies + calls
+}
+
+fn call_cost(call: &ModelCall) -> usize {
+    call.model.len() + call.faults.keys().map(|label| label.len() + 64).sum::<usize>()
 }
 
 fn value_cost(value: &Value) -> usize {

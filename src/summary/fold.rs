@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::calls::Calls;
 use super::columns::{CaseView, EvalFold, Figures, Full};
 use super::details::{self, Details, Key, Room};
+use super::judges::JudgeNames;
 use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, Packed, USAGE_IN_PART};
 use super::sessions::Sessions;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, LISTED_FAILURES, SummaryError};
@@ -20,6 +21,7 @@ pub struct Fold {
     pub(super) sessions: Sessions,
     pub(super) evals: Vec<EvalFold>,
     pub(super) calls: Calls,
+    pub(super) judges: JudgeNames,
     index: HashMap<String, usize>,
     /// The eval and case that were spoken of last: the next event is mostly of the same or the next one.
     last: (usize, usize),
@@ -78,6 +80,7 @@ impl Fold {
             sessions: Sessions::default(),
             evals: Vec::new(),
             calls: Calls::default(),
+            judges: JudgeNames::default(),
             index: HashMap::new(),
             last: (0, 0),
             planned_samples: 0,
@@ -260,6 +263,7 @@ impl Fold {
             infrastructure_retries: details::infrastructure_retries(sample),
             model: self.calls.add(&sample.attempts),
             trust: details::trust(&verdict.grades),
+            judged: self.judges.see(&verdict.grades),
             metrics: if graded { details::metrics(&verdict.grades) } else { Default::default() },
         };
         let eval = &mut self.evals[at];

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::columns::{CaseView, EvalFold};
+use super::judges::JudgeCounts;
 use super::measured::Measured;
 use super::named::Named;
 use super::outcomes::{EvalCounter, Reading, SampleCounts};
@@ -38,6 +39,7 @@ pub(super) struct Counted<'a> {
     open_firsts: bool,
     measured: Measured,
     named: Vec<Named>,
+    judges: Option<JudgeCounts>,
 }
 
 /// An eval with its cases in the plan's order.
@@ -124,7 +126,26 @@ impl<'a> Counted<'a> {
         };
         let named =
             Named::all(&evals, is_wanted, score_metrics, measured.samples, errored + skipped + pending, seed);
-        Counted { evals, ks, seed, wanted, fewest, errored, skipped, pending, open_firsts, measured, named }
+        let judges = JudgeCounts::new(&evals);
+        Counted {
+            evals,
+            ks,
+            seed,
+            wanted,
+            fewest,
+            errored,
+            skipped,
+            pending,
+            open_firsts,
+            measured,
+            named,
+            judges,
+        }
+    }
+
+    /// Counts of judges; `None` when no case has one.
+    pub fn judges(&self) -> Option<&JudgeCounts> {
+        self.judges.as_ref()
     }
 
     /// The seed, for metrics whose interval somebody asks for.
@@ -138,6 +159,7 @@ impl<'a> Counted<'a> {
         ungraded > 0
             || self.open_firsts
             || self.measured.is_in_part()
+            || self.judges.as_ref().is_some_and(JudgeCounts::is_open)
             || self.named.iter().any(Named::is_open)
     }
 
@@ -164,7 +186,8 @@ impl<'a> Counted<'a> {
         let built_in = read
             .estimates(self.fewest, |metric| self.seed_of(metric))
             .into_iter()
-            .chain(self.measured.estimates(reading));
+            .chain(self.measured.estimates(reading))
+            .chain(self.judges.iter().flat_map(|judges| judges.estimates(reading)));
         metrics.extend(built_in.map(|(metric, estimate)| (metric.to_string(), estimate)));
         Tally { evals, metrics, shares }
     }

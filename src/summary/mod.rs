@@ -17,6 +17,9 @@ mod failures;
 mod fold;
 #[cfg(test)]
 mod joined_tests;
+mod judges;
+#[cfg(test)]
+mod judges_tests;
 mod measured;
 mod metrics;
 mod named;

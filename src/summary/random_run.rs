@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::fold::Limits;
 use super::{Fold, Report};
+use crate::model::testing;
 use crate::model::*;
 
 /// A run to be.
@@ -125,6 +126,73 @@ fn a_call() -> impl Strategy<Value = ModelCall> {
         )
 }
 
+/// A grade by a panel of up to 4 votes of two judges on one of few questions; or one that nobody could be asked for.
+fn a_judgement() -> impl Strategy<Value = Grade> {
+    let fault = prop::sample::select(ReplyFault::ALL.to_vec());
+    let vote = (
+        prop::sample::select(vec!["openai:judge", "local:judge"]),
+        prop_oneof![
+            3 => prop::sample::select(vec![0.0, 0.75, 1.0]).prop_map(Ok),
+            1 => fault.clone().prop_map(Err),
+        ],
+        prop::option::weighted(0.3, fault),
+        (prop::option::of(any::<bool>()), any::<bool>(), prop::collection::vec(a_call(), 0..3)),
+    )
+        .prop_map(|(model, share, first, (said_passed, unreached, calls))| {
+            let mut vote = testing::vote(model, share);
+            vote.said_passed = said_passed;
+            let reply = vote.replies[0].clone();
+            if let Some(fault) = first {
+                let repair = "say it again".to_owned();
+                vote.replies.insert(0, JudgeReply { fault: Some(fault), repair, ..reply });
+            }
+            if vote.outcome == Outcome::Errored && unreached {
+                vote.cause = Some(Cause::JudgeUnreachable);
+                vote.replies.clear();
+            }
+            let call = |(at, mut call): (usize, ModelCall)| {
+                // As judges of other names than the targets.
+                call.model =
+                    if model == "openai:judge" { "openai:a".to_owned() } else { "local:judge".to_owned() };
+                let usage =
+                    Usage { input_tokens: 7, output_tokens: at as u64, cost_usd: (at > 0).then_some(0.25) };
+                let finish = if at == 1 { Some(Finish::Refused) } else { Some(Finish::Length) };
+                let answered = at < 2 && !(at == 0 && unreached);
+                JudgeCall {
+                    call,
+                    usage: Some(usage).filter(|_| answered && !said_passed.unwrap_or(false)),
+                    answered,
+                    finish,
+                    latency_ms: (at != 1).then_some(8.0 * (at + 1) as f64),
+                }
+            };
+            vote.calls = calls.into_iter().enumerate().map(call).collect();
+            vote
+        });
+    let ids = prop::sample::select(vec!["0123456789abcdef00", "fedcba987654321000", "short", ""]);
+    let notices = prop::sample::subsequence(
+        vec!["the middle of the output is left out", "made 2 marks harmless"],
+        0..=2,
+    );
+    (prop::collection::vec(vote, 0..5), ids, notices, any::<bool>()).prop_map(
+        |(votes, id, notices, errored)| {
+            let mut judged = testing::judged();
+            judged.asked.id = id.to_owned();
+            judged.notices = notices.into_iter().map(str::to_owned).collect();
+            let nobody = votes.is_empty();
+            judged.votes = votes;
+            let errored = errored || nobody;
+            let outcome = if errored { Outcome::Errored } else { Outcome::Passed };
+            let mut grade =
+                testing::judged_grade(judged, outcome, errored.then_some(Cause::JudgeUnreachable));
+            if nobody {
+                grade.judged = None;
+            }
+            grade
+        },
+    )
+}
+
 fn an_attempt() -> impl Strategy<Value = Attempt> {
     let outcome = prop::sample::select(vec![
         Outcome::Passed,
@@ -151,6 +219,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
         (0usize..40, 0u32..3, prop::bool::weighted(0.2)),
         (
             prop::option::of(a_call()),
+            prop::collection::vec(a_judgement(), 0..3),
             prop::option::of(prop::sample::select(vec![Finish::Stop, Finish::Length, Finish::Refused])),
         ),
     )
@@ -160,7 +229,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                 score,
                 (usage, latency, metrics, trust),
                 (text, retries, apart),
-                (call, finish),
+                (call, judgements, finish),
             )| {
                 let score = score.filter(|_| outcome.is_graded());
                 let said = "o".repeat(text * 7);
@@ -183,7 +252,11 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                         score,
                         cause,
                         reason: "w".repeat(text),
-                        grades: trust.into_iter().map(|t| grade(outcome, t, metrics.clone(), text)).collect(),
+                        grades: trust
+                            .into_iter()
+                            .map(|t| grade(outcome, t, metrics.clone(), text))
+                            .chain(judgements)
+                            .collect(),
                     },
                     latency_ms: latency.map(|latency| f64::from(latency) / 8.0),
                     duration_ms: 3.0,

@@ -13,7 +13,8 @@ mod words;
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    CaseResult, Cause, Criticality, Decision, EvalResult, EvalType, Failure, Gate, Omitted, Outcome, Totals,
+    CaseResult, Cause, Criticality, Decision, EvalResult, EvalType, Failure, Gate, JudgeHealth, Omitted,
+    Outcome, Totals,
 };
 
 use words::{Places, reason, samples, title};
@@ -33,6 +34,7 @@ pub(super) struct Known<'a> {
     pub totals: &'a Totals,
     pub failures: &'a [Failure],
     pub gate: &'a Gate,
+    pub judges: Option<&'a JudgeHealth>,
     pub omitted: Omitted,
     /// The suite file, as it was given.
     pub suite: Option<&'a str>,

@@ -62,7 +62,20 @@ fn lack(metric: &Metric, evals: &[Arc<Eval>], target: Option<&Target>) -> Option
     use Metric::*;
     let has = |kind: EvalType| evals.iter().any(|e| e.info.kind == kind);
     let own_target = evals.iter().flat_map(|e| e.cases.profiles()).any(|p| p.target.is_some());
+    let panels = || {
+        evals
+            .iter()
+            .flat_map(|e| e.cases.profiles())
+            .flat_map(|p| &p.graders)
+            .filter_map(|g| g.panel.as_ref())
+    };
     match (metric, target) {
+        (metric, _) if metric.is_of_judges() && panels().next().is_none() => {
+            Some("none of its cases has a grader of type `model`")
+        }
+        (JudgeDisagreementRate, _) if panels().all(|p| u64::from(p.votes) * (p.models.len() as u64) < 2) => {
+            Some("each of its judges gives a single vote (`votes`, `models`)")
+        }
         (CapabilityPassRate, _) if !has(EvalType::Capability) => Some("it has no capability eval"),
         (RegressionPassRate, _) if !has(EvalType::Regression) => Some("it has no regression eval"),
         (LatencyMeanMs | LatencyP50Ms | LatencyP95Ms, Some(Target::Recorded { .. })) if !own_target => {

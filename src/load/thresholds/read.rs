@@ -235,8 +235,7 @@ impl Ask {
                 format!("no value is between {min} and {max}"),
             ));
         }
-        let has_interval = metric.is_share() || matches!(metric, Metric::Named(_));
-        if figure != Figure::Value && !has_interval {
+        if figure != Figure::Value && !metric.may_have_interval() {
             let message = format!("`{name}` has no interval for `bound` to look at");
             problems.push(located(Code::UnknownMetric, place.value, message));
         }

@@ -27,7 +27,8 @@ pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError
                 &told.cost,
                 &told.spent,
             ];
-            std::iter::once(&told.name).chain(words).map(|words| inline(words)).collect()
+            let name = format!("{}{}", inline(&told.name), told.role_words());
+            std::iter::once(name).chain(words.into_iter().map(|words| inline(words))).collect()
         })
         .collect();
     let head = ["Model", "Answers", "Retries", "Waited", "Latency", "Tokens", "Cost", "Spent"];
@@ -35,7 +36,9 @@ pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError
     let mut remarks = Vec::new();
     for told in all.iter().take(MANY) {
         remarks.extend(
-            told.remarks.iter().map(|words| format!("- {}: {}", inline(&told.name), sentence(words))),
+            told.remarks
+                .iter()
+                .map(|words| format!("- {}{}: {}", inline(&told.name), told.role_words(), sentence(words))),
         );
     }
     if all.len() > MANY {

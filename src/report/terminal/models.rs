@@ -18,9 +18,10 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
     let all = models::told(used);
     let shown = if options.verbose { all.len() } else { FEW.min(all.len()) };
     for told in all.iter().take(shown) {
-        let room = page.width().saturating_sub(2);
+        let role = told.role_words();
+        let room = page.width().saturating_sub(2 + text::width(&role));
         let name = text::truncate_width_with(&text::one_line(&told.name), room, page.ellipsis()).into_owned();
-        page.line(&[plain("  "), span(Tone::Bold, name)])?;
+        page.line(&[plain("  "), span(Tone::Bold, name), span(Tone::Dim, role)])?;
         let lines = [("answers", told.answers.as_str())].into_iter().chain(told.lines());
         for (label, words) in lines {
             page.wrapped(&[span(Tone::Dim, format!("    {}", pad_right(label, 9)))], Tone::Plain, words, 4)?;

@@ -81,7 +81,11 @@ fn hostile_summary() -> impl Strategy<Value = Summary> {
         used.faults.insert(text(3), 4);
         used.oldest_answer = Some(text(5));
         let by_model = [4, 5].map(|at| (text(at), used.clone())).into();
-        summary.models = Some(crate::model::ModelsUsed { by_model, total: used });
+        summary.models = Some(crate::model::ModelsUsed {
+            judges: [6, 7].map(|at| (text(at), used.clone())).into(),
+            by_model,
+            total: used,
+        });
         summary
     })
 }

@@ -306,6 +306,7 @@ fn rich() -> Summary {
             reasons: vec!["pass@1 is 0.400 and must be at least 0.850".to_owned(), HOSTILE.to_owned()],
         },
         models: None,
+        judges: None,
         baseline: None,
         evals,
         failures,

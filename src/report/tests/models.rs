@@ -44,7 +44,7 @@ fn quiet() -> ModelUsed {
 fn with(models: &[(&str, ModelUsed)]) -> Summary {
     let total = models.first().map(|(_, used)| used.clone()).unwrap_or_default();
     let by_model = models.iter().map(|(name, used)| ((*name).to_owned(), used.clone())).collect();
-    Summary { models: Some(ModelsUsed { by_model, total }), ..green(1) }
+    Summary { models: Some(ModelsUsed { by_model, judges: BTreeMap::new(), total }), ..green(1) }
 }
 
 /// The part of a page between two marks.
@@ -174,4 +174,39 @@ fn markdown_and_junit_tell_it_too() {
     <property name="models.cost_usd" value="unknown"/>
     <property name="models.spent.usd" value="unknown"/>
     "#);
+}
+
+#[test]
+fn a_judge_is_told_beside_the_target_of_the_same_name() {
+    let mut summary = with(&[("openai:a", quiet())]);
+    let models = summary.models.as_mut().expect("a model was asked");
+    models.judges.insert("openai:a".to_owned(), ModelUsed { cut: 1, untold: 0, ..quiet() });
+    assert_snapshot!(on_terminal(&summary), @"
+    Models
+      openai:a
+        answers  5: all asked now
+        tokens   50 in, 20 out (2 answers don't tell)
+        cost     unknown price
+      openai:a (judge)
+        answers  5: all asked now
+        tokens   50 in, 20 out
+        cost     unknown price
+        1 answer cut at the limit of tokens
+      all models (targets and judges)
+        answers  5: all asked now
+        tokens   50 in, 20 out (2 answers don't tell)
+        cost     unknown price
+    ");
+    let page = rendered(ReportFormat::Markdown, &summary);
+    assert_snapshot!(part(&page, "## Models", "\n## "), @"
+    ## Models
+
+    | Model | Answers | Retries | Waited | Latency | Tokens | Cost | Spent |
+    | --- | --- | --- | --- | --- | --- | --- | --- |
+    | openai:a | 5: all asked now |  |  |  | 50 in, 20 out (2 answers don't tell) | unknown price |  |
+    | openai:a (judge) | 5: all asked now |  |  |  | 50 in, 20 out | unknown price |  |
+    | all models (targets and judges) | 5: all asked now |  |  |  | 50 in, 20 out (2 answers don't tell) | unknown price |  |
+
+    - openai:a (judge): 1 answer cut at the limit of tokens
+    ");
 }

@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use super::words::{Places, reason, samples};
 use super::{Advice, Known, Rank, advice};
 use crate::base::{shell, text};
-use crate::model::{Cause, EvalResult, Outcome, SampleResult};
+use crate::model::{Cause, EvalResult, Outcome, ReplyFault, SampleResult};
 
 /// Sentences about one cause whose reasons differ.
 const REASONS: usize = 2;
 /// Evals whose baselines one command captures.
 const CAPTURED: usize = 5;
+/// Faults of judges' replies that are named.
+const FAULTS: usize = 3;
 
 /// The commonest cause first.
 pub fn all(known: &Known<'_>) -> Vec<Advice> {
@@ -52,9 +54,7 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::JudgeUnreachable => {
             (Rank::Unknown, format!("See to the judge, which gave no answer on {at}{told}"))
         }
-        Cause::JudgeUnparseable => {
-            (Rank::Unknown, format!("Look at the judge's answers on {at}, which could not be read{told}"))
-        }
+        Cause::JudgeUnparseable => (Rank::Unknown, unparseable(known, &at)),
         Cause::Harness => {
             (Rank::Unknown, format!("Correct the tests or settings of {at}, not the output{told}"))
         }
@@ -98,6 +98,28 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         | Cause::Filtered => return Vec::new(),
     };
     vec![advice(rank, text)]
+}
+
+/// What was mostly wrong with the first replies of judges, and what helps against it.
+fn unparseable(known: &Known<'_>, at: &str) -> String {
+    let faults = known.judges.map(|judges| &judges.total.faults);
+    let of = |fault: &ReplyFault| faults.and_then(|faults| faults.get(fault.name())).copied().unwrap_or(0);
+    let mut counted: Vec<(ReplyFault, u64)> =
+        ReplyFault::ALL.iter().map(|fault| (*fault, of(fault))).filter(|(_, n)| *n > 0).collect();
+    counted.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let help = match counted.first() {
+        Some((ReplyFault::Cut, _)) => "raise the judge's `max_tokens`",
+        Some((ReplyFault::Refused, _)) => "the judge declines: reword the rubric, or take another judge",
+        Some((ReplyFault::WrongToken | ReplyFault::Copied, _)) => {
+            "see whether the outputs try to steer the judge, and take another one if not"
+        }
+        _ => "allow `repairs`, say the form more plainly, or take a judge that keeps to it",
+    };
+    let words =
+        |(fault, n): &(ReplyFault, u64)| format!("{} {}", fault.name(), text::group_digits(*n as usize));
+    let named: Vec<String> = counted.iter().take(FAULTS).map(words).collect();
+    let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+    format!("Look at the judge's answers on {at}, which could not be read{named}: {help}")
 }
 
 fn first_reason(known: &Known<'_>, cause: Cause) -> String {
