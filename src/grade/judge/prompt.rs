@@ -112,8 +112,16 @@ pub(super) fn question(
         None => usual(&parts, &notices),
         Some(own) => {
             let mut text = own_prompt(own, &parts, &format)?;
-            if parts.more_than_names && !own.contains("criteria") {
-                let _ = write!(text, "\n\n## Criteria\n{}", parts.criteria);
+            // What the author wrote for the judge does not get lost because the prompt has no place for it.
+            let criteria = if parts.more_than_names { parts.criteria.as_str() } else { "" };
+            for (name, title, part) in [
+                ("rubric", "Evaluation Rubric", parts.rubric.as_str()),
+                ("criteria", "Criteria", criteria),
+                ("examples", "Graded Examples", &parts.examples),
+            ] {
+                if !part.is_empty() && !own.contains(name) {
+                    let _ = write!(text, "\n\n## {title}\n{part}");
+                }
             }
             if !notices.is_empty() {
                 let _ = write!(text, "\n\n{}", told_notices(&notices));
@@ -177,8 +185,11 @@ impl Parts {
     fn of(data: &Data<'_>, quoter: &mut Quoter<'_>) -> Parts {
         let numbered =
             |name: &str, at: usize| if at == 0 { name.to_owned() } else { format!("{name} {}", at + 1) };
-        let input = quoter.block("INPUT", &data.input);
+        let mut input = quoter.block("INPUT", &data.input);
         let context = data.context.as_ref().map(|text| quoter.block("CONTEXT", text)).unwrap_or_default();
+        if data.prompt.is_some_and(|own| !own.contains("context")) && !context.is_empty() {
+            let _ = write!(input, "\n\nContext of the input:\n{context}");
+        }
         let output = quoter.block(OUTPUT, &data.output);
         let expected: Vec<String> = (data.references.iter().enumerate())
             .map(|(at, text)| quoter.block(&numbered("REFERENCE", at), text))

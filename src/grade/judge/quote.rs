@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(
             quoter.notices,
             [
-                "output: 280 characters were left out of the middle, at the line that says so; 1 invisible character shown by code point; \
+                "output: 279 characters were left out of the middle, at the line that says so; 1 invisible character shown by code point; \
               1 control token of chat templates made harmless; 1 sequence that looked like a mark of the prompt made harmless \
               (`(` stands for a bracket)"
             ]

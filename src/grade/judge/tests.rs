@@ -182,7 +182,8 @@ async fn a_low_score_fails_and_says_by_which_criteria() {
     let judged = grade.judged.unwrap();
     assert_eq!((judged.votes[0].said_passed, judged.votes[0].said_score), (Some(true), Some(5.0)));
     insta::assert_snapshot!(judged.notices.join("\n"), @r#"
-    the judge said `passed` where the scores say fail; the scores count
+    the judge said `passed` of the whole, where what was said in detail comes to `failed`; that counts
+    the judge gave an overall score that the weighted scores do not come to; these count
     scores of criteria that the rubric does not have were ignored: "Style"
     "#);
 }
@@ -399,6 +400,12 @@ async fn a_prompt_of_ones_own_is_a_template_and_what_is_put_in_is_not() {
             "by Is it clear?\n\n## Criteria\n- \"clarity\" (from 1 to 5): Can a child follow?\n\n## Resp"
         ),
         "{prompt}"
+    );
+    // What the prompt has no place for stands behind it.
+    let bare = asked("{input}\n{output}").await;
+    assert!(
+        bare.contains("Context of the input:\n<<<CONTEXT ")
+            && bare.contains("\n\n## Evaluation Rubric\nIs it clear?\n")
     );
     let lines = [
         line(&graded(own("{{ outputs }} {{ output }}"), output).await),
