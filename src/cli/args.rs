@@ -8,6 +8,7 @@ mod history;
 mod models;
 mod new;
 mod phase;
+mod regrade;
 
 use std::path::PathBuf;
 
@@ -22,6 +23,7 @@ pub use self::history::HistoryArgs;
 pub use self::models::ModelArgs;
 pub use self::new::{InitArgs, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
+pub use self::regrade::RegradeArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -67,7 +69,7 @@ pub enum Command {
     List(ListArgs),
     /// Run a suite and decide its gate.
     Run(Box<RunArgs>),
-    /// Grade the stored outputs of a run again, without asking the target.
+    /// Grade the stored outputs of a run again, without asking the target. Judges are asked.
     Regrade(Box<RegradeArgs>),
     /// Render a run again from its journal, or join the shards of one.
     Report(ReportArgs),
@@ -294,24 +296,6 @@ pub struct SessionArgs {
     /// Show only the gate.
     #[arg(long, short, overrides_with = "verbose")]
     pub quiet: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  eval-harness regrade                               grade the latest run again with the suite as it is now
-  eval-harness regrade --run eval-20260304-101500 --threshold pass@1=0.9
-
-The suite is loaded with the arguments of the run, and those typed now come on top. The result is a run of its own.")]
-#[command(args_override_self = true)]
-pub struct RegradeArgs {
-    /// The run whose outputs are graded: `latest`, a run id, or the path of a journal.
-    #[arg(long, default_value = "latest")]
-    pub run: String,
-    #[command(flatten)]
-    pub suite: SuiteArgs,
-    #[command(flatten)]
-    pub session: SessionArgs,
 }
 
 #[derive(Debug, Args)]

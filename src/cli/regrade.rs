@@ -7,7 +7,6 @@ use super::run::{AfterRun, conclude, drive, overrides};
 use super::{Exit, resume, suite};
 use crate::base::clock::SystemClock;
 use crate::load::{Overrides, Purpose};
-use crate::model::Budget;
 use crate::run::{self, RegradeRequest, Said};
 
 pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
@@ -15,9 +14,8 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     // What `regrade` takes `run` takes, too.
     let words = resume::typed("regrade", "--run");
     let again = resume::again(&dir, &args.run, words)?;
-    // Who asks nobody spends nothing, so that no price is needed.
-    let budget = Some(Budget::default());
-    let overrides = Overrides { asks_nobody: true, budget, ..overrides(&again.args) };
+    // Judges are asked, the target is not.
+    let overrides = Overrides { asks_only_judges: true, ..overrides(&again.args) };
     let selected = suite::load(&again.args.suite, Purpose::Run, overrides)?;
     let plan = suite::plan_or_problems(console, selected.loaded)?;
     let after = AfterRun::of(&plan);

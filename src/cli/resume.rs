@@ -96,11 +96,11 @@ fn merged(session: &RunStarted, typed: Vec<String>, here: &Path) -> Result<(RunA
         true => session.arguments.clone(),
         false => without(session.arguments.clone(), "--target"),
     };
-    // Of these two only one can be: the one that is said now.
+    // Answers come from recordings, or in one of the other ways: in the one that is said now.
     if own.models.replay.is_some() {
         words = without(words, "--record");
     }
-    if own.models.record.is_some() {
+    if own.models.record.is_some() || own.models.cache.is_some() {
         words = without(words, "--replay");
     }
     words.extend(typed);

@@ -45,7 +45,16 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
         }
         let models = Arc::clone(ready.prepared.targets.models());
         models.spent_before(spent);
-        let (done, after) = ready.drive(console, &own)?;
+        let (done, after) = match ready.drive(console, &own) {
+            Ok(done) => done,
+            Err(failure) if finished.is_empty() => return Err(failure),
+            // What the targets before it came to stands, and is shown.
+            Err(failure) => {
+                console.error(&failure.message, failure.hint.as_deref());
+                codes.push(failure.code);
+                break;
+            }
+        };
         spent = models.spent();
         drop(models);
         let code = conclude_with(console, &own, &done, &after, args.session.verbose)?;

@@ -32,7 +32,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use crate::base::redact::Redactor;
 use crate::llm::Models;
@@ -113,6 +113,10 @@ pub struct Graders {
     commands: CommandSandbox,
     modes: Modes,
     references: References,
+    /// What is known of the endpoints of judges.
+    structured: judge::Structured,
+    /// One for each worker of the run, shared with its targets.
+    places: Option<Arc<Semaphore>>,
 }
 
 impl Graders {
@@ -128,7 +132,15 @@ impl Graders {
             commands,
             modes: Modes::default(),
             references: References::default(),
+            structured: judge::Structured::default(),
+            places: None,
         }
+    }
+
+    /// With the workers of the run: work waits for one of them, and who waits for a judge holds none. Without them whoever asks
+    /// for grades bounds the work.
+    pub fn sharing(self, places: Option<Arc<Semaphore>>) -> Graders {
+        Graders { places, ..self }
     }
 
     /// Opens the sandbox when a case of the plan runs a program in it; `None` when none does.
@@ -211,11 +223,13 @@ impl Graders {
             let reason = "the output is longer than is kept, so that it can't be judged whole";
             return Graded { extracted: None, verdict: without_output(case, Cause::OutputLimit, reason) };
         }
+        let mut place = Place::of(self.places.as_deref());
+        place.take().await;
         let value = match extract(&case.extract, &output.value, &self.patterns) {
             Ok(value) => value,
             Err(nothing) => return Graded { extracted: None, verdict: not_extracted(case, nothing) },
         };
-        let verdict = self.verdict(case, &value, asked).await;
+        let verdict = self.verdict(case, &value, asked, &mut place).await;
         Graded { extracted: changed(&output.value, &value), verdict }
     }
 
@@ -227,7 +241,13 @@ impl Graders {
 
     /// Grades in the order written, those that cost nothing first; with `all` and `any` the others are left out once the
     /// verdict stands. Those that measure are always asked: a mean over only the outputs that passed otherwise would flatter.
-    async fn verdict(&self, case: &Case, value: &OutputValue, asked: Asked) -> Verdict {
+    async fn verdict(
+        &self,
+        case: &Case,
+        value: &OutputValue,
+        asked: Asked,
+        place: &mut Place<'_>,
+    ) -> Verdict {
         let grading = &case.grading;
         let mut grades: Vec<Option<Grade>> = vec![None; grading.graders.len()];
         for cheap in [true, false] {
@@ -235,6 +255,10 @@ impl Graders {
                 let measures = grader.informative || !grader.measures().is_empty();
                 if grader.kind.only_looks() != cheap || (!cheap && !measures && stands(grading, &grades)) {
                     continue;
+                }
+                match grader.kind.judge() {
+                    Some(_) => place.give_back(),
+                    None => place.take().await,
                 }
                 let grade = self.one(grader, case, value, asked).await;
                 if let Some(place) = grades.get_mut(index) {
@@ -251,7 +275,9 @@ impl Graders {
     async fn one(&self, grader: &Grader, case: &Case, value: &OutputValue, asked: Asked) -> Grade {
         let grade = match &grader.kind {
             GraderKind::Code(code) => self.code(code, case, value).await,
-            GraderKind::Model(judge) => judge::grade(judge, asked, case, value, &self.config).await,
+            GraderKind::Model(judge) => {
+                judge::grade(judge, asked, case, value, &self.config, &self.structured).await
+            }
             GraderKind::Human { .. } => {
                 Grade::pending(GraderType::Human, "human", "waits for a person's grade")
             }
@@ -348,6 +374,29 @@ impl Graders {
         let config = self.wanted().await.config();
         let opened = self.unsandboxed.get_or_init(|| Sandbox::unsandboxed(config)).await;
         opened.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// A worker's place, while there is work to do.
+struct Place<'a> {
+    places: Option<&'a Semaphore>,
+    held: Option<SemaphorePermit<'a>>,
+}
+
+impl<'a> Place<'a> {
+    fn of(places: Option<&'a Semaphore>) -> Place<'a> {
+        Place { places, held: None }
+    }
+
+    async fn take(&mut self) {
+        if let (Some(places), None) = (self.places, &self.held) {
+            // It is never closed.
+            self.held = places.acquire().await.ok();
+        }
+    }
+
+    fn give_back(&mut self) {
+        self.held = None;
     }
 }
 

@@ -115,7 +115,7 @@ async fn outputs_become_verdicts() {
     pending - - [exact_match,human] human: waits for a person's grade
     failed 0 wrong_answer [human,exact_match] exact_match: at line 1, column 1: expected "a", got "b"
     passed 1 - [exact_match]
-    errored - judge_unreachable [model,exact_match] model: model graders are not available in this version: no judge was asked
+    errored - judge_unreachable [model,exact_match] model: no judge was asked
     failed 0 wrong_answer [exact_match] exact_match: at line 1, column 1: expected "a", got "b"
     errored - sandbox_unavailable [function_output] `sandbox: false` needs --allow-unsandboxed
     failed 0 wrong_answer [] extract: no JSON in the output

@@ -141,6 +141,11 @@ impl Models {
         self.purse.spent()
     }
 
+    /// True when the run may spend no more: nothing is asked then, and only what is known is answered.
+    pub fn is_spent(&self) -> bool {
+        self.purse.is_spent()
+    }
+
     pub fn now(&self) -> TrafficNow {
         let spent = self.purse.spent();
         let kept = self.known.load(Ordering::Relaxed);

@@ -8,6 +8,7 @@ mod ask;
 mod budget;
 pub mod cache;
 mod fault;
+mod input;
 mod kept;
 mod key;
 mod providers;
@@ -19,8 +20,10 @@ mod traffic;
 pub use ask::{Models, ModelsConfig};
 pub use budget::{Spent, about_tokens, cost_of, usage_of};
 pub use fault::{Fault, FaultKind};
+pub use input::{InputError, InputText, Rendered, messages_of};
 pub use kept::{Asked, KeptAnswers, KeptError, Look};
 pub use key::{Key, Question, key_of};
+pub use providers::places_of;
 pub use recordings::{Recorder, Recordings, RecordingsError};
 pub use traffic::TrafficNow;
 
@@ -42,6 +45,17 @@ pub struct Call {
     pub index: CallIndex,
     /// For one try, where the endpoint does not say.
     pub timeout: Duration,
+}
+
+/// What of a question an API has places for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Places {
+    /// For what the system says, apart from the prompt.
+    pub system: bool,
+    /// For a conversation of several turns.
+    pub turns: bool,
+    /// For a schema of the answer.
+    pub schema: bool,
 }
 
 /// Independent answers to the same question are told apart by these; both from 0.

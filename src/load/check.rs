@@ -105,7 +105,7 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
         Some(SchemaKind::Graders) => {
             let Session { sources, problems, .. } = session;
             if let Some(graders) = graders_file(&mut node, sources, problems, &scope.templates) {
-                let shelf = shelf(graders, &node, problems);
+                let shelf = shelf(graders, &node, &dir, problems);
                 super::graders::check_named(sources, problems, &scope, &dir, shelf);
             }
         }

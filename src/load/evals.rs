@@ -460,9 +460,11 @@ pub(super) fn finish(desk: &mut Desk, draft: Draft, header: &Header) -> Option<C
     };
     let expected_spec = spec.expected.map(expectation);
     let expected_node = node.get("expected");
-    let expected = expected_spec
-        .as_ref()
-        .map(|spec| Expected { spec, span: expected_node.map_or(node.span, |n| n.span) });
+    let expected = expected_spec.as_ref().map(|spec| Expected {
+        spec,
+        span: expected_node.map_or(node.span, |n| n.span),
+        node: expected_node,
+    });
     if let (Some(ExpectedSpec::Structural(_)), Some(value)) =
         (&expected_spec, expected_node.and_then(|n| n.get("value")))
     {

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -13,7 +12,7 @@ use super::scope::Desk;
 use super::session::validator;
 use super::source::{Sources, Span};
 use super::tree::Node;
-use crate::model::{Budget, CacheMode, Eval, ModelSettings, Price, Target};
+use crate::model::{Budget, CacheMode, Endpoint, ModelSettings, Price};
 use crate::spec::{BudgetSpec, PriceSpec, PricesFile, SchemaKind};
 
 /// Where prices are looked for when a suite does not say, relative to its folder; the first that is there counts.
@@ -254,23 +253,13 @@ pub(super) fn budget(typed: Option<Budget>, written: Option<BudgetSpec>) -> Budg
 }
 
 /// A budget in dollars needs the price of every model that may be asked over the network.
-pub(super) fn check_budget(
-    settings: &ModelSettings,
-    target: Option<&Target>,
-    evals: &[Arc<Eval>],
-    problems: &mut Problems,
-) {
+pub(super) fn check_budget(settings: &ModelSettings, asked: &[&Endpoint], problems: &mut Problems) {
     let is_free = settings.replay.is_some() || settings.cache == CacheMode::Only;
     if settings.budget.usd.is_none() || is_free {
         return;
     }
-    let own = evals.iter().flat_map(|eval| eval.cases.profiles());
-    let unknown: BTreeSet<String> = own
-        .map(|profile| profile.target.as_ref().or(target))
-        .filter_map(|target| match target {
-            Some(Target::Model(model)) => Some(&model.endpoint),
-            _ => None,
-        })
+    let unknown: BTreeSet<String> = asked
+        .iter()
         .filter(|endpoint| endpoint.price.is_none() && endpoint.replay.is_none())
         .map(|endpoint| format!("`{}`", endpoint.name()))
         .collect();

@@ -142,7 +142,8 @@ fn semantic_comparisons_are_by_likeness() {
         assert_eq!(said(&semantic(output, more)), message, "{output} {more}");
     }
     // A judge beside it judges.
-    let judge = ", grader: {type: model, config: {model: m, rubric: be good}}";
+    let judge =
+        ", grader: {type: model, config: {model: m, base_url: 'http://127.0.0.1:9/v1', rubric: be good}}";
     assert_eq!(graders(&format!("{}{judge}", semantic("a b", "")))[0].kind.method(), "model");
 }
 
@@ -153,7 +154,8 @@ fn a_comparison_beside_graders_is_not_lost() {
             "baseline: {{output: {{a: 1, b: two words}}}}, current: {{input: x}}, comparison: {{{comparison}}}, {graders}"
         )
     };
-    let judge = "grader: {type: model, config: {model: m, rubric: be good}}";
+    let judge =
+        "grader: {type: model, config: {model: m, base_url: 'http://127.0.0.1:9/v1', rubric: be good}}";
     let human = "grader: {type: human, config: {time_limit_minutes: 5}}";
     for (comparison, written, methods) in [
         ("type: structural, ignore_fields: [b]", judge, "model structural_match"),

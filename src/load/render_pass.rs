@@ -118,13 +118,17 @@ impl RenderPass<'_> {
     }
 
     pub fn grader(&mut self, grader: &mut Node) {
+        let is_judge = grader.get("type").and_then(Node::as_text) == Some("model");
+        if let Some(config) = grader.get_mut("config").filter(|_| is_judge) {
+            return self.judge(config);
+        }
         let Some(config) = grader.get_mut("config") else { return };
         // A value of these may hold matchers such as `{{any_uuid}}`, or the text of a program.
         let literal = config.get("method").and_then(Node::as_text).is_none_or(|method| {
             matches!(method, "structural_match" | "json" | "function_output" | "code_execution")
         });
         let compared = ["must_include", "must_not_include", "pattern"];
-        for key in ["base_url", "model"].into_iter().chain(compared).chain((!literal).then_some("value")) {
+        for key in compared.into_iter().chain((!literal).then_some("value")) {
             if let Some(node) = config.get_mut(key) {
                 self.text(node, &[]);
             }
@@ -132,6 +136,36 @@ impl RenderPass<'_> {
         if let Some(command) = config.get_mut("command") {
             self.text(command, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]);
         }
+    }
+
+    /// Who judges, and what by. A prompt is filled when it is asked, and examples are data; of a rubric, in which braces may well
+    /// be JSON, only `{{` begins a template.
+    fn judge(&mut self, config: &mut Node) {
+        let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
+        let NodeValue::Map(entries) = &mut config.value else { return };
+        for (key, value) in entries {
+            match &*key.name {
+                "request" => self.text(value, &filled),
+                "prompt" | "examples" => {}
+                "rubric" | "criteria" => self.prose(value),
+                _ => self.text(value, &[]),
+            }
+        }
+    }
+
+    /// Texts of which only those with `{{` are templates.
+    fn prose(&mut self, node: &mut Node) {
+        match &mut node.value {
+            NodeValue::Text(text) if text.contains("{{") => self.text(node, &[]),
+            NodeValue::Seq(items) => items.iter_mut().for_each(|item| self.prose(item)),
+            NodeValue::Map(entries) => entries.iter_mut().for_each(|(_, value)| self.prose(value)),
+            _ => {}
+        }
+    }
+
+    /// Rubrics of a graders document.
+    pub fn rubrics(&mut self, rubrics: &mut Node) {
+        self.prose(rubrics);
     }
 
     /// A target: all of its texts, except what is only known when it runs.

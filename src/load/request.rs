@@ -69,8 +69,10 @@ pub struct Overrides {
     pub allow_unsandboxed: bool,
     /// Where models' answers come from and go to.
     pub models: ModelOverrides,
-    /// No target is asked, so that no key is needed.
+    /// No model is asked, so that no key is needed.
     pub asks_nobody: bool,
+    /// Outputs are there already: judges are asked, and no target.
+    pub asks_only_judges: bool,
     /// What may be spent on models, in place of the suite's.
     pub budget: Option<Budget>,
     pub filters: Filters,

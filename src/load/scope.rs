@@ -27,6 +27,8 @@ pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) struct NamedGrader {
     pub spec: GraderSpec,
     pub node: Node,
+    /// The folder of the file that says it. Absolute.
+    pub dir: PathBuf,
 }
 
 /// Named graders, the default of each type, and rubrics.

@@ -13,6 +13,7 @@ use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Messa
 use super::asked::ModelSettings;
 use super::baseline::{BaselineOrigin, BaselineSettings};
 use super::cases::Cases;
+use super::endpoint::ModelTarget;
 use super::event::{Against, Shard};
 use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
@@ -55,6 +56,27 @@ pub struct Plan {
     pub readable: Vec<PathBuf>,
     /// Values of the `env:` names that the suite may read, to be redacted from all that is written.
     pub secrets: Vec<String>,
+}
+
+impl Plan {
+    /// Every model that judges cases of this plan, each once: two that differ in nothing are the same.
+    pub fn judge_models(&self) -> Vec<&ModelTarget> {
+        judge_models(&self.evals)
+    }
+}
+
+/// Every model that judges cases of these evals, each once, in the order in which they come.
+pub fn judge_models(evals: &[Arc<Eval>]) -> Vec<&ModelTarget> {
+    let mut all: Vec<&ModelTarget> = Vec::new();
+    let profiles = evals.iter().flat_map(|eval| eval.cases.profiles());
+    let panels =
+        profiles.flat_map(|profile| profile.graders.iter().filter_map(|grader| grader.panel.as_ref()));
+    for model in panels.flat_map(|panel| &panel.models) {
+        if !all.contains(&model) {
+            all.push(model);
+        }
+    }
+    all
 }
 
 /// Who the suite is and where it lies.

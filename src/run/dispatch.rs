@@ -9,7 +9,7 @@ use tokio::time::MissedTickBehavior;
 use super::RunError;
 use super::cancel::{Cancel, Level};
 use super::queue::{Queue, Work};
-use super::recorder::Recorder;
+use super::recorder::{Recorder, TRAFFIC};
 use super::sample::{Bench, fault, run_sample};
 use crate::base::clock::{Clock, rfc3339};
 use crate::model::{Attempt, Cause, Eval, Event, Outcome, SampleFinished, SampleSkipped, Settings};
@@ -31,9 +31,6 @@ pub(super) struct Dispatcher<'a, 'b> {
 
 /// What tasks run, each in order, by their task.
 type Running = HashMap<Id, Vec<Work>>;
-
-/// Pause between two words on how models are asked.
-const TRAFFIC: Duration = Duration::from_millis(500);
 
 /// Samples in one task when all they need is at hand: short enough that little is lost with a run that is killed.
 const BATCH: usize = 32;
@@ -159,8 +156,6 @@ impl Dispatcher<'_, '_> {
             }
             let (bench, its_batch) = (self.bench.clone(), batch.clone());
             let handle = tasks.spawn(async move {
-                let waits = its_batch.first().is_some_and(|work| bench.asks_model(work));
-                let _worker = if waits { None } else { bench.worker().await };
                 let mut results = Vec::with_capacity(its_batch.len());
                 for work in &its_batch {
                     results.push(run_sample(&bench, work).await);
@@ -189,16 +184,8 @@ impl Dispatcher<'_, '_> {
         Ok(refused)
     }
 
-    /// Tells how models are asked, in a run that asks any, and what there is to be warned of.
     fn look(&mut self) {
-        let models = self.bench.targets.models();
-        let now = models.now();
-        if now.calls + now.kept > 0 {
-            self.recorder.traffic(&now);
-        }
-        for warning in models.take_warnings() {
-            self.recorder.warned(&warning);
-        }
+        self.recorder.look(self.bench.targets.models());
     }
 }
 

@@ -1,10 +1,11 @@
 //! Journal first, then the fold, then everybody who watches.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::RunError;
 use crate::journal::JournalWriter;
-use crate::llm::TrafficNow;
+use crate::llm::{Models, TrafficNow};
 use crate::model::{Event, Outcome};
 use crate::summary::Fold;
 
@@ -25,6 +26,9 @@ pub trait Observer {
     /// Something that people should know, and that ends no run.
     fn warned(&mut self, _warning: &str) {}
 }
+
+/// Pause between two words on how models are asked.
+pub(super) const TRAFFIC: Duration = Duration::from_millis(500);
 
 pub(super) struct Recorder<'a> {
     pub journal: JournalWriter,
@@ -65,13 +69,24 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    pub fn traffic(&mut self, now: &TrafficNow) {
+    /// Tells how models are asked, in a run that asks any, and what there is to be warned of.
+    pub fn look(&mut self, models: &Models) {
+        let now = models.now();
+        if now.calls + now.kept > 0 {
+            self.traffic(&now);
+        }
+        for warning in models.take_warnings() {
+            self.warned(&warning);
+        }
+    }
+
+    fn traffic(&mut self, now: &TrafficNow) {
         for observer in &mut self.observers {
             observer.traffic(now);
         }
     }
 
-    pub fn warned(&mut self, warning: &str) {
+    fn warned(&mut self, warning: &str) {
         for observer in &mut self.observers {
             observer.warned(warning);
         }

@@ -6,17 +6,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
 use super::cancel::{Cancel, Level};
 use super::dispatch::Ending;
 use super::earlier::{Earlier, Print};
 use super::environment::harness_version;
 use super::planned::{case_planned, record_cases, record_eval};
-use super::prepare::unanswered;
-use super::recorder::{Observer, Recorder};
+use super::prepare::{has_judges, prepare_judges, unanswered};
+use super::recorder::{Observer, Recorder, TRAFFIC};
 use super::refused::{Cases, Refused, listed};
-use super::sample::{fault, judge, milliseconds};
-use super::session::{Finished, Said, end, graders};
+use super::sample::{fault, is_unpaid, judge, milliseconds};
+use super::session::{Finished, Said, end, graders, workers};
 use super::windows::Windows;
 use super::{RunError, conclude};
 use crate::base::clock::{Clock, SystemClock, rfc3339};
@@ -26,7 +27,7 @@ use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::llm::{Models, ModelsConfig, Spent};
 use crate::model::{
     Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan, RunStarted,
-    SampleFinished,
+    SampleFinished, SampleSkipped,
 };
 
 /// Everything that grading again needs from outside.
@@ -53,7 +54,7 @@ const BATCH_BYTES: usize = 1 << 20;
 const REDACTED: &str =
     "a secret was cut out of the output when it was stored, so that it can't be graded again; run it again";
 
-/// Grades every stored output of a run with the plan's graders.
+/// Grades every stored output of a run with the plan's graders. Judges are asked, the target is not.
 ///
 /// An attempt without an output keeps its end, and so does one that the target itself ended: what it had said until then is
 /// no answer. Attempts after the first one that does not fail now are left out, as a run would not have made them.
@@ -74,8 +75,10 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
         clock: Arc::new(SystemClock),
         redactor: Redactor::new(plan.secrets.iter().cloned()),
     }));
-    let graders = graders(&plan, helper, &models);
+    let workers = workers(&plan).filter(|_| has_judges(&plan));
+    let graders = graders(&plan, helper, &models, &workers);
     let sandbox = graders.prepare(&plan).await?;
+    prepare_judges(&plan, &models)?;
     let (started_at, timer) = (clock.now(), Instant::now());
     let paths = RunPaths::create(&plan.reporting.output_dir, started_at)?;
     let redactor = Redactor::new(plan.secrets.iter().cloned());
@@ -88,7 +91,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     started.environment.interpreters = graders.interpreters();
     recorder.record(Event::RunStarted(Box::new(started)))?;
     record_selected(&plan, &selected, &earlier, &mut recorder)?;
-    let bench = Bench { graders: Arc::new(graders), redactor, source: Arc::new(source) };
+    let bench = Bench { graders: Arc::new(graders), redactor, source: Arc::new(source), models };
     let places = plan.evals.iter().enumerate().map(|(at, eval)| (eval.info.id.as_str(), at)).collect();
     let again = Again {
         plan: &plan,
@@ -223,6 +226,8 @@ struct Bench {
     graders: Arc<Graders>,
     redactor: Redactor,
     source: Arc<RunPaths>,
+    /// Of judges.
+    models: Arc<Models>,
 }
 
 /// A finished sample and the case as it is now.
@@ -246,11 +251,13 @@ struct Again<'a, 'b> {
 type Tasks = JoinSet<Vec<SampleFinished>>;
 
 impl Again<'_, '_> {
-    /// Reads the journal and grades what it holds, in its order, as many at once as there are workers.
+    /// Reads the journal and grades what it holds, in its order, as many at once as there are workers, and more where most of
+    /// them wait for a judge.
     async fn drive(mut self) -> Result<Ending, RunError> {
         let mut tasks = Tasks::new();
         let ending = self.run(&mut tasks).await;
         tasks.shutdown().await;
+        self.recorder.look(&self.bench.models);
         ending
     }
 
@@ -258,12 +265,17 @@ impl Again<'_, '_> {
         let mut events = journal::read(&self.bench.source.journal())?;
         let mut ending = Ending::Complete;
         let mut over = false;
+        let settings = &self.plan.settings;
+        let under_way = if has_judges(self.plan) { settings.in_flight } else { 0 };
+        let under_way = under_way.max(settings.max_workers).max(1);
+        let mut looks = tokio::time::interval(TRAFFIC);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let cancel = self.cancel.clone();
         loop {
             if cancel.level() >= Level::Finish && !over {
                 (over, ending) = (true, Ending::Early(Cause::Interrupted));
             }
-            while !over && tasks.len() < self.plan.settings.max_workers.max(1) {
+            while !over && tasks.len() < under_way {
                 let batch = self.batch(&mut events)?;
                 over = batch.is_empty();
                 if !over {
@@ -278,6 +290,7 @@ impl Again<'_, '_> {
                 () = cancel.reached(Level::Stop) => return Ok(Ending::Early(Cause::Interrupted)),
                 () = cancel.reached(Level::Finish), if !over => {}
                 Some(joined) = tasks.join_next() => self.finished(joined.map_err(|error| error.to_string()))?,
+                _ = looks.tick() => self.recorder.look(&self.bench.models),
             }
         }
     }
@@ -339,8 +352,14 @@ impl Again<'_, '_> {
         let finished_at = rfc3339(self.clock.now());
         // A task that panicked says nothing of its samples: they stay open, and the gate with them.
         let samples = joined.unwrap_or_default().into_iter();
-        let event = |sample| {
-            Event::SampleFinished(Box::new(SampleFinished { finished_at: finished_at.clone(), ..sample }))
+        let event = |sample: SampleFinished| match sample.attempts.is_empty() {
+            true => {
+                let SampleFinished { eval, case, sample, .. } = sample;
+                Event::SampleSkipped(SampleSkipped { eval, case, sample, cause: Cause::Budget })
+            }
+            false => {
+                Event::SampleFinished(Box::new(SampleFinished { finished_at: finished_at.clone(), ..sample }))
+            }
         };
         self.recorder.record_all(samples.map(event).collect())
     }
@@ -357,6 +376,7 @@ fn size(attempt: &Attempt) -> usize {
     }
 }
 
+/// Without attempts when the budget was spent before a judge was asked.
 async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
     let Item { case, mut sample } = item;
     let case = match case {
@@ -367,6 +387,9 @@ async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
     for (number, attempt) in before.into_iter().enumerate() {
         let asked = Asked { sample: sample.sample, attempt: u32::try_from(number).unwrap_or(u32::MAX) };
         let attempt = grade_attempt(bench, &case, attempt, asked).await;
+        if is_unpaid(&bench.models, None, &attempt.verdict) {
+            break;
+        }
         let failed = attempt.verdict.outcome == Outcome::Failed;
         sample.attempts.push(attempt);
         if !failed {

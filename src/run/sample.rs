@@ -9,7 +9,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::queue::Work;
 use crate::base::redact::Redactor;
 use crate::grade::{Asked, Graders, apply_finish, apply_latency, without_output};
-use crate::model::{Attempt, Case, Cause, ModelCall, Outcome, Outline, Output, Verdict};
+use crate::llm::Models;
+use crate::model::{Attempt, Case, Cause, JudgeVote, ModelCall, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
 
 /// Further tries of a call that did not get through, where its target does not say.
@@ -32,15 +33,10 @@ pub(super) struct Bench {
 
 impl Bench {
     /// Waits for the right to do work. A task that waits for a model does without.
-    pub async fn worker(&self) -> Option<OwnedSemaphorePermit> {
+    async fn worker(&self) -> Option<OwnedSemaphorePermit> {
         let workers = Arc::clone(self.workers.as_ref()?);
         // It is never closed.
         workers.acquire_owned().await.ok()
-    }
-
-    /// True when a sample is mostly waiting: a model is asked for its output.
-    pub fn asks_model(&self, work: &Work) -> bool {
-        work.case.as_ref().is_ok_and(|case| self.targets.is_model(case.target.as_ref()))
     }
 
     /// True when a sample starts no process and calls nothing: its output is recorded and its graders only look at it.
@@ -94,15 +90,17 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     let asked = Asked { sample: work.sample, attempt: number };
     let started = Instant::now();
-    let (answer, infrastructure_retries) = ask(bench, work, case, number).await;
+    let (answer, infrastructure_retries) = {
+        // Who waits for a model is not working.
+        let _worker = match bench.targets.is_model(case.target.as_ref()) {
+            true => None,
+            false => bench.worker().await,
+        };
+        ask(bench, work, case, number).await
+    };
     if answer.result.as_ref().is_err_and(|failure| failure.cause == Cause::Budget) {
         return None;
     }
-    // Who waits for a model is not working; who grades is.
-    let _worker = match bench.targets.is_model(case.target.as_ref()) {
-        true => bench.worker().await,
-        false => None,
-    };
     let latency_ms = answer.latency.map(milliseconds);
     let unanswered = answer.result.is_err();
     let (output, extracted, verdict) = match answer.result {
@@ -116,6 +114,9 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
         }
     };
     let duration_ms = milliseconds(started.elapsed());
+    if is_unpaid(bench.targets.models(), answer.call.as_deref(), &verdict) {
+        return None;
+    }
     Some(Attempt {
         output,
         stored: None,
@@ -128,6 +129,22 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
         unanswered,
         redacted: false,
     })
+}
+
+/// True when a verdict is missing for nothing but the budget, and nothing of it went into what there is: then the sample is left
+/// out, as one whose target may not be asked. `call` is how this run asked for the output.
+pub(super) fn is_unpaid(models: &Models, call: Option<&ModelCall>, verdict: &Verdict) -> bool {
+    if verdict.cause != Some(Cause::JudgeUnreachable) || !models.is_spent() {
+        return false;
+    }
+    let judged = verdict.grades.iter().filter_map(|grade| grade.judged.as_deref());
+    let votes = || judged.clone().flat_map(|judged| &judged.votes);
+    let refused = |vote: &JudgeVote| {
+        vote.outcome == Outcome::Errored && vote.calls.last().is_some_and(|last| !last.answered)
+    };
+    call.is_none_or(|call| call.requests == 0)
+        && votes().any(refused)
+        && votes().flat_map(|vote| &vote.calls).all(|asked| asked.call.requests == 0)
 }
 
 /// Grades an output: what the graders saw, when extraction changed it, and the verdict.
@@ -178,7 +195,7 @@ fn tries_again(call: &ModelCall, is_told: bool) -> u32 {
 }
 
 /// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and half a secret is not found
-/// there.
+/// there. What a judge was shown and said stays: secrets were cut out whole before it was asked.
 fn holds_secret(redactor: &Redactor, case: &Case, output: &Output) -> bool {
     let holds = |text: serde_json::Result<String>| text.is_ok_and(|text| redactor.redact(&text).is_some());
     !redactor.is_empty()

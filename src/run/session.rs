@@ -12,7 +12,7 @@ use super::dispatch::{Dispatcher, Ending};
 use super::earlier::Earlier;
 use super::environment::{environment, harness_version, joined_sandbox};
 use super::planned::{case_planned, record_cases, record_eval, record_plan};
-use super::prepare::Prepared;
+use super::prepare::{Prepared, prepare_judges};
 use super::queue::Queue;
 use super::recorder::{Observer, Recorder};
 use super::recordings::{changed, recordings};
@@ -78,10 +78,12 @@ pub async fn run(mut request: RunRequest<'_>) -> Result<Finished, RunError> {
 async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let RunRequest { prepared, helper, clock, git, said, cancel, observers, resume: _ } = request;
     let plan = &prepared.plan;
-    let graders = graders(plan, helper.clone(), prepared.targets.models());
+    let workers = workers(plan);
+    let graders = graders(plan, helper.clone(), prepared.targets.models(), &workers);
     let mut environment = prepared_environment(plan, git, &graders).await?;
     let of_target = prepared.targets.prepare(plan, &helper).await?;
     prepared.targets.prepare_models(plan)?;
+    prepare_judges(plan, prepared.targets.models())?;
     environment.sandbox = joined_sandbox(of_target, environment.sandbox);
     let started_at = clock.now();
     let timer = Instant::now();
@@ -96,7 +98,7 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let shard = started.shard.is_some();
     recorder.record(Event::RunStarted(Box::new(started)))?;
     record_plan(plan, shard, &mut recorder)?;
-    let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer };
+    let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer };
     drive.run(&mut recorder, Remaining::all()).await?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
 }
@@ -130,7 +132,8 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     if next.left == 0 && earlier.finished.is_some() && says_nothing_new(&now, &next, &earlier) {
         return Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: false });
     }
-    let graders = graders(plan, helper.clone(), prepared.targets.models());
+    let workers = workers(plan);
+    let graders = graders(plan, helper.clone(), prepared.targets.models(), &workers);
     if next.left == 0 {
         // Nothing comes from what is there now.
         now.environment = earlier.session.environment.clone();
@@ -143,6 +146,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
             prepared.targets.models().resumes(began);
         }
         prepared.targets.prepare_models(plan)?;
+        prepare_judges(plan, prepared.targets.models())?;
         environment.sandbox = joined_sandbox(of_target, environment.sandbox);
         environment.sandbox = joined_sandbox(before.sandbox.clone(), environment.sandbox);
         for (name, version) in &before.interpreters {
@@ -166,7 +170,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let left = next.left;
     // What was compared is no longer needed; of a large run it is large.
     drop(earlier);
-    let drive = Drive { prepared: &prepared, graders, redactor, clock, cancel, timer };
+    let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer };
     drive.run(&mut recorder, next.remaining).await?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: left > 0 })
 }
@@ -192,8 +196,20 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && now.score_baseline == was.score_baseline
 }
 
-pub(super) fn graders(plan: &Plan, helper: PathBuf, models: &Arc<Models>) -> Graders {
-    Graders::new(GradersConfig {
+/// One for each worker, where more samples are under way than there are workers: those beyond them only wait for a model.
+pub(super) fn workers(plan: &Plan) -> Option<Arc<Semaphore>> {
+    let workers = plan.settings.max_workers.max(1);
+    let more = plan.settings.in_flight > workers;
+    more.then(|| Arc::new(Semaphore::new(workers.min(Semaphore::MAX_PERMITS))))
+}
+
+pub(super) fn graders(
+    plan: &Plan,
+    helper: PathBuf,
+    models: &Arc<Models>,
+    workers: &Option<Arc<Semaphore>>,
+) -> Graders {
+    let graders = Graders::new(GradersConfig {
         allow_unsandboxed: plan.settings.allow_unsandboxed,
         helper,
         workers: plan.settings.max_workers,
@@ -202,7 +218,8 @@ pub(super) fn graders(plan: &Plan, helper: PathBuf, models: &Arc<Models>) -> Gra
         readable: plan.readable.clone(),
         models: Some(Arc::clone(models)),
         redactor: Redactor::new(plan.secrets.iter().cloned()),
-    })
+    });
+    graders.sharing(workers.clone())
 }
 
 async fn prepared_environment(
@@ -254,6 +271,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
 struct Drive<'a> {
     prepared: &'a Prepared,
     graders: Graders,
+    workers: Option<Arc<Semaphore>>,
     redactor: Redactor,
     clock: &'a dyn Clock,
     cancel: Cancel,
@@ -264,14 +282,12 @@ impl Drive<'_> {
     /// Runs what remains and records the end.
     async fn run(self, recorder: &mut Recorder<'_>, remaining: Remaining) -> Result<(), RunError> {
         let plan = &self.prepared.plan;
-        let workers = plan.settings.max_workers.max(1);
-        let more = plan.settings.in_flight > workers;
         let bench = Bench {
             targets: Arc::clone(&self.prepared.targets),
             graders: Arc::new(self.graders),
             retry_failed: plan.settings.retry_failed,
             redactor: self.redactor,
-            workers: more.then(|| Arc::new(Semaphore::new(workers.min(Semaphore::MAX_PERMITS)))),
+            workers: self.workers,
         };
         let queue = Queue::new(plan, remaining);
         let dispatcher = Dispatcher {

@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::base::placeholders::fill;
+use crate::llm::Rendered;
 use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue};
 use crate::sandbox::commands::{CommandSandbox, PRIVATE_FOLDER};
 use crate::sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
-use super::input::{Rendered, render};
 use super::{Answer, TargetFailure};
 
 /// Bytes of stdout that are kept as the output.
@@ -87,7 +87,7 @@ struct Prepared {
 }
 
 async fn prepare(target: &CommandTarget, words: &impl Words, case: &Case) -> Result<Prepared, TargetFailure> {
-    let rendered = render(&case.input).await?;
+    let rendered = Rendered::of(&case.input).await?;
     let mut argv = target.argv.clone();
     let (mut folder, mut files) = (None, Vec::new());
     let named = |word: &str, path: &str| fill(word, |name| (name == "input_file").then(|| path.to_owned()));

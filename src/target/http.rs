@@ -12,10 +12,10 @@ use crate::base::base64;
 use crate::base::percent;
 use crate::base::placeholders::{fill, lone};
 use crate::base::redact::REDACTED;
+use crate::llm::Rendered;
 use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
 use crate::net::{self, Clients, NetError, Phase, Request, Settings};
 
-use super::input::{Rendered, render};
 use super::{Answer, TargetFailure};
 
 /// A request apart from where it goes.
@@ -71,7 +71,7 @@ async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailu
         let why = "the target is an HTTP service and says no `endpoint` for inputs that are no API calls";
         return Err(TargetFailure::new(Cause::Harness, why));
     };
-    let rendered = render(input).await?;
+    let rendered = Rendered::of(input).await?;
     let encoded = |name: &str| Some(percent::encode(&value_of(&rendered, name)?.into_text()));
     let endpoint = fill(endpoint, encoded).unwrap_or_else(|| endpoint.clone());
     let body = body.as_ref().map(|body| filled(body, &rendered)).transpose()?;

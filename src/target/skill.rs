@@ -6,11 +6,11 @@
 
 use minijinja::Value as Jinja;
 
+use crate::llm::Rendered;
 use crate::load::{environment, to_jinja};
 use crate::model::{Case, Cause, SkillTarget};
 
 use super::command::{self, Words};
-use super::input::Rendered;
 use super::{Answer, TargetFailure};
 
 /// Runs the skill once.

@@ -470,16 +470,16 @@ vec![
     },
     Broken {
         name: "file.yaml",
-        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: m, rubric: nope}}\n",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: nope}}\n",
         said: &[
-            "3:52 warning unknown-rubric: no rubric is named `nope` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here",
+            "3:53 warning unknown-rubric: no rubric is named `nope` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: {type: semantic, value: y}\n",
         said: &[
-            "3:13 cannot-infer-grader: no grader is given, and code cannot judge an expectation of type `semantic` | add `grader: {type: model, config: {model: ..., rubric: ...}}`",
+            "3:13 warning cannot-infer-grader: no grader is given, and code cannot judge an expectation of type `semantic` | add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`",
         ],
     },
     Broken {
@@ -491,9 +491,9 @@ vec![
     },
     Broken {
         name: "file.yaml",
-        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: m, rubric: be good, pass_threshold: 0}}\n",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, pass_threshold: 0}}\n",
         said: &[
-            "3:77 suspicious-value: `pass_threshold: 0` passes whatever the judge says | a threshold above 0",
+            "3:78 suspicious-value: `pass_threshold: 0` passes whatever the judge says | a threshold above 0",
         ],
     },
     Broken {

@@ -104,6 +104,10 @@ pub struct Sample {
     pub source: String,
     pub latency_ms: Option<f64>,
     pub retries: u64,
+    /// In [0, 1].
+    pub score: Option<f64>,
+    /// What judges said, of the first grade that has it; else `Null`.
+    pub judged: Value,
 }
 
 fn number(value: &Value) -> u64 {
@@ -116,6 +120,11 @@ fn tokens(value: &Value) -> Option<(u64, u64)> {
 
 fn word(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
+}
+
+fn judged(grades: &Value) -> Value {
+    let all = grades.as_array().into_iter().flatten();
+    all.map(|grade| &grade["judged"]).find(|judged| judged.is_object()).cloned().unwrap_or(Value::Null)
 }
 
 impl Sample {
@@ -146,6 +155,8 @@ impl Sample {
             source: word(&call["source"]).unwrap_or_default(),
             latency_ms: attempt["latency_ms"].as_f64(),
             retries: number(&attempt["infrastructure_retries"]),
+            score: verdict["score"].as_f64(),
+            judged: judged(&verdict["grades"]),
         }
     }
 }

@@ -1,16 +1,102 @@
 //! Judges: a rubric and an output go to a model, a typed verdict comes back, or the word that there is none.
+//!
+//! `prompt` builds the question out of data that `quote` made harmless and the `form` of the answer; `ask` puts it to a model as
+//! often as it has votes; `answer` reads what comes back; `vote` makes one verdict of all. Only `ask` and `structured` know that
+//! there is a network.
 
+mod answer;
+mod ask;
+mod form;
+mod found;
+mod prompt;
+mod quote;
+mod structured;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod vote;
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+use crate::llm::InputText;
 use crate::model::{Case, Cause, Grade, GraderType, Judge, OutputValue};
 
 use super::{Asked, GradersConfig};
+use answer::Wanted;
+use ask::{Asking, Vote};
+pub(super) use structured::Structured;
+use vote::Agenda;
 
-/// Asks the panel.
+/// In grades.
+const METHOD: &str = "model";
+
+fn errored(cause: Cause, reason: impl Into<String>) -> Grade {
+    Grade::errored(GraderType::Model, METHOD, cause, reason)
+}
+
+/// Asks the panel about one output.
 pub(super) async fn grade(
-    _judge: &Judge,
-    _asked: Asked,
-    _case: &Case,
-    _value: &OutputValue,
-    _config: &GradersConfig,
+    judge: &Judge,
+    asked: Asked,
+    case: &Case,
+    value: &OutputValue,
+    config: &GradersConfig,
+    structured: &Structured,
 ) -> Grade {
-    Grade::errored(GraderType::Model, "model", Cause::JudgeUnreachable, "no judge was asked")
+    let Some(models) = &config.models else {
+        return errored(Cause::JudgeUnreachable, "no judge was asked");
+    };
+    let mut input = match InputText::of(&case.input).await {
+        Ok(input) => input,
+        Err(error) => return errored(Cause::Harness, error.to_string()),
+    };
+    if case.context_told {
+        input.context = None;
+    }
+    let question = match prompt::question(judge, input, value, &config.redactor) {
+        Ok(question) => question,
+        Err(error) => return errored(Cause::Harness, error.to_string()),
+    };
+    let (criteria, checks) = (form::criteria(judge), form::checks(judge));
+    let wanted = Wanted {
+        judge,
+        criteria: &criteria,
+        checks: &checks,
+        token: &question.marks.token,
+        copies: &question.copies,
+    };
+    let agenda = Agenda { judge, criteria: &criteria, checks: &checks };
+    let asking =
+        Asking { judge, question: &question, wanted: &wanted, agenda: &agenda, asked, models, structured };
+    let mut votes: Vec<Pending<'_>> = Vec::new();
+    for model in &judge.models {
+        for index in 0..judge.votes.max(1) {
+            votes.push(Box::pin(asking.vote(model, index)));
+        }
+    }
+    verdict::grade(&agenda, &question, side_by_side(votes).await)
+}
+
+/// A vote that is under way.
+type Pending<'a> = Pin<Box<dyn Future<Output = Vote> + Send + 'a>>;
+
+/// What all of them come to, in their order.
+async fn side_by_side(mut waiting: Vec<Pending<'_>>) -> Vec<Vote> {
+    let mut done: Vec<Option<Vote>> = waiting.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        let mut pending = false;
+        for (future, done) in waiting.iter_mut().zip(&mut done) {
+            if done.is_none() {
+                match future.as_mut().poll(context) {
+                    Poll::Ready(output) => *done = Some(output),
+                    Poll::Pending => pending = true,
+                }
+            }
+        }
+        if pending { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    done.into_iter().flatten().collect()
 }

@@ -9,13 +9,14 @@ use super::words::{Said, error_in, finish, model_of, without_mark};
 use super::{Spoken, classify, count, misshapen, openai, text_of, tokens, with_options};
 use crate::base::percent;
 use crate::base::placeholders::{fill, lone};
-use crate::llm::{Call, Completion, Fault, FaultKind, Message, Tokens};
+use crate::llm::{Call, Completion, Fault, FaultKind, Message, Places, Tokens};
 use crate::model::{Dialect, Endpoint, Finish};
 
 /// Names that a path and a body may hold.
 const SYSTEM: &str = "system";
 const MESSAGES: &str = "messages";
 const PROMPT: &str = "prompt";
+const SCHEMA: &str = "json_schema";
 
 pub(super) fn speak(
     dialect: &Dialect,
@@ -47,6 +48,13 @@ struct Names {
     system: bool,
     messages: bool,
     prompt: bool,
+    schema: bool,
+}
+
+/// What of a question an API of one's own has places for.
+pub(super) fn places(dialect: &Dialect) -> Places {
+    let Names { system, messages, schema, .. } = Names::of(dialect);
+    Places { system: system || messages, turns: messages, schema }
 }
 
 impl Names {
@@ -57,6 +65,7 @@ impl Names {
                 names.system |= name == SYSTEM;
                 names.messages |= name == MESSAGES;
                 names.prompt |= name == PROMPT;
+                names.schema |= name == SCHEMA;
                 None
             });
         };
@@ -132,7 +141,7 @@ impl Filling<'_> {
             "max_tokens" => or_null(sampling.max_tokens.map(Value::from)),
             "stop" => or_null((!sampling.stop.is_empty()).then(|| sampling.stop.clone().into())),
             "seed" => or_null(sampling.seed.map(Value::from)),
-            "json_schema" => or_null(sampling.json_schema.clone()),
+            SCHEMA => or_null(sampling.json_schema.clone()),
             _ => return None,
         })
     }

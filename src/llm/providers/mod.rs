@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::{Call, Completion, Fault, FaultKind, Tokens};
+use super::{Call, Completion, Fault, FaultKind, Places, Tokens};
 use crate::base::clock::Clock;
 use crate::base::redact::{Redactor, secrets_of_header};
 use crate::model::{Api, Endpoint};
@@ -42,6 +42,14 @@ pub(super) struct Tried {
     pub sent: bool,
     /// Of answers with any status.
     pub limits: ToldLimits,
+}
+
+/// What of a question an endpoint has places for; what it has none for is refused, or would not be heard.
+pub fn places_of(endpoint: &Endpoint) -> Places {
+    match (endpoint.api, &endpoint.dialect) {
+        (Api::Http, Some(dialect)) => dialect::places(dialect),
+        _ => Places { system: true, turns: true, schema: true },
+    }
 }
 
 /// Asks once. `clock` reads dates that servers name as a time to come again.

@@ -15,11 +15,13 @@ mod tested;
 mod tests;
 mod vacuous;
 
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 
 use super::infer::was_inferred;
 use super::problem::{Code, Problem, Problems, did_you_mean};
-use super::scope::{Desk, GraderShelf, SuiteScope};
+use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
 use super::source::Span;
 use super::tree::Node;
 use crate::matching::without_literals;
@@ -37,6 +39,8 @@ pub(super) use structural::check_matchers;
 pub(super) struct Expected<'a> {
     pub spec: &'a ExpectedSpec,
     pub span: Span,
+    /// Where it is written.
+    pub node: Option<&'a Node>,
 }
 
 impl Expected<'_> {
@@ -139,22 +143,26 @@ pub(super) fn resolve(
     at: Span,
 ) -> Option<Grading> {
     let mut specs = look_up(desk, written)?;
+    specs.extend(default_judge(desk, &specs, expected));
     let overridden = override_type(desk, &mut specs, at)?;
     if specs.is_empty() {
-        desk.push(nothing_to_grade_with(expected, at));
+        let problem = nothing_to_grade_with(expected, at);
+        // A suite that is not known may have a default judge.
+        let may_have = desk.suite.shelf.open && expected.is_some();
+        desk.push(problem.maybe_warning(may_have));
         return None;
     }
     let mut graders = Vec::new();
     let mut combine = Combine::All;
     let lone = specs.len() == 1;
     let mut whole = true;
-    for Found { name, spec, node } in &specs {
+    for Found { name, spec, node, dir, inferred } in &specs {
         let (negate, weight, metric, informative) = match spec {
             GraderSpec::Code(c) => (c.negate, c.weight, &c.metric, c.informative),
             GraderSpec::Model(m) => (m.negate, m.weight, &m.metric, m.informative),
             GraderSpec::Human(h) => (h.negate, h.weight, &h.metric, h.informative),
         };
-        let Some(kinds) = kinds_of(desk, spec, node, expected, known) else {
+        let Some(kinds) = kinds_of(desk, spec, (node, dir.as_path()), expected, known) else {
             whole = false;
             continue;
         };
@@ -171,7 +179,7 @@ pub(super) fn resolve(
             weight: weight.unwrap_or(1.0),
             // That there is nothing to compare with is true either way.
             negate: negate && !matches!(kind, GraderKind::Code(CodeGrader::NoBaseline)),
-            inferred: was_inferred(node),
+            inferred: *inferred || was_inferred(node),
             metric: metric.clone(),
             informative,
             kind,
@@ -193,6 +201,30 @@ struct Found {
     name: Option<String>,
     spec: GraderSpec,
     node: Node,
+    /// The folder of the file that says it.
+    dir: PathBuf,
+    /// Nobody asked for it: an expectation needs it.
+    inferred: bool,
+}
+
+impl Found {
+    fn named(name: &str, named: &NamedGrader) -> Found {
+        Found {
+            name: Some(name.to_owned()),
+            spec: named.spec.clone(),
+            node: named.node.clone(),
+            dir: named.dir.clone(),
+            inferred: false,
+        }
+    }
+}
+
+/// The suite's default judge, where an expectation needs one and no grader is written.
+fn default_judge(desk: &Desk, specs: &[Found], expected: Option<Expected>) -> Option<Found> {
+    let is_semantic = expected.is_some_and(|expected| matches!(expected.spec, ExpectedSpec::Semantic(_)));
+    let shelf = &desk.suite.shelf;
+    let name = shelf.defaults.get(&GraderType::Model).filter(|_| specs.is_empty() && is_semantic)?;
+    Some(Found { inferred: true, ..Found::named(name, shelf.graders.get(name)?) })
 }
 
 fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
@@ -200,13 +232,15 @@ fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
     let mut whole = true;
     for (grader, node) in &written.graders {
         match grader {
-            NameOr::Inline(spec) => found.push(Found { name: None, spec: spec.clone(), node: node.clone() }),
+            NameOr::Inline(spec) => found.push(Found {
+                name: None,
+                spec: spec.clone(),
+                node: node.clone(),
+                dir: desk.dir.to_owned(),
+                inferred: false,
+            }),
             NameOr::Name(name) => match desk.suite.shelf.graders.get(name) {
-                Some(named) => found.push(Found {
-                    name: Some(name.clone()),
-                    spec: named.spec.clone(),
-                    node: named.node.clone(),
-                }),
+                Some(named) => found.push(Found::named(name, named)),
                 None => {
                     unknown_grader(desk, name, node.span);
                     whole = false;
@@ -249,7 +283,7 @@ fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bo
     };
     // An unknown default was reported where it is written.
     let named = shelf.graders.get(name)?;
-    *specs = vec![Found { name: Some(name.clone()), spec: named.spec.clone(), node: named.node.clone() }];
+    *specs = vec![Found::named(name, named)];
     Some(true)
 }
 
@@ -269,18 +303,19 @@ fn nothing_to_grade_with(expected: Option<Expected>, at: Span) -> Problem {
                 expected.kind()
             );
             Problem::error(Code::CannotInferGrader, expected.span, message)
-                .hint("add `grader: {type: model, config: {model: ..., rubric: ...}}`")
+                .hint("add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`")
         }
         None => Problem::error(Code::GraderIncomplete, at, "the case has neither `expected` nor `grader`")
             .hint("say what a good output is under `expected:`, or how to judge it under `grader:`"),
     }
 }
 
-/// One grader; several when `contains` has alternatives, any of which is as good.
+/// One grader; several when `contains` has alternatives, any of which is as good. It comes with its place and the folder of its
+/// file.
 fn kinds_of(
     desk: &mut Desk,
     spec: &GraderSpec,
-    node: &Node,
+    (node, dir): (&Node, &Path),
     expected: Option<Expected>,
     known: Known,
 ) -> Option<Vec<GraderKind>> {
@@ -294,8 +329,15 @@ fn kinds_of(
             let graders = code::resolve(desk, &grader.config, config, expected, baseline)?;
             Some(graders.into_iter().map(GraderKind::Code).collect())
         }
+        GraderSpec::Model(grader)
+            if matches!(known, Known::Missing)
+                && grader.config.rubric.is_none()
+                && grader.config.criteria.is_empty() =>
+        {
+            Some(vec![GraderKind::Code(CodeGrader::NoBaseline)])
+        }
         GraderSpec::Model(grader) => {
-            let judge = judged::model(desk, &grader.config, node, expected, baseline)?;
+            let judge = judged::model(desk, &grader.config, node, dir, expected, baseline)?;
             Some(vec![GraderKind::Model(Box::new(judge))])
         }
         GraderSpec::Human(grader) => {
@@ -326,7 +368,7 @@ pub(super) fn check_named(
     sources: &super::source::Sources,
     problems: &mut Problems,
     scope: &SuiteScope,
-    dir: &std::path::Path,
+    dir: &Path,
     shelf: GraderShelf,
 ) {
     let mut suite = scope.clone();
@@ -336,7 +378,7 @@ pub(super) fn check_named(
     for named in shelf.graders.values() {
         let mut found = Problems::new();
         let mut desk = Desk { sources, problems: &mut found, suite: &suite, dir };
-        kinds_of(&mut desk, &named.spec, &named.node, None, Known::Nothing);
+        kinds_of(&mut desk, &named.spec, (&named.node, &named.dir), None, Known::Nothing);
         problems.extend(found.into_iter().filter(|p| p.code != Code::GraderIncomplete));
     }
 }

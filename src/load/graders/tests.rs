@@ -86,7 +86,7 @@ fn the_wall_time_of_function_calls_follows_from_their_number() {
 }
 
 const NAMED: &str = "eval_suite:\n  name: s\n  target: {type: echo}\n  env: [TOKEN_X]\n  graders:\n    graders:\n      \
-    judge: {type: model, config: {model: m, rubric: clarity}}\n    defaults: {model: judge}\n    \
+    judge: {type: model, config: {model: m, base_url: 'http://127.0.0.1:9/v1', rubric: clarity}}\n    defaults: {model: judge}\n    \
     rubrics: {clarity: Is it clear?}\n  evals:\n    - {id: a, input: 'say {{ env.TOKEN_X }}', expected: y}\n    \
     - {id: b, input: x, grader: judge}\n";
 

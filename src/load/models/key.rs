@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
-use crate::model::{ApiKey, Endpoint, Eval, Target};
+use crate::model::{ApiKey, Endpoint, Eval, Target, judge_models};
 
 /// Where each variable was named first, for who finds that it is missing.
 #[derive(Debug, Clone, Default)]
@@ -69,19 +69,32 @@ pub(in crate::load) fn check_keys(asked: &[&Endpoint], places: &KeyPlaces, probl
     }
 }
 
-/// Every model that the cases of these evals ask, each target once.
-pub(in crate::load) fn endpoints<'a>(
-    evals: &'a [Arc<Eval>],
-    target: Option<&'a Target>,
-) -> Vec<&'a Endpoint> {
-    let profiles = || evals.iter().flat_map(|eval| eval.cases.profiles());
-    let main = target.filter(|_| profiles().any(|profile| profile.target.is_none()));
-    let own = profiles().filter_map(|profile| profile.target.as_ref());
-    main.into_iter()
-        .chain(own)
-        .filter_map(|target| match target {
+/// Every model that may be asked: those that give outputs to the cases of these evals, and those that judge them.
+pub(in crate::load) struct Asked<'a> {
+    pub targets: Vec<&'a Endpoint>,
+    pub judges: Vec<&'a Endpoint>,
+}
+
+impl<'a> Asked<'a> {
+    pub fn of(evals: &'a [Arc<Eval>], target: Option<&'a Target>) -> Asked<'a> {
+        let profiles = || evals.iter().flat_map(|eval| eval.cases.profiles());
+        let main = target.filter(|_| profiles().any(|profile| profile.target.is_none()));
+        let own = profiles().filter_map(|profile| profile.target.as_ref());
+        let targets = main.into_iter().chain(own).filter_map(|target| match target {
             Target::Model(model) => Some(&model.endpoint),
             _ => None,
-        })
-        .collect()
+        });
+        let judges = judge_models(evals).into_iter().map(|model| &model.endpoint);
+        Asked { targets: targets.collect(), judges: judges.collect() }
+    }
+
+    /// Both, the targets first.
+    pub fn all(&self) -> Vec<&'a Endpoint> {
+        self.targets.iter().chain(&self.judges).copied().collect()
+    }
+
+    /// The most calls that one of them may have in flight; `None` when nobody is asked.
+    pub fn most_at_once(&self) -> Option<usize> {
+        self.all().iter().map(|endpoint| endpoint.limits.max_concurrency).max()
+    }
 }

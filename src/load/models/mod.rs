@@ -7,7 +7,7 @@ mod providers;
 mod request;
 mod settings;
 
-pub(super) use key::{KeyPlaces, check_keys, endpoints};
+pub(super) use key::{Asked, KeyPlaces, check_keys};
 pub(super) use providers::{Providers, check_providers};
 pub use settings::cache_folder;
 pub(super) use settings::{is_offline, settings};
@@ -139,7 +139,7 @@ fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
 
 /// What is written, and below it what it stands on. A key, the headers that open doors and the word that any certificate will do
 /// stay with the address that they were written for.
-fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
+pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
     let (own, base) = (own.clone(), base.clone());
     let elsewhere = own.base_url.is_some() && own.base_url != base.base_url;
     let headers = endpoint::joined(&base.headers, &own.headers, elsewhere);

@@ -56,17 +56,26 @@ pub(in crate::load) fn graders_file(
 }
 
 pub(super) fn render_named(pass: &mut RenderPass, graders: Option<&mut Node>) {
-    if let Some(Node { value: NodeValue::Map(entries), .. }) = graders.and_then(|g| g.get_mut("graders")) {
+    let Some(document) = graders else { return };
+    if let Some(Node { value: NodeValue::Map(entries), .. }) = document.get_mut("graders") {
         entries.iter_mut().for_each(|(_, grader)| pass.grader(grader));
+    }
+    if let Some(rubrics) = document.get_mut("rubrics") {
+        pass.rubrics(rubrics);
     }
 }
 
-/// Named graders and their defaults; a default must name a grader of its type.
-pub(in crate::load) fn shelf(file: GradersFile, node: &Node, problems: &mut Problems) -> GraderShelf {
+/// Named graders and their defaults; a default must name a grader of its type. `dir` is the folder of their file.
+pub(in crate::load) fn shelf(
+    file: GradersFile,
+    node: &Node,
+    dir: &Path,
+    problems: &mut Problems,
+) -> GraderShelf {
     let mut shelf = GraderShelf { rubrics: file.rubrics, prompts: file.prompts, ..GraderShelf::default() };
     for (name, spec) in file.graders {
         let at = node.get("graders").and_then(|g| g.get(&name)).unwrap_or(node).clone();
-        shelf.graders.insert(name, NamedGrader { spec, node: at });
+        shelf.graders.insert(name, NamedGrader { spec, node: at, dir: dir.to_owned() });
     }
     let defaults = [
         (GraderType::Code, "code", file.defaults.code),

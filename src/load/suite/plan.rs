@@ -110,12 +110,12 @@ impl Loader<'_> {
         } else {
             1
         });
-        let models = models::endpoints(&evals, parts.target.as_ref());
+        let models = models::Asked::of(&evals, parts.target.as_ref());
         let in_flight = match overrides.jobs.is_some() || !parallel {
             true => max_workers,
             // Those that wait for a model leave room for those that are graded, and for what comes next.
             false => {
-                let most = models.iter().map(|endpoint| endpoint.limits.max_concurrency).max();
+                let most = models.most_at_once();
                 most.map_or(max_workers, |most| max_workers.max(most + 2 * max_workers))
             }
         };
@@ -123,9 +123,11 @@ impl Loader<'_> {
             budget: prices::budget(overrides.budget, config.budget),
             ..models::settings(config, self.request, &self.dir)
         };
+        // A judge is asked again of outputs that are there already.
+        let may_be_asked = if overrides.asks_only_judges { models.judges.clone() } else { models.all() };
         let needs_keys = !overrides.asks_nobody && !models::is_offline(&asked);
         if self.session.purpose == Purpose::Run && needs_keys {
-            models::check_keys(&models, &parts.scope.key_places, problems);
+            models::check_keys(&may_be_asked, &parts.scope.key_places, problems);
         }
         let retries = match config.retry_failed {
             Some(true) => config.retry_count.unwrap_or(1),
@@ -135,7 +137,7 @@ impl Loader<'_> {
             let message = "`retry_count` counts only with `retry_failed: true`";
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
-        prices::check_budget(&asked, parts.target.as_ref(), &evals, problems);
+        prices::check_budget(&asked, &may_be_asked, problems);
         let (name, version, description) = parts.info;
         let plan = Plan {
             suite: SuiteInfo {

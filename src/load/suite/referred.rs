@@ -25,6 +25,7 @@ impl Loader<'_> {
         node: &Node,
         scope: &SuiteScope,
     ) -> GraderShelf {
+        let mut dir = self.dir.clone();
         let (file, node) = match spec.and_then(|s| s.graders.as_ref()) {
             None => return GraderShelf::default(),
             Some(RefOr::Inline(file)) => {
@@ -39,10 +40,11 @@ impl Loader<'_> {
                 let Some(file) = graders_file(&mut document, sources, problems, &scope.templates) else {
                     return GraderShelf { open: true, ..GraderShelf::default() };
                 };
+                dir = lexical(&self.dir.join(path)).parent().map_or(dir, Path::to_path_buf);
                 (file, document)
             }
         };
-        shelf(file, &node, &mut self.session.problems)
+        shelf(file, &node, &dir, &mut self.session.problems)
     }
 
     /// The languages that the suite describes, or the file that it refers to.

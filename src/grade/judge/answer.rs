@@ -1,0 +1,380 @@
+//! What a judge's reply says: a verdict on every criterion, or why it is none. Pure.
+//!
+//! The last whole JSON object counts and no other, never an earlier one when the last is no verdict. Nothing is guessed: a number
+//! in quotes is no number, and a score off its scale is not moved onto it.
+
+use serde_json::{Map, Value};
+
+use super::form::{Check, scale_of, short};
+use super::found::{Last, last_object, objects};
+use crate::grade::unique_keys::UniqueKeys;
+use crate::model::{Criterion, Judge, ReplyFault, Scoring};
+
+/// Bytes of a justification, and of one point of feedback, that are kept.
+const KEPT_BYTES: usize = 8 << 10;
+
+/// Points of feedback, and names of unknown criteria, that are kept.
+const KEPT_POINTS: usize = 20;
+
+/// What an answer must say.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    pub judge: &'a Judge,
+    /// Empty when the verdict is over the whole.
+    pub criteria: &'a [Criterion],
+    pub checks: &'a [Check],
+    pub token: &'a str,
+    /// What an answer may not be.
+    pub copies: &'a Copies,
+}
+
+/// What a valid answer says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reading {
+    /// One for each criterion, in their order.
+    pub scores: Vec<Scored>,
+    /// Whether the output says it, one for each check in their order.
+    pub says: Vec<bool>,
+    /// The judge's own word.
+    pub passed: Option<bool>,
+    pub overall: Option<f64>,
+    pub justification: String,
+    pub feedback: Vec<String>,
+    /// Criteria that nobody asked for.
+    pub unknown: Vec<String>,
+}
+
+/// The score of one criterion.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Scored {
+    /// A number, the name of a category, or true and false.
+    pub value: Value,
+    /// As a share of the scale, in [0, 1].
+    pub share: f64,
+}
+
+/// Why a reply can't be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unusable {
+    pub fault: ReplyFault,
+    /// A sentence in our own words: nothing of the reply stands in it, since it is shown to the judge again.
+    pub why: String,
+}
+
+fn unusable<T>(fault: ReplyFault, why: impl Into<String>) -> Result<T, Unusable> {
+    Err(Unusable { fault, why: why.into() })
+}
+
+/// Reads a reply. `cut`: it ended at its limit of tokens.
+pub(super) fn read(reply: &str, cut: bool, wanted: &Wanted<'_>) -> Result<Reading, Unusable> {
+    let fields = object(reply, cut)?;
+    match fields.get("token") {
+        Some(Value::String(token)) if token == wanted.token => {}
+        Some(_) => {
+            return unusable(ReplyFault::WrongToken, "its `token` is not the word that was asked for");
+        }
+        None => return unusable(ReplyFault::WrongToken, "its last JSON object has no `token`"),
+    }
+    if wanted.copies.hold(&fields) {
+        let why =
+            "the same JSON object stands in the output that is judged: the verdict must be the judge's own";
+        return unusable(ReplyFault::Copied, why);
+    }
+    let (scores, unknown) = scores(&fields, wanted)?;
+    let says = checks(&fields, wanted.checks)?;
+    let passed = fields.get("passed").and_then(Value::as_bool);
+    if wanted.criteria.is_empty() && passed.is_none() {
+        let why = match fields.get("passed") {
+            Some(_) => "`passed` is neither true nor false",
+            None => "`passed` is missing",
+        };
+        return unusable(ReplyFault::MissingVerdict, why);
+    }
+    let text = |value: &Value| value.as_str().map(|text| kept(text.trim()));
+    let feedback = match fields.get("specific_feedback") {
+        Some(Value::Array(points)) => points.iter().filter_map(text).take(KEPT_POINTS).collect(),
+        Some(Value::String(point)) => vec![kept(point.trim())],
+        _ => Vec::new(),
+    };
+    Ok(Reading {
+        scores,
+        says,
+        passed,
+        overall: fields.get("overall_score").and_then(Value::as_f64).filter(|score| score.is_finite()),
+        justification: fields.get("justification").and_then(text).unwrap_or_default(),
+        feedback,
+        unknown,
+    })
+}
+
+fn kept(text: &str) -> String {
+    let cut = crate::base::text::truncate_bytes(text, KEPT_BYTES);
+    if cut.len() < text.len() { format!("{cut}…") } else { cut.to_owned() }
+}
+
+/// The last whole object of a reply, each of whose keys stands there once.
+fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
+    let (text, odd) = match last_object(without_thoughts(reply)) {
+        Last::Whole { text, odd } => (text, odd),
+        Last::Cut => return unusable(ReplyFault::Cut, "the reply ends in the middle of its JSON object"),
+        Last::Broken { .. } => return unusable(ReplyFault::NoJson, "its last JSON object is broken"),
+        Last::TooMuch => return unusable(ReplyFault::NoJson, "its JSON is nested too deeply to be read"),
+        Last::Nothing if cut => {
+            return unusable(
+                ReplyFault::Cut,
+                "the reply was cut at its limit of tokens before its JSON object",
+            );
+        }
+        Last::Nothing => return unusable(ReplyFault::NoJson, "there is no JSON object in the reply"),
+    };
+    if odd {
+        return unusable(ReplyFault::WrongType, "it holds NaN or Infinity, which are no numbers");
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(text) else {
+        return unusable(ReplyFault::NoJson, "its last JSON object is broken");
+    };
+    if serde_json::from_str::<UniqueKeys>(text).is_err() {
+        return unusable(ReplyFault::DuplicateKey, "a key stands twice in its JSON object");
+    }
+    Ok(fields)
+}
+
+/// A reply behind what its model thought aloud. What is only thought is no answer.
+fn without_thoughts(reply: &str) -> &str {
+    let begin = reply.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t']);
+    for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>")] {
+        if begin.starts_with(open) {
+            return begin.split_once(close).map_or("", |(_, rest)| rest);
+        }
+    }
+    reply
+}
+
+/// The places of `names` that the keys of an object mean: exactly, else without case, blanks, `_`, `-` and `*`.
+fn resolved<'m>(
+    fields: &'m Map<String, Value>,
+    names: &[&str],
+) -> Result<(Vec<Option<&'m Value>>, Vec<String>), Unusable> {
+    let mut found: Vec<Option<&Value>> = vec![None; names.len()];
+    let mut unknown = Vec::new();
+    for (key, value) in fields {
+        let exact = names.iter().position(|name| name == key);
+        let place = match exact {
+            Some(place) => place,
+            None => {
+                let folded = folded(key);
+                let mut alike = names.iter().enumerate().filter(|(_, name)| self::folded(name) == folded);
+                match (alike.next(), alike.next()) {
+                    (Some((place, _)), None) => place,
+                    (Some((_, name)), Some(_)) => {
+                        return unusable(
+                            ReplyFault::AmbiguousScore,
+                            format!("a name in it could mean `{name}` or another of that spelling"),
+                        );
+                    }
+                    (None, _) => {
+                        unknown.push(kept(key));
+                        continue;
+                    }
+                }
+            }
+        };
+        match found.get_mut(place) {
+            Some(known @ None) => *known = Some(value),
+            _ => {
+                let name = names.get(place).copied().unwrap_or_default();
+                return unusable(ReplyFault::AmbiguousScore, format!("two of its names mean `{name}`"));
+            }
+        }
+    }
+    unknown.truncate(KEPT_POINTS);
+    Ok((found, unknown))
+}
+
+fn folded(name: &str) -> String {
+    let kept = name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-' | '*'));
+    kept.flat_map(char::to_lowercase).collect()
+}
+
+fn scores(fields: &Map<String, Value>, wanted: &Wanted<'_>) -> Result<(Vec<Scored>, Vec<String>), Unusable> {
+    if wanted.criteria.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let fields = match fields.get("scores") {
+        Some(Value::Object(fields)) => fields,
+        Some(_) => return unusable(ReplyFault::WrongType, "`scores` is no JSON object"),
+        None => return unusable(ReplyFault::MissingScore, "`scores` is missing"),
+    };
+    let names: Vec<&str> = wanted.criteria.iter().map(|criterion| criterion.name.as_str()).collect();
+    let (found, unknown) = resolved(fields, &names)?;
+    let mut scores = Vec::with_capacity(found.len());
+    for (criterion, value) in wanted.criteria.iter().zip(found) {
+        match value {
+            Some(value) => scores.push(scored(wanted.judge, criterion, value)?),
+            None => {
+                let why = format!("the score of `{}` is missing", criterion.name);
+                return unusable(ReplyFault::MissingScore, why);
+            }
+        }
+    }
+    Ok((scores, unknown))
+}
+
+/// One score, if it is one on its scale.
+fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored, Unusable> {
+    let name = &criterion.name;
+    let wrong = |what: &str| {
+        let is = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "true or false",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a text",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        unusable(ReplyFault::WrongType, format!("the score of `{name}` is {is} and not {what}"))
+    };
+    match (&judge.scoring, value) {
+        (Scoring::Numeric { .. }, Value::Number(number)) => {
+            let [low, high] = scale_of(judge, criterion).unwrap_or(Judge::RANGE);
+            let on_scale = |score: &f64| (low..=high).contains(score) && high > low;
+            let Some(score) = number.as_f64().filter(on_scale) else {
+                let why = format!(
+                    "the score of `{name}` is not on its scale from {} to {}",
+                    short(low),
+                    short(high)
+                );
+                return unusable(ReplyFault::OffScale, why);
+            };
+            let share = ((score - low) / (high - low)).clamp(0.0, 1.0);
+            Ok(Scored { value: number_value(score), share })
+        }
+        (Scoring::Numeric { .. }, _) => wrong("a number"),
+        (Scoring::Categorical { categories }, Value::String(text)) => {
+            let exact = categories.iter().find(|category| category.name == *text);
+            let alike = || {
+                let folded = folded(text);
+                let mut alike = categories.iter().filter(|category| self::folded(&category.name) == folded);
+                alike.next().filter(|_| alike.next().is_none())
+            };
+            match exact.or_else(alike) {
+                Some(category) => Ok(Scored {
+                    value: Value::from(category.name.as_str()),
+                    share: category.score.clamp(0.0, 1.0),
+                }),
+                None => {
+                    unusable(ReplyFault::OffScale, format!("the score of `{name}` is none of the categories"))
+                }
+            }
+        }
+        (Scoring::Categorical { .. }, _) => wrong("one of the categories"),
+        (Scoring::Boolean, Value::Bool(met)) => {
+            Ok(Scored { value: Value::Bool(*met), share: f64::from(u8::from(*met)) })
+        }
+        (Scoring::Boolean, _) => wrong("true or false"),
+    }
+}
+
+/// A number as people write it: whole ones without a point, zero without a sign.
+pub(super) fn number_value(number: f64) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() < EXACT {
+        Value::from(number as i64)
+    } else {
+        Value::from(number)
+    }
+}
+
+fn checks(fields: &Map<String, Value>, checks: &[Check]) -> Result<Vec<bool>, Unusable> {
+    if checks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fields = match fields.get("checks") {
+        Some(Value::Object(fields)) => fields,
+        Some(_) => return unusable(ReplyFault::WrongType, "`checks` is no JSON object"),
+        None => return unusable(ReplyFault::MissingCheck, "`checks` is missing"),
+    };
+    let names: Vec<&str> = checks.iter().map(|check| check.key.as_str()).collect();
+    let (found, _) = resolved(fields, &names)?;
+    let said = found.into_iter().zip(&names).map(|(value, name)| match value {
+        Some(Value::Bool(says)) => Ok(*says),
+        Some(_) => unusable(ReplyFault::WrongType, format!("`{name}` of `checks` is neither true nor false")),
+        None => unusable(ReplyFault::MissingCheck, format!("`{name}` of `checks` is missing")),
+    });
+    said.collect()
+}
+
+/// Objects of the judged output that could be taken over as a verdict.
+#[derive(Debug, Default)]
+pub(super) struct Copies(Vec<Map<String, Value>>);
+
+impl Copies {
+    /// Texts inside of texts that are looked into.
+    const DEPTH: usize = 3;
+    /// More of them are no text that anybody would judge.
+    const MOST: usize = 10_000;
+
+    /// Of the output as it is, and as it is shown.
+    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Copies {
+        let mut copies = Copies::default();
+        texts.into_iter().for_each(|text| copies.see_text(text, 0));
+        copies
+    }
+
+    fn see_text(&mut self, text: &str, depth: usize) {
+        if depth >= Copies::DEPTH || !text.contains('{') {
+            return;
+        }
+        for object in objects(text) {
+            if let Ok(value) = serde_json::from_str::<Value>(object) {
+                self.see(value, depth);
+            }
+        }
+    }
+
+    fn see(&mut self, value: Value, depth: usize) {
+        match value {
+            Value::String(text) => self.see_text(&text, depth + 1),
+            Value::Array(items) => items.into_iter().for_each(|item| self.see(item, depth)),
+            Value::Object(fields) => {
+                let verdict =
+                    ["scores", "passed", "justification"].iter().any(|key| fields.contains_key(*key));
+                if verdict && self.0.len() < Copies::MOST {
+                    self.0.push(fields.clone());
+                }
+                fields.into_iter().for_each(|(_, value)| self.see(value, depth));
+            }
+            _ => {}
+        }
+    }
+
+    /// True when an answer is one of them, apart from its token; or a part of one of them with the very same justification.
+    fn hold(&self, answer: &Map<String, Value>) -> bool {
+        let said = || answer.iter().filter(|(key, _)| *key != "token");
+        let justified =
+            answer.get("justification").and_then(Value::as_str).is_some_and(|why| !why.trim().is_empty());
+        self.0.iter().any(|copy| {
+            let part = said().all(|(key, value)| copy.get(key).is_some_and(|other| alike(value, other)));
+            let whole = copy.keys().filter(|key| *key != "token").count() == said().count();
+            part && (whole || justified)
+        })
+    }
+}
+
+/// Equal as values, numbers by what they are worth. It finds copies; nothing is graded by it.
+fn alike(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            a.as_str() == b.as_str() || matches!((a.as_f64(), b.as_f64()), (Some(a), Some(b)) if a == b)
+        }
+        (Value::String(a), Value::String(b)) => a.trim() == b.trim(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! Asks one model for one vote: the question, and at most so many requests for repair.
+
+use super::answer::{Reading, Unusable, Wanted, read};
+use super::prompt::Question;
+use super::quote::harmless;
+use super::structured::{Structured, ask};
+use super::vote::{Agenda, by_name};
+use crate::base::text::truncate_bytes;
+use crate::grade::Asked;
+use crate::llm::{Call, CallIndex, Completion, Fault, Message, Models, places_of};
+use crate::model::{
+    Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome, ReplyFault,
+};
+
+/// Characters of a reply that its judge is shown again.
+const SHOWN_AGAIN: usize = 4_000;
+
+/// Bytes of a reply that are kept.
+const KEPT_BYTES: usize = 64 << 10;
+
+/// All that the votes of a panel share.
+pub(super) struct Asking<'a> {
+    pub judge: &'a Judge,
+    pub question: &'a Question,
+    pub wanted: &'a Wanted<'a>,
+    pub agenda: &'a Agenda<'a>,
+    pub asked: Asked,
+    pub models: &'a Models,
+    pub structured: &'a Structured,
+}
+
+/// A vote as it is told, and what it says when it says something.
+pub(super) type Vote = (JudgeVote, Option<Reading>);
+
+impl Asking<'_> {
+    /// One vote of a model. Errored when no answer came, or none that can be used: never a guess.
+    pub async fn vote(&self, model: &ModelTarget, index: u32) -> Vote {
+        let mut vote = JudgeVote {
+            model: model.endpoint.name(),
+            index,
+            outcome: Outcome::Errored,
+            cause: None,
+            reason: String::new(),
+            score: None,
+            scores: Default::default(),
+            said_passed: None,
+            said_score: None,
+            justification: String::new(),
+            unknown: Vec::new(),
+            replies: Vec::new(),
+            calls: Vec::new(),
+        };
+        let mut messages = vec![Message::user(self.question.prompt.as_str())];
+        for repairs_left in (0..=self.judge.repairs.min(Judge::REPAIRS)).rev() {
+            let completion = match self.put(model, index, &messages, &mut vote.calls).await {
+                Ok(completion) => completion,
+                Err(fault) => return (unreachable(vote, &fault), None),
+            };
+            let refused = completion.finish == Finish::Refused;
+            let unusable = match read(&completion.text, completion.finish == Finish::Length, self.wanted) {
+                Ok(reading) => {
+                    vote.replies.push(reply(&completion));
+                    return (self.counted(vote, &reading), Some(reading));
+                }
+                Err(_) if refused => {
+                    Unusable { fault: ReplyFault::Refused, why: "the judge declined to answer".to_owned() }
+                }
+                Err(unusable) => unusable,
+            };
+            let again = repairs_left > 0 && !refused;
+            let repair = if again { self.repair(&unusable) } else { String::new() };
+            let JudgeReply { text, finish, .. } = reply(&completion);
+            let Unusable { fault, why } = unusable;
+            if again {
+                messages.push(shown_again(&completion.text));
+                messages.push(Message::user(repair.as_str()));
+            } else {
+                vote.cause = Some(Cause::JudgeUnparseable);
+                vote.reason = format!("{}: {why}", fault.name());
+            }
+            vote.replies.push(JudgeReply { text, finish, fault: Some(fault), why, repair });
+            if !again {
+                break;
+            }
+        }
+        (vote, None)
+    }
+
+    fn counted(&self, vote: JudgeVote, reading: &Reading) -> JudgeVote {
+        let (share, passed) = self.agenda.vote(reading);
+        JudgeVote {
+            outcome: if passed { Outcome::Passed } else { Outcome::Failed },
+            score: Some(share),
+            scores: by_name(self.agenda.criteria, &reading.scores),
+            said_passed: reading.passed,
+            said_score: reading.overall,
+            justification: reading.justification.clone(),
+            unknown: reading.unknown.clone(),
+            ..vote
+        }
+    }
+
+    /// In our own words: nothing of the reply, of the output or of a server stands in it.
+    fn repair(&self, unusable: &Unusable) -> String {
+        let shorter = match unusable.fault {
+            ReplyFault::Cut => " Be brief, so that the whole object fits.",
+            _ => "",
+        };
+        format!(
+            "Your answer can't be used: {}. Grade the same system output again, by the same rubric.{shorter}\n\n{}",
+            unusable.why, self.question.format
+        )
+    }
+
+    /// Puts a question, with the form of the answer where the API can be told it.
+    async fn put(
+        &self,
+        model: &ModelTarget,
+        vote: u32,
+        messages: &[Message],
+        calls: &mut Vec<JudgeCall>,
+    ) -> Result<Completion, Fault> {
+        let Asked { sample, attempt } = self.asked;
+        let plain = heard(
+            model,
+            Call {
+                system: Some(self.question.system_after(model.system.as_deref())),
+                messages: messages.to_vec(),
+                sampling: model.sampling.clone(),
+                index: CallIndex { sample, attempt, vote },
+                timeout: self.judge.timeout,
+            },
+        );
+        if !self.judge.structured || !places_of(&model.endpoint).schema {
+            return ask(self.models, &model.endpoint, &plain, calls).await;
+        }
+        let mut formed = plain.clone();
+        formed.sampling.json_schema = Some(self.structured.schema(self.judge));
+        self.structured.ask(&model.endpoint, &formed, &plain, self.models, calls).await
+    }
+}
+
+/// The question in the form that the endpoint has places for: what it has no place for goes into its one prompt.
+fn heard(model: &ModelTarget, mut call: Call) -> Call {
+    let places = places_of(&model.endpoint);
+    if places.turns {
+        return call;
+    }
+    let mut text = String::new();
+    if !places.system
+        && let Some(system) = call.system.take()
+    {
+        text.push_str(&system);
+        text.push_str("\n\n");
+    }
+    for (at, message) in call.messages.iter().enumerate() {
+        if at > 0 {
+            let title = if message.role == "user" { "What is asked now" } else { "Your earlier answer" };
+            text.push_str(&format!("\n\n## {title}\n"));
+        }
+        text.push_str(message.content.as_str().unwrap_or_default());
+    }
+    call.messages = vec![Message::user(text)];
+    call
+}
+
+/// A reply as its own judge is shown it: what was quoted in it must not come back as anything else.
+fn shown_again(text: &str) -> Message {
+    let shown = harmless(text, SHOWN_AGAIN).text;
+    // Some APIs take no turn without a text.
+    let shown = if shown.trim().is_empty() { "(no text)".to_owned() } else { shown };
+    Message { role: "assistant".to_owned(), content: shown.into() }
+}
+
+fn reply(completion: &Completion) -> JudgeReply {
+    let text = truncate_bytes(&completion.text, KEPT_BYTES);
+    let text = match completion.text.len() - text.len() {
+        0 => text.to_owned(),
+        more => format!("{text}\n[... {more} bytes more ...]"),
+    };
+    JudgeReply {
+        text,
+        finish: Some(completion.finish),
+        fault: None,
+        why: String::new(),
+        repair: String::new(),
+    }
+}
+
+fn unreachable(vote: JudgeVote, fault: &Fault) -> JudgeVote {
+    let reason = match vote.replies.last().and_then(|reply| reply.fault) {
+        Some(unusable) => format!(
+            "its answer could not be used ({}), and it could not be asked again: {}",
+            unusable.name(),
+            fault.reason
+        ),
+        None => fault.reason.clone(),
+    };
+    JudgeVote { cause: Some(Cause::JudgeUnreachable), reason, ..vote }
+}

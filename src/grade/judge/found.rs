@@ -1,0 +1,460 @@
+//! The JSON objects of a text that is no JSON as a whole: a judge's reply, or the output that is judged. Pure.
+//!
+//! One walk from left to right. An object that does not hold is given up together with those that are open inside it, so that no
+//! place is walked twice for the same reason; steps are counted all the same, and beyond the limit nothing was found.
+
+use std::ops::Range;
+
+/// Steps for each byte of a text.
+const STEPS: usize = 16;
+
+/// Nesting that is followed.
+const MAX_DEPTH: usize = 2_000;
+
+/// What a reply says last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Last<'t> {
+    /// A whole object. `odd` when a word stands in it that looks like a number and is none of JSON's (`NaN`, `Infinity`).
+    Whole { text: &'t str, odd: bool },
+    /// The text ends inside an object.
+    Cut,
+    /// The last object is none: what is wrong with it, and at which byte.
+    Broken { at: usize },
+    /// Nothing that begins like an object.
+    Nothing,
+    /// It is nested too deeply, or takes too long to read.
+    TooMuch,
+}
+
+/// The last whole object of a text, if nothing that began as an object comes after it or goes on around it.
+pub(super) fn last_object(text: &str) -> Last<'_> {
+    let mut last: Option<(Range<usize>, bool)> = None;
+    let mut broken: Option<(Range<usize>, bool)> = None;
+    let done = walk(text, &mut |seen| match seen {
+        Seen::Whole { at, odd } => last = Some((at, odd)),
+        // A brace in prose is no object that failed.
+        Seen::Broken { at, ended } => {
+            if broken.as_ref().is_none_or(|(known, _)| at.end >= known.end) {
+                broken = Some((at, ended));
+            }
+        }
+    });
+    if !done {
+        return Last::TooMuch;
+    }
+    match (last, broken) {
+        (Some((at, _)), Some((around, ended))) if around.end >= at.start => of_broken(&around, ended),
+        (None, Some((around, ended))) => of_broken(&around, ended),
+        (Some((at, odd)), _) => match text.get(at) {
+            Some(text) => Last::Whole { text, odd },
+            None => Last::Nothing,
+        },
+        (None, None) => Last::Nothing,
+    }
+}
+
+fn of_broken<'t>(around: &Range<usize>, ended: bool) -> Last<'t> {
+    if ended { Last::Cut } else { Last::Broken { at: around.end } }
+}
+
+/// The outermost whole objects of a text, in order; what can't be read within bounds is left out.
+pub(super) fn objects(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    walk(text, &mut |seen| {
+        if let Seen::Whole { at, .. } = seen {
+            found.extend(text.get(at));
+        }
+    });
+    found
+}
+
+enum Seen {
+    Whole {
+        at: Range<usize>,
+        odd: bool,
+    },
+    /// Got beyond its first key, and failed where the range ends.
+    Broken {
+        at: Range<usize>,
+        /// Because the text ended.
+        ended: bool,
+    },
+}
+
+/// True when the whole text was walked.
+fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
+    let bytes = text.as_bytes();
+    let mut steps = bytes.len().saturating_mul(STEPS).saturating_add(1 << 12);
+    let mut at = 0;
+    // Places of objects that were open when one around them failed: they fail likewise.
+    let mut doomed: Vec<usize> = Vec::new();
+    while let Some(ahead) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'{')) {
+        let start = at + ahead;
+        at = start + 1;
+        if doomed.binary_search(&start).is_ok() {
+            continue;
+        }
+        let mut attempt = Attempt { bytes, at: start, open: Vec::new(), keyed: false, odd: false, steps };
+        match attempt.object() {
+            Ok(()) => {
+                tell(Seen::Whole { at: start..attempt.at, odd: attempt.odd });
+                at = attempt.at;
+            }
+            Err(Stop::TooMuch) => return false,
+            Err(stop) => {
+                if attempt.keyed {
+                    tell(Seen::Broken { at: start..attempt.at, ended: matches!(stop, Stop::Ended) });
+                }
+                doomed = attempt.open.iter().filter_map(|open| open.object).collect();
+            }
+        }
+        steps = attempt.steps;
+    }
+    true
+}
+
+enum Stop {
+    /// Not JSON here.
+    Wrong,
+    Ended,
+    TooMuch,
+}
+
+struct Open {
+    /// Where it begins; `None` for an array.
+    object: Option<usize>,
+}
+
+/// One reading of an object, by the grammar of RFC 8259 and the words that some write for numbers.
+struct Attempt<'t> {
+    bytes: &'t [u8],
+    at: usize,
+    open: Vec<Open>,
+    /// A key with its colon was read in the outermost object.
+    keyed: bool,
+    odd: bool,
+    steps: usize,
+}
+
+/// What may come next.
+#[derive(Clone, Copy)]
+enum Expected {
+    Value,
+    /// The first member of a container, or its end.
+    First,
+    Member,
+    /// A comma, or the end of a container.
+    After,
+}
+
+impl Attempt<'_> {
+    /// From the bracket that opens to the one that closes.
+    fn object(&mut self) -> Result<(), Stop> {
+        let mut expected = Expected::Value;
+        loop {
+            let next = self.seen()?;
+            let in_object = self.open.last().is_some_and(|open| open.object.is_some());
+            expected = match (expected, next) {
+                (Expected::First | Expected::After, b'}') if in_object => self.leave()?,
+                (Expected::First | Expected::After, b']') if !in_object => self.leave()?,
+                (Expected::After, b',') => {
+                    self.step()?;
+                    Expected::Member
+                }
+                (Expected::After, _) => return Err(Stop::Wrong),
+                (Expected::First | Expected::Member, b'"') if in_object => self.key()?,
+                (Expected::First | Expected::Member, _) if in_object => return Err(Stop::Wrong),
+                (_, b'{' | b'[') => self.enter()?,
+                (_, start) => self.scalar(start)?,
+            };
+            if self.open.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn enter(&mut self) -> Result<Expected, Stop> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Stop::TooMuch);
+        }
+        let object = (self.byte()? == b'{').then_some(self.at);
+        self.open.push(Open { object });
+        self.step()?;
+        Ok(Expected::First)
+    }
+
+    fn leave(&mut self) -> Result<Expected, Stop> {
+        self.open.pop();
+        self.step()?;
+        Ok(Expected::After)
+    }
+
+    fn key(&mut self) -> Result<Expected, Stop> {
+        self.text()?;
+        if self.seen()? != b':' {
+            return Err(Stop::Wrong);
+        }
+        self.step()?;
+        self.keyed |= self.open.len() == 1;
+        Ok(Expected::Value)
+    }
+
+    fn scalar(&mut self, start: u8) -> Result<Expected, Stop> {
+        match start {
+            b'"' => self.text(),
+            b'-' | b'0'..=b'9' => self.number(),
+            b't' => self.word("true"),
+            b'f' => self.word("false"),
+            b'n' => self.word("null"),
+            b'N' => self.odd_word("NaN"),
+            b'I' => self.odd_word("Infinity"),
+            _ => Err(Stop::Wrong),
+        }?;
+        Ok(Expected::After)
+    }
+
+    fn byte(&self) -> Result<u8, Stop> {
+        self.bytes.get(self.at).copied().ok_or(Stop::Ended)
+    }
+
+    fn step(&mut self) -> Result<(), Stop> {
+        self.at += 1;
+        self.steps = self.steps.checked_sub(1).ok_or(Stop::TooMuch)?;
+        Ok(())
+    }
+
+    /// The next byte that is no white space.
+    fn seen(&mut self) -> Result<u8, Stop> {
+        while matches!(self.byte()?, b' ' | b'\t' | b'\n' | b'\r') {
+            self.step()?;
+        }
+        self.byte()
+    }
+
+    fn text(&mut self) -> Result<(), Stop> {
+        self.step()?;
+        loop {
+            match self.byte()? {
+                b'"' => return self.step(),
+                b'\\' => {
+                    self.step()?;
+                    match self.byte()? {
+                        b'u' => {
+                            self.step()?;
+                            for _ in 0..4 {
+                                if !self.byte()?.is_ascii_hexdigit() {
+                                    return Err(Stop::Wrong);
+                                }
+                                self.step()?;
+                            }
+                        }
+                        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.step()?,
+                        _ => return Err(Stop::Wrong),
+                    }
+                }
+                0..0x20 => return Err(Stop::Wrong),
+                _ => self.step()?,
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<(), Stop> {
+        if self.byte()? == b'-' {
+            self.step()?;
+            if self.byte()? == b'I' {
+                return self.odd_word("Infinity");
+            }
+        }
+        match self.byte()? {
+            b'0' => self.step()?,
+            b'1'..=b'9' => self.digits()?,
+            _ => return Err(Stop::Wrong),
+        }
+        if self.byte()? == b'.' {
+            self.step()?;
+            self.digits()?;
+        }
+        if matches!(self.byte()?, b'e' | b'E') {
+            self.step()?;
+            if matches!(self.byte()?, b'+' | b'-') {
+                self.step()?;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), Stop> {
+        if !self.byte()?.is_ascii_digit() {
+            return Err(Stop::Wrong);
+        }
+        while self.byte()?.is_ascii_digit() {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn word(&mut self, word: &str) -> Result<(), Stop> {
+        for expected in word.bytes() {
+            if self.byte()? != expected {
+                return Err(Stop::Wrong);
+            }
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn odd_word(&mut self, word: &str) -> Result<(), Stop> {
+        self.odd = true;
+        self.word(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn told(text: &str) -> String {
+        match last_object(text) {
+            Last::Whole { text, odd } => format!("{text}{}", if odd { " odd" } else { "" }),
+            Last::Cut => "cut".to_owned(),
+            Last::Broken { at } => format!("broken at {at}"),
+            Last::Nothing => "nothing".to_owned(),
+            Last::TooMuch => "too much".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_last_whole_object_is_the_answer() {
+        for (text, expected) in [
+            (r#"{"a": 1}"#, r#"{"a": 1}"#),
+            (r#"{"a": 1} then {"b": {"c": [2]}} end."#, r#"{"b": {"c": [2]}}"#),
+            (r#"I thought of {x} and {"y"}: {"a": "}{"} so {there}"#, r#"{"a": "}{"}"#),
+            ("\u{feff}```json\r\n{\r\n\"a\": -1.5e+3\r\n}\r\n```", "{\r\n\"a\": -1.5e+3\r\n}"),
+            (r#"[{"a": 1}, {"a": 2}]"#, r#"{"a": 2}"#),
+            (r#"{} {"a": [], "b": {}, "c": [[{}], 1]}"#, r#"{"a": [], "b": {}, "c": [[{}], 1]}"#),
+            (r#"{"a": NaN, "b": -Infinity}"#, r#"{"a": NaN, "b": -Infinity} odd"#),
+            (r#"{"note: {"a": 1}"#, r#"{"a": 1}"#),
+            ("no braces", "nothing"),
+            ("{{{{ {x} }}", "nothing"),
+            ("", "nothing"),
+        ] {
+            assert_eq!(told(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_object_that_fails_later_hides_those_before_and_inside() {
+        for (text, expected) in [
+            (r#"{"a": 1} {"b": {"c": 2}, "d": "#, "cut"),
+            (r#"{"a": 1} {"b": {"c": 2},}"#, "broken at 24"),
+            (r#"{"a": 1, "scores": {"x": 5}, passed: true}"#, "broken at 29"),
+            (r#"{"a": 1}, {"b": 01}"#, "broken at 17"),
+            (
+                r#"{"a": "line
+break"}"#,
+                "broken at 11",
+            ),
+            (r#"{"a": tru}"#, "broken at 9"),
+            (r#"{"a": "\x"}"#, "broken at 8"),
+            // What failed before is over.
+            (r#"{"a": x} {"b": 1}"#, r#"{"b": 1}"#),
+        ] {
+            assert_eq!(told(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_work_is_bounded_by_the_length() {
+        let n = 1 << 20;
+        for part in [
+            "{",
+            "{\"a\":[",
+            "{\"",
+            "{\"a\":{\"b\":",
+            "{\"a\":1,",
+            "{\":\":\"{\",",
+            "[{\"a\":[{},",
+            "\"{\\\"",
+        ] {
+            let text = part.repeat(n / part.len());
+            // Limits would stop it; within them it must come to an end by itself.
+            let found = told(&text);
+            assert!(
+                ["nothing", "cut", "too much"].contains(&found.as_str()) || found.starts_with("broken"),
+                "{part}"
+            );
+            assert!(!objects(&text).iter().any(|found| found.len() > 2), "{part}");
+        }
+        let deep = format!("{}{}", "{\"a\":".repeat(500), "}".repeat(500));
+        assert_eq!(told(&deep), "broken at 2500");
+        let deep = format!("{}1{}", "{\"a\":".repeat(500), "}".repeat(500));
+        assert_eq!(told(&deep), deep);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "\\PC{0,8}".prop_map(Value::from),
+            "[{}\\[\\]\",:\\\\ ]{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-c{\"]{0,3}", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// By trying every place, with serde's own parser.
+    fn naive(text: &str) -> Vec<String> {
+        let (mut at, mut found) = (0, Vec::new());
+        while let Some(ahead) = text[at..].find('{') {
+            let start = at + ahead;
+            let mut stream =
+                serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
+            if let Some(Ok(_)) = stream.next() {
+                at = start + stream.byte_offset();
+                found.push(text[start..at].to_owned());
+            } else {
+                at = start + 1;
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn objects_are_those_that_a_parser_finds(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    any_json().prop_map(|json| json.to_string()),
+                    any_json().prop_map(|json| serde_json::to_string_pretty(&json).unwrap()),
+                    "[{}\\[\\]\",:a1 \\\\]{0,12}",
+                    "\\PC{0,8}",
+                ],
+                0..6,
+            ),
+            cut in 0..2usize,
+        ) {
+            let mut text = parts.join(" ");
+            if cut == 1 {
+                text.pop();
+            }
+            let found: Vec<String> = objects(&text).into_iter().map(str::to_owned).collect();
+            prop_assert_eq!(&found, &naive(&text));
+            if let Last::Whole { text, .. } = last_object(&text) {
+                prop_assert_eq!(Some(text), found.last().map(String::as_str));
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! From votes to the grade that people read. Pure.
+
+use serde_json::Value;
+
+use super::answer::Reading;
+use super::ask::Vote;
+use super::form::short;
+use super::prompt::{Question, shown_scale};
+use super::vote::{Agenda, Panel, cause_of, in_words};
+use super::{METHOD, errored};
+use crate::base::text::{plural, quoted};
+use crate::grade::show::in_reason;
+use crate::model::{
+    Cause, Grade, GraderType, Judge, JudgeVote, Judged, JudgedCheck, JudgedCriterion, ModelTarget, Outcome,
+};
+
+/// The panel's grade.
+pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) -> Grade {
+    let (votes, readings): (Vec<JudgeVote>, Vec<Option<Reading>>) = votes.into_iter().unzip();
+    let judge = agenda.judge;
+    let own = |model: &ModelTarget| model.system.clone();
+    let judged = Judged {
+        scale: shown_scale(judge),
+        pass_threshold: judge.pass_threshold,
+        panel: in_words(judge.panel, &votes),
+        notices: notices(question, &votes),
+        asked: question.told(judge.models.first().and_then(own).as_deref()),
+        ..Judged::default()
+    };
+    let Some(panel) = agenda.decide(&readings) else {
+        let (cause, reason) = undecided(&votes, &judged);
+        let judged = Judged { votes, ..judged };
+        return Grade { judged: Some(Box::new(judged)), ..errored(cause, reason) };
+    };
+    let checks_met = panel.checks.iter().filter(|check| check.met).count();
+    let score = match panel.checks.len() {
+        0 => panel.share,
+        all if checks_met == all => panel.share,
+        all => panel.share.min(checks_met as f64 / all as f64),
+    };
+    let (justification, feedback) = nearest(&panel, &votes, &readings);
+    let scale = judged.scale;
+    let judged = Judged {
+        score: Some(match scale {
+            Some([low, high]) => low + panel.share * (high - low),
+            None => panel.share,
+        }),
+        criteria: panel.criteria.clone(),
+        checks: panel.checks.clone(),
+        justification,
+        feedback,
+        votes,
+        ..judged
+    };
+    let (cause, mut reason) = told(judge, &panel, &judged);
+    if !judged.panel.is_empty() && cause.is_some() {
+        reason = format!("{reason} ({})", judged.panel);
+    }
+    let grade = match cause {
+        None => Grade::passed(GraderType::Model, METHOD),
+        Some(cause) => Grade::failed(GraderType::Model, METHOD, cause, reason),
+    };
+    Grade { score: Some(score.clamp(0.0, 1.0)), judged: Some(Box::new(judged)), ..grade }
+}
+
+/// Why the panel has no verdict.
+fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
+    let cause = cause_of(votes);
+    let counts = |vote: &&JudgeVote| {
+        vote.outcome == Outcome::Errored
+            && (vote.cause == Some(Cause::JudgeUnparseable)) == (cause == Cause::JudgeUnparseable)
+    };
+    let first = votes.iter().find(counts);
+    let why = first.map_or("no judge was asked", |vote| vote.reason.as_str());
+    let repaired =
+        first.map_or(0, |vote| vote.replies.iter().filter(|reply| !reply.repair.is_empty()).count());
+    let mut reason = match cause {
+        Cause::JudgeUnparseable if repaired > 0 => {
+            format!(
+                "the judge's answers could not be used ({why}), after {}",
+                plural(repaired, "request") + " for repair"
+            )
+        }
+        Cause::JudgeUnparseable => format!("the judge's answer could not be used ({why})"),
+        _ => format!("the judge could not be asked: {why}"),
+    };
+    if !judged.panel.is_empty() {
+        reason = format!("{}; {reason}", judged.panel);
+    }
+    (cause, reason)
+}
+
+/// What it failed for, and a sentence; no cause when it passed.
+fn told(judge: &Judge, panel: &Panel, judged: &Judged) -> (Option<Cause>, String) {
+    if panel.passed {
+        return (None, String::new());
+    }
+    let unmet: Vec<&JudgedCheck> = panel.checks.iter().filter(|check| !check.met).collect();
+    let mut said = Vec::new();
+    for (wanted, words) in [(true, "does not say"), (false, "says")] {
+        let texts: Vec<String> = unmet
+            .iter()
+            .filter(|check| check.wanted == wanted)
+            .map(|check| quoted(&in_reason(&check.text)))
+            .collect();
+        if !texts.is_empty() {
+            said.push(format!("{words} {}", texts.join(", ")));
+        }
+    }
+    let low = !crate::stats::reaches(panel.share, judge.pass_threshold);
+    if panel.criteria.is_empty() {
+        if low || unmet.is_empty() {
+            said.push(match judged.justification.trim() {
+                "" => "the judge says no".to_owned(),
+                why => format!("the judge says no: {}", in_reason(why)),
+            });
+        }
+        return (Some(Cause::WrongAnswer), said.join("; "));
+    }
+    if low || unmet.is_empty() {
+        said.push(scored(judge, panel, judged));
+    }
+    let cause = if unmet.is_empty() { Cause::Threshold } else { Cause::WrongAnswer };
+    (Some(cause), said.join("; "))
+}
+
+/// `scored 2.4 of 1-5 (needs 3.8): Correctness 2, Readability 3`.
+fn scored(judge: &Judge, panel: &Panel, judged: &Judged) -> String {
+    let (score, of, needs) = match judged.scale {
+        Some([low, high]) => {
+            let on_scale = |share: f64| low + share * (high - low);
+            let of = format!(" of {}-{}", short(low), short(high));
+            (on_scale(panel.share), of, on_scale(judge.pass_threshold))
+        }
+        None => (panel.share, String::new(), judge.pass_threshold),
+    };
+    let shown = |criterion: &JudgedCriterion| format!("{} {}", criterion.name, plain(&criterion.score));
+    let all: Vec<String> = panel.criteria.iter().map(shown).collect();
+    format!("scored {}{of} (needs {}): {}", short(score), short(needs), in_reason(&all.join(", ")))
+}
+
+fn plain(score: &Value) -> String {
+    match score {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), short),
+        other => other.to_string(),
+    }
+}
+
+/// Justification and feedback of the vote that is nearest to the verdict.
+fn nearest(panel: &Panel, votes: &[JudgeVote], readings: &[Option<Reading>]) -> (String, Vec<String>) {
+    let outcome = if panel.passed { Outcome::Passed } else { Outcome::Failed };
+    let far = |vote: &JudgeVote| {
+        let distance = (vote.score.unwrap_or_default() - panel.share).abs();
+        (u8::from(vote.outcome != outcome), distance)
+    };
+    let usable = votes.iter().zip(readings).filter_map(|(vote, reading)| Some((vote, reading.as_ref()?)));
+    let best = usable.min_by(|(a, _), (b, _)| {
+        let ((a, near), (b, other)) = (far(a), far(b));
+        a.cmp(&b).then(near.total_cmp(&other))
+    });
+    best.map(|(_, reading)| (reading.justification.clone(), reading.feedback.clone())).unwrap_or_default()
+}
+
+/// What was done to the data, and where a judge contradicts its own scores.
+fn notices(question: &Question, votes: &[JudgeVote]) -> Vec<String> {
+    let mut notices = question.notices.clone();
+    let contradicts = |said: bool, outcome: Outcome| {
+        votes.iter().filter(|vote| vote.said_passed == Some(said) && vote.outcome == outcome).count()
+    };
+    let whose = |n: usize| {
+        if votes.len() == 1 { "the judge".to_owned() } else { format!("{n} of {} votes", votes.len()) }
+    };
+    for (said, word, outcome, by) in
+        [(true, "passed", Outcome::Failed, "fail"), (false, "failed", Outcome::Passed, "pass")]
+    {
+        let n = contradicts(said, outcome);
+        if n > 0 {
+            notices.push(format!("{} said `{word}` where the scores say {by}; the scores count", whose(n)));
+        }
+    }
+    let mut unknown: Vec<&str> = votes.iter().flat_map(|vote| &vote.unknown).map(String::as_str).collect();
+    unknown.sort_unstable();
+    unknown.dedup();
+    if !unknown.is_empty() {
+        let names: Vec<String> = unknown.iter().take(5).map(|name| quoted(&in_reason(name))).collect();
+        notices.push(format!(
+            "scores of criteria that the rubric does not have were ignored: {}",
+            names.join(", ")
+        ));
+    }
+    notices
+}

@@ -1,0 +1,121 @@
+//! Graders that are no code. What is written of a model that judges becomes a [`Judge`]: who is asked, what for, and when it
+//! passes. Settings of graders by people are kept as written.
+
+mod criteria;
+mod human;
+mod models;
+mod rubric;
+mod scoring;
+mod text;
+mod wanted;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Expected;
+use crate::load::problem::{Code, Problem};
+use crate::load::scope::{Desk, seconds};
+use crate::load::source::Span;
+use crate::load::tree::Node;
+use crate::model::{Judge, PanelRule, Scoring};
+use crate::spec::ModelGraderConfig;
+
+pub(super) use human::human;
+use wanted::Wanted;
+
+/// A judge with everything in place; `None` after saying what is wrong. `dir` is the folder of the file that says it.
+pub(super) fn model(
+    desk: &mut Desk,
+    config: &ModelGraderConfig,
+    node: &Node,
+    dir: &Path,
+    expected: Option<Expected>,
+    baseline: Option<&Value>,
+) -> Option<Judge> {
+    let node = node.get("config").unwrap_or(node);
+    let errors = desk.problems.error_count();
+    // Whatever is wrong is told at once, so nothing waits for what stands before it.
+    let models = models::resolve(desk, config, node, dir);
+    let prompt = config.prompt.as_ref().map(|prompt| text::prompt(desk, prompt, node.locate("/prompt")));
+    let wanted = wanted::resolve(desk, expected, baseline)?;
+    let written = config.rubric.as_ref().map(|rubric| {
+        let at = node.locate("/rubric");
+        text::rubric(desk, rubric, at).map(|text| (text, at))
+    });
+    let (text, usual) = match written {
+        Some(text) => (Some(text?), Scoring::Numeric { range: Judge::RANGE }),
+        None => unwritten(desk, config, &wanted, node)?,
+    };
+    let scoring = scoring::resolve(desk, config.scoring.as_ref(), node, usual)?;
+    let scored = criteria::resolve(desk, &config.criteria, text, &scoring, node)?;
+    let pass_threshold = scoring::pass_threshold(desk, config, &scoring, &scored.criteria, node);
+    let examples = scoring::examples(desk, config, &scoring, &scored.criteria, node);
+    let judge = Judge {
+        models: models?,
+        votes: config.votes.unwrap_or(1).max(1),
+        panel: config.panel.unwrap_or(match scoring {
+            Scoring::Numeric { .. } => PanelRule::Median,
+            Scoring::Categorical { .. } | Scoring::Boolean => PanelRule::Majority,
+        }),
+        rubric: scored.text,
+        criteria: scored.criteria,
+        scoring,
+        pass_threshold: pass_threshold?,
+        examples: examples?,
+        prompt: match prompt {
+            Some(prompt) => Some(prompt?),
+            None => None,
+        },
+        reference: wanted.reference,
+        alternatives: wanted.alternatives,
+        must_include: wanted.must_include,
+        must_not_include: wanted.must_not_include,
+        max_chars: config.max_chars.unwrap_or(Judge::MAX_CHARS),
+        repairs: config.repairs.unwrap_or(Judge::REPAIRS).min(Judge::REPAIRS),
+        structured: config.structured.unwrap_or(true),
+        timeout: config.timeout_seconds.map_or(Judge::TIMEOUT, seconds),
+    };
+    if config.panel.is_some() && judge.all_votes() == 1 {
+        let message = "`panel` says how several votes become one verdict, and there is one";
+        let hint = "ask for more `votes`, or several `models`";
+        desk.push(Problem::warning(Code::SuspiciousValue, node.key_span("/panel"), message).hint(hint));
+    }
+    (desk.problems.error_count() == errors).then_some(judge)
+}
+
+/// What is judged when nobody wrote a rubric, and how it is scored then.
+type Unwritten = (Option<(String, Span)>, Scoring);
+
+/// The criteria alone, or the rubric that an expectation means by itself.
+fn unwritten(desk: &mut Desk, config: &ModelGraderConfig, wanted: &Wanted, node: &Node) -> Option<Unwritten> {
+    let numeric = Scoring::Numeric { range: Judge::RANGE };
+    let own = |text: &str| Some((text.to_owned(), node.span));
+    if !config.criteria.is_empty() {
+        return Some((None, numeric));
+    }
+    if wanted.reference.is_some() {
+        return Some((own(wanted::OF_REFERENCE), numeric));
+    }
+    if wanted.has_items() {
+        return Some((own(wanted::OF_ITEMS), Scoring::Boolean));
+    }
+    let message =
+        "nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected";
+    let hint = "write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`";
+    desk.push(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
+    None
+}
+
+/// Drops what was not written, so that hashes and journals hold only settings.
+pub(in crate::load) fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(
+            map.into_iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k, without_nulls(v))).collect(),
+        ),
+        other => other,
+    }
+}

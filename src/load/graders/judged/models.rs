@@ -1,0 +1,186 @@
+//! Who judges: one model or several, each with all that is needed to ask it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::base::redact::is_sensitive_header;
+use crate::load::models;
+use crate::load::problem::{Code, Problem};
+use crate::load::scope::Desk;
+use crate::load::tree::{Key, Node, NodeValue};
+use crate::model::ModelTarget;
+use crate::spec::{JudgeModel, JudgeModelSpec, ModelGraderConfig, ModelSpec};
+
+/// Keys that an entry of `models` may have in place of what stands beside `models`.
+const OWN_KEYS: [&str; 8] =
+    ["base_url", "api_key_env", "temperature", "max_tokens", "options", "price", "replay", "model"];
+
+/// The models of a judge; `None` after saying what is wrong. `dir` is the folder of the file that says it.
+pub(super) fn resolve(
+    desk: &mut Desk,
+    config: &ModelGraderConfig,
+    node: &Node,
+    dir: &Path,
+) -> Option<Vec<ModelTarget>> {
+    let models = match (&config.model, config.models.as_slice()) {
+        (Some(_), [_, ..]) => {
+            let at = node.key_span("/models");
+            let problem = Problem::error(Code::GraderConflict, at, "`model` and `models` stand side by side");
+            desk.push(
+                problem
+                    .hint("put all of them under `models:`")
+                    .related(node.key_span("/model"), "the other one"),
+            );
+            return None;
+        }
+        (None, []) => {
+            let message = "nothing says which model judges";
+            let hint = "add `model: \"openai:gpt-4o-mini\"`, or several under `models:`";
+            desk.push(Problem::error(Code::MissingKey, node.span, message).hint(hint));
+            return None;
+        }
+        (Some(_), []) => vec![models::resolve(desk, &common(config), node, dir)?],
+        (None, several) => panel(desk, config, several, node, dir)?,
+    };
+    warn_of_equal_votes(desk, config, &models, node);
+    Some(models)
+}
+
+fn panel(
+    desk: &mut Desk,
+    config: &ModelGraderConfig,
+    several: &[JudgeModel],
+    node: &Node,
+    dir: &Path,
+) -> Option<Vec<ModelTarget>> {
+    let nodes = node.get("models").and_then(Node::as_seq).unwrap_or(&[]);
+    let mut found: Vec<ModelTarget> = Vec::new();
+    let mut whole = true;
+    for (i, model) in several.iter().enumerate() {
+        let own = nodes.get(i).unwrap_or(node);
+        let spec = match model {
+            JudgeModel::Name(name) => JudgeModelSpec { model: name.clone(), ..JudgeModelSpec::default() },
+            JudgeModel::Own(own) => (**own).clone(),
+        };
+        let price = spec.price.clone().or_else(|| config.price.clone());
+        // What is said beside `models` is said of each of them.
+        let spec = ModelSpec { price, ..models::on_top(&of_own(spec), &common(config)) };
+        let Some(model) = models::resolve(desk, &spec, &joined(own, node), dir) else {
+            whole = false;
+            continue;
+        };
+        let is_same = |other: &ModelTarget| {
+            other.endpoint.name() == model.endpoint.name()
+                && other.endpoint.base_url == model.endpoint.base_url
+        };
+        if found.iter().any(is_same) {
+            let message = format!("`{}` is asked twice", model.endpoint.name());
+            let hint = "`votes: 2` asks each model twice";
+            desk.push(Problem::error(Code::GraderConflict, own.span, message).hint(hint));
+            whole = false;
+        }
+        found.push(model);
+    }
+    whole &= keys_stay_home(desk, config, several, &found, node);
+    whole.then_some(found)
+}
+
+/// A key (or a header that opens doors) beside `models` would be sent to every place that one of them is at.
+fn keys_stay_home(
+    desk: &mut Desk,
+    config: &ModelGraderConfig,
+    several: &[JudgeModel],
+    found: &[ModelTarget],
+    node: &Node,
+) -> bool {
+    let has_own_address =
+        |model: &&JudgeModel| matches!(model, JudgeModel::Own(own) if own.base_url.is_some());
+    if found.len() != several.len() {
+        return false;
+    }
+    let places = |takes: &dyn Fn(&JudgeModel) -> bool| -> BTreeSet<String> {
+        let all = several.iter().zip(found).filter(|(model, _)| !has_own_address(model) && takes(model));
+        all.map(|(_, target)| target.endpoint.base_url.clone()).collect()
+    };
+    let without_key =
+        |model: &JudgeModel| !matches!(model, JudgeModel::Own(own) if own.api_key_env.is_some());
+    let mut faults = Vec::new();
+    if config.api_key_env.is_some() && places(&without_key).len() > 1 {
+        faults.push(("/api_key_env", "one key would be sent to several places".to_owned()));
+    }
+    if let Some(header) = config.headers.keys().find(|name| is_sensitive_header(name))
+        && places(&|_| true).len() > 1
+    {
+        faults.push(("/headers", format!("the header `{header}` would be sent to several places")));
+    }
+    let whole = faults.is_empty();
+    for (at, message) in faults {
+        let hint = "name the keys under the suite's `providers:`, or `api_key_env` with each of `models`";
+        desk.push(Problem::error(Code::GraderConflict, node.key_span(at), message).hint(hint));
+    }
+    whole
+}
+
+/// At temperature 0 a model says the same again.
+fn warn_of_equal_votes(desk: &mut Desk, config: &ModelGraderConfig, models: &[ModelTarget], node: &Node) {
+    let votes = config.votes.unwrap_or(1);
+    if votes > 1 && models.iter().any(|model| model.sampling.temperature == Some(0.0)) {
+        let at = if node.get("temperature").is_some() { "/temperature" } else { "/votes" };
+        let message =
+            format!("{votes} votes at `temperature: 0` are as good as one: the model says the same again");
+        let hint = "leave `temperature` out, or ask several `models`";
+        desk.push(Problem::warning(Code::SuspiciousValue, node.key_span(at), message).hint(hint));
+    }
+}
+
+/// What the settings of a judge say of its model, or of each of them.
+fn common(config: &ModelGraderConfig) -> ModelSpec {
+    let config = config.clone();
+    ModelSpec {
+        model: config.model,
+        base_url: config.base_url,
+        api_key_env: config.api_key_env,
+        system: config.system,
+        temperature: config.temperature,
+        top_p: config.top_p,
+        max_tokens: config.max_tokens,
+        seed: config.seed,
+        options: config.options,
+        headers: config.headers,
+        price: config.price,
+        max_concurrency: config.max_concurrency,
+        requests_per_minute: config.requests_per_minute,
+        tokens_per_minute: config.tokens_per_minute,
+        timeout_seconds: config.timeout_seconds,
+        retries: config.retries,
+        replay: config.replay,
+        request: config.request,
+        ..ModelSpec::default()
+    }
+}
+
+fn of_own(own: JudgeModelSpec) -> ModelSpec {
+    ModelSpec {
+        model: Some(own.model),
+        base_url: own.base_url,
+        api_key_env: own.api_key_env,
+        temperature: own.temperature,
+        max_tokens: own.max_tokens,
+        options: own.options,
+        price: own.price,
+        replay: own.replay,
+        ..ModelSpec::default()
+    }
+}
+
+/// An entry of `models` with what stands beside `models`, so that each setting is told where it is written.
+fn joined(own: &Node, config: &Node) -> Node {
+    let mut entries = match &own.value {
+        NodeValue::Map(entries) => entries.clone(),
+        _ => vec![(Key { name: "model".into(), span: own.span }, own.clone())],
+    };
+    let beside = config.as_map().unwrap_or(&[]).iter();
+    let is_said = |name: &str| own.get(name).is_some() && OWN_KEYS.contains(&name);
+    entries.extend(beside.filter(|(key, _)| &*key.name != "models" && !is_said(&key.name)).cloned());
+    Node { span: own.span, value: NodeValue::Map(entries) }
+}

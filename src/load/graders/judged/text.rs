@@ -1,0 +1,160 @@
+//! Texts of judges: rubrics and prompts, written out or named.
+
+use std::collections::BTreeMap;
+
+use minijinja::{ErrorKind, Value as Jinja};
+use serde_json::{Value, json};
+
+use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::scope::Desk;
+use crate::load::source::Span;
+use crate::load::template::{bad_template, environment, is_template, place_in, to_jinja};
+
+/// What a judge's prompt may name.
+pub(super) const NAMES: [&str; 8] =
+    ["input", "output", "expected", "rubric", "criteria", "examples", "context", "format"];
+
+/// A text of which one was written in place of its name, or its name.
+struct Kind<'a> {
+    /// As people say it.
+    word: &'static str,
+    named: &'a BTreeMap<String, String>,
+    /// What is written here when it is no name.
+    own: &'static str,
+}
+
+/// A rubric's text: a single word is a name, anything longer the rubric itself.
+pub(super) fn rubric(desk: &mut Desk, written: &str, at: Span) -> Option<String> {
+    let suite = desk.suite;
+    let text =
+        look_up(desk, &Kind { word: "rubric", named: &suite.shelf.rubrics, own: "criteria" }, written, at)?;
+    if text.trim().is_empty() {
+        desk.push(Problem::error(Code::GraderIncomplete, at, "the rubric is empty: a judge needs criteria"));
+        return None;
+    }
+    Some(text)
+}
+
+fn look_up(desk: &mut Desk, kind: &Kind, written: &str, at: Span) -> Option<String> {
+    if let Some(text) = kind.named.get(written) {
+        return Some(text.clone());
+    }
+    let is_name = !written.is_empty() && written.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    if !is_name {
+        return Some(written.to_owned());
+    }
+    let Kind { word, named, own } = kind;
+    let near = did_you_mean(written, named.keys().map(String::as_str));
+    let hint = near.map_or_else(
+        || format!("define it under `graders: {{{word}s: ...}}` in the suite, or write the {own} here"),
+        |near| format!("did you mean `{near}`?"),
+    );
+    let open = desk.suite.shelf.open;
+    let message = format!("no {word} is named `{written}`");
+    desk.push(Problem::error(Code::UnknownRubric, at, message).hint(hint).maybe_warning(open));
+    open.then(|| written.to_owned())
+}
+
+/// An author's own prompt: it must show the output, and name nothing that a prompt has not.
+pub(super) fn prompt(desk: &mut Desk, written: &str, at: Span) -> Option<String> {
+    let suite = desk.suite;
+    let text =
+        look_up(desk, &Kind { word: "prompt", named: &suite.shelf.prompts, own: "prompt" }, written, at)?;
+    // A name that only a suite knows.
+    if text == written && suite.shelf.open && !text.contains(['{', ' ', '\n']) && !text.is_empty() {
+        return Some(text);
+    }
+    let names = if is_template(&text) { of_template(desk, &text, at)? } else { of_braces(desk, &text, at) };
+    if !names.iter().any(|name| name == "output") {
+        let message = "the prompt does not show the output that is to be judged";
+        desk.push(
+            Problem::error(Code::GraderIncomplete, at, message).hint("write `{{ output }}` where it belongs"),
+        );
+        return None;
+    }
+    if !names.iter().any(|name| name == "rubric" || name == "criteria") {
+        let message = "the prompt shows neither the rubric nor the criteria";
+        let hint = "write `{{ rubric }}` where they belong";
+        desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
+    }
+    Some(text)
+}
+
+/// The names that a template reads; `None` after saying what is wrong with it.
+fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
+    let environment = environment(true);
+    let place = |desk: &Desk, range| place_in(desk.sources, at, text, range);
+    let template = match environment.template_from_named_str("prompt", text) {
+        Ok(template) => template,
+        Err(error) => {
+            let at = error.range().map_or(at, |range| place(desk, range));
+            desk.push(bad_template(&error, at));
+            return None;
+        }
+    };
+    let builtin: Vec<&str> = environment.globals().map(|(name, _)| name).collect();
+    let mut names: Vec<String> = template.undeclared_variables(false).into_iter().collect();
+    names.retain(|name| !builtin.contains(&name.as_str()));
+    names.sort_by_key(|name| (text.find(name.as_str()), name.clone()));
+    let mut whole = true;
+    for name in names.iter().filter(|name| !NAMES.contains(&name.as_str())) {
+        let at = text.find(name.as_str()).map_or(at, |start| place(desk, start..start + name.len()));
+        let hint = match did_you_mean(name, NAMES) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "a judge's prompt has {}; write `{{% raw %}}{{{{ ... }}}}{{% endraw %}}` for literal braces",
+                NAMES.join(", ")
+            ),
+        };
+        desk.push(
+            Problem::error(Code::UndefinedVariable, at, format!("a prompt has no `{name}`")).hint(hint),
+        );
+        whole = false;
+    }
+    // Filters, tests and functions are looked for only when the template runs.
+    let lacks = [ErrorKind::UnknownFilter, ErrorKind::UnknownTest, ErrorKind::UnknownFunction];
+    if whole
+        && let Err(error) = template.render(sample())
+        && lacks.contains(&error.kind())
+    {
+        let at = error.range().map_or(at, |range| place(desk, range));
+        desk.push(bad_template(&error, at));
+        whole = false;
+    }
+    whole.then_some(names)
+}
+
+fn sample() -> Jinja {
+    let mut all =
+        json!({"criteria": [{"name": "", "description": "", "weight": 1.0, "levels": {}}], "examples": [{}]});
+    if let Some(map) = all.as_object_mut() {
+        map.extend(
+            ["input", "output", "expected", "rubric", "context", "format"]
+                .map(|name| (name.to_owned(), Value::from(""))),
+        );
+    }
+    to_jinja(&all)
+}
+
+/// The names in single braces that a text has, of those that are filled. Other braces stay as they are.
+fn of_braces(desk: &mut Desk, text: &str, at: Span) -> Vec<String> {
+    let mut names = Vec::new();
+    for (start, _) in text.match_indices('{') {
+        let Some(inner) = text.get(start + 1..).and_then(|rest| rest.split_once('}')).map(|(inner, _)| inner)
+        else {
+            continue;
+        };
+        if NAMES.contains(&inner) {
+            names.push(inner.to_owned());
+        } else if inner.len() <= 20
+            && inner.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && let Some(near) = did_you_mean(inner, NAMES)
+        {
+            let message = format!("`{{{inner}}}` is no name of a prompt and stays as it is");
+            let at = place_in(desk.sources, at, text, start..start + inner.len() + 2);
+            let hint = format!("did you mean `{{{near}}}`?");
+            desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
+        }
+    }
+    names
+}

@@ -1,0 +1,168 @@
+//! What an output is held against besides the rubric: a reference, and what it must and must not say.
+
+use serde_json::{Map, Value, json};
+
+use super::super::Expected;
+use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::scope::Desk;
+use crate::load::source::Span;
+use crate::load::tree::Node;
+use crate::matching::without_literals;
+use crate::spec::{ExpectedSpec, JsonExpected, NumericExpected, SemanticExpected};
+
+/// The keys that make a semantic expectation one of things that are said.
+const ITEM_KEYS: [&str; 2] = ["must_include", "must_not_include"];
+
+/// The rubric of a case that has a reference and no rubric.
+pub(super) const OF_REFERENCE: &str = "Does the output say what the reference says? Judge the meaning, not the wording, the order or the \
+length. A good output says everything that matters in the reference and contradicts none of it. An output that leaves out something \
+that matters, or contradicts it, is a bad one, however well it is written. What it says beyond the reference counts only when it is wrong.";
+/// The rubric of a case that only says what must be and must not be said.
+pub(super) const OF_ITEMS: &str =
+    "Does the output say everything that it must say, in whatever words, and nothing that it must not say?";
+
+/// Empty where nothing is expected.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Wanted {
+    pub reference: Option<Value>,
+    pub alternatives: Vec<Value>,
+    pub must_include: Vec<String>,
+    pub must_not_include: Vec<String>,
+}
+
+impl Wanted {
+    pub fn has_items(&self) -> bool {
+        !(self.must_include.is_empty() && self.must_not_include.is_empty())
+    }
+}
+
+/// Whether a semantic expectation says what must be said, in place of a reference.
+fn items_of(semantic: &SemanticExpected) -> Option<&Map<String, Value>> {
+    semantic.value.as_object().filter(|map| ITEM_KEYS.iter().any(|key| map.contains_key(*key)))
+}
+
+/// `None` after saying what is wrong.
+pub(super) fn resolve(
+    desk: &mut Desk,
+    expected: Option<Expected>,
+    baseline: Option<&Value>,
+) -> Option<Wanted> {
+    let Some(expected) = expected else {
+        // Matchers stay as they are: the judge is shown them, and they mean nothing more.
+        return Some(Wanted { reference: baseline.map(without_literals), ..Wanted::default() });
+    };
+    if let ExpectedSpec::Semantic(semantic) = expected.spec
+        && let Some(items) = items_of(semantic)
+    {
+        return of_items(desk, semantic, items, &expected);
+    }
+    let mut values = match expected.spec {
+        ExpectedSpec::Contains(contains) => std::iter::once(&contains.value)
+            .chain(&contains.alternatives)
+            .filter_map(|value| serde_json::to_value(value).ok().map(super::without_nulls))
+            .collect(),
+        _ => expected.values(),
+    }
+    .into_iter();
+    let reference = values.next().or_else(|| of_bounds(expected.spec));
+    Some(Wanted { reference, alternatives: values.collect(), ..Wanted::default() })
+}
+
+/// Of an expectation without a value: what else it asks for.
+fn of_bounds(expected: &ExpectedSpec) -> Option<Value> {
+    match expected {
+        ExpectedSpec::Numeric(NumericExpected { min, max, .. }) => {
+            Some(super::without_nulls(json!({"min": min, "max": max})))
+        }
+        ExpectedSpec::Json(JsonExpected { schema: Some(schema), .. }) => Some(json!({"schema": schema})),
+        _ => None,
+    }
+}
+
+fn of_items(
+    desk: &mut Desk,
+    semantic: &SemanticExpected,
+    items: &Map<String, Value>,
+    expected: &Expected,
+) -> Option<Wanted> {
+    let value = expected.node.and_then(|node| node.get("value"));
+    let key_at = |key: &str| value.and_then(|node| node.get_key(key)).map_or(expected.span, |key| key.span);
+    let at = |key: &str| value.and_then(|node| node.get(key)).map_or(expected.span, |node| node.span);
+    let mut whole = true;
+    for key in items.keys().filter(|key| !ITEM_KEYS.contains(&key.as_str())) {
+        let hint = match did_you_mean(key, ITEM_KEYS) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "beside them stand no others: a reference goes without them".to_owned(),
+        };
+        let message = format!(
+            "the key `{key}` is not known here: what must be said has `must_include` and `must_not_include`"
+        );
+        desk.push(Problem::error(Code::UnknownKey, key_at(key), message).hint(hint));
+        whole = false;
+    }
+    if !semantic.alternatives.is_empty() {
+        let at = expected.node.map_or(expected.span, |node| node.key_span("/alternatives"));
+        let message =
+            "`alternatives` are other references, and there is none: the value says what must be said";
+        desk.push(Problem::error(Code::GraderConflict, at, message).hint("leave them out"));
+        whole = false;
+    }
+    let must_include =
+        texts(desk, items.get("must_include"), at("must_include"), node_of(value, "must_include"));
+    let must_not_include = texts(
+        desk,
+        items.get("must_not_include"),
+        at("must_not_include"),
+        node_of(value, "must_not_include"),
+    );
+    let wanted =
+        Wanted { must_include: must_include?, must_not_include: must_not_include?, ..Wanted::default() };
+    if whole && !wanted.has_items() {
+        let message = "nothing must be said and nothing must not be: any output would pass";
+        let hint = "write at least one text under `must_include` or `must_not_include`";
+        desk.push(Problem::error(Code::GraderIncomplete, at("must_include"), message).hint(hint));
+        whole = false;
+    }
+    let both = wanted.must_include.iter().find(|text| wanted.must_not_include.contains(text));
+    if let Some(text) = both {
+        let message = format!("`{text}` must be said and must not be said");
+        desk.push(Problem::error(Code::GraderConflict, at("must_not_include"), message));
+        whole = false;
+    }
+    whole.then_some(wanted)
+}
+
+fn node_of<'n>(value: Option<&'n Node>, key: &str) -> Option<&'n Node> {
+    value.and_then(|value| value.get(key))
+}
+
+/// A text or a list of texts, none of them empty; `None` after saying what is wrong.
+fn texts(desk: &mut Desk, written: Option<&Value>, at: Span, node: Option<&Node>) -> Option<Vec<String>> {
+    let all: Vec<&Value> = match written {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(all)) => all.iter().collect(),
+        Some(one) => vec![one],
+    };
+    let mut texts = Vec::new();
+    for (i, value) in all.iter().enumerate() {
+        let at = node.and_then(Node::as_seq).and_then(|items| items.get(i)).map_or(at, |item| item.span);
+        match value {
+            Value::String(text) if !text.trim().is_empty() => texts.push(text.clone()),
+            Value::String(_) => {
+                desk.push(Problem::error(
+                    Code::GraderIncomplete,
+                    at,
+                    "an empty text is said by every output",
+                ));
+            }
+            other => {
+                let message = format!(
+                    "what must be said is a text, not {}",
+                    serde_json::to_string(other).unwrap_or_default()
+                );
+                desk.push(Problem::error(Code::WrongType, at, message));
+            }
+        }
+    }
+    (texts.len() == all.len()).then_some(texts)
+}
