@@ -87,11 +87,16 @@ fn is_zero(n: &u64) -> bool {
 impl Judged {
     /// True when a notice tells that something was too long to be shown whole.
     pub fn is_cut(&self) -> bool {
-        self.notices.iter().any(|notice| notice.contains("left out"))
+        self.own_notices().any(|notice| notice.contains("left out of the middle"))
     }
 
     /// True when a notice tells that something was made harmless.
     pub fn is_neutralised(&self) -> bool {
-        self.notices.iter().any(|notice| notice.contains("harmless"))
+        self.own_notices().any(|notice| notice.contains("harmless") || notice.contains("by code point"))
+    }
+
+    /// Notices without what they quote, which is somebody else's.
+    fn own_notices(&self) -> impl Iterator<Item = &str> {
+        self.notices.iter().map(|notice| notice.split('"').next().unwrap_or_default())
     }
 }

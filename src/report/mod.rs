@@ -19,6 +19,8 @@ mod commands;
 pub mod emphasis;
 mod flaky;
 mod json;
+mod judged;
+mod judges;
 mod junit;
 pub(crate) mod markdown;
 mod models;

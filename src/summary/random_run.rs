@@ -171,7 +171,7 @@ fn a_judgement() -> impl Strategy<Value = Grade> {
         });
     let ids = prop::sample::select(vec!["0123456789abcdef00", "fedcba987654321000", "short", ""]);
     let notices = prop::sample::subsequence(
-        vec!["the middle of the output is left out", "made 2 marks harmless"],
+        vec!["output: 9 characters were left out of the middle", "output: 2 marks made harmless"],
         0..=2,
     );
     (prop::collection::vec(vote, 0..5), ids, notices, any::<bool>()).prop_map(

@@ -245,7 +245,7 @@ fn what_a_phase_asks_for_comes_before_the_suite_and_after_the_command_line() {
     );
     let asked = vec![ask("pass_rate[tag=criticl]", 0.9, false), ask("lint_pass", 0.8, true)];
     insta::assert_snapshot!(said("", Overrides { asked, ..Overrides::default() }), @"
-    - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples
+    - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
     - empty-cases: the thresholds of the phase: `pass_rate[tag=criticl]` is of nothing: no eval or case of this suite has the tag `criticl` | did you mean `critical`?
     ");
 }

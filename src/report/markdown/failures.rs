@@ -6,13 +6,14 @@ use std::io::Write;
 use serde_json::{Map, Value};
 
 use crate::base::text;
-use crate::model::{Failure, Outcome, Summary};
+use crate::model::{Failure, Outcome, SampleResult, Summary};
 use crate::report::ReportError;
 use crate::report::differences::{self, Rows};
 use crate::report::markdown::escape::{fence, inline, sentence};
+use crate::report::markdown::judged as of_judges;
 use crate::report::markdown::table;
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
-use crate::report::{commands, flaky, notices};
+use crate::report::{commands, flaky, judged, notices};
 
 /// Failures that are told in full: a report that is too long is not shown by those who host it.
 const SHOWN: usize = 50;
@@ -35,7 +36,7 @@ pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError
         writeln!(out, "Run these again:\n\n{}", fence("sh", &command))?;
     }
     for failure in summary.failures.iter().take(SHOWN) {
-        one(failure, out)?;
+        one(failure, judged::of_failure(summary, failure), out)?;
     }
     let named: Vec<Vec<String>> = summary
         .failures
@@ -92,7 +93,7 @@ pub fn flaky(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
     Ok(())
 }
 
-fn one(failure: &Failure, out: &mut dyn Write) -> Result<(), ReportError> {
+fn one(failure: &Failure, judged: Option<&SampleResult>, out: &mut dyn Write) -> Result<(), ReportError> {
     let sign = if failure.outcome == Outcome::Errored { "⚠️" } else { "❌" };
     let place = if failure.case_id == failure.eval_id {
         inline(&failure.eval_id)
@@ -114,6 +115,9 @@ fn one(failure: &Failure, out: &mut dyn Write) -> Result<(), ReportError> {
         writeln!(out, "- Reason: {}", sentence(&failure.reason))?;
     }
     writeln!(out)?;
+    if let Some(sample) = judged {
+        of_judges::verdicts(sample, out)?;
+    }
     let limits = differences::Limits { rows: PLACES, columns: COLUMNS, unicode: true };
     let rows = differences::of_details(&failure.details, limits);
     match &rows {

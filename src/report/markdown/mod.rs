@@ -3,6 +3,8 @@
 mod beside;
 pub(crate) mod escape;
 pub(crate) mod failures;
+mod judged;
+mod judges;
 mod models;
 
 use std::collections::HashMap;
@@ -32,10 +34,12 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     groups(summary, out)?;
     metrics(summary, out)?;
     models::section(summary, out)?;
+    judges::section(summary, out)?;
     beside::section(summary, out)?;
     checklist(summary, out)?;
     failures::section(summary, out)?;
     failures::flaky(summary, out)?;
+    judged::section(summary, out)?;
     recommendations(summary, out)?;
     Ok(())
 }

@@ -7,10 +7,11 @@ use serde_json::Value;
 use crate::base::text;
 use crate::model::{Failure, Outcome, Summary};
 use crate::report::differences::{self, Rows};
+use crate::report::terminal::judged as of_judges;
 use crate::report::terminal::page::{Page, Span, Tone, marked, pad_right, plain, span};
 use crate::report::terminal::{TerminalOptions, glyph};
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
-use crate::report::{flaky, notices};
+use crate::report::{flaky, judged, notices};
 
 /// Failures that are shown unless all are asked for.
 const SHOWN: usize = 10;
@@ -73,7 +74,7 @@ pub fn flaky(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> i
 }
 
 /// `eval › case`, or the eval alone when it has the case's name.
-fn place(page: &Page, eval: &str, case: &str, room: usize) -> String {
+pub fn place(page: &Page, eval: &str, case: &str, room: usize) -> String {
     let mut place = text::one_line(eval);
     if case != eval {
         place = format!("{place} {} {}", page.pick("›", ">"), text::one_line(case));
@@ -108,6 +109,9 @@ fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &Termina
     if !failure.reason.trim().is_empty() {
         let lines = if options.verbose { 20 } else { 4 };
         page.wrapped(&[plain(INDENT)], Tone::Plain, &failure.reason, lines)?;
+    }
+    if let Some(sample) = judged::of_failure(summary, failure) {
+        of_judges::verdicts(page, sample, options)?;
     }
     let told = sides(page, failure, options)?;
     if options.verbose {

@@ -4,6 +4,8 @@
 mod beside;
 mod evals;
 pub(crate) mod failures;
+mod judged;
+mod judges;
 mod models;
 pub mod page;
 
@@ -48,9 +50,11 @@ pub fn render(
     evals::section(&mut page, summary, options)?;
     failures::section(&mut page, summary, options)?;
     failures::flaky(&mut page, summary, options)?;
+    judged::section(&mut page, summary, options)?;
     counts(&mut page, summary)?;
     metrics(&mut page, summary)?;
     models::section(&mut page, summary, options)?;
+    judges::section(&mut page, summary, options)?;
     beside::section(&mut page, summary, options)?;
     thresholds(&mut page, summary)?;
     recommendations(&mut page, summary)?;

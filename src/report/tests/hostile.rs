@@ -86,8 +86,56 @@ fn hostile_summary() -> impl Strategy<Value = Summary> {
             by_model,
             total: used,
         });
+        summary.judges = Some(hostile_health(&text));
+        for (at, case) in summary.evals.iter_mut().flat_map(|eval| &mut eval.cases).enumerate() {
+            let mut grade =
+                crate::model::testing::judged_grade(hostile_judged(at, &text), Outcome::Passed, None);
+            grade.grader = Some(text(at));
+            case.samples[0].grades = vec![grade];
+        }
         summary
     })
+}
+
+fn hostile_health(text: &dyn Fn(usize) -> String) -> crate::model::JudgeHealth {
+    let votes = crate::model::JudgeVotes {
+        votes: 9,
+        errored: [(text(1), 2)].into(),
+        faults: [(text(2), 3)].into(),
+        said_otherwise: 1,
+        constant_score: Some(0.5),
+        ..Default::default()
+    };
+    crate::model::JudgeHealth {
+        samples: 9,
+        errored: 2,
+        errored_by_cause: [(text(3), 2)].into(),
+        by_model: [(text(4), votes)].into(),
+        ..Default::default()
+    }
+}
+
+/// Everything that a judge, or an author, has a word in.
+fn hostile_judged(at: usize, text: &dyn Fn(usize) -> String) -> crate::model::Judged {
+    use crate::model::{JudgedCheck, JudgedCriterion, ReplyFault, testing};
+    let mut judged = testing::judged();
+    judged.criteria = (0..3)
+        .map(|n| JudgedCriterion {
+            name: text(at + n),
+            score: if n == 0 { json!(text(at + 1)) } else { json!(3.333_333_3) },
+            spread: Some([json!(text(at + 2)), json!(5)]),
+            ..judged.criteria[0].clone()
+        })
+        .collect();
+    judged.checks = vec![JudgedCheck { text: text(at + 3), wanted: at % 2 == 0, met: at % 3 == 0 }];
+    (judged.justification, judged.panel) = (text(at + 4), text(at + 5));
+    (judged.feedback, judged.notices) = (vec![text(at + 6)], vec![text(at + 7)]);
+    let mut lost = testing::vote(&text(at), Err(ReplyFault::NoJson));
+    (lost.reason, lost.unknown) = (text(at + 1), vec![text(at + 2)]);
+    let reply = &mut lost.replies[0];
+    (reply.text, reply.why, reply.repair) = (text(at + 3), text(at + 4), text(at + 5));
+    judged.votes.push(lost);
+    judged
 }
 
 /// Without the colours that we write ourselves.
@@ -134,9 +182,10 @@ proptest! {
             let pipes = line.matches('|').count();
             columns = line.starts_with("| ").then(|| columns.unwrap_or(pipes));
             prop_assert!(columns.is_none_or(|columns| columns == pipes), "{line:?}");
-            let ours = ["# ❌ FAIL: ", "## ", "### By ", "### Capability evals", "### Regression evals", "### ❌ ", "### ⚠️ "];
+            let ours = ["# ❌ FAIL: ", "## ", "### By ", "### Capability evals", "### Regression evals", "### ❌ ", "### ⚠️ ", "### ✅ ", "### ⏳ ", "### ➖ "];
             prop_assert!(!line.starts_with('#') || ours.iter().any(|heading| line.starts_with(heading)), "{line:?}");
-            let html = line.starts_with("<details><summary>Details</summary>") || line == "</details>";
+            let folds = ["<details><summary>Details</summary>", "<details><summary>What judges said of "];
+            let html = folds.iter().any(|fold| line.starts_with(fold)) || line == "</details>";
             let spans = line.contains('`');
             prop_assert!(html || spans || !line.replace("<!-- -->", "").contains('<'), "{line:?}");
         }

@@ -5,6 +5,7 @@ mod comment;
 mod differences;
 mod formats;
 mod hostile;
+mod judged;
 mod junit;
 mod junit_rules;
 mod markdown;

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::model::{Bound, Counts, Figure, Grade, GraderType, ReplyFault, SampleResult, ThresholdResult, Usage};
+use crate::model::{
+    Bound, Counts, Figure, Grade, GraderType, ReplyFault, SampleResult, ThresholdResult, Usage,
+};
 use crate::spec::words::Difficulty;
 use Outcome::{Errored, Failed, Passed, Pending, Skipped};
 

@@ -1,0 +1,396 @@
+//! What reports say of judges: of each verdict, and of how the judges did.
+
+use insta::assert_snapshot;
+
+use super::*;
+use crate::model::testing::{judged, judged_grade, vote};
+use crate::model::{JudgeHealth, JudgeVotes, Judged, JudgedCheck, JudgedCriterion, ReplyFault};
+
+fn criterion(
+    name: &str,
+    weight: f64,
+    score: Value,
+    share: f64,
+    spread: Option<[Value; 2]>,
+) -> JudgedCriterion {
+    JudgedCriterion { name: name.to_owned(), weight, score, share, scale: Some([1.0, 5.0]), spread }
+}
+
+/// A panel of three votes, of which one was lost, that finds too little.
+fn panel() -> Judged {
+    let mut lost = vote("local:llama", Err(ReplyFault::NoJson));
+    lost.replies[0].text = "I would say it is\nfine | `really` </details>".to_owned();
+    lost.replies[0].repair = "There is no JSON object in your answer.".to_owned();
+    let second = lost.replies[0].clone();
+    lost.replies.push(crate::model::JudgeReply {
+        text: "{\"scores\": {\"Correctness\": 9}}".to_owned(),
+        fault: Some(ReplyFault::OffScale),
+        why: "Correctness is 9, which is not on its scale of 1-5".to_owned(),
+        repair: String::new(),
+        ..second
+    });
+    let mut low = vote("openai:judge", Ok(0.5));
+    (low.said_passed, low.unknown) = (Some(true), vec!["Style".to_owned()]);
+    Judged {
+        criteria: vec![
+            criterion("Correctness", 0.6, json!(3), 0.5, Some([json!(3), json!(4)])),
+            criterion("Readability of names and comments, and of all else", 0.4, json!(4), 0.75, None),
+        ],
+        checks: vec![
+            JudgedCheck { text: "PostgreSQL 14+".to_owned(), wanted: true, met: false },
+            JudgedCheck { text: "/api/v1/users".to_owned(), wanted: true, met: true },
+            JudgedCheck { text: "deprecated".to_owned(), wanted: false, met: true },
+            JudgedCheck { text: "legacy".to_owned(), wanted: false, met: false },
+        ],
+        score: Some(3.4),
+        justification:
+            "It names the endpoints but not the version of the database, on which everything else rests."
+                .to_owned(),
+        feedback: vec!["Name the version.".to_owned(), "Leave out what is gone.".to_owned()],
+        panel: "median of 3 votes, of which 1 could not be used".to_owned(),
+        votes: vec![vote("openai:judge", Ok(0.75)), low, lost],
+        notices: vec!["output: 2 control tokens of chat templates made harmless".to_owned()],
+        ..judged()
+    }
+}
+
+fn summary_of(cases: Vec<CaseResult>) -> Summary {
+    let outcome = if cases.iter().all(|case| case.outcome == Outcome::Passed) {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    };
+    let mut summary = green(1);
+    summary.failures = cases
+        .iter()
+        .filter(|case| case.outcome != Outcome::Passed)
+        .map(|case| {
+            let cause = case.cause.expect("it did not pass");
+            failure(("cap-doc", &case.id), "", cause, &case.samples[0].reason, None, None)
+        })
+        .collect();
+    summary.evals = vec![eval("cap-doc", "Documents", EvalType::Capability, outcome, cases)];
+    summary.judges = Some(JudgeHealth { samples: 3, ..JudgeHealth::default() });
+    summary
+}
+
+fn judged_case(id: &str, judged: Judged, outcome: Outcome, cause: Option<Cause>, reason: &str) -> CaseResult {
+    let mut case = case(id, outcome, cause, reason);
+    let mut grade = judged_grade(judged, outcome, cause);
+    grade.grader = Some("documentation_rubric".to_owned());
+    case.samples[0].grades = vec![grade];
+    case
+}
+
+fn three() -> Summary {
+    let lost = Judged {
+        criteria: Vec::new(),
+        checks: Vec::new(),
+        score: None,
+        justification: String::new(),
+        feedback: Vec::new(),
+        notices: Vec::new(),
+        panel: String::new(),
+        votes: vec![panel().votes[2].clone()],
+        ..panel()
+    };
+    let why = "the judge's answers could not be used (off_scale), after 1 request for repair";
+    summary_of(vec![
+        judged_case(
+            "spec",
+            panel(),
+            Outcome::Failed,
+            Some(Cause::WrongAnswer),
+            "does not say \"PostgreSQL 14+\"",
+        ),
+        judged_case("lost", lost, Outcome::Errored, Some(Cause::JudgeUnparseable), why),
+        judged_case("good", judged(), Outcome::Passed, None, ""),
+    ])
+}
+
+fn from<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
+    let rest = &page[page.find(start).expect("the part is there")..];
+    rest[..rest.find(end).unwrap_or(rest.len())].trim_end()
+}
+
+#[test]
+fn the_terminal_shows_criteria_checks_and_why() {
+    let page = terminal_text(&three(), &TerminalOptions::default());
+    assert_snapshot!(from(&page, "Not passed", "         total"), @r#"
+    Not passed
+
+      ✗ cap-doc › spec  wrong_answer
+        does not say "PostgreSQL 14+"
+        judged by documentation_rubric  failed; 3.4 of 1-5, needs 3.8; median of 3
+                                        votes, of which 1 could not be used
+          criterion                              weight  score  scale  share   votes
+          Correctness                            60.0 %      3    1-5  0.500  3 to 4
+          Readability of names and comments, a…  40.0 %      4    1-5  0.750
+          ✗ does not say: PostgreSQL 14+
+          ✓ says: /api/v1/users
+          ✓ rightly does not say: deprecated
+          ✗ says what it must not: legacy
+          why     It names the endpoints but not the version of the database, on
+                  which everything else rests.
+          advice  - Name the version.
+                  - Leave out what is gone.
+          note    output: 2 control tokens of chat templates made harmless
+          votes   openai:judge  passed   0.750
+                  openai:judge  failed   0.500 said passed of itself, which does not
+                                         count; scored what the rubric does not
+                                         have: Style
+                  local:llama   errored  judge_unparseable: its answers could not be
+                                         used (no_json); after 1 request for repair
+
+      ! cap-doc › lost  judge_unparseable
+        the judge's answers could not be used (off_scale), after 1 request for
+        repair
+        judged by documentation_rubric  errored
+          votes   local:llama  errored  judge_unparseable: its answers could not be
+                                        used (no_json); after 1 request for repair
+    "#);
+}
+
+#[test]
+fn all_of_it_is_shown_when_asked_for() {
+    let options = TerminalOptions { verbose: true, unicode: false, ..TerminalOptions::default() };
+    let page = terminal_text(&three(), &options);
+    assert_snapshot!(from(&page, "  ! cap-doc > lost", "         total"), @r#"
+      ! cap-doc > lost  judge_unparseable
+        the judge's answers could not be used (off_scale), after 1 request for
+        repair
+        judged by documentation_rubric  errored
+          votes   local:llama  errored  judge_unparseable: its answers could not be
+                                        used (no_json); after 1 request for repair
+          reply 1 of vote 1  no_json: there is no whole JSON object in it
+          | I would say it is
+          | fine | `really` </details>
+          then asked  There is no JSON object in your answer.
+          reply 2 of vote 1  off_scale: Correctness is 9, which is not on its scale
+                             of 1-5
+          | {"scores": {"Correctness": 9}}
+
+    Judged
+
+      + cap-doc > good
+        judged by documentation_rubric  passed; 4 of 1-5, needs 3.8
+          criterion  weight  score  scale  share
+          clarity     100 %      4    1-5  0.750
+          why     It is clear where it matters.
+          votes   openai:judge  passed   0.750
+    "#);
+}
+
+#[test]
+fn markdown_shows_it_of_every_case() {
+    let page = rendered(ReportFormat::Markdown, &three());
+    assert_snapshot!(from(&page, "## Not passed", "\0"), @r#"
+    ## Not passed
+
+    Run these again:
+
+    ```sh
+    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    ```
+
+    ### ❌ cap-doc › spec
+
+    - Outcome: failed
+    - Cause: `wrong_answer`
+    - Reason: does not say "PostgreSQL 14+"
+
+    Judged by documentation_rubric: failed; 3.4 of 1-5, needs 3.8; median of 3 votes, of which 1 could not be used
+
+    | Criterion | Weight | Score | Scale | Share | Votes |
+    | --- | ---: | ---: | ---: | ---: | ---: |
+    | Correctness | 60.0 % | 3 | 1-5 | 0.500 | 3 to 4 |
+    | Readability of names and comments, and of all else | 40.0 % | 4 | 1-5 | 0.750 |  |
+
+    - ❌ does not say: PostgreSQL 14+
+    - ✅ says: /api/v1/users
+    - ✅ rightly does not say: deprecated
+    - ❌ says what it must not: legacy
+    - Why: It names the endpoints but not the version of the database, on which everything else rests.
+    - Advice: Name the version.
+    - Advice: Leave out what is gone.
+    - Note: output: 2 control tokens of chat templates made harmless
+
+    | Vote | Outcome | Share | Remark |
+    | --- | --- | ---: | --- |
+    | openai:judge | ✅ passed | 0.750 |  |
+    | openai:judge | ❌ failed | 0.500 | said passed of itself, which does not count; scored what the rubric does not have: Style |
+    | local:llama | ⚠️ errored |  | judge_unparseable: its answers could not be used (no_json); after 1 request for repair |
+
+    Reply 1 of 2, vote 3 (no_json): there is no whole JSON object in it
+
+    ```text
+    I would say it is
+    fine | `really` </details>
+    ```
+
+    Reply 2 of 2, vote 3 (off_scale): Correctness is 9, which is not on its scale of 1-5
+
+    ```text
+    {"scores": {"Correctness": 9}}
+    ```
+
+    ### ⚠️ cap-doc › lost
+
+    - Outcome: errored
+    - Cause: `judge_unparseable`
+    - Reason: the judge's answers could not be used (off_scale), after 1 request for repair
+
+    Judged by documentation_rubric: errored
+
+    | Vote | Outcome | Share | Remark |
+    | --- | --- | ---: | --- |
+    | local:llama | ⚠️ errored |  | judge_unparseable: its answers could not be used (no_json); after 1 request for repair |
+
+    Reply 1 of 2, vote 1 (no_json): there is no whole JSON object in it
+
+    ```text
+    I would say it is
+    fine | `really` </details>
+    ```
+
+    Reply 2 of 2, vote 1 (off_scale): Correctness is 9, which is not on its scale of 1-5
+
+    ```text
+    {"scores": {"Correctness": 9}}
+    ```
+
+    ## Judged
+
+    <details><summary>What judges said of 1 case that did not fail</summary>
+
+    ### ✅ cap-doc › good
+
+    Judged by documentation_rubric: passed; 4 of 1-5, needs 3.8
+
+    | Criterion | Weight | Score | Scale | Share |
+    | --- | ---: | ---: | ---: | ---: |
+    | clarity | 100 % | 4 | 1-5 | 0.750 |
+
+    - Why: It is clear where it matters.
+
+    </details>
+    "#);
+    let without = Summary { judges: None, ..three() };
+    assert!(!rendered(ReportFormat::Markdown, &without).contains("Judged by"));
+}
+
+#[test]
+fn categories_and_verdicts_without_criteria_have_no_scale() {
+    let mut by_category = judged();
+    by_category.scale = None;
+    by_category.score = Some(0.5);
+    by_category.criteria = vec![JudgedCriterion {
+        scale: None,
+        ..criterion("tone", 1.0, json!("fair"), 0.5, Some([json!("poor"), json!("good")]))
+    }];
+    let whole = Judged { criteria: Vec::new(), score: Some(1.0), scale: None, ..judged() };
+    let summary = summary_of(vec![
+        judged_case("a", by_category, Outcome::Passed, None, ""),
+        judged_case("b", whole, Outcome::Passed, None, ""),
+    ]);
+    let page = terminal_text(&summary, &TerminalOptions { verbose: true, ..TerminalOptions::default() });
+    assert_snapshot!(from(&page, "Judged\n", "         total"), @"
+    Judged
+
+      ✓ cap-doc › a
+        judged by documentation_rubric  passed; 0.5, needs 0.7
+          criterion  weight  score  share        votes
+          tone        100 %   fair  0.500  poor / good
+          why     It is clear where it matters.
+          votes   openai:judge  passed   0.750
+
+      ✓ cap-doc › b
+        judged by documentation_rubric  passed
+          why     It is clear where it matters.
+          votes   openai:judge  passed   0.750
+    ");
+}
+
+#[test]
+fn how_the_judges_did_is_told_in_a_few_lines() {
+    let quiet = JudgeVotes { votes: 40, passed: 30, failed: 10, replied: 40, ..JudgeVotes::default() };
+    let mut summary = green(1);
+    summary.judges = Some(JudgeHealth {
+        samples: 40,
+        total: quiet.clone(),
+        by_model: [("openai:judge".to_owned(), quiet.clone())].into(),
+        ..JudgeHealth::default()
+    });
+    let page = terminal_text(&summary, &TerminalOptions::default());
+    assert_snapshot!(from(&page, "Judges\n", "\nGATE"), @"
+    Judges
+      verdicts  40 samples judged
+      openai:judge
+        votes     40: 30 pass, 10 fail
+    ");
+    let busy = JudgeVotes {
+        errored: [("judge_unparseable".to_owned(), 2), ("judge_unreachable".to_owned(), 3)].into(),
+        replied: 42,
+        faults: [("no_json".to_owned(), 2), ("cut".to_owned(), 5)].into(),
+        repairs: 6,
+        pairs: 120,
+        agreeing_pairs: 118,
+        said_otherwise: 2,
+        votes: 45,
+        ..quiet.clone()
+    };
+    let constant = JudgeVotes { constant_score: Some(1.0), failed: 0, votes: 30, ..quiet };
+    summary.judges = Some(JudgeHealth {
+        samples: 45,
+        errored: 3,
+        errored_by_cause: [("judge_unparseable".to_owned(), 2), ("judge_unreachable".to_owned(), 1)].into(),
+        not_judged: 2,
+        panels: 40,
+        disagreeing: 4,
+        cut: 1,
+        neutralised: 3,
+        by_model: [("openai:judge".to_owned(), busy), ("local:llama | `x`\x1b[2J".to_owned(), constant)]
+            .into(),
+        ..JudgeHealth::default()
+    });
+    let page = terminal_text(&summary, &TerminalOptions::default());
+    assert_snapshot!(from(&page, "Judges\n", "\nGATE"), @"
+    Judges
+      verdicts  45 samples judged, 3 without a verdict (judge_unparseable: 2,
+                judge_unreachable: 1)
+      panels    40 of several votes: in 4 (10.0 %) votes differ on whether it passes
+      2 samples were not judged, though their cases have a judge
+      3 verdicts on texts with marks or hidden characters, which were made harmless
+      1 verdict on texts of which the middle was left out
+      local:llama | `x`
+        votes     30: 30 pass, 0 fail
+        all 30 usable votes gave the same share of the scale (1.000): see whether it
+        tells good from bad
+      openai:judge
+        votes     45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3,
+                  judge_unparseable: 2)
+        replies   7 of 42 first replies not usable (cut: 5, no_json: 2); 6 requests
+                  for repair
+        repeats   118 of 120 pairs of votes on the same question agree (98.3 %)
+        2 votes said of themselves another verdict than the scores give; the scores
+        count
+    ");
+    let page = rendered(ReportFormat::Markdown, &summary);
+    assert_snapshot!(from(&page, "## Judges", "\n## "), @r"
+    ## Judges
+
+    - verdicts: 45 samples judged, 3 without a verdict (judge_unparseable: 2, judge_unreachable: 1)
+    - panels: 40 of several votes: in 4 (10.0 %) votes differ on whether it passes
+    - **2 samples were not judged, though their cases have a judge**
+    - **3 verdicts on texts with marks or hidden characters, which were made harmless**
+    - **1 verdict on texts of which the middle was left out**
+    - local:llama &#124; \`x\`
+      - votes: 30: 30 pass, 0 fail
+      - **all 30 usable votes gave the same share of the scale (1.000): see whether it tells good from bad**
+    - openai:judge
+      - votes: 45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3, judge_unparseable: 2)
+      - replies: 7 of 42 first replies not usable (cut: 5, no_json: 2); 6 requests for repair
+      - repeats: 118 of 120 pairs of votes on the same question agree (98.3 %)
+      - **2 votes said of themselves another verdict than the scores give; the scores count**
+    ");
+}
