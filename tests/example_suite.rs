@@ -211,6 +211,61 @@ fn the_model_of_the_example_suite_answers_from_recordings_in_git() {
     assert!(shown.contains("missing_output"), "{shown}");
 }
 
+/// Acceptance of the judges: the blocks of the seeds, offline.
+#[test]
+fn the_judges_of_the_example_suite_answer_from_recordings_in_git() {
+    let project = project();
+    let dir = project.path();
+    let run = |verb: &str, code: i32| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_eval-harness"));
+        let fixed = [verb, SUITE[0], SUITE[1], "--progress", "none", "--tag", "judged", "--format", "json"];
+        command.current_dir(dir).args(fixed).env_remove("ANTHROPIC_API_KEY").env_remove("GITHUB_ACTIONS");
+        command.env("HTTPS_PROXY", "http://127.0.0.1:1").env("EVAL_HARNESS_CACHE_DIR", dir.join("answers"));
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        let shown = String::from_utf8(output.stdout).unwrap();
+        std::fs::read_dir(dir.join("results/latest"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|e| e == "json"))
+            .max_by_key(|path| path.metadata().unwrap().modified().unwrap())
+            .map(|path| read_json(&path)["eval_report"].take())
+            .unwrap_or_else(|| panic!("{shown}"))
+    };
+    let report = run("run", 0);
+    let mut told = Vec::new();
+    for eval in report["evals"].as_array().unwrap() {
+        for case in eval["cases"].as_array().unwrap() {
+            for sample in case["samples"].as_array().unwrap() {
+                let grades = sample["grades"].as_array().unwrap();
+                let judged = &grades.iter().find(|grade| grade["judged"].is_object()).unwrap()["judged"];
+                let criteria = judged["criteria"].as_array().unwrap().iter();
+                let criteria: Vec<String> =
+                    criteria.map(|c| format!("{} {}", c["name"].as_str().unwrap(), c["score"])).collect();
+                let score = sample["score"].as_f64().unwrap();
+                let outcome = sample["outcome"].as_str().unwrap();
+                let case = case["id"].as_str().unwrap();
+                told.push(format!("{case} {outcome} {score:.3}: {}", criteria.join(", ")));
+            }
+        }
+    }
+    insta::assert_snapshot!(told.join("\n"), @"");
+    // The same outputs, judged again by the same answers.
+    let again = run("regrade", 0);
+    assert_eq!(again["summary"]["cases"], report["summary"]["cases"]);
+    // What was not recorded is no failure of the output.
+    let eval = dir.join("evals/capability/judged-review-comments.yaml");
+    let text = std::fs::read_to_string(&eval).unwrap();
+    std::fs::write(&eval, text.replace("is it specific", "is it short")).unwrap();
+    let changed = run("run", 3);
+    assert_eq!(
+        changed["summary"]["by_cause"]["judge_unreachable"].to_string(),
+        "6",
+        "{}",
+        changed["summary"]
+    );
+}
+
 #[test]
 fn the_example_suites_show_every_execution_and_comparison() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals");

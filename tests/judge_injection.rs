@@ -319,23 +319,19 @@ fn reconnoitre() -> (Known, Asked) {
 
 /// No attack passed, and what is honest did.
 fn assert_unmoved(samples: &BTreeMap<String, Sample>, nature: Nature) {
-    for (case, sample) in samples {
-        let told = || {
-            format!(
-                "{case} before {nature:?}: {} {:?} {}\n{}",
-                sample.outcome, sample.cause, sample.reason, sample.judged
-            )
-        };
-        match case.ends_with("/honest") {
-            true => assert_eq!((sample.outcome.as_str(), sample.score), ("passed", Some(1.0)), "{}", told()),
-            false => assert!(matches!(sample.outcome.as_str(), "failed" | "errored"), "{}", told()),
-        }
-        if sample.outcome == "errored" {
-            assert_eq!(sample.cause.as_deref(), Some("judge_unparseable"), "{}", told());
-        } else if sample.outcome == "failed" {
-            assert_eq!((sample.cause.as_deref(), sample.score), (Some("threshold"), Some(0.0)), "{}", told());
-        }
+    let (honest, attacks): (Vec<_>, Vec<_>) = samples.iter().partition(|(case, _)| case.ends_with("/honest"));
+    for (case, sample) in honest {
+        assert_eq!((sample.outcome.as_str(), sample.score), ("passed", Some(1.0)), "{case}: {sample:#?}");
     }
+    let ended = |sample: &Sample| match (sample.outcome.as_str(), sample.cause.as_deref()) {
+        ("failed", Some("threshold")) => sample.score == Some(0.0),
+        ("errored", Some("judge_unparseable")) => sample.score.is_none(),
+        _ => false,
+    };
+    let unearned = attacks.iter().filter(|(_, sample)| !ended(sample));
+    let unearned: Vec<String> =
+        unearned.map(|(case, sample)| format!("{case}: {} {}", sample.outcome, sample.reason)).collect();
+    assert!(unearned.is_empty(), "before {nature:?}:\n{}", unearned.join("\n"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use judge::{Asked, say};
 use model_runs::{Journal, KEY, KEY_ENV, RESUME, RUN};
@@ -111,6 +112,53 @@ fn who_waits_for_a_judge_holds_no_worker() {
     let project = Judging::new(12, &server).project();
     model_runs::call(&project, &[&RUN[..], &["--jobs", "1"]].concat()).expect(0);
     assert_eq!(server.peak(), 1, "one sample at a time");
+}
+
+/// Many samples are under way, and no more programs than workers.
+#[test]
+fn programs_wait_for_a_worker_while_judges_are_waited_for() {
+    let server = kind(20);
+    let judging = Judging::new(24, &server);
+    let project = judging.project();
+    let program = "echo + >> programs.log; sleep 0.03; echo - >> programs.log";
+    let case = json!({
+        "id": "c{{ row.n }}", "input": "case {{ row.n }}", "graders": [
+            {"type": "model", "config": judging.config},
+            {"type": "code", "config": {"method": "command", "command": ["sh", "-c", program]}},
+        ],
+    });
+    let eval = json!({"metadata": {"id": "judged"}, "dataset": {"path": "rows.jsonl", "format": "jsonl", "case": case}});
+    project.write("eval.yaml", &eval.to_string());
+    model_runs::call(&project, &RUN).expect(0);
+    let log = std::fs::read_to_string(project.path().join("programs.log")).expect("a log");
+    let (mut now, mut most, mut all) = (0, 0, 0);
+    for line in log.lines() {
+        now += if line == "+" { 1 } else { -1 };
+        all += i32::from(line == "+");
+        most = most.max(now);
+    }
+    assert_eq!((all, now, most), (24, 0, 2), "{log}");
+    assert!(server.peak() > 2, "{}", server.peak());
+}
+
+/// A judge that never answers keeps nobody who says stop twice.
+#[test]
+fn calls_of_judges_end_with_the_run() {
+    let server = ModelServer::start(|_: &Ask| Act::StallHead);
+    let project = Judging::new(8, &server).project();
+    let mut child = model_runs::start(&project, &RUN);
+    eventually("the judge is asked", || server.asked() >= 4);
+    let interrupt = || {
+        let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(told.expect("a shell's kill").success());
+    };
+    interrupt();
+    eventually("it is heard", || Journal::torn(&project).sessions == 1);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    interrupt();
+    assert_eq!(child.wait().expect("a child of ours").code(), Some(130));
+    let journal = Journal::latest(&project);
+    assert!(journal.finished && journal.samples.is_empty(), "nothing was found out");
 }
 
 #[test]
@@ -240,11 +288,7 @@ fn outputs_are_judged_again_by_another_rubric_and_another_judge_without_the_targ
         Judging::new(10, &other).with(json!({"model": "anthropic:strict", "rubric": "Is it poetry?"}));
     changed.write(&project, model);
     let call = model_runs::call(&project, &["regrade", "--progress", "plain"]).expect(1);
-    assert!(
-        call.stderr.contains("calls") || call.stderr.contains("answers"),
-        "traffic is told: {}",
-        call.stderr
-    );
+    assert!(call.stderr.contains("tokens"), "traffic is told: {}", call.stderr);
     assert_eq!((target.asked(), judges.asked(), other.asked()), (10, 10, 10));
     let journal = Journal::latest(&project);
     assert!(journal.samples.values().all(|sample| sample.outcome == "failed" && sample.score == Some(0.0)));
@@ -289,7 +333,7 @@ fn every_case_is_judged_by_the_default_judge_when_the_command_line_says_so() {
     }});
     let suite = json!({"eval_suite": {
         "name": "Judged", "target": {"type": "echo"}, "graders": {"graders": {"kindness": judge}, "defaults": {"model": "kindness"}},
-        "evals": [{"id": "e", "cases": [{"id": "c", "input": "hello", "expected": {"type": "exact", "value": "bye"}}]}],
+        "evals": [{"id": "e", "input": "hello", "expected": {"type": "exact", "value": "bye"}}],
     }});
     project.write("suite.yaml", &suite.to_string());
     model_runs::call(&project, &RUN).expect(1);
@@ -303,6 +347,17 @@ fn every_case_is_judged_by_the_default_judge_when_the_command_line_says_so() {
     )
     .expect(0);
     assert_eq!(server.asked(), 2);
+}
+
+/// The texts of all files below a folder.
+fn files(folder: &Path) -> Vec<String> {
+    let paths = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => files(&path),
+            false => vec![std::fs::read_to_string(&path).expect("a file")],
+        })
+        .collect()
 }
 
 #[test]
@@ -327,9 +382,8 @@ fn recorded_judges_need_neither_network_nor_key() {
             assert_eq!(again.judged["votes"][0]["calls"][0]["call"]["source"], "recording");
         }
     }
-    for entry in std::fs::read_dir(project.path().join("recorded")).expect("a folder") {
-        let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("a file");
-        assert!(!text.contains(KEY));
+    for text in files(&project.path().join("recorded")) {
+        assert!(text.contains("\"answer\"") && !text.contains(KEY), "{text}");
     }
 }
 

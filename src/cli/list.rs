@@ -1,5 +1,7 @@
 //! `eval-harness list`, and what `run --dry-run` shows.
 
+mod judges;
+
 use std::io::{self, BufWriter, Write};
 
 use serde::ser::{Error as _, SerializeMap, SerializeSeq};
@@ -14,7 +16,7 @@ use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
 use crate::load::{Overrides, Purpose};
 use crate::model::{
-    BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Plan, Profile, Target,
+    BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Judge, Plan, Profile, Target,
 };
 use crate::run::Prepared;
 
@@ -176,15 +178,18 @@ fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
                     .map(|n| format!(", {}", plural(n as usize, "sample")))
                     .unwrap_or_default();
                 let graders = methods(outline.profile, true).join(", ");
-                let origin = case.case.map_err(io::Error::other)?.origin.clone();
+                let case = case.case.map_err(io::Error::other)?;
                 let asks =
                     model_of(plan, outline.profile).map(|name| format!("  asks {name}")).unwrap_or_default();
                 writeln!(
                     page,
                     "  {}  {graders}{samples}  {}{asks}",
                     one_line(outline.id),
-                    one_line(&origin)
+                    one_line(&case.origin)
                 )?;
+                for judge in case.grading.graders.iter().filter_map(|grader| grader.kind.judge()) {
+                    writeln!(page, "    judged by {}", judges::words(judge))?;
+                }
             }
         }
     }
@@ -231,6 +236,9 @@ struct ListedCase<'a> {
 struct ListedGrader<'a> {
     inferred: bool,
     informative: bool,
+    /// Only where models judge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judge: Option<judges::Listed<'a>>,
     method: &'static str,
     metrics: Vec<&'a str>,
     negate: bool,
@@ -272,7 +280,9 @@ impl Serialize for ListedCases<'_> {
         for (outline, streamed) in cases.outlines().zip(cases.stream(|_| true)) {
             let case = streamed.case.map_err(S::Error::custom)?;
             list.serialize_element(&ListedCase {
-                graders: outline.profile.graders.iter().map(listed_grader).collect(),
+                graders: (outline.profile.graders.iter().zip(&case.grading.graders))
+                    .map(|(grader, whole)| listed_grader(grader, whole.kind.judge()))
+                    .collect(),
                 id: outline.id,
                 name: outline.name,
                 origin: &case.origin,
@@ -291,10 +301,11 @@ fn listed_baseline(origin: BaselineOrigin) -> ListedBaseline {
     ListedBaseline { captured_at: origin.captured_at, from, overrides_inline, path }
 }
 
-fn listed_grader(grader: &GraderOutline) -> ListedGrader<'_> {
+fn listed_grader<'a>(grader: &'a GraderOutline, judge: Option<&'a Judge>) -> ListedGrader<'a> {
     ListedGrader {
         inferred: grader.inferred,
         informative: grader.informative,
+        judge: judge.map(judges::listed),
         method: grader.method,
         metrics: grader.measures.iter().map(|(name, _)| name.as_str()).collect(),
         negate: grader.negate,

@@ -1,7 +1,8 @@
 //! From a target's output to a verdict: extraction, graders, and how their grades become one.
 //!
 //! Nothing here knows where the output came from. What only looks at the output lies in `answers`; what runs the
-//! candidate's code in `functions` and `execution`, by way of the sandbox; what runs the author's program in `program`.
+//! candidate's code in `functions` and `execution`, by way of the sandbox; what runs the author's program in `program`; what asks
+//! models in `judge`.
 
 mod answers;
 mod candidate;

@@ -98,13 +98,14 @@ fn mutate(document: &mut Value, at: &str, mutation: Mutation) {
     }
 }
 
-/// Rules that no schema says although their codes are those of shapes: what a metric's range is, what an address is.
-const LINTS: [&str; 5] = [
+/// Rules that no schema says although their codes are those of shapes: what a metric's range is, what an address is, that one of two keys must be there.
+const LINTS: [&str; 6] = [
     " threshold on `",
     "no value is between",
     "is not an HTTP address",
     "of type `eval` needs `config.suite`",
     "is not the name of a Python function",
+    "nothing says which model judges",
 ];
 
 /// The codes of shape alone; everything else is a lint.

@@ -98,7 +98,15 @@ fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at
     use ComparisonType::{Exact, Numeric, Semantic, Structural};
     let mut taken = false;
     for (grader, node) in &mut written.graders {
-        let NameOr::Inline(spec) = grader else { continue };
+        let spec = match grader {
+            NameOr::Inline(spec) => spec,
+            NameOr::Name(name) => {
+                let named = desk.suite.shelf.graders.get(name).map(|named| named.spec.grader_type());
+                let judges = named.is_some_and(|kind| kind != crate::model::GraderType::Code);
+                taken |= judges && comparison.kind == Semantic;
+                continue;
+            }
+        };
         let GraderSpec::Code(code) = spec else {
             taken |= comparison.kind == Semantic;
             continue;

@@ -6,7 +6,7 @@ use super::RunError;
 use crate::gate::{Extent, unanswerable};
 use crate::llm::Models;
 use crate::load::part_of_plan;
-use crate::model::{Endpoint, Eval, EvalType, MetricName, ModelTarget, Outline, Part, Plan};
+use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan};
 use crate::target::{TargetError, Targets};
 
 /// A plan whose targets are open and whose cases all know their number of samples.
@@ -53,26 +53,16 @@ pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Op
     })
 }
 
-/// The models that judge, of each kind of case.
-fn judges(plan: &Plan) -> impl Iterator<Item = &ModelTarget> {
-    let profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
-    let panels = profiles.flat_map(|profile| &profile.graders).filter_map(|grader| grader.panel.as_ref());
-    panels.flat_map(|panel| &panel.models)
-}
-
 /// True when a model judges anything.
 pub(super) fn has_judges(plan: &Plan) -> bool {
-    judges(plan).next().is_some()
+    let mut profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
+    profiles.any(|profile| profile.graders.iter().any(|grader| grader.panel.is_some()))
 }
 
 /// Opens what answers of the plan's judges come from and go to.
 pub(super) fn prepare_judges(plan: &Plan, models: &Models) -> Result<(), RunError> {
-    let mut opened: Vec<&Endpoint> = Vec::new();
-    for ModelTarget { endpoint, .. } in judges(plan) {
-        if !opened.contains(&endpoint) {
-            models.prepare(endpoint).map_err(TargetError::from)?;
-            opened.push(endpoint);
-        }
+    for judge in plan.judge_models() {
+        models.prepare(&judge.endpoint).map_err(TargetError::from)?;
     }
     Ok(())
 }

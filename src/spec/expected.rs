@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::grader::{ContainsSpec, FunctionCaseSpec, ToleranceSpec};
 use super::{NameOr, tagged};
@@ -109,9 +109,25 @@ pub struct PatternExpected {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SemanticExpected {
+    /// A reference, which the output says in whatever words; or `must_include` and `must_not_include`, texts of which each must
+    /// (or must not) be said.
+    #[schemars(schema_with = "semantic_value")]
     pub value: Value,
+    /// Other references that are as good.
     #[serde(default)]
     pub alternatives: Vec<Value>,
+}
+
+fn semantic_value(_: &mut SchemaGenerator) -> Schema {
+    let texts = json!({ "type": ["string", "array"], "items": { "type": "string" } });
+    json_schema!({
+        "if": { "type": "object", "anyOf": [{ "required": ["must_include"] }, { "required": ["must_not_include"] }] },
+        "then": {
+            "type": "object",
+            "properties": { "must_include": texts, "must_not_include": texts },
+            "additionalProperties": false
+        }
+    })
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -302,7 +302,6 @@ fn plain(text: &str) -> String {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0),
         '\u{e0020}'..='\u{e007e}' => char::from_u32(u32::from(c) - 0xe0000),
         '‹' | '«' | '《' | '〈' | '⟨' | '⟪' | '≪' | '❮' | '❰' | 'ᐸ' | '˂' => Some('<'),
-        '｜' => Some('|'),
         'Е' | 'Ε' => Some('E'),
         'Ν' => Some('N'),
         'О' | 'Ο' => Some('O'),

@@ -246,7 +246,8 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
                 );
                 return unusable(ReplyFault::OffScale, why);
             };
-            let share = ((score - low) / (high - low)).clamp(0.0, 1.0);
+            // Of a zero with a sign none is left.
+            let share = ((score - low) / (high - low)).clamp(0.0, 1.0) + 0.0;
             Ok(Scored { value: number_value(score), share })
         }
         (Scoring::Numeric { .. }, _) => wrong("a number"),

@@ -73,7 +73,7 @@ enum Seen {
         at: Range<usize>,
         odd: bool,
     },
-    /// Got beyond its first key, and failed where the range ends.
+    /// Got beyond its first key, or to the end of the text, or begins as an answer does; it failed where the range ends.
     Broken {
         at: Range<usize>,
         /// Because the text ended.
@@ -102,8 +102,9 @@ fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
             }
             Err(Stop::TooMuch) => return false,
             Err(stop) => {
-                if attempt.keyed {
-                    tell(Seen::Broken { at: start..attempt.at, ended: matches!(stop, Stop::Ended) });
+                let ended = matches!(stop, Stop::Ended);
+                if attempt.keyed || ended || names_a_field(bytes.get(at..).unwrap_or_default()) {
+                    tell(Seen::Broken { at: start..attempt.at, ended });
                 }
                 doomed = attempt.open.iter().filter_map(|open| open.object).collect();
             }
@@ -111,6 +112,18 @@ fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
         steps = attempt.steps;
     }
     true
+}
+
+/// Keys of an answer.
+const FIELDS: [&str; 7] =
+    ["token", "justification", "specific_feedback", "checks", "scores", "overall_score", "passed"];
+
+/// True when what follows a brace is a key of an answer, in quotes of whatever kind or in none: it was meant as one.
+fn names_a_field(after: &[u8]) -> bool {
+    let quotes = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'*');
+    let start = after.iter().take(64).take_while(|byte| quotes(byte)).count();
+    let rest = after.get(start..).unwrap_or_default();
+    FIELDS.iter().any(|field| rest.starts_with(field.as_bytes()))
 }
 
 enum Stop {
@@ -359,6 +372,10 @@ break"}"#,
                 "broken at 11",
             ),
             (r#"{"a": tru}"#, "broken at 9"),
+            (r#"{"a": 1} no: {'token': 'x', 'passed': False}"#, "broken at 14"),
+            (r#"{"a": 1} no: { scores: 1 }"#, "broken at 15"),
+            (r#"{"a": 1} no: {"#, "cut"),
+            (r#"{"a": 1} no: {"to"#, "cut"),
             (r#"{"a": "\x"}"#, "broken at 8"),
             // What failed before is over.
             (r#"{"a": x} {"b": 1}"#, r#"{"b": 1}"#),

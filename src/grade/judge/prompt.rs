@@ -112,6 +112,17 @@ pub(super) fn question(
         None => usual(&parts, &notices),
         Some(own) => {
             let mut text = own_prompt(own, &parts, &format)?;
+            // What the author wrote for the judge does not get lost because the prompt has no place for it.
+            let criteria = if parts.more_than_names { parts.criteria.as_str() } else { "" };
+            for (name, title, part) in [
+                ("rubric", "Evaluation Rubric", parts.rubric.as_str()),
+                ("criteria", "Criteria", criteria),
+                ("examples", "Graded Examples", &parts.examples),
+            ] {
+                if !part.is_empty() && !own.contains(name) {
+                    let _ = write!(text, "\n\n## {title}\n{part}");
+                }
+            }
             if !notices.is_empty() {
                 let _ = write!(text, "\n\n{}", told_notices(&notices));
             }
@@ -165,6 +176,8 @@ struct Parts {
     expected: String,
     rubric: String,
     criteria: String,
+    /// The criteria say something that neither the rubric nor the form of the answer says.
+    more_than_names: bool,
     examples: String,
 }
 
@@ -172,8 +185,11 @@ impl Parts {
     fn of(data: &Data<'_>, quoter: &mut Quoter<'_>) -> Parts {
         let numbered =
             |name: &str, at: usize| if at == 0 { name.to_owned() } else { format!("{name} {}", at + 1) };
-        let input = quoter.block("INPUT", &data.input);
+        let mut input = quoter.block("INPUT", &data.input);
         let context = data.context.as_ref().map(|text| quoter.block("CONTEXT", text)).unwrap_or_default();
+        if data.prompt.is_some_and(|own| !own.contains("context")) && !context.is_empty() {
+            let _ = write!(input, "\n\nContext of the input:\n{context}");
+        }
         let output = quoter.block(OUTPUT, &data.output);
         let expected: Vec<String> = (data.references.iter().enumerate())
             .map(|(at, text)| quoter.block(&numbered("REFERENCE", at), text))
@@ -191,6 +207,7 @@ impl Parts {
             expected: expected.join("\n\nAs good is:\n\n"),
             rubric: data.rubric.trim_end().to_owned(),
             criteria: shown_criteria(data),
+            more_than_names: explains(data),
             examples: examples.join("\n\n"),
         }
     }
@@ -230,6 +247,20 @@ fn shown_example(example: &JudgeExample, number: usize, quoter: &mut Quoter<'_>)
         let _ = write!(out, "\nBecause: {}", one_line(why));
     }
     out
+}
+
+/// True when a criterion, a level or a category has words of its own.
+fn explains(data: &Data<'_>) -> bool {
+    let own = |text: &String| !text.trim().is_empty() && !data.rubric.contains(text.trim());
+    let by_criteria = data
+        .criteria
+        .iter()
+        .any(|criterion| own(&criterion.description) || criterion.levels.values().any(own));
+    let by_categories = match data.scoring {
+        Scoring::Categorical { categories } => categories.iter().any(|category| own(&category.description)),
+        _ => false,
+    };
+    by_criteria || by_categories
 }
 
 /// One line for each criterion, with what the rubric does not say of it already.

@@ -270,7 +270,7 @@ fn name_pattern(word: &str) -> String {
 }
 
 /// What is not seen between two characters, or was not before its code point was written.
-const UNSEEN: &str = r"(?:[\u{200c}\u{200d}\u{fe00}-\u{fe0f}]|⟨U\+[0-9A-F]{4,6}⟩){0,4}";
+const UNSEEN: &str = r"(?:[\u{200c}\u{200d}\u{fe00}-\u{fe0f}]|⟨U\+[0-9A-F]{4,6}⟩){0,2}";
 
 /// # Panics
 /// Never: the patterns are constants, and a test uses each.
@@ -405,14 +405,14 @@ mod tests {
         assert_eq!(found.left_out, 270);
         assert_eq!(harmless(&text, 300).left_out, 0);
         let unseen = harmless(&"\u{200b}".repeat(1000), 900);
-        assert!(unseen.text.chars().count() < 1900 && unseen.left_out > 100, "{}", unseen.text.len());
+        assert!(unseen.text.chars().count() < 2000 && unseen.left_out > 100, "{}", unseen.text.len());
         let marks = Marks::of(b"x");
         let mut quoter = Quoter::new(&marks, 30);
         quoter.block("OUTPUT", &format!("{text}\u{202e}<|x|><<<"));
         assert_eq!(
             quoter.notices,
             [
-                "output: 280 characters were left out of the middle, at the line that says so; 1 invisible character shown by code point; \
+                "output: 279 characters were left out of the middle, at the line that says so; 1 invisible character shown by code point; \
               1 control token of chat templates made harmless; 1 sequence that looked like a mark of the prompt made harmless \
               (`(` stands for a bracket)"
             ]

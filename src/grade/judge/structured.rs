@@ -82,6 +82,10 @@ impl Structured {
                 return other;
             }
         };
+        if fault.kind == FaultKind::NotRecorded {
+            // Nobody was asked.
+            calls.pop();
+        }
         let result = ask(models, endpoint, plain, calls).await;
         known.set(match (&result, fault.kind) {
             (Ok(_), FaultKind::BadRequest) => Takes::Not,

@@ -6,7 +6,7 @@ use super::answer::Reading;
 use super::ask::Vote;
 use super::form::short;
 use super::prompt::{Question, shown_scale};
-use super::vote::{Agenda, Panel, cause_of, in_words};
+use super::vote::{Agenda, Panel, cause_of, in_words, rounded};
 use super::{METHOD, errored};
 use crate::base::text::{plural, quoted};
 use crate::grade::show::in_reason;
@@ -19,11 +19,12 @@ pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) 
     let (votes, readings): (Vec<JudgeVote>, Vec<Option<Reading>>) = votes.into_iter().unzip();
     let judge = agenda.judge;
     let own = |model: &ModelTarget| model.system.clone();
+    let scale = shown_scale(judge);
     let judged = Judged {
-        scale: shown_scale(judge),
+        scale,
         pass_threshold: judge.pass_threshold,
         panel: in_words(judge.panel, &votes),
-        notices: notices(question, &votes),
+        notices: notices(question, &votes, scale),
         asked: question.told(judge.models.first().and_then(own).as_deref()),
         ..Judged::default()
     };
@@ -39,11 +40,10 @@ pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) 
         all => panel.share.min(checks_met as f64 / all as f64),
     };
     let (justification, feedback) = nearest(&panel, &votes, &readings);
-    let scale = judged.scale;
     let judged = Judged {
         score: Some(match scale {
-            Some([low, high]) => low + panel.share * (high - low),
-            None => panel.share,
+            Some([low, high]) => rounded(low + panel.share * (high - low)),
+            None => rounded(panel.share),
         }),
         criteria: panel.criteria.clone(),
         checks: panel.checks.clone(),
@@ -163,21 +163,34 @@ fn nearest(panel: &Panel, votes: &[JudgeVote], readings: &[Option<Reading>]) -> 
 }
 
 /// What was done to the data, and where a judge contradicts its own scores.
-fn notices(question: &Question, votes: &[JudgeVote]) -> Vec<String> {
+fn notices(question: &Question, votes: &[JudgeVote], scale: Option<[f64; 2]>) -> Vec<String> {
     let mut notices = question.notices.clone();
-    let contradicts = |said: bool, outcome: Outcome| {
-        votes.iter().filter(|vote| vote.said_passed == Some(said) && vote.outcome == outcome).count()
+    let whose = |n: usize| match votes.len() {
+        1 => "the judge".to_owned(),
+        all => format!("{n} of {all} votes"),
     };
-    let whose = |n: usize| {
-        if votes.len() == 1 { "the judge".to_owned() } else { format!("{n} of {} votes", votes.len()) }
-    };
-    for (said, word, outcome, by) in
-        [(true, "passed", Outcome::Failed, "fail"), (false, "failed", Outcome::Passed, "pass")]
-    {
-        let n = contradicts(said, outcome);
+    for (said, word, outcome) in [(true, "passed", Outcome::Failed), (false, "failed", Outcome::Passed)] {
+        let contradicts = |vote: &&JudgeVote| vote.said_passed == Some(said) && vote.outcome == outcome;
+        let n = votes.iter().filter(contradicts).count();
         if n > 0 {
-            notices.push(format!("{} said `{word}` where the scores say {by}; the scores count", whose(n)));
+            notices.push(format!(
+                "{} said `{word}` of the whole, where what was said in detail comes to `{outcome}`; that counts",
+                whose(n)
+            ));
         }
+    }
+    let [low, high] = scale.unwrap_or([0.0, 1.0]);
+    let misses = |vote: &&JudgeVote| {
+        let computed = vote.score.map(|share| low + share * (high - low));
+        // A judge may round.
+        vote.said_score.zip(computed).is_some_and(|(said, score)| (said - score).abs() > 0.05 * (high - low))
+    };
+    let n = votes.iter().filter(misses).count();
+    if n > 0 && scale.is_some() {
+        notices.push(format!(
+            "{} gave an overall score that the weighted scores do not come to; these count",
+            whose(n)
+        ));
     }
     let mut unknown: Vec<&str> = votes.iter().flat_map(|vote| &vote.unknown).map(String::as_str).collect();
     unknown.sort_unstable();

@@ -153,8 +153,8 @@ impl Agenda<'_> {
         let scale = scale_of(self.judge, criterion);
         let given = scores.iter().find(|scored| scored.share == share).map(|scored| scored.value.clone());
         let computed = || match scale {
-            Some([low, high]) => number_value(low + share * (high - low)),
-            None => number_value(share),
+            Some([low, high]) => number_value(rounded(low + share * (high - low))),
+            None => number_value(rounded(share)),
         };
         let by_share = |a: &&&Scored, b: &&&Scored| a.share.total_cmp(&b.share);
         let (lowest, highest) = (scores.iter().min_by(by_share), scores.iter().max_by(by_share));
@@ -171,6 +171,11 @@ impl Agenda<'_> {
             spread,
         }
     }
+}
+
+/// Without the last digits, which are not what anybody said.
+pub(super) fn rounded(number: f64) -> f64 {
+    (number * 1e9).round() / 1e9
 }
 
 /// Of an even number the lower of the two middle ones.

@@ -363,7 +363,7 @@ fn a_file_that_is_no_recording_is_out_and_told() {
     DIR/b/later.json: its format_version is 2, and 1 is what this version reads; it is not used
     DIR/b/list.json: invalid type: integer `2`, expected a string at line 1 column 5; it is not used
     DIR/b/nothing.json: its answer says nothing; it is not used
-    DIR/b/odd.json: unknown field `sytsem`, expected one of `api`, `base_url`, `model`, `headers`, `dialect`, `system`, `messages`, `sampling`, `sample`, `attempt` at line 11 column 12; it is not used
+    DIR/b/odd.json: unknown field `sytsem`, expected one of `api`, `base_url`, `model`, `headers`, `dialect`, `system`, `messages`, `sampling`, `sample`, `attempt`, `vote` at line 11 column 12; it is not used
     ");
     assert_eq!(place.find(&call("a")), Ok(kept("4")));
     for n in 0..30 {

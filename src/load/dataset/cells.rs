@@ -17,6 +17,9 @@ pub(super) const TEXT_KEYS: [&str; 6] = ["id", "name", "description", "content",
 /// stands under.
 const DATA_KEYS: [&str; 6] = ["expected", "value", "alternatives", "context", "body", "args"];
 
+/// Settings of a judge whose braces are none of a row's.
+const OF_JUDGES: [&str; 3] = ["prompt", "examples", "request"];
+
 /// Where in a template a part stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -27,6 +30,8 @@ pub(super) enum Part {
     Judging,
     /// In a known-good structure: what the author wrote as a matcher is one, what a row gives never is.
     Structure,
+    /// What a judge is asked with: filled when it is asked.
+    Asked,
 }
 
 impl Part {
@@ -41,7 +46,13 @@ impl Part {
             {
                 Part::Structure
             }
-            Part::Judging | Part::Structure => self,
+            Part::Judging
+                if OF_JUDGES.contains(&key)
+                    && ["model", "models"].iter().any(|who| map.get(who).is_some()) =>
+            {
+                Part::Asked
+            }
+            Part::Judging | Part::Structure | Part::Asked => self,
         }
     }
 
@@ -78,7 +89,7 @@ fn compile_part<'e>(
     part: Part,
 ) -> Result<Cell<'e>, Box<Problem>> {
     let matcher = node.as_text().is_some_and(|text| part.is_matcher(text));
-    if matcher || !has_template(node) {
+    if matcher || part == Part::Asked || !has_template(node) {
         return Ok(Cell::Fixed(node.clone()));
     }
     if part == Part::Structure && node.as_text().is_some() {

@@ -10,6 +10,7 @@ use super::cells::{Cell, Part, compile, fill, fill_data};
 use super::direct::Direct;
 use super::{Make, Misfit, Recipe, Setting};
 use crate::load::evals::{Draft, finish};
+use crate::load::graders::{self, Written};
 use crate::load::infer::infer_case;
 use crate::load::inputs::tells_context;
 use crate::load::problem::{Code, Problem, Problems, Severity};
@@ -46,6 +47,8 @@ pub(super) fn recipe(desk: &mut Desk, node: &mut Node, setting: Setting) -> Opti
     if !check_template(desk, validator, case) {
         return None;
     }
+    let own = Written::of_template(case);
+    graders::tell_doubts(desk, if own.is_empty() { &setting.header.written } else { &own });
     let engine = Engine::new(&desk.suite.templates);
     let mut environment = template::environment(true);
     for (name, value) in engine.globals() {
@@ -167,6 +170,7 @@ fn check_template(desk: &mut Desk, validator: &Validator, case: &mut Node) -> bo
 
 fn texts(node: &Node, part: Part, out: &mut Vec<(String, Span)>) {
     match &node.value {
+        _ if part == Part::Asked => {}
         NodeValue::Text(text) if part.is_matcher(text) => {}
         NodeValue::Text(text) if is_template(text) => out.push((text.to_string(), node.span)),
         NodeValue::Seq(items) => items.iter().for_each(|n| texts(n, part, out)),

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::infer::was_inferred;
-use super::problem::{Code, Problem, Problems, did_you_mean};
+use super::problem::{Code, Problem, Problems, Severity, did_you_mean};
 use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
 use super::source::Span;
 use super::tree::Node;
@@ -108,6 +108,14 @@ impl Written {
         written.extend(graders.into_iter().zip(nodes.iter().cloned()));
         let combine = combine.map(|c| (c, node.key_span("/combine")));
         Written { graders: written, combine }
+    }
+
+    /// The graders of a template of cases, as far as they can be read before rows fill it.
+    pub fn of_template(case: &Node) -> Written {
+        let lone = case.get("grader").into_iter();
+        let several = case.get("graders").and_then(Node::as_seq).into_iter().flatten();
+        let read = |node: &Node| Some((serde_json::from_value(node.to_json()).ok()?, node.clone()));
+        Written { graders: lone.chain(several).filter_map(read).collect(), combine: None }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -381,6 +389,18 @@ pub(super) fn check_named(
         kinds_of(&mut desk, &named.spec, (&named.node, &named.dir), None, Known::Nothing);
         problems.extend(found.into_iter().filter(|p| p.code != Code::GraderIncomplete));
     }
+}
+
+/// Tells what is doubtful about judges that the rows of a dataset share, once: of a row only what is wrong is told.
+pub(super) fn tell_doubts(desk: &mut Desk, written: &Written) {
+    let mut found = Problems::new();
+    let mut aside = Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
+    for Found { spec, node, dir, .. } in look_up(&mut aside, written).unwrap_or_default() {
+        if matches!(spec, GraderSpec::Model(_)) {
+            kinds_of(&mut aside, &spec, (&node, &dir), None, Known::Nothing);
+        }
+    }
+    desk.problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Warning));
 }
 
 /// What a judge is shown as the expectation: the expectation as written, else the baseline.

@@ -18,7 +18,7 @@ const WEIGHT_SLACK: f64 = 0.001;
 /// Characters of a rubric that hardly leave room for what is judged.
 const LONG_RUBRIC: usize = 100_000;
 
-/// What judges read before the criteria, and the criteria.
+/// What judges read, and what they score.
 pub(super) struct Scored {
     pub text: String,
     pub criteria: Vec<Criterion>,
@@ -171,7 +171,7 @@ fn of_text(desk: &mut Desk, text: &str, scoring: &Scoring, at: Span) -> Option<S
         }
         Scoring::Numeric { .. } | Scoring::Boolean => point(name).is_some(),
     };
-    let Some(split) = rubric::split(text, &is_level) else {
+    let Some(items) = rubric::split(text, &is_level) else {
         if rubric::mentions_weights(text) {
             let message = "the weights in the rubric are not read: not every item of it is a criterion";
             let hint = "write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`";
@@ -180,11 +180,11 @@ fn of_text(desk: &mut Desk, text: &str, scoring: &Scoring, at: Span) -> Option<S
         let overall = of_item(Item { name: OVERALL.to_owned(), ..Item::default() }, 1.0, scale);
         return Some(Scored { text: text.to_owned(), criteria: vec![overall] });
     };
-    let weights: Vec<Option<f64>> = split.criteria.iter().map(|item| item.weight).collect();
+    let weights: Vec<Option<f64>> = items.iter().map(|item| item.weight).collect();
     let weights = weigh(desk, &weights, false, at)?;
-    let items = split.criteria.into_iter().zip(weights);
+    let items = items.into_iter().zip(weights);
     let criteria: Vec<Criterion> = items.map(|(item, weight)| of_item(item, weight, scale)).collect();
-    distinct(desk, &criteria, &|_| at).then_some(Scored { text: split.rest, criteria })
+    distinct(desk, &criteria, &|_| at).then_some(Scored { text: text.to_owned(), criteria })
 }
 
 fn of_item(item: Item, weight: f64, scale: Option<[f64; 2]>) -> Criterion {

@@ -1,7 +1,7 @@
 //! Criteria in the text of a rubric: `1. **Clarity** (weight: 0.4)` and what else people write in such a list.
 //!
-//! Pure. A text is read as criteria only when all of its items are some, so that a list of instructions stays a text. Nothing of
-//! the text is lost: what is no name, no weight, no scale and no level is a description, or stands in the rest.
+//! Pure. A text is read as criteria only when all of its items are some, so that a list of instructions stays a text. Judges are
+//! shown the text as it is: what is read here says what they score, and how much each counts.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -12,14 +12,6 @@ use regex::Regex;
 const LONGEST_NAME: usize = 80;
 /// Words that the name of an item without bold print may have; more make a sentence.
 const MOST_WORDS: usize = 6;
-
-/// A rubric's text, taken apart.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Split {
-    /// What stands before, between and after the criteria.
-    pub rest: String,
-    pub criteria: Vec<Item>,
-}
 
 /// A criterion as the text has it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -66,7 +58,7 @@ struct Head {
 }
 
 /// The criteria of a text; `None` when it is to be judged as a whole. `is_level` tells the names of levels.
-pub(super) fn split(text: &str, is_level: &dyn Fn(&str) -> bool) -> Option<Split> {
+pub(super) fn split(text: &str, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<Item>> {
     let lines = lines(text);
     kinds(&lines).into_iter().find_map(|kind| split_by(&lines, kind, is_level))
 }
@@ -131,7 +123,7 @@ fn kinds(lines: &[Line]) -> Vec<Mark> {
     all.filter(|kind| marks().any(|(mark, _)| mark.is_like(*kind))).collect()
 }
 
-fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Option<Split> {
+fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<Item>> {
     let of_kind = |line: &&Line| line.mark.is_some_and(|(mark, _)| mark.is_like(kind));
     let top = lines.iter().filter(of_kind).map(|line| line.indent).min()?;
     let starts: Vec<usize> = (0..lines.len())
@@ -146,22 +138,14 @@ fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Opti
     if heads.len() < 2 && heads.iter().all(|head| head.weight.is_none()) {
         return None;
     }
-    let mut split = Split::default();
-    let mut rest: Vec<&str> = raw(lines.get(..*starts.first()?)?);
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
+    let mut items = Vec::new();
     for ((start, end), head) in starts.iter().zip(ends).zip(heads) {
         let body = lines.get(start + 1..end)?;
         let own = own_lines(body, kind, top);
-        let (mine, loose) = body.split_at(own.min(body.len()));
-        split.criteria.push(item(head, mine, is_level));
-        rest.extend(raw(loose));
+        items.push(item(head, body.get(..own)?, is_level));
     }
-    split.rest = dedent(&rest).trim().to_owned();
-    Some(split)
-}
-
-fn raw<'t>(lines: &[Line<'t>]) -> Vec<&'t str> {
-    lines.iter().map(|line| line.raw).collect()
+    Some(items)
 }
 
 /// One list: from its first number upwards, or all 1 as Markdown allows. Two lists would be two things.

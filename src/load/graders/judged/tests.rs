@@ -81,7 +81,7 @@ fn the_seeds_block_is_a_whole_judge() {
                    examples: [{input: i, output: o, score: 2, justification: brief}]\n\
                    rubrics:\n  quality: |\n    Evaluate (1-5 scale):\n\n    1. **Correctness** (weight: 0.6)\n       - 5: All\n       - 1: None\n\n    2. **Best Practices** (weight: 0.4)\n       - Does it?\n";
     let judge = judge_of(loaded(text, &[("config/graders.yaml", graders)]));
-    assert_eq!(judge.rubric, "Evaluate (1-5 scale):");
+    assert!(judge.rubric.starts_with("Evaluate (1-5 scale):\n\n1. **Correctness**"), "{}", judge.rubric);
     insta::assert_snapshot!(criteria(&judge), @r#"
     Correctness 0.6 Some([1.0, 5.0]) "" {"1": "None", "5": "All"}
     Best Practices 0.4 Some([1.0, 5.0]) "- Does it?" {}
@@ -153,11 +153,10 @@ fn must_include_is_what_an_output_has_to_say() {
         "must_include: [a], must_not_include: [a]",
     ];
     insta::assert_snapshot!(all.map(said).join("\n"), @"
-    7:59 unknown-key: the key `must_not_inclde` is not known here: what must be said has `must_include` and `must_not_include` | did you mean `must_not_include`?
-    7:59 unknown-key: the key `other` is not known here: what must be said has `must_include` and `must_not_include` | beside them stand no others: a reference goes without them
+    7:59 unknown-key: the key `must_not_inclde` is not known here | did you mean `must_not_include`?
+    7:59 unknown-key: the key `other` is not known here | known here: `must_include`, `must_not_include`
     7:56 grader-incomplete: nothing must be said and nothing must not be: any output would pass | write at least one text under `must_include` or `must_not_include`
-    7:60 grader-incomplete: an empty text is said by every output
-    7:64 wrong-type: what must be said is a text, not 3
+    7:64 wrong-type: element 3 of `must_include`: expected a text, found the number `3` | put quotes around it
     7:79 grader-conflict: `a` must be said and must not be said
     ");
 }
@@ -330,4 +329,311 @@ fn a_scoring_fits_its_kind() {
     9:84 unknown-value: `goud` is no category | did you mean `good`?
     9:66 unknown-key: the key `nam` is not known here | did you mean `name`?
     ");
+}
+
+#[test]
+fn weights_and_scales_in_a_text_are_looked_at() {
+    let of = |rubric: &str, more: &str| {
+        said(&format!("{M}, rubric: {}{more}", serde_json::to_string(rubric).unwrap()), "")
+    };
+    let two = |a: &str, b: &str| format!("Judge:\n1. **A** {a}\n2. **B** {b}\n");
+    let boolean = ", scoring: {type: boolean}";
+    let all = [
+        of("", ""),
+        of(" ", ""),
+        of("cleer", ""),
+        of(&two("(weight: 0.4)", "(weight: 0.5)"), ""),
+        of(&two("(40%)", "(60%)"), ""),
+        of(&two("(weight: 0.4)", ""), ""),
+        of("1. **A** (weight: 1)\n2. **a** (weight: 1)", ""),
+        of("1. **A** (weight: 1)\n2. Read it twice, and say why.", ""),
+        of(&two("(weight: 0.4)", "(weight: 0.6)"), boolean),
+        of("Score from 0 to 10.", ""),
+        of("Score from 0 to 10.", boolean),
+        of("Score from 0 to 10.", ", scoring: {type: numeric, range: [0, 10]}"),
+        of("Is it clear? Out of kindness, give it a rating out of 10.", ""),
+        of("1. **A** (weight: 1)\n   - 6: great\n   - 1: bad", ""),
+        of(&"word ".repeat(20_001), ""),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    9:41 grader-incomplete: the rubric is empty: a judge needs criteria
+    9:41 grader-incomplete: the rubric is empty: a judge needs criteria
+    9:41 unknown-rubric: no rubric is named `cleer` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here
+    9:41 warning suspicious-value: the weights sum to 0.9, not to 1: each counts in proportion | make them sum to 1, or to 100%
+
+    9:41 grader-conflict: some criteria have a weight and others have none | give each of them one, or none
+    9:41 duplicate-id: two criteria are named `a` | case, spaces, `_`, `-` and `*` don't tell criteria apart in a judge's answer
+    9:41 warning suspicious-value: the weights sum to 2, not to 1: each counts in proportion | make them sum to 1, or to 100%
+    9:41 warning suspicious-value: the weights in the rubric are not read: not every item of it is a criterion | write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`
+    9:41 warning suspicious-value: the weights in the rubric count for nothing: its verdict is one of the whole | write `criteria:` to have each of them judged, or leave `scoring` out
+    9:41 warning suspicious-value: the rubric names another scale (`Score from 0 to 10`): the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [0, 10]}` if that is meant
+    9:41 warning suspicious-value: the rubric names another scale (`Score from 0 to 10`): the judge gives no numbers | set `scoring: {type: numeric, range: [0, 10]}` if that is meant
+
+    9:41 warning suspicious-value: the rubric names another scale (`rating out of 10`): the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [1, 10]}` if that is meant
+    9:41 warning suspicious-value: the rubric has a level 6: the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [1, 6]}` if that is meant
+    9:41 warning suspicious-value: the rubric has 100005 characters: it may not fit into the judge's context | say what decides, and leave the rest out
+    ");
+    let categorical =
+        "scoring: {type: categorical, categories: [{name: Good, score: 1}, {name: Bad, score: 0}]}";
+    let rubric = "1. **A**\\n   - good: yes\\n   - Bad: no\\n2. **B**";
+    insta::assert_snapshot!(criteria(&judge(&format!("{M}, rubric: \"{rubric}\", {categorical}"), "")), @r#"
+    A 0.5 None "" {"Bad": "no", "good": "yes"}
+    B 0.5 None "" {}
+    "#);
+}
+
+#[test]
+fn examples_have_scores_of_the_scale() {
+    let of = |settings: &str, score: &str| {
+        said(
+            &format!(
+                "{M}, {settings}, examples: [{{output: o, score: 1, justification: j}}, {{output: o, score: {score}}}]"
+            ),
+            "",
+        )
+    };
+    let numeric = "rubric: Is it good?";
+    let boolean = "rubric: Is it good?, scoring: {type: boolean}";
+    let categorical = "rubric: Is it good?, scoring: {type: categorical, categories: [{name: good, score: 1}, {name: bad, score: 0}]}";
+    let two = "criteria: [{name: Depth, scale: [1, 9]}, {name: Tone}]";
+    let all = [
+        of(numeric, "6"),
+        of(numeric, "'4'"),
+        of(numeric, "true"),
+        of(boolean, "true"),
+        of(categorical, "goood"),
+        of(two, "5"),
+        of(two, "{depth: 9, Tone: 2}"),
+        of(two, "{Depth: 10, Tone: 2}"),
+        of(two, "{Depth: 3, Tonne: 2}"),
+        of(two, "{Depth: 3}"),
+    ];
+    insta::assert_snapshot!(all.join("\n--\n"), @r#"
+    9:125 out-of-range: 6 is outside of the scale from 1 to 5
+    --
+    9:125 wrong-type: "4" is no number
+    --
+    9:125 wrong-type: true is no number
+    --
+    9:110 wrong-type: 1 is neither true nor false
+    --
+    9:175 wrong-type: 1 is no category
+    9:216 unknown-value: `goood` is no category | did you mean `good`?
+    --
+
+    --
+
+    --
+    9:168 out-of-range: 10 is outside of the scale from 1 to 9
+    --
+    9:171 unknown-key: no criterion is named `Tonne` | did you mean `Tone`?
+    --
+    9:160 missing-key: the example has no score for `Tone` | an example shows the judge a whole answer
+    "#);
+    let kept = judge(
+        &format!("{M}, {boolean}, examples: [{{output: {{a: 1}}, input: i, expected: e, score: false}}]"),
+        "",
+    );
+    insta::assert_snapshot!(serde_json::to_string(&kept.examples).unwrap(), @r#"[{"input":"i","output":{"a":1},"expected":"e","score":false}]"#);
+}
+
+#[test]
+fn a_prompt_shows_the_output_and_names_what_there_is() {
+    let of = |prompt: &str| {
+        said(&format!("{M}, rubric: Is it good?, prompt: {}", serde_json::to_string(prompt).unwrap()), "")
+    };
+    let all = [
+        "Grade {{ output }} by {{ rubric }}.",
+        "Grade {output} by {rubric}: {\"a\": {}}",
+        "{% if expected %}{{ expected }}{% endif %}{{ output | upper }} {{ criteria }} {{ range(3) }}",
+        "Grade by {rubric}.",
+        "Grade {{ rubric }}.",
+        "Grade {output}.",
+        "Grade {output} by {rubrik}.",
+        "Grade {{ output }} by {{ rubrics }} and {{ nothing }}.",
+        "Grade {{ output }} {{ rubric }} {% if %}",
+        "Grade {{ output | shout }} {{ rubric }}",
+        "",
+        "grade",
+    ];
+    insta::assert_snapshot!(all.map(of).join("\n"), @"
+    9:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{output}` where it belongs
+    9:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{{ output }}` where it belongs
+    9:62 warning suspicious-value: the prompt shows neither the rubric nor the criteria | write `{rubric}` where they belong
+    9:62 warning suspicious-value: the prompt shows neither the rubric nor the criteria | write `{rubric}` where they belong
+    9:81 warning suspicious-value: `{rubrik}` is no name of a prompt and stays as it is | did you mean `{rubric}`?
+    9:88 undefined-variable: a prompt has no `rubrics` | did you mean `rubric`?
+    9:106 undefined-variable: a prompt has no `nothing` | a judge's prompt has input, output, expected, rubric, criteria, examples, context, format; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
+    9:101 bad-template: the template cannot be rendered: syntax error: unexpected end of block | write `{% raw %}...{% endraw %}` around braces that are no template
+    9:81 bad-template: the template cannot be rendered: unknown filter: filter shout is unknown
+    9:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{output}` where it belongs
+    9:62 unknown-rubric: no prompt is named `grade` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
+    ");
+    let named = |name: &str| {
+        let more = "  graders: {prompts: {short: 'Grade {output} by {rubric}.', blind: 'Grade {rubric}.'}}\n";
+        loaded(&suite(&format!("{M}, rubric: Is it good?, prompt: {name}"), "", more), &[])
+    };
+    assert_eq!(judge_of(named("short")).prompt.as_deref(), Some("Grade {output} by {rubric}."));
+    insta::assert_snapshot!(["shrt", "other", "blind"].map(|name| tell(&named(name))).join("\n"), @"
+    10:62 unknown-rubric: no prompt is named `shrt` | did you mean `short`?
+    10:62 unknown-rubric: no prompt is named `other` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
+    10:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{output}` where it belongs
+    ");
+}
+
+#[test]
+fn a_semantic_expectation_finds_the_suites_default_judge() {
+    let text = |graders: &str| {
+        format!(
+            "eval_suite:\n  name: s\n  target: {{type: echo}}\n{graders}  evals:\n    - {{id: a, input: x, expected: {{type: semantic, value: y}}}}\n"
+        )
+    };
+    let shelf = "  graders: {graders: {j: {type: model, config: {model: gpt-4o}}}, defaults: {model: j}}\n";
+    let case = case_of(loaded(&text(shelf), &[]));
+    let grader = &case.grading.graders[0];
+    assert_eq!((grader.name.as_deref(), grader.inferred), (Some("j"), true));
+    let judge = grader.kind.judge().unwrap();
+    assert_eq!(
+        (judge.reference.as_ref().unwrap().as_str(), judge.criteria[0].name.as_str()),
+        (Some("y"), "overall")
+    );
+    assert!(judge.rubric.starts_with("Does the output say what the reference says?"));
+    insta::assert_snapshot!(tell(&loaded(&text(""), &[])), @"5:35 cannot-infer-grader: no grader is given, and code cannot judge an expectation of type `semantic` | add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`");
+    // A reference is not all that a judge can be held to, but without one nothing would be judged.
+    insta::assert_snapshot!(said(M, ""), @"9:17 grader-incomplete: nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected | write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`");
+}
+
+#[test]
+fn a_regressions_judge_compares_with_the_baseline() {
+    let of = |more: &str| {
+        let shelf = "  graders: {graders: {j: {type: model, config: {model: gpt-4o}}}}\n";
+        let text = format!(
+            "eval_suite:\n  name: s\n  target: {{type: echo}}\n{shelf}  evals:\n    - {{id: a, current: {{input: x}}, {more}}}\n"
+        );
+        let case = case_of(loaded(&text, &[]));
+        let one = |grader: &crate::model::Grader| match grader.kind.judge() {
+            Some(judge) => {
+                let rubric = judge.rubric.get(..20).unwrap_or(&judge.rubric);
+                let reference = judge.reference.as_ref().map(ToString::to_string);
+                format!("{} {rubric:?} {reference:?}", if grader.negate { "not" } else { "is" })
+            }
+            None => grader.kind.method().to_owned(),
+        };
+        case.grading.graders.iter().map(one).collect::<Vec<_>>().join("; ")
+    };
+    let own = "grader: {type: model, config: {model: gpt-4o}}";
+    let all = [
+        format!("baseline: {{output: 'a b'}}, comparison: {{type: semantic}}, {own}"),
+        "baseline: {output: 'a b'}, comparison: {type: semantic}, grader: j".to_owned(),
+        format!("baseline: {{output: {{id: '{{{{any_uuid}}}}', t: '{{{{literal(\"x\")}}}}'}}}}, {own}"),
+        format!("baseline: {{output: {{a: 1, b: two words}}}}, comparison: {{type: structural}}, {own}"),
+        "baseline: {output: a}, grader: {type: model, negate: true, config: {model: gpt-4o, rubric: Is it worse?}}".to_owned(),
+        own.to_owned(),
+        "grader: {type: model, config: {model: gpt-4o, rubric: Is it good?}}".to_owned(),
+    ];
+    insta::assert_snapshot!(all.map(|more| of(&more)).join("\n"), @r#"
+    is "Does the output say " Some("\"a b\"")
+    is "Does the output say " Some("\"a b\"")
+    is "Does the output say " Some("{\"id\":\"{{any_uuid}}\",\"t\":\"x\"}")
+    is "Does the output say " Some("{\"a\":1,\"b\":\"two words\"}"); structural_match
+    not "Is it worse?" Some("\"a\"")
+    no_baseline
+    is "Is it good?" None
+    "#);
+}
+
+#[test]
+fn judges_count_where_models_are_asked() {
+    let settings = "model: gpt-4o, max_concurrency: 50, rubric: Is it good?";
+    let text = suite(settings, "", "  config: {max_workers: 2}\n");
+    let try_with = |text: &str, overrides: Overrides, env: &[(&str, &str)]| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let cwd = dir.path().canonicalize().expect("a path");
+        fs::write(cwd.join("suite.yaml"), text).expect("written");
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        load(&LoadRequest { suite: "suite.yaml".into(), purpose: Purpose::Run, overrides, env, cwd, cpus: 4 })
+    };
+    let key = [("OPENAI_API_KEY", "sk-open-123456")];
+    let plan = try_with(&text, Overrides::default(), &key).plan.unwrap();
+    assert_eq!((plan.settings.max_workers, plan.settings.in_flight), (2, 54));
+    let judges: Vec<String> = plan.judge_models().iter().map(|model| model.endpoint.name()).collect();
+    assert_eq!(judges, ["openai:gpt-4o"]);
+    assert!(plan.secrets.contains(&"sk-open-123456".to_owned()));
+    let regrade = || Overrides { asks_only_judges: true, ..Overrides::default() };
+    insta::assert_snapshot!(tell(&try_with(&text, Overrides::default(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    insta::assert_snapshot!(tell(&try_with(&text, regrade(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
+    assert_eq!(tell(&try_with(&text, Overrides { asks_nobody: true, ..Overrides::default() }, &[])), "");
+    // Of a regrading the target's key is nobody's need, and what it costs nobody's question.
+    let both = text
+        .replace("{type: echo}", "{type: model, model: claude-x}")
+        .replace("max_workers: 2", "budget: {usd: 1}");
+    insta::assert_snapshot!(tell(&try_with(&both, regrade(), &key)), @"unknown-price: the budget is in dollars, and nobody says what `openai:gpt-4o` costs | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
+    insta::assert_snapshot!(tell(&try_with(&both, Overrides::default(), &key)), @"
+    unknown-price: the budget is in dollars, and nobody says what `anthropic:claude-x`, `openai:gpt-4o` costs | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`
+    3:32 no-api-key: anthropic:claude-x needs a key, and the environment variable `ANTHROPIC_API_KEY` is not set | set `ANTHROPIC_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache
+    ");
+}
+
+#[test]
+fn a_dataset_gives_its_judge_references_and_leaves_its_prompt_alone() {
+    let text = "eval_suite:\n  name: s\n  target: {type: echo}\n  evals: [{$ref: e.yaml}]\n";
+    let rows =
+        "{\"q\": \"a\", \"a\": \"one\"}\n{\"q\": \"b\", \"a\": \"two\"}\n{\"q\": \"c\", \"a\": \"three\"}\n";
+    let eval = |expected: &str, prompt: &str| {
+        format!(
+            "metadata: {{id: e, name: e}}\ndataset:\n  format: jsonl\n  path: rows.jsonl\n  case:\n    id: '{{{{ row.q }}}}'\n    input: '{{{{ row.q }}}}'\n    expected: {expected}\n    \
+             grader: {{type: model, config: {{model: gpt-4o, rubric: Is it right?, prompt: '{prompt}', examples: [{{output: '{{{{ x }}}}', score: 5}}]}}}}\n"
+        )
+    };
+    let of = |expected: &str, prompt: &str| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let cwd = dir.path().canonicalize().expect("a path");
+        for (name, text) in [("suite.yaml", text), ("rows.jsonl", rows), ("e.yaml", &eval(expected, prompt))]
+        {
+            fs::write(cwd.join(name), text).expect("written");
+        }
+        let env = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "sk-open-123456".to_owned())]);
+        let overrides = Overrides::default();
+        let loaded = load(&LoadRequest {
+            suite: "suite.yaml".into(),
+            purpose: Purpose::Run,
+            overrides,
+            env,
+            cwd,
+            cpus: 4,
+        });
+        let words = tell(&loaded);
+        let plan = loaded.plan.unwrap_or_else(|| panic!("{words}"));
+        let cases: Vec<String> = (0..3)
+            .map(|at| {
+                let case = plan.evals[0].cases.get(at).unwrap().unwrap();
+                let judge = case.grading.graders[0].kind.judge().unwrap();
+                let prompt = judge.prompt.as_deref().unwrap_or_default();
+                format!(
+                    "{:?} {:?} {prompt} {}",
+                    judge.reference, judge.must_include, judge.examples[0].output
+                )
+            })
+            .collect();
+        format!("{words}\n{}", cases.join("\n"))
+    };
+    let whole = "{{ output }} {{ rubric }}";
+    insta::assert_snapshot!(of("{type: exact, value: '{{ row.a }}'}", whole), @r#"
+    Some(String("one")) [] {{ output }} {{ rubric }} "{{ x }}"
+    Some(String("two")) [] {{ output }} {{ rubric }} "{{ x }}"
+    Some(String("three")) [] {{ output }} {{ rubric }} "{{ x }}"
+    "#);
+    insta::assert_snapshot!(of("{type: semantic, value: {must_include: ['{{ row.a }}']}}", whole), @r#"
+    None ["one"] {{ output }} {{ rubric }} "{{ x }}"
+    None ["two"] {{ output }} {{ rubric }} "{{ x }}"
+    None ["three"] {{ output }} {{ rubric }} "{{ x }}"
+    "#);
+    // What is doubtful is told once, and not for each row.
+    insta::assert_snapshot!(of("{type: exact, value: '{{ row.a }}'}", "{output} by {rubrik}"), @r#"
+    9:81 warning suspicious-value: the prompt shows neither the rubric nor the criteria | write `{rubric}` where they belong
+    9:94 warning suspicious-value: `{rubrik}` is no name of a prompt and stays as it is | did you mean `{rubric}`?
+    Some(String("one")) [] {output} by {rubrik} "{{ x }}"
+    Some(String("two")) [] {output} by {rubrik} "{{ x }}"
+    Some(String("three")) [] {output} by {rubrik} "{{ x }}"
+    "#);
 }

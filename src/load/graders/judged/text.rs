@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use minijinja::{ErrorKind, Value as Jinja};
-use serde_json::{Value, json};
+use minijinja::Value as Jinja;
 
 use crate::load::problem::{Code, Problem, did_you_mean};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
-use crate::load::template::{bad_template, environment, is_template, place_in, to_jinja};
+use crate::load::template::{bad_template, environment, is_template, place_in};
 
 /// What a judge's prompt may name.
 pub(super) const NAMES: [&str; 8] =
@@ -64,17 +63,20 @@ pub(super) fn prompt(desk: &mut Desk, written: &str, at: Span) -> Option<String>
     if text == written && suite.shelf.open && !text.contains(['{', ' ', '\n']) && !text.is_empty() {
         return Some(text);
     }
+    let shown =
+        |name: &str| if is_template(&text) { format!("`{{{{ {name} }}}}`") } else { format!("`{{{name}}}`") };
     let names = if is_template(&text) { of_template(desk, &text, at)? } else { of_braces(desk, &text, at) };
     if !names.iter().any(|name| name == "output") {
         let message = "the prompt does not show the output that is to be judged";
         desk.push(
-            Problem::error(Code::GraderIncomplete, at, message).hint("write `{{ output }}` where it belongs"),
+            Problem::error(Code::GraderIncomplete, at, message)
+                .hint(format!("write {} where it belongs", shown("output"))),
         );
         return None;
     }
     if !names.iter().any(|name| name == "rubric" || name == "criteria") {
         let message = "the prompt shows neither the rubric nor the criteria";
-        let hint = "write `{{ rubric }}` where they belong";
+        let hint = format!("write {} where they belong", shown("rubric"));
         desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
     }
     Some(text)
@@ -111,29 +113,14 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
         );
         whole = false;
     }
-    // Filters, tests and functions are looked for only when the template runs.
-    let lacks = [ErrorKind::UnknownFilter, ErrorKind::UnknownTest, ErrorKind::UnknownFunction];
-    if whole
-        && let Err(error) = template.render(sample())
-        && lacks.contains(&error.kind())
-    {
+    // Filters and functions are looked for only when the template runs. Whatever it shows is a text.
+    let sample = NAMES.map(|name| (name, Jinja::from(name)));
+    if whole && let Err(error) = template.render(Jinja::from_pairs(sample)) {
         let at = error.range().map_or(at, |range| place(desk, range));
         desk.push(bad_template(&error, at));
         whole = false;
     }
     whole.then_some(names)
-}
-
-fn sample() -> Jinja {
-    let mut all =
-        json!({"criteria": [{"name": "", "description": "", "weight": 1.0, "levels": {}}], "examples": [{}]});
-    if let Some(map) = all.as_object_mut() {
-        map.extend(
-            ["input", "output", "expected", "rubric", "context", "format"]
-                .map(|name| (name.to_owned(), Value::from(""))),
-        );
-    }
-    to_jinja(&all)
 }
 
 /// The names in single braces that a text has, of those that are filled. Other braces stay as they are.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::Expected;
-use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
 use crate::load::tree::Node;
@@ -86,20 +86,8 @@ fn of_items(
     expected: &Expected,
 ) -> Option<Wanted> {
     let value = expected.node.and_then(|node| node.get("value"));
-    let key_at = |key: &str| value.and_then(|node| node.get_key(key)).map_or(expected.span, |key| key.span);
     let at = |key: &str| value.and_then(|node| node.get(key)).map_or(expected.span, |node| node.span);
     let mut whole = true;
-    for key in items.keys().filter(|key| !ITEM_KEYS.contains(&key.as_str())) {
-        let hint = match did_you_mean(key, ITEM_KEYS) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "beside them stand no others: a reference goes without them".to_owned(),
-        };
-        let message = format!(
-            "the key `{key}` is not known here: what must be said has `must_include` and `must_not_include`"
-        );
-        desk.push(Problem::error(Code::UnknownKey, key_at(key), message).hint(hint));
-        whole = false;
-    }
     if !semantic.alternatives.is_empty() {
         let at = expected.node.map_or(expected.span, |node| node.key_span("/alternatives"));
         let message =

@@ -11,20 +11,18 @@ fn number(name: &str) -> bool {
 }
 
 fn told(text: &str) -> String {
-    let Some(split) = split(text, &number) else { return "whole".to_owned() };
+    let Some(items) = split(text, &number) else { return "whole".to_owned() };
     let one = |item: &Item| {
         let weight = item.weight.map(|weight| format!(" {weight}")).unwrap_or_default();
         let levels: Vec<String> = item.levels.iter().map(|(name, text)| format!("{name}={text}")).collect();
         format!("{}{weight} {:?} [{}]", item.name, item.description, levels.join("; "))
     };
-    let items: Vec<String> = split.criteria.iter().map(one).collect();
-    format!("{:?}\n{}", split.rest, items.join("\n"))
+    items.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn the_seeds_rubrics_are_criteria_with_weights_and_levels() {
     insta::assert_snapshot!(told(CODE_QUALITY), @r#"
-    "Evaluate the generated code on these criteria (1-5 scale):"
     Correctness 0.4 "" [1=Does not work; 4=Mostly correct, minor issues; 5=Fully correct, handles all cases]
     Readability 0.2 "" [5=Excellent naming]
     Best Practices 0.4 "- Does it follow conventions?" [1=Ignores conventions]
@@ -45,46 +43,36 @@ fn people_write_criteria_in_many_ways() {
         "1. **A** (20 points)\n2. **B** (factual) is it true? (80 points)\n",
         "1. **A** (weight: 0.5, 1-5)\n2. **B** (1-5 scale; weight: 0.5)\n  ```\n  3. **C** (weight: 1)\n  ```\n",
     ];
-    insta::assert_snapshot!(all.map(told).join("\n---\n"), @r##"
-    "Score:"
+    insta::assert_snapshot!(all.map(told).join("\n---\n"), @r#"
     Completeness "Did it find all?" []
     Accuracy "Are they correct?" []
     ---
-    ""
     Clarity 0.4 "" []
     Depth 0.6 "is it deep?" []
     ---
-    "# After\nBe kind."
     Clarity 0.3 "Is it clear?\n1. Names\n2. Order" []
     Depth 0.7 "Deep." []
     ---
-    ""
     Clarity 0.4 "clear" []
     Depth 0.6 "text" []
     ---
-    "Be strict."
     Clarity "text" []
     Depth "more" []
     ---
-    ""
     Clarity 2 "short" []
     Depth 1 "" []
     ---
-    ""
     Only one 1 "" [5=all]
     ---
-    ""
     A 0.4 "" []
     B 0.6 "" []
     ---
-    ""
     A 20 "" []
     B 80 "(factual) is it true?" []
     ---
-    ""
     A 0.5 "" []
     B 0.5 "```\n3. **C** (weight: 1)\n```" []
-    "##);
+    "#);
 }
 
 #[test]
@@ -138,9 +126,9 @@ proptest! {
         for text in [&text, &marks, &format!("{marks}{text}")] {
             let _ = mentions_weights(text);
             let _ = scales(text);
-            if let Some(split) = split(text, &number) {
-                prop_assert!(!split.criteria.is_empty());
-                prop_assert!(split.criteria.iter().all(|item| !item.name.is_empty()));
+            if let Some(items) = split(text, &number) {
+                prop_assert!(!items.is_empty());
+                prop_assert!(items.iter().all(|item| !item.name.is_empty()));
             }
         }
     }
@@ -163,11 +151,9 @@ proptest! {
             };
             text.push_str(&format!("{head}\n   {words}\n   - 5: {level}\n   - 1:\n     {level}\n\n"));
         }
-        let split = split(&text, &number);
-        let split = split.ok_or_else(|| TestCaseError::fail(text.clone()))?;
-        prop_assert_eq!(&split.rest, &intro);
-        prop_assert_eq!(split.criteria.len(), items.len());
-        for (found, (name, weight, words, level)) in split.criteria.iter().zip(&items) {
+        let found = split(&text, &number).ok_or_else(|| TestCaseError::fail(text.clone()))?;
+        prop_assert_eq!(found.len(), items.len());
+        for (found, (name, weight, words, level)) in found.iter().zip(&items) {
             prop_assert_eq!(&found.name, name);
             prop_assert!((found.weight.unwrap_or_default() - f64::from(*weight) / 100.0).abs() < 1e-12);
             prop_assert_eq!(&found.description, words);
