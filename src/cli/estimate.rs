@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::base::text::{group_digits, one_line, plural};
+use crate::grade::judge_question_bytes;
 use crate::llm::{Tokens, about_tokens, cost_of};
-use crate::model::{Budget, CacheMode, Endpoint, Plan, Price, Target};
+use crate::model::{Budget, CacheMode, Endpoint, ModelTarget, Plan, Price, Target};
 use crate::report::figures::cost;
 use crate::run::Prepared;
 use crate::target::question_bytes;
@@ -53,52 +54,110 @@ fn is_offline(plan: &Plan, endpoint: &Endpoint) -> bool {
 /// What models would be asked: labels with lines, to be shown one below the other.
 pub fn lines(prepared: &Prepared) -> io::Result<Vec<(&'static str, String)>> {
     let asked = asked(prepared)?;
-    let mut lines = told(&asked);
+    let mut lines: Vec<(&'static str, String)> =
+        judged(prepared).map(|words| ("judged", words)).into_iter().collect();
+    lines.extend(told(&asked));
     if !asked.is_empty() {
         lines.extend(budget(prepared.plan.settings.models.budget).map(|words| ("budget", words)));
     }
     Ok(lines)
 }
 
-fn asked(prepared: &Prepared) -> io::Result<BTreeMap<String, Asked>> {
+/// The calls of judges, and how many of them at once at most; `None` when none would be asked.
+fn judged(prepared: &Prepared) -> Option<String> {
+    let plan = &prepared.plan;
+    let (mut calls, mut widest) = (0u64, 0u64);
+    let mut lanes: BTreeMap<&str, usize> = BTreeMap::new();
+    for outline in plan.evals.iter().flat_map(|eval| eval.cases.outlines()) {
+        let mut votes = 0u64;
+        for panel in outline.profile.graders.iter().filter_map(|grader| grader.panel.as_ref()) {
+            for model in panel.models.iter().filter(|model| !is_offline(plan, &model.endpoint)) {
+                let limits = &model.endpoint.limits;
+                lanes.insert(&limits.lane, limits.max_concurrency);
+                votes += u64::from(panel.votes);
+            }
+        }
+        calls = calls.saturating_add(votes.saturating_mul(u64::from(Prepared::samples(outline))));
+        widest = widest.max(votes);
+    }
+    let lanes = lanes.values().fold(0usize, |sum, most| sum.saturating_add(*most)) as u64;
+    // All votes on one output may be asked for at once.
+    let at_once = lanes.min((plan.settings.in_flight as u64).saturating_mul(widest)).min(calls);
+    let number = |n: u64| group_digits(usize::try_from(n).unwrap_or(usize::MAX));
+    match calls {
+        0 => None,
+        1 => Some("1 call of a judge".to_owned()),
+        calls => {
+            Some(format!("up to {} calls of judges, at most {} at once", number(calls), number(at_once)))
+        }
+    }
+}
+
+/// A model as what it is asked: its name, and whether it judges.
+type Role = (String, bool);
+
+fn asked(prepared: &Prepared) -> io::Result<BTreeMap<Role, Asked>> {
     let plan = &prepared.plan;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let mut all: BTreeMap<String, Asked> = BTreeMap::new();
+    let mut all: BTreeMap<Role, Asked> = BTreeMap::new();
     for eval in &plan.evals {
         let is_model = |target: &Option<Target>| matches!(target.as_ref().or(plan.target.as_ref()), Some(Target::Model(model)) if !is_offline(plan, &model.endpoint));
-        if !eval.cases.profiles().iter().any(|profile| is_model(&profile.target)) {
+        let profiles = eval.cases.profiles();
+        let judged =
+            profiles.iter().any(|profile| profile.graders.iter().any(|grader| grader.panel.is_some()));
+        if !judged && !profiles.iter().any(|profile| is_model(&profile.target)) {
             continue;
         }
         for (outline, streamed) in eval.cases.outlines().zip(eval.cases.stream(|_| true)) {
             let case = streamed.case.map_err(io::Error::other)?;
-            let Some(Target::Model(model)) = case.target.as_ref().or(plan.target.as_ref()) else { continue };
-            if is_offline(plan, &model.endpoint) {
-                continue;
-            }
             let samples = u64::from(Prepared::samples(outline));
-            let entry = all.entry(model.endpoint.name()).or_insert_with(|| Asked {
-                answers: Some(0),
-                price: model.endpoint.price,
-                ..Asked::default()
-            });
-            entry.calls += samples;
-            match runtime.block_on(question_bytes(model, &case)) {
-                Some(bytes) => {
-                    entry.questions =
-                        entry.questions.saturating_add(samples.saturating_mul(about_tokens(bytes)));
-                }
-                None => entry.unread += samples,
+            let target = case.target.as_ref().or(plan.target.as_ref());
+            if let Some(Target::Model(model)) = target.filter(|_| is_model(&case.target)) {
+                let bytes = runtime.block_on(question_bytes(model, &case));
+                of_role(&mut all, model, false).add(samples, bytes, model);
             }
-            let most = model.sampling.max_tokens.map(|most| most.saturating_mul(samples));
-            entry.answers = entry.answers.zip(most).map(|(sum, most)| sum.saturating_add(most));
+            for judge in case.grading.graders.iter().filter_map(|grader| grader.kind.judge()) {
+                let mut bytes = None;
+                for model in judge.models.iter().filter(|model| !is_offline(plan, &model.endpoint)) {
+                    // What is asked is the same for all models.
+                    let shared =
+                        *bytes.get_or_insert_with(|| runtime.block_on(judge_question_bytes(judge, &case)));
+                    let own = model.system.as_ref().map_or(0, String::len);
+                    let calls = samples.saturating_mul(u64::from(judge.votes));
+                    of_role(&mut all, model, true).add(calls, shared.map(|bytes| bytes + own), model);
+                }
+            }
         }
     }
     Ok(all)
 }
 
-fn told(all: &BTreeMap<String, Asked>) -> Vec<(&'static str, String)> {
+fn of_role<'a>(all: &'a mut BTreeMap<Role, Asked>, model: &ModelTarget, judges: bool) -> &'a mut Asked {
+    all.entry((model.endpoint.name(), judges)).or_insert_with(|| Asked {
+        answers: Some(0),
+        price: model.endpoint.price,
+        ..Asked::default()
+    })
+}
+
+impl Asked {
+    /// So many calls with a question of so many bytes; `None` when it can't be read now.
+    fn add(&mut self, calls: u64, bytes: Option<usize>, model: &ModelTarget) {
+        self.calls = self.calls.saturating_add(calls);
+        match bytes {
+            Some(bytes) => {
+                self.questions = self.questions.saturating_add(calls.saturating_mul(about_tokens(bytes)));
+            }
+            None => self.unread = self.unread.saturating_add(calls),
+        }
+        let most = model.sampling.max_tokens.map(|most| most.saturating_mul(calls));
+        self.answers = self.answers.zip(most).map(|(sum, most)| sum.saturating_add(most));
+    }
+}
+
+fn told(all: &BTreeMap<Role, Asked>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
-    for (name, asked) in all {
+    for ((name, judges), asked) in all {
         let number = |n: u64| group_digits(usize::try_from(n).unwrap_or(usize::MAX));
         let answers = match asked.answers {
             Some(most) => format!("at most {} of answers", number(most)),
@@ -111,10 +170,9 @@ fn told(all: &BTreeMap<String, Asked>) -> Vec<(&'static str, String)> {
         let calls = plural(usize::try_from(asked.calls).unwrap_or(usize::MAX), "call");
         let questions = number(asked.questions);
         let name = one_line(name);
-        lines.push((
-            "model",
-            format!("{name}, {calls}, about {questions} tokens of questions{unread}, {answers}"),
-        ));
+        let (label, but) = if *judges { ("judge", " without the outputs") } else { ("model", "") };
+        let words = format!("{name}, {calls}, about {questions} tokens of questions{but}{unread}, {answers}");
+        lines.push((label, words));
     }
     if all.is_empty() {
         return vec![("cost", "none that is known: no model is asked".to_owned())];
@@ -124,9 +182,9 @@ fn told(all: &BTreeMap<String, Asked>) -> Vec<(&'static str, String)> {
 }
 
 /// The cost of all models, as far as it is known.
-fn dollars(all: &BTreeMap<String, Asked>) -> String {
+fn dollars(all: &BTreeMap<Role, Asked>) -> String {
     let unknown: Vec<String> =
-        all.iter().filter(|(_, asked)| asked.price.is_none()).map(|(name, _)| one_line(name)).collect();
+        all.iter().filter(|(_, asked)| asked.price.is_none()).map(|((name, _), _)| one_line(name)).collect();
     let known = || all.values().filter_map(|asked| Some((asked, asked.price?)));
     if known().next().is_none() {
         return format!("unknown: nobody says the price of {}", unknown.join(", "));
@@ -148,7 +206,11 @@ fn dollars(all: &BTreeMap<String, Asked>) -> String {
     if !unknown.is_empty() {
         words += &format!("; and {}, whose price nobody says", unknown.join(", "));
     }
-    words + "; retries come on top, what the cache answers is free"
+    let more = match all.keys().any(|(_, judges)| *judges) {
+        true => "retries, repairs and the outputs that judges read come on top",
+        false => "retries come on top",
+    };
+    format!("{words}; {more}, what the cache answers is free")
 }
 
 fn budget(budget: Budget) -> Option<String> {
@@ -170,8 +232,11 @@ mod tests {
     }
 
     fn shown(all: &[(&str, Asked)]) -> String {
-        let all = all.iter().map(|(name, asked)| ((*name).to_owned(), asked.clone())).collect();
-        told(&all)
+        let all = all.iter().map(|(name, asked)| match name.strip_prefix("judge ") {
+            Some(name) => ((name.to_owned(), true), asked.clone()),
+            None => (((*name).to_owned(), false), asked.clone()),
+        });
+        told(&all.collect())
             .into_iter()
             .map(|(label, words)| format!("{label}: {words}"))
             .collect::<Vec<_>>()
@@ -188,6 +253,11 @@ mod tests {
         insta::assert_snapshot!(shown(&[("openai:a", known.clone())]), @"
         model: openai:a, 40 calls, about 12,345 tokens of questions, at most 20,000 of answers
         cost: about $0.0123 for the questions, at most $0.0523 with the answers; retries come on top, what the cache answers is free
+        ");
+        insta::assert_snapshot!(shown(&[("openai:a", known.clone()), ("judge openai:a", known.clone())]), @"
+        model: openai:a, 40 calls, about 12,345 tokens of questions, at most 20,000 of answers
+        judge: openai:a, 40 calls, about 12,345 tokens of questions without the outputs, at most 20,000 of answers
+        cost: about $0.0247 for the questions, at most $0.1047 with the answers; retries, repairs and the outputs that judges read come on top, what the cache answers is free
         ");
         insta::assert_snapshot!(shown(&[("openai:a", unlimited)]), @"
         model: openai:a, 40 calls, about 12,345 tokens of questions, no limit of answers (`max_tokens`)

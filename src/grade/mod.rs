@@ -47,6 +47,7 @@ use crate::sandbox::languages::Language;
 use crate::sandbox::{Sandbox, SandboxError, Tier};
 
 pub use finish::apply_finish;
+pub use judge::question_bytes as judge_question_bytes;
 pub use measure::without_output;
 
 use combine::{Decision, combine, decide, negate};

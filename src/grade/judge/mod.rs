@@ -20,6 +20,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
+use crate::base::redact::Redactor;
 use crate::llm::InputText;
 use crate::model::{Case, Cause, Grade, GraderType, Judge, OutputValue};
 
@@ -77,6 +78,18 @@ pub(super) async fn grade(
         }
     }
     verdict::grade(&agenda, &question, side_by_side(votes).await)
+}
+
+/// Bytes of what a judge is told of a case, but for the output, which is not there yet, and for its own system prompt; `None` when
+/// the input can't be read now.
+pub async fn question_bytes(judge: &Judge, case: &Case) -> Option<usize> {
+    let mut input = InputText::of(&case.input).await.ok()?;
+    if case.context_told {
+        input.context = None;
+    }
+    let nothing = OutputValue::Text(String::new());
+    let question = prompt::question(judge, input, &nothing, &Redactor::default()).ok()?;
+    Some(question.system.len() + question.prompt.len())
 }
 
 /// A vote that is under way.
