@@ -249,7 +249,23 @@ fn the_judges_of_the_example_suite_answer_from_recordings_in_git() {
             }
         }
     }
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r"
+    cap-semantic-001 passed 1.000: Completeness 5, Accuracy 5, Relevance 5
+    cap-semantic-001 passed 1.000: Completeness 5, Accuracy 5, Relevance 5
+    cap-semantic-001 passed 0.933: Completeness 4, Accuracy 5, Relevance 5
+    cap-judged-code-quality passed 0.950: Correctness 5, Readability 5, Efficiency 5, Best Practices 4
+    cap-judged-code-quality passed 0.850: Correctness 4, Readability 4, Efficiency 5, Best Practices 5
+    cap-judged-code-quality passed 0.700: Correctness 4, Readability 4, Efficiency 4, Best Practices 3
+    cap-judged-documentation passed 0.925: Completeness 5, Accuracy 4, Clarity 5, Organization 5
+    cap-judged-documentation passed 0.825: Completeness 4, Accuracy 5, Clarity 4, Organization 4
+    cap-judged-documentation passed 0.825: Completeness 4, Accuracy 5, Clarity 4, Organization 4
+    retry-loop passed 1.000: overall 5
+    retry-loop passed 0.750: overall 4
+    retry-loop failed 0.000: overall 1
+    swallowed-error passed 1.000: overall 5
+    swallowed-error passed 1.000: overall 5
+    swallowed-error passed 0.750: overall 4
+    ");
     // The same outputs, judged again by the same answers.
     let again = run("regrade", 0);
     assert_eq!(again["summary"]["cases"], report["summary"]["cases"]);

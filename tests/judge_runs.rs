@@ -145,7 +145,7 @@ fn programs_wait_for_a_worker_while_judges_are_waited_for() {
 #[test]
 fn calls_of_judges_end_with_the_run() {
     let server = ModelServer::start(|_: &Ask| Act::StallHead);
-    let project = Judging::new(8, &server).project();
+    let project = Judging::new(8, &server).with(json!({"structured": false})).project();
     let mut child = model_runs::start(&project, &RUN);
     eventually("the judge is asked", || server.asked() >= 4);
     let interrupt = || {

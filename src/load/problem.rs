@@ -86,7 +86,7 @@ codes! {
     GraderConflict = "EH0407" "grader-conflict" "Settings of a grader contradict each other, or two graders stand where one is expected.";
     CannotInferGrader = "EH0408" "cannot-infer-grader" "A code grader names no method and its case does not tell which is meant.";
     UnknownGrader = "EH0409" "unknown-grader" "A grader is named that `graders:` does not define.";
-    UnknownRubric = "EH0410" "unknown-rubric" "A rubric is named that `rubrics:` does not define.";
+    UnknownRubric = "EH0410" "unknown-rubric" "A rubric (or a prompt) of a judge is named that `rubrics:` (or `prompts:`) does not define.";
     BadMatcher = "EH0411" "bad-matcher" "A `{{any_...}}` matcher does not exist or is not well formed.";
     BadSchema = "EH0412" "bad-schema" "A JSON Schema that a grader is given is not a valid schema.";
     BadJsonPath = "EH0413" "bad-json-path" "A JSON path is not well formed.";

@@ -40,6 +40,8 @@ pub(super) struct GraderShelf {
     pub prompts: BTreeMap<String, String>,
     /// True when a suite may still define more.
     pub open: bool,
+    /// True when nobody defines further rubrics and prompts, even where `open` holds for all else.
+    pub texts_known: bool,
 }
 
 /// What must not be written, noted wherever it is read. Cases of datasets are read again while a run goes on; what they hold was

@@ -484,6 +484,76 @@ vec![
     },
     Broken {
         name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {rubric: be good}}\n",
+        said: &[
+            "X",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, models: [o3], rubric: be good}}\n",
+        said: &[
+            "X",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {models: [o1, 'openai:o1'], rubric: be good}}\n",
+        said: &[
+            "X",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1}}\n",
+        said: &[
+            "X",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, scoring: {type: numeric, range: [5, 5]}}}\n",
+        said: &[
+            "X",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, scoring: {type: boolean}, pass_threshold: 0.5}}\n",
+        said: &[
+            "X",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, prompt: 'Grade {{ outputs }}'}}\n",
+        said: &[
+            "X",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, examples: [{output: x, score: nine}]}}\n",
+        said: &[
+            "X",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
+        text: "- id: a\n  input: hello\n  expected: {type: semantic, value: {must_include: [], must_not_inlcude: a}}\n  grader: {type: model, config: {model: o1}}\n",
+        said: &[
+            "X",
+        ],
+    },
+    Broken {
+        name: "graders.yaml",
+        text: "graders:\n  j: {type: model, config: {model: 'local:m', rubric: cleer}}\nrubrics: {clear: Is it clear?}\n",
+        said: &[
+            "2:55 unknown-rubric: no rubric is named `cleer` | did you mean `clear`?",
+        ],
+    },
+    Broken {
+        name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: human, config: {evaluators: {min_required: 3, max_allowed: 2}}}\n",
         said: &[
             "3:46 grader-conflict: `min_required: 3` is more than `max_allowed: 2`",

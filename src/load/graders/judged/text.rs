@@ -48,7 +48,7 @@ fn look_up(desk: &mut Desk, kind: &Kind, written: &str, at: Span) -> Option<Stri
         || format!("define it under `graders: {{{word}s: ...}}` in the suite, or write the {own} here"),
         |near| format!("did you mean `{near}`?"),
     );
-    let open = desk.suite.shelf.open;
+    let open = desk.suite.shelf.open && !desk.suite.shelf.texts_known;
     let message = format!("no {word} is named `{written}`");
     desk.push(Problem::error(Code::UnknownRubric, at, message).hint(hint).maybe_warning(open));
     open.then(|| written.to_owned())
