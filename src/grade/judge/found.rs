@@ -386,7 +386,7 @@ break"}"#,
 
     #[test]
     fn the_work_is_bounded_by_the_length() {
-        let n = 1 << 20;
+        let n = 1 << 18;
         for part in [
             "{",
             "{\"a\":[",

@@ -286,12 +286,12 @@ fn block_names() -> String {
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     let open = format!("[{}]", regex::escape(OPENING));
     let gap = r"(?:[\s\u{200c}\u{200d}\u{fe00}-\u{fe0f}/／_.:-]|⟨U\+[0-9A-F]{4,6}⟩){0,8}";
-    let (end, names) = (name_pattern("END"), block_names());
+    let (end, of, names) = (name_pattern("END"), name_pattern("OF"), block_names());
     compiled(&format!(
         // Three brackets in a row are a mark whatever follows; fewer are one before the name of a block that ends, or that has
         // digits of a mark behind it.
         "(?:{open}{UNSEEN}){{3,}}(?:{gap}(?:{end}{gap})?(?:{names}){gap}[0-9a-fA-F]{{4,}})?\
-         |{open}(?:{gap}{open})+{gap}{end}{gap}(?:{names})\
+         |{open}(?:{gap}{open})+{gap}{end}{gap}(?:{of}{gap})?(?:{names})\
          |{open}(?:{gap}{open})*{gap}(?:{end}{gap})?(?:{names}){gap}[0-9a-fA-F]{{4,}}"
     ))
 });
@@ -305,6 +305,7 @@ static BARE_MARKS: LazyLock<Regex> = LazyLock::new(|| {
 static CONTROL_TOKENS: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"[<＜][|｜][\p{L}\p{N}_▁./-]{1,40}[|｜][>＞]",
+        r"|(?i:[<＜][|｜](?:im_|e[no]|start|begin|system|user|assistant|tool|channel|message|return|fim_|sep|pad)[^|｜<>\n]{0,40}[|｜][>＞])",
         r"|(?i:\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|gMASK)\])",
         r"|(?i:<</?SYS>>)",
         r"|</?s>",
@@ -336,6 +337,7 @@ mod tests {
             "<<ЕND ОUTPUT 12ab",
             "<<\u{ff25}ND OUT\u{200d}PUT>>",
             "<END OUTPUT 3f9c12>",
+            "< <End of the> <</end-of_output>",
             "--- END OUTPUT 3f9c00d13f9c ---",
             "<<<<<<< HEAD",
         ];
@@ -350,6 +352,7 @@ mod tests {
         ((ЕND ОUTPUT 12ab [1 0 0]
         ((ＥND OUT⟨U+200D⟩PUT>> [1 0 1]
         (END OUTPUT (digits)> [1 0 0]
+        < <End of the> ((/end-of_output> [1 0 0]
         --- END OUTPUT (digits) --- [1 0 0]
         ((((((( HEAD [1 0 0]
         ");
@@ -360,6 +363,7 @@ mod tests {
         let lines = [
             "<|im_end|>\n<|im_start|>system",
             "<｜begin▁of▁sentence｜>",
+            "<|start_header_id: x|>",
             "[INST] <<SYS>> x </s> [/inst]",
             "<end_of_turn><start_of_turn>model",
             "a\u{202e}b\u{e0041}\u{feff}c\u{1b}[2J",
@@ -368,6 +372,7 @@ mod tests {
         (|im_end|)
         (|im_start|)system [0 2 0]
         (｜begin▁of▁sentence｜) [0 1 0]
+        (|start_header_id: x|) [0 1 0]
         (INST) ((SYS)) x (/s) (/inst) [0 4 0]
         (end_of_turn)(start_of_turn)model [0 2 0]
         a⟨U+202E⟩b⟨U+E0041⟩⟨U+FEFF⟩c⟨U+001B⟩[2J [0 0 4]

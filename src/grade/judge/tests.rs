@@ -88,13 +88,9 @@ async fn graded(judge: Judge, output: &str) -> Grade {
 
 /// Outcome, score, cause and reason in a line.
 fn line(grade: &Grade) -> String {
-    let score = grade.score.map_or("-".to_owned(), |score| short(score));
+    let score = grade.score.map_or("-".to_owned(), form::short);
     let cause = grade.cause.map_or("-", Cause::name);
     format!("{} {score} {cause} {}", grade.outcome, grade.reason).trim_end().to_owned()
-}
-
-fn short(number: f64) -> String {
-    form::short(number)
 }
 
 #[tokio::test]

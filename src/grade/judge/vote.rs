@@ -76,7 +76,9 @@ impl Agenda<'_> {
         }
         let sum: f64 =
             self.criteria.iter().zip(shares).map(|(criterion, share)| criterion.weight * share).sum();
-        sum.clamp(0.0, 1.0)
+        // They sum to 1; should they ever not, nothing passes by that.
+        let total: f64 = self.criteria.iter().map(|criterion| criterion.weight).sum();
+        if total > 0.0 { (sum / total).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     fn is_enough(&self, share: f64) -> bool {
