@@ -433,6 +433,9 @@ fn an_output_that_cost_something_is_kept_when_its_judge_is_beyond_the_budget() {
     let sample = journal.samples.values().next().expect("a sample");
     assert_eq!((sample.outcome.as_str(), sample.cause.as_deref()), ("errored", Some("judge_unreachable")));
     assert!(sample.output.is_some() && sample.reason.contains("budget"), "{sample:#?}");
+    // With more to spend the same output is judged.
+    model_runs::call(&project, &[&RESUME[..], &["--budget", "tokens=100000"]].concat()).expect(0);
+    assert_eq!((target.asked(), judges.asked()), (1, 1));
 }
 
 /// The judge repeats whatever it can see, its own request included.

@@ -1,7 +1,8 @@
 //! A model that always says the same after the same time, for many connections at little cost; and a bare client of it.
 //!
 //! `mock_model_server --serve MS` prints its address and answers until it is killed. `mock_model_server --client URL CALLS AT_ONCE`
-//! asks it as often, with so many calls in flight and nothing else around them: what a harness is held against.
+//! asks it as often, with so many calls in flight and nothing else around them: what a harness is held against. Asked as a judge
+//! it gives a verdict with the token of the question.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,8 +15,9 @@ use tokio::net::{TcpListener, TcpStream};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-fn answer() -> Vec<u8> {
-    let text = "right, and here are as many further words as a short answer of a model usually has, so that it is not too easy";
+const WORDS: &str = "right, and here are as many further words as a short answer of a model usually has, so that it is not too easy";
+
+fn answer(text: &str) -> Vec<u8> {
     let body = json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000, "model": "mock",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
@@ -25,6 +27,17 @@ fn answer() -> Vec<u8> {
     let length = body.len();
     format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
         .into_bytes()
+}
+
+/// The verdict that a judge is asked for; `None` when no judge is asked.
+fn verdict(question: &[u8]) -> Option<Vec<u8>> {
+    // As it stands in the JSON of the request.
+    let mark = br#"\"token\": \""#;
+    let at = question.windows(mark.len()).rposition(|bytes| bytes == mark)? + mark.len();
+    let token: Vec<u8> = question.get(at..)?.iter().copied().take_while(u8::is_ascii_hexdigit).collect();
+    let token = String::from_utf8(token).ok()?;
+    let said = json!({"token": token, "justification": WORDS, "scores": {"overall": 5}, "passed": true});
+    Some(answer(&said.to_string()))
 }
 
 /// The end of the head and the length of the body, once the head is there.
@@ -49,16 +62,17 @@ async fn converse(mut stream: TcpStream, delay: Duration, answer: Arc<Vec<u8>>) 
             }
             continue;
         };
+        let judged = verdict(bytes.get(..whole).unwrap_or_default());
         bytes.drain(..whole);
         tokio::time::sleep(delay).await;
-        stream.write_all(&answer).await?;
+        stream.write_all(judged.as_ref().unwrap_or(&answer)).await?;
     }
 }
 
 async fn serve(delay: Duration) -> Result<(), Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}/v1", listener.local_addr()?);
-    let answer = Arc::new(answer());
+    let answer = Arc::new(answer(WORDS));
     loop {
         let (stream, _) = listener.accept().await?;
         tokio::spawn(converse(stream, delay, Arc::clone(&answer)));

@@ -104,6 +104,8 @@ fn is_telling(change: &MetricChange) -> bool {
         Ok(Metric::FailedSamples | Metric::ErroredSamples | Metric::FlakySamples) => {
             change.baseline != change.now
         }
+        // Of judges only what differs is worth a line: how they did has a section of its own.
+        Ok(metric) if metric.is_of_judges() => change.baseline != change.now,
         _ => true,
     }
 }

@@ -15,6 +15,7 @@ use super::{NameOr, OneOrMany, RefOr, tagged};
 /// What judges an output.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant)] // read once, one at a time
 pub enum GraderSpec {
     /// Decides by code.
     Code(CodeGraderSpec),

@@ -12,11 +12,8 @@ use super::judges::JudgedSample;
 use super::outcomes::SampleCounts;
 use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
 use super::tags::CaseTags;
+use super::texts::{Full, Texts};
 use crate::model::{CasePlanned, EvalInfo, Fingerprint, GraderType, Outcome, Trust, TrustCounts, Usage};
-
-/// More than the columns can number: 2^32 samples, or 4 GiB of ids, in one eval.
-#[derive(Debug)]
-pub(super) struct Full;
 
 /// An eval as planned, with all that is known of its samples.
 #[derive(Debug)]
@@ -88,7 +85,7 @@ impl EvalFold {
     pub fn expect(&mut self, cases: usize) {
         let cases = cases.min(FORETOLD);
         let EvalFold { ids, hasher, .. } = self;
-        ids.ends.reserve(cases);
+        ids.reserve(cases);
         self.about.reserve(cases);
         self.spans.reserve(cases);
         self.samples.packed.reserve(cases);
@@ -556,36 +553,5 @@ impl Bits for u16 {
 impl Bits for Usage {
     fn same(&self, other: &Self) -> bool {
         self == other
-    }
-}
-
-/// Texts one after the other.
-#[derive(Debug, Default)]
-struct Texts {
-    bytes: String,
-    ends: Vec<u32>,
-}
-
-impl Texts {
-    /// Empty for what was never pushed.
-    fn get(&self, at: usize) -> &str {
-        let start = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or(0) };
-        let end = self.ends.get(at).copied().unwrap_or(start);
-        self.bytes.get(start as usize..end as usize).unwrap_or("")
-    }
-
-    fn push(&mut self, text: &str) -> Result<(), Full> {
-        let end = u32::try_from(self.bytes.len() + text.len()).map_err(|_| Full)?;
-        self.bytes.push_str(text);
-        self.ends.push(end);
-        Ok(())
-    }
-
-    /// Empty texts until there are `count`.
-    fn pad_to(&mut self, count: usize) {
-        let end = self.ends.last().copied().unwrap_or(0);
-        if self.ends.len() < count {
-            self.ends.resize(count, end);
-        }
     }
 }

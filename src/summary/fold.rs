@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::calls::Calls;
-use super::columns::{CaseView, EvalFold, Figures, Full};
+use super::columns::{CaseView, EvalFold, Figures};
 use super::details::{self, Details, Key, Room};
 use super::judges::JudgeNames;
 use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, Packed, USAGE_IN_PART};
 use super::sessions::Sessions;
+use super::texts::Full;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, LISTED_FAILURES, SummaryError};
 use crate::model::{
     CasesPlanned, Counts, EvalPlanned, Event, Outcome, RunStarted, SampleFinished, SampleResult,

@@ -38,6 +38,7 @@ mod sessions;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod told;
 
 pub use build::Report;

@@ -486,63 +486,63 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {rubric: be good}}\n",
         said: &[
-            "X",
+            "3:33 missing-key: nothing says which model judges | add `model: \"openai:gpt-4o-mini\"`, or several under `models:`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, models: [o3], rubric: be good}}\n",
         said: &[
-            "X",
+            "3:45 grader-conflict: `model` and `models` stand side by side | put all of them under `models:`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {models: [o1, 'openai:o1'], rubric: be good}}\n",
         said: &[
-            "X",
+            "3:47 grader-conflict: `openai:o1` is asked twice | `votes: 2` asks each model twice",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1}}\n",
         said: &[
-            "X",
+            "3:33 grader-incomplete: nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected | write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, scoring: {type: numeric, range: [5, 5]}}}\n",
         said: &[
-            "X",
+            "3:94 grader-conflict: [5, 5] is no scale: its first number must be the lower",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, scoring: {type: boolean}, pass_threshold: 0.5}}\n",
         said: &[
-            "X",
+            "3:104 grader-conflict: `pass_threshold` has nothing to be held against: a boolean verdict over the whole rubric has no score | leave it out, or write `criteria:` of which a share must be met",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, prompt: 'Grade {{ outputs }}'}}\n",
         said: &[
-            "X",
+            "3:80 undefined-variable: a prompt has no `outputs` | did you mean `output`?",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, examples: [{output: x, score: nine}]}}\n",
         said: &[
-            "X",
+            "3:92 wrong-type: \"nine\" is no number",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: {type: semantic, value: {must_include: [], must_not_inlcude: a}}\n  grader: {type: model, config: {model: o1}}\n",
         said: &[
-            "X",
+            "3:56 unknown-key: the key `must_not_inlcude` is not known here | did you mean `must_not_include`?",
         ],
     },
     Broken {

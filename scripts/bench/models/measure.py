@@ -61,6 +61,31 @@ def suite(folder, url, calls, at_once, samples=1):
     (folder / "suite.yaml").write_text(json.dumps({"eval_suite": spec}))
 
 
+def judged_suite(folder, url, calls, at_once):
+    """Recorded outputs, each judged once."""
+    folder.mkdir(exist_ok=True)
+    (folder / ".git").mkdir(exist_ok=True)
+    judge = {"model": "openai:mock", "base_url": url, "max_concurrency": at_once, "rubric": "Is the answer right and easy to read?"}
+    case = {"id": "c{{ row.n }}", "input": "case {{ row.n }}", "grader": {"type": "model", "config": judge}}
+    evaluation = {"metadata": {"id": "bench"}, "dataset": {"path": "rows.jsonl", "format": "jsonl", "case": case}}
+    target = {"type": "recorded", "path": "outputs.jsonl"}
+    spec = {"name": "bench", "target": target, "evals": [{"$ref": "eval.yaml"}], "reporting": {"format": ["json"]}}
+    (folder / "rows.jsonl").write_text("".join(f'{{"n": {n}}}\n' for n in range(calls)))
+    lines = (json.dumps({"case": f"c{n}", "output": f"The answer to case {n}, in a sentence."}) for n in range(calls))
+    (folder / "outputs.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "eval.yaml").write_text(json.dumps(evaluation))
+    (folder / "suite.yaml").write_text(json.dumps({"eval_suite": spec}))
+
+
+def judging(folder, calls, at_once, ms, rounds, bound):
+    # One call finds out whether the API takes a form of the answer, while the others wait.
+    ideal = (1 + -(-(calls - 1) // at_once)) * ms / 1000
+    with server(ms) as url:
+        judged_suite(folder, url, calls, at_once)
+        runs = [harness(folder, "--cache", "off") for _ in range(rounds)]
+    row(f"`run --cache off`, {calls:,} judged outputs, judges of {ms} ms, {at_once} at once", runs, calls, ideal, bound)
+
+
 def harness(folder, *arguments):
     env = {**os.environ, "EVAL_HARNESS_CACHE_DIR": str(folder / "answers")}
     return Run([BINARY, "run", "--suite", "suite.yaml", "--progress", "none", *arguments], folder, env)
@@ -121,6 +146,7 @@ def main():
     print("| --- | --- | --- | --- | --- | --- | --- |")
     measures = [
         lambda folder: asking(folder, 1_000, 64, 200, 5, "<= 1.05, then 1.03; < 0.5 ms"),
+        lambda folder: judging(folder, 1_000, 64, 200, 5, "<= 1.05"),
         lambda folder: warm(folder, 10_000, 7),
         memory,
     ]

@@ -48,7 +48,12 @@ pub(super) fn recipe(desk: &mut Desk, node: &mut Node, setting: Setting) -> Opti
         return None;
     }
     let own = Written::of_template(case);
-    graders::tell_doubts(desk, if own.is_empty() { &setting.header.written } else { &own });
+    let has_own = case.get("grader").or(case.get("graders")).is_some();
+    let shared = if has_own { &own } else { &setting.header.written };
+    let kind = case.get("expected").and_then(|node| Some((node.get("type")?.as_text()?, node.span)));
+    if !graders::tell_doubts(desk, shared, kind.filter(|_| !has_own)) {
+        return None;
+    }
     let engine = Engine::new(&desk.suite.templates);
     let mut environment = template::environment(true);
     for (name, value) in engine.globals() {

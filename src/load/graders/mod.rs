@@ -305,17 +305,17 @@ pub(super) fn type_word(grader_type: GraderType) -> &'static str {
 
 fn nothing_to_grade_with(expected: Option<Expected>, at: Span) -> Problem {
     match expected {
-        Some(expected) => {
-            let message = format!(
-                "no grader is given, and code cannot judge an expectation of type `{}`",
-                expected.kind()
-            );
-            Problem::error(Code::CannotInferGrader, expected.span, message)
-                .hint("add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`")
-        }
+        Some(expected) => no_grader_for(expected.kind(), expected.span),
         None => Problem::error(Code::GraderIncomplete, at, "the case has neither `expected` nor `grader`")
             .hint("say what a good output is under `expected:`, or how to judge it under `grader:`"),
     }
+}
+
+fn no_grader_for(kind: &str, at: Span) -> Problem {
+    let message = format!("no grader is given, and code cannot judge an expectation of type `{kind}`");
+    Problem::error(Code::CannotInferGrader, at, message).hint(
+        "add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`",
+    )
 }
 
 /// One grader; several when `contains` has alternatives, any of which is as good. It comes with its place and the folder of its
@@ -392,16 +392,29 @@ pub(super) fn check_named(
     }
 }
 
-/// Tells what is doubtful about judges that the rows of a dataset share, once: of a row only what is wrong is told.
-pub(super) fn tell_doubts(desk: &mut Desk, written: &Written) {
+/// Tells what is doubtful about the graders that the rows of a dataset share, once: of a row only what is wrong is told. False
+/// when no row can make a case, because a suite that is not known defines what grades it. `kind` is the expectations'.
+pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str, Span)>) -> bool {
     let mut found = Problems::new();
     let mut aside = Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
-    for Found { spec, node, dir, .. } in look_up(&mut aside, written).unwrap_or_default() {
+    let graders = look_up(&mut aside, written);
+    if desk.suite.shelf.open {
+        if graders.is_none() {
+            desk.problems.extend(found);
+            return false;
+        }
+        if let Some((kind, at)) = kind.filter(|(kind, _)| *kind == "semantic" && written.is_empty()) {
+            desk.push(no_grader_for(kind, at).as_warning());
+            return false;
+        }
+    }
+    for Found { spec, node, dir, .. } in graders.unwrap_or_default() {
         if matches!(spec, GraderSpec::Model(_)) {
             kinds_of(&mut aside, &spec, (&node, &dir), None, Known::Nothing);
         }
     }
     desk.problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Warning));
+    true
 }
 
 /// What a judge is shown as the expectation: the expectation as written, else the baseline.

@@ -127,7 +127,8 @@ fn hostile_judged(at: usize, text: &dyn Fn(usize) -> String) -> crate::model::Ju
             ..judged.criteria[0].clone()
         })
         .collect();
-    judged.checks = vec![JudgedCheck { text: text(at + 3), wanted: at % 2 == 0, met: at % 3 == 0 }];
+    judged.checks =
+        vec![JudgedCheck { text: text(at + 3), wanted: at.is_multiple_of(2), met: at.is_multiple_of(3) }];
     (judged.justification, judged.panel) = (text(at + 4), text(at + 5));
     (judged.feedback, judged.notices) = (vec![text(at + 6)], vec![text(at + 7)]);
     let mut lost = testing::vote(&text(at), Err(ReplyFault::NoJson));

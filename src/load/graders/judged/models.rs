@@ -62,7 +62,7 @@ fn panel(
             JudgeModel::Name(name) => JudgeModelSpec { model: name.clone(), ..JudgeModelSpec::default() },
             JudgeModel::Own(own) => (**own).clone(),
         };
-        let price = spec.price.clone().or_else(|| config.price.clone());
+        let price = spec.price.or(config.price);
         // What is said beside `models` is said of each of them.
         let spec = ModelSpec { price, ..models::on_top(&of_own(spec), &common(config)) };
         let Some(model) = models::resolve(desk, &spec, &joined(own, node), dir) else {

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::load::{LoadRequest, Loaded, Overrides, Problem, Purpose, Severity, load};
+use crate::load::{
+    CheckRequest, LoadRequest, Loaded, Overrides, Problem, Purpose, Severity, check_files, load,
+};
 use crate::model::{Case, GraderKind, Judge, PanelRule, Scoring};
 
 fn loaded_with(text: &str, files: &[(&str, &str)], overrides: Overrides, purpose: Purpose) -> Loaded {
@@ -636,4 +638,35 @@ fn a_dataset_gives_its_judge_references_and_leaves_its_prompt_alone() {
     Some(String("two")) [] {output} by {rubrik} "{{ x }}"
     Some(String("three")) [] {output} by {rubrik} "{{ x }}"
     "#);
+}
+
+#[test]
+fn rows_whose_suite_is_not_known_are_told_of_once() {
+    let of = |grader: &str, expected: &str| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let cwd = dir.path().canonicalize().expect("a path");
+        let eval = format!(
+            "metadata: {{id: e, name: e}}\n{grader}dataset:\n  format: jsonl\n  path: rows.jsonl\n  case:\n    id: '{{{{ row.q }}}}'\n    input: '{{{{ row.q }}}}'\n    expected: {expected}\n"
+        );
+        fs::write(cwd.join("e.yaml"), eval).expect("written");
+        fs::write(cwd.join("rows.jsonl"), "{\"q\": \"a\"}\n{\"q\": \"b\"}\n").expect("written");
+        let checked =
+            check_files(&CheckRequest { paths: vec!["e.yaml".into()], cwd, ..CheckRequest::default() });
+        let one = |p: &&Problem| {
+            format!(
+                "{} {}: {}",
+                if p.severity == Severity::Error { "error" } else { "warning" },
+                p.code.slug(),
+                p.message
+            )
+        };
+        checked.problems.sorted().iter().map(one).collect::<Vec<_>>().join("\n")
+    };
+    let all = [
+        of("grader: judge\n", "{type: exact, value: '{{ row.q }}'}"),
+        of("", "{type: semantic, value: '{{ row.q }}'}"),
+        of("grader: {type: model, config: {model: o1}}\n", "{type: semantic, value: '{{ row.q }}'}"),
+        of("grader: {type: model, config: {model: o1, rubric: 'Score from 0 to 10.'}}\n", "'{{ row.q }}'"),
+    ];
+    insta::assert_snapshot!(all.join("\n--\n"), @"");
 }
