@@ -668,5 +668,13 @@ fn rows_whose_suite_is_not_known_are_told_of_once() {
         of("grader: {type: model, config: {model: o1}}\n", "{type: semantic, value: '{{ row.q }}'}"),
         of("grader: {type: model, config: {model: o1, rubric: 'Score from 0 to 10.'}}\n", "'{{ row.q }}'"),
     ];
-    insta::assert_snapshot!(all.join("\n--\n"), @"");
+    insta::assert_snapshot!(all.join("\n--\n"), @"
+    warning unknown-grader: no grader is named `judge`
+    --
+    warning cannot-infer-grader: no grader is given, and code cannot judge an expectation of type `semantic`
+    --
+
+    --
+    warning suspicious-value: the rubric names another scale (`Score from 0 to 10`): the judge scores from 1 to 5
+    ");
 }
