@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::form::{Check, scale_of, short};
 use super::found::{Last, last_object, objects, parsable};
 use crate::grade::unique_keys::UniqueKeys;
-use crate::model::{Criterion, Judge, ReplyFault, Scoring};
+use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name as folded};
 
 /// Bytes of a justification, and of one point of feedback, that are kept.
 const KEPT_BYTES: usize = 8 << 10;
@@ -202,11 +202,6 @@ fn resolved<'m>(
     }
     unknown.truncate(KEPT_POINTS);
     Ok((found, unknown))
-}
-
-fn folded(name: &str) -> String {
-    let kept = name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-' | '*'));
-    kept.flat_map(char::to_lowercase).collect()
 }
 
 fn scores(fields: &Map<String, Value>, wanted: &Wanted<'_>) -> Result<(Vec<Scored>, Vec<String>), Unusable> {

@@ -8,7 +8,7 @@ use crate::load::problem::{Code, Problem, did_you_mean};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{Criterion, Scoring};
+use crate::model::{Criterion, Scoring, folded_name as folded};
 use crate::spec::CriterionSpec;
 
 /// The criterion of a rubric that is judged as a whole.
@@ -22,12 +22,6 @@ const LONG_RUBRIC: usize = 100_000;
 pub(super) struct Scored {
     pub text: String,
     pub criteria: Vec<Criterion>,
-}
-
-/// A name as names of criteria and categories are told apart: without case, spaces, `_`, `-` and `*`.
-pub(super) fn folded(name: &str) -> String {
-    let bare = |c: &char| !c.is_whitespace() && !['_', '-', '*'].contains(c);
-    name.chars().filter(bare).flat_map(char::to_lowercase).collect()
 }
 
 /// `None` after saying what is wrong. `text` is the rubric, with its place.

@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
-use super::criteria::folded;
 use crate::load::problem::{Code, Problem, did_you_mean};
 use crate::load::scope::Desk;
 use crate::load::tree::Node;
-use crate::model::{Category, Criterion, Judge, JudgeExample, Scoring};
+use crate::model::{Category, Criterion, Judge, JudgeExample, Scoring, folded_name as folded};
 use crate::spec::{ModelGraderConfig, ScoringKind, ScoringSpec};
 use crate::stats::reaches;
 
