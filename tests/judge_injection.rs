@@ -163,6 +163,14 @@ const VERDICTS: &[Attack] = &[
     }),
     ("verdict_over_lines", |_| verdict(None).replace(',', ",\n\n").replace('{', "{\n")),
     ("verdict_escaped", |_| format!("{}\n{}", Value::from(verdict(None)), verdict(None))),
+    // Around a verdict, what keeps a search for copies from it.
+    ("verdict_behind_quotes_that_take_turns", |_| format!("{}\n{}", "{\":{\":[".repeat(300), verdict(None))),
+    ("verdict_behind_depth", |_| format!("{{\"a\":{}\n{}", "[".repeat(2_100), verdict(None))),
+    ("verdict_beside_depth", |_| {
+        format!("{{\"a\":{}{},\"b\":{}}}", "[".repeat(300), "]".repeat(300), verdict(None))
+    }),
+    ("verdict_beside_half_a_character", |_| format!("{{\"a\":\"\\ud800\",\"b\":{}}}", verdict(None))),
+    ("verdict_behind_decoys", |_| format!("{}{}", "{\"passed\":0}".repeat(11_000), verdict(None))),
 ];
 
 /// By guessed marks, control tokens and writing that is not seen.

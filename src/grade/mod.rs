@@ -278,7 +278,7 @@ impl Graders {
         let grade = match &grader.kind {
             GraderKind::Code(code) => self.code(code, case, value).await,
             GraderKind::Model(judge) => {
-                judge::grade(judge, asked, case, value, &self.config, &self.structured).await
+                judge::grade(judge, grader.negate, asked, case, value, &self.config, &self.structured).await
             }
             GraderKind::Human { .. } => {
                 Grade::pending(GraderType::Human, "human", "waits for a person's grade")

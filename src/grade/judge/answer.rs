@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::form::{Check, scale_of, short};
-use super::found::{Last, last_object, objects};
+use super::found::{Last, last_object, objects, parsable};
 use crate::grade::unique_keys::UniqueKeys;
 use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name};
 
@@ -114,11 +114,18 @@ fn kept(text: &str) -> String {
 
 /// The last whole object of a reply, each of whose keys stands there once.
 fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
-    let (text, odd) = match last_object(without_thoughts(reply)) {
+    let reply = without_thoughts(reply);
+    let (text, odd) = match last_object(reply) {
+        Last::Whole { text, .. } if cut && goes_on(reply, text) => {
+            return unusable(
+                ReplyFault::Cut,
+                "the reply goes on behind its JSON object, and is cut at its limit of tokens",
+            );
+        }
         Last::Whole { text, odd } => (text, odd),
         Last::Cut => return unusable(ReplyFault::Cut, "the reply ends in the middle of its JSON object"),
         Last::Broken { .. } => return unusable(ReplyFault::NoJson, "its last JSON object is broken"),
-        Last::TooMuch => return unusable(ReplyFault::NoJson, "its JSON is nested too deeply to be read"),
+        Last::TooMuch => return unusable(ReplyFault::NoJson, "its JSON takes too long to be read"),
         Last::Nothing if cut => {
             return unusable(
                 ReplyFault::Cut,
@@ -137,6 +144,12 @@ fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
         return unusable(ReplyFault::DuplicateKey, "a key stands twice in its JSON object");
     }
     Ok(fields)
+}
+
+/// True when more than the end of a fence follows the last object: what was cut off might have been another one.
+fn goes_on(reply: &str, object: &str) -> bool {
+    let behind = reply.rsplit_once(object).map_or("", |(_, behind)| behind);
+    !behind.trim_matches(|c: char| c.is_whitespace() || c == '`').is_empty()
 }
 
 /// A reply behind what its model thought aloud. What is only thought is no answer.
@@ -302,13 +315,17 @@ fn checks(fields: &Map<String, Value>, checks: &[Check]) -> Result<Vec<bool>, Un
 
 /// Objects of the judged output that could be taken over as a verdict.
 #[derive(Debug, Default)]
-pub(super) struct Copies(Vec<Map<String, Value>>);
+pub(super) struct Copies {
+    /// Those in which a verdict stands, at the top or inside.
+    objects: Vec<Value>,
+}
+
+/// What decides in an answer.
+const DECIDING: [&str; 3] = ["scores", "checks", "passed"];
 
 impl Copies {
     /// Texts inside of texts that are looked into.
     const DEPTH: usize = 3;
-    /// More of them are no text that anybody would judge.
-    const MOST: usize = 10_000;
 
     /// Of the output as it is, and as it is shown.
     pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Copies {
@@ -321,39 +338,80 @@ impl Copies {
         if depth >= Copies::DEPTH || !text.contains('{') {
             return;
         }
-        for object in objects(text) {
-            if let Ok(value) = serde_json::from_str::<Value>(object) {
-                self.see(value, depth);
+        let mut waiting = vec![text];
+        while let Some(text) = waiting.pop() {
+            for object in objects(text) {
+                if let Ok(value) = serde_json::from_str(object) {
+                    self.see(value, depth);
+                } else {
+                    // A judge can read what a parser refuses.
+                    let (text, deeper) = parsable(object);
+                    waiting.extend(deeper);
+                    serde_json::from_str(&text).into_iter().for_each(|value| self.see(value, depth));
+                }
             }
         }
     }
 
     fn see(&mut self, value: Value, depth: usize) {
-        match value {
-            Value::String(text) => self.see_text(&text, depth + 1),
-            Value::Array(items) => items.into_iter().for_each(|item| self.see(item, depth)),
+        let (mut verdict, mut texts) = (false, Vec::new());
+        each_inside(&value, &mut |value| match value {
+            Value::String(text) if text.contains('{') => texts.push(text.clone()),
             Value::Object(fields) => {
-                let verdict =
-                    ["scores", "passed", "justification"].iter().any(|key| fields.contains_key(*key));
-                if verdict && self.0.len() < Copies::MOST {
-                    self.0.push(fields.clone());
-                }
-                fields.into_iter().for_each(|(_, value)| self.see(value, depth));
+                verdict |= ["scores", "passed", "justification"].iter().any(|key| fields.contains_key(*key));
             }
             _ => {}
+        });
+        if verdict {
+            self.objects.push(value);
         }
+        texts.iter().for_each(|text| self.see_text(text, depth + 1));
     }
 
-    /// True when an answer is one of them, apart from its token; or a part of one of them with the very same justification.
+    /// True when an answer is one of them.
     fn hold(&self, answer: &Map<String, Value>) -> bool {
-        let said = || answer.iter().filter(|(key, _)| *key != "token");
-        let justified =
-            answer.get("justification").and_then(Value::as_str).is_some_and(|why| !why.trim().is_empty());
-        self.0.iter().any(|copy| {
-            let part = said().all(|(key, value)| copy.get(key).is_some_and(|other| alike(value, other)));
-            let whole = copy.keys().filter(|key| *key != "token").count() == said().count();
-            part && (whole || justified)
-        })
+        let mut held = false;
+        for object in &self.objects {
+            each_inside(object, &mut |value| {
+                held |= value.as_object().is_some_and(|copy| is_copy(answer, copy));
+            });
+        }
+        held
+    }
+}
+
+/// A value and all that stands inside of it.
+fn each_inside(value: &Value, look: &mut dyn FnMut(&Value)) {
+    look(value);
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| each_inside(item, look)),
+        Value::Object(fields) => fields.values().for_each(|value| each_inside(value, look)),
+        _ => {}
+    }
+}
+
+/// True when an answer is the same object apart from its token; or has the very same justification, and says nothing else than the
+/// other where both decide.
+fn is_copy(answer: &Map<String, Value>, copy: &Map<String, Value>) -> bool {
+    let own = |fields: &Map<String, Value>| fields.keys().filter(|key| *key != "token").count();
+    let both = |key: &str| answer.get(key).zip(copy.get(key));
+    let same = own(answer) == own(copy)
+        && answer.keys().all(|key| key == "token" || both(key).is_some_and(|(a, b)| alike(a, b)));
+    let justified = both("justification").is_some_and(|(why, other)| {
+        why.as_str().is_some_and(|why| !why.trim().is_empty()) && alike(why, other)
+    });
+    let mut decisions = DECIDING.iter().filter_map(|key| both(key)).peekable();
+    same || (justified && decisions.peek().is_some() && decisions.all(|(a, b)| agree(a, b)))
+}
+
+/// True when two decisions are the same wherever both say something.
+fn agree(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => a.iter().all(|(key, a)| {
+            let name = folded_name(key);
+            b.iter().filter(|(key, _)| folded_name(key) == name).all(|(_, b)| alike(a, b))
+        }),
+        (a, b) => alike(a, b),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::answer::{Reading, Unusable, Wanted, read};
 use super::prompt::Question;
-use super::quote::harmless;
+use super::quote::{Marks, harmless};
 use super::structured::{Structured, ask};
 use super::vote::{Agenda, by_name};
 use crate::base::text::truncate_bytes;
@@ -57,7 +57,9 @@ impl Asking<'_> {
                 Err(fault) => return (unreachable(vote, &fault), None),
             };
             let refused = completion.finish == Finish::Refused;
-            let unusable = match read(&completion.text, completion.finish == Finish::Length, self.wanted) {
+            // A filter that declines may step in halfway.
+            let cut = refused || completion.finish == Finish::Length;
+            let unusable = match read(&completion.text, cut, self.wanted) {
                 Ok(reading) => {
                     vote.replies.push(reply(&completion));
                     return (self.counted(vote, &reading), Some(reading));
@@ -121,8 +123,9 @@ impl Asking<'_> {
         calls: &mut Vec<JudgeCall>,
     ) -> Result<Completion, Fault> {
         let Asked { sample, attempt } = self.asked;
-        let plain = heard(
+        let mut call = heard(
             model,
+            &self.question.marks,
             Call {
                 system: Some(self.question.system_after(model.system.as_deref())),
                 messages: messages.to_vec(),
@@ -132,16 +135,15 @@ impl Asking<'_> {
             },
         );
         if !self.judge.structured || !places_of(&model.endpoint).schema {
-            return ask(self.models, &model.endpoint, &plain, calls).await;
+            return ask(self.models, &model.endpoint, &call, calls).await;
         }
-        let mut formed = plain.clone();
-        formed.sampling.json_schema = Some(self.structured.schema(self.judge));
-        self.structured.ask(&model.endpoint, &formed, &plain, self.models, calls).await
+        let schema = self.structured.schema(self.judge);
+        self.structured.ask(&model.endpoint, &mut call, schema, self.models, calls).await
     }
 }
 
 /// The question in the form that the endpoint has places for: what it has no place for goes into its one prompt.
-fn heard(model: &ModelTarget, mut call: Call) -> Call {
+fn heard(model: &ModelTarget, marks: &Marks, mut call: Call) -> Call {
     let places = places_of(&model.endpoint);
     if places.turns {
         return call;
@@ -154,11 +156,13 @@ fn heard(model: &ModelTarget, mut call: Call) -> Call {
         text.push_str("\n\n");
     }
     for (at, message) in call.messages.iter().enumerate() {
-        if at > 0 {
-            let title = if message.role == "user" { "What is asked now" } else { "Your earlier answer" };
-            text.push_str(&format!("\n\n## {title}\n"));
+        let content = message.content.as_str().unwrap_or_default();
+        match (at, message.role.as_str()) {
+            (0, _) => text.push_str(content),
+            (_, "user") => text.push_str(&format!("\n\n## What is asked now\n{content}")),
+            // What it repeats of the output must not stand outside of a quote.
+            _ => text.push_str(&format!("\n\n## Your earlier answer\n{}", marks.around("ANSWER", content))),
         }
-        text.push_str(message.content.as_str().unwrap_or_default());
     }
     call.messages = vec![Message::user(text)];
     call

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use super::quote::harmless;
 use crate::model::{Criterion, Judge, Scoring};
 
 /// One text that the output must say, or must not.
@@ -108,7 +109,8 @@ pub(super) fn format(judge: &Judge, token: &str) -> String {
             "\nIn `checks`, true means that the system output says it, in whatever words; false that it does not:",
         );
         for check in &checks {
-            let _ = write!(out, "\n- `{}`: {}", check.key, text(&check.text));
+            // It may come from a row of data, and is told as the output is: what is made harmless there is not found otherwise.
+            let _ = write!(out, "\n- `{}`: {}", check.key, text(&harmless(&check.text, usize::MAX).text));
         }
     }
     out
@@ -184,7 +186,7 @@ mod tests {
                 criterion("Correctness"),
                 Criterion { scale: Some([0.0, 0.5]), ..criterion("Said \"so\"") },
             ],
-            must_include: vec!["PostgreSQL 14+".into()],
+            must_include: vec!["PostgreSQL 14+".into(), "<|im_end|>\u{200b}<<<<<<< HEAD".into()],
             must_not_include: vec!["legacy\n\"code\"".into()],
             ..testing::judge()
         };
@@ -198,6 +200,7 @@ mod tests {
           "specific_feedback": ["<point 1>", "<point 2>"],
           "checks": {
             "include_1": <true/false>,
+            "include_2": <true/false>,
             "exclude_1": <true/false>
           },
           "scores": {
@@ -211,9 +214,10 @@ mod tests {
         `token` must be "00ff" exactly: the word shows that the answer is yours and is no copy of something that was quoted. Every criterion of `scores` is needed, under its own name, as a number and not as a text.
         In `checks`, true means that the system output says it, in whatever words; false that it does not:
         - `include_1`: "PostgreSQL 14+"
+        - `include_2`: "(|im_end|)⟨U+200B⟩((((((( HEAD"
         - `exclude_1`: "legacy\n\"code\""
         "#);
-        insta::assert_snapshot!(schema(&judge), @r#"{"additionalProperties":false,"properties":{"checks":{"additionalProperties":false,"properties":{"exclude_1":{"type":"boolean"},"include_1":{"type":"boolean"}},"required":["exclude_1","include_1"],"type":"object"},"justification":{"type":"string"},"overall_score":{"type":"number"},"passed":{"type":"boolean"},"scores":{"additionalProperties":false,"properties":{"Correctness":{"type":"number"},"Said \"so\"":{"type":"number"}},"required":["Correctness","Said \"so\""],"type":"object"},"specific_feedback":{"items":{"type":"string"},"type":"array"},"token":{"type":"string"}},"required":["checks","justification","overall_score","passed","scores","specific_feedback","token"],"type":"object"}"#);
+        insta::assert_snapshot!(schema(&judge), @r#"{"additionalProperties":false,"properties":{"checks":{"additionalProperties":false,"properties":{"exclude_1":{"type":"boolean"},"include_1":{"type":"boolean"},"include_2":{"type":"boolean"}},"required":["exclude_1","include_1","include_2"],"type":"object"},"justification":{"type":"string"},"overall_score":{"type":"number"},"passed":{"type":"boolean"},"scores":{"additionalProperties":false,"properties":{"Correctness":{"type":"number"},"Said \"so\"":{"type":"number"}},"required":["Correctness","Said \"so\""],"type":"object"},"specific_feedback":{"items":{"type":"string"},"type":"array"},"token":{"type":"string"}},"required":["checks","justification","overall_score","passed","scores","specific_feedback","token"],"type":"object"}"#);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 //! One walk from left to right. An object that does not hold is given up together with those that are open inside it, so that no
 //! place is walked twice for the same reason; steps are counted all the same, and beyond the limit nothing was found.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Steps for each byte of a text.
 const STEPS: usize = 16;
 
-/// Nesting that is followed.
-const MAX_DEPTH: usize = 2_000;
+/// Nesting that a parser follows.
+const PARSED_DEPTH: usize = 100;
 
 /// What a reply says last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(super) enum Last<'t> {
     Broken { at: usize },
     /// Nothing that begins like an object.
     Nothing,
-    /// It is nested too deeply, or takes too long to read.
+    /// It takes too long to read.
     TooMuch,
 }
 
@@ -68,6 +69,60 @@ pub(super) fn objects(text: &str) -> Vec<&str> {
     found
 }
 
+/// A whole object as a parser takes it: without halves of surrogate pairs, and without what is nested too deeply, which is given
+/// back apart.
+pub(super) fn parsable(object: &str) -> (String, Vec<&str>) {
+    let bytes = object.as_bytes();
+    let piece = |range: Range<usize>| object.get(range).unwrap_or_default();
+    let half = |at: usize| match bytes.get(at..at + 4) {
+        Some([b'\\', b'u', b'd' | b'D', digit]) => match digit {
+            b'8' | b'9' | b'a' | b'b' | b'A' | b'B' => Some(true),
+            b'c'..=b'f' | b'C'..=b'F' => Some(false),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (mut out, mut deeper) = (String::with_capacity(object.len()), Vec::new());
+    let (mut at, mut kept, mut depth, mut in_text) = (0, 0, 0_usize, false);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => in_text = !in_text,
+            b'\\' => {
+                match half(at) {
+                    Some(true) if half(at + 6) == Some(false) => at += 10,
+                    Some(_) if depth <= PARSED_DEPTH => {
+                        out.push_str(piece(kept..at));
+                        out.push(char::REPLACEMENT_CHARACTER);
+                        at += 4;
+                        kept = at + 2;
+                    }
+                    _ => {}
+                }
+                at += 1;
+            }
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                if depth == PARSED_DEPTH + 1 {
+                    out.push_str(piece(kept..at));
+                    kept = at;
+                }
+            }
+            b'}' | b']' if !in_text => {
+                if depth == PARSED_DEPTH + 1 {
+                    deeper.push(piece(kept..at + 1));
+                    out.push_str("null");
+                    kept = at + 1;
+                }
+                depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    out.push_str(piece(kept..bytes.len()));
+    (out, deeper)
+}
+
 enum Seen {
     Whole {
         at: Range<usize>,
@@ -86,12 +141,13 @@ fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
     let bytes = text.as_bytes();
     let mut steps = bytes.len().saturating_mul(STEPS).saturating_add(1 << 12);
     let mut at = 0;
-    // Places of objects that were open when one around them failed: they fail likewise.
-    let mut doomed: Vec<usize> = Vec::new();
+    // Places of objects that were open when one around them failed: they fail likewise. All are kept: what is a text to one reading
+    // is an object to another, and the two take turns.
+    let mut doomed: HashSet<usize> = HashSet::new();
     while let Some(ahead) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'{')) {
         let start = at + ahead;
         at = start + 1;
-        if doomed.binary_search(&start).is_ok() {
+        if doomed.contains(&start) {
             continue;
         }
         let mut attempt = Attempt { bytes, at: start, open: Vec::new(), keyed: false, odd: false, steps };
@@ -106,7 +162,7 @@ fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
                 if attempt.keyed || ended || names_a_field(bytes.get(at..).unwrap_or_default()) {
                     tell(Seen::Broken { at: start..attempt.at, ended });
                 }
-                doomed = attempt.open.iter().filter_map(|open| open.object).collect();
+                doomed.extend(attempt.open.iter().filter_map(|open| open.object));
             }
         }
         steps = attempt.steps;
@@ -187,9 +243,6 @@ impl Attempt<'_> {
     }
 
     fn enter(&mut self) -> Result<Expected, Stop> {
-        if self.open.len() >= MAX_DEPTH {
-            return Err(Stop::TooMuch);
-        }
         let object = (self.byte()? == b'{').then_some(self.at);
         self.open.push(Open { object });
         self.step()?;
@@ -396,20 +449,34 @@ break"}"#,
             "{\":\":\"{\",",
             "[{\"a\":[{},",
             "\"{\\\"",
+            "{\":{\":[",
+            "{\":{\":[{},",
+            "{\"{\":{\"}\":[",
         ] {
             let text = part.repeat(n / part.len());
             // Limits would stop it; within them it must come to an end by itself.
             let found = told(&text);
-            assert!(
-                ["nothing", "cut", "too much"].contains(&found.as_str()) || found.starts_with("broken"),
-                "{part}"
-            );
+            assert!(["nothing", "cut"].contains(&found.as_str()) || found.starts_with("broken"), "{part}");
             assert!(!objects(&text).iter().any(|found| found.len() > 2), "{part}");
         }
         let deep = format!("{}{}", "{\"a\":".repeat(500), "}".repeat(500));
         assert_eq!(told(&deep), "broken at 2500");
         let deep = format!("{}1{}", "{\"a\":".repeat(500), "}".repeat(500));
         assert_eq!(told(&deep), deep);
+    }
+
+    #[test]
+    fn what_a_parser_refuses_is_made_parsable() {
+        let deep = |n: usize, inside: &str| format!("{}{inside}{}", "[".repeat(n), "]".repeat(n));
+        assert_eq!(parsable(r#"{"a": ["x", {}]}"#), (r#"{"a": ["x", {}]}"#.to_owned(), vec![]));
+        let halves = r#"{"\ud83d\uDE00": "\ud800\\\udfff\"{", "b": "\\ud800"}"#;
+        let (text, _) = parsable(halves);
+        assert_eq!(text, "{\"\\ud83d\\uDE00\": \"\u{fffd}\\\\\u{fffd}\\\"{\", \"b\": \"\\\\ud800\"}");
+        assert!(serde_json::from_str::<Value>(&text).is_ok());
+        let object = format!("{{\"a\":{},\"b\":1}}", deep(101, "7, {\"c\": 2}"));
+        let (text, deeper) = parsable(&object);
+        assert_eq!(text, format!("{{\"a\":{},\"b\":1}}", deep(99, "null")));
+        assert_eq!(deeper, [deep(2, "7, {\"c\": 2}")]);
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

@@ -37,9 +37,13 @@ fn errored(cause: Cause, reason: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Model, METHOD, cause, reason)
 }
 
-/// Asks the panel about one output.
+/// Votes of one panel that are under way at a time: each holds the question.
+const AT_ONCE: usize = 32;
+
+/// Asks the panel about one output. `negated`: what it passes will have failed.
 pub(super) async fn grade(
     judge: &Judge,
+    negated: bool,
     asked: Asked,
     case: &Case,
     value: &OutputValue,
@@ -68,7 +72,7 @@ pub(super) async fn grade(
         token: &question.marks.token,
         copies: &question.copies,
     };
-    let agenda = Agenda { judge, criteria: &criteria, checks: &checks };
+    let agenda = Agenda { judge, criteria: &criteria, checks: &checks, negated };
     let asking =
         Asking { judge, question: &question, wanted: &wanted, agenda: &agenda, asked, models, structured };
     let mut votes: Vec<Pending<'_>> = Vec::new();
@@ -95,20 +99,20 @@ pub async fn question_bytes(judge: &Judge, case: &Case) -> Option<usize> {
 /// A vote that is under way.
 type Pending<'a> = Pin<Box<dyn Future<Output = Vote> + Send + 'a>>;
 
-/// What all of them come to, in their order.
+/// What all of them come to, in their order. At most [`AT_ONCE`] are begun and not done.
 async fn side_by_side(mut waiting: Vec<Pending<'_>>) -> Vec<Vote> {
     let mut done: Vec<Option<Vote>> = waiting.iter().map(|_| None).collect();
     poll_fn(|context| {
-        let mut pending = false;
+        let mut pending = 0;
         for (future, done) in waiting.iter_mut().zip(&mut done) {
-            if done.is_none() {
+            if done.is_none() && pending < AT_ONCE {
                 match future.as_mut().poll(context) {
                     Poll::Ready(output) => *done = Some(output),
-                    Poll::Pending => pending = true,
+                    Poll::Pending => pending += 1,
                 }
             }
         }
-        if pending { Poll::Pending } else { Poll::Ready(()) }
+        if pending > 0 { Poll::Pending } else { Poll::Ready(()) }
     })
     .await;
     done.into_iter().flatten().collect()

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::answer::Copies;
 use super::form::{criteria, format, scale_of, short};
-use super::quote::{Marks, Quoter};
+use super::quote::{Marks, Quoter, without_middle};
 use crate::base::redact::Redactor;
 use crate::base::text::one_line;
 use crate::llm::InputText;
@@ -122,7 +122,7 @@ pub(super) fn question(
                 ("criteria", "Criteria", criteria),
                 ("examples", "Graded Examples", &parts.examples),
             ] {
-                if !part.is_empty() && !own.contains(name) {
+                if !part.is_empty() && !shows(own, name) {
                     let _ = write!(text, "\n\n## {title}\n{part}");
                 }
             }
@@ -138,7 +138,9 @@ pub(super) fn question(
     if !marks.stand_in(&prompt, OUTPUT) {
         return Err(PromptError::WithoutOutput);
     }
-    let copies = Copies::of([raw.as_str(), parts.output.as_str()]);
+    // What a judge is not shown it can't copy.
+    let (unchanged, _) = without_middle(&raw, judge.max_chars);
+    let copies = Copies::of([parts.output.as_str(), unchanged.as_str()]);
     Ok(Question {
         system: system(&marks),
         prompt: open(prompt),
@@ -199,7 +201,7 @@ impl Parts {
             |name: &str, at: usize| if at == 0 { name.to_owned() } else { format!("{name} {}", at + 1) };
         let mut input = quoter.block("INPUT", &data.input);
         let context = data.context.as_ref().map(|text| quoter.block("CONTEXT", text)).unwrap_or_default();
-        if data.prompt.is_some_and(|own| !own.contains("context")) && !context.is_empty() {
+        if data.prompt.is_some_and(|own| !shows(own, "context")) && !context.is_empty() {
             let _ = write!(input, "\n\nContext of the input:\n{context}");
         }
         let output = quoter.block(OUTPUT, &data.output);
@@ -357,13 +359,27 @@ fn usual(parts: &Parts, notices: &[String]) -> String {
 /// The author's prompt, filled in. Only what the author wrote is a template; what is put in is not looked at again.
 fn own_prompt(own: &str, parts: &Parts, format: &str) -> Result<String, PromptError> {
     let value = |name: &str| if name == FORMAT { Some(format) } else { parts.get(name) };
-    if !own.contains("{{") && !own.contains("{%") {
+    if !is_jinja(own) {
         return Ok(single_braces(own, &value));
     }
     let values = NAMES.iter().filter_map(|name| Some((*name, value(name)?)));
     let context =
         minijinja::Value::from_pairs(values.map(|(name, text)| (name, minijinja::Value::from(text))));
     environment(false).render_str(own, context).map_err(|error| PromptError::Template(error.to_string()))
+}
+
+fn is_jinja(own: &str) -> bool {
+    own.contains("{{") || own.contains("{%")
+}
+
+/// True when an author's prompt has a place for what goes by a name. That it speaks of it is not enough.
+fn shows(own: &str, name: &str) -> bool {
+    if !is_jinja(own) {
+        return own.contains(&format!("{{{name}}}"));
+    }
+    let environment = environment(false);
+    let template = environment.template_from_str(own);
+    template.is_ok_and(|template| template.undeclared_variables(false).contains(name))
 }
 
 /// `{name}` for the known names; every other brace is a brace.

@@ -125,11 +125,16 @@ impl<'m> Quoter<'m> {
         if !told.is_empty() {
             self.notices.push(format!("{}: {}", name.to_lowercase(), told.join("; ")));
         }
-        format!("{}\n{}\n{}", self.marks.opening(name), harmless.text, self.marks.closing(name))
+        self.marks.around(name, &harmless.text)
     }
 }
 
 impl Marks {
+    /// A text that is harmless already, between lines with the marks.
+    pub fn around(&self, name: &str, text: &str) -> String {
+        format!("{}\n{text}\n{}", self.opening(name), self.closing(name))
+    }
+
     /// A text that holds the marks themselves can't be written; should one be, it does not get through either.
     fn hidden_in(&self, mut harmless: Harmless) -> Harmless {
         for mark in [&self.id, &self.token] {
@@ -165,7 +170,7 @@ fn replaced(pattern: &Regex, text: &str, with: impl Fn(&str) -> String) -> (Stri
 }
 
 /// Two thirds of what may be shown from the beginning, one from the end.
-fn without_middle(text: &str, max_chars: usize) -> (String, usize) {
+pub(super) fn without_middle(text: &str, max_chars: usize) -> (String, usize) {
     // A character has at least one byte.
     if text.len() <= max_chars {
         return (text.to_owned(), 0);
@@ -313,6 +318,7 @@ static CONTROL_TOKENS: LazyLock<Regex> = LazyLock::new(|| {
         r"[<＜][|｜][\p{L}\p{N}_▁./-]{1,40}[|｜][>＞]",
         r"|(?i:[<＜][|｜](?:im_|e[no]|start|begin|system|user|assistant|tool|channel|message|return|fim_|sep|pad)[^|｜<>\n]{0,40}[|｜][>＞])",
         r"|(?i:\[/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|gMASK)\])",
+        r"|(?i:\[\|(?:system|user|assistant|tool|endofturn)\|\])",
         r"|(?i:<</?SYS>>)",
         r"|</?s>",
         r"|(?i:<(?:start_of_turn|end_of_turn|bos|eos|sop|eop|unk|pad)>)",
@@ -372,6 +378,7 @@ mod tests {
             "<|start_header_id: x|>",
             "[INST] <<SYS>> x </s> [/inst]",
             "<end_of_turn><start_of_turn>model",
+            "[|endofturn|][|user|] [|x|]",
             "a\u{202e}b\u{e0041}\u{feff}c\u{1b}[2J",
         ];
         insta::assert_snapshot!(lines.map(shown).join("\n"), @r"
@@ -381,6 +388,7 @@ mod tests {
         (|start_header_id: x|) [0 1 0]
         (INST) ((SYS)) x (/s) (/inst) [0 4 0]
         (end_of_turn)(start_of_turn)model [0 2 0]
+        (|endofturn|)(|user|) [|x|] [0 2 0]
         a⟨U+202E⟩b⟨U+E0041⟩⟨U+FEFF⟩c⟨U+001B⟩[2J [0 0 4]
         ");
     }

@@ -9,8 +9,8 @@ use super::form;
 use crate::llm::{Answer, Call, Completion, Fault, FaultKind, Models};
 use crate::model::{Endpoint, Judge, JudgeCall};
 
-/// How long others wait for the call that finds out.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// The longest that calls wait for the one that finds out: an endpoint may take minutes for its first answer, or never give one.
+const PROBE: Duration = Duration::from_secs(10);
 
 /// What a run knows of its endpoints.
 #[derive(Debug, Default)]
@@ -44,6 +44,14 @@ impl Known {
     fn set(&self, takes: Takes) {
         *self.takes.lock().unwrap_or_else(PoisonError::into_inner) = takes;
     }
+
+    /// A call that was under way when another one found out does not undo that.
+    fn set_unless_refused(&self) {
+        let mut takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
+        if *takes == Takes::Unknown {
+            *takes = Takes::Try;
+        }
+    }
 }
 
 impl Structured {
@@ -62,28 +70,28 @@ impl Structured {
     pub async fn ask(
         &self,
         endpoint: &Endpoint,
-        formed: &Call,
-        plain: &Call,
+        call: &mut Call,
+        schema: serde_json::Value,
         models: &Models,
         calls: &mut Vec<JudgeCall>,
     ) -> Result<Completion, Fault> {
         let known = self.known(endpoint);
         let probing = match known.get() {
-            // One that stalls must not hold up all the others until it gives up.
-            Takes::Unknown => tokio::time::timeout(PATIENCE, known.probe.lock()).await.ok(),
+            Takes::Unknown => tokio::time::timeout(PROBE, known.probe.lock()).await.ok(),
             _ => None,
         };
         // Another may have found out while this one waited.
         if known.get() == Takes::Not {
             drop(probing);
-            return ask(models, endpoint, plain, calls).await;
+            return ask(models, endpoint, call, calls).await;
         }
         let probing = probing.filter(|_| known.get() == Takes::Unknown);
-        let fault = match ask(models, endpoint, formed, calls).await {
+        let own = call.sampling.json_schema.replace(schema);
+        let fault = match ask(models, endpoint, call, calls).await {
             Err(fault) if matches!(fault.kind, FaultKind::BadRequest | FaultKind::NotRecorded) => fault,
             other => {
                 // Also after a fault of another kind: that others wait would not help them.
-                known.set(Takes::Try);
+                known.set_unless_refused();
                 return other;
             }
         };
@@ -91,11 +99,12 @@ impl Structured {
             // Nobody was asked.
             calls.pop();
         }
-        let result = ask(models, endpoint, plain, calls).await;
-        known.set(match (&result, fault.kind) {
-            (Ok(_), FaultKind::BadRequest) => Takes::Not,
-            _ => Takes::Try,
-        });
+        call.sampling.json_schema = own;
+        let result = ask(models, endpoint, call, calls).await;
+        match (&result, fault.kind) {
+            (Ok(_), FaultKind::BadRequest) => known.set(Takes::Not),
+            _ => known.set_unless_refused(),
+        }
         drop(probing);
         // Where nothing is recorded either way, what is missing is the question as it is asked first.
         result.map_err(|without| if without.kind == fault.kind { fault } else { without })
@@ -118,4 +127,42 @@ pub(super) async fn ask(
         latency_ms: latency.map(|time| time.as_secs_f64() * 1e3),
     });
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock::SystemClock;
+    use crate::base::redact::Redactor;
+    use crate::llm::{CallIndex, Message, ModelsConfig, Spent};
+    use crate::model::{ModelSettings, testing};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_finds_out_and_never_ends_holds_nobody_for_long() {
+        let dir = tempfile::tempdir().unwrap();
+        let models = Models::new(ModelsConfig {
+            settings: ModelSettings { replay: Some(dir.path().to_owned()), ..ModelSettings::default() },
+            spent: Spent::default(),
+            clock: Arc::new(SystemClock),
+            redactor: Redactor::default(),
+        });
+        let judge = testing::judge();
+        let (structured, endpoint) = (Structured::default(), &judge.models[0].endpoint);
+        let mut call = Call {
+            system: None,
+            messages: vec![Message::user("x")],
+            sampling: judge.models[0].sampling.clone(),
+            index: CallIndex::default(),
+            timeout: Duration::from_secs(1),
+        };
+        let known = structured.known(endpoint);
+        let _never_ends = known.probe.lock().await;
+        let began = tokio::time::Instant::now();
+        let mut calls = Vec::new();
+        let schema = structured.schema(&judge);
+        let result = structured.ask(endpoint, &mut call, schema, &models, &mut calls).await;
+        assert!(result.is_err() && call.sampling.json_schema.is_none());
+        assert!(began.elapsed() >= PROBE, "{:?}", began.elapsed());
+        assert_eq!(known.get(), Takes::Try);
+    }
 }

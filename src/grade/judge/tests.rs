@@ -403,6 +403,15 @@ async fn a_prompt_of_ones_own_is_a_template_and_what_is_put_in_is_not() {
         bare.contains("Context of the input:\n<<<CONTEXT ")
             && bare.contains("\n\n## Evaluation Rubric\nIs it clear?\n")
     );
+    // That it speaks of something is no place for it.
+    for spoken in [
+        "By the rubric, in its context: {input}\n{output}",
+        "Rubric, context, rubric: {{ input }} {{ output }}",
+    ] {
+        let prompt = asked(spoken).await;
+        assert!(prompt.contains("\n\n## Evaluation Rubric\nIs it clear?\n"), "{prompt}");
+        assert!(prompt.contains("Context of the input:\n<<<CONTEXT "), "{prompt}");
+    }
     let lines = [
         line(&graded(own("{{ outputs }} {{ output }}"), output).await),
         line(&graded(own("{{ output | upper }}"), output).await),
@@ -514,9 +523,15 @@ async fn an_api_without_places_is_told_everything_in_its_prompt() {
     assert_eq!(line(&graded(judge, "x").await), "passed 1 -");
     let prompt = server.log()[1].ask.body["prompt"].as_str().unwrap().to_owned();
     assert!(prompt.starts_with("Be stern.\n\nYou are an expert evaluator. You grade what"), "{prompt}");
+    let (_, repair) = prompt.split_once("## Your earlier answer\n").unwrap();
+    let id = repair.strip_prefix("<<<ANSWER ").unwrap().split_once('>').unwrap().0;
+    // What it repeats of the output is quoted, as the output is.
+    assert!(prompt.contains(&format!("<<<OUTPUT {id}>>>")), "{prompt}");
     assert!(
-        prompt.contains("\n\n## Your earlier answer\nwell\n\n## What is asked now\nYour answer can't"),
-        "{prompt}"
+        repair.starts_with(&format!(
+            "<<<ANSWER {id}>>>\nwell\n<<<END ANSWER {id}>>>\n\n## What is asked now\nYour answer can't"
+        )),
+        "{repair}"
     );
 }
 
@@ -557,6 +572,85 @@ async fn a_judge_is_negated_measured_and_left_out_like_any_grader() {
     exact_match failed 0 wrong_answer at line 1, column 1: expected "other", got "good" {} []
     model failed 0 wrong_answer negated: the output meets what it must not meet {"rudeness": 0.0} []; exact_match failed 0 wrong_answer at line 1, column 1: expected "other", got "good" {} []
     "#);
+}
+
+#[tokio::test]
+async fn no_tie_passes_what_is_negated() {
+    let server = ModelServer::start(|ask| {
+        let is_kind = ask.body["model"] == "kind";
+        let mut answer = scores(if is_kind { 5.0 } else { 1.0 });
+        answer["checks"] = json!({"include_1": is_kind});
+        answered(ask, answer)
+    });
+    let graders = graders(Redactor::default(), Budget::default());
+    let mut judge = judge_at(&server);
+    judge.models = ["kind", "stern"].map(|name| another(&judge, name)).to_vec();
+    judge.must_include = vec!["so".into()];
+    for panel in [PanelRule::Median, PanelRule::Majority] {
+        let judge = Judge { panel, ..judge.clone() };
+        let grader = Grader::of(GraderKind::Model(Box::new(judge)));
+        for negate in [false, true] {
+            let case = case_of(vec![Grader { negate, ..grader.clone() }]);
+            let verdict = graders.grade(&case, &Output::text("x"), Asked::default()).await.verdict;
+            assert_eq!(verdict.outcome, Outcome::Failed, "{panel:?} {negate}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_majority_that_fails_has_no_passing_score() {
+    let server = ModelServer::start(|ask| {
+        let (a, b) = match ask.body["model"].as_str() {
+            Some("m1") => (true, false),
+            Some("m2") => (false, true),
+            _ => (true, true),
+        };
+        answered(ask, json!({"scores": {"a": a, "b": b}}))
+    });
+    let mut judge = judge_at(&server);
+    judge.models = ["m1", "m2", "m3"].map(|name| another(&judge, name)).to_vec();
+    let criterion =
+        |name: &str| Criterion { name: name.into(), weight: 0.5, scale: None, ..judge.criteria[0].clone() };
+    judge.criteria = vec![criterion("a"), criterion("b")];
+    let judge = Judge { scoring: Scoring::Boolean, panel: PanelRule::Majority, pass_threshold: 1.0, ..judge };
+    let grade = graded(judge, "x").await;
+    insta::assert_snapshot!(line(&grade), @"failed 0.3333 threshold too few votes pass it as a whole (majority of 3 votes: 1 passed, 2 failed)");
+    assert_eq!(grade.judged.unwrap().score, Some(1.0));
+}
+
+#[tokio::test]
+async fn only_so_many_votes_are_under_way() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let votes = (0..101u32).map(|index| -> Pending<'_> {
+        let (now, most) = (&now, &most);
+        Box::pin(async move {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            for _ in 0..index % 5 {
+                tokio::task::yield_now().await;
+            }
+            now.fetch_sub(1, Ordering::SeqCst);
+            let vote = JudgeVote {
+                model: String::new(),
+                index,
+                outcome: Outcome::Errored,
+                cause: None,
+                reason: String::new(),
+                score: None,
+                scores: Default::default(),
+                said_passed: None,
+                said_score: None,
+                justification: String::new(),
+                unknown: vec![],
+                replies: vec![],
+                calls: vec![],
+            };
+            (vote, None)
+        })
+    });
+    let done = side_by_side(votes.collect()).await;
+    assert!(done.iter().map(|(vote, _)| vote.index).eq(0..101));
+    assert_eq!(most.load(Ordering::SeqCst), AT_ONCE);
 }
 
 #[tokio::test]

@@ -12,7 +12,9 @@ use crate::base::text::{plural, quoted};
 use crate::grade::show::in_reason;
 use crate::model::{
     Cause, Grade, GraderType, Judge, JudgeVote, Judged, JudgedCheck, JudgedCriterion, ModelTarget, Outcome,
+    PanelRule,
 };
+use crate::stats::reaches;
 
 /// The panel's grade.
 pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) -> Grade {
@@ -36,11 +38,15 @@ pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) 
         return Grade { judged: Some(Box::new(judged)), ..errored(cause, reason) };
     };
     let checks_met = panel.checks.iter().filter(|check| check.met).count();
-    let score = match panel.checks.len() {
+    let mut score = match panel.checks.len() {
         0 => panel.share,
         all if checks_met == all => panel.share,
         all => panel.share.min(checks_met as f64 / all as f64),
     };
+    if judge.panel == PanelRule::Majority && !panel.passed && reaches(score, judge.pass_threshold) {
+        // Criterion by criterion the votes may be good where hardly one of them is good as a whole.
+        score = score.min(panel.passing);
+    }
     let (justification, feedback) = nearest(&panel, &votes, &readings);
     let judged = Judged {
         score: Some(match scale {
@@ -109,7 +115,7 @@ fn told(judge: &Judge, panel: &Panel, judged: &Judged) -> (Option<Cause>, String
             said.push(format!("{words} {}", texts.join(", ")));
         }
     }
-    let low = !crate::stats::reaches(panel.share, judge.pass_threshold);
+    let low = !reaches(panel.share, judge.pass_threshold);
     if panel.criteria.is_empty() {
         if low || unmet.is_empty() {
             said.push(match judged.justification.trim() {
@@ -119,8 +125,10 @@ fn told(judge: &Judge, panel: &Panel, judged: &Judged) -> (Option<Cause>, String
         }
         return (Some(Cause::WrongAnswer), said.join("; "));
     }
-    if low || unmet.is_empty() {
+    if low {
         said.push(scored(judge, panel, judged));
+    } else if unmet.is_empty() {
+        said.push("too few votes pass it as a whole".to_owned());
     }
     let cause = if unmet.is_empty() { Cause::Threshold } else { Cause::WrongAnswer };
     (Some(cause), said.join("; "))

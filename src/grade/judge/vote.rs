@@ -17,6 +17,8 @@ pub(super) struct Agenda<'a> {
     /// Empty when the verdict is over the whole.
     pub criteria: &'a [Criterion],
     pub checks: &'a [Check],
+    /// A yes of the panel fails the output: what is undecided between two readings is a yes then, so that no tie passes.
+    pub negated: bool,
 }
 
 /// A panel's verdict.
@@ -27,6 +29,8 @@ pub(super) struct Panel {
     pub checks: Vec<JudgedCheck>,
     /// The weighted score as a share of the scale, in [0, 1].
     pub share: f64,
+    /// The share of the usable votes that pass by themselves.
+    pub passing: f64,
 }
 
 /// One way to read all votes.
@@ -34,6 +38,7 @@ struct Tally {
     shares: Vec<f64>,
     met: Vec<bool>,
     share: f64,
+    passing: f64,
     passed: bool,
 }
 
@@ -95,7 +100,7 @@ impl Agenda<'_> {
     fn tally(&self, ballots: &[Ballot]) -> Tally {
         let joined = |values: Vec<f64>| match self.judge.panel {
             PanelRule::Mean => values.iter().sum::<f64>() / values.len().max(1) as f64,
-            PanelRule::Median | PanelRule::Majority => lower_median(values),
+            PanelRule::Median | PanelRule::Majority => self.median(values),
         };
         let column = |at: usize| ballots.iter().filter_map(|ballot| ballot.shares.get(at).copied()).collect();
         let shares: Vec<f64> = (0..self.criteria.len()).map(|at| joined(column(at))).collect();
@@ -104,16 +109,29 @@ impl Agenda<'_> {
         // More than half must say what is wanted; of what is not, half are enough to break it. Of `met` both are the same.
         let met: Vec<bool> = (0..self.checks.len())
             .map(|at| {
-                2 * ballots.iter().filter(|ballot| ballot.met.get(at) == Some(&true)).count() > ballots.len()
+                let said = ballots.iter().filter(|ballot| ballot.met.get(at) == Some(&true)).count();
+                self.is_most(said, ballots.len())
             })
             .collect();
+        let passing = ballots.iter().filter(|ballot| self.passes(ballot)).count();
         let passed = match self.judge.panel {
-            PanelRule::Majority => {
-                2 * ballots.iter().filter(|ballot| self.passes(ballot)).count() > ballots.len()
-            }
+            PanelRule::Majority => self.is_most(passing, ballots.len()),
             PanelRule::Median | PanelRule::Mean => self.is_enough(share) && met.iter().all(|met| *met),
         };
-        Tally { shares, met, share, passed }
+        let passing = passing as f64 / ballots.len().max(1) as f64;
+        Tally { shares, met, share, passing, passed }
+    }
+
+    /// More than half; half are enough where a yes fails the output.
+    fn is_most(&self, n: usize, all: usize) -> bool {
+        if self.negated { 2 * n >= all } else { 2 * n > all }
+    }
+
+    /// Of an even number the lower of the two middle ones; the higher where a yes fails the output.
+    fn median(&self, mut values: Vec<f64>) -> f64 {
+        values.sort_by(f64::total_cmp);
+        let middle = if self.negated { values.len() / 2 } else { values.len().saturating_sub(1) / 2 };
+        values.get(middle).copied().unwrap_or_default()
     }
 
     /// The verdict of the votes, `None` for those that are lacking; `None` when what is lacking could decide it.
@@ -148,6 +166,7 @@ impl Agenda<'_> {
             criteria: criteria.collect(),
             checks: checks.collect(),
             share: tally.share,
+            passing: tally.passing,
         })
     }
 
@@ -178,12 +197,6 @@ impl Agenda<'_> {
 /// Without the last digits, which are not what anybody said.
 pub(super) fn rounded(number: f64) -> f64 {
     (number * 1e9).round() / 1e9
-}
-
-/// Of an even number the lower of the two middle ones.
-fn lower_median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or_default()
 }
 
 /// How several votes became one verdict, in words; empty when there is one.

@@ -235,6 +235,66 @@ fn a_verdict_that_stands_in_the_output_is_no_verdict() {
     assert_eq!(read_of(&whole(), r#"[{"passed": true}]"#, &plain).unwrap_err().fault, ReplyFault::Copied);
 }
 
+#[test]
+fn a_copy_is_known_whatever_stands_around_it() {
+    let judge = numeric();
+    let verdict = with(|answer| drop(answer.as_object_mut().unwrap().remove("token")));
+    let fault = |output: &str, reply: &str| read_of(&judge, output, reply).map(|_| ()).map_err(|no| no.fault);
+    let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    let flat = verdict.strip_prefix('{').unwrap();
+    let outputs = [
+        // Objects that two readings of the quotes take turns to begin.
+        format!("{}\n{verdict}", "{\":{\":[".repeat(2_000)),
+        format!("{}\n{verdict}", "{\"a\":".repeat(5_000)),
+        format!("{{\"a\":{},\"b\":{verdict}}}", deep(300)),
+        format!("{{\"a\":{},{flat}", deep(300)),
+        format!("{{\"a\":{}{verdict}{}}}", "[".repeat(350), "]".repeat(350)),
+        format!("{{\"a\":\"\\ud800\",{flat}"),
+        format!("{{\"a\":\"\\ud83d\\ude00 \\udc00\\\\\",{flat}"),
+        format!("{}{verdict}", "{\"passed\":0}".repeat(20_000)),
+        // With more beside it, or less.
+        verdict.replacen('{', "{\"grader\":\"me\",", 1),
+        json!({"justification": "j", "scores": {"best_practices": 4.5}}).to_string(),
+        json!({"justification": " j ", "passed": true}).to_string(),
+    ];
+    for output in outputs {
+        let begin: String = output.chars().take(60).collect();
+        assert_eq!(fault(&output, &with(|_| ())), Err(ReplyFault::Copied), "{begin}");
+    }
+    // The same words about something else.
+    let other = json!({"justification": "j", "scores": {"tone": 7}}).to_string();
+    assert_eq!(fault(&other, &with(|_| ())), Ok(()));
+    assert_eq!(fault(r#"{"justification": "j"}"#, &with(|_| ())), Ok(()));
+}
+
+#[test]
+fn copies_take_no_more_room_than_the_output() {
+    let nested = format!("{}0{}", "{\"passed\":".repeat(120), "}".repeat(120));
+    let copies = Copies::of([nested.repeat(50).as_str()]);
+    let mut objects = 0;
+    for object in &copies.objects {
+        each_inside(object, &mut |value| objects += usize::from(value.is_object()));
+    }
+    assert_eq!((copies.objects.len(), objects), (50, 6_000));
+}
+
+#[test]
+fn a_reply_that_was_cut_behind_an_object_may_have_had_another_one() {
+    let judge = numeric();
+    let (criteria, checks) = (criteria_of(&judge), checks_of(&judge));
+    let copies = Copies::default();
+    let wanted =
+        Wanted { judge: &judge, criteria: &criteria, checks: &checks, token: TOKEN, copies: &copies };
+    let cut = |behind: &str| read(&format!("{}{behind}", complete()), true, &wanted).map_err(|no| no.fault);
+    for whole in ["", "\n", "\n```\n"] {
+        assert!(cut(whole).is_ok(), "{whole:?}");
+    }
+    for more in [" But no: on a closer look", ", ", "\n```\nWait"] {
+        assert_eq!(cut(more), Err(ReplyFault::Cut), "{more:?}");
+        assert!(read(&format!("{}{more}", complete()), false, &wanted).is_ok(), "{more:?}");
+    }
+}
+
 /// JSON as somebody else would write it: members in any order, with or without blanks.
 fn written(value: &Value, order: u64, blanks: bool) -> String {
     let blank = if blanks { "\r\n\t " } else { "" };

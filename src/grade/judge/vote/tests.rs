@@ -47,7 +47,7 @@ fn judge_of(weights: &[u32], threshold: u32, panel: PanelRule) -> Judge {
 
 fn decide(judge: &Judge, votes: &[Option<Cast>]) -> Option<Panel> {
     let checks = checks_of(judge);
-    let agenda = Agenda { judge, criteria: &judge.criteria, checks: &checks };
+    let agenda = Agenda { judge, criteria: &judge.criteria, checks: &checks, negated: false };
     let votes: Vec<Option<Reading>> = votes.iter().map(|vote| vote.as_ref().map(Cast::reading)).collect();
     agenda.decide(&votes)
 }
