@@ -101,14 +101,13 @@ fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at
         let spec = match grader {
             NameOr::Inline(spec) => spec,
             NameOr::Name(name) => {
-                let named = desk.suite.shelf.graders.get(name).map(|named| named.spec.grader_type());
-                let judges = named.is_some_and(|kind| kind != crate::model::GraderType::Code);
-                taken |= judges && comparison.kind == Semantic;
+                let named = desk.suite.shelf.graders.get(name);
+                taken |= comparison.kind == Semantic && named.is_some_and(|named| decides(&named.spec));
                 continue;
             }
         };
         let GraderSpec::Code(code) = spec else {
-            taken |= comparison.kind == Semantic;
+            taken |= comparison.kind == Semantic && decides(spec);
             continue;
         };
         match (&mut code.config, comparison.kind) {
@@ -124,6 +123,15 @@ fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at
         taken = true;
     }
     Some(taken)
+}
+
+/// Whether this is a judge, or a person, whose word counts.
+fn decides(spec: &GraderSpec) -> bool {
+    match spec {
+        GraderSpec::Code(_) => false,
+        GraderSpec::Model(model) => !model.informative,
+        GraderSpec::Human(human) => !human.informative,
+    }
 }
 
 fn has_settings(comparison: &ComparisonSpec) -> bool {

@@ -36,6 +36,17 @@ impl Wanted {
     }
 }
 
+/// Whether a reference holds nothing that an output could say.
+pub(super) fn says_nothing(reference: &Value) -> bool {
+    match reference {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(says_nothing),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 /// Whether a semantic expectation says what must be said, in place of a reference.
 fn items_of(semantic: &SemanticExpected) -> Option<&Map<String, Value>> {
     semantic.value.as_object().filter(|map| ITEM_KEYS.iter().any(|key| map.contains_key(*key)))
