@@ -97,17 +97,19 @@ pub(super) fn grading(
 fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at: Span) -> Option<bool> {
     use ComparisonType::{Exact, Numeric, Semantic, Structural};
     let mut taken = false;
+    // Of tolerances, and paths that must exist, a judge knows nothing.
+    let leaves_word = comparison.kind == Semantic && !has_settings(comparison);
     for (grader, node) in &mut written.graders {
         let spec = match grader {
             NameOr::Inline(spec) => spec,
             NameOr::Name(name) => {
                 let named = desk.suite.shelf.graders.get(name);
-                taken |= comparison.kind == Semantic && named.is_some_and(|named| decides(&named.spec));
+                taken |= leaves_word && named.is_some_and(|named| decides(&named.spec));
                 continue;
             }
         };
         let GraderSpec::Code(code) = spec else {
-            taken |= comparison.kind == Semantic && decides(spec);
+            taken |= leaves_word && decides(spec);
             continue;
         };
         match (&mut code.config, comparison.kind) {

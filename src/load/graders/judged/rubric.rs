@@ -328,7 +328,7 @@ fn head(mark: Mark, rest: &str) -> Option<Head> {
     let (label, behind) = dashed(&label).unwrap_or((&label, ""));
     let tail = said.take_leading(&format!("{behind}{after}"));
     let named = label.trim_end().trim_end_matches(':').trim_matches(['*', '_', '`', ' ']);
-    let name = named.split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = unnumbered(named).split_whitespace().collect::<Vec<_>>().join(" ");
     // A number at the end of a plain bullet may be of what it says.
     let tail = if mark == Mark::Bullet { tail } else { said.take_trailing(&tail) };
     let is_told_apart = bold.is_none()
@@ -345,6 +345,14 @@ fn head(mark: Mark, rest: &str) -> Option<Head> {
     }
     let tail = tail.trim_start_matches([':', '-', '–', '—']).trim().to_owned();
     Some(Head { name, weight: said.weight, tail })
+}
+
+/// A name without the number that stands before it: a judge may leave that out.
+fn unnumbered(name: &str) -> &str {
+    match mark(name) {
+        Some((Mark::Numbered { .. }, rest)) if !rest.is_empty() => rest,
+        _ => name,
+    }
 }
 
 /// The name of an item without bold print, and what follows it: up to a colon, or to a dash when there is a weight.

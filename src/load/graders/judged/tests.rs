@@ -560,6 +560,7 @@ fn a_regressions_judge_compares_with_the_baseline() {
     let all = [
         format!("baseline: {{output: 'a b'}}, comparison: {{type: semantic}}, {own}"),
         "baseline: {output: 'a b'}, comparison: {type: semantic}, grader: j".to_owned(),
+        format!("baseline: {{output: {{a: two words, id: 1}}}}, comparison: {{type: semantic, ignore_values: [id]}}, {own}"),
         // One that decides nothing does not stand for the comparison.
         "baseline: {output: 'a b'}, comparison: {type: semantic}, graders: [c, {type: model, informative: true, config: {model: gpt-4o}}]".to_owned(),
         format!("baseline: {{output: {{id: '{{{{any_uuid}}}}', t: '{{{{literal(\"x\")}}}}'}}}}, {own}"),
@@ -571,6 +572,7 @@ fn a_regressions_judge_compares_with_the_baseline() {
     insta::assert_snapshot!(all.map(|more| of(&more)).join("\n"), @r#"
     is "Does the output say " Some("\"a b\"")
     is "Does the output say " Some("\"a b\"")
+    is "Does the output say " Some("{\"a\":\"two words\",\"id\":1}"); structural_match
     contains; is "Does the output say " Some("\"a b\""); similarity
     is "Does the output say " Some("{\"id\":\"{{any_uuid}}\",\"t\":\"x\"}")
     is "Does the output say " Some("{\"a\":1,\"b\":\"two words\"}"); structural_match

@@ -149,24 +149,26 @@ pub(super) fn line_weight(text: &str) -> Option<f64> {
     Some(if found.get(2).is_some() { number / 100.0 } else { number })
 }
 
-/// Whether a text speaks of weights in whatever form: by the word, or by shares that make a whole.
+/// Whether a text speaks of weights in whatever form: by the word, as `(x2)`, or by shares that make a whole.
 pub(super) fn speaks_of_weights(text: &str) -> bool {
-    static FORMS: OnceLock<Vec<Regex>> = OnceLock::new();
-    let forms = FORMS.get_or_init(|| {
+    static WORDS: OnceLock<Option<Regex>> = OnceLock::new();
+    static SHARES: OnceLock<Vec<(Regex, f64)>> = OnceLock::new();
+    let word = r"(?i)\bweight(?:s|ing|age)?\b[*_]*\s*(?:of|is|are|:|=|\()?[*_]*\s*\.?\d|\d\s*%?\s*weight(?:ing|age)?\b|[(\[]\s*[x×]\s*\d";
+    let word = WORDS.get_or_init(|| Regex::new(word).ok());
+    let shares = SHARES.get_or_init(|| {
         let all = [
-            r"(?i)\bweight(?:s|ing|age)?\b[*_]*\s*(?:of|is|are|:|=|\()?[*_]*\s*\.?\d|\d\s*%?\s*weight(?:ing|age)?\b",
-            r"(?i)(\d{1,3}(?:\.\d{1,3})?)\s*(?:%|percent\b)",
-            r"(?i)(\d{1,3}(?:\.\d{1,3})?)\s*(?:points\b|pts\b|marks\b)",
+            (r"(?i)(\d{1,3}(?:\.\d{1,3})?)\s*(?:%|percent\b)", 100.0),
+            (r"(?i)(\d{1,3}(?:\.\d{1,3})?)\s*(?:points\b|pts\b|marks\b)", 100.0),
+            (r"\b(0\.\d{1,3})\b", 1.0),
         ];
-        all.iter().filter_map(|form| Regex::new(form).ok()).collect()
+        all.into_iter().filter_map(|(form, whole)| Some((Regex::new(form).ok()?, whole))).collect()
     });
-    let [word, shares @ ..] = forms.as_slice() else { return false };
-    let make_a_whole = |form: &Regex| {
+    let make_a_whole = |(form, whole): &(Regex, f64)| {
         let numbers: Vec<f64> =
             form.captures_iter(text).filter_map(|found| found.get(1)?.as_str().parse().ok()).collect();
-        numbers.len() > 1 && (numbers.iter().sum::<f64>() - 100.0).abs() < 0.5
+        numbers.len() > 1 && (numbers.iter().sum::<f64>() / whole - 1.0).abs() < 0.005
     };
-    word.is_match(text) || shares.iter().any(make_a_whole)
+    word.as_ref().is_some_and(|word| word.is_match(text)) || shares.iter().any(make_a_whole)
 }
 
 fn is_scale(text: &str) -> bool {

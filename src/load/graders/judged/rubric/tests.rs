@@ -43,7 +43,7 @@ fn people_write_criteria_in_many_ways() {
         "1. **A** (20 points)\n2. **B** (factual) is it true? (80 points)\n",
         "1. **A** - weight 0.5\n2. **B**: 30% - is it?\n3. C - 20%: text",
         "- Accuracy (60%): are at least 90% right (100%)\n- **Tone** - 40%\n",
-        "### A\nWeight: 40%\nIs it?\n### B\n**Weight**: 60%\n",
+        "### 1. A\nWeight: 40%\nIs it?\n### 2) B\n**Weight**: 60%\n",
         "1. **A - 40%**: x\n   - Weight: 0.6\n2. B, weight: 0.6\n",
         "- **A** (0.5)\n- **B** (0.5)\n- Be strict.\n\n## Rules\n- **No mercy**: none\n",
         "1. **A** (0.5)\n2. **B** (0.5)\n\nGuide:\n1. Poor: x\n2. Fair: y\n",
@@ -133,6 +133,8 @@ fn lists_that_are_no_criteria_stay_a_text() {
         "- Clarity counts 40%, depth 60 %.",
         "|Clarity|30 points|\n|Depth|70 points|",
         "1. **A** (weight: 0,4)",
+        "|A|0.6|\n|B|0.4|",
+        "1. **A** (x2)\n2. **B** (x1)",
     ];
     assert!(unread.iter().all(|text| mentions_weights(text)));
     assert!(
