@@ -496,7 +496,10 @@ fn what_is_expected_reaches_the_judge() {
         said(&format!("{M}, {blind}, rubric: Is it good?"), expected),
         said(&format!("{M}, {blind}, rubric: Is it good?"), ""),
         said(M, "      expected: {type: semantic, value: ' '}\n"),
-        said(M, "      expected: {type: semantic, value: {}}\n"),
+        said(
+            &format!("{M}, rubric: Is it good?"),
+            "      expected: {type: semantic, value: {must_include: null}}\n",
+        ),
         said(&format!("{M}, rubric: Is it good?"), "      expected: {type: semantic, value: ''}\n"),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
@@ -505,7 +508,7 @@ fn what_is_expected_reaches_the_judge() {
     10:41 warning suspicious-value: the prompt does not show what is expected | write `{{ expected }}` (or `{expected}`) where it belongs
 
     10:17 grader-incomplete: what is expected is empty, and there is neither `rubric` nor `criteria`: any output would do | write what a good output says, or what is judged under `rubric:`
-    10:17 grader-incomplete: what is expected is empty, and there is neither `rubric` nor `criteria`: any output would do | write what a good output says, or what is judged under `rubric:`
+    7:17 grader-incomplete: what is expected is empty: nothing must be said and nothing must not be | write at least one text under `must_include` or `must_not_include`, or a reference
 
     ");
     let more = "  graders: {rubrics: {tone: Is it kind?}}\n";

@@ -67,6 +67,15 @@ pub(super) fn resolve(
     {
         return of_items(desk, semantic, items, &expected);
     }
+    if let ExpectedSpec::Semantic(semantic) = expected.spec
+        && semantic.value.as_object().is_some_and(Map::is_empty)
+    {
+        // Such as a row leaves of `must_include: "{{ row.x }}"` when it has none.
+        let message = "what is expected is empty: nothing must be said and nothing must not be";
+        let hint = "write at least one text under `must_include` or `must_not_include`, or a reference";
+        desk.push(Problem::error(Code::GraderIncomplete, expected.span, message).hint(hint));
+        return None;
+    }
     let mut values = match expected.spec {
         ExpectedSpec::Contains(contains) => std::iter::once(&contains.value)
             .chain(&contains.alternatives)
