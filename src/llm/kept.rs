@@ -128,8 +128,11 @@ impl KeptAnswers {
                 Err(why) => {
                     // With --record alone it would be looked for here again.
                     let own = self.settings.replay.is_none();
-                    let first =
-                        if own { "; take `replay` out of the target first, which asks nobody" } else { "" };
+                    let first = if own {
+                        "; take `replay` out of the target (or judge) first, which asks nobody"
+                    } else {
+                        ""
+                    };
                     Look::Refused(Fault::new(FaultKind::NotRecorded, format!("{why}{first}")))
                 }
             };

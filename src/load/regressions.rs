@@ -97,18 +97,19 @@ pub(super) fn grading(
 fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at: Span) -> Option<bool> {
     use ComparisonType::{Exact, Numeric, Semantic, Structural};
     let mut taken = false;
+    // Of tolerances, and paths that must exist, a judge knows nothing.
+    let leaves_word = comparison.kind == Semantic && !has_settings(comparison);
     for (grader, node) in &mut written.graders {
         let spec = match grader {
             NameOr::Inline(spec) => spec,
             NameOr::Name(name) => {
-                let named = desk.suite.shelf.graders.get(name).map(|named| named.spec.grader_type());
-                let judges = named.is_some_and(|kind| kind != crate::model::GraderType::Code);
-                taken |= judges && comparison.kind == Semantic;
+                let named = desk.suite.shelf.graders.get(name);
+                taken |= leaves_word && named.is_some_and(|named| decides(&named.spec));
                 continue;
             }
         };
         let GraderSpec::Code(code) = spec else {
-            taken |= comparison.kind == Semantic;
+            taken |= leaves_word && decides(spec);
             continue;
         };
         match (&mut code.config, comparison.kind) {
@@ -124,6 +125,15 @@ fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at
         taken = true;
     }
     Some(taken)
+}
+
+/// Whether this is a judge, or a person, whose word counts.
+fn decides(spec: &GraderSpec) -> bool {
+    match spec {
+        GraderSpec::Code(_) => false,
+        GraderSpec::Model(model) => !model.informative,
+        GraderSpec::Human(human) => !human.informative,
+    }
 }
 
 fn has_settings(comparison: &ComparisonSpec) -> bool {

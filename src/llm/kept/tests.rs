@@ -172,9 +172,9 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     assert!(matches!(kept.look(&own, &call("b")).await, Look::Found(_, AnswerSource::Recording)));
     let Look::Refused(missing) = kept.look(&own, &call("d")).await else { panic!("nobody recorded it") };
     assert!(
-        missing
-            .reason
-            .ends_with("record it with --record; take `replay` out of the target first, which asks nobody"),
+        missing.reason.ends_with(
+            "record it with --record; take `replay` out of the target (or judge) first, which asks nobody"
+        ),
         "{missing:?}"
     );
     let gone = Endpoint { replay: Some(dir.path().join("none")), ..endpoint() };

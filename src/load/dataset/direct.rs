@@ -167,7 +167,9 @@ impl<'e> Direct<'e> {
         let bare = self.expected.as_ref().is_some_and(|hole| hole.path.len() == 1);
         let usual = id.as_deref() != Some("")
             && prompt.as_ref().is_none_or(|text| !text.trim().is_empty())
-            && (!bare || expected.as_ref().is_some_and(Value::is_string));
+            && (!bare || expected.as_ref().is_some_and(Value::is_string))
+            // To a judge that has nothing else an empty text says nothing.
+            && expected.as_ref().and_then(Value::as_str).is_none_or(|text| !text.trim().is_empty());
         usual.then_some(Gift { id, name, prompt, expected })
     }
 

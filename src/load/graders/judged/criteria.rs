@@ -18,6 +18,9 @@ const WEIGHT_SLACK: f64 = 0.001;
 /// Characters of a rubric that hardly leave room for what is judged.
 const LONG_RUBRIC: usize = 100_000;
 
+/// How weights are written so that they are read.
+const WEIGHTS: &str = "write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`";
+
 /// What judges read, and what they score.
 pub(super) struct Scored {
     pub text: String,
@@ -47,6 +50,11 @@ pub(super) fn resolve(
     let scored = if written.is_empty() {
         of_text(desk, &text, scoring, at)?
     } else {
+        if rubric::mentions_weights(&text) {
+            let message = "the weights in the rubric count for nothing: those of `criteria` do";
+            let hint = "say them under `criteria:` alone";
+            desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
+        }
         Scored { text: text.clone(), criteria: of_specs(desk, written, scoring, node)? }
     };
     warn_of_scale(desk, &text, &scored.criteria, scoring, at);
@@ -168,13 +176,16 @@ fn of_text(desk: &mut Desk, text: &str, scoring: &Scoring, at: Span) -> Option<S
     let Some(items) = rubric::split(text, &is_level) else {
         if rubric::mentions_weights(text) {
             let message = "the weights in the rubric are not read: not every item of it is a criterion";
-            let hint = "write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`";
-            desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
+            desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(WEIGHTS));
         }
         let overall = of_item(Item { name: OVERALL.to_owned(), ..Item::default() }, 1.0, scale);
         return Some(Scored { text: text.to_owned(), criteria: vec![overall] });
     };
     let weights: Vec<Option<f64>> = items.iter().map(|item| item.weight).collect();
+    if weights.iter().all(Option::is_none) && rubric::mentions_weights(text) {
+        let message = "the weights in the rubric are not read: all its criteria count alike";
+        desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(WEIGHTS));
+    }
     let weights = weigh(desk, &weights, false, at)?;
     let items = items.into_iter().zip(weights);
     let criteria: Vec<Criterion> = items.map(|(item, weight)| of_item(item, weight, scale)).collect();

@@ -46,6 +46,13 @@ pub(super) fn model(
         let at = node.locate("/rubric");
         text::rubric(desk, rubric, at).map(|text| (text, at))
     });
+    let by_reference = written.is_none() && config.criteria.is_empty();
+    if let Some(Some(prompt)) = &prompt
+        && wanted.reference.is_some()
+        && !text::shows(prompt, "expected")
+    {
+        tell_unshown(desk, node.locate("/prompt"), by_reference);
+    }
     let (text, usual) = match written {
         Some(text) => (Some(text?), Scoring::Numeric { range: Judge::RANGE }),
         None => unwritten(desk, config, &wanted, node)?,
@@ -97,7 +104,13 @@ fn unwritten(desk: &mut Desk, config: &ModelGraderConfig, wanted: &Wanted, node:
     if !config.criteria.is_empty() {
         return Some((None, numeric));
     }
-    if wanted.reference.is_some() {
+    if let Some(reference) = &wanted.reference {
+        if wanted::says_nothing(reference) {
+            let message = "what is expected is empty, and there is neither `rubric` nor `criteria`: any output would do";
+            let hint = "write what a good output says, or what is judged under `rubric:`";
+            desk.push(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
+            return None;
+        }
         return Some((own(wanted::OF_REFERENCE), numeric));
     }
     if wanted.has_items() {
@@ -108,6 +121,18 @@ fn unwritten(desk: &mut Desk, config: &ModelGraderConfig, wanted: &Wanted, node:
     let hint = "write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`";
     desk.push(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
     None
+}
+
+/// Tells of a prompt that keeps from the judge what is expected. `by_reference`: nothing else is judged.
+fn tell_unshown(desk: &mut Desk, at: Span, by_reference: bool) {
+    let message = "the prompt does not show what is expected";
+    let problem = if by_reference {
+        let message = format!("{message}, and nothing else is judged");
+        Problem::error(Code::GraderIncomplete, at, message)
+    } else {
+        Problem::warning(Code::SuspiciousValue, at, message)
+    };
+    desk.push(problem.hint("write `{{ expected }}` (or `{expected}`) where it belongs"));
 }
 
 /// Drops what was not written, so that hashes and journals hold only settings.

@@ -3,10 +3,15 @@
 //! Pure. A text is read as criteria only when all of its items are some, so that a list of instructions stays a text. Judges are
 //! shown the text as it is: what is read here says what they score, and how much each counts.
 
-use std::collections::BTreeMap;
+mod said;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use regex::Regex;
+
+pub(super) use said::scales;
+use said::{Said, dashed, line_weight, speaks_of_weights};
 
 /// Characters that a name may have.
 const LONGEST_NAME: usize = 80;
@@ -26,13 +31,24 @@ pub(super) struct Item {
 /// What begins an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
-    Heading { level: usize },
-    Numbered { number: u32 },
+    Heading {
+        level: usize,
+    },
+    Numbered {
+        number: u32,
+    },
     BoldBullet,
+    /// Any bullet.
+    Bullet,
     Bold,
 }
 
 impl Mark {
+    /// Whether this kind of mark begins the items of a list of that kind.
+    fn takes(self, other: Mark) -> bool {
+        self.is_like(other) || (self, other) == (Mark::Bullet, Mark::BoldBullet)
+    }
+
     fn is_like(self, other: Mark) -> bool {
         match (self, other) {
             (Mark::Heading { level }, Mark::Heading { level: other }) => level == other,
@@ -46,6 +62,7 @@ struct Line<'t> {
     raw: &'t str,
     text: &'t str,
     indent: usize,
+    fenced: bool,
     /// What it may begin, and what follows the mark; inside of a fence nothing begins.
     mark: Option<(Mark, &'t str)>,
 }
@@ -63,11 +80,12 @@ pub(super) fn split(text: &str, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<I
     kinds(&lines).into_iter().find_map(|kind| split_by(&lines, kind, is_level))
 }
 
-/// Whether some line gives something a weight.
+/// Whether a text speaks of weights, be they read or not.
 pub(super) fn mentions_weights(text: &str) -> bool {
     let lines = lines(text);
     let mut heads = lines.iter().filter_map(|line| line.mark.and_then(|(mark, rest)| head(mark, rest)));
-    heads.any(|head| head.weight.is_some())
+    let open = || lines.iter().filter(|line| !line.fenced).map(|line| line.text);
+    heads.any(|head| head.weight.is_some()) || speaks_of_weights(&open().collect::<Vec<_>>().join("\n"))
 }
 
 fn lines(text: &str) -> Vec<Line<'_>> {
@@ -76,10 +94,15 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     for raw in text.lines() {
         let text = raw.trim();
         let is_fence = text.starts_with("```") || text.starts_with("~~~");
-        let mark = if fenced || is_fence { None } else { mark(text) };
+        let inside = fenced || is_fence;
         fenced ^= is_fence;
-        let indent = raw.chars().take_while(|c| c.is_whitespace()).count();
-        all.push(Line { raw: raw.trim_end(), text, indent, mark });
+        all.push(Line {
+            raw: raw.trim_end(),
+            text,
+            indent: raw.chars().take_while(|c| c.is_whitespace()).count(),
+            fenced: inside,
+            mark: if inside { None } else { mark(text) },
+        });
     }
     all
 }
@@ -95,7 +118,7 @@ fn mark(text: &str) -> Option<(Mark, &str)> {
         return Some((Mark::Bold, text));
     }
     if let Some(rest) = bullet(text) {
-        return is_bold(rest).then_some((Mark::BoldBullet, rest));
+        return Some((if is_bold(rest) { Mark::BoldBullet } else { Mark::Bullet }, rest));
     }
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = text.get(..text.len() - rest.len()).filter(|digits| digits.len() <= 3)?.parse().ok()?;
@@ -109,56 +132,102 @@ fn bullet(text: &str) -> Option<&str> {
     rest.starts_with(char::is_whitespace).then(|| rest.trim_start())
 }
 
-/// The marks that may part the text, the likeliest first: headings and bold lines only where one of them says a weight.
+/// The marks that may part the text, the likeliest first: headings, bold lines and plain bullets only where one of them says a
+/// weight.
 fn kinds(lines: &[Line]) -> Vec<Mark> {
     let marks = || lines.iter().filter_map(|line| line.mark);
     let weighs = |(mark, rest): &(Mark, &str)| head(*mark, rest).is_some_and(|head| head.weight.is_some());
     let first = |wanted: fn(Mark) -> bool| {
         marks().filter(|(mark, _)| wanted(*mark)).find(weighs).map(|(mark, _)| mark)
     };
+    // A line of its own below them may say it.
+    let below = lines.iter().position(|line| !line.fenced && line_weight(line.text).is_some());
+    let above = below.and_then(|at| lines.get(..at)?.iter().rev().find_map(|line| line.mark));
+    let above = above.map(|(mark, _)| mark);
     let heading = first(|mark| matches!(mark, Mark::Heading { .. }));
-    let bold = first(|mark| mark == Mark::Bold);
+    let heading = heading.or(above.filter(|mark| matches!(mark, Mark::Heading { .. })));
+    let bold = first(|mark| mark == Mark::Bold).or(above.filter(|mark| *mark == Mark::Bold));
+    let bullet = first(|mark| mark == Mark::Bullet);
     let lists = [Mark::Numbered { number: 1 }, Mark::BoldBullet];
-    let all = heading.into_iter().chain(lists).chain(bold);
+    let all = heading.into_iter().chain(lists).chain(bold).chain(bullet);
     all.filter(|kind| marks().any(|(mark, _)| mark.is_like(*kind))).collect()
 }
 
 fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<Item>> {
-    let of_kind = |line: &&Line| line.mark.is_some_and(|(mark, _)| mark.is_like(kind));
+    let of_kind = |line: &&Line| line.mark.is_some_and(|(mark, _)| kind.takes(mark));
     let top = lines.iter().filter(of_kind).map(|line| line.indent).min()?;
     let starts: Vec<usize> = (0..lines.len())
         .filter(|at| lines.get(*at).is_some_and(|line| of_kind(&line) && line.indent == top))
         .collect();
-    let marked: Vec<(Mark, &str)> =
-        starts.iter().filter_map(|at| lines.get(*at).and_then(|line| line.mark)).collect();
-    if !numbered_in_order(&marked) {
+    let ends: Vec<usize> = starts.iter().skip(1).copied().chain([lines.len()]).collect();
+    let mut lists: Vec<Vec<Item>> = Vec::new();
+    let is_weighty = |line: &Line| line.indent == top && stray(line, is_level) == Some(true);
+    if kind == Mark::BoldBullet && lines.iter().any(is_weighty) {
         return None;
     }
-    let heads: Vec<Head> = marked.iter().map(|(mark, rest)| head(*mark, rest)).collect::<Option<_>>()?;
-    if heads.len() < 2 && heads.iter().all(|head| head.weight.is_none()) {
-        return None;
-    }
-    let ends = starts.iter().skip(1).copied().chain([lines.len()]);
-    let mut items = Vec::new();
-    for ((start, end), head) in starts.iter().zip(ends).zip(heads) {
+    let before = lines.get(..*starts.first()?)?.iter().rev();
+    let mut list_before = before.take_while(|line| !line.text.is_empty() && line.indent >= top);
+    let mut strays = kind == Mark::BoldBullet && list_before.any(|line| stray(line, is_level).is_some());
+    let (mut parted, mut last) = (true, None);
+    for (start, end) in starts.iter().zip(ends) {
+        let (mark, rest) = lines.get(*start)?.mark?;
+        let number = if let Mark::Numbered { number } = mark { Some(number) } else { None };
+        // From the first number upwards, or all 1 as Markdown allows.
+        parted |= number.zip(last).is_some_and(|(number, last)| number <= last && (number, last) != (1, 1));
+        last = number;
         let body = lines.get(start + 1..end)?;
         let own = own_lines(body, kind, top);
-        items.push(item(head, body.get(..own)?, is_level));
+        let its = body.get(..own)?;
+        strays |= kind == Mark::BoldBullet
+            && its.iter().any(|line| line.indent == top && stray(line, is_level).is_some());
+        let item = head(mark, rest).map(|head| item(head, its, is_level));
+        match lists.last_mut().filter(|_| !parted) {
+            Some(list) => list.push(item?),
+            None => lists.push(vec![item?]),
+        }
+        // An item that begins another list (or is none of this one) stands between two bullets.
+        parted = own < body.len() && matches!(kind, Mark::BoldBullet | Mark::Bullet);
     }
-    Some(items)
+    let items = one_of(lists)?;
+    let weighs = items.iter().any(|item| item.weight.is_some());
+    let all_count = items.len() > 1 && !strays && !are_levels(&items, is_level);
+    (weighs || all_count).then_some(items)
 }
 
-/// One list: from its first number upwards, or all 1 as Markdown allows. Two lists would be two things.
-fn numbered_in_order(marks: &[(Mark, &str)]) -> bool {
-    let numbers: Vec<u32> = marks
-        .iter()
-        .filter_map(|(mark, _)| match mark {
-            Mark::Numbered { number } => Some(*number),
-            _ => None,
-        })
-        .collect();
-    let ascending = numbers.iter().zip(numbers.iter().skip(1)).all(|(a, b)| a < b);
-    ascending || numbers.iter().all(|number| *number == 1)
+/// Whether a line is a bullet of its own, and no criterion in bold print; if so, whether it weighs something.
+fn stray(line: &Line, is_level: &dyn Fn(&str) -> bool) -> Option<bool> {
+    let (mark, rest) = line.mark.filter(|(mark, _)| *mark == Mark::Bullet)?;
+    let is_part = level(line.text, is_level).is_some() || line_weight(line.text).is_some();
+    (!is_part).then(|| head(mark, rest).is_some_and(|head| head.weight.is_some()))
+}
+
+/// The list that is one of criteria: the only one, or the only one with weights. Two lists would be two things.
+fn one_of(mut lists: Vec<Vec<Item>>) -> Option<Vec<Item>> {
+    let has_weight = |item: &Item| item.weight.is_some();
+    if lists.len() > 1 && lists.iter().flatten().all(has_weight) {
+        return Some(lists.into_iter().flatten().collect());
+    }
+    if lists.len() > 1 {
+        lists.retain(|list| list.iter().any(has_weight));
+    }
+    lists.pop().filter(|_| lists.is_empty())
+}
+
+/// Whether items are the points of a scale: numbers or categories, or what people call such points.
+fn are_levels(items: &[Item], is_level: &dyn Fn(&str) -> bool) -> bool {
+    static FORM: OnceLock<Option<Regex>> = OnceLock::new();
+    const WORDS: &str = "perfect|outstanding|exceptional|excellent|very good|good|fair|average|mediocre|okay|ok|acceptable|adequate|\
+                         satisfactory|sufficient|weak|poor|very poor|bad|very bad|terrible|awful|unacceptable|inadequate|unsatisfactory|\
+                         insufficient|pass|fail|passed|failed|yes|no|true|false|high|medium|low|none|partial|partially|\
+                         (?:fully |mostly |partially |partly )?(?:correct|incorrect|wrong|met|not met)";
+    let form = FORM.get_or_init(|| {
+        let points = r"(?:score|level|grade|rating|points?)?\s*\d{1,3}(?:\.\d+)?(?:\s*(?:[-–—:=./(,].*|points?|pts|stars?))?";
+        Regex::new(&format!(r"(?i)^(?:{points}|{WORDS})$")).ok()
+    });
+    let is_point = |name: &str| is_level(name) || form.as_ref().is_some_and(|form| form.is_match(name));
+    let names: BTreeSet<&str> =
+        items.iter().map(|item| item.name.as_str()).filter(|name| is_point(name)).collect();
+    names.len() > 1
 }
 
 /// How many of the lines after a head belong to it: of a list those up to a text that stands as far out as the list itself, of a
@@ -171,6 +240,12 @@ fn own_lines(body: &[Line], kind: Mark, top: usize) -> usize {
             (Mark::Heading { .. }, _) => false,
             (_, Some((Mark::Heading { .. }, _))) => true,
             (Mark::Bold, _) => false,
+            // The list of something else, or an item that is no criterion.
+            (Mark::BoldBullet | Mark::Bullet, _)
+                if !line.text.is_empty() && !line.fenced && line.indent < top =>
+            {
+                true
+            }
             _ => after_blank && !line.text.is_empty() && line.indent <= top && bullet(line.text).is_none(),
         };
         if ends {
@@ -182,11 +257,19 @@ fn own_lines(body: &[Line], kind: Mark, top: usize) -> usize {
 }
 
 fn item(head: Head, body: &[Line], is_level: &dyn Fn(&str) -> bool) -> Item {
+    let mut weight = head.weight;
     let mut levels: BTreeMap<String, String> = BTreeMap::new();
     let mut described: Vec<&str> = Vec::new();
     // The level that the line before spoke of, and how far in it stood.
     let mut open: Option<(String, usize)> = None;
     for line in body {
+        if weight.is_none()
+            && !line.fenced
+            && let Some(said) = line_weight(line.text)
+        {
+            weight = Some(said);
+            continue;
+        }
         if let Some((name, text)) = level(line.text, is_level).filter(|(name, _)| !levels.contains_key(*name))
         {
             levels.insert(name.to_owned(), text.to_owned());
@@ -205,7 +288,7 @@ fn item(head: Head, body: &[Line], is_level: &dyn Fn(&str) -> bool) -> Item {
         described.push(line.raw);
     }
     let description = format!("{}\n{}", head.tail, dedent(&described).trim_matches('\n'));
-    Item { name: head.name, description: description.trim().to_owned(), weight: head.weight, levels }
+    Item { name: head.name, description: description.trim().to_owned(), weight, levels }
 }
 
 /// `- 5: what it means`.
@@ -238,14 +321,16 @@ fn head(mark: Mark, rest: &str) -> Option<Head> {
     let (label, after) = match (bold, mark) {
         (Some((inside, after)), _) => (inside, after),
         (None, Mark::Heading { .. }) => (rest, ""),
-        (None, Mark::Numbered { .. }) => label_of(rest)?,
+        (None, Mark::Numbered { .. } | Mark::Bullet) => label_of(rest)?,
         (None, Mark::BoldBullet | Mark::Bold) => return None,
     };
     let label = said.take_from(label);
-    let tail = said.take_leading(after);
+    let (label, behind) = dashed(&label).unwrap_or((&label, ""));
+    let tail = said.take_leading(&format!("{behind}{after}"));
     let named = label.trim_end().trim_end_matches(':').trim_matches(['*', '_', '`', ' ']);
-    let name = named.split_whitespace().collect::<Vec<_>>().join(" ");
-    let tail = said.take_trailing(&tail);
+    let name = unnumbered(named).split_whitespace().collect::<Vec<_>>().join(" ");
+    // A number at the end of a plain bullet may be of what it says.
+    let tail = if mark == Mark::Bullet { tail } else { said.take_trailing(&tail) };
     let is_told_apart = bold.is_none()
         || tail.is_empty()
         || label.trim_end().ends_with(':')
@@ -262,8 +347,19 @@ fn head(mark: Mark, rest: &str) -> Option<Head> {
     Some(Head { name, weight: said.weight, tail })
 }
 
+/// A name without the number that stands before it: a judge may leave that out.
+fn unnumbered(name: &str) -> &str {
+    match mark(name) {
+        Some((Mark::Numbered { .. }, rest)) if !rest.is_empty() => rest,
+        _ => name,
+    }
+}
+
 /// The name of an item without bold print, and what follows it: up to a colon, or to a dash when there is a weight.
 fn label_of(rest: &str) -> Option<(&str, &str)> {
+    if let Some(parts) = dashed(rest) {
+        return Some(parts);
+    }
     if let Some((label, after)) = rest.split_once(':').filter(|(label, _)| !is_open(label)) {
         return Some((label, after));
     }
@@ -277,141 +373,6 @@ fn label_of(rest: &str) -> Option<(&str, &str)> {
 fn is_open(text: &str) -> bool {
     let count = |c: char| text.matches(c).count();
     count('(') > count(')') || count('[') > count(']')
-}
-
-/// What brackets say of an item.
-#[derive(Default)]
-struct Said {
-    weight: Option<f64>,
-}
-
-impl Said {
-    fn weighs(mut self, label: &str) -> bool {
-        self.take_from(label);
-        self.weight.is_some()
-    }
-
-    /// Takes weights and scales in brackets out of a text.
-    fn take_from(&mut self, label: &str) -> String {
-        let mut kept = String::new();
-        let mut here = label;
-        while let Some(start) = here.find(['(', '[']) {
-            let (before, group) = here.split_at(start);
-            kept.push_str(before);
-            match bracket(group) {
-                Some((_, after)) if self.takes(group) => here = after,
-                Some((inside, after)) => {
-                    let whole = inside.len() + 2;
-                    kept.push_str(group.get(..whole).unwrap_or_default());
-                    here = after;
-                }
-                None => {
-                    kept.push_str(group);
-                    return kept;
-                }
-            }
-        }
-        kept.push_str(here);
-        kept
-    }
-
-    /// The text behind brackets of weights and scales.
-    fn take_leading(&mut self, after: &str) -> String {
-        let mut here = after.trim_start();
-        while here.starts_with(['(', '[']) && self.takes(here) {
-            here = bracket(here).map_or("", |(_, after)| after.trim_start());
-        }
-        // `**Name**: 40%` and `**Name** - 0.4` are weights as well when nothing else follows.
-        let bare = here.trim_start_matches([':', '-', '–', '—']).trim();
-        if self.weight.is_none() && bare.ends_with('%') && bare.len() != here.len() && self.reads(bare) {
-            return String::new();
-        }
-        here.to_owned()
-    }
-
-    /// The text before a last bracket of weights or scales.
-    fn take_trailing(&mut self, tail: &str) -> String {
-        let mut here = tail.trim_end();
-        while here.ends_with([')', ']'])
-            && let Some(start) = here.rfind(['(', '['])
-            && let Some(group) = here.get(start..)
-            && self.takes(group)
-        {
-            here = here.get(..start).unwrap_or_default().trim_end();
-        }
-        here.to_owned()
-    }
-
-    /// Whether the bracket that a text begins with says nothing but weights and scales; they are noted then.
-    fn takes(&mut self, group: &str) -> bool {
-        let Some((inside, _)) = bracket(group) else { return false };
-        self.reads(inside)
-    }
-
-    fn reads(&mut self, inside: &str) -> bool {
-        let parts: Vec<&str> = inside.split([',', ';']).map(str::trim).collect();
-        let weights: Vec<Option<f64>> = parts.iter().map(|part| weight(part)).collect();
-        if !parts.iter().zip(&weights).all(|(part, weight)| weight.is_some() || is_scale(part)) {
-            return false;
-        }
-        self.weight = self.weight.or(weights.into_iter().flatten().next());
-        true
-    }
-}
-
-/// What stands inside of the bracket that a text begins with, and behind it.
-fn bracket(text: &str) -> Option<(&str, &str)> {
-    let (inside, after) = text
-        .strip_prefix('(')
-        .map_or_else(|| text.strip_prefix('[')?.split_once(']'), |t| t.split_once(')'))?;
-    Some((inside, after))
-}
-
-/// `weight: 0.4`, `40%`, `20 points`, or a bare share such as `0.4`.
-fn weight(text: &str) -> Option<f64> {
-    static FORM: OnceLock<Option<Regex>> = OnceLock::new();
-    let form = r"(?i)^(weight(?:ing)?\s*(?:of|is|:|=)?\s*)?(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*(%)?\s*(points?|pts|marks|weight(?:ing)?|of (?:the )?(?:total|score|grade))?$";
-    let found = FORM.get_or_init(|| Regex::new(form).ok()).as_ref()?.captures(text.trim())?;
-    let number: f64 = found.get(2)?.as_str().parse().ok()?;
-    let said = found.get(1).is_some() || found.get(3).is_some() || found.get(4).is_some();
-    let share = number > 0.0 && number < 1.0;
-    (said || share).then_some(if found.get(3).is_some() { number / 100.0 } else { number })
-}
-
-fn is_scale(text: &str) -> bool {
-    static FORM: OnceLock<Option<Regex>> = OnceLock::new();
-    let form = r"(?i)^(?:scored?|scale|rated?|points)?\s*:?\s*-?\d{1,6}\s*(?:-|–|—|to)\s*\d{1,6}\s*(?:scale|points?|pts)?$";
-    FORM.get_or_init(|| Regex::new(form).ok()).as_ref().is_some_and(|form| form.is_match(text))
-}
-
-/// The scales that a text names: `(0-5)`, `1-5 scale`, `from 0 to 10`, `out of 10`. Only those that begin with 0 or 1 and end with
-/// a number up to 100 are some; `2-4 sentences` is none. Each with the words that name it; the low end of `out of` is not said.
-pub(super) fn scales(text: &str) -> Vec<(Option<f64>, f64, String)> {
-    static FORMS: OnceLock<Vec<Regex>> = OnceLock::new();
-    let forms = FORMS.get_or_init(|| {
-        let range = r"([01])\s*(?:-|–|—|to)\s*(\d{1,3})";
-        let all = [
-            format!(r"(?i)\(\s*{range}\s*(?:scale|points?|pts)?\s*\)"),
-            format!(r"(?i)\b{range}[\s-]*(?:points?\s+)?scale\b"),
-            format!(r"(?i)\bscale\s+(?:of|from|is|:)?\s*{range}\b"),
-            format!(r"(?i)\b(?:score|scored|scores|rate|rated|rating|grade|graded|points?)\b[^.\n]{{0,40}}?\b{range}\b"),
-            r"(?i)\b([01])\s+to\s+(5|10|100)(?:[.,;:)]|\s*$)".to_owned(),
-            r"(?im)\b([01])\s+to\s+(5|10|100)\s*$".to_owned(),
-            r"(?i)\b(?:score|scored|scores|rate|rated|rating|grade|graded|points?|marks?)\b[^.\n]{0,40}?(\b)out\s+of\s+(\d{1,3})\b".to_owned(),
-            r"(?i)(\()\s*out\s+of\s+(\d{1,3})\s*\)".to_owned(),
-        ];
-        all.iter().filter_map(|form| Regex::new(form).ok()).collect()
-    });
-    let mut found = Vec::new();
-    for captures in forms.iter().flat_map(|form| form.captures_iter(text)) {
-        let number = |at: usize| captures.get(at).and_then(|text| text.as_str().parse::<f64>().ok());
-        let (low, high) = (number(1), number(2));
-        let words = captures.get(0).map(|all| all.as_str().trim().to_owned()).unwrap_or_default();
-        if let Some(high) = high.filter(|high| (2.0..=100.0).contains(high)) {
-            found.push((low, high, words));
-        }
-    }
-    found
 }
 
 #[cfg(test)]

@@ -447,7 +447,8 @@ fn a_prompt_shows_the_output_and_names_what_there_is() {
     let all = [
         "Grade {{ output }} by {{ rubric }}.",
         "Grade {output} by {rubric}: {\"a\": {}}",
-        "{% if expected %}{{ expected }}{% endif %}{{ output | upper }} {{ criteria }} {{ range(3) }}",
+        "{% if expected %}{{ expected }}{% endif %}{{ output }} {{ criteria | upper }} {{ range(3) }}",
+        "{{ output | upper }} {{ criteria }}",
         "Grade by {rubric}.",
         "Grade {{ rubric }}.",
         "Grade {output}.",
@@ -459,6 +460,7 @@ fn a_prompt_shows_the_output_and_names_what_there_is() {
         "grade",
     ];
     insta::assert_snapshot!(all.map(of).join("\n"), @"
+    9:62 grader-incomplete: the prompt does not show the output as it is | write `{{ output }}` without a filter: it comes quoted, between marks
     9:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{output}` where it belongs
     9:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{{ output }}` where it belongs
     9:62 warning suspicious-value: the prompt shows neither the rubric nor the criteria | write `{rubric}` where they belong
@@ -481,6 +483,40 @@ fn a_prompt_shows_the_output_and_names_what_there_is() {
     10:62 unknown-rubric: no prompt is named `other` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
     10:62 grader-incomplete: the prompt does not show the output that is to be judged | write `{output}` where it belongs
     ");
+}
+
+#[test]
+fn what_is_expected_reaches_the_judge() {
+    let expected = "      expected: {type: semantic, value: y}\n";
+    let blind = "prompt: 'Grade {output} by {rubric}.'";
+    let seeing = "prompt: 'Grade {{ output }} as {{ expected }} by {{ rubric }}.'";
+    let all = [
+        said(&format!("{M}, {seeing}"), expected),
+        said(&format!("{M}, {blind}"), expected),
+        said(&format!("{M}, {blind}, rubric: Is it good?"), expected),
+        said(&format!("{M}, {blind}, rubric: Is it good?"), ""),
+        said(M, "      expected: {type: semantic, value: ' '}\n"),
+        said(
+            &format!("{M}, rubric: Is it good?"),
+            "      expected: {type: semantic, value: {must_include: null}}\n",
+        ),
+        said(&format!("{M}, rubric: Is it good?"), "      expected: {type: semantic, value: ''}\n"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    
+    10:41 grader-incomplete: the prompt does not show what is expected, and nothing else is judged | write `{{ expected }}` (or `{expected}`) where it belongs
+    10:41 warning suspicious-value: the prompt does not show what is expected | write `{{ expected }}` (or `{expected}`) where it belongs
+
+    10:17 grader-incomplete: what is expected is empty, and there is neither `rubric` nor `criteria`: any output would do | write what a good output says, or what is judged under `rubric:`
+    7:17 grader-incomplete: what is expected is empty: nothing must be said and nothing must not be | write at least one text under `must_include` or `must_not_include`, or a reference
+
+    ");
+    let more = "  graders: {rubrics: {tone: Is it kind?}}\n";
+    // As `rubric: |` has it.
+    assert_eq!(
+        judge_of(loaded(&suite(&format!("{M}, rubric: \"tone\\n\""), "", more), &[])).rubric,
+        "Is it kind?"
+    );
 }
 
 #[test]
@@ -508,7 +544,7 @@ fn a_semantic_expectation_finds_the_suites_default_judge() {
 #[test]
 fn a_regressions_judge_compares_with_the_baseline() {
     let of = |more: &str| {
-        let shelf = "  graders: {graders: {j: {type: model, config: {model: gpt-4o}}}}\n";
+        let shelf = "  graders: {graders: {j: {type: model, config: {model: gpt-4o}}, c: {type: code, config: {method: contains, must_include: [a]}}}}\n";
         let text = format!(
             "eval_suite:\n  name: s\n  target: {{type: echo}}\n{shelf}  evals:\n    - {{id: a, current: {{input: x}}, {more}}}\n"
         );
@@ -527,6 +563,9 @@ fn a_regressions_judge_compares_with_the_baseline() {
     let all = [
         format!("baseline: {{output: 'a b'}}, comparison: {{type: semantic}}, {own}"),
         "baseline: {output: 'a b'}, comparison: {type: semantic}, grader: j".to_owned(),
+        format!("baseline: {{output: {{a: two words, id: 1}}}}, comparison: {{type: semantic, ignore_values: [id]}}, {own}"),
+        // One that decides nothing does not stand for the comparison.
+        "baseline: {output: 'a b'}, comparison: {type: semantic}, graders: [c, {type: model, informative: true, config: {model: gpt-4o}}]".to_owned(),
         format!("baseline: {{output: {{id: '{{{{any_uuid}}}}', t: '{{{{literal(\"x\")}}}}'}}}}, {own}"),
         format!("baseline: {{output: {{a: 1, b: two words}}}}, comparison: {{type: structural}}, {own}"),
         "baseline: {output: a}, grader: {type: model, negate: true, config: {model: gpt-4o, rubric: Is it worse?}}".to_owned(),
@@ -536,6 +575,8 @@ fn a_regressions_judge_compares_with_the_baseline() {
     insta::assert_snapshot!(all.map(|more| of(&more)).join("\n"), @r#"
     is "Does the output say " Some("\"a b\"")
     is "Does the output say " Some("\"a b\"")
+    is "Does the output say " Some("{\"a\":\"two words\",\"id\":1}"); structural_match
+    contains; is "Does the output say " Some("\"a b\""); similarity
     is "Does the output say " Some("{\"id\":\"{{any_uuid}}\",\"t\":\"x\"}")
     is "Does the output say " Some("{\"a\":1,\"b\":\"two words\"}"); structural_match
     not "Is it worse?" Some("\"a\"")

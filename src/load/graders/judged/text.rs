@@ -13,6 +13,9 @@ use crate::load::template::{bad_template, environment, is_template, place_in};
 pub(super) const NAMES: [&str; 8] =
     ["input", "output", "expected", "rubric", "criteria", "examples", "context", "format"];
 
+/// An output that no filter leaves as it is.
+const OUTPUT: &str = "<<<Output>>>\n  of \"one\" & 'another'\n\n<<<END Output>>>";
+
 /// A text of which one was written in place of its name, or its name.
 struct Kind<'a> {
     /// As people say it.
@@ -35,23 +38,25 @@ pub(super) fn rubric(desk: &mut Desk, written: &str, at: Span) -> Option<String>
 }
 
 fn look_up(desk: &mut Desk, kind: &Kind, written: &str, at: Span) -> Option<String> {
-    if let Some(text) = kind.named.get(written) {
+    // A name in a block of YAML ends with a line break.
+    let name = written.trim();
+    if let Some(text) = kind.named.get(name) {
         return Some(text.clone());
     }
-    let is_name = !written.is_empty() && written.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
     if !is_name {
         return Some(written.to_owned());
     }
     let Kind { word, named, own } = kind;
-    let near = did_you_mean(written, named.keys().map(String::as_str));
+    let near = did_you_mean(name, named.keys().map(String::as_str));
     let hint = near.map_or_else(
         || format!("define it under `graders: {{{word}s: ...}}` in the suite, or write the {own} here"),
         |near| format!("did you mean `{near}`?"),
     );
     let open = desk.suite.shelf.open && !desk.suite.shelf.texts_known;
-    let message = format!("no {word} is named `{written}`");
+    let message = format!("no {word} is named `{name}`");
     desk.push(Problem::error(Code::UnknownRubric, at, message).hint(hint).maybe_warning(open));
-    open.then(|| written.to_owned())
+    open.then(|| name.to_owned())
 }
 
 /// An author's own prompt: it must show the output, and name nothing that a prompt has not.
@@ -60,7 +65,7 @@ pub(super) fn prompt(desk: &mut Desk, written: &str, at: Span) -> Option<String>
     let text =
         look_up(desk, &Kind { word: "prompt", named: &suite.shelf.prompts, own: "prompt" }, written, at)?;
     // A name that only a suite knows.
-    if text == written && suite.shelf.open && !text.contains(['{', ' ', '\n']) && !text.is_empty() {
+    if text == written.trim() && suite.shelf.open && !text.contains(['{', ' ', '\n']) && !text.is_empty() {
         return Some(text);
     }
     let shown =
@@ -80,6 +85,16 @@ pub(super) fn prompt(desk: &mut Desk, written: &str, at: Span) -> Option<String>
         desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
     }
     Some(text)
+}
+
+/// Whether a prompt, which was found good, has a name. One that is itself only named here may have all.
+pub(super) fn shows(prompt: &str, name: &str) -> bool {
+    if !is_template(prompt) {
+        return prompt.contains(&format!("{{{name}}}")) || !prompt.contains('{');
+    }
+    let environment = environment(true);
+    let template = environment.template_from_named_str("prompt", prompt);
+    template.is_ok_and(|template| template.undeclared_variables(false).contains(name))
 }
 
 /// The names that a template reads; `None` after saying what is wrong with it.
@@ -114,11 +129,21 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
         whole = false;
     }
     // Filters and functions are looked for only when the template runs. Whatever it shows is a text.
-    let sample = NAMES.map(|name| (name, Jinja::from(name)));
-    if whole && let Err(error) = template.render(Jinja::from_pairs(sample)) {
-        let at = error.range().map_or(at, |range| place(desk, range));
-        desk.push(bad_template(&error, at));
-        whole = false;
+    let sample = NAMES.map(|name| (name, Jinja::from(if name == "output" { OUTPUT } else { name })));
+    match template.render(Jinja::from_pairs(sample)) {
+        _ if !whole => {}
+        Ok(shown) if names.iter().any(|name| name == "output") && !shown.contains(OUTPUT) => {
+            let message = "the prompt does not show the output as it is";
+            let hint = "write `{{ output }}` without a filter: it comes quoted, between marks";
+            desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
+            whole = false;
+        }
+        Ok(_) => {}
+        Err(error) => {
+            let at = error.range().map_or(at, |range| place(desk, range));
+            desk.push(bad_template(&error, at));
+            whole = false;
+        }
     }
     whole.then_some(names)
 }

@@ -36,6 +36,17 @@ impl Wanted {
     }
 }
 
+/// Whether a reference holds nothing that an output could say.
+pub(super) fn says_nothing(reference: &Value) -> bool {
+    match reference {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(says_nothing),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 /// Whether a semantic expectation says what must be said, in place of a reference.
 fn items_of(semantic: &SemanticExpected) -> Option<&Map<String, Value>> {
     semantic.value.as_object().filter(|map| ITEM_KEYS.iter().any(|key| map.contains_key(*key)))
@@ -55,6 +66,15 @@ pub(super) fn resolve(
         && let Some(items) = items_of(semantic)
     {
         return of_items(desk, semantic, items, &expected);
+    }
+    if let ExpectedSpec::Semantic(semantic) = expected.spec
+        && semantic.value.as_object().is_some_and(Map::is_empty)
+    {
+        // Such as a row leaves of `must_include: "{{ row.x }}"` when it has none.
+        let message = "what is expected is empty: nothing must be said and nothing must not be";
+        let hint = "write at least one text under `must_include` or `must_not_include`, or a reference";
+        desk.push(Problem::error(Code::GraderIncomplete, expected.span, message).hint(hint));
+        return None;
     }
     let mut values = match expected.spec {
         ExpectedSpec::Contains(contains) => std::iter::once(&contains.value)

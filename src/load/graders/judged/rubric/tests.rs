@@ -41,6 +41,12 @@ fn people_write_criteria_in_many_ways() {
         "1. **Only one** (weight: 1.0)\n   - 5: all",
         "* **A** - 40%\n* **B** - 60%\n",
         "1. **A** (20 points)\n2. **B** (factual) is it true? (80 points)\n",
+        "1. **A** - weight 0.5\n2. **B**: 30% - is it?\n3. C - 20%: text",
+        "- Accuracy (60%): are at least 90% right (100%)\n- **Tone** - 40%\n",
+        "### 1. A\nWeight: 40%\nIs it?\n### 2) B\n**Weight**: 60%\n",
+        "1. **A - 40%**: x\n   - Weight: 0.6\n2. B, weight: 0.6\n",
+        "- **A** (0.5)\n- **B** (0.5)\n- Be strict.\n\n## Rules\n- **No mercy**: none\n",
+        "1. **A** (0.5)\n2. **B** (0.5)\n\nGuide:\n1. Poor: x\n2. Fair: y\n",
         "1. **A** (weight: 0.5, 1-5)\n2. **B** (1-5 scale; weight: 0.5)\n  ```\n  3. **C** (weight: 1)\n  ```\n",
     ];
     insta::assert_snapshot!(all.map(told).join("\n---\n"), @r#"
@@ -71,6 +77,25 @@ fn people_write_criteria_in_many_ways() {
     B 80 "(factual) is it true?" []
     ---
     A 0.5 "" []
+    B 0.3 "is it?" []
+    C 0.2 "text" []
+    ---
+    Accuracy 0.6 "are at least 90% right (100%)" []
+    Tone 0.4 "" []
+    ---
+    A 0.4 "Is it?" []
+    B 0.6 "" []
+    ---
+    A 0.4 "x\n- Weight: 0.6" []
+    B 0.6 "" []
+    ---
+    A 0.5 "" []
+    B 0.5 "- Be strict." []
+    ---
+    A 0.5 "" []
+    B 0.5 "" []
+    ---
+    A 0.5 "" []
     B 0.5 "```\n3. **C** (weight: 1)\n```" []
     "#);
 }
@@ -88,12 +113,35 @@ fn lists_that_are_no_criteria_stay_a_text() {
         "**Input** is above.\n**Output** is below.",
         "# Rubric\n## Clarity\nIs it clear?\n## Depth\nIs it deep?",
         "```\n1. **A** (weight: 1)\n2. **B** (weight: 1)\n```",
+        // Levels of one scale.
+        "Score the help:\n1. Poor: no use\n2. Fair: some\n3. Good: solves it\n4. Excellent: more",
+        "- **5**: Excellent\n- **3**: Fair\n- **1**: Bad",
+        "- **Score 5 (best)**: x\n- **Score 1**: y",
+        "- **Pass**: it works\n- **Fail**: it does not",
+        // Two lists, or parts of several things.
+        "## Criteria\n- **Accuracy**: right\n- **Clarity**: readable\n\n## Rules\n- **Be strict**: no 5\n- **Length**: ignore it",
+        "- **Accuracy**: right\n\nMind:\n- **Strictness**: no 5",
+        "1. Correctness\n   - **Edges**: x\n   - **Core**: y\n2. Style\n   - **Names**: z",
+        "- **Accuracy**: right\n- Tone: kind\n- **Style**: good",
     ];
     for text in all {
         assert_eq!(told(text), "whole", "{text}");
     }
     assert!(mentions_weights("1. **Clarity** (weight: 0.5)\n2. Read all of it twice, please."));
     assert!(!mentions_weights("1. Clarity: is it?\n2. Depth: is it?"));
+    let unread = [
+        "- Clarity counts 40%, depth 60 %.",
+        "|Clarity|30 points|\n|Depth|70 points|",
+        "1. **A** (weight: 0,4)",
+        "|A|0.6|\n|B|0.4|",
+        "1. **A** (x2)\n2. **B** (x1)",
+    ];
+    assert!(unread.iter().all(|text| mentions_weights(text)));
+    assert!(
+        !["At least 80% of it, not 100%.", "the weighted average from 1 to 5"]
+            .iter()
+            .any(|text| mentions_weights(text))
+    );
 }
 
 #[test]
@@ -107,6 +155,10 @@ fn scales_are_told_from_other_numbers() {
         ("score it out of 100", "None..100"),
         ("(out of 10)", "None..10"),
         ("a number 0 to 10", "Some(0.0)..10"),
+        ("a number between 1 and 10", "Some(1.0)..10"),
+        ("1 (worst) to 10 (best)", "Some(1.0)..10"),
+        ("on a 10-point scale", "None..10"),
+        ("score it x/10, at most 24/7", "None..10"),
         ("2-4 sentences (2020-2024), 1 to 3 words, tests (3 out of 5)", ""),
         ("steps 1-3 are done", ""),
     ];
