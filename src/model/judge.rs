@@ -120,3 +120,9 @@ pub struct JudgeExample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub justification: Option<String>,
 }
+
+/// A name as names of criteria and categories are told apart: without case, white space, `_`, `-` and `*`.
+pub fn folded_name(name: &str) -> String {
+    let bare = |c: &char| !c.is_whitespace() && !matches!(c, '_' | '-' | '*');
+    name.chars().filter(bare).flat_map(char::to_lowercase).collect()
+}

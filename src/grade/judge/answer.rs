@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::form::{Check, scale_of, short};
 use super::found::{Last, last_object, objects};
 use crate::grade::unique_keys::UniqueKeys;
-use crate::model::{Criterion, Judge, ReplyFault, Scoring};
+use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name};
 
 /// Bytes of a justification, and of one point of feedback, that are kept.
 const KEPT_BYTES: usize = 8 << 10;
@@ -162,8 +162,8 @@ fn resolved<'m>(
         let place = match exact {
             Some(place) => place,
             None => {
-                let folded = folded(key);
-                let mut alike = names.iter().enumerate().filter(|(_, name)| self::folded(name) == folded);
+                let folded = folded_name(key);
+                let mut alike = names.iter().enumerate().filter(|(_, name)| folded_name(name) == folded);
                 match (alike.next(), alike.next()) {
                     (Some((place, _)), None) => place,
                     (Some((_, name)), Some(_)) => {
@@ -189,11 +189,6 @@ fn resolved<'m>(
     }
     unknown.truncate(KEPT_POINTS);
     Ok((found, unknown))
-}
-
-fn folded(name: &str) -> String {
-    let kept = name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-' | '*'));
-    kept.flat_map(char::to_lowercase).collect()
 }
 
 fn scores(fields: &Map<String, Value>, wanted: &Wanted<'_>) -> Result<(Vec<Scored>, Vec<String>), Unusable> {
@@ -254,8 +249,8 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
         (Scoring::Categorical { categories }, Value::String(text)) => {
             let exact = categories.iter().find(|category| category.name == *text);
             let alike = || {
-                let folded = folded(text);
-                let mut alike = categories.iter().filter(|category| self::folded(&category.name) == folded);
+                let folded = folded_name(text);
+                let mut alike = categories.iter().filter(|category| folded_name(&category.name) == folded);
                 alike.next().filter(|_| alike.next().is_none())
             };
             match exact.or_else(alike) {

@@ -3,10 +3,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::form;
 use crate::llm::{Answer, Call, Completion, Fault, FaultKind, Models};
 use crate::model::{Endpoint, Judge, JudgeCall};
+
+/// How long others wait for the call that finds out.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a run knows of its endpoints.
 #[derive(Debug, Default)]
@@ -65,7 +69,8 @@ impl Structured {
     ) -> Result<Completion, Fault> {
         let known = self.known(endpoint);
         let probing = match known.get() {
-            Takes::Unknown => Some(known.probe.lock().await),
+            // One that stalls must not hold up all the others until it gives up.
+            Takes::Unknown => tokio::time::timeout(PATIENCE, known.probe.lock()).await.ok(),
             _ => None,
         };
         // Another may have found out while this one waited.
