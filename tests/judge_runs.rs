@@ -14,7 +14,7 @@ use std::path::Path;
 
 use judge::{Asked, say};
 use model_runs::{Journal, KEY, KEY_ENV, RESUME, RUN};
-use model_server::{Act, After, Ask, ModelServer, Step};
+use model_server::{Act, After, Ask, ModelServer, Said, Step};
 use serde_json::{Value, json};
 use support::{Project, eventually};
 
@@ -436,6 +436,33 @@ fn an_output_that_cost_something_is_kept_when_its_judge_is_beyond_the_budget() {
     // With more to spend the same output is judged.
     model_runs::call(&project, &[&RESUME[..], &["--budget", "tokens=100000"]].concat()).expect(0);
     assert_eq!((target.asked(), judges.asked()), (1, 1));
+}
+
+/// A further output that is there and may not be judged could have passed.
+#[test]
+fn a_sample_is_not_failed_for_an_attempt_that_the_budget_left_unjudged() {
+    let target = ModelServer::start(|ask: &Ask| Act::Say(Said::new(format!("answer {}", ask.nth), (1, 1))));
+    let judges = ModelServer::start(|ask: &Ask| {
+        let asked = Asked::of(ask);
+        let verdict = if asked.output() == "answer 0" { asked.worst() } else { asked.best() };
+        say(ask, verdict.to_string())
+    });
+    let project = Project::new();
+    let model =
+        json!({"type": "model", "model": "openai:m", "base_url": target.url(), "api_key_env": KEY_ENV});
+    let settings = json!({"max_workers": 1, "retry_failed": true, "retry_count": 1});
+    Judging::new(1, &judges).settings(settings).write(&project, model);
+    model_runs::call(&project, &RUN).expect(0);
+    assert_eq!((target.asked(), judges.asked()), (2, 2));
+    // All that the budget allows is the first question.
+    let again =
+        ["regrade", "--run", "latest", "--budget", "tokens=2", "--cache", "off", "--progress", "none"];
+    model_runs::call(&project, &again).expect(3);
+    assert_eq!((target.asked(), judges.asked()), (2, 3));
+    let journal = Journal::latest(&project);
+    let sample = journal.samples.values().next().expect("a sample");
+    assert_eq!((sample.outcome.as_str(), sample.cause.as_deref()), ("errored", Some("judge_unreachable")));
+    assert_eq!(project.report()["models"]["judges"]["openai:judge"]["requests"], 1);
 }
 
 /// The judge repeats whatever it can see, its own request included.

@@ -80,8 +80,6 @@ struct Measured {
 struct Panel {
     #[serde(default)]
     votes: Vec<Vote>,
-    #[serde(default)]
-    notices: Vec<String>,
     asked: Question,
 }
 
@@ -198,7 +196,6 @@ fn judged(said: Panel) -> Judged {
     };
     Judged {
         votes: said.votes.into_iter().map(vote).collect(),
-        notices: said.notices,
         asked: JudgeQuestion { id: said.asked.id, ..JudgeQuestion::default() },
         ..Judged::default()
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::base::text::{ELLIPSIS, group_digits, truncate_bytes};
-use crate::model::{Attempt, Grade, Output, OutputValue, SampleFinished, Stored, StoredKind};
+use crate::model::{Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind};
 
 /// Bytes above which an output is stored beside the journal.
 pub(super) const LARGE: usize = 64 << 10;
@@ -22,6 +22,12 @@ const HEAD: usize = 1 << 10;
 
 /// Bytes of a reason, and of each excerpt of a grade, in a line that is too long.
 const EXCERPT: usize = 4 << 10;
+
+/// Bytes of a sentence of one vote, where there are too many of them.
+const NAME: usize = 256;
+
+/// What stands for the words of one reply, where there are too many of them.
+const LEFT_OUT: &str = "(left out: too long)";
 
 /// The files of one run's large outputs, each under the SHA-256 of its bytes.
 #[derive(Debug)]
@@ -160,15 +166,50 @@ fn shorten(grade: &mut Grade) {
         cut_value(excerpt);
     }
     grade.details.values_mut().for_each(cut_value);
+    grade.judged.as_deref_mut().into_iter().for_each(shorten_judged);
     if json_length(&grade.details) > 16 * EXCERPT {
         grade.details.clear();
         grade.details.insert("left_out".to_owned(), "the details were too long to be kept".into());
     }
 }
 
+/// Words are shortened, and where there are too many votes those of them are left out. What is counted stays: outcomes, scores,
+/// faults, calls, and that a repair was asked for.
+fn shorten_judged(judged: &mut Judged) {
+    let Judged { justification, feedback, notices, asked, votes, checks, .. } = judged;
+    cut_to(&mut asked.prompt, 16 * EXCERPT);
+    cut_to(&mut asked.system, 4 * EXCERPT);
+    let words = std::iter::once(justification).chain(feedback).chain(notices);
+    words.chain(checks.iter_mut().map(|check| &mut check.text)).for_each(cut);
+    for vote in votes.iter_mut() {
+        cut(&mut vote.reason);
+        cut(&mut vote.justification);
+        vote.unknown.iter_mut().for_each(|name| cut_to(name, NAME));
+        for reply in &mut vote.replies {
+            [&mut reply.text, &mut reply.why, &mut reply.repair].into_iter().for_each(cut);
+        }
+    }
+    if json_length(votes) <= LONGEST_LINE / 2 {
+        return;
+    }
+    for vote in votes {
+        cut_to(&mut vote.reason, NAME);
+        cut_to(&mut vote.justification, NAME);
+        vote.unknown.clear();
+        for reply in &mut vote.replies {
+            let words = [&mut reply.text, &mut reply.why, &mut reply.repair].into_iter();
+            words.filter(|words| !words.is_empty()).for_each(|words| *words = LEFT_OUT.to_owned());
+        }
+    }
+}
+
 fn cut(text: &mut String) {
-    if text.len() > EXCERPT {
-        *text = format!("{}{ELLIPSIS}", truncate_bytes(text, EXCERPT));
+    cut_to(text, EXCERPT);
+}
+
+fn cut_to(text: &mut String, bytes: usize) {
+    if text.len() > bytes {
+        *text = format!("{}{ELLIPSIS}", truncate_bytes(text, bytes));
     }
 }
 

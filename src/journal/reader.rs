@@ -316,6 +316,34 @@ mod tests {
         assert_eq!(recorded, expected);
     }
 
+    #[test]
+    fn a_secret_that_is_a_word_of_how_models_answered_breaks_no_line() {
+        use crate::model::testing::{judged, judged_grade, vote};
+        use crate::model::{ModelCall, ReplyFault};
+        use crate::spec::words::Finish;
+        let secrets = ["network", "no_json", "length", "openai:judge"].map(str::to_owned);
+        let dir = tempfile::tempdir().unwrap();
+        let paths = RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
+        let mut writer = JournalWriter::open(&paths.journal(), Redactor::new(secrets)).unwrap();
+        writer.append(started()).unwrap();
+        let mut event =
+            finished_sample(Output { finish: Some(Finish::Length), ..Output::text("x") }, 0.5, 1.0);
+        if let Event::SampleFinished(sample) = &mut event {
+            let mut said = judged();
+            said.votes.push(vote("openai:judge", Err(ReplyFault::NoJson)));
+            said.votes[1].replies[0].text = "no network".to_owned();
+            sample.attempts[0].verdict.grades = vec![judged_grade(said, Outcome::Passed, None)];
+            sample.attempts[0].call = Some(Box::new(ModelCall { requests: 1, ..ModelCall::default() }));
+        }
+        let recorded = writer.append(event).unwrap();
+        let events: Vec<Event> = read(&paths.journal()).unwrap().map(Result::unwrap).collect();
+        assert_eq!(events[1], recorded);
+        let Event::SampleFinished(sample) = &recorded else { panic!("{recorded:?}") };
+        let vote = &sample.attempts[0].verdict.grades[0].judged.as_ref().unwrap().votes[1];
+        assert_eq!((vote.model.as_str(), vote.replies[0].text.as_str()), ("[redacted]", "no [redacted]"));
+        assert_eq!(vote.replies[0].fault, Some(ReplyFault::NoJson));
+    }
+
     proptest::proptest! {
         /// A report from the journal has the same bytes only if every number comes back to the last bit.
         #[test]

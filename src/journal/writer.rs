@@ -19,9 +19,11 @@ use crate::base::redact::{REDACTED, Redactor};
 use crate::model::Event;
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well be such a word (`passed`).
-const OWN_WORDS: [&str; 22] = [
+const OWN_WORDS: [&str; 24] = [
     "outcome",
     "cause",
+    "fault",
+    "finish",
     "type",
     "trust",
     "metric",
@@ -43,6 +45,8 @@ const OWN_WORDS: [&str; 22] = [
     "sha256",
     "kind",
 ];
+/// A word of the journal's own, where it is a text: elsewhere a place in a file has this name.
+const SOURCE: &str = "source";
 /// Fields that hold any JSON from outside, keys and numbers included.
 const FROM_OUTSIDE: [&str; 5] = ["json", "extracted", "expected", "actual", "details"];
 
@@ -72,7 +76,7 @@ fn redact_fields(value: &mut Value, redactor: &Redactor) {
             for (name, field) in fields {
                 if FROM_OUTSIDE.contains(&name.as_str()) {
                     redact_all(field, redactor);
-                } else if !OWN_WORDS.contains(&name.as_str()) {
+                } else if !OWN_WORDS.contains(&name.as_str()) && !(name == SOURCE && field.is_string()) {
                     redact_fields(field, redactor);
                 }
             }
@@ -401,6 +405,41 @@ mod tests {
         assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), recorded);
         assert_eq!(attempt(&recorded).output, Some(Output::text("short")));
         assert!(attempt(&recorded).verdict.reason.ends_with("é…"));
+    }
+
+    /// A panel whose judges rambled: what they did still counts as it did.
+    #[test]
+    fn no_line_is_longer_than_a_mebibyte_whatever_judges_say() {
+        use crate::model::ReplyFault;
+        use crate::model::testing::{judged, judged_grade, vote};
+        let (_dir, paths) = run();
+        let mut writer = open(&paths).unwrap();
+        for (votes, long, replies_are_there) in [(3, 64 << 10, true), (100, 2 << 10, false)] {
+            let long = "é".repeat(long);
+            let mut lost = vote("openai:judge", Err(ReplyFault::NoJson));
+            let reply = &mut lost.replies[0];
+            (reply.text, reply.repair) = (long.clone(), long);
+            lost.replies = vec![reply.clone(); 3];
+            let mut said = judged();
+            said.asked.prompt = "é".repeat(1 << 19);
+            said.votes.extend(vec![lost.clone(); votes]);
+            let grade = judged_grade(said, crate::model::Outcome::Errored, Some(Cause::JudgeUnparseable));
+            let before = std::fs::read_to_string(paths.journal()).unwrap().len();
+            let recorded = writer.append(finished(OutputValue::Text("short".into()), grade)).unwrap();
+            let text = std::fs::read_to_string(paths.journal()).unwrap();
+            let line = &text[before..];
+            assert!(line.len() < 1 << 20, "{}", line.len());
+            assert_eq!(serde_json::from_str::<Event>(line).unwrap(), recorded);
+            let told = attempt(&recorded).verdict.grades[0].judged.as_deref().unwrap();
+            assert_eq!(told.votes.len(), votes + 1);
+            assert_eq!(told.votes[0].justification, judged().justification);
+            for vote in &told.votes[1..] {
+                assert!(
+                    vote.replies.iter().all(|r| r.fault == Some(ReplyFault::NoJson) && !r.repair.is_empty())
+                );
+                assert_eq!(vote.replies[0].text.starts_with('é'), replies_are_there);
+            }
+        }
     }
 
     #[test]

@@ -19,11 +19,12 @@ pub fn run_failed_again(summary: &Summary) -> Option<String> {
     shell::line(&words)
 }
 
-/// Goes on with a run that was ended early; `None` for one that came to its end.
+/// Goes on with a run that was ended early, or starts it anew when it graded again; `None` for one that came to its end.
 pub fn resume(summary: &Summary) -> Option<String> {
     let metadata = &summary.metadata;
-    metadata
-        .interrupted
-        .then(|| shell::line(&["eval-harness", "run", "--resume", &metadata.run_id]))
-        .flatten()
+    let words = match &metadata.regrade_of {
+        None => ["eval-harness", "run", "--resume", &metadata.run_id],
+        Some(other) => ["eval-harness", "regrade", "--run", other],
+    };
+    metadata.interrupted.then(|| shell::line(&words)).flatten()
 }

@@ -387,7 +387,8 @@ async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
     for (number, attempt) in before.into_iter().enumerate() {
         let asked = Asked { sample: sample.sample, attempt: u32::try_from(number).unwrap_or(u32::MAX) };
         let attempt = grade_attempt(bench, &case, attempt, asked).await;
-        if is_unpaid(&bench.models, None, &attempt.verdict) {
+        // What came before may not stand for a further output that is there and was not judged.
+        if number == 0 && is_unpaid(&bench.models, None, &attempt.verdict) {
             break;
         }
         let failed = attempt.verdict.outcome == Outcome::Failed;

@@ -114,7 +114,8 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
         }
     };
     let duration_ms = milliseconds(started.elapsed());
-    if is_unpaid(bench.targets.models(), answer.call.as_deref(), &verdict) {
+    // What came before may not stand for a further output that is there and was not judged.
+    if number == 0 && is_unpaid(bench.targets.models(), answer.call.as_deref(), &verdict) {
         return None;
     }
     Some(Attempt {

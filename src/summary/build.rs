@@ -97,6 +97,7 @@ impl Report {
             gate: &gate,
             judges: self.judges.as_ref(),
             omitted: self.omitted,
+            regrade_of: self.metadata.regrade_of.as_deref(),
             suite: self.metadata.suite_path.as_deref(),
         });
         let omitted = Some(self.omitted).filter(|omitted| *omitted != Omitted::default());

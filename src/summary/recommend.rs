@@ -36,6 +36,8 @@ pub(super) struct Known<'a> {
     pub gate: &'a Gate,
     pub judges: Option<&'a JudgeHealth>,
     pub omitted: Omitted,
+    /// The run whose outputs were graded again.
+    pub regrade_of: Option<&'a str>,
     /// The suite file, as it was given.
     pub suite: Option<&'a str>,
 }

@@ -16,6 +16,8 @@ const MANY: usize = 200;
 const CASES: usize = 200;
 /// The least columns of a criterion's name.
 const NAME_AT_LEAST: usize = 8;
+/// Columns of a vote's outcome.
+const OUTCOME: usize = 9;
 /// Lines of a reply.
 const REPLY_LINES: usize = 30;
 
@@ -66,8 +68,10 @@ fn verdict(page: &mut Page, told: &Told, options: &TerminalOptions) -> io::Resul
             .filter(|w| !w.is_empty())
             .map(|w| text::one_line(w)),
     );
+    // The outcome must fit beside the name.
+    let room = page.width().saturating_sub("    judged by   ".len() + 16).clamp(6, 30);
     let by =
-        format!("judged by {}  ", text::truncate_width_with(&text::one_line(told.by), 30, page.ellipsis()));
+        format!("judged by {}  ", text::truncate_width_with(&text::one_line(told.by), room, page.ellipsis()));
     page.wrapped(&[plain("    "), span(Tone::Dim, by)], tone_of(outcome), &words.join("; "), 3)?;
     table(page, told, most)?;
     for (met, words) in told.checks.iter().take(most) {
@@ -164,12 +168,14 @@ fn table(page: &mut Page, told: &Told, most: usize) -> io::Result<()> {
 
 fn votes(page: &mut Page, told: &Told, most: usize) -> io::Result<()> {
     let shown = || told.votes.iter().take(most);
-    let widest = shown().map(|vote| text::width(&text::one_line(vote.model))).max().unwrap_or(0).min(30);
+    // The outcome and some of the words must fit beside the name.
+    let room = page.width().saturating_sub(INDENT.len() + "votes   ".len() + 2 + OUTCOME + 8).clamp(6, 30);
+    let widest = shown().map(|vote| text::width(&text::one_line(vote.model))).max().unwrap_or(0).min(room);
     for (at, vote) in shown().enumerate() {
         let label = if at == 0 { "votes   " } else { "        " };
         let model =
             text::truncate_width_with(&text::one_line(vote.model), widest, page.ellipsis()).into_owned();
-        let outcome = pad_right(vote.outcome.name(), 9);
+        let outcome = pad_right(vote.outcome.name(), OUTCOME);
         let score = if vote.score.is_empty() { String::new() } else { format!("{}  ", vote.score) };
         let first = [
             plain(INDENT),

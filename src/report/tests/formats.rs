@@ -94,6 +94,23 @@ fn shards_and_regrades_say_what_they_are() {
     }
 }
 
+/// What graded again can't be resumed.
+#[test]
+fn a_regrade_that_was_ended_early_names_the_command_that_starts_it_anew() {
+    let mut summary = green(1);
+    summary.metadata.interrupted = true;
+    let shown = rendered(ReportFormat::Terminal, &summary);
+    assert!(shown.contains("go on    eval-harness run --resume eval-20260102-120000\n"), "{shown}");
+    summary.metadata.regrade_of = Some("eval-1".to_owned());
+    for format in [ReportFormat::Terminal, ReportFormat::Markdown] {
+        let shown = rendered(format, &summary);
+        assert!(
+            shown.contains("eval-harness regrade --run eval-1") && !shown.contains("--resume"),
+            "{shown}"
+        );
+    }
+}
+
 #[test]
 fn what_the_lists_leave_out_is_counted() {
     let mut summary = red(5, false);

@@ -151,6 +151,22 @@ fn the_terminal_shows_criteria_checks_and_why() {
     "#);
 }
 
+/// Numbers may be cut with a mark, outcomes and why may not.
+#[test]
+fn a_narrow_terminal_shows_outcomes_and_why() {
+    let page = terminal_text(&three(), &TerminalOptions { width: 40, ..TerminalOptions::default() });
+    let told = from(&page, "judged by", "\n\n");
+    assert!(told.lines().all(|line| crate::base::text::width(line) <= 40), "{page}");
+    for words in [
+        "judged by documen…  failed; 3.4 of",
+        "…  passed   0.750\n",
+        "…  failed   0.500\n",
+        "…  errored  judge",
+    ] {
+        assert!(told.contains(words), "{words}: {page}");
+    }
+}
+
 #[test]
 fn all_of_it_is_shown_when_asked_for() {
     let options = TerminalOptions { verbose: true, unicode: false, ..TerminalOptions::default() };

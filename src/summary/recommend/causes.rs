@@ -85,8 +85,13 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::Interrupted => (
             Rank::Skipped,
             format!(
-                "{} did not run because the run was interrupted: `eval-harness run --resume latest` goes on",
-                samples(n)
+                "{} did not run because the run was interrupted: {}",
+                samples(n),
+                match known.regrade_of.and_then(|run| shell::line(&["eval-harness", "regrade", "--run", run]))
+                {
+                    None => "`eval-harness run --resume latest` goes on".to_owned(),
+                    Some(command) => format!("`{command}` starts it anew"),
+                }
             ),
         ),
         // Fixed eval by eval, or chosen.

@@ -22,13 +22,23 @@ struct Run {
     omitted: Omitted,
     suite: Option<&'static str>,
     judges: Option<JudgeHealth>,
+    regrade_of: Option<&'static str>,
 }
 
 fn run() -> Run {
     let gate = Gate { decision: Decision::Fail, exit_code: 1, thresholds: Vec::new(), reasons: Vec::new() };
     let (evals, failures) = (Vec::new(), Vec::new());
     let omitted = Omitted::default();
-    Run { evals, failures, causes: BTreeMap::new(), gate, omitted, suite: None, judges: None }
+    Run {
+        evals,
+        failures,
+        causes: BTreeMap::new(),
+        gate,
+        omitted,
+        suite: None,
+        judges: None,
+        regrade_of: None,
+    }
 }
 
 fn sample(outcome: Outcome) -> SampleResult {
@@ -180,6 +190,7 @@ impl Run {
             gate: &self.gate,
             judges: self.judges.as_ref(),
             omitted: self.omitted,
+            regrade_of: self.regrade_of,
             suite: self.suite,
         })
     }
