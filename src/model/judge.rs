@@ -121,7 +121,7 @@ pub struct JudgeExample {
     pub justification: Option<String>,
 }
 
-/// The name of a criterion or a category as names are told apart: without case, white space, `_`, `-` and `*`.
+/// A name as names of criteria and categories are told apart: without case, white space, `_`, `-` and `*`.
 pub fn folded_name(name: &str) -> String {
     let bare = |c: &char| !c.is_whitespace() && !matches!(c, '_' | '-' | '*');
     name.chars().filter(bare).flat_map(char::to_lowercase).collect()

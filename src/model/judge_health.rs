@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::judged::Judged;
-
 /// How the judges of a run did. Counts the last attempt of each sample, as scores do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -82,21 +80,4 @@ impl JudgeVotes {
 
 fn is_zero(n: &u64) -> bool {
     *n == 0
-}
-
-impl Judged {
-    /// True when a notice tells that something was too long to be shown whole.
-    pub fn is_cut(&self) -> bool {
-        self.own_notices().any(|notice| notice.contains("left out of the middle"))
-    }
-
-    /// True when a notice tells that something was made harmless.
-    pub fn is_neutralised(&self) -> bool {
-        self.own_notices().any(|notice| notice.contains("harmless") || notice.contains("by code point"))
-    }
-
-    /// Notices without what they quote, which is somebody else's.
-    fn own_notices(&self) -> impl Iterator<Item = &str> {
-        self.notices.iter().map(|notice| notice.split('"').next().unwrap_or_default())
-    }
 }

@@ -41,6 +41,12 @@ pub struct Judged {
     /// What was to be told with the verdict: the output was cut, marks in it were made harmless.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
+    /// True when the middle of a text was left out, because it was too long to be shown whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// True when a text held what could have been taken for more than text, and was made harmless.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub neutralised: bool,
     /// The first turn, which all votes share.
     pub asked: JudgeQuestion,
 }

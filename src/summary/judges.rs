@@ -6,8 +6,8 @@ use super::columns::CaseView;
 use super::metrics::{CountedEval, blank, undefined_because};
 use super::outcomes::Reading;
 use crate::model::{
-    Bound, Cause, Estimate, Fingerprint, Grade, Judge, JudgeHealth, JudgeVote, JudgeVotes, Judged, Metric,
-    Outcome, ReplyFault,
+    Bound, Cause, Estimate, Fingerprint, Grade, Judge, JudgeHealth, JudgeVote, JudgeVotes, Metric, Outcome,
+    ReplyFault,
 };
 
 /// Usable votes from which on a judge that never gave but one score is conspicuous.
@@ -71,8 +71,8 @@ impl JudgeNames {
         Verdict {
             errored,
             question: question.map(short),
-            cut: judged.is_some_and(Judged::is_cut),
-            neutralised: judged.is_some_and(Judged::is_neutralised),
+            cut: judged.is_some_and(|judged| judged.cut),
+            neutralised: judged.is_some_and(|judged| judged.neutralised),
             votes: votes.iter().map(|vote| self.vote(vote)).collect(),
         }
     }

@@ -170,15 +170,11 @@ fn a_judgement() -> impl Strategy<Value = Grade> {
             vote
         });
     let ids = prop::sample::select(vec!["0123456789abcdef00", "fedcba987654321000", "short", ""]);
-    let notices = prop::sample::subsequence(
-        vec!["output: 9 characters were left out of the middle", "output: 2 marks made harmless"],
-        0..=2,
-    );
-    (prop::collection::vec(vote, 0..5), ids, notices, any::<bool>()).prop_map(
-        |(votes, id, notices, errored)| {
+    (prop::collection::vec(vote, 0..5), ids, any::<[bool; 2]>(), any::<bool>()).prop_map(
+        |(votes, id, [cut, neutralised], errored)| {
             let mut judged = testing::judged();
             judged.asked.id = id.to_owned();
-            judged.notices = notices.into_iter().map(str::to_owned).collect();
+            (judged.cut, judged.neutralised) = (cut, neutralised);
             let nobody = votes.is_empty();
             judged.votes = votes;
             let errored = errored || nobody;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::form::{Check, scale_of, short};
 use super::found::{Last, last_object, objects, parsable};
 use crate::grade::unique_keys::UniqueKeys;
-use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name as folded};
+use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name};
 
 /// Bytes of a justification, and of one point of feedback, that are kept.
 const KEPT_BYTES: usize = 8 << 10;
@@ -175,8 +175,8 @@ fn resolved<'m>(
         let place = match exact {
             Some(place) => place,
             None => {
-                let folded = folded(key);
-                let mut alike = names.iter().enumerate().filter(|(_, name)| self::folded(name) == folded);
+                let folded = folded_name(key);
+                let mut alike = names.iter().enumerate().filter(|(_, name)| folded_name(name) == folded);
                 match (alike.next(), alike.next()) {
                     (Some((place, _)), None) => place,
                     (Some((_, name)), Some(_)) => {
@@ -262,8 +262,8 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
         (Scoring::Categorical { categories }, Value::String(text)) => {
             let exact = categories.iter().find(|category| category.name == *text);
             let alike = || {
-                let folded = folded(text);
-                let mut alike = categories.iter().filter(|category| self::folded(&category.name) == folded);
+                let folded = folded_name(text);
+                let mut alike = categories.iter().filter(|category| folded_name(&category.name) == folded);
                 alike.next().filter(|_| alike.next().is_none())
             };
             match exact.or_else(alike) {
@@ -408,8 +408,8 @@ fn is_copy(answer: &Map<String, Value>, copy: &Map<String, Value>) -> bool {
 fn agree(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => a.iter().all(|(key, a)| {
-            let name = folded(key);
-            b.iter().filter(|(key, _)| folded(key) == name).all(|(_, b)| alike(a, b))
+            let name = folded_name(key);
+            b.iter().filter(|(key, _)| folded_name(key) == name).all(|(_, b)| alike(a, b))
         }),
         (a, b) => alike(a, b),
     }

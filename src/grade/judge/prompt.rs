@@ -35,6 +35,9 @@ pub(super) struct Question {
     /// The form of the answer, said again in requests for repair.
     pub format: String,
     pub notices: Vec<String>,
+    /// As [`Quoter`] has them.
+    pub cut: bool,
+    pub neutralised: bool,
     pub copies: Copies,
 }
 
@@ -106,7 +109,7 @@ pub(super) fn question(
     let marks = Marks::of(&serde_json::to_vec(&data).unwrap_or_default());
     let mut quoter = Quoter::new(&marks, judge.max_chars);
     let parts = Parts::of(&data, &mut quoter);
-    let notices = std::mem::take(&mut quoter.notices);
+    let Quoter { notices, cut, neutralised, .. } = quoter;
     let format = open(format(judge, &marks.token));
     let mut prompt = match &judge.prompt {
         None => usual(&parts, &notices),
@@ -138,7 +141,16 @@ pub(super) fn question(
     // What a judge is not shown it can't copy.
     let (unchanged, _) = without_middle(&raw, judge.max_chars);
     let copies = Copies::of([parts.output.as_str(), unchanged.as_str()]);
-    Ok(Question { system: system(&marks), prompt: open(prompt), format, notices, copies, marks })
+    Ok(Question {
+        system: system(&marks),
+        prompt: open(prompt),
+        format,
+        notices,
+        cut,
+        neutralised,
+        copies,
+        marks,
+    })
 }
 
 const OUTPUT: &str = "OUTPUT";

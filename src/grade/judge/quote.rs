@@ -105,16 +105,22 @@ pub(super) struct Quoter<'m> {
     max_chars: usize,
     /// For people and for the judge: what was done to which text.
     pub notices: Vec<String>,
+    /// True when the middle of some text was left out.
+    pub cut: bool,
+    /// True when something in a text was made harmless.
+    pub neutralised: bool,
 }
 
 impl<'m> Quoter<'m> {
     pub fn new(marks: &'m Marks, max_chars: usize) -> Quoter<'m> {
-        Quoter { marks, max_chars, notices: Vec::new() }
+        Quoter { marks, max_chars, notices: Vec::new(), cut: false, neutralised: false }
     }
 
     /// The text between lines with the marks. `name` is in capitals, as `OUTPUT`.
     pub fn block(&mut self, name: &str, text: &str) -> String {
         let harmless = self.marks.hidden_in(harmless(text, self.max_chars));
+        self.cut |= harmless.left_out > 0;
+        self.neutralised |= harmless.marks + harmless.controls + harmless.hidden > 0;
         let told = harmless.told();
         if !told.is_empty() {
             self.notices.push(format!("{}: {}", name.to_lowercase(), told.join("; ")));

@@ -27,6 +27,8 @@ pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) 
         pass_threshold: judge.pass_threshold,
         panel: in_words(judge.panel, &votes),
         notices: notices(question, &votes, scale),
+        cut: question.cut,
+        neutralised: question.neutralised,
         asked: question.told(judge.models.first().and_then(own).as_deref()),
         ..Judged::default()
     };

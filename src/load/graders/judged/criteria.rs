@@ -8,7 +8,7 @@ use crate::load::problem::{Code, Problem, did_you_mean};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::model::{Criterion, Scoring, folded_name as folded};
+use crate::model::{Criterion, Scoring, folded_name};
 use crate::spec::CriterionSpec;
 
 /// The criterion of a rubric that is judged as a whole.
@@ -161,7 +161,7 @@ fn of_text(desk: &mut Desk, text: &str, scoring: &Scoring, at: Span) -> Option<S
     };
     let is_level = |name: &str| match scoring {
         Scoring::Categorical { categories } => {
-            categories.iter().any(|category| folded(&category.name) == folded(name))
+            categories.iter().any(|category| folded_name(&category.name) == folded_name(name))
         }
         Scoring::Numeric { .. } | Scoring::Boolean => point(name).is_some(),
     };
@@ -189,7 +189,7 @@ fn distinct(desk: &mut Desk, criteria: &[Criterion], at: &dyn Fn(usize) -> Span)
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut whole = true;
     for (i, criterion) in criteria.iter().enumerate() {
-        let name = folded(&criterion.name);
+        let name = folded_name(&criterion.name);
         let hint = "case, spaces, `_`, `-` and `*` don't tell criteria apart in a judge's answer";
         let problem = if name.is_empty() {
             Problem::error(Code::BadFormat, at(i), format!("`{}` is no name of a criterion", criterion.name))

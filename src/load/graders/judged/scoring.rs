@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::load::problem::{Code, Problem, did_you_mean};
 use crate::load::scope::Desk;
 use crate::load::tree::Node;
-use crate::model::{Category, Criterion, Judge, JudgeExample, Scoring, folded_name as folded};
+use crate::model::{Category, Criterion, Judge, JudgeExample, Scoring, folded_name};
 use crate::spec::{ModelGraderConfig, ScoringKind, ScoringSpec};
 use crate::stats::reaches;
 
@@ -68,7 +68,7 @@ fn categories(desk: &mut Desk, spec: &ScoringSpec, node: &Node) -> Option<Scorin
     let mut whole = true;
     let mut seen: Vec<String> = Vec::new();
     for (i, category) in spec.categories.iter().enumerate() {
-        let name = folded(&category.name);
+        let name = folded_name(&category.name);
         if name.is_empty() || seen.contains(&name) {
             let at = node.locate(&format!("/scoring/categories/{i}/name"));
             let message = match name.is_empty() {
@@ -180,7 +180,7 @@ fn by_criterion(
     let mut problems = Vec::new();
     for (name, score) in by_name {
         let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
-        match criteria.iter().find(|criterion| folded(&criterion.name) == folded(name)) {
+        match criteria.iter().find(|criterion| folded_name(&criterion.name) == folded_name(name)) {
             Some(criterion) => {
                 problems.extend(
                     misfit(score, scoring, criterion.scale).map(|misfit| misfit.at(node.locate(&place))),
@@ -194,7 +194,8 @@ fn by_criterion(
             }
         }
     }
-    let lacking = criteria.iter().filter(|of| !by_name.keys().any(|name| folded(name) == folded(&of.name)));
+    let lacking =
+        criteria.iter().filter(|of| !by_name.keys().any(|name| folded_name(name) == folded_name(&of.name)));
     let lacking: Vec<String> = lacking.map(|criterion| format!("`{}`", criterion.name)).collect();
     if !lacking.is_empty() && problems.is_empty() {
         let message = format!("the example has no score for {}", lacking.join(", "));
