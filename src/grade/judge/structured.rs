@@ -9,8 +9,8 @@ use super::form;
 use crate::llm::{Answer, Call, Completion, Fault, FaultKind, Models};
 use crate::model::{Endpoint, Judge, JudgeCall};
 
-/// The longest that calls wait for the one that finds out: an endpoint may take minutes for its first answer, or never give one.
-const PROBE: Duration = Duration::from_secs(10);
+/// How long others wait for the call that finds out: an endpoint may take minutes for its first answer, or never give one.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a run knows of its endpoints.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Structured {
     ) -> Result<Completion, Fault> {
         let known = self.known(endpoint);
         let probing = match known.get() {
-            Takes::Unknown => tokio::time::timeout(PROBE, known.probe.lock()).await.ok(),
+            Takes::Unknown => tokio::time::timeout(PATIENCE, known.probe.lock()).await.ok(),
             _ => None,
         };
         // Another may have found out while this one waited.
@@ -162,7 +162,7 @@ mod tests {
         let schema = structured.schema(&judge);
         let result = structured.ask(endpoint, &mut call, schema, &models, &mut calls).await;
         assert!(result.is_err() && call.sampling.json_schema.is_none());
-        assert!(began.elapsed() >= PROBE, "{:?}", began.elapsed());
+        assert!(began.elapsed() >= PATIENCE, "{:?}", began.elapsed());
         assert_eq!(known.get(), Takes::Try);
     }
 }
