@@ -76,7 +76,7 @@ fn redact_fields(value: &mut Value, redactor: &Redactor) {
             for (name, field) in fields {
                 if FROM_OUTSIDE.contains(&name.as_str()) {
                     redact_all(field, redactor);
-                } else if !OWN_WORDS.contains(&name.as_str()) && !(name == SOURCE && field.is_string()) {
+                } else if !(OWN_WORDS.contains(&name.as_str()) || name == SOURCE && field.is_string()) {
                     redact_fields(field, redactor);
                 }
             }
