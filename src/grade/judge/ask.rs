@@ -1,6 +1,7 @@
 //! Asks one model for one vote: the question, and at most so many requests for repair.
 
 use super::answer::{Reading, Unusable, Wanted, read};
+use super::form::schema;
 use super::prompt::Question;
 use super::quote::{Marks, harmless};
 use super::structured::{Structured, ask};
@@ -137,7 +138,7 @@ impl Asking<'_> {
         if !self.judge.structured || !places_of(&model.endpoint).schema {
             return ask(self.models, &model.endpoint, &call, calls).await;
         }
-        let schema = self.structured.schema(self.judge);
+        let schema = schema(self.judge);
         self.structured.ask(&model.endpoint, &mut call, schema, self.models, calls).await
     }
 }

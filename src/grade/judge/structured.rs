@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::form;
 use crate::llm::{Answer, Call, Completion, Fault, FaultKind, Models};
-use crate::model::{Endpoint, Judge, JudgeCall};
+use crate::model::{Endpoint, JudgeCall};
 
 /// How long others wait for the call that finds out: an endpoint may take minutes for its first answer, or never give one.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -55,11 +54,6 @@ impl Known {
 }
 
 impl Structured {
-    /// The schema of a judge's answers.
-    pub fn schema(&self, judge: &Judge) -> serde_json::Value {
-        form::schema(judge)
-    }
-
     fn known(&self, endpoint: &Endpoint) -> Arc<Known> {
         let key = format!("{} {} {}", endpoint.api.name(), endpoint.base_url, endpoint.model);
         let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,7 +153,7 @@ mod tests {
         let _never_ends = known.probe.lock().await;
         let began = tokio::time::Instant::now();
         let mut calls = Vec::new();
-        let schema = structured.schema(&judge);
+        let schema = crate::grade::judge::form::schema(&judge);
         let result = structured.ask(endpoint, &mut call, schema, &models, &mut calls).await;
         assert!(result.is_err() && call.sampling.json_schema.is_none());
         assert!(began.elapsed() >= PATIENCE, "{:?}", began.elapsed());
