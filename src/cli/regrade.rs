@@ -21,6 +21,8 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     let after = AfterRun::of(&plan);
     let said = Said {
         score_baseline: None,
+        compared_run: None,
+        fail_on: None,
         capture: false,
         filters: selected.filters,
         arguments: resume::recorded(again.words, selected.failed_in.as_deref()),

@@ -92,6 +92,8 @@ impl Ready {
         let said = Said {
             capture: false,
             score_baseline,
+            compared_run: None,
+            fail_on: None,
             filters: selected.filters,
             arguments: resume::recorded(words, selected.failed_in.as_deref()),
             cwd: suite::cwd().ok(),

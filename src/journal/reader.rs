@@ -218,6 +218,8 @@ mod tests {
             against: None,
             capture: false,
             score_baseline: None,
+            compared_run: None,
+            fail_on: None,
             arguments: vec![],
             cwd: None,
         }))

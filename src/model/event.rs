@@ -14,7 +14,8 @@ use super::grade::{Output, Stored, Verdict};
 use super::metric::Composite;
 use super::outcome::Cause;
 use super::plan::{EvalInfo, GateSpec};
-use crate::spec::words::{GraderType, ReportFormat};
+use super::run_scores::RunScores;
+use crate::spec::words::{FailOn, GraderType, ReportFormat};
 
 /// The version of the journal's format; a reader refuses a higher one.
 pub const JOURNAL_VERSION: u32 = 2;
@@ -87,6 +88,12 @@ pub struct RunStarted {
     /// The accepted scores that reports compare the run with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_baseline: Option<Box<ScoreBaselineRead>>,
+    /// The earlier run that reports compare this one with, in place of accepted scores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared_run: Option<Box<RunScores>>,
+    /// Which difference to either of them fails the gate; absent, the comparison informs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_on: Option<FailOn>,
     /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::asked::ModelCall;
-use super::comparison::BaselineComparison;
+use super::comparison::{BaselineComparison, Comparison};
 use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
 use super::judge_health::JudgeHealth;
@@ -42,6 +42,9 @@ pub struct Summary {
     /// Beside the accepted scores of an earlier run; absent when none were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineComparison>,
+    /// Beside an earlier run or accepted scores, paired by case; absent when nothing of that kind was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Box<Comparison>>,
     pub evals: Vec<EvalResult>,
     pub failures: Vec<Failure>,
     pub recommendations: Vec<String>,

@@ -25,8 +25,8 @@ use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::llm::{Models, Spent};
 use crate::model::{
-    Cause, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunFinished, RunStarted, ScoreBaselineRead,
-    Summary,
+    Cause, Environment, Event, FailOn, GitState, JOURNAL_VERSION, Plan, RunFinished, RunScores, RunStarted,
+    ScoreBaselineRead, Summary,
 };
 
 /// Everything that a run needs from outside.
@@ -52,6 +52,8 @@ pub struct Said {
     pub capture: bool,
     /// What reports compare the run with. One that goes on keeps what it began with.
     pub score_baseline: Option<Box<ScoreBaselineRead>>,
+    pub compared_run: Option<Box<RunScores>>,
+    pub fail_on: Option<FailOn>,
     /// As typed after the verb; see [`RunStarted::arguments`].
     pub arguments: Vec<String>,
     pub cwd: Option<PathBuf>,
@@ -262,6 +264,8 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         against: plan.against.clone(),
         capture: said.capture,
         score_baseline: said.score_baseline,
+        compared_run: said.compared_run,
+        fail_on: said.fail_on,
         arguments: said.arguments,
         cwd: said.cwd,
     }

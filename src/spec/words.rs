@@ -69,6 +69,54 @@ pub enum Difficulty {
     Hard,
 }
 
+/// Which difference to a reference fails a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailOn {
+    /// A regression beyond what chance explains.
+    Significant,
+    /// Any case that passed and fails now.
+    Any,
+    /// A case of a critical eval that passed and fails now.
+    Critical,
+    /// None: the comparison informs.
+    Never,
+}
+
+impl FailOn {
+    pub fn name(self) -> &'static str {
+        match self {
+            FailOn::Significant => "significant",
+            FailOn::Any => "any",
+            FailOn::Critical => "critical",
+            FailOn::Never => "never",
+        }
+    }
+}
+
+/// What cases are grouped by in a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Grouping {
+    Type,
+    Category,
+    Tag,
+    Eval,
+    Difficulty,
+}
+
+impl Grouping {
+    pub fn name(self) -> &'static str {
+        match self {
+            Grouping::Type => "type",
+            Grouping::Category => "category",
+            Grouping::Tag => "tag",
+            Grouping::Eval => "eval",
+            Grouping::Difficulty => "difficulty",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     pub role: String,

@@ -7,6 +7,7 @@ mod agreement;
 mod binomial;
 mod bootstrap;
 mod interval;
+mod paired;
 mod pass_rates;
 mod quantile;
 mod thresholds;
@@ -18,6 +19,7 @@ pub use bootstrap::{
     paired_bootstrap_difference,
 };
 pub use interval::{Interval, Method, normal_quantile, wilson, wilson_of_share};
+pub use paired::{Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired};
 pub use pass_rates::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
 pub use thresholds::{reaches, stays_within};

@@ -111,6 +111,7 @@ impl Report {
             models: self.models,
             judges: self.judges,
             baseline: self.baseline,
+            comparison: None,
             evals: self.evals,
             failures: self.failures,
             recommendations,

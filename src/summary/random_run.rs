@@ -369,6 +369,8 @@ impl Run {
             against: None,
             capture: false,
             score_baseline: None,
+            compared_run: None,
+            fail_on: None,
             arguments: vec![],
             cwd: None,
         }))

@@ -52,6 +52,8 @@ fn started(ks: &[u32]) -> Event {
         against: None,
         capture: false,
         score_baseline: None,
+        compared_run: None,
+        fail_on: None,
         arguments: vec![],
         cwd: None,
     }))

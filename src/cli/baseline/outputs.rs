@@ -54,7 +54,15 @@ pub(super) fn by_run(
     if let Some(path) = &args.suite.suite {
         arguments.extend(["--suite".to_owned(), path.display().to_string()]);
     }
-    let said = Said { capture: true, score_baseline: None, filters, arguments, cwd: suite::cwd().ok() };
+    let said = Said {
+        capture: true,
+        score_baseline: None,
+        compared_run: None,
+        fail_on: None,
+        filters,
+        arguments,
+        cwd: suite::cwd().ok(),
+    };
     let finished = run_verb::drive(console, args, async |helper, cancel, observers| {
         let git = run::git_state(&prepared.plan.suite.dir);
         let request =

@@ -309,6 +309,7 @@ fn rich() -> Summary {
         models: None,
         judges: None,
         baseline: None,
+        comparison: None,
         evals,
         failures,
         recommendations: vec![

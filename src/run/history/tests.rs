@@ -86,6 +86,8 @@ impl Written {
             against: None,
             capture: self.capture,
             score_baseline: None,
+            compared_run: None,
+            fail_on: None,
             arguments: vec![],
             cwd: None,
         }

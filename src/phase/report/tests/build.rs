@@ -112,6 +112,8 @@ fn started(gate: GateSpec, ks: &[u32]) -> RunStarted {
         against: None,
         capture: false,
         score_baseline: None,
+        compared_run: None,
+        fail_on: None,
         arguments: vec![],
         cwd: None,
     }

@@ -1,0 +1,139 @@
+//! What the cases of a run came to: all that a comparison looks at, whatever it was read from.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::event::Shard;
+use super::outcome::Outcome;
+use crate::spec::words::{Criticality, Difficulty, EvalType};
+
+/// One side of a comparison, read from journals or from a score baseline. It is journalled with a run that is compared with it,
+/// so that a report can be made again when its source is gone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunScores {
+    pub side: ComparedSide,
+    /// The k of pass@k and pass^k that were reported.
+    pub ks: Vec<u32>,
+    /// Named metrics that are scores, in [0, 1].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub score_metrics: Vec<String>,
+    /// In the plan's order; of a score baseline by id.
+    pub evals: Vec<EvalScores>,
+}
+
+/// Who stands on one side of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ComparedSide {
+    /// As the command line named it.
+    pub label: String,
+    pub source: ScoresSource,
+    pub suite: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite_version: Option<String>,
+    pub target: String,
+    pub target_type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    pub run_id: String,
+    /// When the run began. RFC 3339, UTC.
+    pub timestamp: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// True when the checkout held changes that no commit has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dirty: bool,
+    pub harness_version: String,
+    /// Filters in words, when the run was not the whole suite.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
+    /// The shards that this is made of, when they are not all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<Shard>,
+    /// True when the run was ended early, or its journal breaks off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// The run whose stored outputs were graded again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regrade_of: Option<String>,
+}
+
+/// What the scores were read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScoresSource {
+    /// A journal, or those of joined shards; relative to the project's root when it lies below.
+    Journals(Vec<String>),
+    /// A score baseline's file.
+    ScoreBaseline {
+        path: String,
+        /// The git revision that it was read at, as it was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rev: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EvalScores {
+    pub id: String,
+    pub outcome: Outcome,
+    /// Mean score of its graded cases, in [0, 1].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// Score baselines of earlier versions don't say it.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<EvalType>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difficulty: Option<Difficulty>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criticality: Option<Criticality>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score_threshold: Option<f64>,
+    pub cases: Vec<CaseScores>,
+}
+
+/// One case. Of its samples `n` have a first attempt that was graded, and of these `c` passed at it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseScores {
+    pub id: String,
+    /// `None`: nobody knows, since no sample of it was planned.
+    pub outcome: Option<Outcome>,
+    /// Planned samples.
+    pub samples: u32,
+    pub n: u32,
+    pub c: u32,
+    /// Samples that have no grade in the end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ungraded: u32,
+    /// Mean score of its graded samples, in [0, 1].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// A short fingerprint (hex) of the input, the grading and the share of samples that must pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// The case's own tags, without those of its eval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Means over the samples that tell: milliseconds, tokens in and out together, US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Means of the numbers that graders measured, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, f64>,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
