@@ -28,7 +28,7 @@ mod windows;
 
 pub use cancel::{Cancel, Level};
 pub use environment::{git_state, harness_version};
-pub use join::{any_shard, join};
+pub use join::{any_shard, join, run_scores};
 use parallel::in_parallel;
 pub use prepare::{Prepared, prepare};
 pub use recorder::Observer;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
-    CiArgs, CiMode, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs, SessionArgs, SuiteArgs,
+    CiArgs, CiMode, ComparedArgs, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs, SessionArgs, SuiteArgs,
     at_least_one, key_value, positive_seconds,
 };
 
@@ -134,7 +134,7 @@ impl CaptureArgs {
             timeout: self.timeout,
             budget: None,
             max_fail: None,
-            baseline: None,
+            compared: ComparedArgs::default(),
             dry_run: false,
             models: self.models.clone(),
             session: SessionArgs {
