@@ -2,6 +2,7 @@
 
 mod annotations;
 mod comment;
+mod comparison;
 mod differences;
 mod formats;
 mod hostile;
