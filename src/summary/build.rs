@@ -112,6 +112,7 @@ impl Report {
             judges: self.judges,
             baseline: self.baseline,
             comparison: None,
+            fail_on: None,
             evals: self.evals,
             failures: self.failures,
             recommendations,

@@ -652,3 +652,18 @@ pub const ALL_LISTED_BY: &str = "eval-harness compare lists all";
 pub fn size(metric: &str, size: f64) -> String {
     difference(metric, size.abs()).trim_start_matches('+').to_owned()
 }
+
+/// What a server that knows names and values is told.
+pub fn properties(comparison: &Comparison) -> Vec<(&'static str, String)> {
+    let cases = &comparison.cases;
+    let mut all = vec![
+        ("comparison.reference", label(&comparison.reference)),
+        ("comparison.reference.run_id", comparison.reference.run_id.clone()),
+        ("comparison.verdict", Headline::of(comparison).words().to_owned()),
+    ];
+    all.extend(comparison.sentences.first().map(|sentence| ("comparison.sentence", sentence.clone())));
+    all.push(("comparison.cases.compared", cases.compared.to_string()));
+    all.push(("comparison.cases.broken", cases.broken.count.to_string()));
+    all.push(("comparison.cases.fixed", cases.fixed.count.to_string()));
+    all
+}

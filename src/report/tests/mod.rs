@@ -311,6 +311,7 @@ fn rich() -> Summary {
         judges: None,
         baseline: None,
         comparison: None,
+        fail_on: None,
         evals,
         failures,
         recommendations: vec![

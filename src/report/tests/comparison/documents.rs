@@ -107,9 +107,9 @@ fn markdown_says_what_is_undecided() {
     # ⚠️ Undecided: Parser suite, latest against main
 
     > [!WARNING]
-    > Undecided: 6 samples of the candidate and 1 sample of the reference without a grade leave it open: over what was graded it is no evidence of a difference; had all of them gone against the candidate, regression; had all gone for it, improvement
+    > Undecided: 6 samples of the candidate and 1 sample of the reference without a grade leave it open: if all had gone against the candidate, it would be a regression; if for it, it would be an improvement
 
-    **no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
+    **over what was graded: no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
 
     With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
 
@@ -223,9 +223,9 @@ fn markdown_has_a_column_for_each_candidate() {
     ## ⚠️ eval-20260103-093001: undecided
 
     > [!WARNING]
-    > Undecided: some samples without a grade leave it open: over what was graded it is no evidence of a difference; had all of them gone against the candidate, regression; had all gone for it, improvement
+    > Undecided: some samples without a grade leave it open: if all had gone against the candidate, it would be a regression; if for it, it would be an improvement
 
-    **no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
+    **over what was graded: no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
 
     With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
 

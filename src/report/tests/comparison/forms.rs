@@ -202,10 +202,11 @@ fn what_has_no_grade_can_turn_the_verdict() {
 
     ! UNDECIDED
       6 samples of the candidate and 1 sample of the reference without a grade leave
-      it open: over what was graded it is no evidence of a difference; had all of
-      them gone against the candidate, regression; had all gone for it, improvement
-      no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points
-      [-41.0, +22.0], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)
+      it open: if all had gone against the candidate, it would be a regression; if
+      for it, it would be an improvement
+      over what was graded: no evidence of a difference: pass@1 fell from 0.900 to
+      0.800, -10.0 points [-41.0, +22.0], p = 0.31 (one-sided, McNemar with mid-p,
+      10 cases)
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
 
@@ -251,12 +252,11 @@ fn nothing_could_be_paired() {
       candidate  latest · target solver (model) · model openai:gpt-4o-mini · run
                  eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
-    ○ NO EVIDENCE OF A DIFFERENCE
+    ! NOTHING COULD BE TESTED
       nothing could be compared, since no case is the same on both sides
 
-      Metric  from  to  difference  95 % interval  p
+      Metric
       pass@1  n/a  no pairs
-      p: one-sided, the way the difference points.
 
     no case could be compared
       not compared: 400 changed (another input or grading)
@@ -307,10 +307,11 @@ fn several_candidates_have_a_column_each() {
     eval-20260103-093001
     ! UNDECIDED
       6 samples of the candidate and 1 sample of the reference without a grade leave
-      it open: over what was graded it is no evidence of a difference; had all of
-      them gone against the candidate, regression; had all gone for it, improvement
-      no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points
-      [-41.0, +22.0], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)
+      it open: if all had gone against the candidate, it would be a regression; if
+      for it, it would be an improvement
+      over what was graded: no evidence of a difference: pass@1 fell from 0.900 to
+      0.800, -10.0 points [-41.0, +22.0], p = 0.31 (one-sided, McNemar with mid-p,
+      10 cases)
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
 
@@ -373,7 +374,6 @@ fn several_candidates_have_a_column_each() {
     changed               0
     new                   0
     gone                  0
-    could have found
     * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
     one-sided, the way the difference points; of several tests adjusted by Holm,
     those of other metrics not.

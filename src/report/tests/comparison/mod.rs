@@ -3,6 +3,7 @@
 mod documents;
 mod forms;
 mod hostile;
+mod in_reports;
 mod words;
 
 use crate::model::{
