@@ -14,7 +14,7 @@ use super::judge_health::JudgeHealth;
 use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
 use super::plan::Place;
-use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Finish};
+use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish};
 
 /// The root of `run-<time>.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +45,9 @@ pub struct Summary {
     /// Beside an earlier run or accepted scores, paired by case; absent when nothing of that kind was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Box<Comparison>>,
+    /// Which difference of `comparison` fails the gate; absent, it informs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_on: Option<FailOn>,
     pub evals: Vec<EvalResult>,
     pub failures: Vec<Failure>,
     pub recommendations: Vec<String>,

@@ -6,6 +6,7 @@
 
 pub mod annotations;
 pub mod comment;
+pub mod comparison;
 pub mod cut;
 pub mod differences;
 pub mod figures;

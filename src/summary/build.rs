@@ -131,6 +131,7 @@ impl Report {
             judges: self.judges,
             baseline: self.baseline,
             comparison: self.comparison,
+            fail_on: self.started.fail_on,
             evals: self.evals,
             failures: self.failures,
             recommendations,

@@ -5,7 +5,7 @@ mod places;
 mod previous;
 mod side;
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use super::args::{CiMode, CompareArgs, CompareFormat};
 use super::ci::{self, Github};
@@ -14,7 +14,7 @@ use super::{Exit, Failure};
 use crate::base::whole_file::write_whole;
 use crate::gate::{self, ExitCode};
 use crate::model::{Comparison, ComparisonVerdict, Comparisons};
-use crate::report::TerminalOptions;
+use crate::report::{ReportError, TerminalOptions};
 use crate::report::comparison as page;
 use crate::spec::words::FailOn;
 use crate::summary::compare::{self as engine, CompareSettings, Incomparable};
@@ -89,7 +89,8 @@ fn show(console: &Console, args: &CompareArgs, comparisons: &Comparisons) -> Res
             .map_err(|error| Failure::incomplete(format!("cannot write {}: {error}", file.display())));
     }
     let mut out = Vec::new();
-    render(args.format, comparisons, &console.terminal_options(args.verbose), &mut out)?;
+    let options = console.terminal_options(args.verbose);
+    render(args.format, comparisons, &options, &mut out).map_err(Failure::incomplete)?;
     // What people read; a machine's format stays whole.
     if args.format != CompareFormat::Json {
         out = ci::for_log(Github::of(CiMode::Auto).as_ref(), out);
@@ -102,9 +103,9 @@ fn render(
     comparisons: &Comparisons,
     options: &TerminalOptions,
     out: &mut dyn Write,
-) -> io::Result<()> {
+) -> Result<(), ReportError> {
     match format {
-        CompareFormat::Human => page::terminal(comparisons, options, out),
+        CompareFormat::Human => Ok(page::terminal(comparisons, options, out)?),
         CompareFormat::Json => page::json(comparisons, out),
         CompareFormat::Markdown => page::markdown(comparisons, out),
         CompareFormat::Comment => page::comment(comparisons, out),

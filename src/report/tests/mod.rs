@@ -2,6 +2,7 @@
 
 mod annotations;
 mod comment;
+mod comparison;
 mod differences;
 mod formats;
 mod hostile;
@@ -310,6 +311,7 @@ fn rich() -> Summary {
         judges: None,
         baseline: None,
         comparison: None,
+        fail_on: None,
         evals,
         failures,
         recommendations: vec![
