@@ -51,7 +51,7 @@ fn cases_that_were_written_anew_are_changed_and_new_and_gone_ones_are_counted() 
     desk.write_suite("Desk", |e, c| if e == 1 && c < 2 { "sure".to_owned() } else { "ok".to_owned() });
     let b = desk.run(1, first(12, 6), &[]);
     let said = desk.compared(&[&a, &b], 0);
-    insta::assert_snapshot!(counts(&said["candidates"][0]), @"");
+    insta::assert_snapshot!(counts(&said["candidates"][0]), @"compared 10, still_passing 10, changed 2");
     // Every case changed: nothing is left to compare, and a gate that asks is open.
     desk.write_suite("Desk", |_, _| "sure".to_owned());
     let c = desk.run(1, first(12, 6), &[]);
@@ -66,8 +66,9 @@ fn other_numbers_of_samples_are_compared_and_counted() {
     let b = desk.run(3, first(8, 6), &[]);
     let said = desk.compared(&[&a, &b, "--fail-on", "never"], 0);
     let one = &said["candidates"][0];
-    insta::assert_snapshot!(counts(one), @"");
-    let names: Vec<&str> = one["metrics"].as_array().unwrap().iter().filter_map(|m| m["name"].as_str()).collect();
+    insta::assert_snapshot!(counts(one), @"compared 12, still_passing 8, other_samples 12, broken 2, still_failing 2");
+    let names: Vec<&str> =
+        one["metrics"].as_array().unwrap().iter().filter_map(|m| m["name"].as_str()).collect();
     assert!(names.contains(&"pass_at_1") && !names.contains(&"pass_at_3"), "{names:?}");
     // What a verdict is to rest on must be there.
     let call = desk.compare(&[&a, &b, "--metric", "pass@3"]);
@@ -87,7 +88,12 @@ fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
     assert_eq!(compared[0] + compared[1], 20.0);
     assert_eq!(compared[2], 10.0);
     for one in all {
-        assert_eq!(number(&one["cases"]["compared"]) + number(&one["cases"]["not_selected"]), 20.0, "{}", counts(one));
+        assert_eq!(
+            number(&one["cases"]["compared"]) + number(&one["cases"]["not_selected"]),
+            20.0,
+            "{}",
+            counts(one)
+        );
         assert_eq!(number(&one["cases"]["gone"]["count"]), 0.0);
     }
     assert_eq!(all[0]["candidate"]["shards"].as_array().unwrap().len(), 1);
@@ -141,7 +147,8 @@ fn a_journal_that_breaks_off_counts_with_what_it_has() {
         let file = format!("{name}.journal.jsonl");
         std::fs::write(desk.project.path().join(&file), &text[..end]).unwrap();
         let call = desk.compare(&[&whole, &file, "--format", "json"]);
-        let said: Value = serde_json::from_str(&call.stdout).unwrap_or_else(|_| panic!("{name}: {}", call.stderr));
+        let said: Value =
+            serde_json::from_str(&call.stdout).unwrap_or_else(|_| panic!("{name}: {}", call.stderr));
         let one = &said["candidates"][0];
         assert_eq!(one["candidate"]["interrupted"], true, "{name}");
         assert_eq!(number(&one["cases"]["compared"]), fewest, "{name}: {}", counts(one));
@@ -156,7 +163,9 @@ fn a_journal_that_breaks_off_counts_with_what_it_has() {
         assert!(call.stderr.contains("holds no run"), "{name}: {}", call.stderr);
     }
     // Garbage in the middle is no torn end.
-    let broken = [&text[..at("{\"sample_finished\"", 3)], b"garbage\n", &text[at("{\"sample_finished\"", 3)..]].concat();
+    let broken =
+        [&text[..at("{\"sample_finished\"", 3)], b"garbage\n", &text[at("{\"sample_finished\"", 3)..]]
+            .concat();
     std::fs::write(desk.project.path().join("broken.journal.jsonl"), broken).unwrap();
     let call = desk.compare(&[&whole, "broken.journal.jsonl"]).expect(2);
     assert!(call.stderr.contains("not a journal line"), "{}", call.stderr);
@@ -184,10 +193,10 @@ fn a_run_that_is_under_way_or_was_killed_counts_with_what_it_has() {
         let text = std::fs::read_to_string(desk.journal()).unwrap_or_default();
         text.matches("{\"sample_finished\"").count() == 4
     });
-    let running = desk.compared(&[&whole, "latest"], 3);
+    let running = desk.compared(&[&whole, "latest", "--fail-on", "any"], 3);
     child.kill().unwrap();
     child.wait().unwrap();
-    let killed = desk.compared(&[&whole, "latest"], 3);
+    let killed = desk.compared(&[&whole, "latest", "--fail-on", "any"], 3);
     for said in [&running, &killed] {
         let one = &said["candidates"][0];
         assert_eq!(number(&one["cases"]["compared"]), 4.0, "{}", counts(one));

@@ -15,7 +15,7 @@ fn run(desk: &Desk, good: usize, more: &[&str], code: i32) -> String {
     desk.record("outputs.jsonl", 1, first(good, 20));
     let args = ["run", "--outputs", "outputs.jsonl", "--progress", "none", "-q"];
     let call = desk.project.call(&[&args[..], &LENIENT, more].concat()).expect(code);
-    assert!(call.stderr.is_empty(), "{}", call.stderr);
+    assert_eq!(call.stderr, "");
     desk.latest()
 }
 
@@ -33,7 +33,10 @@ fn a_regression_fails_the_gate_that_thresholds_would_pass() {
     let good = run(&desk, 36, &[], 0);
     let bad = run(&desk, 26, &["--compare-to", &good], 1);
     let told = desk.reported();
-    assert_eq!((&told["verdict"], &told["reference"]["run_id"]), (&"regression".into(), &good.as_str().into()));
+    assert_eq!(
+        (&told["verdict"], &told["reference"]["run_id"]),
+        (&"regression".into(), &good.as_str().into())
+    );
     assert!(gate(&desk).starts_with("fail: "), "{}", gate(&desk));
     // The words of --fail-on.
     run(&desk, 26, &["--compare-to", &good, "--fail-on", "never"], 0);
@@ -42,14 +45,19 @@ fn a_regression_fails_the_gate_that_thresholds_would_pass() {
     run(&desk, 35, &["--compare-to", &good, "--fail-on", "critical"], 0);
     // The report is made again from the journal alone.
     let first = desk.project.call(&["report", "--run", &bad]).expect(1);
-    std::fs::remove_file(eval_harness::journal::find_run(&desk.project.path().join("results"), &good).unwrap().journal()).unwrap();
+    std::fs::remove_file(
+        eval_harness::journal::find_run(&desk.project.path().join("results"), &good).unwrap().journal(),
+    )
+    .unwrap();
     assert_eq!(desk.project.call(&["report", "--run", &bad]).expect(1).stdout, first.stdout);
 }
 
 #[test]
 fn previous_is_the_run_before_of_the_same_suite_and_target() {
     let desk = Desk::new(2, 20);
-    let none = desk.project.call(&["run", "--compare-to", "previous", "--outputs", "x.jsonl"]).expect(2);
+    desk.record("outputs.jsonl", 1, first(36, 20));
+    let none =
+        desk.project.call(&["run", "--compare-to", "previous", "--outputs", "outputs.jsonl"]).expect(2);
     assert!(none.stderr.contains("there is no run of suite `Desk`"), "{}", none.stderr);
     assert!(!desk.project.path().join("results").exists(), "nothing ran");
     let a = run(&desk, 36, &[], 0);
@@ -57,7 +65,10 @@ fn previous_is_the_run_before_of_the_same_suite_and_target() {
     assert_eq!(desk.reported()["reference"]["run_id"], a.as_str());
     run(&desk, 26, &["--compare-to", "latest"], 1);
     assert_eq!(desk.reported()["reference"]["run_id"], b.as_str());
-    let dry = desk.project.call(&["run", "--outputs", "outputs.jsonl", "--compare-to", &a, "--fail-on", "any", "--dry-run"]).expect(0);
+    let dry = desk
+        .project
+        .call(&["run", "--outputs", "outputs.jsonl", "--compare-to", &a, "--fail-on", "any", "--dry-run"])
+        .expect(0);
     assert!(dry.stdout.contains(&format!("compared   with {a}; fails on any\n")), "{}", dry.stdout);
 }
 
@@ -120,7 +131,13 @@ fn a_run_that_goes_on_keeps_its_reference_or_takes_another() {
     assert!(told.stdout.contains(&format!("\"run_id\": \"{low}\"")), "{}", told.stdout);
     // Another one is named.
     let call = resume(&["--compare-to", &good], 1);
-    assert!(call.stderr.contains(&format!("the run was compared with previous ({low}); from now on it is compared with {good}; fails on any")), "{}", call.stderr);
+    assert!(
+        call.stderr.contains(&format!(
+            "the run was compared with previous ({low}); from now on it is compared with {good}; fails on any"
+        )),
+        "{}",
+        call.stderr
+    );
     let told = desk.project.call(&["report", "--run", &bad, "--format", "json"]).expect(1);
     assert!(told.stdout.contains(&format!("\"run_id\": \"{good}\"")), "{}", told.stdout);
     // Another word alone.
@@ -131,8 +148,11 @@ fn a_run_that_goes_on_keeps_its_reference_or_takes_another() {
     let call = desk.project.call(&["run", "--resume", &good, "--fail-on", "any", "-q"]).expect(2);
     assert!(call.stderr.contains("the run is compared with nothing"), "{}", call.stderr);
     desk.record("outputs.jsonl", 1, first(36, 20));
-    let call = desk.project.call(&["run", "--resume", &good, "--compare-to", &low, "--progress", "none", "-q"]).expect(0);
-    assert!(call.stderr.is_empty(), "{}", call.stderr);
+    let call = desk
+        .project
+        .call(&["run", "--resume", &good, "--compare-to", &low, "--progress", "none", "-q"])
+        .expect(0);
+    assert!(call.stderr.contains("nothing was left to run"), "{}", call.stderr);
     let told = desk.project.call(&["report", "--run", &good, "--format", "json"]).expect(0);
     let told: Value = serde_json::from_str(&told.stdout).unwrap();
     // Fingerprints are there though the first session kept none.
@@ -148,7 +168,10 @@ fn what_is_graded_again_is_compared_with_the_same() {
     let again = desk.project.call(&["regrade", "--run", &bad, "-q", "--progress", "none"]).expect(1);
     assert!(again.stderr.is_empty(), "{}", again.stderr);
     let told = desk.reported();
-    assert_eq!((&told["reference"]["run_id"], &told["verdict"]), (&good.as_str().into(), &"regression".into()));
+    assert_eq!(
+        (&told["reference"]["run_id"], &told["verdict"]),
+        (&good.as_str().into(), &"regression".into())
+    );
     assert_eq!(told["candidate"]["regrade_of"], bad.as_str());
     assert!(gate(&desk).starts_with("fail: "), "{}", gate(&desk));
 }
@@ -186,17 +209,27 @@ fn each_of_several_targets_is_compared_with_its_own() {
     desk.project.write("eval-suite.yaml", suite);
     let both = ["run", "--target", "a", "--target", "b", "--progress", "none", "-q"];
     desk.project.call(&both).expect(0);
-    desk.project.write("eval-suite.yaml", &suite.replacen("good.jsonl}\n  thresholds", "bad.jsonl}\n  thresholds", 1));
+    desk.project.write(
+        "eval-suite.yaml",
+        &suite.replacen("good.jsonl}\n  thresholds", "bad.jsonl}\n  thresholds", 1),
+    );
     let call = desk.project.call(&[&both[..], &["--compare-to", "previous"]].concat()).expect(1);
     assert_eq!(call.stdout, "a: pass\nb: fail\n");
-    assert_eq!((&desk.reported()["reference"]["target"], &desk.reported()["verdict"]), (&"b".into(), &"regression".into()));
+    assert_eq!(
+        (&desk.reported()["reference"]["target"], &desk.reported()["verdict"]),
+        (&"b".into(), &"regression".into())
+    );
 }
 
 #[test]
 fn errored_samples_leave_the_gate_open_when_they_could_turn_the_verdict() {
     let desk = Desk::new(2, 20);
     let good = run(&desk, 36, &[], 0);
-    desk.record("outputs.jsonl", 1, |e, c, s| if e * 20 + c < 8 { Way::Lost } else { first(36, 20)(e, c, s) });
+    desk.record(
+        "outputs.jsonl",
+        1,
+        |e, c, s| if e * 20 + c < 8 { Way::Lost } else { first(36, 20)(e, c, s) },
+    );
     let args = ["run", "--outputs", "outputs.jsonl", "--progress", "none", "-q", "--compare-to", &good];
     desk.project.call(&[&args[..], &LENIENT].concat()).expect(3);
     let told = desk.reported();
@@ -211,7 +244,8 @@ fn every_line_of_such_a_journal_fits_its_published_schema() {
     let desk = Desk::new(2, 20);
     let good = run(&desk, 36, &[], 0);
     run(&desk, 26, &["--compare-to", &good], 1);
-    let schema = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/journal.schema.json")).unwrap();
+    let schema =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/journal.schema.json")).unwrap();
     let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     let text = std::fs::read_to_string(desk.journal()).unwrap();
     assert!(text.contains("\"compared_run\":{"), "{text}");
@@ -220,9 +254,11 @@ fn every_line_of_such_a_journal_fits_its_published_schema() {
         let problems: Vec<String> = schema.iter_errors(&event).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{problems:?}");
     }
-    let schema = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/report.schema.json")).unwrap();
+    let schema =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/report.schema.json")).unwrap();
     let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let report: Value = serde_json::from_str(&desk.project.call(&["report", "--format", "json"]).stdout).unwrap();
+    let report: Value =
+        serde_json::from_str(&desk.project.call(&["report", "--format", "json"]).stdout).unwrap();
     let problems: Vec<String> = schema.iter_errors(&report).map(|error| error.to_string()).collect();
     assert!(problems.is_empty(), "{problems:?}");
 }

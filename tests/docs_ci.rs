@@ -51,10 +51,9 @@ fn calls(page: &str) -> Vec<Vec<String>> {
             let arguments = words.iter().skip(at + 1).take_while(|word| !ends(word));
             let arguments: Vec<String> =
                 arguments.map(|word| word.trim_end_matches(['`', '.', ',', ';']).to_owned()).collect();
-            if arguments
-                .first()
-                .is_some_and(|verb| ["run", "report", "phase", "validate", "compare", "power"].contains(&verb.as_str()))
-            {
+            if arguments.first().is_some_and(|verb| {
+                ["run", "report", "phase", "validate", "compare", "power"].contains(&verb.as_str())
+            }) {
                 calls.push(arguments);
             }
         }

@@ -35,12 +35,16 @@ pub fn asked(
         None => None,
     };
     let fail_on = args.compared.fail_on;
-    let has_side = session.as_ref().is_some_and(|said| said.score_baseline.is_some() || said.compared_run.is_some());
-    let names_one = args.compared.name_a_side() && resumed.is_none_or(|resumed| resumed.compares_anew || !has_side);
+    let has_side =
+        session.as_ref().is_some_and(|said| said.score_baseline.is_some() || said.compared_run.is_some());
+    let names_one =
+        args.compared.name_a_side() && resumed.is_none_or(|resumed| resumed.compares_anew || !has_side);
     if !names_one {
         if fail_on.is_some() && !has_side {
-            return Err(Failure::wrong("`--fail-on` says which difference fails the gate, and the run is compared with nothing")
-                .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
+            return Err(Failure::wrong(
+                "`--fail-on` says which difference fails the gate, and the run is compared with nothing",
+            )
+            .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
         }
         return Ok(Compared { fail_on, ..Compared::default() });
     }
@@ -62,7 +66,12 @@ pub fn asked(
 }
 
 /// The side that `--compare-to` names, if the plan can be compared with it.
-fn side(console: &Console, word: &str, plan: &Plan, session: Option<&RunStarted>) -> Result<RunScores, Failure> {
+fn side(
+    console: &Console,
+    word: &str,
+    plan: &Plan,
+    session: Option<&RunStarted>,
+) -> Result<RunScores, Failure> {
     let places = Places::of_plan(plan)?;
     let beside = Beside {
         suite: plan.suite.name.clone(),
@@ -100,7 +109,8 @@ fn shares_a_case(side: &RunScores, plan: &Plan) -> bool {
         .iter()
         .flat_map(|eval| eval.cases.iter().map(|case| (eval.id.as_str(), case.id.as_str())))
         .collect();
-    let planned = plan.evals.iter().flat_map(|eval| eval.cases.outlines().map(|case| (eval.info.id.as_str(), case.id)));
+    let planned =
+        plan.evals.iter().flat_map(|eval| eval.cases.outlines().map(|case| (eval.info.id.as_str(), case.id)));
     let mut planned = planned.peekable();
     planned.peek().is_none() || planned.any(|case| known.contains(&case))
 }
@@ -113,7 +123,11 @@ fn of_session(said: &RunStarted) -> Option<String> {
 
 fn run_words(run: &RunScores) -> String {
     let side = &run.side;
-    if side.label == side.run_id { side.run_id.clone() } else { format!("{} ({})", one_line(&side.label), side.run_id) }
+    if side.label == side.run_id {
+        side.run_id.clone()
+    } else {
+        format!("{} ({})", one_line(&side.label), side.run_id)
+    }
 }
 
 fn baseline_words(read: &ScoreBaselineRead) -> String {

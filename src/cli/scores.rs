@@ -52,7 +52,7 @@ pub fn failure(error: ScoresError) -> Failure {
 }
 
 /// A file that somebody names and that can't be read is a wrong word, whatever the reason.
-fn named(error: ScoresError) -> Failure {
+pub fn named(error: ScoresError) -> Failure {
     let failure = Failure::wrong(&error);
     match error.hint() {
         Some(hint) => failure.hint(hint),

@@ -98,7 +98,9 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
         return Ok(());
     }
     let cases = match plan.cases_needed {
-        Some(cases) => format!("{} cases like these", group_digits(usize::try_from(cases).unwrap_or(usize::MAX))),
+        Some(cases) => {
+            format!("{} cases like these", group_digits(usize::try_from(cases).unwrap_or(usize::MAX)))
+        }
         None => "more than 10 million cases".to_owned(),
     };
     let samples = match report.samples_needed {
@@ -158,7 +160,11 @@ fn demand(threshold: &ThresholdPower, report: &PowerReport) -> String {
     let name = figures::metric_name(&threshold.metric);
     let value = figures::figure(&threshold.metric, threshold.value);
     let met = match threshold.chance {
-        Some(met) => format!("met with a chance of {} if the true rate is {}", chance(met), figures::rate(report.basis.rate)),
+        Some(met) => format!(
+            "met with a chance of {} if the true rate is {}",
+            chance(met),
+            figures::rate(report.basis.rate)
+        ),
         None => "nothing is known of its chance".to_owned(),
     };
     let needed = match (threshold.chance, threshold.needed) {

@@ -85,7 +85,8 @@ impl Desk {
     pub fn run(&self, samples: usize, way: impl Fn(usize, usize, usize) -> Way, more: &[&str]) -> String {
         self.record("outputs.jsonl", samples, way);
         let count = samples.to_string();
-        let mut args = vec!["run", "--outputs", "outputs.jsonl", "--samples", &count, "--progress", "none", "-q"];
+        let mut args =
+            vec!["run", "--outputs", "outputs.jsonl", "--samples", &count, "--progress", "none", "-q"];
         args.extend(more);
         let call = self.project.call(&args);
         assert!(matches!(call.code, Some(0 | 1 | 3)), "{}{}", call.stdout, call.stderr);

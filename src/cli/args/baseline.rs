@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
-    CiArgs, CiMode, ComparedArgs, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs, SessionArgs, SuiteArgs,
-    at_least_one, key_value, positive_seconds,
+    CiArgs, CiMode, ComparedArgs, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs, SessionArgs,
+    SuiteArgs, at_least_one, key_value, positive_seconds,
 };
 
 #[derive(Debug, Args)]

@@ -9,7 +9,10 @@ use crate::model::{Metric, PLAIN_METRICS, RunScores};
 ///
 /// # Errors
 /// When a name is that of no metric, or of none that any of the sides has.
-pub fn named<'a>(names: &[String], sides: impl Iterator<Item = &'a RunScores>) -> Result<Vec<Metric>, Failure> {
+pub fn named<'a>(
+    names: &[String],
+    sides: impl Iterator<Item = &'a RunScores>,
+) -> Result<Vec<Metric>, Failure> {
     let mut own: BTreeSet<&str> = BTreeSet::new();
     for side in sides {
         let cases = side.evals.iter().flat_map(|eval| &eval.cases);

@@ -14,8 +14,8 @@ use super::{Exit, Failure};
 use crate::base::whole_file::write_whole;
 use crate::gate::{self, ExitCode};
 use crate::model::{Comparison, ComparisonVerdict, Comparisons};
-use crate::report::{ReportError, TerminalOptions};
 use crate::report::comparison as page;
+use crate::report::{ReportError, TerminalOptions};
 use crate::spec::words::FailOn;
 use crate::summary::compare::{self as engine, CompareSettings, Incomparable};
 
@@ -51,7 +51,8 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
         let sides = candidates.iter().copied().chain([&reference]);
         settings.metrics = metrics::named(&args.metrics, sides)?;
     }
-    let compared = engine::compare(&reference, &candidates, &settings).map_err(|error| incomparable(&error))?;
+    let compared =
+        engine::compare(&reference, &candidates, &settings).map_err(|error| incomparable(&error))?;
     let comparisons = decided(args.fail_on, compared);
     show(console, args, &comparisons)?;
     Ok(ExitCode::of(comparisons.decision, false))

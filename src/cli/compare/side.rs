@@ -6,7 +6,7 @@ use super::places::{Places, root_of};
 use super::previous::previous;
 use crate::base::git::{self, GitError};
 use crate::base::text::one_line;
-use crate::baseline::{ScoreStore, ScoresError, ScoresOf};
+use crate::baseline::{ScoreStore, ScoresOf};
 use crate::cli::console::Console;
 use crate::cli::{Failure, baseline, scores};
 use crate::journal;
@@ -70,17 +70,24 @@ pub struct Words<'a> {
 
 impl Words<'_> {
     /// The reference and the candidates. Words that refer to the other side are looked at last.
-    pub fn sides(&self, reference: &str, candidates: &[String]) -> Result<(RunScores, Vec<RunScores>), Failure> {
+    pub fn sides(
+        &self,
+        reference: &str,
+        candidates: &[String],
+    ) -> Result<(RunScores, Vec<RunScores>), Failure> {
         let mut found = Vec::with_capacity(candidates.len());
         for candidate in candidates {
             if candidate == PREVIOUS {
-                let failure = Failure::wrong(format!("`{PREVIOUS}` is the run before the candidate: it can only be the reference"));
+                let failure = Failure::wrong(format!(
+                    "`{PREVIOUS}` is the run before the candidate: it can only be the reference"
+                ));
                 return Err(failure.hint("name the candidate by its id; `eval-harness history` lists runs"));
             }
             found.push(self.alone(candidate)?);
         }
         let mut known = self.alone(reference)?;
-        let earliest = found.iter().flatten().min_by(|a, b| a.scores.side.timestamp.cmp(&b.scores.side.timestamp));
+        let earliest =
+            found.iter().flatten().min_by(|a, b| a.scores.side.timestamp.cmp(&b.scores.side.timestamp));
         let beside = earliest.or(known.as_ref()).map(Beside::read);
         let mut sides = Vec::with_capacity(found.len());
         for (side, word) in found.into_iter().zip(candidates) {
@@ -170,8 +177,12 @@ impl Words<'_> {
             Kind::Journal => self.journals(vec![path.to_owned()], word),
             Kind::Report => Err(Failure::wrong(format!("{} is a report, not a journal", one_line(word)))
                 .hint("name the journal that lies beside it, or the run's id")),
-            Kind::Other => {
-                let file = ScoreStore::read_file(path).map_err(|error| not_a_side(word, &error))?;
+            Kind::Other => Err(Failure::wrong(format!("{} is neither a journal nor a score baseline", one_line(word))).hint(
+                "a journal is what a run leaves in its results (`run-....journal.jsonl`), a score baseline what \
+                 `baseline accept --scores` writes",
+            )),
+            Kind::Scores => {
+                let file = ScoreStore::read_file(path).map_err(scores::named)?;
                 let read = ScoreBaselineRead { path: self.places.shown(path), rev: None, file };
                 Ok(Side { scores: of_baseline(word.to_owned(), &read), journals: Vec::new() })
             }
@@ -228,11 +239,14 @@ impl Words<'_> {
         let target = target.or(project.map(|project| project.target.as_str())).unwrap_or_default().to_owned();
         let Some(beside) = beside else {
             let project = project.ok_or_else(|| {
-                Failure::wrong("there is no suite here whose accepted scores could be meant").hint("name it with --suite")
+                Failure::wrong("there is no suite here whose accepted scores could be meant")
+                    .hint("name it with --suite")
             })?;
             return Ok((ScoreStore::new(&project.baselines), project.suite.clone(), target));
         };
-        if let Some(project) = project.filter(|project| self.places.is_named() || project.suite == beside.suite) {
+        if let Some(project) =
+            project.filter(|project| self.places.is_named() || project.suite == beside.suite)
+        {
             return Ok((ScoreStore::new(&project.baselines), project.suite.clone(), target));
         }
         // The candidate's own suite, where it lies on this machine.
@@ -272,7 +286,9 @@ impl Words<'_> {
             "there is no run of suite `{suite}` against target `{target}`{before} below {}",
             results.display()
         ))
-        .hint("name a run by its id or its journal's path; `eval-harness history --all-suites` lists the runs")
+        .hint(
+            "name a run by its id or its journal's path; `eval-harness history --all-suites` lists the runs",
+        )
     }
 
     /// Says what was tried.
@@ -283,7 +299,11 @@ impl Words<'_> {
             Ok(results) => {
                 ids = journal::list_runs(results).into_iter().map(|run| run.run_id).collect();
                 let latest: Vec<&str> = ids.iter().rev().take(LISTED).map(String::as_str).collect();
-                let there = if latest.is_empty() { "there is none".to_owned() } else { format!("the latest: {}", latest.join(", ")) };
+                let there = if latest.is_empty() {
+                    "there is none".to_owned()
+                } else {
+                    format!("the latest: {}", latest.join(", "))
+                };
                 tried.push(format!("no run below {} has this id ({there})", results.display()));
             }
             Err(failure) => tried.push(format!("the results can't be looked at: {}", failure.message)),
@@ -295,25 +315,18 @@ impl Words<'_> {
         words.extend(ids.iter().map(String::as_str));
         match baseline::near(word, &words) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure.hint("a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision"),
+            None => failure
+                .hint("a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision"),
         }
     }
 }
 
 fn no_revision(error: &GitError) -> String {
-    let hint = error.hint().filter(|_| matches!(error, GitError::NoRevision { .. } | GitError::Ambiguous { .. }));
+    let hint =
+        error.hint().filter(|_| matches!(error, GitError::NoRevision { .. } | GitError::Ambiguous { .. }));
     match hint {
         Some(hint) => format!("{error} ({hint})"),
         None => format!("no git revision can be looked up: {error}"),
-    }
-}
-
-fn not_a_side(word: &str, error: &ScoresError) -> Failure {
-    let message = format!("{} is neither a journal nor a score baseline: {error}", one_line(word));
-    let failure = Failure::wrong(message);
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
     }
 }
 
@@ -322,6 +335,7 @@ fn not_a_side(word: &str, error: &ScoresError) -> Failure {
 enum Kind {
     Journal,
     Report,
+    Scores,
     Other,
 }
 
@@ -334,10 +348,13 @@ fn kind_of(path: &Path) -> Result<Kind, Failure> {
     file.take(512).read_to_end(&mut start).map_err(cannot)?;
     let start = String::from_utf8_lossy(&start);
     let named = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".journal.jsonl"));
-    let first = |key: &str| start.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(key));
+    let first = |key: &str| {
+        start.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(key))
+    };
     Ok(match () {
         () if named || first("\"run_started\"") => Kind::Journal,
         () if first("\"eval_report\"") => Kind::Report,
+        () if start.contains("format_version") => Kind::Scores,
         () => Kind::Other,
     })
 }
