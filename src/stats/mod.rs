@@ -10,6 +10,7 @@ mod distributions;
 mod interval;
 mod paired;
 mod pass_rates;
+pub mod power;
 mod quantile;
 mod thresholds;
 mod values;
