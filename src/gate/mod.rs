@@ -7,9 +7,11 @@ mod answerable;
 mod decide;
 mod exit;
 mod near;
+mod reach;
 #[cfg(test)]
 mod tables;
 
 pub use answerable::{Extent, unanswerable};
 pub use decide::decide;
 pub use exit::ExitCode;
+pub use reach::{Planned, out_of_reach};
