@@ -6,6 +6,7 @@
 mod answerable;
 mod decide;
 mod exit;
+mod hold;
 mod near;
 mod reach;
 #[cfg(test)]
@@ -14,4 +15,5 @@ mod tables;
 pub use answerable::{Extent, unanswerable};
 pub use decide::decide;
 pub use exit::ExitCode;
+pub use hold::{held, hold};
 pub use reach::{Planned, out_of_reach};

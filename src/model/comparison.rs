@@ -224,6 +224,9 @@ pub struct CaseChanges {
     pub still_passing: usize,
     /// Passed before, failed now.
     pub broken: FlipList,
+    /// Of these, cases of critical evals.
+    #[serde(default)]
+    pub broken_critical: usize,
     /// Failed before, passed now.
     pub fixed: FlipList,
     pub still_failing: FlipList,
@@ -235,6 +238,12 @@ pub struct CaseChanges {
     pub changed: FlipList,
     /// Cases of both whose outcome is open on a side.
     pub ungraded: FlipList,
+    /// Of these, cases that may have broken: the reference did not fail them, and the candidate did not pass them.
+    #[serde(default)]
+    pub may_be_broken: usize,
+    /// Of these, cases of critical evals.
+    #[serde(default)]
+    pub may_be_broken_critical: usize,
     /// Cases of the reference that the candidate's filters or shards leave out, and the other way round.
     pub not_selected: usize,
     /// Compared cases with another number of graded samples than in the reference.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SummaryError;
 use super::columns::CaseView;
+use super::compare::{self, CompareSettings};
 use super::compared;
 use super::composite;
 use super::failures::{self, Listed};
@@ -16,9 +17,9 @@ use super::recommend::{self, Known};
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
-    BaselineComparison, CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec,
-    JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, Shard, Summary, Tallies,
-    Totals, Trust,
+    BaselineComparison, CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec,
+    JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, ScoresSource, Shard,
+    Summary, Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -36,6 +37,8 @@ pub struct Report {
     models: Option<ModelsUsed>,
     judges: Option<JudgeHealth>,
     baseline: Option<BaselineComparison>,
+    /// Beside an earlier run or accepted scores, when the run was to be compared with either.
+    pub comparison: Option<Box<Comparison>>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
     omitted: Omitted,
@@ -63,6 +66,7 @@ impl Fold {
             shards,
             estimates,
             baseline,
+            comparison: self.comparison(&started)?,
             totals,
             tallies,
             evals,
@@ -72,13 +76,28 @@ impl Fold {
         })
     }
 
+    /// The run beside what it was to be compared with.
+    fn comparison(&self, started: &RunStarted) -> Result<Option<Box<Comparison>>, SummaryError> {
+        let accepted = started.score_baseline.as_deref();
+        let read = accepted.map(|read| compare::of_baseline(read.path.clone(), read));
+        let Some(reference) = started.compared_run.as_deref().or(read.as_ref()) else { return Ok(None) };
+        let own = self.run_scores(started.run_id.clone(), ScoresSource::Journals(Vec::new()))?;
+        let settings = CompareSettings { seed: started.seed, ..CompareSettings::default() };
+        // Settings of our own are none that can't be tested.
+        let compared = compare::compare_anyway(reference, &[&own], &settings).unwrap_or_default();
+        Ok(compared.into_iter().next().map(Box::new))
+    }
+
     /// The evals of the run, to be counted; without a `seed` no interval is resampled.
     pub(super) fn counted<'a>(&'a self, started: &'a RunStarted, seed: Option<u64>) -> Counted<'a> {
+        Counted::new(self.counted_evals(), &started.ks, seed, &started.score_metrics)
+    }
+
+    pub(super) fn counted_evals(&self) -> Vec<CountedEval<'_>> {
         // A shard plans all evals, so that their order is known, also those of which it has no case.
         let whole = self.sessions.lone_shards().is_empty();
         let evals = self.evals.iter().enumerate().filter(|(_, eval)| whole || eval.len() > 0);
-        let evals = evals.map(|(number, eval)| CountedEval::new(number, eval)).collect();
-        Counted::new(evals, &started.ks, seed, &started.score_metrics)
+        evals.map(|(number, eval)| CountedEval::new(number, eval)).collect()
     }
 }
 
@@ -111,7 +130,7 @@ impl Report {
             models: self.models,
             judges: self.judges,
             baseline: self.baseline,
-            comparison: None,
+            comparison: self.comparison,
             evals: self.evals,
             failures: self.failures,
             recommendations,

@@ -33,7 +33,7 @@ fn blank() -> ScoreBaselineFile {
 
 fn scored(passed: bool, n: u32, c: u32) -> ScoredCase {
     let outcome = if passed { ScoredOutcome::Passed } else { ScoredOutcome::Failed };
-    ScoredCase { n, c, outcome, score: None, fingerprint: None }
+    ScoredCase { n, c, outcome, score: None, fingerprint: None, samples: None, tags: vec![] }
 }
 
 fn with(file: ScoreBaselineFile, mut events: Vec<Event>, change: impl FnOnce(&mut RunStarted)) -> Vec<Event> {
@@ -110,6 +110,11 @@ fn of(cases: &[(&str, &str, ScoredCase)]) -> ScoreBaselineFile {
             score: None,
             weight: None,
             score_threshold: None,
+            kind: None,
+            category: None,
+            tags: vec![],
+            difficulty: None,
+            criticality: None,
             cases: BTreeMap::new(),
         });
         eval.cases.insert((*case).to_owned(), scored.clone());
@@ -285,13 +290,25 @@ proptest! {
             let outcome = ScoredOutcome::Passed;
             file.evals.insert(
                 eval.id.clone(),
-                ScoredEval { outcome, score: None, weight: None, score_threshold: None, cases },
+                ScoredEval {
+                    outcome,
+                    score: None,
+                    weight: None,
+                    score_threshold: None,
+                    kind: None,
+                    category: None,
+                    tags: vec![],
+                    difficulty: None,
+                    criticality: None,
+                    cases,
+                },
             );
         }
         let compared = report(&with(file, events, |_| ()), Limits::default());
         let gate = Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
         let mut compared = compared.with_gate(gate);
         let said = compared.baseline.take().unwrap();
+        compared.comparison = None;
         prop_assert_eq!((said.fixed.count, said.broken.count), (fixed, broken));
         prop_assert_eq!((said.new.count, said.not_comparable.count, said.gone.count), (new, open, 0));
         prop_assert_eq!(said.compared_cases, fixed + broken + same);

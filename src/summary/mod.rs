@@ -8,6 +8,7 @@ mod calls;
 #[cfg(test)]
 mod calls_tests;
 mod columns;
+pub mod compare;
 mod compared;
 #[cfg(test)]
 mod compared_tests;
