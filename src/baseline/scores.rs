@@ -16,7 +16,7 @@ use super::replace;
 use crate::base::git::{self, GitError};
 use crate::load::{BrokenScores, parse_scores, scores_file_name};
 use crate::model::{Fingerprint, Standing};
-use crate::spec::{ScoreBaselineFile, ScoredCase, ScoredOutcome};
+use crate::spec::{ScoreBaselineFile, ScoredCase, ScoredEval, ScoredOutcome};
 
 /// The longest that a writer waits for another one.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -380,20 +380,35 @@ pub fn emit(file: &ScoreBaselineFile) -> String {
     out.push_str("},\n  \"evals\": {");
     for (at, (id, eval)) in file.evals.iter().enumerate() {
         out.push_str(if at == 0 { "\n" } else { ",\n" });
-        let of = |name: &str, value: Option<f64>| {
-            value.map(|value| format!(" \"{name}\": {},", text(&value))).unwrap_or_default()
-        };
-        let (score, weight) = (of("score", eval.score), of("weight", eval.weight));
-        let threshold = of("score_threshold", eval.score_threshold);
-        let outcome = text(&eval.outcome);
-        let _ =
-            write!(out, "    {}: {{\n      \"outcome\": {outcome},{score}{weight}{threshold}\n", text(id));
-        out.push_str("      \"cases\": {");
+        let about = head_of(eval);
+        let _ = write!(out, "    {}: {{\n      {about}\n      \"cases\": {{", text(id));
         rows(&mut out, "        ", eval.cases.iter());
         out.push_str("}\n    }");
     }
     out.push_str(if file.evals.is_empty() { "}\n}\n" } else { "\n  }\n}\n" });
     out
+}
+
+/// What an eval says of itself, on one line that ends with a comma.
+fn head_of(eval: &ScoredEval) -> String {
+    fn add(line: &mut String, name: &str, value: Option<&(impl Serialize + ?Sized)>) {
+        if let Some(value) = value {
+            let before = if line.is_empty() { "" } else { " " };
+            let _ = write!(line, "{before}\"{name}\": {},", text(value));
+        }
+    }
+
+    let mut line = String::new();
+    add(&mut line, "outcome", Some(&eval.outcome));
+    add(&mut line, "score", eval.score.as_ref());
+    add(&mut line, "weight", eval.weight.as_ref());
+    add(&mut line, "score_threshold", eval.score_threshold.as_ref());
+    add(&mut line, "type", eval.kind.as_ref());
+    add(&mut line, "category", eval.category.as_ref());
+    add(&mut line, "tags", Some(&eval.tags).filter(|tags| !tags.is_empty()));
+    add(&mut line, "difficulty", eval.difficulty.as_ref());
+    add(&mut line, "criticality", eval.criticality.as_ref());
+    line
 }
 
 /// The keys before the long parts.

@@ -5,12 +5,21 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::{Criticality, Difficulty, EvalType};
 use crate::spec::{SCORES_VERSION, ScoredEval, ScoredMetric, ScoredTarget};
 
 fn case(n: u32, c: u32) -> ScoredCase {
     let outcome = if n == c { ScoredOutcome::Passed } else { ScoredOutcome::Failed };
     let score = Some(f64::from(c) / f64::from(n));
-    ScoredCase { n, c, outcome, score, fingerprint: Some("0123456789abcdef".into()) }
+    ScoredCase {
+        n,
+        c,
+        outcome,
+        score,
+        fingerprint: Some("0123456789abcdef".into()),
+        samples: None,
+        tags: vec![],
+    }
 }
 
 fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
@@ -20,6 +29,11 @@ fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
         score: Some(0.5),
         weight: Some(1.0),
         score_threshold: None,
+        kind: None,
+        category: None,
+        tags: vec![],
+        difficulty: None,
+        criticality: None,
         cases,
     };
     let metric = ScoredMetric { value: 2.0 / 3.0, ci: Some([0.25, 0.875]), n_cases: 2 };
@@ -40,6 +54,10 @@ fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
         metrics: BTreeMap::from([("pass_at_1".to_owned(), metric)]),
         evals: BTreeMap::from([("cap/a \"b\"".to_owned(), eval)]),
     }
+}
+
+fn id_of(c: u32) -> String {
+    format!("tag {c}")
 }
 
 const OF: ScoresOf<'static> = ScoresOf { suite: "My suite", target: "solver" };
@@ -94,6 +112,7 @@ proptest! {
             0..4,
         ),
         value in any::<f64>().prop_filter("finite", |value| value.is_finite()),
+        told in any::<bool>(),
     ) {
         let mut file = file("r", &[]);
         file.suite = suite;
@@ -103,10 +122,24 @@ proptest! {
             .map(|(id, cases)| {
                 let case = |(n, c, score): (u32, u32, Option<f64>)| ScoredCase {
                     n: n.max(c), c, outcome: ScoredOutcome::Passed, score, fingerprint: score.map(|s| s.to_string()),
+                    samples: told.then_some(n.max(c) + 1),
+                    tags: if told { vec!["a \"b\"".into(), id_of(c)] } else { vec![] },
                 };
                 let cases = cases.into_iter().map(|(id, given)| (id, case(given))).collect();
                 let (weight, score_threshold) = (Some(value), Some(0.5));
-                (id, ScoredEval { outcome: ScoredOutcome::Passed, score: None, weight, score_threshold, cases })
+                let scored = ScoredEval {
+                    outcome: ScoredOutcome::Passed,
+                    score: None,
+                    weight,
+                    score_threshold,
+                    kind: told.then_some(EvalType::Regression),
+                    category: told.then(|| id.clone()),
+                    tags: if told { vec![id.clone()] } else { vec![] },
+                    difficulty: told.then_some(Difficulty::Hard),
+                    criticality: told.then_some(Criticality::Critical),
+                    cases,
+                };
+                (id, scored)
             })
             .collect();
         let text = emit(&file);

@@ -6,6 +6,7 @@
 mod answerable;
 mod decide;
 mod exit;
+mod hold;
 mod near;
 #[cfg(test)]
 mod tables;
@@ -13,3 +14,4 @@ mod tables;
 pub use answerable::{Extent, unanswerable};
 pub use decide::decide;
 pub use exit::ExitCode;
+pub use hold::{held, hold};

@@ -15,7 +15,6 @@ pub mod history;
 pub mod sides;
 pub mod terminal;
 
-mod beside;
 mod commands;
 pub mod emphasis;
 mod flaky;

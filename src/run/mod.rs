@@ -40,7 +40,7 @@ pub use session::{Finished, RunRequest, Said, run};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::gate::decide;
+use crate::gate::{decide, held};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError};
 use crate::model::{Event, Summary};
@@ -102,7 +102,10 @@ impl RunError {
 /// The summary of a finished fold, gate included: the one way from events to figures.
 pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
     let report = fold.finish()?;
-    let gate = decide(report.gate_spec(), &report.tallies, report.interrupted, &report.shards);
+    let mut gate = decide(report.gate_spec(), &report.tallies, report.interrupted, &report.shards);
+    if let Some(fail_on) = report.started.fail_on {
+        gate = held(gate, fail_on, report.comparison.as_deref(), report.interrupted);
+    }
     Ok(report.with_gate(gate))
 }
 

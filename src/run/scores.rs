@@ -137,6 +137,11 @@ fn eval(told: &EvalTold) -> (String, ScoredEval) {
         score: told.score,
         weight: Some(told.info.weight),
         score_threshold: told.info.score_threshold,
+        kind: Some(told.info.kind),
+        category: told.info.category.clone(),
+        tags: told.info.tags.clone(),
+        difficulty: told.info.difficulty,
+        criticality: told.info.criticality,
         cases,
     };
     (told.info.id.clone(), scored)
@@ -149,6 +154,8 @@ fn case(told: &CaseTold) -> (String, ScoredCase) {
         outcome: outcome(told.outcome),
         score: told.score,
         fingerprint: told.fingerprint.clone(),
+        samples: Some(told.samples).filter(|samples| *samples != told.first_graded),
+        tags: told.tags.to_vec(),
     };
     (told.id.to_owned(), scored)
 }

@@ -9,6 +9,8 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::words::{Criticality, Difficulty, EvalType};
+
 /// The version of the format of score baselines; a reader refuses a higher one.
 pub const SCORES_VERSION: u32 = 1;
 
@@ -86,6 +88,17 @@ pub struct ScoredEval {
     /// The score at which the eval passed though cases failed, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_threshold: Option<f64>,
+    /// What comparisons group by; absent in files that do not say it, as all of these.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<EvalType>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difficulty: Option<Difficulty>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criticality: Option<Criticality>,
     /// By id.
     #[serde(deserialize_with = "once")]
     pub cases: BTreeMap<String, ScoredCase>,
@@ -105,6 +118,12 @@ pub struct ScoredCase {
     /// are compared only when it is the same. Absent in files that do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// Its samples, when some of them have a first attempt without a grade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u32>,
+    /// The case's own tags, without those of its eval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
 }
 
 /// A run of which nothing is left open has no other outcomes.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SummaryError;
 use super::columns::CaseView;
-use super::compared;
+use super::compare::{self, CompareSettings};
 use super::composite;
 use super::failures::{self, Listed};
 use super::fold::Fold;
@@ -16,8 +16,8 @@ use super::recommend::{self, Known};
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
-    BaselineComparison, CaseResult, Cause, Counts, Estimate, EvalResult, Failure, Gate, GateSpec,
-    JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, Shard, Summary, Tallies,
+    CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, JudgeHealth,
+    Metadata, ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, ScoresSource, Shard, Summary, Tallies,
     Totals, Trust,
 };
 
@@ -35,7 +35,8 @@ pub struct Report {
     estimates: BTreeMap<String, Estimate>,
     models: Option<ModelsUsed>,
     judges: Option<JudgeHealth>,
-    baseline: Option<BaselineComparison>,
+    /// Beside an earlier run or accepted scores, when the run was to be compared with either.
+    pub comparison: Option<Box<Comparison>>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
     omitted: Omitted,
@@ -50,8 +51,6 @@ impl Fold {
         let tallies = tallies(&counted, &started);
         let mut lister = Lister::new(self, started.include_details);
         let estimates = ranged(&tallies);
-        let with = started.score_baseline.as_deref();
-        let baseline = with.map(|with| compared::compare(&counted, &started, &shards, &estimates, with));
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
         let mut totals = lister.totals;
         totals.weighted_score = tallies.actual.metrics.get("weighted_score").and_then(|e| e.value);
@@ -62,7 +61,7 @@ impl Fold {
             judges: counted.judges().map(|counts| self.judges.health(counts)),
             shards,
             estimates,
-            baseline,
+            comparison: self.comparison(&started)?,
             totals,
             tallies,
             evals,
@@ -72,13 +71,28 @@ impl Fold {
         })
     }
 
+    /// The run beside what it was to be compared with.
+    fn comparison(&self, started: &RunStarted) -> Result<Option<Box<Comparison>>, SummaryError> {
+        let accepted = started.score_baseline.as_deref();
+        let read = accepted.map(|read| compare::of_baseline(read.path.clone(), read));
+        let Some(reference) = started.compared_run.as_deref().or(read.as_ref()) else { return Ok(None) };
+        let own = self.run_scores(started.run_id.clone(), ScoresSource::Journals(Vec::new()))?;
+        let settings = CompareSettings { seed: started.seed, ..CompareSettings::default() };
+        // Settings of our own are none that can't be tested.
+        let compared = compare::compare_anyway(reference, &[&own], &settings).unwrap_or_default();
+        Ok(compared.into_iter().next().map(Box::new))
+    }
+
     /// The evals of the run, to be counted; without a `seed` no interval is resampled.
     pub(super) fn counted<'a>(&'a self, started: &'a RunStarted, seed: Option<u64>) -> Counted<'a> {
+        Counted::new(self.counted_evals(), &started.ks, seed, &started.score_metrics)
+    }
+
+    pub(super) fn counted_evals(&self) -> Vec<CountedEval<'_>> {
         // A shard plans all evals, so that their order is known, also those of which it has no case.
         let whole = self.sessions.lone_shards().is_empty();
         let evals = self.evals.iter().enumerate().filter(|(_, eval)| whole || eval.len() > 0);
-        let evals = evals.map(|(number, eval)| CountedEval::new(number, eval)).collect();
-        Counted::new(evals, &started.ks, seed, &started.score_metrics)
+        evals.map(|(number, eval)| CountedEval::new(number, eval)).collect()
     }
 }
 
@@ -110,9 +124,8 @@ impl Report {
             gate,
             models: self.models,
             judges: self.judges,
-            baseline: self.baseline,
-            comparison: None,
-            fail_on: None,
+            fail_on: self.started.fail_on.filter(|_| self.comparison.is_some()),
+            comparison: self.comparison,
             evals: self.evals,
             failures: self.failures,
             recommendations,

@@ -249,9 +249,14 @@ impl<'a> CaseView<'a> {
         (content != NO_CONTENT).then(|| format!("{:016x}", short(&text)))
     }
 
+    /// The case's own, without those of its eval.
+    pub fn tags(self) -> &'a [String] {
+        self.eval.tags.of(self.at)
+    }
+
     /// True for a tag of the case's own.
     pub fn has_tag(self, tag: &str) -> bool {
-        self.eval.tags.of(self.at).iter().any(|own| own == tag)
+        self.tags().iter().any(|own| own == tag)
     }
 
     /// Each type once.

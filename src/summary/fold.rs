@@ -189,8 +189,9 @@ impl Fold {
     fn plan_cases(&mut self, planned: &CasesPlanned) -> Result<(), SummaryError> {
         let at = self.find_eval(&planned.eval).ok_or_else(|| unknown_eval(&planned.eval))?;
         self.last = (at, 0);
-        let contents =
-            self.contents || self.started.as_ref().is_some_and(|started| started.score_baseline.is_some());
+        let compared =
+            |started: &RunStarted| started.score_baseline.is_some() || started.compared_run.is_some();
+        let contents = self.contents || self.started.as_ref().is_some_and(compared);
         for case in &planned.cases {
             let more = self.evals[at].plan(case);
             if contents {

@@ -19,7 +19,7 @@ use crate::stats::{
 /// Confidence of every interval.
 pub(super) const LEVEL: f64 = 0.95;
 /// Evals from which on whole evals are resampled, when they hold several cases.
-const CLUSTERS: usize = 10;
+pub(super) const CLUSTERS: usize = 10;
 
 /// The counts of a run, by eval and case.
 pub(super) struct Counted<'a> {
@@ -72,9 +72,13 @@ impl<'a> CountedEval<'a> {
         (!order.is_empty()).then_some(CountedEval { number, fold, order: Some(order) })
     }
 
+    /// How many of its cases count.
+    pub fn len(&self) -> usize {
+        self.order.as_ref().map_or(self.fold.len(), Vec::len)
+    }
+
     pub fn cases(&self) -> impl Iterator<Item = CaseView<'a>> {
-        let fold = self.fold;
-        let len = self.order.as_ref().map_or(fold.len(), Vec::len);
+        let (fold, len) = (self.fold, self.len());
         (0..len).map(move |at| {
             fold.case(self.order.as_ref().map_or(at, |order| order.get(at).map_or(at, |at| *at as usize)))
         })

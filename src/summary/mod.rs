@@ -8,7 +8,7 @@ mod calls;
 #[cfg(test)]
 mod calls_tests;
 mod columns;
-mod compared;
+pub mod compare;
 #[cfg(test)]
 mod compared_tests;
 mod composite;

@@ -50,6 +50,10 @@ pub struct CaseTold<'a> {
     pub cause: Option<Cause>,
     /// Samples that passed only on a later attempt.
     pub flaky_samples: usize,
+    /// The case's own tags.
+    pub tags: &'a [String],
+    /// Planned samples.
+    pub samples: u32,
     /// Samples whose first attempt was graded, and those of them whose first attempt passed.
     pub first_graded: u32,
     pub first_passes: u32,
@@ -103,6 +107,8 @@ fn case_told(case: CaseView<'_>, outcome: Outcome) -> CaseTold<'_> {
         score: finals.score(),
         cause: commonest_cause(case, outcome),
         flaky_samples: case.flaky_samples(),
+        tags: case.tags(),
+        samples: finals.total(),
         first_graded: firsts.passed + firsts.failed,
         first_passes: firsts.passed,
         errored: finals.errored,

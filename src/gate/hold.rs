@@ -1,0 +1,116 @@
+//! What a comparison demands of a gate.
+
+use super::ExitCode;
+use crate::base::text::plural;
+use crate::model::{CaseChanges, Comparison, ComparisonVerdict, Decision, FailOn, Gate};
+
+/// Holds comparisons against the word that says which difference fails: `pass`, `fail` or `incomplete`, and why it is no pass.
+///
+/// `significant` fails where the verdict is `regression` under all three readings, and is incomplete where it is under some of
+/// them. `any` and `critical` fail where a case that passed fails now, and are incomplete where one may have, for want of a grade.
+/// With nothing to compare only `never` passes.
+pub fn hold(fail_on: FailOn, comparisons: &[&Comparison]) -> (Decision, Vec<String>) {
+    if fail_on == FailOn::Never {
+        return (Decision::Pass, Vec::new());
+    }
+    let several = comparisons.len() > 1;
+    let (mut fails, mut open) = (Vec::new(), Vec::new());
+    for comparison in comparisons {
+        let (decision, reason) = one(fail_on, comparison);
+        let of = if several { format!("{}: ", comparison.candidate.label) } else { String::new() };
+        match decision {
+            Decision::Fail => fails.push(format!("{of}{reason}")),
+            Decision::Pass => {}
+            _ => open.push(format!("{of}{reason}")),
+        }
+    }
+    if comparisons.is_empty() {
+        open.push("nothing could be compared, so that no regression is ruled out".to_owned());
+    }
+    let decision = match (fails.is_empty(), open.is_empty()) {
+        (false, _) => Decision::Fail,
+        (true, false) => Decision::Incomplete,
+        (true, true) => Decision::Pass,
+    };
+    fails.append(&mut open);
+    (decision, fails)
+}
+
+fn one(fail_on: FailOn, comparison: &Comparison) -> (Decision, String) {
+    match fail_on {
+        FailOn::Significant => significant(comparison),
+        FailOn::Any => {
+            let CaseChanges { broken, may_be_broken, .. } = &comparison.cases;
+            flips("case", broken.count, *may_be_broken, comparison)
+        }
+        FailOn::Critical => {
+            let CaseChanges { broken_critical, may_be_broken_critical, .. } = comparison.cases;
+            flips("case of a critical eval", broken_critical, may_be_broken_critical, comparison)
+        }
+        FailOn::Never => (Decision::Pass, String::new()),
+    }
+}
+
+fn significant(comparison: &Comparison) -> (Decision, String) {
+    let verdicts = [comparison.verdict, comparison.verdict_worst, comparison.verdict_best];
+    let said = || comparison.sentences.first().cloned().unwrap_or_default();
+    let metrics = comparison.metrics.iter().map(|metric| &metric.test);
+    let groups = comparison.groups.iter().map(|group| &group.metric.test);
+    let tested = metrics.chain(groups).flatten().any(|test| test.decides);
+    let worse = verdicts.iter().filter(|verdict| **verdict == ComparisonVerdict::Regression).count();
+    match worse {
+        3 => (Decision::Fail, said()),
+        0 if tested => (Decision::Pass, String::new()),
+        0 => (Decision::Incomplete, format!("{}, so that no regression is ruled out", said())),
+        _ if comparison.verdict == ComparisonVerdict::Regression => {
+            (Decision::Incomplete, format!("{}; samples without a grade could undo that", said()))
+        }
+        _ if !tested => (Decision::Incomplete, format!("{}, so that no regression is ruled out", said())),
+        _ => {
+            let why = "samples without a grade leave open whether the candidate is worse".to_owned();
+            (Decision::Incomplete, why)
+        }
+    }
+}
+
+fn flips(what: &str, broken: usize, open: usize, comparison: &Comparison) -> (Decision, String) {
+    let cases = |n: usize| match what.split_once(' ') {
+        Some((noun, rest)) => format!("{} {rest}", plural(n, noun)),
+        None => plural(n, what),
+    };
+    if broken > 0 {
+        let fail = if broken == 1 { "fails" } else { "fail" };
+        return (Decision::Fail, format!("{} that passed in the reference {fail} now", cases(broken)));
+    }
+    if open > 0 {
+        let have = if open == 1 { "has" } else { "have" };
+        let why = format!(
+            "{} may have broken, but {have} no outcome in the reference or in the candidate",
+            cases(open)
+        );
+        return (Decision::Incomplete, why);
+    }
+    if comparison.cases.compared == 0 {
+        return (
+            Decision::Incomplete,
+            "no case was graded on both sides, so that none is known to be well".to_owned(),
+        );
+    }
+    (Decision::Pass, String::new())
+}
+
+/// The gate of a run that is held against a reference, too: one more demand beside its own. `comparison` is `None` when it could
+/// not be made. A gate that decides nothing, of shards, is left alone.
+pub fn held(gate: Gate, fail_on: FailOn, comparison: Option<&Comparison>, interrupted: bool) -> Gate {
+    if gate.decision == Decision::Undecided {
+        return gate;
+    }
+    let comparisons: Vec<&Comparison> = comparison.into_iter().collect();
+    let (demand, reasons) = hold(fail_on, &comparisons);
+    let order = [Decision::Fail, Decision::Incomplete, Decision::Pending];
+    let both = [gate.decision, demand];
+    let decision = order.into_iter().find(|word| both.contains(word)).unwrap_or(Decision::Pass);
+    let Gate { thresholds, reasons: mut all, .. } = gate;
+    all.extend(reasons.into_iter().map(|reason| format!("beside the reference: {reason}")));
+    Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), thresholds, reasons: all }
+}

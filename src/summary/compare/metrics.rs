@@ -1,0 +1,218 @@
+//! One metric on both sides: its difference, the interval and the test.
+
+use super::super::metrics::CLUSTERS;
+use super::super::outcomes::Reading;
+use super::pairing::Pairing;
+use super::values::{Measure, Unit, is_single, opposite};
+use crate::model::{DifferenceTest, Metric, MetricDifference};
+use crate::stats::{Paired, PairedTest, Pairs, Resampling, paired};
+
+/// The values of a metric, a pair a case or eval.
+pub(super) struct Columns {
+    reference: Vec<f64>,
+    candidate: Vec<f64>,
+    weights: Option<Vec<f64>>,
+    groups: Option<Vec<u32>>,
+    single: bool,
+    share: bool,
+}
+
+impl Columns {
+    /// Over all pairs, or over those of `within`: numbers of cases or evals, as the metric's unit is.
+    pub fn new(
+        pairing: &Pairing<'_>,
+        measure: &Measure,
+        reading: Reading,
+        within: Option<&[u32]>,
+    ) -> Columns {
+        match measure.unit {
+            Unit::Case => Columns::of_cases(pairing, measure, reading, within),
+            Unit::Eval => Columns::of_evals(pairing, measure, reading, within),
+        }
+    }
+
+    fn empty(room: usize, share: bool) -> Columns {
+        Columns {
+            reference: Vec::with_capacity(room),
+            candidate: Vec::with_capacity(room),
+            weights: None,
+            groups: None,
+            single: true,
+            share,
+        }
+    }
+
+    fn of_cases(
+        pairing: &Pairing<'_>,
+        measure: &Measure,
+        reading: Reading,
+        within: Option<&[u32]>,
+    ) -> Columns {
+        let mut columns = Columns::empty(within.map_or(pairing.pairs.len(), <[u32]>::len), measure.share);
+        let mut groups = Vec::with_capacity(columns.reference.capacity());
+        let (mut evals, mut several) = (0usize, false);
+        // A case passes or does not, however many samples it has.
+        let always_single = measure.metric == Metric::CasePassRate;
+        for pair in chosen(&pairing.pairs, within) {
+            let Some((reference, candidate)) = measure.of_case(pair, reading) else { continue };
+            match groups.last() {
+                Some(last) if *last == pair.eval => several = true,
+                _ => evals += 1,
+            }
+            groups.push(pair.eval);
+            columns.single = columns.single
+                && (always_single
+                    || is_single(pair.reference, opposite(reading)) && is_single(pair.candidate, reading));
+            columns.push(reference, candidate);
+        }
+        columns.groups = (several && evals >= CLUSTERS).then_some(groups);
+        columns
+    }
+
+    fn of_evals(
+        pairing: &Pairing<'_>,
+        measure: &Measure,
+        reading: Reading,
+        within: Option<&[u32]>,
+    ) -> Columns {
+        let mut columns = Columns::empty(within.map_or(pairing.evals.len(), <[u32]>::len), measure.share);
+        let mut weights = Vec::new();
+        for eval in chosen(&pairing.evals, within) {
+            let Some((reference, candidate, weight)) = measure.of_eval(eval, reading) else { continue };
+            columns.push(reference, candidate);
+            weights.push(weight);
+        }
+        if measure.metric == Metric::WeightedScore {
+            columns.single = false;
+            columns.weights = Some(weights);
+        }
+        columns
+    }
+
+    fn push(&mut self, reference: f64, candidate: f64) {
+        let whole = |value: f64| value == 0.0 || value == 1.0;
+        self.single &= whole(reference) && whole(candidate);
+        self.reference.push(reference);
+        self.candidate.push(candidate);
+    }
+
+    pub fn len(&self) -> usize {
+        self.reference.len()
+    }
+
+    pub fn compare(&self, how: Resampling) -> Result<Paired, String> {
+        let pairs = Pairs {
+            reference: &self.reference,
+            candidate: &self.candidate,
+            weights: self.weights.as_deref(),
+            groups: self.groups.as_deref(),
+            single: self.single && self.share,
+            shares: self.share,
+        };
+        if self.len() == 0 {
+            return Err("no pair of cases has it on both sides".to_owned());
+        }
+        paired(&pairs, how).map_err(|reason| reason.to_string())
+    }
+
+    /// The difference of the means alone.
+    fn difference(&self) -> Option<f64> {
+        let weight =
+            |at: usize| self.weights.as_ref().map_or(1.0, |weights| weights.get(at).copied().unwrap_or(0.0));
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (at, (reference, candidate)) in self.reference.iter().zip(&self.candidate).enumerate() {
+            sum += weight(at) * (candidate - reference);
+            total += weight(at);
+        }
+        (total > 0.0).then(|| sum / total)
+    }
+}
+
+fn chosen<'a, T>(all: &'a [T], within: Option<&'a [u32]>) -> impl Iterator<Item = &'a T> {
+    let len = within.map_or(all.len(), <[u32]>::len);
+    (0..len)
+        .filter_map(move |at| all.get(within.map_or(Some(at), |some| some.get(at).map(|at| *at as usize))?))
+}
+
+/// A metric's figures, before tests are adjusted.
+pub(super) struct Row {
+    pub difference: MetricDifference,
+    pub paired: Option<Paired>,
+}
+
+/// One-sided p-values, turned so that worse is worse: of "the candidate is worse", and of "it is better".
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sided {
+    pub p_worse: f64,
+    pub p_better: f64,
+}
+
+impl Sided {
+    pub fn new(test: &PairedTest, higher_is_better: bool) -> Sided {
+        let (p_worse, p_better) =
+            if higher_is_better { (test.p_lower, test.p_higher) } else { (test.p_higher, test.p_lower) };
+        Sided { p_worse, p_better }
+    }
+}
+
+/// Compares one metric. `open` says whether something without a grade could change it.
+pub(super) fn row(
+    pairing: &Pairing<'_>,
+    measure: &Measure,
+    within: Option<&[u32]>,
+    open: bool,
+    how: Resampling,
+) -> Row {
+    let columns = Columns::new(pairing, measure, Reading::Graded, within);
+    let compared = columns.compare(how);
+    let mut row = MetricDifference {
+        name: measure.name(),
+        n: columns.len(),
+        unit: measure.unit.name().to_owned(),
+        reference: None,
+        candidate: None,
+        difference: None,
+        ci: None,
+        method: "none".to_owned(),
+        higher_is_better: measure.higher_is_better,
+        test: None,
+        worst: None,
+        best: None,
+        undefined: None,
+    };
+    let read = |reading| match (measure.is_bounded(), open) {
+        (false, _) => None,
+        (true, false) => columns.difference(),
+        (true, true) => Columns::new(pairing, measure, reading, within).difference(),
+    };
+    (row.worst, row.best) = (read(Reading::Worst), read(Reading::Best));
+    let found = match compared {
+        Ok(found) => found,
+        Err(reason) => {
+            row.undefined = Some(reason);
+            return Row { difference: row, paired: None };
+        }
+    };
+    row.reference = Some(found.reference);
+    row.candidate = Some(found.candidate);
+    row.difference = Some(found.difference);
+    if let Ok(interval) = &found.interval {
+        row.ci = Some([interval.low, interval.high]);
+        row.method = interval.method.name().to_owned();
+    }
+    if let (Ok(test), Some(higher)) = (&found.test, measure.higher_is_better) {
+        let Sided { p_worse, p_better } = Sided::new(test, higher);
+        row.test = Some(DifferenceTest {
+            method: test.method.name().to_owned(),
+            p_worse,
+            p_better,
+            p_worse_adjusted: None,
+            p_better_adjusted: None,
+            decides: false,
+        });
+    }
+    if !open && row.worst.is_some() {
+        (row.worst, row.best) = (row.difference, row.difference);
+    }
+    Row { difference: row, paired: Some(found) }
+}

@@ -1,0 +1,184 @@
+//! Two runs, or several against one, paired by case: what differs, whether chance explains it, and what could have been found.
+//!
+//! Each side is a [`RunScores`], whatever it was read from. Everything is computed over cases of both sides that are the same on
+//! both; the verdict three times: over what was graded, and as if everything without a grade had gone against the candidate or
+//! for it.
+
+mod baseline;
+mod detectable;
+mod draft;
+mod figures;
+mod groups;
+mod metrics;
+mod notes;
+mod pairing;
+mod scores;
+mod values;
+mod verdict;
+mod words;
+
+use rayon::prelude::*;
+
+pub use baseline::of_baseline;
+use draft::Draft;
+use values::Measure;
+pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
+
+use crate::model::{Comparison, ComparisonSettings, Grouping, Metric, RunScores};
+use crate::stats::Resampling;
+
+/// Share of comparisons of equals that may be called a regression.
+pub const ALPHA: f64 = 0.05;
+/// The chance of being found that detectable differences speak of.
+pub const POWER: f64 = 0.8;
+const LEVEL: f64 = super::metrics::LEVEL;
+
+/// How to compare.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareSettings {
+    /// What the verdict rests on; at least one.
+    pub metrics: Vec<Metric>,
+    /// Groupings whose groups the verdict rests on, too.
+    pub by: Vec<Grouping>,
+    /// The drop that somebody wants to find, in the unit of the first metric.
+    pub effect: Option<f64>,
+    pub resamples: usize,
+    pub seed: u64,
+    /// Cases that each list names at most.
+    pub listed: usize,
+}
+
+impl Default for CompareSettings {
+    fn default() -> Self {
+        CompareSettings {
+            metrics: vec![Metric::PassAt(1)],
+            by: Vec::new(),
+            effect: None,
+            resamples: 10_000,
+            seed: 0,
+            listed: 100,
+        }
+    }
+}
+
+impl CompareSettings {
+    fn resampling(&self) -> Resampling {
+        Resampling { resamples: self.resamples, seed: self.seed, level: LEVEL }
+    }
+
+    fn told(&self, tested: &[Measure], candidates: usize) -> ComparisonSettings {
+        ComparisonSettings {
+            alpha: ALPHA,
+            level: LEVEL,
+            power: POWER,
+            resamples: self.resamples,
+            seed: self.seed,
+            metrics: tested.iter().map(Measure::name).collect(),
+            by: self.by.clone(),
+            effect: self.effect,
+            candidates,
+        }
+    }
+}
+
+/// Why two sides can't be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Incomparable {
+    #[error("{label} is a run of suite `{candidate}`, and the reference is one of suite `{reference}`")]
+    OtherSuite { label: String, reference: String, candidate: String },
+    #[error("{label} and the reference have no case in common: {candidate} against {reference}")]
+    NoSharedCase { label: String, reference: usize, candidate: usize },
+    #[error("no verdict can rest on `{metric}`: it {why}")]
+    Untestable { metric: String, why: String },
+    #[error("there is nothing to compare with")]
+    Nothing,
+}
+
+impl Incomparable {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Incomparable::OtherSuite { .. } => {
+                Some("name two runs of one suite; `eval-harness history` lists them".to_owned())
+            }
+            Incomparable::NoSharedCase { .. } => Some(
+                "cases are the same when their eval's id and their own are; were they renamed, or filtered apart?".to_owned(),
+            ),
+            Incomparable::Untestable { .. } => Some(
+                "such are pass_at_1, pass_hat_3_unbiased, case_pass_rate, pass_rate, score, weighted_score, latency_mean_ms, \
+                 tokens_per_sample and cost_usd_per_sample"
+                    .to_owned(),
+            ),
+            Incomparable::Nothing => None,
+        }
+    }
+}
+
+/// Holds candidates against a reference. All of their tests share one [`ALPHA`].
+///
+/// # Errors
+/// When a candidate is of another suite or shares no case with the reference, or a metric has no value of a case or eval.
+pub fn compare(
+    reference: &RunScores,
+    candidates: &[&RunScores],
+    settings: &CompareSettings,
+) -> Result<Vec<Comparison>, Incomparable> {
+    if candidates.is_empty() {
+        return Err(Incomparable::Nothing);
+    }
+    for candidate in candidates {
+        let (a, b) = (&reference.side, &candidate.side);
+        if a.suite != b.suite {
+            return Err(Incomparable::OtherSuite {
+                label: b.label.clone(),
+                reference: a.suite.clone(),
+                candidate: b.suite.clone(),
+            });
+        }
+    }
+    let compared = compare_anyway(reference, candidates, settings)?;
+    for (comparison, candidate) in compared.iter().zip(candidates) {
+        let cases = &comparison.cases;
+        if cases.compared + cases.ungraded.count + cases.changed.count == 0 {
+            let count = |side: &RunScores| side.evals.iter().map(|eval| eval.cases.len()).sum();
+            return Err(Incomparable::NoSharedCase {
+                label: candidate.side.label.clone(),
+                reference: count(reference),
+                candidate: count(candidate),
+            });
+        }
+    }
+    Ok(compared)
+}
+
+/// The same for a report, which has to be made whatever it is compared with: with nothing in common the verdict is `none`, and
+/// nothing decides.
+pub(super) fn compare_anyway(
+    reference: &RunScores,
+    candidates: &[&RunScores],
+    settings: &CompareSettings,
+) -> Result<Vec<Comparison>, Incomparable> {
+    let mut tested: Vec<Measure> = Vec::new();
+    for metric in &settings.metrics {
+        let sides = [reference, candidates.first().copied().unwrap_or(reference)];
+        let untestable =
+            |why: &str| Incomparable::Untestable { metric: metric.to_string(), why: why.to_owned() };
+        let measure = Measure::of(metric, sides).map_err(untestable)?;
+        if measure.higher_is_better.is_none() {
+            return Err(untestable("has no direction: nobody said whether more of it is better"));
+        }
+        if !tested.contains(&measure) {
+            tested.push(measure);
+        }
+    }
+    if tested.is_empty() {
+        return Err(Incomparable::Nothing);
+    }
+    let drafts: Vec<Draft<'_>> =
+        candidates.par_iter().map(|candidate| Draft::new(reference, candidate, &tested, settings)).collect();
+    let told = settings.told(&tested, candidates.len());
+    Ok(verdict::settle(drafts, &told))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! What else differs between the two sides than their outcomes, in sentences.
+
+use super::draft::Draft;
+use super::pairing::Pair;
+use crate::base::text::plural;
+use crate::model::{ComparedSide, Grouping, RunScores, ScoresSource, Shard};
+
+pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
+    let pairing = &draft.pairing;
+    let (a, b) = (&pairing.reference.side, &pairing.candidate.side);
+    let mut notes = Vec::new();
+    if a.suite != b.suite {
+        notes.push(format!(
+            "the reference is of suite `{}` and the candidate of suite `{}`: no case is the same",
+            a.suite, b.suite
+        ));
+        return notes;
+    }
+    if a.run_id == b.run_id && a.regrade_of == b.regrade_of {
+        notes.push(format!("both sides are run {}: a run does not differ from itself", a.run_id));
+    }
+    versions(pairing.reference, pairing.candidate, &mut notes);
+    sides(a, b, &mut notes);
+    cases(draft, &mut notes);
+    for by in &draft.left_out {
+        let words = match by {
+            Grouping::Eval => "evals are not listed one by one",
+            Grouping::Tag => "tags are not listed",
+            Grouping::Category => "categories are not listed",
+            Grouping::Type | Grouping::Difficulty => continue,
+        };
+        notes.push(format!(
+            "{words}, since they are more than {}: `--by {}` does",
+            super::groups::MOST,
+            by.name()
+        ));
+    }
+    notes
+}
+
+fn versions(reference: &RunScores, candidate: &RunScores, notes: &mut Vec<String>) {
+    let (a, b) = (&reference.side, &candidate.side);
+    let version = |side: &ComparedSide| {
+        side.suite_version.as_ref().map_or("no version".to_owned(), |version| format!("version {version}"))
+    };
+    if a.suite_version != b.suite_version {
+        notes.push(format!("the suite had {} and has {}", version(a), version(b)));
+    }
+    if a.target != b.target {
+        notes.push(format!("the reference asked target {}, and the candidate {}", a.target, b.target));
+    }
+    if a.target_type != b.target_type {
+        notes.push(format!("the target was of type {} and is of type {}", a.target_type, b.target_type));
+    }
+    if let (Some(then), Some(now)) = (&a.model, &b.model)
+        && then != now
+    {
+        notes.push(format!("the model was {then} and is {now}"));
+    }
+    if reference.ks != candidate.ks {
+        let list = |ks: &[u32]| ks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        notes.push(format!("k was {} and is {}", list(&reference.ks), list(&candidate.ks)));
+    }
+    if a.harness_version != b.harness_version {
+        notes.push(format!("it was eval-harness {} and is {}", a.harness_version, b.harness_version));
+    }
+}
+
+/// What each side is, when it is no whole run of the suite.
+fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
+    if a.filters != b.filters {
+        let part = |side: &ComparedSide| match side.filters.as_slice() {
+            [] => "the whole suite".to_owned(),
+            filters => format!("a part of the suite ({})", filters.join(", ")),
+        };
+        notes.push(format!(
+            "the reference had {}, and the candidate {}: only cases of both count",
+            part(a),
+            part(b)
+        ));
+    }
+    for (side, name) in [(a, "reference"), (b, "candidate")] {
+        if !side.shards.is_empty() {
+            let (noun, of) = shards(&side.shards);
+            notes.push(format!("the {name} is {noun} of {of}: only cases of both count"));
+        }
+        if side.interrupted {
+            notes.push(format!(
+                "the {name} was ended early, or its journal breaks off: what it did not get to has no grade"
+            ));
+        }
+        if side.capture {
+            notes.push(format!(
+                "the {name} was made to capture baselines, so that its outcomes are no verdict"
+            ));
+        }
+    }
+    match (&a.regrade_of, &b.regrade_of) {
+        (None, Some(of)) if *of == a.run_id => {
+            notes.push("the candidate graded the reference's outputs again: no target was asked".to_owned());
+        }
+        (Some(of), None) if *of == b.run_id => {
+            notes.push("the reference graded the candidate's outputs again: no target was asked".to_owned());
+        }
+        (then, now) => {
+            for (of, name) in [(then, "reference"), (now, "candidate")] {
+                notes
+                    .extend(of.as_ref().map(|of| format!("the {name} graded the outputs of run {of} again")));
+            }
+        }
+    }
+}
+
+fn shards(shards: &[Shard]) -> (String, u32) {
+    let indices: Vec<String> = shards.iter().map(|shard| shard.index.to_string()).collect();
+    let noun = if shards.len() == 1 { "shard" } else { "shards" };
+    (format!("{noun} {}", indices.join(", ")), shards.first().map_or(0, |shard| shard.of))
+}
+
+/// What keeps cases or evals of both from being compared, or makes them harder to.
+fn cases(draft: &Draft<'_>, notes: &mut Vec<String>) {
+    let pairing = &draft.pairing;
+    let changed = pairing.changes.changed.count;
+    if changed > 0 {
+        let (have, their) = if changed == 1 { ("has", "its") } else { ("have", "their") };
+        notes.push(format!(
+            "{} {have} another input or grading than in the reference: {their} outcomes tell nothing of the target and enter no figure",
+            plural(changed, "case")
+        ));
+    }
+    let other = pairing.pairs.iter().filter(|pair| !pair.same_samples()).count();
+    if other > 0 {
+        let have = if other == 1 { "has" } else { "have" };
+        notes.push(format!(
+            "{} {have} another number of samples than in the reference: whether such a case passes as a whole moves with that, so \
+             that rates of whole cases and evals, and pass^k, leave it out",
+            plural(other, "case")
+        ));
+    }
+    let reweighed = pairing.evals.iter().filter(|eval| eval.reweighed).count();
+    if reweighed > 0 {
+        let have = if reweighed == 1 { "eval has" } else { "evals have" };
+        notes.push(format!(
+            "{reweighed} {have} another weight or score threshold: figures over evals leave {} out",
+            if reweighed == 1 { "it" } else { "them" }
+        ));
+    }
+    let untold =
+        |pair: &Pair<'_>| pair.reference.fingerprint.is_none() || pair.candidate.fingerprint.is_none();
+    if pairing.pairs.iter().any(untold) {
+        let what = match pairing.reference.side.source {
+            ScoresSource::ScoreBaseline { .. } => "the accepted scores do not tell",
+            ScoresSource::Journals(_) => "one of the sides does not tell",
+        };
+        notes.push(format!("{what} what every case was: one that changed since counts as it is"));
+    }
+}

@@ -1,0 +1,257 @@
+//! Which case of one side is which of the other, and how each flipped.
+
+use std::collections::HashMap;
+
+use crate::model::{
+    CaseChanges, CaseFlip, CaseScores, ComparedSide, Criticality, EvalScores, FlipList, Outcome, RunScores,
+};
+
+/// Two sides, paired by eval id and case id.
+pub(super) struct Pairing<'a> {
+    pub reference: &'a RunScores,
+    pub candidate: &'a RunScores,
+    /// The cases of both sides that are the same on both, in the candidate's order.
+    pub pairs: Vec<Pair<'a>>,
+    /// The evals of both sides, in the candidate's order.
+    pub evals: Vec<EvalPair<'a>>,
+    pub changes: CaseChanges,
+}
+
+pub(super) struct Pair<'a> {
+    /// Its place in `evals`.
+    pub eval: u32,
+    pub reference: &'a CaseScores,
+    pub candidate: &'a CaseScores,
+}
+
+pub(super) struct EvalPair<'a> {
+    pub reference: &'a EvalScores,
+    pub candidate: &'a EvalScores,
+    /// Both sides have the same cases, none of which changed.
+    pub whole: bool,
+    /// Each of its cases has as many samples on both sides.
+    pub same_samples: bool,
+    /// It counts otherwise: another weight or score threshold, where both tell.
+    pub reweighed: bool,
+}
+
+impl EvalPair<'_> {
+    pub fn is_critical(&self) -> bool {
+        is_critical(self.reference) || is_critical(self.candidate)
+    }
+}
+
+fn is_critical(eval: &EvalScores) -> bool {
+    eval.criticality == Some(Criticality::Critical)
+}
+
+impl Pair<'_> {
+    /// True when some sample of either side has no grade, at its first attempt or in the end.
+    pub fn is_open(&self) -> bool {
+        let open = |case: &CaseScores| case.n < case.samples || case.ungraded > 0;
+        open(self.reference) || open(self.candidate)
+    }
+
+    pub fn same_samples(&self) -> bool {
+        self.reference.samples == self.candidate.samples
+    }
+}
+
+impl<'a> Pairing<'a> {
+    /// Pairs. Lists of cases hold the first `listed`.
+    pub fn new(reference: &'a RunScores, candidate: &'a RunScores, listed: usize) -> Pairing<'a> {
+        let mut pairing = Pairing {
+            reference,
+            candidate,
+            pairs: Vec::new(),
+            evals: Vec::new(),
+            changes: CaseChanges::default(),
+        };
+        let known: HashMap<&str, &EvalScores> =
+            reference.evals.iter().map(|eval| (eval.id.as_str(), eval)).collect();
+        let mut seen: HashMap<&str, Vec<bool>> = HashMap::new();
+        let parts = Parts { reference: is_part(&reference.side), candidate: is_part(&candidate.side) };
+        for eval in &candidate.evals {
+            match known.get(eval.id.as_str()) {
+                Some(before) => {
+                    let marks = pairing.eval(before, eval, parts, listed);
+                    seen.insert(&before.id, marks);
+                }
+                None => eval.cases.iter().for_each(|case| pairing.new_case(eval, case, parts, listed)),
+            }
+        }
+        for eval in &reference.evals {
+            let marks = seen.get(eval.id.as_str());
+            let gone = |at: &usize| !marks.is_some_and(|marks| marks.get(*at).copied().unwrap_or_default());
+            for case in (0..eval.cases.len()).filter(gone).filter_map(|at| eval.cases.get(at)) {
+                if parts.candidate {
+                    pairing.changes.not_selected += 1;
+                } else {
+                    add(&mut pairing.changes.gone, listed, eval, (Some(case), None), is_critical(eval));
+                }
+            }
+        }
+        pairing
+    }
+
+    fn new_case(&mut self, eval: &EvalScores, case: &CaseScores, parts: Parts, listed: usize) {
+        if parts.reference {
+            self.changes.not_selected += 1;
+        } else {
+            add(&mut self.changes.new, listed, eval, (None, Some(case)), is_critical(eval));
+        }
+    }
+
+    /// Pairs the cases of an eval of both sides; says which of the reference's are there.
+    fn eval(
+        &mut self,
+        before: &'a EvalScores,
+        now: &'a EvalScores,
+        parts: Parts,
+        listed: usize,
+    ) -> Vec<bool> {
+        let number = self.evals.len() as u32;
+        let from = self.pairs.len();
+        let mut marks = vec![false; before.cases.len()];
+        let mut finder = Finder::new(&before.cases);
+        let mut eval = EvalPair {
+            reference: before,
+            candidate: now,
+            whole: before.cases.len() == now.cases.len(),
+            same_samples: true,
+            reweighed: is_reweighed(before, now),
+        };
+        let critical = eval.is_critical();
+        for case in &now.cases {
+            let Some((at, old)) = finder.find(&case.id) else {
+                eval.whole = false;
+                self.new_case(now, case, parts, listed);
+                continue;
+            };
+            if let Some(mark) = marks.get_mut(at) {
+                *mark = true;
+            }
+            if differ(&old.fingerprint, &case.fingerprint) {
+                eval.whole = false;
+                add(&mut self.changes.changed, listed, now, (Some(old), Some(case)), critical);
+                continue;
+            }
+            eval.same_samples &= old.samples == case.samples;
+            self.pairs.push(Pair { eval: number, reference: old, candidate: case });
+            self.flip(now, (old, case), critical, listed);
+        }
+        eval.whole &= self.pairs.len() - from == before.cases.len();
+        self.evals.push(eval);
+        marks
+    }
+
+    /// What became of a case of both sides.
+    fn flip(
+        &mut self,
+        eval: &EvalScores,
+        (old, case): (&CaseScores, &CaseScores),
+        critical: bool,
+        listed: usize,
+    ) {
+        let changes = &mut self.changes;
+        changes.ungraded_samples_reference += old.ungraded as usize;
+        changes.ungraded_samples_candidate += case.ungraded as usize;
+        let graded = |case: &CaseScores| case.outcome.filter(|outcome| outcome.is_graded());
+        let both = (Some(old), Some(case));
+        let (before, now) = (graded(old), graded(case));
+        if let (Some(before), Some(now)) = (before, now) {
+            changes.compared += 1;
+            changes.other_samples += usize::from(old.n != case.n);
+            match (before, now) {
+                (Outcome::Passed, Outcome::Passed) => changes.still_passing += 1,
+                (Outcome::Passed, _) => {
+                    changes.broken_critical += usize::from(critical);
+                    add(&mut changes.broken, listed, eval, both, critical);
+                }
+                (_, Outcome::Passed) => add(&mut changes.fixed, listed, eval, both, critical),
+                _ => add(&mut changes.still_failing, listed, eval, both, critical),
+            }
+            return;
+        }
+        if before != Some(Outcome::Failed) && now != Some(Outcome::Passed) {
+            changes.may_be_broken += 1;
+            changes.may_be_broken_critical += usize::from(critical);
+        }
+        add(&mut changes.ungraded, listed, eval, both, critical);
+    }
+
+    /// True when something that has no grade could change a figure.
+    pub fn is_open(&self) -> bool {
+        self.pairs.iter().any(Pair::is_open)
+    }
+}
+
+/// Which sides are not the whole suite.
+#[derive(Clone, Copy)]
+struct Parts {
+    reference: bool,
+    candidate: bool,
+}
+
+fn is_part(side: &ComparedSide) -> bool {
+    !side.filters.is_empty() || !side.shards.is_empty()
+}
+
+fn is_reweighed(before: &EvalScores, now: &EvalScores) -> bool {
+    // Where no weight is told, thresholds aren't, either.
+    let told = before.weight.is_some() && now.weight.is_some();
+    told && (before.weight != now.weight || before.score_threshold != now.score_threshold)
+}
+
+/// True when both are known and not the same.
+fn differ<T: PartialEq>(before: &Option<T>, now: &Option<T>) -> bool {
+    before.is_some() && now.is_some() && before != now
+}
+
+fn add(
+    list: &mut FlipList,
+    listed: usize,
+    eval: &EvalScores,
+    (reference, candidate): (Option<&CaseScores>, Option<&CaseScores>),
+    critical: bool,
+) {
+    list.count += 1;
+    let Some(case) = candidate.or(reference).filter(|_| list.cases.len() < listed) else { return };
+    let tries = |case: Option<&CaseScores>| case.map(|case| [case.c, case.n]);
+    list.cases.push(CaseFlip {
+        eval_id: eval.id.clone(),
+        case_id: case.id.clone(),
+        criticality: if critical { Some(Criticality::Critical) } else { eval.criticality },
+        reference: tries(reference),
+        candidate: tries(candidate),
+    });
+}
+
+/// Cases by id. Mostly they come in the same order, so that the one that is looked for is the next one; a map is made only
+/// when it is not.
+struct Finder<'a> {
+    cases: &'a [CaseScores],
+    next: usize,
+    map: Option<HashMap<&'a str, usize>>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(cases: &'a [CaseScores]) -> Finder<'a> {
+        Finder { cases, next: 0, map: None }
+    }
+
+    fn find(&mut self, id: &str) -> Option<(usize, &'a CaseScores)> {
+        let at = match self.cases.get(self.next) {
+            Some(case) if case.id == id => self.next,
+            _ => {
+                let cases = self.cases;
+                let map = self.map.get_or_insert_with(|| {
+                    cases.iter().enumerate().map(|(at, case)| (case.id.as_str(), at)).collect()
+                });
+                *map.get(id)?
+            }
+        };
+        self.next = at + 1;
+        Some((at, self.cases.get(at)?))
+    }
+}

@@ -1,0 +1,240 @@
+//! What a metric is of one case or eval, on both sides.
+
+use super::super::outcomes::Reading;
+use super::pairing::{EvalPair, Pair, Pairing};
+use crate::model::{Bound, CaseScores, EvalScores, EvalType, Metric, Outcome, RunScores};
+use crate::stats::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
+
+/// The name of the mean of tokens over samples. `tokens` is their sum.
+pub const TOKENS_PER_SAMPLE: &str = "tokens_per_sample";
+/// The same of costs, in US dollars.
+pub const COST_PER_SAMPLE: &str = "cost_usd_per_sample";
+
+/// Of what a metric's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Case,
+    Eval,
+}
+
+impl Unit {
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Case => "case",
+            Unit::Eval => "eval",
+        }
+    }
+}
+
+/// A metric that has a value for each case or eval.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Measure {
+    pub metric: Metric,
+    pub unit: Unit,
+    /// Values lie in [0, 1].
+    pub share: bool,
+    /// `None` where nobody said.
+    pub higher_is_better: Option<bool>,
+}
+
+impl Measure {
+    /// Why a metric has no value of a case or eval, when it has none: it completes "`name` ...".
+    pub fn of(metric: &Metric, sides: [&RunScores; 2]) -> Result<Measure, &'static str> {
+        use Metric::*;
+        let bound = Some(metric.bound() == Bound::Min);
+        let is_score = |name: &str| sides.iter().any(|side| side.score_metrics.iter().any(|s| s == name));
+        let (unit, share, higher_is_better) = match metric {
+            PassRate | CapabilityPassRate | RegressionPassRate | WeightedScore => (Unit::Eval, true, bound),
+            PassAt(_) | PassHat(_) | PassHatUnbiased(_) | CasePassRate | Score => (Unit::Case, true, bound),
+            LatencyMeanMs | Tokens | CostUsd => (Unit::Case, false, bound),
+            Named(name) if name == TOKENS_PER_SAMPLE || name == COST_PER_SAMPLE => {
+                (Unit::Case, false, Some(false))
+            }
+            Named(name) if is_score(name) => (Unit::Case, true, Some(true)),
+            Named(_) => (Unit::Case, false, None),
+            LatencyP50Ms | LatencyP95Ms => return Err("is a percentile, which no case has alone"),
+            metric if metric.is_of_judges() => return Err("tells of judges and not of the target"),
+            _ => return Err("is a sum over the run, which no case has alone"),
+        };
+        Ok(Measure { metric: metric.clone(), unit, share, higher_is_better })
+    }
+
+    /// Its name in a comparison.
+    pub fn name(&self) -> String {
+        match self.metric {
+            Metric::Tokens => TOKENS_PER_SAMPLE.to_owned(),
+            Metric::CostUsd => COST_PER_SAMPLE.to_owned(),
+            ref metric => metric.to_string(),
+        }
+    }
+
+    /// True when what has no grade can't have left its range, so that there is a worst and a best.
+    pub fn is_bounded(&self) -> bool {
+        self.share && !matches!(self.metric, Metric::Named(_))
+    }
+
+    /// Both sides' values of a case, under a reading that is the candidate's: `Worst` reads what has no grade as failed there and
+    /// as passed in the reference.
+    pub fn of_case(&self, pair: &Pair<'_>, reading: Reading) -> Option<(f64, f64)> {
+        // A case passes less often the more samples it needs, and (c/n)^k is too high by more the fewer they are.
+        match self.metric {
+            Metric::CasePassRate if !pair.same_samples() => return None,
+            Metric::PassHat(k) if k > 1 => {
+                let n = |case, reading| first_attempts(case, reading).0;
+                if n(pair.reference, opposite(reading)) != n(pair.candidate, reading) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        Some((self.case(pair.reference, opposite(reading))?, self.case(pair.candidate, reading)?))
+    }
+
+    fn case(&self, case: &CaseScores, reading: Reading) -> Option<f64> {
+        match &self.metric {
+            Metric::PassAt(k) => estimate(pass_at_k, case, *k, reading),
+            Metric::PassHat(k) => estimate(pass_hat_k, case, *k, reading),
+            Metric::PassHatUnbiased(k) => estimate(pass_hat_k_unbiased, case, *k, reading),
+            Metric::CasePassRate => passes(case.outcome?, reading),
+            Metric::Score => case_score(case, reading),
+            Metric::LatencyMeanMs => case.latency_ms,
+            Metric::Tokens => case.tokens,
+            Metric::CostUsd => case.cost_usd,
+            Metric::Named(name) => match name.as_str() {
+                TOKENS_PER_SAMPLE => case.tokens,
+                COST_PER_SAMPLE => case.cost_usd,
+                name => case.metrics.get(name).copied(),
+            },
+            _ => None,
+        }
+    }
+
+    /// Both sides' values of an eval, and its weight.
+    pub fn of_eval(&self, eval: &EvalPair<'_>, reading: Reading) -> Option<(f64, f64, f64)> {
+        let kind = eval.candidate.kind.or(eval.reference.kind);
+        let of_kind = match self.metric {
+            Metric::CapabilityPassRate => kind == Some(EvalType::Capability),
+            Metric::RegressionPassRate => kind == Some(EvalType::Regression),
+            _ => true,
+        };
+        if !of_kind || !eval.whole || eval.reweighed {
+            return None;
+        }
+        if self.metric == Metric::WeightedScore {
+            let weight = eval.candidate.weight.or(eval.reference.weight)?;
+            let reference = eval_score(eval.reference, opposite(reading))?;
+            return Some((reference, eval_score(eval.candidate, reading)?, weight));
+        }
+        if !eval.same_samples {
+            return None;
+        }
+        let reference = passes(eval.reference.outcome, opposite(reading))?;
+        Some((reference, passes(eval.candidate.outcome, reading)?, 1.0))
+    }
+}
+
+/// True when a case's pass@1 is 0 or 1 of one sample, under every reading.
+pub(super) fn is_single(case: &CaseScores, reading: Reading) -> bool {
+    first_attempts(case, reading).0 == 1
+}
+
+/// The reading of the reference when the candidate is read as `reading`.
+pub(super) fn opposite(reading: Reading) -> Reading {
+    match reading {
+        Reading::Graded => Reading::Graded,
+        Reading::Worst => Reading::Best,
+        Reading::Best => Reading::Worst,
+    }
+}
+
+/// First attempts that count, and those that passed.
+fn first_attempts(case: &CaseScores, reading: Reading) -> (u32, u32) {
+    let (n, c) = (case.n, case.c.min(case.n));
+    let open = case.samples.saturating_sub(n);
+    match reading {
+        Reading::Graded => (n, c),
+        Reading::Worst => (n + open, c),
+        Reading::Best => (n + open, c + open),
+    }
+}
+
+fn estimate(
+    estimator: fn(u64, u64, u64) -> Result<f64, crate::stats::Undefined>,
+    case: &CaseScores,
+    k: u32,
+    reading: Reading,
+) -> Option<f64> {
+    let (n, c) = first_attempts(case, reading);
+    if n < k { None } else { estimator(u64::from(n), u64::from(c), u64::from(k)).ok() }
+}
+
+fn passes(outcome: Outcome, reading: Reading) -> Option<f64> {
+    match (outcome, reading) {
+        (Outcome::Passed, _) | (Outcome::Errored | Outcome::Skipped | Outcome::Pending, Reading::Best) => {
+            Some(1.0)
+        }
+        (Outcome::Failed, _) | (_, Reading::Worst) => Some(0.0),
+        (_, Reading::Graded) => None,
+    }
+}
+
+fn case_score(case: &CaseScores, reading: Reading) -> Option<f64> {
+    if reading == Reading::Graded || case.ungraded == 0 {
+        return case.score;
+    }
+    let graded = case.samples.saturating_sub(case.ungraded);
+    let sum = case.score.map_or(0.0, |score| score * f64::from(graded));
+    let more = if reading == Reading::Best { f64::from(case.ungraded) } else { 0.0 };
+    (case.samples > 0).then(|| (sum + more) / f64::from(case.samples))
+}
+
+/// As [`crate::model::Metric::WeightedScore`] takes it: the mean score of the cases of a graded eval.
+fn eval_score(eval: &EvalScores, reading: Reading) -> Option<f64> {
+    if reading == Reading::Graded {
+        return eval.score.filter(|_| eval.outcome.is_graded());
+    }
+    if eval.cases.iter().all(|case| case.ungraded == 0) {
+        return eval.score;
+    }
+    let (mut sum, mut n) = (0.0, 0u32);
+    for score in eval.cases.iter().filter_map(|case| case_score(case, reading)) {
+        (sum, n) = (sum + score, n + 1);
+    }
+    (n > 0).then(|| sum / f64::from(n))
+}
+
+/// Every metric that both sides have, in reading order.
+pub(super) fn both_have(pairing: &Pairing<'_>) -> Vec<Metric> {
+    let (a, b) = (pairing.reference, pairing.candidate);
+    let mut ks: Vec<u32> = a.ks.iter().copied().filter(|k| b.ks.contains(k)).chain([1]).collect();
+    ks.sort_unstable();
+    ks.dedup();
+    let mut metrics: Vec<Metric> = ks.iter().map(|k| Metric::PassAt(*k)).collect();
+    // With k of 1 all three are one number.
+    for k in ks.into_iter().filter(|k| *k > 1) {
+        metrics.extend([Metric::PassHat(k), Metric::PassHatUnbiased(k)]);
+    }
+    metrics.extend([
+        Metric::CasePassRate,
+        Metric::PassRate,
+        Metric::CapabilityPassRate,
+        Metric::RegressionPassRate,
+        Metric::Score,
+        Metric::WeightedScore,
+        Metric::LatencyMeanMs,
+        Metric::Tokens,
+        Metric::CostUsd,
+    ]);
+    let mut names: Vec<&str> = Vec::new();
+    for pair in &pairing.pairs {
+        for name in pair.candidate.metrics.keys().filter(|name| pair.reference.metrics.contains_key(*name)) {
+            // Few names, and mostly the same ones in each case.
+            if !names.contains(&name.as_str()) && name != TOKENS_PER_SAMPLE && name != COST_PER_SAMPLE {
+                names.push(name);
+            }
+        }
+    }
+    names.sort_unstable();
+    metrics.extend(names.into_iter().map(|name| Metric::Named(name.to_owned())));
+    metrics
+}

@@ -1,0 +1,247 @@
+//! The verdict in words.
+
+use super::detectable::{About, Of, Samples};
+use super::draft::{Draft, Tested};
+use super::figures::{difference, number, p_value, pairs, spoken, test, two_values};
+use super::values::Measure;
+use super::verdict::{Adjusted, of_group};
+use super::{ALPHA, POWER};
+use crate::base::text::{group_digits, plural};
+use crate::model::{ComparisonVerdict, Detectable, MetricDifference};
+
+/// What the verdict rests on.
+pub(super) struct Deciding<'a> {
+    /// As graded, at worst and at best.
+    pub verdicts: [ComparisonVerdict; 3],
+    /// As graded.
+    pub tests: &'a [Adjusted],
+    /// How many tests of all candidates share the level.
+    pub family: usize,
+    pub detectable: Option<&'a (Detectable, About)>,
+}
+
+/// The first sentence says the verdict, the others what it rests on.
+pub(super) fn sentences(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Vec<String> {
+    let mut sentences = vec![verdict(draft, deciding)];
+    sentences.extend(at_the_edge(draft, deciding));
+    if deciding.verdicts[0] == ComparisonVerdict::None && !deciding.tests.is_empty() {
+        sentences.push(match deciding.detectable {
+            Some((detectable, about)) => could_have_found(draft, detectable, *about),
+            None => "Nothing moved, so nothing tells how small a drop could have been found.".to_owned(),
+        });
+    }
+    sentences.extend(readings(draft, deciding));
+    sentences.extend(informing_group(draft, deciding));
+    sentences
+}
+
+/// The words of a verdict.
+pub(super) fn name(verdict: ComparisonVerdict) -> &'static str {
+    match verdict {
+        ComparisonVerdict::Regression => "regression",
+        ComparisonVerdict::Improvement => "improvement",
+        ComparisonVerdict::None => "no evidence of a difference",
+    }
+}
+
+fn verdict(draft: &Draft<'_>, deciding: &Deciding<'_>) -> String {
+    let verdict = deciding.verdicts[0];
+    let p = |test: &&Adjusted| match verdict {
+        ComparisonVerdict::Improvement => test.p_better,
+        _ => test.p_worse,
+    };
+    let first = deciding.tests.first();
+    let lead = match verdict {
+        ComparisonVerdict::None => first,
+        _ => deciding.tests.iter().min_by(|a, b| p(a).total_cmp(&p(b))),
+    };
+    let Some(lead) = lead else { return nothing_to_test(draft) };
+    let (row, place) = match lead.of {
+        Tested::Metric(at) => (draft.rows.get(at), None),
+        Tested::Group(at) => match draft.groups.get(at) {
+            Some((group, row)) => (Some(row), Some(format!(" in {} {}", group.by.name(), group.name))),
+            None => (None, None),
+        },
+    };
+    let measure = match lead.of {
+        Tested::Metric(at) => draft.measures.get(at),
+        Tested::Group(_) => draft.measures.first(),
+    };
+    let (Some(row), Some(measure)) = (row, measure) else { return nothing_to_test(draft) };
+    let place = place.unwrap_or_default();
+    let moved = moved(measure, &row.difference);
+    let how = how(&row.difference, p(&lead), deciding, verdict);
+    format!("{}{place}: {moved}, {how}", name(verdict))
+}
+
+fn nothing_to_test(draft: &Draft<'_>) -> String {
+    let changes = &draft.pairing.changes;
+    let why = match draft.rows.first().map(|row| &row.difference) {
+        Some(_) if draft.pairing.pairs.is_empty() && changes.changed.count > 0 => {
+            let all = if changes.changed.count == 1 { "the one case of both" } else { "every case of both" };
+            format!("{all} has another input or grading on the two sides")
+        }
+        Some(_) if draft.pairing.pairs.is_empty() => "no case is the same on both sides".to_owned(),
+        Some(row) if row.n == 0 => "no case was graded on both sides".to_owned(),
+        Some(MetricDifference { undefined: Some(reason), name, .. }) => {
+            format!("{name} is undefined: {reason}")
+        }
+        _ => "nothing could be tested".to_owned(),
+    };
+    format!("no verdict: {why}")
+}
+
+/// `pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9]`
+fn moved(measure: &Measure, row: &MetricDifference) -> String {
+    let (Some(before), Some(now), Some(delta)) = (row.reference, row.candidate, row.difference) else {
+        return format!("{} has no value", spoken(measure));
+    };
+    let interval = row
+        .ci
+        .map(|[low, high]| format!(" [{}, {}]", number(measure, low), number(measure, high)))
+        .unwrap_or_default();
+    let (from, to) = two_values(measure, before, now);
+    let name = spoken(measure);
+    if delta == 0.0 {
+        return format!("{name} is {to} on both sides, {}{interval}", difference(measure, 0.0));
+    }
+    let verb = if delta < 0.0 { "fell" } else { "rose" };
+    format!("{name} {verb} from {from} to {to}, {}{interval}", difference(measure, delta))
+}
+
+/// `p = 0.0004 (one-sided, McNemar with mid-p, 400 cases)`
+fn how(row: &MetricDifference, p: f64, deciding: &Deciding<'_>, verdict: ComparisonVerdict) -> String {
+    let method = row.test.as_ref().map_or("", |found| test(&found.method));
+    let holm = if deciding.family > 1 {
+        format!(" after Holm over {} tests", deciding.family)
+    } else {
+        String::new()
+    };
+    let side = match verdict {
+        ComparisonVerdict::None => "one-sided: is it worse?",
+        _ => "one-sided",
+    };
+    format!("p{}{holm} ({side}, {method}, {})", p_value(p, ALPHA), pairs(row))
+}
+
+/// A one-sided test at 5 % and a two-sided interval at 95 % ask different questions, so that they may seem to disagree.
+fn at_the_edge(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
+    let row = &draft.rows.first()?.difference;
+    let ([low, high], higher) = (row.ci?, row.higher_is_better?);
+    let found = row.test.as_ref().filter(|found| found.decides)?;
+    let (worse, better) = if higher { (high < 0.0, low > 0.0) } else { (low > 0.0, high < 0.0) };
+    let below = |p: Option<f64>| p.is_some_and(|p| p < ALPHA);
+    let (is_worse, is_better) = (below(found.p_worse_adjusted), below(found.p_better_adjusted));
+    if (is_worse && !worse) || (is_better && !better) {
+        let question = if is_worse { "worse" } else { "better" };
+        return Some(format!(
+            "The interval reaches 0 because it allows 2.5 % on either side; the test asks only whether the candidate is {question}, at 5 %."
+        ));
+    }
+    if (worse && !is_worse) || (better && !is_better) {
+        return Some(if deciding.family > 1 {
+            format!(
+                "The interval leaves 0 out, but it stands alone; the verdict allows 5 % to all {} tests together.",
+                deciding.family
+            )
+        } else {
+            "The interval leaves 0 out, but the test does not reach 5 %: they are made in different ways, and the test decides."
+                .to_owned()
+        });
+    }
+    None
+}
+
+/// What the comparison could have found, and what it would take to find less.
+fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> String {
+    let Some(measure) = draft.measures.first() else { return String::new() };
+    let n = draft.rows.first().map_or(0, |row| row.difference.n);
+    let unit = measure.unit.name();
+    let drop = if measure.higher_is_better == Some(false) { "rise" } else { "drop" };
+    let size = |value: f64| difference(measure, value);
+    let begin = format!(
+        "A true {drop} of {} would have been found with {:.0} % chance",
+        size(found.drop),
+        POWER * 100.0
+    );
+    let effect = match about.of {
+        Of::Asked => format!("for the {} asked for", size(found.effect)),
+        Of::Observed => format!("for the observed {}", size(found.effect)),
+        Of::Half => format!("for half of that, {},", size(found.effect)),
+    };
+    if found.effect >= found.drop {
+        return format!("{begin}; {effect} the {} here are enough.", plural(n, unit));
+    }
+    let cases = match found.cases {
+        Some(cases) => format!("about {} {unit}s like these would be needed", group_digits(cases as usize)),
+        None => format!("more than 10 million {unit}s like these would be needed"),
+    };
+    let samples = match (about.samples, found.samples) {
+        (Samples::Known, Some(samples)) => format!(", or {} of each", plural(samples as usize, "sample")),
+        (Samples::Unknown, _) => {
+            "; how many samples of each would do, one sample of each does not tell".to_owned()
+        }
+        (Samples::Futile, _) => {
+            "; more samples of the same cases would not do, since the cases themselves differ by more"
+                .to_owned()
+        }
+        _ => String::new(),
+    };
+    format!("{begin}; {effect} {cases}{samples}.")
+}
+
+/// What samples without a grade leave open.
+fn readings(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
+    if !draft.open {
+        return None;
+    }
+    let [graded, worst, best] = deciding.verdicts;
+    let open = |samples: u32, n: u32, ungraded: u32| samples.saturating_sub(n).max(ungraded) as usize;
+    let (mut before, mut now) = (0, 0);
+    for pair in &draft.pairing.pairs {
+        before += open(pair.reference.samples, pair.reference.n, pair.reference.ungraded);
+        now += open(pair.candidate.samples, pair.candidate.n, pair.candidate.ungraded);
+    }
+    let have = if before + now == 1 { "has" } else { "have" };
+    let count = format!(
+        "{} of the compared cases {have} no grade ({before} of the reference, {now} of the candidate)",
+        plural(before + now, "sample")
+    );
+    Some(if worst == graded && best == graded {
+        format!("{count}; the verdict is the same whichever way they had gone.")
+    } else {
+        format!(
+            "{count}: had they gone against the candidate, the verdict would be `{}`, and had they gone for it, `{}`.",
+            name(worst),
+            name(best)
+        )
+    })
+}
+
+/// A group that only informs, where the whole shows nothing.
+fn informing_group(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
+    if deciding.verdicts[0] != ComparisonVerdict::None {
+        return None;
+    }
+    let measure = draft.measures.first()?;
+    let worse = draft.groups.iter().filter_map(|(group, row)| {
+        let test = row.difference.test.as_ref().filter(|test| !test.decides)?;
+        let p = test.p_worse_adjusted.filter(|_| of_group(test) == ComparisonVerdict::Regression)?;
+        Some((group, row, p))
+    });
+    let (group, row, p) = worse.min_by(|a, b| a.2.total_cmp(&b.2))?;
+    let tests = draft
+        .groups
+        .iter()
+        .filter(|(other, row)| other.by == group.by && row.difference.test.is_some())
+        .count();
+    let holm = if tests > 1 { format!(" after Holm over {tests} groups") } else { String::new() };
+    Some(format!(
+        "Alone, {} {} is worse: {}, p{}{holm}. It decides nothing here; `--by {}` lets such groups decide.",
+        group.by.name(),
+        group.name,
+        moved(measure, &row.difference),
+        p_value(p, ALPHA),
+        group.by.name(),
+    ))
+}
