@@ -16,7 +16,6 @@ pub mod power;
 pub mod sides;
 pub mod terminal;
 
-mod beside;
 mod commands;
 pub mod emphasis;
 mod flaky;

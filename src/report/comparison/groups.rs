@@ -4,7 +4,7 @@ use std::io;
 
 use super::table::Table;
 use super::terminal::{sign_of, tone_of};
-use super::words::{self, Leaning};
+use super::words::{self, Groups, Leaning};
 use crate::base::text;
 use crate::model::{Comparison, ComparisonVerdict, GroupDifference, Outcome};
 use crate::report::figures;
@@ -15,17 +15,14 @@ use crate::report::terminal::{TerminalOptions, glyph};
 const FEW: usize = 12;
 
 pub fn section(page: &mut Page, comparison: &Comparison, options: &TerminalOptions) -> io::Result<()> {
-    for kind in words::groups(comparison, options.verbose) {
+    let kinds = words::groups(comparison, options.verbose);
+    for kind in kinds.iter().filter(|kind| !kind.shown.is_empty()) {
         let most = if options.verbose { usize::MAX } else { FEW };
         let metric = kind.shown.first().map(|group| figures::metric_name(&group.metric.name));
+        let metric = metric.unwrap_or_default();
         page.blank()?;
-        let Some(metric) = metric else {
-            let none =
-                format!("By {}: no difference in {}", kind.by.name(), text::plural(kind.others, "group"));
-            page.line(&[span(Tone::Bold, none)])?;
-            continue;
-        };
-        let head = format!("By {}: {metric}", kind.by.name());
+        let mark = if kind.decides { " *" } else { "" };
+        let head = format!("By {}: {metric}{mark}", kind.by.name());
         let shown = kind.shown.iter().take(most);
         let of = |with_flips: bool, page: &Page| Table {
             head: heads(&head, with_flips),
@@ -43,18 +40,32 @@ pub fn section(page: &mut Page, comparison: &Comparison, options: &TerminalOptio
             (false, false) => in_words(page, &head, shown.clone().copied(), comparison)?,
         }
         let cut = kind.shown.len().saturating_sub(most);
-        more(page, cut, kind.others)?;
+        more(page, cut, kind)?;
     }
-    Ok(())
+    silent(page, &kinds)
 }
 
-fn more(page: &mut Page, cut: usize, alike: usize) -> io::Result<()> {
+/// The groupings of which nothing is shown, in a line.
+fn silent(page: &mut Page, kinds: &[Groups<'_>]) -> io::Result<()> {
+    let silent: Vec<&str> =
+        kinds.iter().filter(|kind| kind.shown.is_empty()).map(|kind| kind.by.name()).collect();
+    if silent.is_empty() {
+        return Ok(());
+    }
+    page.blank()?;
+    let words =
+        format!("by {}: no group differs by more than chance; --verbose shows them", silent.join(", "));
+    page.wrapped(&[plain("  ")], Tone::Dim, &words, 3)
+}
+
+fn more(page: &mut Page, cut: usize, kind: &Groups<'_>) -> io::Result<()> {
     let mut parts = Vec::new();
     if cut > 0 {
         parts.push(format!("{} more", text::group_digits(cut)));
     }
-    if alike > 0 {
-        parts.push(format!("{} without a difference", text::plural(alike, "group")));
+    if kind.others > 0 {
+        let than = if kind.decides { "without a difference" } else { "that may differ by chance" };
+        parts.push(format!("{} {than}", text::plural(kind.others, "group")));
     }
     if parts.is_empty() {
         return Ok(());

@@ -22,7 +22,10 @@ struct Limits {
 
 const PAGE: Limits = Limits { cases: 200, groups: 100, notes: 50, metrics: 100 };
 const COMMENT: Limits = Limits { cases: 50, groups: 30, notes: 10, metrics: 30 };
+/// In the report of a run, and in the comment on it.
 const BRIEF: Limits = Limits { cases: 30, groups: 30, notes: 10, metrics: 30 };
+
+const SHORT: Limits = Limits { cases: 20, groups: 10, notes: 5, metrics: 12 };
 
 pub fn render(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
     page(comparisons, PAGE, out)
@@ -70,7 +73,7 @@ fn page(comparisons: &Comparisons, limits: Limits, out: &mut dyn Write) -> Resul
                 writeln!(out, "## {} {label}: {}\n", sign(headline), headline.words())?;
                 said(one, limits, out)?;
                 groups(one, limits, out)?;
-                cases(&one.cases, limits, &Kind::ALL, out)?;
+                cases(&one.cases, limits, out)?;
             }
         }
     }
@@ -95,7 +98,7 @@ pub(crate) fn brief(
     fail_on: Option<FailOn>,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
-    part(comparison, fail_on, Limits { cases: 20, groups: 10, notes: 5, metrics: 12 }, out)
+    part(comparison, fail_on, SHORT, out)
 }
 
 fn part(
@@ -181,7 +184,7 @@ fn sides_of(comparisons: &[&Comparison], out: &mut dyn Write) -> Result<(), Repo
 fn figures_of(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Result<(), ReportError> {
     metrics(comparison, limits, out)?;
     groups(comparison, limits, out)?;
-    cases(&comparison.cases, limits, &Kind::ALL, out)
+    cases(&comparison.cases, limits, out)
 }
 
 const METRIC_HEAD: [&str; 7] =
@@ -252,17 +255,11 @@ fn marked(row: &Row) -> String {
 fn groups(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Result<(), ReportError> {
     let alpha = comparison.settings.alpha;
     for kind in words::groups(comparison, false) {
-        let metric =
-            kind.shown.first().map(|group| figures::metric_name(&group.metric.name)).unwrap_or_default();
         let count = kind.shown.len();
-        let title = match count {
-            0 => format!("By {}: no group has a difference", kind.by.name()),
-            count => format!("By {}: {} of {}", kind.by.name(), html(&metric), text::plural(count, "group")),
-        };
-        if count == 0 {
-            writeln!(out, "{title}.\n")?;
-            continue;
-        }
+        let Some(first) = kind.shown.first() else { continue };
+        let metric = html(&figures::metric_name(&first.metric.name));
+        let differ = if kind.decides { "" } else { " that differ by more than chance" };
+        let title = format!("By {}: {metric} of {}{differ}", kind.by.name(), text::plural(count, "group"));
         writeln!(out, "<details><summary>{title}</summary>\n")?;
         let rows: Vec<Vec<String>> = kind
             .shown
@@ -287,7 +284,8 @@ fn groups(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Resul
             writeln!(out, "... and {}\n", text::plural(cut, "more group"))?;
         }
         if kind.others > 0 {
-            writeln!(out, "{} without a difference.\n", text::plural(kind.others, "more group"))?;
+            let than = if kind.decides { "without a difference" } else { "that may differ by chance" };
+            writeln!(out, "{} {than}.\n", text::plural(kind.others, "more group"))?;
         }
         writeln!(out, "</details>\n")?;
     }
@@ -298,23 +296,18 @@ fn html(raw: &str) -> String {
     comments::html(raw)
 }
 
-fn cases(
-    cases: &CaseChanges,
-    limits: Limits,
-    kinds: &[Kind],
-    out: &mut dyn Write,
-) -> Result<(), ReportError> {
+fn cases(cases: &CaseChanges, limits: Limits, out: &mut dyn Write) -> Result<(), ReportError> {
     for sentence_ in words::case_sentences(cases) {
         writeln!(out, "- {}", sentence(&sentence_))?;
     }
     writeln!(out)?;
-    for kind in kinds {
+    for kind in Kind::ALL {
         let list = kind.of(cases);
         if list.count == 0 {
             continue;
         }
         let count = text::group_digits(list.count);
-        writeln!(out, "<details><summary>{} {} ({count})</summary>\n", case_sign(*kind), kind.title())?;
+        writeln!(out, "<details><summary>{} {} ({count})</summary>\n", case_sign(kind), kind.title())?;
         let listed = words::critical_first(list);
         for case in listed.iter().take(limits.cases) {
             let critical = if words::is_critical(case) { " **critical**" } else { "" };

@@ -91,29 +91,18 @@ pub fn further_sentences(comparison: &Comparison) -> impl Iterator<Item = String
     comparison.sentences.iter().skip(1).map(|words| text::one_line(words))
 }
 
-/// What the verdict would be with other grades for what has none; `None` when the same.
+/// What samples without a grade could make of the verdict; `None` when nothing else.
 pub fn undecided(comparison: &Comparison) -> Option<String> {
     if Headline::of(comparison) != Headline::Undecided {
         return None;
     }
-    let cases = &comparison.cases;
-    let sides = [
-        (cases.ungraded_samples_candidate, "of the candidate"),
-        (cases.ungraded_samples_reference, "of the reference"),
-    ];
-    let open: Vec<String> = sides
-        .into_iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, whose)| format!("{} {whose}", text::plural(n, "sample")))
-        .collect();
-    let open = if open.is_empty() { "some samples".to_owned() } else { open.join(" and ") };
     let reading = |verdict: ComparisonVerdict| match verdict {
-        ComparisonVerdict::Regression => "it would be a regression",
-        ComparisonVerdict::Improvement => "it would be an improvement",
-        ComparisonVerdict::None => "there would be no evidence of a difference",
+        ComparisonVerdict::Regression => "a regression",
+        ComparisonVerdict::Improvement => "an improvement",
+        ComparisonVerdict::None => "no evidence of a difference",
     };
     Some(format!(
-        "{open} without a grade leave it open: if all had gone against the candidate, {}; if for it, {}",
+        "samples without a grade leave it open: at worst {}, at best {}",
         reading(comparison.verdict_worst),
         reading(comparison.verdict_best)
     ))
@@ -278,24 +267,19 @@ pub fn p_value(p: f64, alpha: f64) -> String {
     if p < 0.000_1 {
         return "<0.0001".to_owned();
     }
-    if p > 0.999 && p < 1.0 {
-        return ">0.999".to_owned();
+    if p >= 0.995 && p < 1.0 {
+        return ">0.99".to_owned();
     }
-    let least = if p < 0.01 { 4 } else { 3 };
+    let least = match p {
+        _ if p >= 0.1 => 2,
+        _ if p >= 0.001 => 3,
+        _ => 4,
+    };
     let stands_right = |text: &String| text.parse::<f64>().is_ok_and(|shown| (shown < alpha) == (p < alpha));
     (least..=12)
         .map(|decimals| format!("{p:.decimals$}"))
         .find(stands_right)
         .unwrap_or_else(|| format!("{p}"))
-}
-
-/// `p = 0.0004`, `p < 0.0001`.
-pub fn p_sentence(p: f64, alpha: f64) -> String {
-    let written = p_value(p, alpha);
-    match written.split_at_checked(1) {
-        Some((sign @ ("<" | ">"), number)) => format!("p {sign} {number}"),
-        _ => format!("p = {written}"),
-    }
 }
 
 /// Where a difference points.
@@ -450,20 +434,25 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
 /// The groups of one kind.
 pub struct Groups<'a> {
     pub by: Grouping,
+    /// True when the verdict rests on them.
+    pub decides: bool,
     /// Those that are shown: the most telling first.
     pub shown: Vec<&'a GroupDifference>,
     pub others: usize,
 }
 
-/// Groups in the order of the comparison; `all`, or only those that differ or are tested.
+/// Groups in the order of the comparison; `all`, or only those that tell something: of a grouping that was asked for those that
+/// differ or are tested, of others those that differ by more than chance.
 pub fn groups(comparison: &Comparison, all: bool) -> Vec<Groups<'_>> {
     let mut of_kinds: Vec<Groups<'_>> = Vec::new();
     for group in &comparison.groups {
+        let decides = comparison.settings.by.contains(&group.by);
         if of_kinds.last().is_none_or(|last| last.by != group.by) {
-            of_kinds.push(Groups { by: group.by, shown: Vec::new(), others: 0 });
+            of_kinds.push(Groups { by: group.by, decides, shown: Vec::new(), others: 0 });
         }
         let Some(last) = of_kinds.last_mut() else { continue };
-        if all || differs(group) { last.shown.push(group) } else { last.others += 1 }
+        let tells = group.verdict != ComparisonVerdict::None || (decides && differs(group));
+        if all || tells { last.shown.push(group) } else { last.others += 1 }
     }
     let rank = |group: &GroupDifference| match group.verdict {
         ComparisonVerdict::Regression => 0,
@@ -478,8 +467,7 @@ pub fn groups(comparison: &Comparison, all: bool) -> Vec<Groups<'_>> {
 }
 
 fn differs(group: &GroupDifference) -> bool {
-    group.verdict != ComparisonVerdict::None
-        || group.metric.test.as_ref().is_some_and(|test| test.decides)
+    group.metric.test.as_ref().is_some_and(|test| test.decides)
         || group.metric.difference.is_some_and(|difference| differ(difference, 0.0))
         || group.broken + group.fixed > 0
 }
@@ -584,18 +572,6 @@ pub fn case_sentences(cases: &CaseChanges) -> Vec<String> {
     ]);
     if !apart.is_empty() {
         said.push(format!("not compared: {apart}"));
-    }
-    if cases.other_samples > 0 {
-        let number = text::plural(cases.other_samples, "case");
-        let have = if cases.other_samples == 1 { "has" } else { "have" };
-        said.push(format!("{number} {have} another number of graded samples than in the reference"));
-    }
-    let open = listed(vec![
-        counted(cases.ungraded_samples_reference, "of the reference"),
-        counted(cases.ungraded_samples_candidate, "of the candidate"),
-    ]);
-    if !open.is_empty() {
-        said.push(format!("samples without a grade: {open}; no figure counts them as failed or passed"));
     }
     said
 }

@@ -1,6 +1,5 @@
 //! The Markdown report, for pull requests and people: GitHub-flavoured.
 
-mod beside;
 pub(crate) mod escape;
 pub(crate) mod failures;
 mod judged;
@@ -35,7 +34,6 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     metrics(summary, out)?;
     models::section(summary, out)?;
     judges::section(summary, out)?;
-    beside::section(summary, out)?;
     if let Some(comparison) = &summary.comparison {
         comparison::section_markdown(comparison, summary.fail_on, out)?;
     }

@@ -1,7 +1,6 @@
 //! What people see at the end of a run: evals, what did not pass, counts, metrics, thresholds, and last the gate and
 //! where to look.
 
-mod beside;
 mod evals;
 pub(crate) mod failures;
 mod judged;
@@ -55,7 +54,6 @@ pub fn render(
     metrics(&mut page, summary)?;
     models::section(&mut page, summary, options)?;
     judges::section(&mut page, summary, options)?;
-    beside::section(&mut page, summary, options)?;
     if let Some(comparison) = &summary.comparison {
         comparison::section_terminal(&mut page, comparison, summary.fail_on, options)?;
     }

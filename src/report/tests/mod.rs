@@ -309,7 +309,6 @@ fn rich() -> Summary {
         },
         models: None,
         judges: None,
-        baseline: None,
         comparison: None,
         fail_on: None,
         evals,

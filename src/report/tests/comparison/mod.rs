@@ -32,6 +32,7 @@ pub(super) fn side(label: &str, run: &str) -> ComparedSide {
         shards: Vec::new(),
         interrupted: false,
         regrade_of: None,
+        capture: false,
     }
 }
 
@@ -175,6 +176,9 @@ pub(super) fn regression() -> Comparison {
             changed: flips(2, [Some([5, 5]), Some([4, 5])]),
             ungraded: FlipList::default(),
             not_selected: 4,
+            broken_critical: 1,
+            may_be_broken: 0,
+            may_be_broken_critical: 0,
             other_samples: 3,
             ungraded_samples_reference: 0,
             ungraded_samples_candidate: 0,
@@ -275,6 +279,7 @@ pub(super) fn undecided() -> Comparison {
     (open.verdict_worst, open.verdict_best) = (ComparisonVerdict::Regression, ComparisonVerdict::Improvement);
     (open.metrics[0].worst, open.metrics[0].best) = (Some(-0.4), Some(0.3));
     open.cases.ungraded = flips(6, [Some([1, 1]), Some([0, 0])]);
+    open.sentences.push("7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be `regression`, and had they gone for it, `improvement`.".to_owned());
     open.cases.ungraded_samples_candidate = 6;
     open.cases.ungraded_samples_reference = 1;
     open
@@ -283,10 +288,8 @@ pub(super) fn undecided() -> Comparison {
 /// Nothing can be paired.
 pub(super) fn all_changed() -> Comparison {
     let mut comparison = none_with_few_cases();
-    comparison.sentences = vec![
-        "no evidence of a difference: nothing could be compared, since no case is the same on both sides"
-            .to_owned(),
-    ];
+    comparison.sentences =
+        vec!["no verdict: every case of both has another input or grading on the two sides".to_owned()];
     comparison.metrics[0] = MetricDifference {
         n: 0,
         reference: None,

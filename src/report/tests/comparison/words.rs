@@ -1,9 +1,7 @@
 //! Numbers and names as they are written.
 
 use super::*;
-use crate::report::comparison::words::{
-    Headline, difference, facts, interval, p_sentence, p_value, passes, points,
-};
+use crate::report::comparison::words::{Headline, difference, facts, interval, p_value, passes, points};
 
 #[test]
 fn nothing_that_is_not_0_is_written_as_0() {
@@ -20,7 +18,8 @@ fn nothing_that_is_not_0_is_written_as_0() {
         ("latency_mean_ms", 122.0, "+122 ms"),
         ("latency_mean_ms", -0.01, "-<0.1 ms"),
         ("cost_usd", -0.001_2, "-$0.0012"),
-        ("tokens", 0.04, "+0.04"),
+        ("cost_usd_per_sample", 0.001_2, "+$0.0012"),
+        ("tokens_per_sample", 0.04, "+0.04"),
         ("pass_at_1", f64::NAN, "n/a"),
         ("edits", f64::INFINITY, "n/a"),
     ] {
@@ -40,16 +39,15 @@ fn a_p_stands_on_its_side_of_the_level() {
         (0.0, "<0.0001"),
         (0.049_96, "0.04996"),
         (0.05, "0.050"),
+        (0.2, "0.20"),
         (0.050_04, "0.050"),
-        (0.313, "0.313"),
-        (0.999_6, ">0.999"),
-        (1.0, "1.000"),
+        (0.313, "0.31"),
+        (0.999_6, ">0.99"),
+        (1.0, "1.00"),
         (f64::NAN, "n/a"),
     ] {
         assert_eq!(p_value(p, 0.05), written, "{p}");
     }
-    assert_eq!(p_sentence(0.000_4, 0.05), "p = 0.0004");
-    assert_eq!(p_sentence(0.000_04, 0.05), "p < 0.0001");
 }
 
 #[test]
