@@ -14,6 +14,7 @@ pub mod history;
 mod join;
 mod parallel;
 mod planned;
+pub mod power;
 mod prepare;
 mod queue;
 mod recorder;

@@ -25,14 +25,14 @@ pub struct PowerArgs {
     /// The drop to be found, as a share: 0.05 is five points.
     #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
     pub effect: f64,
-    /// The share of samples that is expected to pass. Default: that of `--run`, else 0.8.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    /// The share of samples that is expected to pass, where no run tells. Default: 0.8.
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "run")]
     pub rate: Option<f64>,
     /// Samples of each case. Repeat it to see several side by side. Default: as many as the suite plans.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Vec<u32>,
     /// The chance with which it is to be found.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = likely)]
     pub power: f64,
     /// A run (`latest`, a run id, the path of a journal) that tells how much cases differ, and how much samples of one case.
     #[arg(long, value_name = "RUN")]
@@ -47,4 +47,12 @@ pub struct PowerArgs {
     pub filters: FilterArgs,
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
+}
+
+/// A chance of at least a half: a test that is right less often finds nothing.
+fn likely(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(chance) if (0.5..1.0).contains(&chance) => Ok(chance),
+        _ => Err("write a chance from 0.5 to below 1, such as 0.8".to_owned()),
+    }
 }

@@ -111,6 +111,11 @@ impl Words<'_> {
         }
     }
 
+    /// A run or a score baseline that refers to nothing else.
+    pub fn run_alone(&self, word: &str) -> Result<RunScores, Failure> {
+        self.alone(word)?.map(|side| side.scores).ok_or_else(|| self.unknown(word, &[]))
+    }
+
     /// What a word means whatever stands beside it; `None` when it is no such word.
     fn alone(&self, word: &str) -> Result<Option<Side>, Failure> {
         if matches!(word, PREVIOUS | ACCEPTED) {
