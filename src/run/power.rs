@@ -229,18 +229,20 @@ fn sentences(basis: &PowerBasis, size: &Size, samples: u32) -> Vec<String> {
             planned.detectable * 100.0
         };
         said.push(format!(
-            "Assumed: half of what makes outcomes differ is luck within cases (most cases nearly always or nearly never pass). Were all \
-             cases equally hard, the smallest drop that is found would be {:.1} points and not {:.1}; a run of several samples a case \
-             measures it (--run).",
+            "Assumed: most cases nearly always or nearly never pass, so that half of what makes outcomes differ is luck. Were all cases \
+             equally hard, the smallest drop that is found would be {:.1} points, not {:.1}; --run measures it in a run of several \
+             samples a case.",
             detectable(Spread::Alike),
             detectable(Spread::Mixed),
         ));
     }
     said.push(
-        "It speaks of pass@1 of two runs with these numbers of cases and samples, and of a drop that is the same for every case. \
-         One that only some cases have takes more cases, and no number of samples makes up for them. Several metrics, groups or \
-         candidates at once share the 5 % of false alarms, and each needs more."
+        "It speaks of pass@1 and of a drop that is the same for every case. One that only some cases have takes more cases, and no \
+         number of samples makes up for them."
             .to_owned(),
+    );
+    said.push(
+        "Several metrics, groups or candidates at once share the 5 % of false alarms, and each then needs more.".to_owned(),
     );
     said
 }
