@@ -8,6 +8,7 @@ mod decide;
 mod exit;
 mod hold;
 mod near;
+mod reach;
 #[cfg(test)]
 mod tables;
 
@@ -15,3 +16,4 @@ pub use answerable::{Extent, unanswerable};
 pub use decide::decide;
 pub use exit::ExitCode;
 pub use hold::{held, hold};
+pub use reach::{Planned, out_of_reach};

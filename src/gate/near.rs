@@ -5,10 +5,8 @@
 
 use super::decide::{number, within};
 use crate::model::{Bound, Estimate, Figure, Metric, MetricName, Threshold};
-use crate::stats::{Method, wilson, wilson_of_share};
-
-/// More than anyone will write: from here on no number is told.
-const MANY: u64 = 10_000_000;
+use crate::stats::power::{self, Demand, MANY};
+use crate::stats::{Method, wilson};
 
 /// The words after the reason of a threshold that failed, for an estimate that is settled; `share` as in
 /// [`Tally::shares`](crate::model::Tally::shares). `None`: there is nothing to add.
@@ -152,47 +150,14 @@ enum More {
     Never,
 }
 
-/// The fewest further cases, of which as many pass as of those that there are or, where that is no whole number, the next one
-/// that is no better, that bring the end of Wilson's interval to the threshold.
+/// What [`Demand::more_at_the_same_rate`] finds.
 fn exact(threshold: &Threshold, [passed, n]: [u64; 2], level: f64) -> More {
-    let share = passed as f64 / n as f64;
-    if (share - threshold.value).abs() <= 1e-9 {
-        return More::Never;
+    let demand = Demand { upper: threshold.bound == Bound::Max, value: threshold.value, level };
+    match demand.more_at_the_same_rate(passed, n) {
+        power::More::Exact { more, passing } => More::Exact { more, passing },
+        power::More::Many => More::Many,
+        power::More::Never => More::Never,
     }
-    let end = |low: f64, high: f64| if threshold.bound == Bound::Min { low } else { high };
-    // A steady rate, over a number of cases that need not fit it: no count at that rate or a worse one does better.
-    let steady = |total: u64| {
-        let interval = wilson_of_share(share, total as f64, level);
-        interval.is_ok_and(|ci| within(end(ci.low, ci.high), threshold))
-    };
-    let (mut missed, mut met) = (n, n.saturating_mul(2));
-    while !steady(met) {
-        if met > MANY {
-            return More::Many;
-        }
-        (missed, met) = (met, met.saturating_mul(2));
-    }
-    while met - missed > 1 {
-        let middle = missed + (met - missed) / 2;
-        if steady(middle) { met = middle } else { missed = middle }
-    }
-    let passing = |more: u64| {
-        let share = u128::from(more) * u128::from(passed);
-        let passing = match threshold.bound {
-            Bound::Min => share / u128::from(n),
-            Bound::Max => share.div_ceil(u128::from(n)),
-        };
-        passing as u64
-    };
-    // At a multiple of n the rate fits exactly, so that the search ends within n steps.
-    for total in met..=met.saturating_add(n) {
-        let more = total - n;
-        let interval = wilson(passed + passing(more), total, level);
-        if interval.is_ok_and(|ci| within(end(ci.low, ci.high), threshold)) {
-            return More::Exact { more, passing: passing(more) };
-        }
-    }
-    More::Many
 }
 
 /// An interval's width falls with the root of the number of cases.

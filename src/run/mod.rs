@@ -30,7 +30,7 @@ pub use cancel::{Cancel, Level};
 pub use environment::{git_state, harness_version};
 pub use join::{any_shard, join};
 use parallel::in_parallel;
-pub use prepare::{Prepared, prepare};
+pub use prepare::{Prepared, prepare, too_few};
 pub use recorder::Observer;
 pub use refused::Refused;
 pub use regrade::{RegradeRequest, regrade};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::RunError;
-use crate::gate::{Extent, unanswerable};
+use crate::gate::{Extent, Planned, out_of_reach, unanswerable};
 use crate::llm::Models;
 use crate::load::part_of_plan;
 use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan};
@@ -53,6 +53,26 @@ pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Op
     })
 }
 
+/// Thresholds on ends of intervals that this plan is too small to meet, in sentences. A shard decides no gate.
+pub fn too_few(plan: &Plan) -> Vec<String> {
+    let planned = |evals: &[Arc<Eval>]| {
+        let of = |eval: &Arc<Eval>| Planned {
+            kind: eval.info.kind,
+            weight: eval.info.weight,
+            cases: eval.cases.outlines().count() as u64,
+            single: eval.cases.outlines().all(|case| case.samples.is_none_or(|samples| samples == 1)),
+        };
+        evals.iter().map(of).collect::<Vec<Planned>>()
+    };
+    if plan.shard.is_some() {
+        return Vec::new();
+    }
+    out_of_reach(&plan.gate, |part| match part {
+        None => planned(&plan.evals),
+        Some(part) => planned(&part_of_plan(part, &plan.evals)),
+    })
+}
+
 /// True when a model judges anything.
 pub(super) fn has_judges(plan: &Plan) -> bool {
     let mut profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
@@ -91,6 +111,7 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
     if !problems.is_empty() {
         return Err(RunError::Unanswerable(problems));
     }
-    let warnings = targets.warnings().to_vec();
+    let mut warnings = targets.warnings().to_vec();
+    warnings.extend(too_few(&plan));
     Ok(Prepared { plan, targets: Arc::new(targets), warnings })
 }

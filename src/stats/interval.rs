@@ -19,6 +19,8 @@ pub enum Method {
     ClusterBootstrap,
     /// The mean and its standard error, where there is too much to draw.
     Normal,
+    /// Of a difference of paired proportions.
+    Tango,
 }
 
 impl Method {
@@ -29,6 +31,7 @@ impl Method {
             Method::Bootstrap => "bootstrap",
             Method::ClusterBootstrap => "cluster_bootstrap",
             Method::Normal => "normal",
+            Method::Tango => "tango",
         }
     }
 }
@@ -77,7 +80,7 @@ pub(super) fn normal_of_mean(
     Ok(Interval { low, high, level, method: Method::Normal })
 }
 
-fn two_sided_quantile(level: f64) -> Result<f64, Undefined> {
+pub(super) fn two_sided_quantile(level: f64) -> Result<f64, Undefined> {
     if level > 0.0 && level < 1.0 { Ok(normal_quantile(0.5 + level / 2.0)) } else { Err(Undefined::Level) }
 }
 
@@ -105,7 +108,7 @@ pub fn normal_quantile(p: f64) -> f64 {
 }
 
 /// Phi(x) = 1/2 + phi(x) (x + x³/3 + x⁵/(3·5) + ...): Abramowitz & Stegun 26.2.11.
-fn normal_cdf(x: f64) -> f64 {
+pub(super) fn normal_cdf(x: f64) -> f64 {
     let density = (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
     let (mut term, mut sum, mut odd) = (x, x, 1.0);
     while term.abs() > 1e-18 * sum.abs() {

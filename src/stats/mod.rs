@@ -6,18 +6,17 @@
 mod agreement;
 mod binomial;
 mod bootstrap;
+mod distributions;
 mod interval;
 mod paired;
 mod pass_rates;
+pub mod power;
 mod quantile;
 mod thresholds;
 mod values;
 
 pub use agreement::{Agreement, McNemar, cohen_kappa, mcnemar_exact};
-pub use bootstrap::{
-    DEFAULT_RESAMPLES, bootstrap_mean, bootstrap_weighted_mean, cluster_bootstrap_mean,
-    paired_bootstrap_difference,
-};
+pub use bootstrap::{DEFAULT_RESAMPLES, bootstrap_mean, bootstrap_weighted_mean, cluster_bootstrap_mean};
 pub use interval::{Interval, Method, normal_quantile, wilson, wilson_of_share};
 pub use paired::{Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired};
 pub use pass_rates::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};

@@ -282,7 +282,7 @@ impl Read {
             (Metric::CapabilityPassRate, self.capabilities.estimate()),
             (Metric::RegressionPassRate, self.regressions.estimate()),
             (Metric::CasePassRate, self.cases.estimate()),
-            (Metric::Score, self.scores.estimate(self.single, seed_of(&Metric::Score))),
+            (Metric::Score, self.scores.estimate(self.single, true, seed_of(&Metric::Score))),
             (Metric::WeightedScore, weighted),
         ]);
         estimates
@@ -350,7 +350,7 @@ impl PassK {
                 let plural = if k == 1 { "" } else { "s" };
                 undefined_because(format!("no case has {k} graded sample{plural}"))
             }
-            Some(_) => self.values.estimate(self.single, seed),
+            Some(_) => self.values.estimate(self.single, true, seed),
         }
     }
 }
@@ -398,8 +398,8 @@ impl OverCases {
     }
 
     /// The mean, with Wilson's interval when each value is 0 or 1 from one sample (`single`), else a bootstrap, if there is
-    /// a seed for it.
-    pub fn estimate(&self, single: bool, seed: Option<u64>) -> Estimate {
+    /// a seed for it. Shares that are all 0 or 1, such as pass@3 of 3 samples, have Wilson's, too, unless they belong together.
+    pub fn estimate(&self, single: bool, shares: bool, seed: Option<u64>) -> Estimate {
         let belong_together =
             self.clusters.len() >= CLUSTERS && self.clusters.iter().any(|(_, count)| *count > 1);
         let interval = match seed {
@@ -408,6 +408,7 @@ impl OverCases {
             Some(seed) if belong_together => {
                 cluster_bootstrap_mean(&self.clusters, DEFAULT_RESAMPLES, seed, LEVEL)
             }
+            Some(_) if shares && self.is_binary() => self.values.wilson(LEVEL),
             Some(seed) => self.values.interval(seed, LEVEL),
         };
         estimate(self.values.mean(), interval, self.values.len())

@@ -73,7 +73,7 @@ impl Named {
             return None;
         }
         let share = over.share().filter(|_| is_score && single);
-        let mut estimate = over.estimate(share.is_some(), seed);
+        let mut estimate = over.estimate(share.is_some(), is_score, seed);
         if !is_score && estimate.method == Method::Wilson.name() {
             // Of counts that are all 1 nothing says that the next one is no 2: they are no share of anything.
             (estimate.ci, estimate.method) = (None, "none".to_owned());

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::stats::Values;
+use crate::stats::{Values, wilson_of_share};
 
 fn estimate(value: f64, n: usize, ci: [f64; 2], method: &str) -> Estimate {
     Estimate {

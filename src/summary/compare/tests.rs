@@ -1,34 +1,16 @@
 //! What is said of pairs whose figures are known.
 
+mod folds;
+mod mismatches;
+mod oracle;
+mod said;
+
 use super::*;
 use crate::model::*;
 
 /// A run of suite `S` with these evals.
 pub(super) fn side(label: &str, evals: Vec<EvalScores>) -> RunScores {
-    RunScores {
-        side: ComparedSide {
-            label: label.into(),
-            source: ScoresSource::Journals(vec![format!("results/{label}.journal.jsonl")]),
-            suite: "S".into(),
-            suite_version: None,
-            target: "t".into(),
-            target_type: "recorded".into(),
-            model: None,
-            run_id: label.into(),
-            timestamp: "2026-03-04T05:06:07.000Z".into(),
-            commit: None,
-            dirty: false,
-            harness_version: "0.1.0".into(),
-            filters: vec![],
-            shards: vec![],
-            interrupted: false,
-            regrade_of: None,
-            capture: false,
-        },
-        ks: vec![1],
-        score_metrics: vec![],
-        evals,
-    }
+    RunScores { side: testing::compared_side(label), ks: vec![1], score_metrics: vec![], evals }
 }
 
 pub(super) fn eval(id: &str, cases: Vec<CaseScores>) -> EvalScores {

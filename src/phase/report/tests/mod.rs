@@ -104,8 +104,8 @@ Counted since `main` (commit `89abcdef0123`), with what is not committed yet.
 
 | Metric | Value | 95 % interval | Threshold | Status |
 | --- | --- | --- | --- | --- |
-| pass@1 | 0.92 | [0.911, 0.929] | ≥ 0.85 | PASS |
-| pass^3 | 0.78 | [0.758, 0.802] | ≥ 0.70 | PASS |
+| pass@1 | 0.92 | [0.910, 0.930] | ≥ 0.85 | PASS |
+| pass^3 | 0.78 | [0.754, 0.806] | ≥ 0.70 | PASS |
 
 #### Capability Evals (12/13 passed)
 
@@ -466,8 +466,8 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
 
     Run capability evals
       metric  value  95 % interval   threshold  status
-      pass@1   0.92  [0.911, 0.929]  ≥ 0.85     PASS
-      pass^3   0.78  [0.758, 0.802]  ≥ 0.70     PASS
+      pass@1   0.92  [0.910, 0.930]  ≥ 0.85     PASS
+      pass^3   0.78  [0.754, 0.806]  ≥ 0.70     PASS
       ✗ cap-auth-003  failed  Session timeout
         expected  Session expires after 30 min
         actual    Session persists indefinitely

@@ -1,0 +1,170 @@
+//! Two runs over the same cases: is the second one worse, and by how much.
+
+mod holm;
+mod interval;
+mod mcnemar;
+mod sign_flip;
+mod tango;
+
+pub use holm::holm;
+pub use mcnemar::mcnemar_mid_p;
+
+use super::Undefined;
+use super::interval::Interval;
+use interval::{Units, bootstrap};
+use sign_flip::sign_flip;
+use tango::tango;
+
+/// Values of one metric, a pair a case (or eval), in the plan's order.
+#[derive(Debug, Clone, Copy)]
+pub struct Pairs<'a> {
+    pub reference: &'a [f64],
+    pub candidate: &'a [f64],
+    /// How much each pair counts; `None`: alike.
+    pub weights: Option<&'a [f64]>,
+    /// The number of the group that each pair belongs to, ascending, where pairs of a group stand or fall together.
+    pub groups: Option<&'a [u32]>,
+    /// Every value is 0 or 1, of one sample.
+    pub single: bool,
+    /// Every value lies in [0, 1].
+    pub shares: bool,
+}
+
+/// What pairs say. Differences are `candidate - reference`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Paired {
+    pub n: usize,
+    /// Weighted means.
+    pub reference: f64,
+    pub candidate: f64,
+    pub difference: f64,
+    pub interval: Result<Interval, Undefined>,
+    pub test: Result<PairedTest, Undefined>,
+    /// The standard error of the difference if there is none: what its detectable size rests on. Undefined where no unit differs, from
+    /// which nobody can tell how much units would.
+    pub null_error: Result<f64, Undefined>,
+}
+
+/// One-sided p-values of the hypothesis that the sides don't differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairedTest {
+    pub method: TestMethod,
+    /// Of a difference at least as low.
+    pub p_lower: f64,
+    /// Of a difference at least as high.
+    pub p_higher: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestMethod {
+    McNemarMidP,
+    SignFlip,
+    ClusterSignFlip,
+}
+
+impl TestMethod {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            TestMethod::McNemarMidP => "mcnemar_mid_p",
+            TestMethod::SignFlip => "sign_flip",
+            TestMethod::ClusterSignFlip => "cluster_sign_flip",
+        }
+    }
+}
+
+/// How to resample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Resampling {
+    pub resamples: usize,
+    pub seed: u64,
+    pub level: f64,
+}
+
+/// Compares: with McNemar's test and Tango's interval where each pair is two single outcomes, else with sign flips and a bootstrap of
+/// pairs, or of whole groups.
+///
+/// # Errors
+/// When there are no pairs, a value or weight is not finite, or all weights are 0.
+pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
+    check(pairs)?;
+    let n = pairs.reference.len();
+    let weight = |at: usize| pairs.weights.and_then(|weights| weights.get(at)).copied().unwrap_or(1.0);
+    let total: f64 = (0..n).map(weight).sum();
+    let mean = |values: &[f64]| values.iter().enumerate().map(|(at, v)| v * weight(at)).sum::<f64>() / total;
+    let (reference, candidate) = (mean(pairs.reference), mean(pairs.candidate));
+    let units = units(pairs);
+    let (interval, test) = if pairs.single && pairs.groups.is_none() && pairs.weights.is_none() {
+        let (lost, gained) = flips(pairs);
+        let interval = tango(lost as f64, gained as f64, n as f64, how.level);
+        (interval, mcnemar_mid_p(lost, gained))
+    } else {
+        let sums: Vec<f64> = units.ratios.iter().map(|(sum, _)| *sum).collect();
+        let (p_lower, p_higher) = sign_flip(&sums, how.resamples, how.seed);
+        let method = if units.grouped { TestMethod::ClusterSignFlip } else { TestMethod::SignFlip };
+        let interval = bootstrap(&units, how.resamples, how.seed, how.level);
+        (interval, PairedTest { method, p_lower, p_higher })
+    };
+    let null_error = units.ratios.iter().map(|(sum, _)| sum * sum).sum::<f64>().sqrt() / total;
+    Ok(Paired {
+        n,
+        reference,
+        candidate,
+        difference: candidate - reference,
+        interval,
+        test: Ok(test),
+        null_error: if null_error > 0.0 { Ok(null_error) } else { Err(Undefined::NoVariation) },
+    })
+}
+
+fn check(pairs: &Pairs<'_>) -> Result<(), Undefined> {
+    let (left, right) = (pairs.reference.len(), pairs.candidate.len());
+    let others = [pairs.weights.map(<[f64]>::len), pairs.groups.map(<[u32]>::len)];
+    if let Some(right) = [Some(right)].into_iter().chain(others).flatten().find(|len| *len != left) {
+        return Err(Undefined::Unpaired { left, right });
+    }
+    if left == 0 {
+        return Err(Undefined::NoData);
+    }
+    let weights = pairs.weights.unwrap_or_default();
+    if pairs.reference.iter().chain(pairs.candidate).chain(weights).any(|value| !value.is_finite()) {
+        return Err(Undefined::NotFinite);
+    }
+    if weights.iter().any(|weight| *weight < 0.0)
+        || pairs.weights.is_some() && weights.iter().all(|w| *w == 0.0)
+    {
+        return Err(Undefined::Weights);
+    }
+    Ok(())
+}
+
+/// Lost and gained ones.
+fn flips(pairs: &Pairs<'_>) -> (u64, u64) {
+    pairs.reference.iter().zip(pairs.candidate).fold((0, 0), |(lost, gained), (before, after)| {
+        (lost + u64::from(after < before), gained + u64::from(after > before))
+    })
+}
+
+/// The pairs, or their groups, as what is resampled; what weighs nothing is none.
+fn units(pairs: &Pairs<'_>) -> Units {
+    let mut ratios: Vec<(f64, f64)> = Vec::with_capacity(pairs.reference.len());
+    let mut last = None;
+    for (at, (before, after)) in pairs.reference.iter().zip(pairs.candidate).enumerate() {
+        let weight = pairs.weights.and_then(|weights| weights.get(at)).copied().unwrap_or(1.0);
+        if weight == 0.0 {
+            continue;
+        }
+        let group = pairs.groups.and_then(|groups| groups.get(at)).copied();
+        match ratios.last_mut() {
+            Some((sum, total)) if group.is_some() && group == last => {
+                (*sum, *total) = (*sum + (after - before) * weight, *total + weight);
+            }
+            _ => ratios.push(((after - before) * weight, weight)),
+        }
+        last = group;
+    }
+    Units { ratios, grouped: pairs.groups.is_some(), shares: pairs.shares }
+}
+
+#[cfg(test)]
+mod tests;
