@@ -252,7 +252,7 @@ fn nothing_could_be_paired() {
                  eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
     ! NOTHING COULD BE TESTED
-      no verdict: every case of both has another input or grading on the two sides
+      every case of both has another input or grading on the two sides
 
       Metric
       pass@1  n/a  no pairs

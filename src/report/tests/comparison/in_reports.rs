@@ -60,6 +60,7 @@ fn the_terminal_has_a_section_of_it() {
     Fixed: failed before, pass now (2)
       ✓ cap-code-002 / case-00  0/1 → 1/1
       ✓ cap-code-002 / case-01  0/1 → 1/1
+
       It informs: the gate does not look at it.
     ");
     let shown = rendered(ReportFormat::Terminal, &compared(Some(FailOn::Critical)));
