@@ -68,6 +68,7 @@ pub fn section(
     page.blank()?;
     cases(page, comparison)?;
     flips::brief(page, &comparison.cases, options)?;
+    page.blank()?;
     page.wrapped(&[plain("  ")], Tone::Dim, &words::bearing(fail_on), 2)
 }
 

@@ -77,8 +77,11 @@ fn is_tested(comparison: &Comparison) -> bool {
 /// The first sentence without the verdict that it begins with, which stands before it in letters of its own.
 pub fn first_sentence(comparison: &Comparison) -> String {
     let sentence = comparison.sentences.first().map(|words| text::one_line(words)).unwrap_or_default();
-    let rest =
-        sentence.strip_prefix(verdict_words(comparison.verdict)).and_then(|rest| rest.strip_prefix(": "));
+    let begins = match Headline::of(comparison) {
+        Headline::Untested => "no verdict",
+        _ => verdict_words(comparison.verdict),
+    };
+    let rest = sentence.strip_prefix(begins).and_then(|rest| rest.strip_prefix(": "));
     match (Headline::of(comparison), rest) {
         (Headline::Undecided, _) if !sentence.is_empty() => format!("over what was graded: {sentence}"),
         (Headline::Undecided, _) | (_, None) => sentence,

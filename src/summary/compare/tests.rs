@@ -87,3 +87,42 @@ fn a_fall_that_chance_does_not_explain_is_a_regression() {
     assert_eq!(one(&b, &a).verdict, ComparisonVerdict::Improvement);
     assert_eq!(one(&a, &a).verdict, ComparisonVerdict::None);
 }
+
+#[test]
+fn tmp_speed() {
+    for (cases, evals, n, resamples) in
+        [(10_000, 100, 10, 100), (1_000_000, 1, 1, 100), (1_000_000, 20_000, 1, 100)]
+    {
+        let run = |label: &str, salt: usize| {
+            side(
+                label,
+                (0..evals)
+                    .map(|e| {
+                        eval(
+                            &format!("e{e}"),
+                            (0..cases / evals)
+                                .map(|at| {
+                                    let h = (at * 7919 + e * 31 + salt * 104729) % 1000;
+                                    case(&format!("c{at}"), n, n, if h < 800 { n } else { n / 2 })
+                                })
+                                .collect(),
+                        )
+                    })
+                    .collect(),
+            )
+        };
+        let (a, b) = (run("a", 1), run("b", 2));
+        let at = std::time::Instant::now();
+        let pairing = pairing::Pairing::new(&a, &b, 100);
+        eprintln!("pairing {:?}", at.elapsed());
+        drop(pairing);
+        let at = std::time::Instant::now();
+        let all = compare(&a, &[&b], &CompareSettings { resamples, ..CompareSettings::default() }).unwrap();
+        eprintln!(
+            "{cases} {evals} {n}: {:?} {} rows {} groups",
+            at.elapsed(),
+            all[0].metrics.len(),
+            all[0].groups.len()
+        );
+    }
+}

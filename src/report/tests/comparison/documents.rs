@@ -40,11 +40,11 @@ fn markdown_begins_with_the_verdict() {
     | --- | ---: | ---: | ---: | --- | ---: | ---: |
     | **pass@1** \* | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 | 400 cases |
     | latency mean | 812 ms | 934 ms | ▼ +122 ms | [+80 ms, +164 ms] | &lt;0.0001 | 400 cases |
-    | pass@5 | 0.950 | 0.950 | -0.04 points | [-1.0, +0.9] | 0.460 | 400 cases |
-    | pass^5 (unbiased) | 0.614 | 0.541 | ▼ -7.3 points | [-12.0, -2.6] | 0.0012 | 400 cases |
+    | pass@5 | 0.950 | 0.950 | -0.04 points | [-1.0, +0.9] | 0.46 | 400 cases |
+    | pass^5 (unbiased) | 0.614 | 0.541 | ▼ -7.3 points | [-12.0, -2.6] | 0.001 | 400 cases |
     | pass@10 | n/a | n/a | undefined: 10 samples of a case are needed; there are 5 |  |  | 0 cases |
-    | pass rate | 0.500 | 0.500 | = | [-10.0, +10.0] | 0.500 | 38 evals |
-    | edits | 3.250 | 3.250 | +0.0004 | [-0.200, +0.210] | 0.500 | 400 cases |
+    | pass rate | 0.500 | 0.500 | = | [-10.0, +10.0] | 0.50 | 38 evals |
+    | edits | 3.250 | 3.250 | +0.0004 | [-0.200, +0.210] | 0.50 | 400 cases |
 
     \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points; of several tests adjusted by Holm, those of other metrics not.
 
@@ -53,7 +53,7 @@ fn markdown_begins_with_the_verdict() {
     | Group | Reference | Candidate | Difference | 95 % interval | p | Paired | Broken | Fixed |
     | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |
     | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | 200 cases | 22 | 4 |
-    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.570 | 190 cases | 2 | 8 |
+    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | 190 cases | 2 | 8 |
 
     1 more group without a difference.
 
@@ -61,7 +61,6 @@ fn markdown_begins_with_the_verdict() {
 
     - 398 cases compared: 2 broken, 2 fixed, 2 still failing, 301 still passing
     - not compared: 2 changed (another input or grading), 1 new, 4 left out of a side by filters or shards
-    - 3 cases have another number of graded samples than in the reference
 
     <details><summary>❌ Broken: passed before, fail now (2)</summary>
 
@@ -107,11 +106,11 @@ fn markdown_says_what_is_undecided() {
     # ⚠️ Undecided: Parser suite, latest against main
 
     > [!WARNING]
-    > Undecided: 6 samples of the candidate and 1 sample of the reference without a grade leave it open: if all had gone against the candidate, it would be a regression; if for it, it would be an improvement
+    > Undecided: samples without a grade leave it open: at worst a regression, at best an improvement
 
     **over what was graded: no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
 
-    With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
+    With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed. 7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
 
     Gate: ⚠️ **INCOMPLETE** (`--fail-on significant`: a regression fails it)
 
@@ -122,7 +121,7 @@ fn markdown_says_what_is_undecided() {
 
     | Metric | Reference | Candidate | Difference | 95 % interval | p | Paired |
     | --- | ---: | ---: | ---: | --- | ---: | ---: |
-    | **pass@1** \* | 0.900 | 0.800 | -10.0 points | [-41.0, +22.0] | 0.310 | 10 cases |
+    | **pass@1** \* | 0.900 | 0.800 | -10.0 points | [-41.0, +22.0] | 0.31 | 10 cases |
 
     \* the verdict rests on it. p: one-sided, the way the difference points.
 
@@ -130,7 +129,6 @@ fn markdown_says_what_is_undecided() {
 
     - 10 cases compared: 1 broken, 2 fixed, 7 still passing
     - not compared: 6 without a grade on a side
-    - samples without a grade: 1 of the reference, 6 of the candidate; no figure counts them as failed or passed
 
     <details><summary>❌ Broken: passed before, fail now (1)</summary>
 
@@ -185,7 +183,7 @@ fn markdown_has_a_column_for_each_candidate() {
     |  | small | results/2026-01-03/run-093000 | eval-20260103-093001 | v2 |
     | --- | --- | --- | --- | --- |
     | verdict | ❌ regression | ✅ improvement | ⚠️ undecided | ⚪ no evidence of a difference |
-    | **pass@1** \* | 0.850 → 0.790<br>▼ -6.0 points [-9.1, -2.9], p 0.0004 | 0.790 → 0.850<br>▲ +6.0 points [+2.9, +9.1], p 0.0004 | 0.900 → 0.800<br>-10.0 points [-41.0, +22.0], p 0.310 | 0.850 → 0.850<br>-0.04 points [-1.1, +1.0], p 0.470 |
+    | **pass@1** \* | 0.850 → 0.790<br>▼ -6.0 points [-9.1, -2.9], p 0.0004 | 0.790 → 0.850<br>▲ +6.0 points [+2.9, +9.1], p 0.0004 | 0.900 → 0.800<br>-10.0 points [-41.0, +22.0], p 0.31 | 0.850 → 0.850<br>-0.04 points [-1.1, +1.0], p 0.47 |
     | latency mean | 812 ms → 934 ms<br>▼ +122 ms [+80 ms, +164 ms], p &lt;0.0001 | n/a | n/a | n/a |
     | cases compared | 400 | 400 | 400 | 400 |
     | broken | 0 | 0 | 0 | 0 |
@@ -206,7 +204,7 @@ fn markdown_has_a_column_for_each_candidate() {
     | Group | Reference | Candidate | Difference | 95 % interval | p | Paired | Broken | Fixed |
     | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |
     | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | 200 cases | 22 | 4 |
-    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.570 | 190 cases | 2 | 8 |
+    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | 190 cases | 2 | 8 |
 
     1 more group without a difference.
 
@@ -223,11 +221,11 @@ fn markdown_has_a_column_for_each_candidate() {
     ## ⚠️ eval-20260103-093001: undecided
 
     > [!WARNING]
-    > Undecided: some samples without a grade leave it open: if all had gone against the candidate, it would be a regression; if for it, it would be an improvement
+    > Undecided: samples without a grade leave it open: at worst a regression, at best an improvement
 
     **over what was graded: no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
 
-    With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
+    With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed. 7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
 
     - 400 cases compared: 400 still passing
 

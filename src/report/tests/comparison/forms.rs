@@ -27,25 +27,24 @@ fn a_regression_is_told_whole() {
       Metric               from      to    difference      95 % interval        p
     ▼ pass@1 *            0.850   0.790   -6.0 points       [-9.1, -2.9]   0.0004
     ▼ latency mean       812 ms  934 ms       +122 ms  [+80 ms, +164 ms]  <0.0001
-      pass@5              0.950   0.950  -0.04 points       [-1.0, +0.9]    0.460
-    ▼ pass^5 (unbiased)   0.614   0.541   -7.3 points      [-12.0, -2.6]   0.0012
-      pass rate           0.500   0.500             =     [-10.0, +10.0]    0.500
-      edits               3.250   3.250       +0.0004   [-0.200, +0.210]    0.500
+      pass@5              0.950   0.950  -0.04 points       [-1.0, +0.9]     0.46
+    ▼ pass^5 (unbiased)   0.614   0.541   -7.3 points      [-12.0, -2.6]    0.001
+      pass rate           0.500   0.500             =     [-10.0, +10.0]     0.50
+      edits               3.250   3.250       +0.0004   [-0.200, +0.210]     0.50
       pass@10  n/a  10 samples of a case are needed; there are 5
       paired: pass@1 400 cases, pass rate 38 evals
       * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
       one-sided, the way the difference points; of several tests adjusted by Holm,
       those of other metrics not.
 
-    By category: pass@1    cases   from     to    difference  95 % interval        p
+    By category: pass@1 *  cases   from     to    difference  95 % interval        p
     ▼ code                   200  0.900  0.760  -14.0 points  [-19.0, -9.2]  <0.0001
-      math and everythin…    190  0.810  0.830   +2.0 points   [-2.0, +6.0]    0.570
+      math and everythin…    190  0.810  0.830   +2.0 points   [-2.0, +6.0]     0.57
       and 1 group without a difference; --verbose shows all
 
     398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing
       not compared: 2 changed (another input or grading), 1 new, 7 gone, 4 left out
       of a side by filters or shards
-      3 cases have another number of graded samples than in the reference
 
     Broken: passed before, fail now (24)
       ✗ cap-code-002 / case-20  5/5 → 1/5  critical
@@ -139,8 +138,8 @@ fn nothing_found_where_it_would_have_been() {
       McNemar with mid-p, 4000 cases)
       A true drop of 1.6 points would have been found with 80 % chance.
 
-      Metric     from     to    difference  95 % interval      p
-      pass@1 *  0.850  0.850  -0.04 points   [-1.1, +1.0]  0.470
+      Metric     from     to    difference  95 % interval     p
+      pass@1 *  0.850  0.850  -0.04 points   [-1.1, +1.0]  0.47
       paired: 4000 cases
       * the verdict rests on it. p: one-sided, the way the difference points.
 
@@ -172,8 +171,8 @@ fn too_few_cases_to_find_anything() {
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
 
-      Metric     from     to    difference   95 % interval      p
-      pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.310
+      Metric     from     to    difference   95 % interval     p
+      pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
       * the verdict rests on it. p: one-sided, the way the difference points.
 
@@ -201,17 +200,19 @@ fn what_has_no_grade_can_turn_the_verdict() {
                  eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
     ! UNDECIDED
-      6 samples of the candidate and 1 sample of the reference without a grade leave
-      it open: if all had gone against the candidate, it would be a regression; if
-      for it, it would be an improvement
+      samples without a grade leave it open: at worst a regression, at best an
+      improvement
       over what was graded: no evidence of a difference: pass@1 fell from 0.900 to
       0.800, -10.0 points [-41.0, +22.0], p = 0.31 (one-sided, McNemar with mid-p,
       10 cases)
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
+      7 samples of the compared cases have no grade (1 of the reference, 6 of the
+      candidate): had they gone against the candidate, the verdict would be
+      `regression`, and had they gone for it, `improvement`.
 
-      Metric     from     to    difference   95 % interval      p
-      pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.310
+      Metric     from     to    difference   95 % interval     p
+      pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
       pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the
       candidate
@@ -219,8 +220,6 @@ fn what_has_no_grade_can_turn_the_verdict() {
 
     10 cases compared: 1 broken, 2 fixed, 7 still passing
       not compared: 6 without a grade on a side
-      samples without a grade: 1 of the reference, 6 of the candidate; no figure
-      counts them as failed or passed
 
     Broken: passed before, fail now (1)
       ✗ cap-code-002 / case-00  1/1 → 0/1
@@ -253,7 +252,7 @@ fn nothing_could_be_paired() {
                  eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
     ! NOTHING COULD BE TESTED
-      nothing could be compared, since no case is the same on both sides
+      every case of both has another input or grading on the two sides
 
       Metric
       pass@1  n/a  no pairs
@@ -306,14 +305,16 @@ fn several_candidates_have_a_column_each() {
 
     eval-20260103-093001
     ! UNDECIDED
-      6 samples of the candidate and 1 sample of the reference without a grade leave
-      it open: if all had gone against the candidate, it would be a regression; if
-      for it, it would be an improvement
+      samples without a grade leave it open: at worst a regression, at best an
+      improvement
       over what was graded: no evidence of a difference: pass@1 fell from 0.900 to
       0.800, -10.0 points [-41.0, +22.0], p = 0.31 (one-sided, McNemar with mid-p,
       10 cases)
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
+      7 samples of the compared cases have no grade (1 of the reference, 6 of the
+      candidate): had they gone against the candidate, the verdict would be
+      `regression`, and had they gone for it, `improvement`.
 
     v2
     ○ NO EVIDENCE OF A DIFFERENCE
@@ -326,7 +327,7 @@ fn several_candidates_have_a_column_each() {
     pass@1 *              0.850 → 0.790      0.790 → 0.850      0.900 → 0.800
                           ▼ -6.0 points      ▲ +6.0 points      -10.0 points
                           [-9.1, -2.9]       [+2.9, +9.1]       [-41.0, +22.0]
-                          p 0.0004           p 0.0004           p 0.310
+                          p 0.0004           p 0.0004           p 0.31
     latency mean          812 ms → 934 ms    n/a                n/a
                           ▼ +122 ms
                           [+80 ms, +164 ms]
@@ -334,20 +335,20 @@ fn several_candidates_have_a_column_each() {
     pass@5                0.950 → 0.950      n/a                n/a
                           -0.04 points
                           [-1.0, +0.9]
-                          p 0.460
+                          p 0.46
     pass^5 (unbiased)     0.614 → 0.541      n/a                n/a
                           ▼ -7.3 points
                           [-12.0, -2.6]
-                          p 0.0012
+                          p 0.001
     pass@10               n/a                n/a                n/a
     pass rate             0.500 → 0.500      n/a                n/a
                           =
                           [-10.0, +10.0]
-                          p 0.500
+                          p 0.50
     edits                 3.250 → 3.250      n/a                n/a
                           +0.0004
                           [-0.200, +0.210]
-                          p 0.500
+                          p 0.50
 
     cases compared        398                400                10
     broken                24                 1                  1
@@ -364,7 +365,7 @@ fn several_candidates_have_a_column_each() {
     pass@1 *              0.850 → 0.850
                           -0.04 points
                           [-1.1, +1.0]
-                          p 0.470
+                          p 0.47
 
     cases compared        4000
     broken                1
@@ -410,25 +411,24 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
       Metric               from      to    difference      95 % interval        p
     v pass@1 *            0.850   0.790   -6.0 points       [-9.1, -2.9]   0.0004
     v latency mean       812 ms  934 ms       +122 ms  [+80 ms, +164 ms]  <0.0001
-      pass@5              0.950   0.950  -0.04 points       [-1.0, +0.9]    0.460
-    v pass^5 (unbiased)   0.614   0.541   -7.3 points      [-12.0, -2.6]   0.0012
-      pass rate           0.500   0.500             =     [-10.0, +10.0]    0.500
-      edits               3.250   3.250       +0.0004   [-0.200, +0.210]    0.500
+      pass@5              0.950   0.950  -0.04 points       [-1.0, +0.9]     0.46
+    v pass^5 (unbiased)   0.614   0.541   -7.3 points      [-12.0, -2.6]    0.001
+      pass rate           0.500   0.500             =     [-10.0, +10.0]     0.50
+      edits               3.250   3.250       +0.0004   [-0.200, +0.210]     0.50
       pass@10  n/a  10 samples of a case are needed; there are 5
       paired: pass@1 400 cases, pass rate 38 evals
       * the verdict rests on it. v ^ more than chance, each metric taken alone. p:
       one-sided, the way the difference points; of several tests adjusted by Holm,
       those of other metrics not.
 
-    By category: pass@1   cases   from     to    difference   95 % interval        p
+    By category: pass...  cases   from     to    difference   95 % interval        p
     v code                  200  0.900  0.760  -14.0 points   [-19.0, -9.2]  <0.0001
-      math and everyt...    190  0.810  0.830   +2.0 points    [-2.0, +6.0]    0.570
+      math and everyt...    190  0.810  0.830   +2.0 points    [-2.0, +6.0]     0.57
       chat                   10  0.700  0.700             =  [-10.0, +10.0]
 
     398 cases compared: 2 broken, 2 fixed, 61 still failing, 301 still passing
       not compared: 2 changed (another input or grading), 1 new, 7 gone, 4 left out
       of a side by filters or shards
-      3 cases have another number of graded samples than in the reference
 
     Broken: passed before, fail now (2)
       x cap-code-002 / case-00  5/5 -> 1/5
@@ -495,13 +495,13 @@ fn a_narrow_terminal_has_sentences_in_place_of_tables() {
       latency mean: 812 ms → 934 ms, +122 ms [+80
       ms, +164 ms], p <0.0001
       pass@5: 0.950 → 0.950, -0.04 points [-1.0,
-      +0.9], p 0.460
+      +0.9], p 0.46
       pass^5 (unbiased): 0.614 → 0.541, -7.3
-      points [-12.0, -2.6], p 0.0012
+      points [-12.0, -2.6], p 0.001
       pass rate: 0.500 → 0.500, = [-10.0, +10.0],
-      p 0.500
+      p 0.50
       edits: 3.250 → 3.250, +0.0004 [-0.200,
-      +0.210], p 0.500
+      +0.210], p 0.50
       pass@10  n/a  10 samples of a case are
                     needed; there are 5
       paired: pass@1 400 cases, pass rate 38 evals
@@ -509,11 +509,11 @@ fn a_narrow_terminal_has_sentences_in_place_of_tables() {
       chance, each metric taken alone. p:
       one-sided, the way the difference points; o…
 
-    By category: pass@1
+    By category: pass@1 *
       code: 0.900 → 0.760, -14.0 points [-19.0,
       -9.2], p <0.0001
       math and everything else that counts: 0.810
-      → 0.830, +2.0 points [-2.0, +6.0], p 0.570
+      → 0.830, +2.0 points [-2.0, +6.0], p 0.57
       and 1 group without a difference; --verbose…
 
     398 cases compared: 398 still passing

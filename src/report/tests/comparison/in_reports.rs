@@ -35,7 +35,34 @@ fn section(page: &str, from: &str, to: &str) -> String {
 #[test]
 fn the_terminal_has_a_section_of_it() {
     let shown = rendered(ReportFormat::Terminal, &compared(None));
-    assert_snapshot!(section(&shown, "Compared with", "\nGATE"), @"");
+    assert_snapshot!(section(&shown, "Compared with", "\nGATE"), @"
+    Compared with main
+      reference  main · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260101-120000 · commit 0123456 · 2026-01-02 · accepted
+                 scores baselines/scores/Parser.solver.json
+    ▼ REGRESSION
+      pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004
+      (one-sided, sign flips, 400 cases)
+      A true drop of 4.1 points would have been found with 80 % chance.
+    !  the suite had version 1.1.0 and has 1.2.0
+
+      Metric     from     to   difference  95 % interval       p
+    ▼ pass@1 *  0.850  0.790  -6.0 points   [-9.1, -2.9]  0.0004
+      paired: 400 cases
+      * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
+      one-sided, the way the difference points.
+
+    400 cases compared: 1 broken, 2 fixed, 397 still passing
+
+    Broken: passed before, fail now (1)
+      ✗ cap-code-002 / case-00  5/5 → 1/5  critical
+
+    Fixed: failed before, pass now (2)
+      ✓ cap-code-002 / case-00  0/1 → 1/1
+      ✓ cap-code-002 / case-01  0/1 → 1/1
+
+      It informs: the gate does not look at it.
+    ");
     let shown = rendered(ReportFormat::Terminal, &compared(Some(FailOn::Critical)));
     let words = "The gate looks at it (--fail-on critical): a broken case of a critical eval fails it.";
     assert!(shown.replace("\n  ", " ").contains(words), "{shown}");
@@ -44,7 +71,42 @@ fn the_terminal_has_a_section_of_it() {
 #[test]
 fn markdown_has_a_section_of_it() {
     let shown = rendered(ReportFormat::Markdown, &compared(Some(FailOn::Significant)));
-    assert_snapshot!(section(&shown, "## Compared with", "## Evals"), @"");
+    assert_snapshot!(section(&shown, "## Compared with", "## Evals"), @r"
+    ## Compared with main
+
+    ❌ **Regression**
+
+    **pass@1 fell from 0.850 to 0.790, -6.0 points \[-9.1, -2.9\], p = 0.0004 (one-sided, sign flips, 400 cases)**
+
+    A true drop of 4.1 points would have been found with 80 % chance.
+
+    - ⚠️ the suite had version 1.1.0 and has 1.2.0
+
+    Reference: target solver (model), model openai:gpt-4o-mini, run eval-20260101-120000, commit 0123456, 2026-01-02, accepted scores baselines/scores/Parser.solver.json.
+
+    | Metric | Reference | Candidate | Difference | 95 % interval | p | Paired |
+    | --- | ---: | ---: | ---: | --- | ---: | ---: |
+    | **pass@1** \* | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 | 400 cases |
+
+    \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points.
+
+    - 400 cases compared: 1 broken, 2 fixed, 397 still passing
+
+    <details><summary>❌ Broken: passed before, fail now (1)</summary>
+
+    - cap-code-002 / case-00 (5/5 → 1/5) **critical**
+
+    </details>
+
+    <details><summary>✅ Fixed: failed before, pass now (2)</summary>
+
+    - cap-code-002 / case-00 (0/1 → 1/1)
+    - cap-code-002 / case-01 (0/1 → 1/1)
+
+    </details>
+
+    The gate looks at it (--fail-on significant): a regression fails it.
+    ");
 }
 
 #[test]
@@ -73,7 +135,15 @@ fn junit_has_properties_of_it() {
     let shown = rendered(ReportFormat::Junit, &compared(None));
     let properties: Vec<&str> =
         shown.lines().map(str::trim).filter(|line| line.contains("\"comparison.")).collect();
-    assert_snapshot!(properties.join("\n"), @"");
+    assert_snapshot!(properties.join("\n"), @r#"
+    <property name="comparison.reference" value="main"/>
+    <property name="comparison.reference.run_id" value="eval-20260101-120000"/>
+    <property name="comparison.verdict" value="regression"/>
+    <property name="comparison.sentence" value="regression: pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004 (one-sided, sign flips, 400 cases)"/>
+    <property name="comparison.cases.compared" value="400"/>
+    <property name="comparison.cases.broken" value="1"/>
+    <property name="comparison.cases.fixed" value="2"/>
+    "#);
 }
 
 #[test]
@@ -101,7 +171,11 @@ fn broken_cases_are_annotated_at_their_eval() {
         comparison.cases.broken.cases[4].case_id = "a\n::error::b".to_owned();
     }
     summary.gate.decision = Decision::Fail;
-    assert_snapshot!(as_commands(&of_run(&summary)), @"");
+    assert_snapshot!(as_commands(&of_run(&summary)), @"
+    ::error file=evals/a.yaml,line=7,title=cap-code-002%3A 4 cases broken since main::case-00 5/5 -> 1/5%0Acase-01 5/5 -> 1/5%0Acase-02 5/5 -> 1/5%0A... and 1 more case
+    ::error title=gone-001%3A 1 case broken since main::a ::error::b 5/5 -> 1/5
+    ::warning title=Parser suite%3A regression against main::pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004 (one-sided, sign flips, 400 cases)
+    ");
     // What only informs warns.
     summary.fail_on = None;
     summary.gate.decision = Decision::Pass;

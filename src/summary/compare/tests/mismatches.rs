@@ -21,7 +21,12 @@ fn other_suites_and_no_case_in_common_are_refused() {
     apart.evals[0].id = "other".into();
     let none = compare(&a, &[&apart], &CompareSettings::default()).unwrap_err();
     let told = |error: Incomparable| format!("{error}\n  {}", error.hint().unwrap());
-    insta::assert_snapshot!([told(error), told(none)].join("\n"), @r"");
+    insta::assert_snapshot!([told(error), told(none)].join("\n"), @r"
+    b is a run of suite `T`, and the reference is one of suite `S`
+      name two runs of one suite; `eval-harness history` lists them
+    b and the reference have no case in common: 1 against 2
+      cases are the same when their eval's id and their own are; were they renamed, or filtered apart?
+    ");
     // A report has to be made nevertheless.
     for other in [&b, &apart] {
         let compared = compare_anyway(&a, &[other], &CompareSettings::default()).unwrap().remove(0);
@@ -39,7 +44,7 @@ fn suites_of_other_names_share_no_case_in_a_report_either() {
     b.side.suite = "T".into();
     let compared = compare_anyway(&a, &[&b], &CompareSettings::default()).unwrap().remove(0);
     assert_eq!((compared.cases.broken.count, compared.cases.new.count, compared.cases.gone.count), (0, 2, 2));
-    insta::assert_snapshot!(compared.notes.join("\n"), @"");
+    insta::assert_snapshot!(compared.notes.join("\n"), @"the reference is of suite `S` and the candidate of suite `T`: no case is the same");
 }
 
 #[test]
@@ -52,14 +57,14 @@ fn a_changed_case_flips_nothing_and_enters_no_figure() {
     assert_eq!((compared.metrics[0].n, compared.cases.compared), (3, 3));
     // Figures over evals are of whole evals.
     assert!(compared.metrics.iter().all(|metric| metric.name != "pass_rate"), "{compared:?}");
-    insta::assert_snapshot!(compared.notes.join("\n"), @"");
+    insta::assert_snapshot!(compared.notes.join("\n"), @"1 case has another input or grading than in the reference: its outcomes tell nothing of the target and enter no figure");
     for case in &mut b.evals[0].cases {
         case.fingerprint = Some("another".into());
     }
     let all = one(&a, &b);
     assert_eq!((all.verdict, all.cases.changed.count, all.cases.compared), (ComparisonVerdict::None, 4, 0));
     assert_eq!(all.metrics[0].undefined.as_deref(), Some("no pair of cases has it on both sides"));
-    insta::assert_snapshot!(all.sentences.join("\n"), @"");
+    insta::assert_snapshot!(all.sentences.join("\n"), @"no verdict: every case of both has another input or grading on the two sides");
     // Where one side does not tell, nobody says that it changed.
     b.evals[0].cases.iter_mut().for_each(|case| case.fingerprint = None);
     assert_eq!(one(&a, &b).cases.changed.count, 0);
@@ -86,7 +91,10 @@ fn cases_of_one_side_are_new_or_gone_unless_a_side_is_a_part() {
     a.side.shards = vec![Shard { index: 1, of: 3 }, Shard { index: 2, of: 3 }];
     let both = one(&a, &b);
     assert_eq!((both.cases.gone.count, both.cases.new.count, both.cases.not_selected), (0, 0, 3));
-    insta::assert_snapshot!(both.notes.join("\n"), @"");
+    insta::assert_snapshot!(both.notes.join("\n"), @r"
+    the reference had the whole suite, and the candidate a part of the suite (eval e): only cases of both count
+    the reference is shards 1, 2 of 3: only cases of both count
+    ");
 }
 
 #[test]
@@ -106,7 +114,10 @@ fn other_numbers_of_samples_leave_out_what_moves_with_them() {
     );
     assert_eq!(row("pass_at_1").unwrap().reference, Some((1.0 + 3.0 * 0.75) / 4.0));
     assert_eq!(compared.cases.other_samples, 3);
-    insta::assert_snapshot!(compared.notes.join("\n"), @"");
+    insta::assert_snapshot!(compared.notes.join("\n"), @r"
+    k was 1, 2, 3 and is 1, 2
+    3 cases have another number of samples than in the reference: whether such a case passes as a whole moves with that, so that rates of whole cases and evals, and pass^k, leave it out
+    ");
 }
 
 #[test]
@@ -135,7 +146,17 @@ fn what_else_differs_is_said() {
     a.side.interrupted = true;
     b.side.regrade_of = Some("a".into());
     b.side.capture = true;
-    insta::assert_snapshot!(notes(&a, &b), @"");
+    insta::assert_snapshot!(notes(&a, &b), @r"
+    the suite had version 1.0 and has version 2.0
+    the reference asked target t, and the candidate u
+    the target was of type recorded and is of type model
+    the model was openai:a and is openai:b
+    k was 1 and is 1, 3
+    it was eval-harness 0.0.9 and is 0.1.0
+    the reference was ended early, or its journal breaks off: what it did not get to has no grade
+    the candidate was made to capture baselines, so that its outcomes are no verdict
+    the candidate graded the reference's outputs again: no target was asked
+    ");
     let own = of("a", "11");
     assert_eq!(notes(&own, &own), "both sides are run a: a run does not differ from itself");
 }

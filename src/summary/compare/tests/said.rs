@@ -29,8 +29,16 @@ fn a_regression_an_improvement_and_neither() {
     let a = of("a", &format!("{}{}", "1".repeat(340), "0".repeat(60)));
     // 40 break, 16 are fixed.
     let b = of("b", &format!("{}{}{}{}", "0".repeat(40), "1".repeat(300), "1".repeat(16), "0".repeat(44)));
-    let text = [said(&one(&a, &b)), said(&one(&b, &a)), said(&one(&a, &a))].join("\n\n");
-    insta::assert_snapshot!(text, @r"");
+    let said = |comparison: Comparison| comparison.sentences.join("\n");
+    let text = [said(one(&a, &b)), said(one(&b, &a)), said(one(&a, &a))].join("\n\n");
+    insta::assert_snapshot!(text, @r"
+    regression: pass@1 fell from 0.850 to 0.790, -6.0 points [-9.8, -2.4], p = 0.0006 (one-sided, McNemar with mid-p, 400 cases)
+
+    improvement: pass@1 rose from 0.790 to 0.850, +6.0 points [2.4, 9.8], p = 0.0006 (one-sided, McNemar with mid-p, 400 cases)
+
+    no evidence of a difference: pass@1 is 0.850 on both sides, 0.0 points [-1.0, 1.0], p = 0.50 (one-sided: is it worse?, McNemar with mid-p, 400 cases)
+    Nothing moved, so nothing tells how small a drop could have been found.
+    ");
 }
 
 #[test]
@@ -48,7 +56,12 @@ fn what_could_have_been_found_is_said_when_nothing_was() {
     let enough = with(CompareSettings { effect: Some(0.1), ..settings() }, &a, &b);
     let half = one(&b, &a);
     let lines = [&seen, &asked, &enough, &half].map(|c| c.sentences[1].clone());
-    insta::assert_snapshot!(lines.join("\n"), @r"");
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    A true drop of 2.8 points would have been found with 80 % chance; for the observed 1.0 points about 3100 cases like these would be needed; how many samples of each would do, one sample of each does not tell.
+    A true drop of 2.8 points would have been found with 80 % chance; for the 0.5 points asked for about 13,000 cases like these would be needed; how many samples of each would do, one sample of each does not tell.
+    A true drop of 2.8 points would have been found with 80 % chance; for the 10.0 points asked for the 400 cases here are enough.
+    A true drop of 2.8 points would have been found with 80 % chance; for half of that, 1.4 points, about 1600 cases like these would be needed; how many samples of each would do, one sample of each does not tell.
+    ");
 }
 
 /// Cases of five samples whose counts are told.
@@ -72,7 +85,10 @@ fn needed_samples_rest_on_how_samples_of_one_case_vary() {
     let whole = with(CompareSettings { effect: Some(0.01), ..settings() }, &fives("a", &a), &fives("b", &b));
     assert_eq!(whole.detectable.as_ref().unwrap().samples, None);
     let tail = |c: &Comparison| c.sentences[1].split("; ").skip(1).collect::<Vec<_>>().join("; ");
-    insta::assert_snapshot!([tail(&compared), tail(&whole)].join("\n"), @r"");
+    insta::assert_snapshot!([tail(&compared), tail(&whole)].join("\n"), @r"
+    for the 1.0 points asked for about 2500 cases like these would be needed, or 109 samples of each.
+    for the 1.0 points asked for about 13,000 cases like these would be needed; more samples of the same cases would not do, since the cases themselves differ by more.
+    ");
 }
 
 #[test]
@@ -80,7 +96,10 @@ fn where_nothing_moves_nobody_knows_what_could_have_been_found() {
     let a = of("a", "1110");
     let compared = one(&a, &of("b", "1110"));
     assert_eq!(compared.verdict, ComparisonVerdict::None);
-    insta::assert_snapshot!(said(&compared), @r"");
+    insta::assert_snapshot!(said(&compared), @r"
+    no evidence of a difference: pass@1 is 0.750 on both sides, 0.0 points [], p = 0.50 (one-sided: is it worse?, McNemar with mid-p, 4 cases)
+    Nothing moved, so nothing tells how small a drop could have been found.
+    ");
 }
 
 #[test]
@@ -104,7 +123,11 @@ fn samples_without_a_grade_are_read_both_ways() {
         [None, None, ComparisonVerdict::Improvement]
     );
     let last = |c: &Comparison| c.sentences.last().unwrap().clone();
-    insta::assert_snapshot!([last(&compared), last(&few), last(&other)].join("\n"), @r"");
+    insta::assert_snapshot!([last(&compared), last(&few), last(&other)].join("\n"), @r"
+    9 samples of the compared cases have no grade (0 of the reference, 9 of the candidate): had they gone against the candidate, the verdict would be `regression`, and had they gone for it, `no evidence of a difference`.
+    1 sample of the compared cases has no grade (0 of the reference, 1 of the candidate); the verdict is the same whichever way they had gone.
+    9 samples of the compared cases have no grade (9 of the reference, 0 of the candidate): had they gone against the candidate, the verdict would be `no evidence of a difference`, and had they gone for it, `improvement`.
+    ");
 }
 
 #[test]
@@ -126,7 +149,11 @@ fn several_metrics_and_candidates_share_the_level() {
     assert!((adjusted(&all[2]) - 9.0 / 128.0).abs() < 1e-12, "{}", adjusted(&all[2]));
     assert!((adjusted(&all[0]) - 6.0 / 64.0).abs() < 1e-12, "{}", adjusted(&all[0]));
     assert!(all.iter().all(|comparison| comparison.verdict == ComparisonVerdict::None));
-    insta::assert_snapshot!(said(&all[2]), @r"");
+    insta::assert_snapshot!(said(&all[2]), @r"
+    no evidence of a difference: pass@1 fell from 1.000 to 0.940, -6.0 points [], p = 0.070 after Holm over 9 tests (one-sided: is it worse?, McNemar with mid-p, 100 cases)
+    The interval leaves 0 out, but it stands alone; the verdict allows 5 % to all 9 tests together.
+    A true drop of 8.3 points would have been found with 80 % chance; for the observed 6.0 points about 200 cases like these would be needed; how many samples of each would do, one sample of each does not tell.
+    ");
 }
 
 /// Twelve evals of ten cases, of which eval 3 breaks.
@@ -172,7 +199,25 @@ fn groups_inform_and_decide_when_asked() {
         };
         c.groups.iter().map(line).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(list(&informed), @r"");
+    insta::assert_snapshot!(list(&informed), @r"
+    category code: 60 None informs -0 +0 0.000
+    category math: 60 Regression informs -8 +0 -0.133
+    tag first: 12 None informs -1 +0 -0.083
+    tag hard: 21 None informs -8 +0 -0.381
+    difficulty hard: 10 Regression informs -8 +0 -0.800
+    eval e0: 10 None informs -0 +0 0.000
+    eval e1: 10 None informs -0 +0 0.000
+    eval e2: 10 None informs -0 +0 0.000
+    eval e3: 10 Regression informs -8 +0 -0.800
+    eval e4: 10 None informs -0 +0 0.000
+    eval e5: 10 None informs -0 +0 0.000
+    eval e6: 10 None informs -0 +0 0.000
+    eval e7: 10 None informs -0 +0 0.000
+    eval e8: 10 None informs -0 +0 0.000
+    eval e9: 10 None informs -0 +0 0.000
+    eval e10: 10 None informs -0 +0 0.000
+    eval e11: 10 None informs -0 +0 0.000
+    ");
     let by = with(CompareSettings { by: vec![Grouping::Eval], ..settings() }, &a, &b);
     assert_eq!(by.verdict, ComparisonVerdict::Regression);
     assert!(
@@ -187,7 +232,10 @@ fn groups_inform_and_decide_when_asked() {
     let eval = by.groups.iter().find(|group| group.group == "e3").unwrap();
     let test = eval.metric.test.as_ref().unwrap();
     assert!((test.p_worse_adjusted.unwrap() - 13.0 * 0.5f64.powi(9)).abs() < 1e-12, "{test:?}");
-    insta::assert_snapshot!([informed.sentences.last().unwrap().clone(), said(&by)].join("\n"), @r"");
+    insta::assert_snapshot!([informed.sentences.last().unwrap().clone(), said(&by)].join("\n"), @r"
+    Alone, difficulty hard is worse: pass@1 fell from 0.900 to 0.100, -80.0 points [-94.3, -30.0], p = 0.002. It decides nothing here; `--by difficulty` lets such groups decide.
+    regression in eval e3: pass@1 fell from 0.900 to 0.100, -80.0 points [], p = 0.025 after Holm over 13 tests (one-sided, McNemar with mid-p, 10 cases)
+    ");
 }
 
 #[test]
@@ -219,7 +267,7 @@ fn where_less_is_better_more_is_worse() {
         (open.verdict_worst, open.verdict_best),
         (ComparisonVerdict::Regression, ComparisonVerdict::Improvement)
     );
-    insta::assert_snapshot!(said(&slower), @r"");
+    insta::assert_snapshot!(said(&slower), @"regression: latency_mean_ms rose from 120 ms to 150 ms, +30.0 ms, p < 0.0001 (one-sided, sign flips, 40 cases)");
 }
 
 #[test]
@@ -236,7 +284,12 @@ fn metrics_that_no_case_has_are_no_ground_for_a_verdict() {
         refused(Metric::TokensInput),
         refused(Metric::JudgeConsistency),
         refused(Metric::Named("edit_rate".into())),
-    ].join("\n"), @r"");
+    ].join("\n"), @r"
+    no verdict can rest on `latency_p95_ms`: it is a percentile, which no case has alone
+    no verdict can rest on `tokens_input`: it is a sum over the run, which no case has alone
+    no verdict can rest on `judge_consistency`: it tells of judges and not of the target
+    no verdict can rest on `edit_rate`: it has no direction: nobody said whether more of it is better
+    ");
     let mut scored = a.clone();
     scored.score_metrics = vec!["lint_pass".into()];
     scored.evals[0].cases.iter_mut().for_each(|case| _ = case.metrics.insert("lint_pass".into(), 0.5));
