@@ -12,7 +12,7 @@ mod simulation;
 
 use simulation::{Change, Design, Dice, Population};
 
-const SIMULATIONS: u64 = 500;
+const SIMULATIONS: u64 = 400;
 
 /// Whether so many of `n` are compatible with a chance of `p`.
 fn is_compatible(count: usize, n: u64, p: f64) -> bool {
