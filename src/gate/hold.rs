@@ -2,7 +2,7 @@
 
 use super::ExitCode;
 use crate::base::text::plural;
-use crate::model::{CaseChanges, Comparison, ComparisonVerdict, Decision, FailOn, Gate};
+use crate::model::{CaseChanges, Comparison, ComparisonVerdict, Decision, FailOn, Gate, MetricDifference};
 
 /// Holds comparisons against the word that says which difference fails: `pass`, `fail` or `incomplete`, and why it is no pass.
 ///
@@ -54,18 +54,29 @@ fn one(fail_on: FailOn, comparison: &Comparison) -> (Decision, String) {
 fn significant(comparison: &Comparison) -> (Decision, String) {
     let verdicts = [comparison.verdict, comparison.verdict_worst, comparison.verdict_best];
     let said = || comparison.sentences.first().cloned().unwrap_or_default();
-    let metrics = comparison.metrics.iter().map(|metric| &metric.test);
-    let groups = comparison.groups.iter().map(|group| &group.metric.test);
-    let tested = metrics.chain(groups).flatten().any(|test| test.decides);
+    // A metric that was to decide and could not be tested has not passed.
+    let decides = |name: &String| {
+        let named = |metric: &&MetricDifference| metric.name == *name;
+        let test = comparison.metrics.iter().find(named).and_then(|metric| metric.test.as_ref());
+        test.is_some_and(|test| test.decides)
+    };
+    let untested: Vec<&String> = comparison.settings.metrics.iter().filter(|name| !decides(name)).collect();
+    let undecided = || match untested.as_slice() {
+        [name] if comparison.settings.metrics.len() > 1 => (
+            Decision::Incomplete,
+            format!("{name} could not be compared, so that no regression of it is ruled out"),
+        ),
+        _ => (Decision::Incomplete, format!("{}, so that no regression is ruled out", said())),
+    };
     let worse = verdicts.iter().filter(|verdict| **verdict == ComparisonVerdict::Regression).count();
     match worse {
         3 => (Decision::Fail, said()),
-        0 if tested => (Decision::Pass, String::new()),
-        0 => (Decision::Incomplete, format!("{}, so that no regression is ruled out", said())),
+        0 if untested.is_empty() => (Decision::Pass, String::new()),
+        0 => undecided(),
         _ if comparison.verdict == ComparisonVerdict::Regression => {
             (Decision::Incomplete, format!("{}; samples without a grade could undo that", said()))
         }
-        _ if !tested => (Decision::Incomplete, format!("{}, so that no regression is ruled out", said())),
+        _ if !untested.is_empty() => undecided(),
         _ => {
             let why = "samples without a grade leave open whether the candidate is worse".to_owned();
             (Decision::Incomplete, why)
@@ -114,3 +125,7 @@ pub fn held(gate: Gate, fail_on: FailOn, comparison: Option<&Comparison>, interr
     all.extend(reasons.into_iter().map(|reason| format!("beside the reference: {reason}")));
     Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), thresholds, reasons: all }
 }
+
+#[cfg(test)]
+#[path = "hold_tests.rs"]
+mod tests;

@@ -221,3 +221,68 @@ pub fn judged_grade(judged: Judged, outcome: Outcome, cause: Option<Cause>) -> G
     grade.judged = Some(Box::new(judged));
     grade
 }
+
+/// A run of suite `S`.
+pub fn compared_side(label: &str) -> ComparedSide {
+    ComparedSide {
+        label: label.into(),
+        source: ScoresSource::Journals(vec![format!("results/{label}.journal.jsonl")]),
+        suite: "S".into(),
+        suite_version: None,
+        target: "t".into(),
+        target_type: "recorded".into(),
+        model: None,
+        run_id: label.into(),
+        timestamp: "2026-03-04T05:06:07.000Z".into(),
+        commit: None,
+        dirty: false,
+        harness_version: "0.1.0".into(),
+        filters: vec![],
+        shards: vec![],
+        interrupted: false,
+        regrade_of: None,
+        capture: false,
+    }
+}
+
+/// Two runs that do not differ, and of which nothing was tested.
+pub fn comparison() -> Comparison {
+    Comparison {
+        reference: compared_side("a"),
+        candidate: compared_side("b"),
+        verdict: ComparisonVerdict::None,
+        verdict_worst: ComparisonVerdict::None,
+        verdict_best: ComparisonVerdict::None,
+        sentences: vec![],
+        metrics: vec![MetricDifference {
+            name: "pass_at_1".into(),
+            n: 10,
+            unit: "case".into(),
+            reference: Some(0.5),
+            candidate: Some(0.5),
+            difference: Some(0.0),
+            ci: None,
+            method: "none".into(),
+            higher_is_better: Some(true),
+            test: None,
+            worst: None,
+            best: None,
+            undefined: None,
+        }],
+        groups: vec![],
+        cases: CaseChanges::default(),
+        detectable: None,
+        notes: vec![],
+        settings: ComparisonSettings {
+            alpha: 0.05,
+            level: 0.95,
+            power: 0.8,
+            resamples: 10_000,
+            seed: 7,
+            metrics: vec!["pass_at_1".into()],
+            by: vec![],
+            effect: None,
+            candidates: 1,
+        },
+    }
+}

@@ -163,3 +163,99 @@ fn case(told: &CaseTold) -> (String, ScoredCase) {
 fn outcome(outcome: Outcome) -> ScoredOutcome {
     if outcome == Outcome::Passed { ScoredOutcome::Passed } else { ScoredOutcome::Failed }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::base::redact::Redactor;
+    use crate::baseline::emit_scores;
+    use crate::journal::JournalWriter;
+    use crate::load::parse_scores;
+    use crate::model::{Cause, Comparison, RunScores, ScoreBaselineRead, ScoresSource};
+    use crate::summary::compare::{CompareSettings, compare, of_baseline};
+    use crate::summary::random_run::{Dice, Run, RunSample, Said, a_run};
+
+    /// The same run with all of its samples graded in the end, as a baseline has to be.
+    fn graded(mut run: Run) -> Run {
+        for sample in run.evals.iter_mut().flat_map(|eval| &mut eval.cases).flat_map(|case| &mut case.samples)
+        {
+            let said = sample.said.iter_mut().rev().find_map(|said| match said {
+                Said::Finished(attempts) => attempts.last_mut(),
+                Said::Skipped(_) => None,
+            });
+            match said.map(|attempt| &mut attempt.verdict) {
+                Some(verdict) if !verdict.outcome.is_graded() => {
+                    verdict.outcome = Outcome::Failed;
+                    (verdict.score, verdict.cause) = (None, Some(Cause::WrongAnswer));
+                }
+                Some(_) => {}
+                None => *sample = RunSample { said: vec![Said::Finished(vec![passed()])] },
+            }
+        }
+        run
+    }
+
+    fn passed() -> crate::model::Attempt {
+        crate::model::Attempt {
+            output: None,
+            stored: None,
+            extracted: None,
+            verdict: crate::model::Verdict {
+                outcome: Outcome::Passed,
+                score: None,
+                cause: None,
+                reason: String::new(),
+                grades: vec![],
+            },
+            latency_ms: None,
+            duration_ms: 1.0,
+            infrastructure_retries: 0,
+            call: None,
+            unanswered: false,
+            redacted: false,
+        }
+    }
+
+    fn side(run: &Run, seed: u64) -> RunScores {
+        let mut fold = Fold::scoring();
+        run.whole(&mut Dice(seed)).iter().for_each(|event| fold.push(event).unwrap());
+        fold.run_scores("run".into(), ScoresSource::Journals(vec![])).unwrap()
+    }
+
+    /// What a score baseline keeps.
+    fn kept(mut comparison: Comparison, of: &RunScores) -> Comparison {
+        let measured =
+            ["latency_mean_ms", "tokens_per_sample", "cost_usd_per_sample", "lint_pass", "edit_rate"];
+        comparison.metrics.retain(|metric| !measured.contains(&metric.name.as_str()));
+        comparison.reference = of.side.clone();
+        comparison
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// Beside the scores that were taken from a run, another run differs as it does beside the run itself.
+        #[test]
+        fn scores_compare_as_the_run_that_they_were_taken_from(run in a_run(5), other in a_run(5), seed in any::<u64>()) {
+            let run = graded(run);
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("run-000000.journal.jsonl");
+            std::fs::write(&path, "").unwrap();
+            let mut writer = JournalWriter::open(&path, Redactor::default()).unwrap();
+            run.whole(&mut Dice(seed)).into_iter().for_each(|event| _ = writer.append(event).unwrap());
+            let Scores::Taken(file) = scores(&path).unwrap() else { panic!("refused") };
+            let file = parse_scores(Path::new("x"), &emit_scores(&file)).unwrap();
+            let accepted = ScoreBaselineRead { path: "x".into(), rev: None, file };
+            let (taken, whole) = (of_baseline("accepted".into(), &accepted), side(&run, seed));
+            let settings = CompareSettings { resamples: 200, ..CompareSettings::default() };
+            let now = side(&other, seed);
+            let beside = |reference: &RunScores| compare(reference, &[&now], &settings).map(|mut all| all.remove(0));
+            match (beside(&taken), beside(&whole)) {
+                (Ok(one), Ok(two)) => prop_assert_eq!(kept(one, &whole), kept(two, &whole)),
+                (one, two) => prop_assert_eq!(one.err(), two.err()),
+            }
+        }
+    }
+}

@@ -20,7 +20,7 @@ fn text(summary: &Summary) -> String {
 }
 
 /// The journals of a run's shards, one after the other, in a random order.
-fn sharded(run: &Run, of: u32, seed: u64) -> Vec<Event> {
+pub(super) fn sharded(run: &Run, of: u32, seed: u64) -> Vec<Event> {
     let mut dice = Dice(seed);
     let shard_of = |e: usize, c: usize| (seed.rotate_left((e * 7 + c * 13) as u32) % u64::from(of)) as u32;
     let mut order: Vec<u32> = (0..of).collect();

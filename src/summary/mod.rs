@@ -30,7 +30,7 @@ mod parts;
 #[cfg(test)]
 mod parts_tests;
 #[cfg(test)]
-mod random_run;
+pub(crate) mod random_run;
 mod recommend;
 #[cfg(test)]
 mod recount_tests;

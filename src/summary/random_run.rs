@@ -11,20 +11,20 @@ use crate::model::*;
 
 /// A run to be.
 #[derive(Debug, Clone)]
-pub(super) struct Run {
+pub(crate) struct Run {
     pub evals: Vec<RunEval>,
     pub ks: Vec<u32>,
     pub include_details: bool,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct RunEval {
+pub(crate) struct RunEval {
     pub info: EvalInfo,
     pub cases: Vec<RunCase>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct RunCase {
+pub(crate) struct RunCase {
     pub name: Option<String>,
     pub tags: Vec<String>,
     pub graders: Vec<GraderType>,
@@ -32,13 +32,13 @@ pub(super) struct RunCase {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct RunSample {
+pub(crate) struct RunSample {
     /// What the journal says of it, in order: the last result counts, else the last skip. Empty: it was never heard of.
     pub said: Vec<Said>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Said {
+pub(crate) enum Said {
     Skipped(Cause),
     Finished(Vec<Attempt>),
 }
@@ -283,7 +283,7 @@ fn a_sample() -> impl Strategy<Value = RunSample> {
 }
 
 /// Up to `evals` evals; of one sample a case in a part of the runs, so that Wilson's intervals come up too.
-pub(super) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
+pub(crate) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
     let graders =
         prop::sample::subsequence(vec![GraderType::Code, GraderType::Model, GraderType::Human], 1..=3);
     let case = move |most: usize| {
@@ -332,7 +332,7 @@ pub(super) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
 }
 
 /// A sequence that is random but the same for one seed.
-pub(super) struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
     pub fn below(&mut self, n: usize) -> usize {
@@ -453,7 +453,7 @@ impl Run {
     }
 }
 
-pub(super) fn finished(duration_seconds: f64, interrupted: bool) -> Event {
+pub(crate) fn finished(duration_seconds: f64, interrupted: bool) -> Event {
     Event::RunFinished(RunFinished { timestamp: String::new(), duration_seconds, interrupted })
 }
 

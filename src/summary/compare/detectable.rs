@@ -2,14 +2,10 @@
 
 use super::super::outcomes::Reading;
 use super::draft::Draft;
-use super::values::{Measure, Unit};
+use super::values::Measure;
 use super::{ALPHA, POWER};
 use crate::model::{CaseScores, ComparisonSettings, ComparisonVerdict, Detectable, Metric};
-use crate::stats::normal_quantile;
-
-/// The most cases that are worth a number.
-const MOST_CASES: f64 = 1e7;
-const MOST_SAMPLES: f64 = 1e5;
+use crate::stats::power::{Aim, Variance};
 
 /// Of what the effect is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,35 +46,36 @@ pub(super) fn detectable(
     let found = row.paired.as_ref()?;
     let error = found.null_error.ok().filter(|error| *error > 0.0 && error.is_finite())?;
     row.difference.test.as_ref()?;
-    let z = normal_quantile(1.0 - ALPHA / family.max(1) as f64) + normal_quantile(POWER);
-    let drop = z * error;
+    // Holm's first step is the hardest.
+    let aim = Aim { alpha: ALPHA / family.max(1) as f64, power: POWER };
+    let drop = aim.detectable(error);
     let worse = if measure.higher_is_better? { -found.difference } else { found.difference };
     let (effect, of) = match settings.effect {
         Some(asked) if asked > 0.0 => (asked, Of::Asked),
         _ if worse > 0.0 && verdict == ComparisonVerdict::None => (worse, Of::Observed),
         _ => (drop / 2.0, Of::Half),
     };
-    let n = found.n as f64;
-    let cases = Some(two_digits(n * (drop / effect).powi(2))).filter(|cases| *cases <= MOST_CASES);
-    let (samples, why) = samples(draft, measure, error * error * n, n * (effect / z).powi(2));
-    let detectable =
-        Detectable { metric: measure.name(), drop, effect, cases: cases.map(|cases| cases as u64), samples };
+    let cases = aim.cases(error * error * found.n as f64, effect).map(two_digits);
+    let (samples, why) = samples(draft, measure, error, |variance, n| aim.samples(variance, n, effect));
+    let detectable = Detectable { metric: measure.name(), drop, effect, cases, samples };
     Some((detectable, About { of, samples: why }))
 }
 
 /// Up to two leading digits.
-fn two_digits(value: f64) -> f64 {
-    if value <= 100.0 {
-        return value.ceil().max(1.0);
-    }
-    let step = 10f64.powf(value.log10().floor() - 1.0);
-    (value / step).ceil() * step
+fn two_digits(value: u64) -> u64 {
+    let step = 10u64.pow(value.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    value.div_ceil(step) * step
 }
 
-/// Samples of each case that bring the variance of a case's difference from `is` to `wanted`. `is` has a part that sampling makes,
-/// and one that stays however many samples there are.
-fn samples(draft: &Draft<'_>, measure: &Measure, is: f64, wanted: f64) -> (Option<u32>, Samples) {
-    if measure.unit != Unit::Case || measure.metric != Metric::PassAt(1) {
+/// How many samples of each case `find` asks for, given how cases of this number vary. A difference varies by sampling, and by a
+/// part that stays however many samples there are.
+fn samples(
+    draft: &Draft<'_>,
+    measure: &Measure,
+    error: f64,
+    find: impl Fn(&Variance, f64) -> Option<u32>,
+) -> (Option<u32>, Samples) {
+    if measure.metric != Metric::PassAt(1) {
         return (None, Samples::Senseless);
     }
     let (mut one, mut other) = (Within::default(), Within::default());
@@ -88,20 +85,18 @@ fn samples(draft: &Draft<'_>, measure: &Measure, is: f64, wanted: f64) -> (Optio
             other.add(pair.candidate);
         }
     }
-    let (a, b) = match (one.variance(), other.variance()) {
-        (Some(a), Some(b)) => (a, b),
+    let within = match (one.variance(), other.variance()) {
+        (Some(a), Some(b)) => [a, b],
         // What varies on one side is taken to vary as much on the other.
-        (Some(a), None) => (a, a),
-        (None, Some(b)) => (b, b),
+        (Some(same), None) | (None, Some(same)) => [same, same],
         (None, None) => return (None, Samples::Unknown),
     };
-    let by_sampling = a * one.mean_inverse() + b * other.mean_inverse();
-    let floor = (is - by_sampling).max(0.0);
-    let needed = ((a + b) / (wanted - floor)).ceil().max(1.0);
-    if wanted <= floor || needed.is_nan() || needed > MOST_SAMPLES {
-        return (None, Samples::Futile);
+    let n = one.cases as f64;
+    let variance = Variance::from_error(error, n, within, [one.samples(), other.samples()]);
+    match find(&variance, n) {
+        Some(samples) => (Some(samples), Samples::Known),
+        None => (None, Samples::Futile),
     }
-    (Some(needed as u32), Samples::Known)
 }
 
 /// How samples of one case vary on a side.
@@ -131,7 +126,21 @@ impl Within {
         (self.n > 0).then(|| self.sum / self.n as f64)
     }
 
-    fn mean_inverse(&self) -> f64 {
-        if self.cases == 0 { 0.0 } else { self.inverse / self.cases as f64 }
+    /// The number of samples of a case, in the mean that the variance of a mean takes: the harmonic one.
+    fn samples(&self) -> f64 {
+        self.cases as f64 / self.inverse
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::two_digits;
+
+    #[test]
+    fn no_more_is_said_than_is_known() {
+        assert_eq!(
+            [0, 1, 9, 10, 99, 100, 101, 110, 111, 4637, 10_000_000].map(two_digits),
+            [0, 1, 9, 10, 99, 100, 110, 110, 120, 4700, 10_000_000]
+        );
     }
 }

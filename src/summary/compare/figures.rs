@@ -63,7 +63,13 @@ pub(super) fn two_values(measure: &Measure, a: f64, b: f64) -> (String, String) 
     (a.to_string(), b.to_string())
 }
 
-/// A difference: shares in percentage points.
+/// A difference with its sign.
+pub(super) fn signed(measure: &Measure, value: f64) -> String {
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", difference(measure, value))
+}
+
+/// The size of a difference: shares in percentage points.
 pub(super) fn difference(measure: &Measure, value: f64) -> String {
     if measure.share {
         format!("{} points", number(measure, value))

@@ -67,8 +67,10 @@ impl<'a> Pairing<'a> {
             evals: Vec::new(),
             changes: CaseChanges::default(),
         };
+        // An id that another suite has, too, names another case.
+        let same = reference.side.suite == candidate.side.suite;
         let known: HashMap<&str, &EvalScores> =
-            reference.evals.iter().map(|eval| (eval.id.as_str(), eval)).collect();
+            reference.evals.iter().filter(|_| same).map(|eval| (eval.id.as_str(), eval)).collect();
         let mut seen: HashMap<&str, Vec<bool>> = HashMap::new();
         let parts = Parts { reference: is_part(&reference.side), candidate: is_part(&candidate.side) };
         for eval in &candidate.evals {

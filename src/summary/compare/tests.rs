@@ -1,34 +1,16 @@
 //! What is said of pairs whose figures are known.
 
+mod folds;
+mod mismatches;
+mod oracle;
+mod said;
+
 use super::*;
 use crate::model::*;
 
 /// A run of suite `S` with these evals.
 pub(super) fn side(label: &str, evals: Vec<EvalScores>) -> RunScores {
-    RunScores {
-        side: ComparedSide {
-            label: label.into(),
-            source: ScoresSource::Journals(vec![format!("results/{label}.journal.jsonl")]),
-            suite: "S".into(),
-            suite_version: None,
-            target: "t".into(),
-            target_type: "recorded".into(),
-            model: None,
-            run_id: label.into(),
-            timestamp: "2026-03-04T05:06:07.000Z".into(),
-            commit: None,
-            dirty: false,
-            harness_version: "0.1.0".into(),
-            filters: vec![],
-            shards: vec![],
-            interrupted: false,
-            regrade_of: None,
-            capture: false,
-        },
-        ks: vec![1],
-        score_metrics: vec![],
-        evals,
-    }
+    RunScores { side: testing::compared_side(label), ks: vec![1], score_metrics: vec![], evals }
 }
 
 pub(super) fn eval(id: &str, cases: Vec<CaseScores>) -> EvalScores {
@@ -104,4 +86,43 @@ fn a_fall_that_chance_does_not_explain_is_a_regression() {
     assert_eq!((test.decides, test.p_worse_adjusted), (true, Some(test.p_worse)));
     assert_eq!(one(&b, &a).verdict, ComparisonVerdict::Improvement);
     assert_eq!(one(&a, &a).verdict, ComparisonVerdict::None);
+}
+
+#[test]
+fn tmp_speed() {
+    for (cases, evals, n, resamples) in
+        [(10_000, 100, 10, 100), (1_000_000, 1, 1, 100), (1_000_000, 20_000, 1, 100)]
+    {
+        let run = |label: &str, salt: usize| {
+            side(
+                label,
+                (0..evals)
+                    .map(|e| {
+                        eval(
+                            &format!("e{e}"),
+                            (0..cases / evals)
+                                .map(|at| {
+                                    let h = (at * 7919 + e * 31 + salt * 104729) % 1000;
+                                    case(&format!("c{at}"), n, n, if h < 800 { n } else { n / 2 })
+                                })
+                                .collect(),
+                        )
+                    })
+                    .collect(),
+            )
+        };
+        let (a, b) = (run("a", 1), run("b", 2));
+        let at = std::time::Instant::now();
+        let pairing = pairing::Pairing::new(&a, &b, 100);
+        eprintln!("pairing {:?}", at.elapsed());
+        drop(pairing);
+        let at = std::time::Instant::now();
+        let all = compare(&a, &[&b], &CompareSettings { resamples, ..CompareSettings::default() }).unwrap();
+        eprintln!(
+            "{cases} {evals} {n}: {:?} {} rows {} groups",
+            at.elapsed(),
+            all[0].metrics.len(),
+            all[0].groups.len()
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::detectable::{About, Of, Samples};
 use super::draft::{Draft, Tested};
-use super::figures::{difference, number, p_value, pairs, spoken, test, two_values};
+use super::figures::{difference, number, p_value, pairs, signed, spoken, test, two_values};
 use super::values::Measure;
 use super::verdict::{Adjusted, of_group};
 use super::{ALPHA, POWER};
@@ -106,7 +106,7 @@ fn moved(measure: &Measure, row: &MetricDifference) -> String {
         return format!("{name} is {to} on both sides, {}{interval}", difference(measure, 0.0));
     }
     let verb = if delta < 0.0 { "fell" } else { "rose" };
-    format!("{name} {verb} from {from} to {to}, {}{interval}", difference(measure, delta))
+    format!("{name} {verb} from {from} to {to}, {}{interval}", signed(measure, delta))
 }
 
 /// `p = 0.0004 (one-sided, McNemar with mid-p, 400 cases)`
