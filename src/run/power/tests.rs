@@ -132,7 +132,12 @@ fn thresholds_on_ends_of_intervals_have_chances_where_they_can_be_known() {
         })
         .collect();
     // 96 of 100 have a lower end of 0.9016, 95 one of 0.8882: the chance is that of 96 passes or more, 1 - P(X <= 95) = 0.4360.
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r"
+    pass_at_1 0.9 over 100: Some(0.436) Some(254)
+    pass_rate 0.1 over 1: None None
+    case_pass_rate 0.7 over 100: Some(1.0) Some(21)
+    pass_at_1[tag=none] 0.7 over 0: None None
+    ");
     // Of several samples the mean is about normal, and more of them make it likelier.
     let chance = |samples: u32| {
         let mut plan = planned(100, samples);
