@@ -17,8 +17,29 @@ fn json(desk: &Desk, args: &[&str]) -> Value {
 fn a_page_for_people_who_are_no_statisticians() {
     let desk = Desk::new(4, 25);
     let call = desk.project.call(&["power"]).expect(0);
-    insta::assert_snapshot!(call.stdout, @"");
-    assert_eq!(call.stderr, "");
+    insta::assert_snapshot!(call.stdout, @r"
+    Desk: what a comparison of two of its runs could find
+      100 cases in 4 evals · 1 sample planned of each
+      if 80.0 % of samples pass (--rate, or --run to measure it)
+
+    ! a true drop of 5 points would be found with a chance of 35 %; the smallest
+      that is found with 80 % is 9.9 points
+      to find 5 points with a chance of 80 %: about 396 cases like these, or 4
+      samples of each of these cases
+
+      samples          found with 80 %   chance for 5 points    cases for 5 points
+      1                     9.9 points                  35 %                   396
+
+      Assumed: most cases nearly always or nearly never pass, so that half of what
+      makes outcomes differ is luck. Were all cases equally hard, the smallest drop
+      that is found would be 14.1 points, not 9.9; --run measures it in a run of
+      several samples a case.
+      It speaks of pass@1 and of a drop that is the same for every case. One that
+      only some cases have takes more cases, and no number of samples makes up for
+      them.
+      Several metrics, groups or candidates at once share the 5 % of false alarms,
+      and each then needs more.
+    ");
     assert!(!desk.project.path().join("results").exists(), "nothing ran");
     let enough = desk
         .project
@@ -52,7 +73,35 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
     let gate = "  thresholds: {pass@1: {min: 0.9, bound: lower}, case_pass_rate: {min: 0.7, bound: lower}}\n  evals:\n";
     desk.project.write("eval-suite.yaml", &text.replace("  evals:\n", gate));
     let call = desk.project.call(&["power", "--rate", "0.95"]).expect(0);
-    insta::assert_snapshot!(call.stdout, @"");
+    insta::assert_snapshot!(call.stdout, @r"
+    Desk: what a comparison of two of its runs could find
+      60 cases in 1 eval · 1 sample planned of each
+      if 95.0 % of samples pass (--rate, or --run to measure it)
+
+    ! a true drop of 5 points would be found with a chance of 55 %; the smallest
+      that is found with 80 % is 7 points
+      to find 5 points with a chance of 80 %: about 118 cases like these, or 2
+      samples of each of these cases
+
+      samples          found with 80 %   chance for 5 points    cases for 5 points
+      1                       7 points                  55 %                   118
+
+      thresholds on an interval's end
+      lower end of case pass rate at least 0.700, over 60: met with a chance of over
+      99 % if the true rate is 0.950
+      lower end of pass@1 at least 0.900, over 60: met with a chance of 19 % if the
+      true rate is 0.950; 254 would make it 80 %
+
+      Assumed: most cases nearly always or nearly never pass, so that half of what
+      makes outcomes differ is luck. Were all cases equally hard, the smallest drop
+      that is found would be 9.9 points, not 7.0; --run measures it in a run of
+      several samples a case.
+      It speaks of pass@1 and of a drop that is the same for every case. One that
+      only some cases have takes more cases, and no number of samples makes up for
+      them.
+      Several metrics, groups or candidates at once share the 5 % of false alarms,
+      and each then needs more.
+    ");
 }
 
 #[test]
