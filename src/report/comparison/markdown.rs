@@ -255,7 +255,6 @@ fn marked(row: &Row) -> String {
 }
 
 fn groups(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Result<(), ReportError> {
-    let alpha = comparison.settings.alpha;
     for kind in words::groups(comparison, false) {
         let count = kind.shown.len();
         let Some(first) = kind.shown.first() else { continue };
@@ -272,7 +271,7 @@ fn groups(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Resul
             .iter()
             .take(limits.groups)
             .map(|group| {
-                let row = words::row(&group.metric, alpha);
+                let row = words::row(&group.metric, comparison);
                 let mut cells = metric_cells(&Row { decides: false, name: group.group.clone(), ..row });
                 cells.push(text::group_digits(group.broken));
                 cells.push(text::group_digits(group.fixed));

@@ -34,26 +34,43 @@ pub fn leaning(metric: &MetricDifference) -> Leaning {
     }
 }
 
-/// The p of the side to which the difference points; of none, that of the question "is it worse?". Adjusted where the verdict
-/// rests on it.
-pub fn p_of(test: &DifferenceTest, metric: &MetricDifference) -> f64 {
+/// The p of the side to which the difference points; of none, that of the question "is it worse?". Adjusted where it is one of
+/// several tests.
+fn p_of(test: &DifferenceTest, metric: &MetricDifference) -> f64 {
     let points_up = metric.difference.is_some_and(|difference| difference > 0.0);
     let is_better = match metric.higher_is_better {
         Some(true) | None => points_up,
         Some(false) => metric.difference.is_some_and(|difference| difference < 0.0),
     };
-    match is_better {
-        true => test.p_better_adjusted.unwrap_or(test.p_better),
-        false => test.p_worse_adjusted.unwrap_or(test.p_worse),
+    if is_better { p_better(test) } else { p_worse(test) }
+}
+
+fn p_worse(test: &DifferenceTest) -> f64 {
+    test.p_worse_adjusted.unwrap_or(test.p_worse)
+}
+
+fn p_better(test: &DifferenceTest) -> f64 {
+    test.p_better_adjusted.unwrap_or(test.p_better)
+}
+
+/// The p of the question that was asked: where the verdict rests on it whether the candidate is worse, unless it is better; else
+/// the way the difference points.
+fn p_shown(test: &DifferenceTest, metric: &MetricDifference, verdict: ComparisonVerdict) -> f64 {
+    match (test.decides, verdict) {
+        (true, ComparisonVerdict::None) => p_worse(test),
+        _ => p_of(test, metric),
     }
 }
 
-/// True when a metric, alone, has moved by more than chance explains: by its test where the verdict rests on it, else by its
-/// interval.
-pub fn has_moved(metric: &MetricDifference, alpha: f64) -> bool {
+/// True when a metric, alone, has moved by more than chance explains: by its test where that was adjusted, else by its test and
+/// its interval.
+fn has_moved(metric: &MetricDifference, alpha: f64) -> bool {
     match metric.test.as_ref().filter(|test| test.p_worse_adjusted.is_some()) {
         Some(test) => p_of(test, metric) < alpha,
-        None => metric.ci.is_some_and(|[low, high]| low > 0.0 || high < 0.0),
+        None => {
+            let p = metric.test.as_ref().map(|test| p_of(test, metric));
+            metric.ci.is_some_and(|[low, high]| low > 0.0 || high < 0.0) && p.is_none_or(|p| p < alpha)
+        }
     }
 }
 
@@ -76,7 +93,9 @@ pub struct Row {
     pub undefined: String,
 }
 
-pub fn row(metric: &MetricDifference, alpha: f64) -> Row {
+pub fn row(metric: &MetricDifference, comparison: &Comparison) -> Row {
+    let (alpha, verdict) = (comparison.settings.alpha, comparison.verdict);
+    let p = metric.test.as_ref().map(|test| p_value(p_shown(test, metric, verdict), alpha));
     let range = match (metric.worst, metric.best, metric.difference) {
         (Some(worst), Some(best), Some(at)) if differ(worst, at) || differ(best, at) => {
             interval(&metric.name, Some([worst, best]))
@@ -93,7 +112,7 @@ pub fn row(metric: &MetricDifference, alpha: f64) -> Row {
         candidate: figures::figure_or_none(&metric.name, metric.candidate),
         difference: metric.difference.map(|d| difference(&metric.name, d)).unwrap_or_default(),
         interval: interval(&metric.name, metric.ci),
-        p: metric.test.as_ref().map(|test| p_value(p_of(test, metric), alpha)).unwrap_or_default(),
+        p: p.unwrap_or_default(),
         range,
         undefined: match metric.difference {
             Some(_) => String::new(),
@@ -111,7 +130,6 @@ fn differ(a: f64, b: f64) -> bool {
 
 /// The metrics that tell something, those that the verdict rests on first.
 pub fn rows(comparison: &Comparison) -> Vec<Row> {
-    let alpha = comparison.settings.alpha;
     let same = |name: &str, as_this: &MetricDifference| {
         let other = comparison.metrics.iter().find(|metric| metric.name == name);
         other.is_some_and(|other| {
@@ -127,7 +145,7 @@ pub fn rows(comparison: &Comparison) -> Vec<Row> {
     let telling = |metric: &&MetricDifference| is_telling(metric) && !repeats(metric);
     let mut metrics: Vec<&MetricDifference> = comparison.metrics.iter().filter(telling).collect();
     metrics.sort_by_key(|metric| !metric.test.as_ref().is_some_and(|test| test.decides));
-    metrics.into_iter().map(|metric| row(metric, alpha)).collect()
+    metrics.into_iter().map(|metric| row(metric, comparison)).collect()
 }
 
 /// False for what would only fill the page: pass^1, which is pass@1; what nobody measured on either side.
@@ -164,6 +182,10 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
         return words.trim_end().to_owned();
     }
     words.push_str("p: one-sided, the way the difference points");
+    let none = comparison.verdict == ComparisonVerdict::None;
+    if none && comparison.metrics.iter().any(|metric| decides(&metric)) {
+        words.push_str(", of * whether it is worse");
+    }
     words.push_str(match tests.clone().any(adjusted) {
         true => "; of several tests adjusted by Holm, those of other metrics not.",
         false => ".",
