@@ -375,9 +375,23 @@ fn several_candidates_have_a_column_each() {
     changed               0
     new                   0
     gone                  0
+
     * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
     one-sided, the way the difference points; of several tests adjusted by Holm,
     those of other metrics not.
+
+    small
+
+    By category: pass@1 *  cases   from     to    difference  95 % interval        p
+    ▼ code                   200  0.900  0.760  -14.0 points  [-19.0, -9.2]  <0.0001
+      math and everythin…    190  0.810  0.830   +2.0 points   [-2.0, +6.0]     0.57
+      and 1 group without a difference; --verbose shows all
+
+    results/2026-01-03/run-093000
+
+    eval-20260103-093001
+
+    v2
 
     GATE FAIL (--fail-on significant)
       - small: regression: pass@1 fell from 0.850 to 0.790
