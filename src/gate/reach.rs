@@ -93,7 +93,7 @@ fn missed(threshold: &Threshold, size: &Size) -> Option<String> {
         (false, 1) => "it passes",
         (false, _) => "all pass",
     };
-    let (planned, reached) = (if size.units == 1 { "is" } else { "are" }, number(end, 3));
+    let (planned, reached) = (if size.units == 1 { "is" } else { "are" }, number(end, 4));
     let metric = &threshold.metric;
     let said = format!(
         "the threshold on {metric} asks for {asked} {}, and {units} {planned} planned: even if {best} the interval ends at {reached}",
@@ -130,12 +130,12 @@ mod tests {
 
     #[test]
     fn says_how_many_it_takes() {
-        insta::assert_snapshot!(said("pass_rate", 0.9, &[EVAL; 12]), @"the threshold on pass_rate asks for a lower end of at least 0.9, and 12 evals are planned: even if all pass the interval ends at 0.758; it takes 35 evals");
-        insta::assert_snapshot!(said("pass_at_1", 0.9, &[EVAL; 34]), @"the threshold on pass_at_1 asks for a lower end of at least 0.9, and 34 cases are planned: even if all pass the interval ends at 0.898; it takes 35 cases");
+        insta::assert_snapshot!(said("pass_rate", 0.9, &[EVAL; 12]), @"the threshold on pass_rate asks for a lower end of at least 0.9, and 12 evals are planned: even if all pass the interval ends at 0.7575; it takes 35 evals");
+        insta::assert_snapshot!(said("pass_at_1", 0.9, &[EVAL; 34]), @"the threshold on pass_at_1 asks for a lower end of at least 0.9, and 34 cases are planned: even if all pass the interval ends at 0.8985; it takes 35 cases");
         assert_eq!(said("pass_at_1", 0.9, &[EVAL; 35]), "");
-        insta::assert_snapshot!(said("case_pass_rate[tag=a]", 0.5, &[EVAL; 35]), @"the threshold on case_pass_rate[tag=a] asks for a lower end of at least 0.5, and 1 case is planned: even if it passes the interval ends at 0.207; it takes 4 cases");
-        insta::assert_snapshot!(said("errors", 0.05, &[EVAL; 12]), @"the threshold on pass_rate asks for an upper end of at most 0.05, and 12 evals are planned: even if none passes the interval ends at 0.242; it takes 73 evals");
-        insta::assert_snapshot!(said("pass_rate", 1.0, &[EVAL; 12]), @"the threshold on pass_rate asks for a lower end of at least 1, and 12 evals are planned: even if all pass the interval ends at 0.757, and no number of evals would be enough");
+        insta::assert_snapshot!(said("case_pass_rate[tag=a]", 0.5, &[EVAL; 35]), @"the threshold on case_pass_rate[tag=a] asks for a lower end of at least 0.5, and 1 case is planned: even if it passes the interval ends at 0.2065; it takes 4 cases");
+        insta::assert_snapshot!(said("errors", 0.05, &[EVAL; 12]), @"the threshold on pass_rate asks for an upper end of at most 0.05, and 12 evals are planned: even if none passes the interval ends at 0.2425; it takes 73 evals");
+        insta::assert_snapshot!(said("pass_rate", 1.0, &[EVAL; 12]), @"the threshold on pass_rate asks for a lower end of at least 1, and 12 evals are planned: even if all pass the interval ends at 0.7575, and no number of evals would be enough");
         assert_eq!(said("latency_p95_ms", 0.9, &[EVAL; 2]), "");
         assert_eq!(said("regression_pass_rate", 0.9, &[EVAL; 2]), "");
     }
@@ -143,12 +143,12 @@ mod tests {
     #[test]
     fn what_counts_as_fewer_needs_more() {
         let several = Planned { cases: 10, single: false, ..EVAL };
-        insta::assert_snapshot!(said("pass_at_3", 0.9, &[several; 12]), @"the threshold on pass_at_3 asks for a lower end of at least 0.9, and 12 evals are planned: even if all pass the interval ends at 0.758; it takes 35 evals (cases of one eval count together)");
+        insta::assert_snapshot!(said("pass_at_3", 0.9, &[several; 12]), @"the threshold on pass_at_3 asks for a lower end of at least 0.9, and 12 evals are planned: even if all pass the interval ends at 0.7575; it takes 35 evals (cases of one eval count together)");
         // Fewer evals than 10, or single samples: every case counts.
         assert_eq!(said("pass_at_3", 0.9, &[several; 9]), "");
         assert_eq!(said("pass_at_1", 0.9, &[Planned { single: true, ..several }; 12]), "");
         let heavy = Planned { weight: 3.0, ..EVAL };
-        insta::assert_snapshot!(said("weighted_score", 0.6, &[EVAL, EVAL, EVAL, heavy]), @"the threshold on weighted_score asks for a lower end of at least 0.6, and 4 evals are planned: even if all pass the interval ends at 0.438; it takes about 8 evals like these");
+        insta::assert_snapshot!(said("weighted_score", 0.6, &[EVAL, EVAL, EVAL, heavy]), @"the threshold on weighted_score asks for a lower end of at least 0.6, and 4 evals are planned: even if all pass the interval ends at 0.4385; it takes about 8 evals like these");
     }
 
     /// What is said to be out of reach is so in the gate's own interval, and what it takes is enough.

@@ -12,6 +12,7 @@ pub mod differences;
 pub mod figures;
 mod files;
 pub mod history;
+pub mod power;
 pub mod sides;
 pub mod terminal;
 

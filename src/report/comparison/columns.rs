@@ -55,6 +55,9 @@ pub fn render(page: &mut Page, candidates: &[Comparison], options: &TerminalOpti
     // Groups that the verdicts rest on.
     let by_group = !first.settings.by.is_empty() && !options.verbose;
     for (candidate, label) in candidates.iter().zip(&labels).filter(|_| by_group) {
+        if candidate.groups.is_empty() {
+            continue;
+        }
         page.blank()?;
         page.line(&[span(Tone::Bold, label.clone())])?;
         groups::section(page, candidate, options)?;

@@ -85,9 +85,9 @@ mod tests {
         assert_eq!(AIM.cases(0.2, -0.1), None);
         assert_eq!(AIM.cases(0.2, 1e-6), None);
         let floor = Variance { within: [0.1; 2], between: 0.05 };
-        // 0.05 / 100 alone has a detectable difference of 0.0556.
-        assert_eq!(AIM.samples(&floor, 100.0, 0.05), None);
-        assert_eq!(AIM.samples(&floor, 100.0, 0.0556), Some(10_270));
+        // What lies between 100 cases alone has a detectable difference of 2.486475 x sqrt(0.05 / 100) = 0.0556.
+        assert_eq!(AIM.samples(&floor, 100.0, 0.0555), None);
+        // 0.2 / (100 x (0.06 / 2.486475)² - 0.05) = 24.3.
         assert_eq!(AIM.samples(&floor, 100.0, 0.06), Some(25));
         assert_eq!(AIM.samples(&Variance { within: [0.0; 2], between: 0.0 }, 100.0, 0.01), Some(1));
         assert_eq!(AIM.power_at(0.0, 0.1), 1.0);

@@ -1,0 +1,294 @@
+//! Fills the tables of docs/statistics.md: 2,000 simulated runs, or pairs of them, a line, with fixed seeds.
+//!
+//! `scripts/simulate-statistics` builds it in release and hands it the page. With `--check` as second argument it prints the tables
+//! only. Ends with 1 when a figure lies outside of what the page promises.
+
+use std::fmt::Write as _;
+
+use eval_harness::model::{Comparison, ComparisonVerdict, Metric};
+use eval_harness::stats::{
+    Interval, Undefined, Values, bootstrap_weighted_mean, cluster_bootstrap_mean, pass_at_k, pass_hat_k,
+    pass_hat_k_unbiased, wilson,
+};
+use eval_harness::summary::compare::{CompareSettings, compare};
+use rayon::prelude::*;
+
+mod simulation;
+
+use simulation::{Change, Design, Dice, Population};
+
+const SIMULATIONS: u64 = 2_000;
+/// Of comparisons; a p-value from drawn sign flips is valid for any number (docs/statistics.md).
+const RESAMPLES: usize = 1_000;
+const LEVEL: f64 = 0.95;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let page = arguments.next().expect("the path of docs/statistics.md");
+    let check = arguments.next().as_deref() == Some("--check");
+    let mut wrong = Vec::new();
+    let tables = [
+        ("verdicts", verdicts(&mut wrong)),
+        ("differences", differences(&mut wrong)),
+        ("metrics", metrics(&mut wrong)),
+        ("evals", evals(&mut wrong)),
+    ];
+    let mut text = std::fs::read_to_string(&page).expect("the page");
+    for (name, table) in tables {
+        println!("{name}\n{table}");
+        let (begin, end) = (format!("<!-- simulated: {name} -->\n"), "<!-- end -->");
+        let from = text.find(&begin).expect("the marker of a table") + begin.len();
+        let to = from + text[from..].find(end).expect("the end of a table");
+        text.replace_range(from..to, &table);
+    }
+    if !check {
+        std::fs::write(&page, text).expect("the page");
+    }
+    if !wrong.is_empty() {
+        println!("outside of what is promised:\n{}", wrong.join("\n"));
+        std::process::exit(1);
+    }
+}
+
+fn percent(count: usize) -> f64 {
+    100.0 * count as f64 / SIMULATIONS as f64
+}
+
+fn simulated<T: Send>(design: &Design, metrics: &[Metric], of: impl Fn(&Comparison) -> T + Sync) -> Vec<T> {
+    (0..SIMULATIONS)
+        .into_par_iter()
+        .map(|at| {
+            let (reference, candidate) = design.runs(&mut Dice::new(2_026, at));
+            let settings = CompareSettings {
+                metrics: metrics.to_vec(),
+                resamples: RESAMPLES,
+                seed: at,
+                ..CompareSettings::default()
+            };
+            let compared = compare(&reference, &[&candidate], &settings).expect("runs of one suite");
+            of(&compared[0])
+        })
+        .collect()
+}
+
+const INDEPENDENT: Design =
+    Design { population: Population::Independent, cases: 400, samples: 1, change: Change::None, rich: false };
+
+/// What comparisons say when nothing changed, and when something did.
+fn verdicts(wrong: &mut Vec<String>) -> String {
+    let one = vec![Metric::PassAt(1)];
+    let three = vec![Metric::PassAt(1), Metric::Score, Metric::LatencyMeanMs];
+    let evals =
+        |samples, change| Design { population: Population::Evals(10), samples, change, ..INDEPENDENT };
+    let several = |samples| Design { samples, ..INDEPENDENT };
+    let rich = |samples| Design { samples, rich: true, ..INDEPENDENT };
+    let drop = |samples| Design { samples, change: Change::Times(0.875), ..INDEPENDENT };
+    let lines = [
+        ("none", "400 cases, n = 1", several(1), &one),
+        ("none", "400 cases, n = 5", several(5), &one),
+        ("none", "164 cases, n = 1", Design { cases: 164, ..several(1) }, &one),
+        ("none", "164 cases, n = 5", Design { cases: 164, ..several(5) }, &one),
+        ("none", "50 cases, n = 1", Design { cases: 50, ..several(1) }, &one),
+        ("none", "50 cases, n = 5", Design { cases: 50, ..several(5) }, &one),
+        ("none but by eval, mean 0", "40 evals x 10 cases, n = 1", evals(1, Change::ByEval), &one),
+        ("none but by eval, mean 0", "40 evals x 10 cases, n = 5", evals(5, Change::ByEval), &one),
+        ("none", "400 cases, n = 1, 3 metrics with Holm", rich(1), &three),
+        ("none", "400 cases, n = 5, 3 metrics with Holm", rich(5), &three),
+        ("10 points down", "400 cases, n = 1", drop(1), &one),
+        ("10 points down", "400 cases, n = 5", drop(5), &one),
+        ("10 points down", "164 cases, n = 5", Design { cases: 164, ..drop(5) }, &one),
+    ];
+    let mut table =
+        "| True change | Design | `regression` | `improvement` |\n| --- | --- | --- | --- |\n".to_owned();
+    for (change, name, design, metrics) in lines {
+        let verdicts = simulated(&design, metrics, |c| c.verdict);
+        let of = |verdict| percent(verdicts.iter().filter(|v| **v == verdict).count());
+        let (worse, better) = (of(ComparisonVerdict::Regression), of(ComparisonVerdict::Improvement));
+        let holds = match design.change {
+            Change::Times(_) if design.cases == 400 => worse > 95.0,
+            Change::Times(_) => true,
+            _ => (3.0..=6.5).contains(&worse),
+        };
+        if !holds {
+            wrong.push(format!("{change}, {name}: {worse:.2}"));
+        }
+        let _ = writeln!(table, "| {change} | {name} | {worse:.1} % | {better:.1} % |");
+    }
+    table
+}
+
+/// Coverage of the intervals of differences.
+fn differences(wrong: &mut Vec<String>) -> String {
+    type Estimator = fn(u32) -> f64;
+    let n5: [(&str, Estimator); 5] = [
+        ("pass_at_1", |c| f64::from(c) / 5.0),
+        ("pass_at_3", |c| pass_at_k(5, u64::from(c), 3).unwrap_or(0.0)),
+        ("pass_hat_3", |c| pass_hat_k(5, u64::from(c), 3).unwrap_or(0.0)),
+        ("pass_hat_3_unbiased", |c| pass_hat_k_unbiased(5, u64::from(c), 3).unwrap_or(0.0)),
+        ("case_pass_rate", |c| f64::from(u8::from(c == 5))),
+    ];
+    let n1: [(&str, Estimator); 1] = [("pass_at_1", f64::from)];
+    let mut table =
+        "| Metric | True change | 50 cases | 164 cases | 400 cases |\n| --- | --- | --- | --- | --- |\n"
+            .to_owned();
+    for (samples, figures) in [(1, &n1[..]), (5, &n5[..])] {
+        for (change, times) in [("none", 1.0), ("10 points down", 0.875)] {
+            let mut rows = vec![Vec::new(); figures.len()];
+            for cases in [50, 164, 400] {
+                let design = Design { cases, samples, change: Change::Times(times), ..INDEPENDENT };
+                let truths: Vec<f64> = figures
+                    .iter()
+                    .map(|(_, of)| {
+                        let mean = |times| Population::Independent.expected(samples, times, of);
+                        mean(times) - mean(1.0)
+                    })
+                    .collect();
+                let covered = simulated(&design, &[Metric::PassAt(1)], |compared| {
+                    let covers = |(name, truth): (&str, f64)| {
+                        let metric = compared.metrics.iter().find(|metric| metric.name == name);
+                        let ci = metric.and_then(|metric| metric.ci);
+                        ci.is_some_and(|[low, high]| low <= truth && truth <= high)
+                    };
+                    let names = figures.iter().map(|(name, _)| *name);
+                    names.zip(truths.iter().copied()).map(covers).collect::<Vec<bool>>()
+                });
+                for (at, row) in rows.iter_mut().enumerate() {
+                    row.push(percent(covered.iter().filter(|all| all[at]).count()));
+                }
+            }
+            for ((name, _), row) in figures.iter().zip(rows) {
+                line(&mut table, &format!("{name}, n = {samples} | {change}"), &row, wrong);
+            }
+        }
+    }
+    table
+}
+
+/// A line of coverages, of which each should be 95 %.
+fn line(table: &mut String, name: &str, row: &[f64], wrong: &mut Vec<String>) {
+    let cells: Vec<String> = row.iter().map(|share| format!("{share:.1} %")).collect();
+    let _ = writeln!(table, "| {name} | {} |", cells.join(" | "));
+    if row.iter().any(|share| !(93.5..=96.5).contains(share)) {
+        wrong.push(format!("{name}: {}", cells.join(", ")));
+    }
+}
+
+fn covered(truth: f64, of: impl Fn(u64, &mut Dice) -> Result<Interval, Undefined> + Sync) -> f64 {
+    let covers = |at: &u64| {
+        let interval = of(*at, &mut Dice::new(31, *at));
+        interval.is_ok_and(|ci| ci.low <= truth && truth <= ci.high)
+    };
+    percent((0..SIMULATIONS).into_par_iter().filter(covers).count())
+}
+
+/// Coverage of the metrics' own intervals, of independent cases.
+fn metrics(wrong: &mut Vec<String>) -> String {
+    let from = Population::Independent;
+    let mut table = "| Metric | 50 cases | 164 cases | 400 cases |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut add = |name: &str, n: u32, estimator: &(dyn Fn(u32) -> f64 + Sync)| {
+        let truth = from.expected(n, 1.0, estimator);
+        let row = [50, 164, 400].map(|cases| {
+            covered(truth, |seed, dice| {
+                let mut values = Values::new();
+                for (_, p) in from.chances(cases, dice) {
+                    values.push(estimator(dice.passes(n, p)));
+                }
+                // As reports choose it.
+                if values.are_binary() { values.wilson(LEVEL) } else { values.interval(seed, LEVEL) }
+            })
+        });
+        line(&mut table, name, &row, wrong);
+    };
+    add("pass_at_1, n = 1 (Wilson)", 1, &f64::from);
+    add("case_pass_rate, n = 5 (Wilson)", 5, &|c| f64::from(u8::from(c == 5)));
+    add("pass_at_3, n = 3 (Wilson)", 3, &|c| f64::from(u8::from(c > 0)));
+    add("pass_at_1, n = 5", 5, &|c| f64::from(c) / 5.0);
+    add("pass_at_3, n = 5", 5, &|c| pass_at_k(5, u64::from(c), 3).unwrap_or(0.0));
+    add("pass_hat_3, n = 5", 5, &|c| pass_hat_k(5, u64::from(c), 3).unwrap_or(0.0));
+    add("pass_hat_3_unbiased, n = 5", 5, &|c| pass_hat_k_unbiased(5, u64::from(c), 3).unwrap_or(0.0));
+    let row = [50, 164, 400].map(|cases| {
+        // What fails scores uniformly below 0.6.
+        covered(0.8 + 0.2 * 0.3, |seed, dice| {
+            let mut values = Values::new();
+            for (_, p) in from.chances(cases, dice) {
+                values.push(if dice.passes(1, p) == 1 { 1.0 } else { 0.6 * dice.unit() });
+            }
+            values.interval(seed, LEVEL)
+        })
+    });
+    line(&mut table, "score", &row, wrong);
+    table
+}
+
+/// Coverage where cases of an eval belong together, by the number of evals; and of weighted scores.
+fn evals(wrong: &mut Vec<String>) -> String {
+    const PER_EVAL: usize = 10;
+    let from = Population::Evals(PER_EVAL);
+    let mut table = "| Metric | 10 evals | 15 | 20 | 40 |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    let sizes = [10, 15, 20, 40];
+    // What holds from 20 evals on is what the page promises.
+    let mut add = |name: &str, row: [f64; 4], promised: bool| {
+        let mut few = Vec::new();
+        line(&mut table, name, &row, &mut few);
+        if promised && row[2..].iter().any(|share| !(93.5..=96.5).contains(share)) {
+            wrong.append(&mut few);
+        }
+    };
+    let clusters = |evals: usize, n: u32, estimator: &dyn Fn(u32) -> f64, dice: &mut Dice| {
+        let mut clusters = vec![(0.0, 0u64); evals];
+        for (eval, p) in from.chances(evals * PER_EVAL, dice) {
+            let (sum, count) = clusters[eval];
+            clusters[eval] = (sum + estimator(dice.passes(n, p)), count + 1);
+        }
+        clusters
+    };
+    for (name, n, estimator) in [
+        ("pass_at_1, n = 5", 5, (&|c| f64::from(c) / 5.0) as &(dyn Fn(u32) -> f64 + Sync)),
+        ("pass_at_3, n = 5", 5, &|c| pass_at_k(5, u64::from(c), 3).unwrap_or(0.0)),
+        ("pass_hat_3, n = 5", 5, &|c| pass_hat_k(5, u64::from(c), 3).unwrap_or(0.0)),
+    ] {
+        let truth = from.expected(n, 1.0, estimator);
+        let row = sizes.map(|evals| {
+            covered(truth, |seed, dice| {
+                cluster_bootstrap_mean(&clusters(evals, n, estimator, dice), 2_000, seed, LEVEL)
+            })
+        });
+        add(name, row, true);
+    }
+    let row = sizes.map(|evals| {
+        covered(0.8, |seed, dice| {
+            let weigh = |(sum, count): (f64, u64), weight: f64| (sum / count as f64, weight);
+            let clusters = clusters(evals, 1, &f64::from, dice);
+            let weighted: Vec<(f64, f64)> = clusters
+                .into_iter()
+                .map(|cluster| weigh(cluster, 1.0 + (3.0 * dice.unit()).floor()))
+                .collect();
+            bootstrap_weighted_mean(&weighted, 2_000, seed, LEVEL)
+        })
+    });
+    add("weighted_score, weights 1 to 3", row, true);
+    let row = sizes.map(|evals| {
+        covered(0.8, |_, dice| {
+            let passed: f64 = clusters(evals, 1, &f64::from, dice).iter().map(|(sum, _)| sum).sum();
+            wilson(passed as u64, (evals * PER_EVAL) as u64, LEVEL)
+        })
+    });
+    add("pass_at_1, n = 1 (Wilson, which takes cases as independent)", row, false);
+    for samples in [1, 5] {
+        let row = sizes.map(|evals| {
+            let design = Design {
+                population: from,
+                cases: evals * PER_EVAL,
+                samples,
+                change: Change::ByEval,
+                rich: false,
+            };
+            let covers = simulated(&design, &[Metric::PassAt(1)], |compared| {
+                compared.metrics[0].ci.is_some_and(|[low, high]| low <= 0.0 && 0.0 <= high)
+            });
+            percent(covers.into_iter().filter(|covers| *covers).count())
+        });
+        add(&format!("difference of pass_at_1, n = {samples}"), row, true);
+    }
+    table
+}
