@@ -55,6 +55,9 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
     let (report, paths) = call.stdout.split_once("\nreports").unwrap();
     let shown: String =
         report.lines().filter(|line| !line.contains("latency")).collect::<Vec<_>>().join("\n");
+    let command = format!("\ntest it  eval-harness compare {}", run_ids(&project).join(" "));
+    assert!(shown.contains(&command), "{shown}");
+    let shown = shown.replace(&command, "");
     insta::assert_snapshot!(shown, @r#"
     Words: 2 targets side by side
 

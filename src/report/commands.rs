@@ -19,6 +19,12 @@ pub fn run_failed_again(summary: &Summary) -> Option<String> {
     shell::line(&words)
 }
 
+/// Tests runs against the first of them.
+pub fn compare<'a>(runs: impl Iterator<Item = &'a str>) -> Option<String> {
+    let words: Vec<&str> = ["eval-harness", "compare"].into_iter().chain(runs).collect();
+    shell::line(&words)
+}
+
 /// Goes on with a run that was ended early, or starts it anew when it graded again; `None` for one that came to its end.
 pub fn resume(summary: &Summary) -> Option<String> {
     let metadata = &summary.metadata;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 
+use super::groups;
 use super::terminal::{loud, notes, side, sign_of, signs, tone_of, verdict, whole};
 use super::words::{self, Headline, Kind, Leaning, Row};
 use crate::base::text;
@@ -49,7 +50,18 @@ pub fn render(page: &mut Page, candidates: &[Comparison], options: &TerminalOpti
         block.cases(page)?;
         start += at_once;
     }
+    page.blank()?;
     page.wrapped(&[], Tone::Dim, &words::legend(first, signs(page)), 3)?;
+    // Groups that the verdicts rest on.
+    let by_group = !first.settings.by.is_empty() && !options.verbose;
+    for (candidate, label) in candidates.iter().zip(&labels).filter(|_| by_group) {
+        if candidate.groups.is_empty() {
+            continue;
+        }
+        page.blank()?;
+        page.line(&[span(Tone::Bold, label.clone())])?;
+        groups::section(page, candidate, options)?;
+    }
     for candidate in candidates.iter().filter(|_| options.verbose) {
         page.blank()?;
         page.line(&[span(Tone::Dim, "-".repeat(page.width().min(80)))])?;

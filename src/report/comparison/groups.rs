@@ -27,10 +27,7 @@ pub fn section(page: &mut Page, comparison: &Comparison, options: &TerminalOptio
         let of = |with_flips: bool, page: &Page| Table {
             head: heads(&head, with_flips),
             left: Vec::new(),
-            rows: shown
-                .clone()
-                .map(|group| row(group, comparison.settings.alpha, with_flips, page))
-                .collect(),
+            rows: shown.clone().map(|group| row(group, comparison, with_flips, page)).collect(),
         };
         let wide = of(true, page);
         let narrow = of(false, page);
@@ -81,8 +78,13 @@ fn heads(first: &str, with_flips: bool) -> Vec<String> {
     head.into_iter().map(str::to_owned).collect()
 }
 
-fn row(group: &GroupDifference, alpha: f64, with_flips: bool, page: &Page) -> Vec<(Tone, String)> {
-    let row = words::row(&group.metric, alpha);
+fn row(
+    group: &GroupDifference,
+    comparison: &Comparison,
+    with_flips: bool,
+    page: &Page,
+) -> Vec<(Tone, String)> {
+    let row = words::row(&group.metric, comparison);
     let (sign, tone) = match group.verdict {
         ComparisonVerdict::None => (" ", Tone::Plain),
         ComparisonVerdict::Regression => (sign_of(Leaning::Worse, page), tone_of(Leaning::Worse)),
@@ -114,7 +116,7 @@ fn in_words<'a>(
 ) -> io::Result<()> {
     page.line(&[span(Tone::Bold, head.to_owned())])?;
     for group in groups {
-        let row = words::row(&group.metric, comparison.settings.alpha);
+        let row = words::row(&group.metric, comparison);
         let name = text::one_line(&group.group);
         let words = format!("{name}: {}", super::terminal::in_a_line(&row, page));
         page.wrapped(&[plain("  ")], Tone::Plain, &words, 4)?;

@@ -33,7 +33,9 @@ pub fn render(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Repo
 
 pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
     let suite = comparisons.candidates.first().map(|one| one.candidate.suite.as_str()).unwrap_or_default();
-    let targets: Vec<&str> = comparisons.candidates.iter().map(|one| one.candidate.target.as_str()).collect();
+    let mut targets: Vec<&str> =
+        comparisons.candidates.iter().map(|one| one.candidate.target.as_str()).collect();
+    targets.dedup();
     // Not the runs: who posts it replaces the comment of the last ones.
     let about = format!("{suite} {}", targets.join(" "));
     let about = text::truncate_bytes(about.trim_end(), 1_000);
@@ -253,20 +255,23 @@ fn marked(row: &Row) -> String {
 }
 
 fn groups(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Result<(), ReportError> {
-    let alpha = comparison.settings.alpha;
     for kind in words::groups(comparison, false) {
         let count = kind.shown.len();
         let Some(first) = kind.shown.first() else { continue };
         let metric = html(&figures::metric_name(&first.metric.name));
-        let differ = if kind.decides { "" } else { " that differ by more than chance" };
-        let title = format!("By {}: {metric} of {}{differ}", kind.by.name(), text::plural(count, "group"));
+        let groups = text::plural(count, "group");
+        let title = match (kind.decides, count) {
+            (true, _) => format!("By {}: {metric} of {groups}", kind.by.name()),
+            (false, 1) => format!("By {}: {groups} differs by more than chance in {metric}", kind.by.name()),
+            (false, _) => format!("By {}: {groups} differ by more than chance in {metric}", kind.by.name()),
+        };
         writeln!(out, "<details><summary>{title}</summary>\n")?;
         let rows: Vec<Vec<String>> = kind
             .shown
             .iter()
             .take(limits.groups)
             .map(|group| {
-                let row = words::row(&group.metric, alpha);
+                let row = words::row(&group.metric, comparison);
                 let mut cells = metric_cells(&Row { decides: false, name: group.group.clone(), ..row });
                 cells.push(text::group_digits(group.broken));
                 cells.push(text::group_digits(group.fixed));

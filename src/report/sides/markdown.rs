@@ -5,7 +5,7 @@ use std::io::Write;
 use super::{MAX_CASES, Sides};
 use crate::base::text;
 use crate::model::Outcome;
-use crate::report::markdown::escape::{code, inline, sentence};
+use crate::report::markdown::escape::{code, code_whole, inline, sentence};
 use crate::report::markdown::{decision_sign, outcome_sign, table};
 use crate::report::{ReportError, figures};
 
@@ -77,7 +77,8 @@ fn metrics(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), 
     table(out, &names, &right, &rows)?;
     writeln!(
         out,
-        "In brackets: intervals at 95 %. They are of each target alone; nothing here tests a difference.\n"
+        "In brackets: intervals at 95 %. They are of each target alone; nothing here tests a difference.{}\n",
+        sides.compare().map(|command| format!(" {} does.", code_whole(&command))).unwrap_or_default()
     )?;
     Ok(())
 }

@@ -14,8 +14,8 @@ use crate::base::text::plural;
 use crate::base::whole_file::write_whole;
 use crate::journal::RunPaths;
 use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
-use crate::report::figures;
 use crate::report::{ReportError, TerminalOptions};
+use crate::report::{commands, figures};
 
 /// Cases that are listed at most.
 const MAX_CASES: usize = 200;
@@ -129,6 +129,11 @@ impl<'a> Sides<'a> {
         }
         let line = |id: &'a str| Some(CaseLine { eval: eval.id, case: id, runs: found.remove(id)? });
         order.into_iter().filter_map(line).filter(CaseLine::differs).collect()
+    }
+
+    /// The command that tests the others against the first.
+    fn compare(&self) -> Option<String> {
+        commands::compare(self.runs.iter().map(|run| run.metadata.run_id.as_str()))
     }
 
     /// What makes the figures hard to compare, in sentences.

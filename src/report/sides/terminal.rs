@@ -41,7 +41,7 @@ pub fn render(sides: &Sides, options: &TerminalOptions, out: &mut dyn Write) -> 
         block.cases(&mut page, cases.as_deref().unwrap_or_default(), most)?;
         start += at_once;
     }
-    notes(&mut page, &evals, cases.as_deref())?;
+    notes(&mut page, &evals, cases.as_deref(), sides.compare().as_deref())?;
     gates(&mut page, sides, &labels)
 }
 
@@ -158,7 +158,12 @@ fn more(page: &mut Page, lines: usize, most: usize, noun: &str) -> io::Result<()
     }
 }
 
-fn notes(page: &mut Page, differing: &[EvalLine], cases: Option<&[CaseLine]>) -> io::Result<()> {
+fn notes(
+    page: &mut Page,
+    differing: &[EvalLine],
+    cases: Option<&[CaseLine]>,
+    compare: Option<&str>,
+) -> io::Result<()> {
     page.blank()?;
     if differing.is_empty() && cases.is_some_and(<[CaseLine]>::is_empty) {
         page.line(&[plain("every eval ended alike on each target")])?;
@@ -167,7 +172,12 @@ fn notes(page: &mut Page, differing: &[EvalLine], cases: Option<&[CaseLine]>) ->
         page.line(&[plain("the runs are too large to list the cases that ended differently")])?;
     }
     let words = "in brackets: intervals at 95 % of each target alone; nothing here tests a difference";
-    page.wrapped(&[], Tone::Dim, words, 2)
+    page.wrapped(&[], Tone::Dim, words, 2)?;
+    match compare {
+        // What people copy is never cut.
+        Some(command) => page.uncut("test it  ", command),
+        None => Ok(()),
+    }
 }
 
 /// Why each gate decided as it did, the gates that passed without remarks left out.

@@ -69,6 +69,7 @@ fn a_terminal_shows_a_column_for_each_target() {
 
     in brackets: intervals at 95 % of each target alone; nothing here tests a
     difference
+    test it  eval-harness compare r-1 r-2
 
     small: FAIL
       - pass@1 is 0.400 and must be at least 0.850
@@ -104,7 +105,7 @@ fn markdown_has_a_column_for_each_target() {
     | pass@1 | 0.400 [0.117, 0.769] | 0.400 [0.117, 0.769] |
     | latency p95 | 1.23 s | 1.23 s |
 
-    In brackets: intervals at 95 %. They are of each target alone; nothing here tests a difference.
+    In brackets: intervals at 95 %. They are of each target alone; nothing here tests a difference. `eval-harness compare r-1 r-2` does.
 
     ## Evals
 

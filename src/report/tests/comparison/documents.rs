@@ -123,7 +123,7 @@ fn markdown_says_what_is_undecided() {
     | --- | ---: | ---: | ---: | --- | ---: | ---: |
     | **pass@1** \* | 0.900 | 0.800 | -10.0 points | [-41.0, +22.0] | 0.31 | 10 cases |
 
-    \* the verdict rests on it. p: one-sided, the way the difference points.
+    \* the verdict rests on it. p: one-sided, the way the difference points, of \* whether it is worse.
 
     - pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the candidate
 

@@ -141,7 +141,8 @@ fn nothing_found_where_it_would_have_been() {
       Metric     from     to    difference  95 % interval     p
       pass@1 *  0.850  0.850  -0.04 points   [-1.1, +1.0]  0.47
       paired: 4000 cases
-      * the verdict rests on it. p: one-sided, the way the difference points.
+      * the verdict rests on it. p: one-sided, the way the difference points, of *
+      whether it is worse.
 
     4000 cases compared: 1 broken, 2 fixed, 3997 still passing
 
@@ -174,7 +175,8 @@ fn too_few_cases_to_find_anything() {
       Metric     from     to    difference   95 % interval     p
       pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
-      * the verdict rests on it. p: one-sided, the way the difference points.
+      * the verdict rests on it. p: one-sided, the way the difference points, of *
+      whether it is worse.
 
     10 cases compared: 1 broken, 2 fixed, 7 still passing
 
@@ -216,7 +218,8 @@ fn what_has_no_grade_can_turn_the_verdict() {
       paired: 10 cases
       pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the
       candidate
-      * the verdict rests on it. p: one-sided, the way the difference points.
+      * the verdict rests on it. p: one-sided, the way the difference points, of *
+      whether it is worse.
 
     10 cases compared: 1 broken, 2 fixed, 7 still passing
       not compared: 6 without a grade on a side
@@ -375,9 +378,17 @@ fn several_candidates_have_a_column_each() {
     changed               0
     new                   0
     gone                  0
+
     * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
     one-sided, the way the difference points; of several tests adjusted by Holm,
     those of other metrics not.
+
+    small
+
+    By category: pass@1 *  cases   from     to    difference  95 % interval        p
+    ▼ code                   200  0.900  0.760  -14.0 points  [-19.0, -9.2]  <0.0001
+      math and everythin…    190  0.810  0.830   +2.0 points   [-2.0, +6.0]     0.57
+      and 1 group without a difference; --verbose shows all
 
     GATE FAIL (--fail-on significant)
       - small: regression: pass@1 fell from 0.850 to 0.790

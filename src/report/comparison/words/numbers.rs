@@ -1,0 +1,119 @@
+//! How differences, their intervals and chances are written: nothing that is not 0 is written as 0.
+
+use crate::model::{Metric, split_part};
+use crate::report::figures;
+
+/// How a metric's difference is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    /// In percentage points.
+    Points,
+    /// As the metric itself.
+    Own,
+}
+
+/// Only what is known to be a share is written in points: an author's own number may have any size.
+fn scale(metric: &str) -> Scale {
+    let (name, _) = split_part(metric);
+    match name.parse::<Metric>() {
+        Ok(Metric::Named(_)) | Err(_) => Scale::Own,
+        Ok(metric) if figures::Unit::of_metric(&metric.to_string()) != figures::Unit::Rate => Scale::Own,
+        Ok(_) => Scale::Points,
+    }
+}
+
+/// A difference with its sign and unit: `-6.0 points`, `+120 ms`, `=`. Nothing that is not 0 is written as 0.
+pub fn difference(metric: &str, difference: f64) -> String {
+    match scale(metric) {
+        Scale::Points => match points(difference).as_str() {
+            "0" => "=".to_owned(),
+            figures::NO_VALUE => figures::NO_VALUE.to_owned(),
+            written => format!("{written} points"),
+        },
+        Scale::Own => match own(metric, difference).as_str() {
+            "0" => "=".to_owned(),
+            written => written.to_owned(),
+        },
+    }
+}
+
+/// An interval of differences in brackets, in the unit of [`difference`], or empty.
+pub fn interval(metric: &str, ci: Option<[f64; 2]>) -> String {
+    let Some([low, high]) = ci else { return String::new() };
+    let end = |value: f64| match scale(metric) {
+        Scale::Points => points(value),
+        Scale::Own => own(metric, value),
+    };
+    format!("[{}, {}]", end(low), end(high))
+}
+
+/// A difference of shares in percentage points: one decimal, more when it would be 0 otherwise.
+pub fn points(share: f64) -> String {
+    let points = share * 100.0;
+    if !points.is_finite() {
+        return figures::NO_VALUE.to_owned();
+    }
+    // Sums of shares differ in their last bits though they are the same.
+    if points.abs() < 1e-9 {
+        return "0".to_owned();
+    }
+    decimals(points, 1, true)
+}
+
+fn own(metric: &str, value: f64) -> String {
+    if !value.is_finite() {
+        return figures::NO_VALUE.to_owned();
+    }
+    if value.abs() < 1e-12 {
+        return "0".to_owned();
+    }
+    let sign = if value > 0.0 { '+' } else { '-' };
+    let size = value.abs();
+    let written = match figures::Unit::of_metric(metric) {
+        // A difference has no bound at 1, and how small it is tells something.
+        figures::Unit::Rate if size < 1.0 => decimals(size, 3, false),
+        unit => unit.format(size),
+    };
+    match written.strip_prefix('<') {
+        Some(limit) => format!("{sign}<{limit}"),
+        None => format!("{sign}{written}"),
+    }
+}
+
+/// A number with at least so many decimals, more when it would be written as 0 otherwise.
+fn decimals(value: f64, least: usize, signed: bool) -> String {
+    let write = |decimals: usize| match signed {
+        true => format!("{value:+.decimals$}"),
+        false => format!("{value:.decimals$}"),
+    };
+    let is_zero = |written: &String| written.trim_matches(['+', '-', '0', '.']).is_empty();
+    (least..=15).map(write).find(|written| !is_zero(written)).unwrap_or_else(|| format!("{value:e}"))
+}
+
+/// The chance of an error, never rounded to 0 or 1, nor over the level that it is held against: `0.0004`, `<0.0001`.
+pub fn p_value(p: f64, alpha: f64) -> String {
+    if !p.is_finite() {
+        return figures::NO_VALUE.to_owned();
+    }
+    if p < 0.000_1 {
+        return "<0.0001".to_owned();
+    }
+    if p >= 0.995 && p < 1.0 {
+        return ">0.99".to_owned();
+    }
+    let least = match p {
+        _ if p >= 0.1 => 2,
+        _ if p >= 0.001 => 3,
+        _ => 4,
+    };
+    let stands_right = |text: &String| text.parse::<f64>().is_ok_and(|shown| (shown < alpha) == (p < alpha));
+    (least..=12)
+        .map(|decimals| format!("{p:.decimals$}"))
+        .find(stands_right)
+        .unwrap_or_else(|| format!("{p}"))
+}
+
+/// A size without a sign: `4.1 points`.
+pub fn size(metric: &str, size: f64) -> String {
+    difference(metric, size.abs()).trim_start_matches('+').to_owned()
+}
