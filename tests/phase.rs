@@ -717,8 +717,8 @@ fn every_report_of_the_seeds_scenario() {
     | Metric | Value | 95 % interval | Threshold | Status |
     | --- | --- | --- | --- | --- |
     | pass rate | 0.667 | [0.208, 0.939] | ≥ 0.90 | FAIL |
-    | pass@1 | 0.667 | [0.000, 1.000] | - | - |
-    | pass^3 | 0.667 | [0.000, 1.000] | - | - |
+    | pass@1 | 0.667 | [0.208, 0.939] | - | - |
+    | pass^3 | 0.667 | [0.208, 0.939] | - | - |
 
     #### Capability Evals (2/3 passed)
 
@@ -745,8 +745,8 @@ fn every_report_of_the_seeds_scenario() {
     Run capability evals
       metric     value  95 % interval   threshold  status
       pass rate  0.667  [0.208, 0.939]  ≥ 0.90     FAIL
-      pass@1     0.667  [0.000, 1.000]  -          -
-      pass^3     0.667  [0.000, 1.000]  -          -
+      pass@1     0.667  [0.208, 0.939]  -          -
+      pass^3     0.667  [0.208, 0.939]  -          -
       ✗ cap-auth-003  failed  Session timeout
         expected  Session expires after 30 min
         actual    Session persists indefinitely
@@ -911,8 +911,8 @@ fn every_report_of_the_seeds_scenario() {
     | Metric | Value | 95 % interval | Threshold | Status |
     | --- | --- | --- | --- | --- |
     | pass rate | 0.667 | [0.208, 0.939] | ≥ 0.90 | FAIL |
-    | pass@1 | 0.667 | [0.000, 1.000] | - | - |
-    | pass^3 | 0.667 | [0.000, 1.000] | - | - |
+    | pass@1 | 0.667 | [0.208, 0.939] | - | - |
+    | pass^3 | 0.667 | [0.208, 0.939] | - | - |
 
     #### Capability Evals (2/3 passed)
 
