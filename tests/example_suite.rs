@@ -96,6 +96,24 @@ fn the_example_suite_passes_its_gate_with_the_hard_case_among_the_failures() {
 }
 
 /// Every method that graded a sample, leaves of combined grades included.
+#[test]
+fn the_next_version_of_the_example_is_a_regression() {
+    let dir = project();
+    let run = ["run", "-q", "--progress", "none"];
+    expect(0, dir.path(), &run);
+    expect(1, dir.path(), &[&run[..], &["--var", "assistant=assistant-next"]].concat());
+    let said = expect(1, dir.path(), &["compare", "previous", "--format", "json"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let one = &said["candidates"][0];
+    assert_eq!(
+        (&said["verdict"], &one["cases"]["broken"]["count"].to_string()),
+        (&"regression".into(), &"8".to_owned())
+    );
+    assert_eq!(one["cases"]["ungraded"]["count"].to_string(), "0", "everything is answered offline");
+    let page = expect(1, dir.path(), &["compare", "previous"]);
+    assert!(page.contains("REGRESSION") && page.contains("GATE FAIL (--fail-on significant)"), "{page}");
+}
+
 fn methods(value: &Value, found: &mut std::collections::BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| methods(item, found)),

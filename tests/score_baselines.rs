@@ -48,7 +48,7 @@ fn a_run_beside_accepted_scores_tells_what_broke_and_the_gate_does_not_care() {
     project.call(&RUN).expect(0);
     accept(&project);
     let same = project.call(&["run", "--progress", "none", "--baseline"]).expect(0);
-    assert!(same.stdout.contains("2 cases compared: none changed its outcome"), "{}", same.stdout);
+    assert!(same.stdout.contains("2 cases compared: 2 still passing"), "{}", same.stdout);
 
     project.write("answer.sh", "sed s/two/three/\n");
     project.write("eval.yaml", &format!("{EVAL}- id: three\n  name: Three\n  input: {{type: prompt, content: x}}\n  expected: {{type: exact, value: x}}\n"));
@@ -56,20 +56,23 @@ fn a_run_beside_accepted_scores_tells_what_broke_and_the_gate_does_not_care() {
         project.call(&["run", "--progress", "none", "--baseline", "--format", "markdown,json"]).expect(1);
     let page = &worse.stdout;
     for words in [
-        "2 cases compared: 1 broken",
+        "Compared with baselines/scores/Desk.command.json",
+        "NO EVIDENCE OF A DIFFERENCE",
+        "2 cases compared: 1 broken, 1 still passing",
         "not compared: 1 new",
-        "✗ broken two",
+        "✗ two  1/1 → 0/1",
         "It informs: the gate does not look",
     ] {
         assert!(page.contains(words), "{words}:\n{page}");
     }
     let report = project.report();
-    let told = &report["baseline"];
-    assert_eq!((&told["same_cases"], &told["broken"]["cases"][0]["case_id"]), (&false.into(), &"two".into()));
+    let told = &report["comparison"];
+    assert_eq!((&told["verdict"], &report["fail_on"]), (&"none".into(), &Value::Null));
+    assert_eq!(told["cases"]["broken"]["cases"][0]["case_id"], "two");
     let rate = told["metrics"].as_array().unwrap().iter().find(|m| m["name"] == "pass_at_1").unwrap();
-    assert_eq!((rate["baseline"].to_string(), rate["now"].to_string()), ("1.0".into(), "0.5".into()));
+    assert_eq!((rate["reference"].to_string(), rate["candidate"].to_string()), ("1.0".into(), "0.5".into()));
     let markdown = std::fs::read_to_string(project.result(".md")).unwrap();
-    assert!(markdown.contains("## Beside the accepted scores"), "{markdown}");
+    assert!(markdown.contains("## Compared with baselines/scores/Desk.command.json"), "{markdown}");
 
     // What was compared is in the journal: whatever is accepted later, the report stays byte for byte.
     let first = std::fs::read_to_string(project.result(".json")).unwrap();
@@ -80,8 +83,8 @@ fn a_run_beside_accepted_scores_tells_what_broke_and_the_gate_does_not_care() {
     let resumed =
         project.call(&["run", "--resume", "latest", "--samples", "2", "--progress", "none", "-q"]).expect(1);
     assert!(resumed.stderr.is_empty(), "{}", resumed.stderr);
-    assert_eq!(project.report()["baseline"]["captured_at"], told["captured_at"]);
-    assert_eq!(project.report()["baseline"]["other_samples"].to_string(), "2");
+    assert_eq!(project.report()["comparison"]["reference"], told["reference"]);
+    assert_eq!(project.report()["comparison"]["cases"]["other_samples"].to_string(), "2");
 }
 
 #[test]
@@ -91,18 +94,17 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
     accept(&project);
     project.write("eval.yaml", &EVAL.replace("value: one", "value: uno"));
     let run = project.call(&["run", "--progress", "none", "--baseline"]).expect(1);
-    for words in ["1 case compared: none changed its outcome", "1 changed (another input or grading)"] {
+    for words in ["1 case compared: 1 still passing", "1 changed (another input or grading)"] {
         assert!(run.stdout.contains(words), "{words}:\n{}", run.stdout);
     }
     let report = project.report();
-    let told = &report["baseline"];
-    assert_eq!((&told["same_cases"], &told["notes"]), (&false.into(), &Value::Array(Vec::new())));
+    let told = &report["comparison"]["cases"];
     assert_eq!(told["changed"]["cases"][0]["case_id"], "one");
     assert_eq!(told["broken"]["count"].to_string(), "0");
     // So does a run that is compared only when it goes on.
     project.call(&RUN).expect(1);
     project.call(&["run", "--resume", "latest", "--baseline", "--progress", "none", "-q"]).expect(1);
-    assert_eq!(project.report()["baseline"]["changed"]["cases"][0]["case_id"], "one");
+    assert_eq!(project.report()["comparison"]["cases"]["changed"]["cases"][0]["case_id"], "one");
     // The pending scores are told by the same rule.
     let run = find_run(&project.path().join("results"), "latest").unwrap();
     let Scores::Taken(file) = scores(&run.journal()).unwrap() else { panic!("refused") };
@@ -115,7 +117,8 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
     let text = std::fs::read_to_string(project.path().join("baselines/scores/Desk.command.json")).unwrap();
     project.write("other.json", &text.replace("\"name\": \"command\"", "\"name\": \"staging\""));
     let run = project.call(&["run", "--progress", "none", "--baseline=other.json"]).expect(1);
-    assert!(run.stdout.contains("are those of target staging, and this run asked command"), "{}", run.stdout);
+    let words = "the reference asked target staging, and the candidate command";
+    assert!(run.stdout.contains(words), "{}", run.stdout);
 }
 
 #[test]
@@ -200,9 +203,11 @@ fn scores_at_a_revision() {
     // The program: those of the revision, not those on the disk.
     project.write("answer.sh", "sed s/two/three/\n");
     project.call(&["run", "--progress", "none", "-q", "--baseline", "--against", "HEAD"]).expect(1);
-    let told = &project.report()["baseline"];
-    assert_eq!((&told["rev"], &told["run_id"]), (&"HEAD".into(), &before.run_id.as_str().into()));
-    assert_eq!(told["broken"]["cases"][0]["case_id"], "two");
+    let told = &project.report()["comparison"];
+    let reference = &told["reference"];
+    assert_eq!(reference["source"]["score_baseline"]["rev"], "HEAD");
+    assert_eq!(reference["run_id"], before.run_id.as_str());
+    assert_eq!(told["cases"]["broken"]["cases"][0]["case_id"], "two");
     let error = store.at(of, "no-such-branch").unwrap_err();
     assert!(error.to_string().contains("`no-such-branch` is no revision of this repository"), "{error}");
 }

@@ -4,10 +4,12 @@ mod baseline;
 mod budget;
 mod cache;
 mod ci;
+mod compare;
 mod history;
 mod models;
 mod new;
 mod phase;
+mod power;
 mod regrade;
 
 use std::path::PathBuf;
@@ -19,10 +21,12 @@ use crate::model::{Budget, Criticality, Difficulty, GraderType, Outcome, ReportF
 pub use self::baseline::*;
 pub use self::cache::*;
 pub use self::ci::{CiArgs, CiMode};
+pub use self::compare::{CompareArgs, CompareFormat, ComparedArgs};
 pub use self::history::HistoryArgs;
 pub use self::models::ModelArgs;
 pub use self::new::{InitArgs, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
+pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;
 
 const EXIT_CODES: &str = "\
@@ -73,6 +77,10 @@ pub enum Command {
     Regrade(Box<RegradeArgs>),
     /// Render a run again from its journal, or join the shards of one.
     Report(ReportArgs),
+    /// Compare runs, paired by case: is the candidate worse than the reference, and could that be chance?
+    Compare(CompareArgs),
+    /// Tell what a suite could find: the smallest drop, and the cases and samples that a smaller one takes.
+    Power(PowerArgs),
     /// Show past runs: pass rates over time, flaky and slow cases, last passes.
     History(HistoryArgs),
     /// Work off the steps of a phase, or the evals that a trigger names, as a gate.
@@ -222,7 +230,9 @@ Examples:
   eval-harness run --category regression --tag critical
   eval-harness run --outputs samples.jsonl --threshold pass@1=0.9
   eval-harness run --dry-run
+  eval-harness run --compare-to previous           fail when it is worse than the run before it
   eval-harness run --baseline                      beside the accepted scores; `--baseline=FILE` beside others
+  eval-harness run --baseline --against origin/main --fail-on significant
   eval-harness run --record recordings/            keep every exchange with a model as a file
   eval-harness run --replay recordings/            answer from those files: no network, no key
   eval-harness run --resume latest                 go on with a run that was cut off
@@ -248,10 +258,8 @@ pub struct RunArgs {
     /// Start nothing more after this many failed samples.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub max_fail: Option<usize>,
-    /// Compare the run with the accepted scores of this suite and target, or with those in a file. It informs: the gate
-    /// does not look at it.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    pub baseline: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    pub compared: ComparedArgs,
     /// Show the plan and how many calls it makes; run nothing.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,

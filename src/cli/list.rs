@@ -60,7 +60,7 @@ impl Write for Page<'_> {
 }
 
 /// The plan of a run that does not take place.
-pub fn dry_run(console: &Console, prepared: &Prepared) -> Exit {
+pub fn dry_run(console: &Console, prepared: &Prepared, compared: Option<&str>) -> Exit {
     let plan = &prepared.plan;
     let mut page = Vec::new();
     table(&mut page, plan, false)?;
@@ -84,6 +84,9 @@ pub fn dry_run(console: &Console, prepared: &Prepared) -> Exit {
             Bound::Max => "at most",
         };
         writeln!(page, "threshold  {} {sign} {}", threshold.metric, threshold.value)?;
+    }
+    if let Some(compared) = compared {
+        writeln!(page, "compared   with {compared}")?;
     }
     writeln!(page, "dry run: nothing was run")?;
     console.result(&page)?;

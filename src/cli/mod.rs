@@ -4,6 +4,8 @@ mod args;
 mod baseline;
 mod cache;
 mod ci;
+mod compare;
+mod compared;
 mod completions;
 mod console;
 mod doctor;
@@ -14,6 +16,7 @@ mod list;
 mod new;
 mod notify;
 mod phase;
+mod power;
 mod progress;
 mod reference;
 mod regrade;
@@ -108,6 +111,8 @@ pub fn main() -> process::ExitCode {
         Command::Run(args) => run::run(&console, &args),
         Command::Regrade(args) => regrade::regrade(&console, &args),
         Command::Report(args) => report::report(&console, &args),
+        Command::Compare(args) => compare::compare(&console, &args),
+        Command::Power(args) => power::power(&console, &args),
         Command::History(args) => history::history(&console, &args),
         Command::Phase(args) => phase::phase(&console, &args),
         Command::Export(args) => export::export(&console, &args),

@@ -28,7 +28,7 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
         arguments: resume::recorded(again.words, selected.failed_in.as_deref()),
         cwd: suite::cwd().ok(),
     };
-    let source = again.paths;
+    let source = again.run.paths;
     let finished = drive(console, &again.args, async |helper, cancel, observers| {
         let clock = &SystemClock;
         run::regrade(RegradeRequest { plan, source, helper, clock, said, cancel, observers }).await

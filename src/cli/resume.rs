@@ -45,10 +45,17 @@ pub fn recorded(words: Vec<String>, failed_in: Option<&str>) -> Vec<String> {
 
 /// A run that is there, and the arguments with which it is looked at again.
 pub struct Again {
-    pub paths: RunPaths,
+    pub run: Resumed,
     /// As if all of it had been typed now and here.
     pub args: RunArgs,
     pub words: Vec<String>,
+}
+
+/// A run that goes on.
+pub struct Resumed {
+    pub paths: RunPaths,
+    /// The words typed now name something to compare with.
+    pub compares_anew: bool,
 }
 
 /// Finds a run in a results folder, and merges its arguments with the words typed now.
@@ -56,8 +63,8 @@ pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<Again, Fai
     let paths = journal::find_run(results, run)?;
     let session = journal::sessions(&paths.journal())?.pop();
     let session = session.ok_or_else(|| Failure::wrong("the journal holds no run"))?;
-    let (args, words) = merged(&session, typed, &suite::cwd()?)?;
-    Ok(Again { paths, args, words })
+    let (args, words, compares_anew) = merged(&session, typed, &suite::cwd()?)?;
+    Ok(Again { run: Resumed { paths, compares_anew }, args, words })
 }
 
 /// Refuses arguments of which the journal does not hold all: a request with `[redacted]` for its token would be answered, and the
@@ -85,7 +92,12 @@ pub fn parse(words: &[String]) -> Result<RunArgs, clap::Error> {
 }
 
 /// The arguments of a session with those typed now on top. Relative paths of the session start in its own folder.
-fn merged(session: &RunStarted, typed: Vec<String>, here: &Path) -> Result<(RunArgs, Vec<String>), Failure> {
+/// True beside them when the words typed now name something to compare with.
+fn merged(
+    session: &RunStarted,
+    typed: Vec<String>,
+    here: &Path,
+) -> Result<(RunArgs, Vec<String>, bool), Failure> {
     let unreadable = |error: clap::Error| {
         let message = error.to_string();
         Failure::wrong(format!("the arguments of run {} can't be understood: {message}", session.run_id))
@@ -102,6 +114,12 @@ fn merged(session: &RunStarted, typed: Vec<String>, here: &Path) -> Result<(RunA
     }
     if own.models.record.is_some() || own.models.cache.is_some() {
         words = without(words, "--replay");
+    }
+    // One thing is compared with, the one that is named last.
+    let compares_anew = own.compared.name_a_side();
+    if compares_anew {
+        words = without(words, "--compare-to");
+        words.retain(|word| word != "--baseline" && !word.starts_with("--baseline="));
     }
     words.extend(typed);
     let mut args = parse(&words).map_err(unreadable)?;
@@ -123,5 +141,5 @@ fn merged(session: &RunStarted, typed: Vec<String>, here: &Path) -> Result<(RunA
         from_there("--replay", &mut args.models.replay, own.models.replay.is_some());
         from_there("--output-dir", &mut args.session.output_dir, own.session.output_dir.is_some());
     }
-    Ok((args, words))
+    Ok((args, words, compares_anew))
 }

@@ -8,10 +8,11 @@ use super::ci::{self, Github};
 use super::console::Console;
 use super::progress::Progress;
 use super::report::results_dir;
-use super::{Exit, Failure, list, notify, resume, scores, sides, signals, suite};
+use super::resume::Resumed;
+use super::{Exit, Failure, compared, list, notify, resume, sides, signals, suite};
 use crate::base::clock::SystemClock;
 use crate::gate::ExitCode;
-use crate::journal::{self, RunPaths};
+use crate::journal::RunPaths;
 use crate::load::{Overrides, Purpose};
 use crate::model::{Channel, Event, Plan, ReportFormat, Summary};
 use crate::notify::Message;
@@ -32,7 +33,7 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
     let dir = results_dir(args.suite.suite.as_deref(), args.session.output_dir.as_deref())?;
     let again = resume::again(&dir, run, words)?;
     resume::secrets_are_given(&again.args)?;
-    start(console, &again.args, again.words, Some(again.paths))
+    start(console, &again.args, again.words, Some(again.run))
 }
 
 /// What the arguments say in place of the files.
@@ -54,10 +55,10 @@ pub fn overrides(args: &RunArgs) -> Overrides {
 }
 
 /// Begins a run, or goes on with one. `words` are its arguments.
-fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<RunPaths>) -> Exit {
+fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<Resumed>) -> Exit {
     let ready = Ready::of(console, args, words, resume)?;
     if args.dry_run {
-        return list::dry_run(console, &ready.prepared);
+        return list::dry_run(console, &ready.prepared, ready.compared.as_deref());
     }
     let (finished, after) = ready.drive(console, args)?;
     conclude(console, args, &finished, &after)
@@ -66,6 +67,8 @@ fn start(console: &Console, args: &RunArgs, words: Vec<String>, resume: Option<R
 /// A run that has only to begin, or to go on.
 pub struct Ready {
     pub prepared: Prepared,
+    /// What the run is compared with, in words.
+    pub compared: Option<String>,
     said: Said,
     after: AfterRun,
     resume: Option<RunPaths>,
@@ -78,32 +81,30 @@ impl Ready {
         console: &Console,
         args: &RunArgs,
         words: Vec<String>,
-        resume: Option<RunPaths>,
+        resume: Option<Resumed>,
     ) -> Result<Ready, Failure> {
         let selected = suite::load(&args.suite, Purpose::Run, overrides(args))?;
         let plan = suite::plan_or_problems(console, selected.loaded)?;
         warn_of_formats(console, &plan);
-        let score_baseline = match &resume {
-            Some(paths) if began_with_scores(paths) => None,
-            _ => scores::asked(args, &plan)?,
-        };
+        let asked = compared::asked(console, args, &plan, resume.as_ref())?;
         let prepared = run::prepare(plan).map_err(failure)?;
         prepared.warnings.iter().for_each(|warning| console.warn(warning));
+        let compared = asked.described();
         let said = Said {
             capture: false,
-            score_baseline,
-            compared_run: None,
-            fail_on: None,
+            score_baseline: asked.score_baseline,
+            compared_run: asked.compared_run,
+            fail_on: asked.fail_on,
             filters: selected.filters,
             arguments: resume::recorded(words, selected.failed_in.as_deref()),
             cwd: suite::cwd().ok(),
         };
         let after = AfterRun::of(&prepared.plan);
-        Ok(Ready { prepared, said, after, resume })
+        Ok(Ready { prepared, compared, said, after, resume: resume.map(|run| run.paths) })
     }
 
     pub fn drive(self, console: &Console, args: &RunArgs) -> Result<(Finished, AfterRun), Failure> {
-        let Ready { prepared, said, after, resume } = self;
+        let Ready { prepared, compared: _, said, after, resume } = self;
         let finished = drive(console, args, async |helper, cancel, observers| {
             let git = run::git_state(&prepared.plan.suite.dir);
             let request =
@@ -115,12 +116,6 @@ impl Ready {
         }
         Ok((finished, after))
     }
-}
-
-/// True when the run said what it is compared with: it keeps that, whatever was accepted since.
-fn began_with_scores(paths: &RunPaths) -> bool {
-    let sessions = journal::sessions(&paths.journal()).unwrap_or_default();
-    sessions.last().is_some_and(|session| session.score_baseline.is_some())
 }
 
 /// Writes and shows the reports of a run that has ended; the exit code is the gate's.

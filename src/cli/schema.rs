@@ -10,7 +10,7 @@ use super::console::Console;
 use super::{Exit, Failure, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
-use crate::model::{Comparisons, Event, PhaseReportFile, ReportFile};
+use crate::model::{Comparisons, Event, PhaseReportFile, PowerReport, ReportFile};
 use crate::spec::{SchemaKind, canonical};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
@@ -55,6 +55,7 @@ fn generated() -> Vec<(PathBuf, String)> {
             ("report", written_schema::<ReportFile>()),
             ("phase-report", written_schema::<PhaseReportFile>()),
             ("comparison", written_schema::<Comparisons>()),
+            ("power", written_schema::<PowerReport>()),
             ("journal", written_schema::<Event>()),
         ])
         .map(|(name, schema)| (PathBuf::from(format!("schemas/{name}.schema.json")), format!("{schema:#}\n")))

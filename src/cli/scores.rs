@@ -12,7 +12,7 @@ use crate::model::{Plan, ScoreBaselineRead, Standing};
 /// # Errors
 /// When there is none, or when it can't be used: nothing ran.
 pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead>>, Failure> {
-    let Some(file) = &args.baseline else { return Ok(None) };
+    let Some(file) = &args.compared.baseline else { return Ok(None) };
     let of = ScoresOf { suite: &plan.suite.name, target: &plan.target_name };
     let store = ScoreStore::new(&plan.baselines.dir);
     let rev = args.suite.against.as_deref().filter(|_| file.is_none());
@@ -35,7 +35,7 @@ pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead
     Ok(Some(Box::new(ScoreBaselineRead { path: shown, rev: rev.map(str::to_owned), file })))
 }
 
-fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> Failure {
+pub fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> Failure {
     let at = rev.map(|rev| format!(" at `{rev}`")).unwrap_or_default();
     let (suite, target) = (of.suite, of.target);
     Failure::wrong(format!("suite `{suite}` has no accepted scores against target `{target}`{at}: there is no {shown}")).hint(
@@ -52,7 +52,7 @@ pub fn failure(error: ScoresError) -> Failure {
 }
 
 /// A file that somebody names and that can't be read is a wrong word, whatever the reason.
-fn named(error: ScoresError) -> Failure {
+pub fn named(error: ScoresError) -> Failure {
     let failure = Failure::wrong(&error);
     match error.hint() {
         Some(hint) => failure.hint(hint),

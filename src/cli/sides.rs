@@ -31,7 +31,7 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
         let mut exit = Ok(ExitCode::Pass);
         for (ready, _, target) in &ready {
             console.result(format!("target {}\n", one_line(target)).as_bytes())?;
-            exit = list::dry_run(console, &ready.prepared);
+            exit = list::dry_run(console, &ready.prepared, ready.compared.as_deref());
         }
         return exit;
     }

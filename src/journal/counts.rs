@@ -128,6 +128,7 @@ pub(super) fn parse(line: &[u8]) -> serde_json::Result<Event> {
 /// Without the scores of another run: they are as large as all cases together.
 fn alone(mut said: Box<RunStarted>) -> Box<RunStarted> {
     said.score_baseline = None;
+    said.compared_run = None;
     said
 }
 

@@ -19,7 +19,7 @@ use crate::base::redact::{REDACTED, Redactor};
 use crate::model::Event;
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well be such a word (`passed`).
-const OWN_WORDS: [&str; 24] = [
+const OWN_WORDS: [&str; 26] = [
     "outcome",
     "cause",
     "fault",
@@ -44,6 +44,8 @@ const OWN_WORDS: [&str; 24] = [
     "regrade_of",
     "sha256",
     "kind",
+    "fail_on",
+    "fingerprint",
 ];
 /// A word of the journal's own, where it is a text: elsewhere a place in a file has this name.
 const SOURCE: &str = "source";

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::asked::ModelCall;
-use super::comparison::{BaselineComparison, Comparison};
+use super::comparison::Comparison;
 use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
 use super::judge_health::JudgeHealth;
 use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
 use super::plan::Place;
-use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Finish};
+use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish};
 
 /// The root of `run-<time>.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,12 +39,12 @@ pub struct Summary {
     /// How well judges could be asked, read and believed; absent when none was to be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeHealth>,
-    /// Beside the accepted scores of an earlier run; absent when none were asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<BaselineComparison>,
     /// Beside an earlier run or accepted scores, paired by case; absent when nothing of that kind was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Box<Comparison>>,
+    /// Which difference of `comparison` fails the gate; absent, it informs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_on: Option<FailOn>,
     pub evals: Vec<EvalResult>,
     pub failures: Vec<Failure>,
     pub recommendations: Vec<String>,

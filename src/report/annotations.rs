@@ -7,8 +7,12 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use crate::base::text;
-use crate::model::{CaseResult, Decision, EvalResult, Failure, Outcome, Place, Summary};
+use crate::model::{
+    CaseFlip, CaseResult, Comparison, Decision, EvalResult, Failure, Outcome, Place, Summary,
+};
+use crate::report::comparison::words;
 use crate::report::figures;
+use crate::spec::words::FailOn;
 
 /// GitHub shows ten of each level of a step, and drops the rest.
 pub const SHOWN: usize = 10;
@@ -65,10 +69,55 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
         let level = if fails { Level::Error } else { Level::Warning };
         all.push(of_eval(eval, &failures, level));
     }
+    if let Some(comparison) = &summary.comparison {
+        all.extend(of_comparison(summary, comparison));
+    }
     let told = all.iter().any(|annotation| annotation.level == Level::Error);
     if summary.gate.decision == Decision::Fail && !told {
         let title = format!("{suite}: the gate failed");
         all.insert(0, Annotation::new(Level::Error, None, &title, &summary.gate.reasons.join("\n")));
+    }
+    all
+}
+
+/// A regression, then the evals with cases that were broken, each at its definition. What fails the gate is an error.
+fn of_comparison(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> {
+    let failed = summary.gate.decision == Decision::Fail;
+    let level = |fails: bool| if failed && fails { Level::Error } else { Level::Warning };
+    let reference = words::label(&comparison.reference);
+    let mut all = Vec::new();
+    if words::Headline::of(comparison) == words::Headline::Regression {
+        let title = format!("{}: regression against {reference}", summary.metadata.suite_name);
+        let fails = summary.fail_on == Some(FailOn::Significant);
+        all.push(Annotation::new(level(fails), None, &title, &words::first_sentence(comparison)));
+    }
+    let mut of_evals: Vec<(&str, Vec<&CaseFlip>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for case in &comparison.cases.broken.cases {
+        let at = *places.entry(case.eval_id.as_str()).or_insert_with(|| {
+            of_evals.push((&case.eval_id, Vec::new()));
+            of_evals.len() - 1
+        });
+        if let Some((_, cases)) = of_evals.get_mut(at) {
+            cases.push(case);
+        }
+    }
+    for (eval, cases) in of_evals {
+        let fails = match summary.fail_on {
+            Some(FailOn::Any) => true,
+            Some(FailOn::Critical) => cases.iter().any(|case| words::is_critical(case)),
+            _ => false,
+        };
+        let source =
+            summary.evals.iter().find(|found| found.id == eval).and_then(|found| found.source.clone());
+        let number = text::plural(cases.len(), "case");
+        let title = format!("{eval}: {number} broken since {reference}");
+        let line =
+            |case: &CaseFlip| format!("{} {}", text::one_line(&case.case_id), words::passes(case, "->"));
+        let mut message: Vec<String> = cases.iter().take(CASES).map(|case| line(case)).collect();
+        let more = cases.len().saturating_sub(CASES);
+        message.extend((more > 0).then(|| format!("... and {}", text::plural(more, "more case"))));
+        all.push(Annotation::new(level(fails), source, &title, &message.join("\n")));
     }
     all
 }

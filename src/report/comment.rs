@@ -11,7 +11,7 @@ use crate::base::text;
 use crate::model::{Counts, Failure, Gate, Outcome, Summary};
 use crate::report::markdown::escape::{code_whole, inline, sentence};
 use crate::report::markdown::{decision_sign, failures, table};
-use crate::report::{ReportError, commands, differences, figures, notices};
+use crate::report::{ReportError, commands, comparison, differences, figures, notices};
 
 /// Bytes of a comment.
 pub const LARGEST: usize = 60_000;
@@ -25,6 +25,8 @@ const HEADLINE: usize = 160;
 /// Places of one failure that are shown, and columns of a side that are shown whole.
 const PLACES: usize = 20;
 const COLUMNS: usize = 120;
+/// Bytes of a comparison.
+const COMPARISON: usize = 20_000;
 /// Bytes of one failure.
 const FAILURE: usize = 8_000;
 
@@ -49,6 +51,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     }
     gate(&summary.gate, &mut page)?;
     counts(summary, &mut page)?;
+    compared(summary, &mut page)?;
     let room = LARGEST.saturating_sub(page.len() + FOOT);
     page.push_str(&not_passed(summary, room)?);
     foot(summary, &mut page);
@@ -111,6 +114,15 @@ fn counts(summary: &Summary, page: &mut String) -> Result<(), ReportError> {
     let rows = [cells("Evals", &figures::eval_counts(totals)), cells("Cases", &totals.cases)];
     let head = ["", "Total", "Passed", "Failed", "Errored", "Skipped or pending", "Pass rate"];
     append(page, |out| table(out, &head, &[false, true, true, true, true, true, true], &rows))
+}
+
+/// The run beside an earlier one.
+fn compared(summary: &Summary, page: &mut String) -> Result<(), ReportError> {
+    let Some(comparison) = &summary.comparison else { return Ok(()) };
+    let mut section = String::new();
+    append(&mut section, |out| comparison::section_comment(comparison, summary.fail_on, out))?;
+    page.push_str(&super::cut::cut(&section, COMPARISON, "See the report."));
+    Ok(())
 }
 
 /// The failures of a run, each folded, as many as fit into `room` bytes; how many do not is told.

@@ -10,6 +10,9 @@ use crate::model::{
 /// What is written where there is no number.
 pub const NO_VALUE: &str = "n/a";
 
+/// Means over samples, which comparisons alone have: the unit stands within the name.
+const COST_PER_SAMPLE: &str = "cost_usd_per_sample";
+
 /// From here on numbers are written with an exponent: what an author's program measures may have 300 digits.
 const LONG: f64 = 1e12;
 
@@ -34,7 +37,7 @@ impl Unit {
             Unit::Milliseconds
         } else if name.ends_with("_seconds") {
             Unit::Seconds
-        } else if name.ends_with("_usd") {
+        } else if name.ends_with("_usd") || name == COST_PER_SAMPLE {
             Unit::Cost
         } else if counts
             .iter()
@@ -182,6 +185,9 @@ pub fn count(value: f64) -> String {
 /// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; of a part of the run with what names it,
 /// `pass@3 [tag=critical]`.
 pub fn metric_name(metric: &str) -> String {
+    if metric == COST_PER_SAMPLE {
+        return "cost per sample".to_owned();
+    }
     if let (metric, Some(part)) = split_part(metric) {
         return format!("{} [{}]", metric_name(metric), text::one_line(part));
     }

@@ -19,6 +19,7 @@ use quick_junit::{
 use crate::base::text;
 use crate::model::{CaseResult, Decision, EvalResult, Failure, ModelUsed, Outcome, Summary};
 use crate::report::ReportError;
+use crate::report::comparison::words;
 use crate::report::differences;
 use crate::report::values::{self, Comparison, Limits, LineKind};
 use crate::report::{figures, notices};
@@ -215,6 +216,9 @@ fn run_suite(summary: &Summary) -> TestSuite {
         let row = figures::threshold_row(threshold);
         let words = format!("{} ({} {})", row.status.name(), row.value, row.needs);
         property(&mut suite, &format!("threshold.{}", threshold.metric), &words);
+    }
+    for (name, value) in summary.comparison.iter().flat_map(|comparison| words::properties(comparison)) {
+        property(&mut suite, name, &value);
     }
     for metric in figures::metrics_in_order(summary) {
         let value = summary.metrics.get(metric).copied().flatten();

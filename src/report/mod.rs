@@ -6,15 +6,16 @@
 
 pub mod annotations;
 pub mod comment;
+pub mod comparison;
 pub mod cut;
 pub mod differences;
 pub mod figures;
 mod files;
 pub mod history;
+pub mod power;
 pub mod sides;
 pub mod terminal;
 
-mod beside;
 mod commands;
 pub mod emphasis;
 mod flaky;

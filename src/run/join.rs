@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use super::environment::joined_sandbox;
 use super::refused::Refused;
 use super::{RunError, conclude};
-use crate::journal;
-use crate::model::{EvalPlanned, Event, RunStarted, Shard, Summary};
+use crate::journal::{self, JournalError};
+use crate::model::{EvalPlanned, EvalScores, Event, RunScores, RunStarted, ScoresSource, Shard, Summary};
+use crate::spec::ScoreBaselineFile;
 use crate::summary::{Fold, SummaryError};
 
 /// One shard: its journal and what its last session said.
@@ -27,23 +28,57 @@ pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
         let session = journal::sessions(journal)?.pop().ok_or(SummaryError::NotStarted)?;
         sessions.push((journal.as_path(), session));
     }
-    let parts = check(sessions).map_err(refuse)?;
-    let evals = evals(&parts)?;
+    let parts = check(sessions, true).map_err(|reasons| refuse(reasons, EVERY_SHARD))?;
+    let mut evals = Some(evals(&parts)?);
     let mut fold = Fold::new();
-    let mut evals = Some(evals);
     for part in &parts {
-        for event in journal::read(part.journal)? {
-            fold.push(&event?)?;
-            // All evals in the suite's order, before any case of theirs.
-            for eval in evals.take().into_iter().flatten() {
-                fold.push(&Event::EvalPlanned(eval))?;
-            }
-        }
+        fold_part(&mut fold, journal::read(part.journal)?, &mut evals)?;
     }
     let sandbox = parts.iter().map(|part| part.session.environment.sandbox.clone());
     let mut summary = conclude(&fold)?;
     summary.metadata.environment.sandbox = sandbox.reduce(joined_sandbox).flatten();
     Ok(summary)
+}
+
+/// Folds a part's events. Behind the first one come all evals in the suite's order, before any case of theirs.
+fn fold_part(
+    fold: &mut Fold,
+    events: impl Iterator<Item = Result<Event, JournalError>>,
+    evals: &mut Option<Vec<EvalPlanned>>,
+) -> Result<(), RunError> {
+    for event in events {
+        fold.push(&event?)?;
+        for eval in evals.take().into_iter().flatten() {
+            fold.push(&Event::EvalPlanned(eval))?;
+        }
+    }
+    Ok(())
+}
+
+/// One side of a comparison, read from a journal, or from those of shards of one suite: of all that there are, or of some.
+/// `label` and `shown` are how the command line named the side, and its journals.
+///
+/// # Errors
+/// When a journal can't be read, or when several are no shards of one suite.
+pub fn run_scores(journals: &[PathBuf], label: String, shown: Vec<String>) -> Result<RunScores, RunError> {
+    let mut fold = Fold::scoring();
+    match journals {
+        [journal] => fold_part(&mut fold, journal::read_counts(journal)?, &mut None)?,
+        several => {
+            let mut sessions = Vec::new();
+            for journal in several {
+                let mut session = journal::sessions(journal)?.pop().ok_or(SummaryError::NotStarted)?;
+                (session.score_baseline, session.compared_run) = (None, None);
+                sessions.push((journal.as_path(), session));
+            }
+            let parts = check(sessions, false).map_err(|reasons| refuse(reasons, ANY_SHARDS))?;
+            let mut evals = Some(evals(&parts)?);
+            for part in &parts {
+                fold_part(&mut fold, journal::read_counts(part.journal)?, &mut evals)?;
+            }
+        }
+    }
+    Ok(fold.run_scores(label, ScoresSource::Journals(shown))?)
 }
 
 /// True when any of the runs is a shard.
@@ -57,13 +92,16 @@ pub fn any_shard(journals: &[PathBuf]) -> Result<bool, RunError> {
     Ok(false)
 }
 
-fn refuse(reasons: Vec<String>) -> RunError {
-    let hint = Some("name every shard of one suite once: `report --run A --run B ...`".to_owned());
+const EVERY_SHARD: &str = "name every shard of one suite once: `report --run A --run B ...`";
+const ANY_SHARDS: &str = "`A+B` joins shards of one suite; runs that are none are compared one by one";
+
+fn refuse(reasons: Vec<String>, hint: &str) -> RunError {
+    let hint = Some(hint.to_owned());
     RunError::Refused(Refused { what: "the runs can't be joined".to_owned(), reasons, hint })
 }
 
-/// The shards in their order, or everything that keeps them from being one run.
-fn check(sessions: Vec<(&Path, RunStarted)>) -> Result<Vec<Part<'_>>, Vec<String>> {
+/// The shards in their order, or everything that keeps them from being one run, or from being parts of one when that does.
+fn check(sessions: Vec<(&Path, RunStarted)>, whole: bool) -> Result<Vec<Part<'_>>, Vec<String>> {
     let mut reasons = Vec::new();
     let mut parts: Vec<Part> = Vec::new();
     for (journal, session) in sessions {
@@ -75,7 +113,7 @@ fn check(sessions: Vec<(&Path, RunStarted)>) -> Result<Vec<Part<'_>>, Vec<String
     parts.sort_by_key(|part| part.shard.index);
     if let Some((first, others)) = parts.split_first() {
         for part in others {
-            differences(first, part, &mut reasons);
+            differences(first, part, whole, &mut reasons);
         }
         for pair in parts.windows(2) {
             if let [a, b] = pair
@@ -89,7 +127,7 @@ fn check(sessions: Vec<(&Path, RunStarted)>) -> Result<Vec<Part<'_>>, Vec<String
         let there: BTreeSet<u32> = parts.iter().map(|part| part.shard.index).collect();
         let missing: Vec<String> =
             (1..=of).filter(|index| !there.contains(index)).map(|index| format!("{index}/{of}")).collect();
-        if !missing.is_empty() {
+        if whole && !missing.is_empty() {
             let shown = missing.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
             let more = missing.len().saturating_sub(10);
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
@@ -100,15 +138,20 @@ fn check(sessions: Vec<(&Path, RunStarted)>) -> Result<Vec<Part<'_>>, Vec<String
     if reasons.is_empty() { Ok(parts) } else { Err(reasons) }
 }
 
-fn differences(first: &Part, part: &Part, reasons: &mut Vec<String>) {
+fn differences(first: &Part, part: &Part, whole: bool, reasons: &mut Vec<String>) {
     let (a, b) = (&first.session, &part.session);
+    // What only the report of all of them says.
+    let reported = [
+        (a.gate == b.gate, "thresholds"),
+        (a.composites == b.composites && a.score_metrics == b.score_metrics, "composite metrics"),
+        (a.seed == b.seed, "seed"),
+        (compared(a) == compared(b), "reference, since they are compared with different scores"),
+        (a.fail_on == b.fail_on, "word after --fail-on"),
+    ];
     let checks = [
         (a.suite_name == b.suite_name && a.suite_version == b.suite_version, "suite or its version"),
         (a.target_hash == b.target_hash, "target"),
-        (a.gate == b.gate, "thresholds"),
-        (a.composites == b.composites && a.score_metrics == b.score_metrics, "composite metrics"),
         (a.ks == b.ks, "list of k"),
-        (a.seed == b.seed, "seed"),
         (a.regrade_of.is_some() == b.regrade_of.is_some(), "grading, since only one was graded again"),
         (commit(a) == commit(b), "baselines, since they were read at different revisions"),
         (a.filters == b.filters, "filters"),
@@ -116,9 +159,16 @@ fn differences(first: &Part, part: &Part, reasons: &mut Vec<String>) {
         (a.whole_hash == b.whole_hash, "cases (inputs, graders or samples)"),
         (contents(a) == contents(b), "recorded outputs"),
     ];
-    for (_, what) in checks.iter().filter(|(same, _)| !same) {
+    let reported = reported.iter().filter(|_| whole);
+    for (_, what) in checks.iter().chain(reported).filter(|(same, _)| !same) {
         reasons.push(format!("{} and {} differ in their {what}", a.run_id, b.run_id));
     }
+}
+
+/// What a run is compared with, wherever it was read.
+fn compared(session: &RunStarted) -> (Option<(&str, &[EvalScores])>, Option<&ScoreBaselineFile>) {
+    let run = session.compared_run.as_ref().map(|run| (run.side.run_id.as_str(), run.evals.as_slice()));
+    (run, session.score_baseline.as_ref().map(|read| &read.file))
 }
 
 fn commit(session: &RunStarted) -> Option<&str> {
@@ -147,7 +197,7 @@ fn evals(parts: &[Part]) -> Result<Vec<EvalPlanned>, RunError> {
             }
         }
         order.merge(own).map_err(|eval| {
-            refuse(vec![format!("what eval {eval} says of itself differs between the shards")])
+            refuse(vec![format!("what eval {eval} says of itself differs between the shards")], EVERY_SHARD)
         })?;
     }
     Ok(order.into_list())

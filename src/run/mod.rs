@@ -14,6 +14,7 @@ pub mod history;
 mod join;
 mod parallel;
 mod planned;
+pub mod power;
 mod prepare;
 mod queue;
 mod recorder;
@@ -28,7 +29,7 @@ mod windows;
 
 pub use cancel::{Cancel, Level};
 pub use environment::{git_state, harness_version};
-pub use join::{any_shard, join};
+pub use join::{any_shard, join, run_scores};
 use parallel::in_parallel;
 pub use prepare::{Prepared, prepare, too_few};
 pub use recorder::Observer;

@@ -190,7 +190,6 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         regrade_of: Some(run.clone()),
         against: plan.against.clone(),
         capture: false,
-        score_baseline: said.score_baseline.or(was.score_baseline.clone()),
         arguments: said.arguments,
         cwd: said.cwd,
         ..was

@@ -50,7 +50,7 @@ pub struct Said {
     pub filters: Vec<String>,
     /// The run is made to capture baselines.
     pub capture: bool,
-    /// What reports compare the run with. One that goes on keeps what it began with.
+    /// What reports compare the run with: one of the two. One that goes on keeps what it began with when neither is there.
     pub score_baseline: Option<Box<ScoreBaselineRead>>,
     pub compared_run: Option<Box<RunScores>>,
     pub fail_on: Option<FailOn>,
@@ -126,8 +126,12 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     now.run_id = earlier.started.run_id.clone();
     now.timestamp = rfc3339(clock.now());
     now.recordings = recordings(&prepared);
-    if earlier.session.score_baseline.is_some() {
-        now.score_baseline = earlier.session.score_baseline.clone();
+    let compares = |said: &RunStarted| said.score_baseline.is_some() || said.compared_run.is_some();
+    if !compares(&now) {
+        let was = &earlier.session;
+        now.score_baseline.clone_from(&was.score_baseline);
+        now.compared_run.clone_from(&was.compared_run);
+        now.fail_on = now.fail_on.or(was.fail_on);
     }
     let others = changed(&prepared, &earlier.session.recordings, &now.recordings);
     let next = check(&prepared, &now, &earlier, others).map_err(RunError::Refused)?;
@@ -158,7 +162,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     }
     let shard = now.shard.is_some();
     // A comparison tells by what each case is; an earlier session that had none did not keep that.
-    let all_again = now.score_baseline.is_some() && earlier.session.score_baseline.is_none();
+    let all_again = compares(&now) && !compares(&earlier.session);
     recorder.record(Event::RunResumed(Box::new(now)))?;
     for (eval, again) in plan.evals.iter().zip(&next.again) {
         record_eval(eval, eval.cases.len(), &mut recorder)?;
@@ -196,6 +200,8 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && now.suite_version == was.suite_version
         && now.suite_description == was.suite_description
         && now.score_baseline == was.score_baseline
+        && now.compared_run == was.compared_run
+        && now.fail_on == was.fail_on
 }
 
 /// One for each worker, where more samples are under way than there are workers: those beyond them only wait for a model.

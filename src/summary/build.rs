@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::SummaryError;
 use super::columns::CaseView;
 use super::compare::{self, CompareSettings};
-use super::compared;
 use super::composite;
 use super::failures::{self, Listed};
 use super::fold::Fold;
@@ -17,9 +16,9 @@ use super::recommend::{self, Known};
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
-    BaselineComparison, CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec,
-    JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, ScoresSource, Shard,
-    Summary, Tallies, Totals, Trust,
+    CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, JudgeHealth,
+    Metadata, ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, ScoresSource, Shard, Summary, Tallies,
+    Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -36,7 +35,6 @@ pub struct Report {
     estimates: BTreeMap<String, Estimate>,
     models: Option<ModelsUsed>,
     judges: Option<JudgeHealth>,
-    baseline: Option<BaselineComparison>,
     /// Beside an earlier run or accepted scores, when the run was to be compared with either.
     pub comparison: Option<Box<Comparison>>,
     evals: Vec<EvalResult>,
@@ -53,8 +51,6 @@ impl Fold {
         let tallies = tallies(&counted, &started);
         let mut lister = Lister::new(self, started.include_details);
         let estimates = ranged(&tallies);
-        let with = started.score_baseline.as_deref();
-        let baseline = with.map(|with| compared::compare(&counted, &started, &shards, &estimates, with));
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
         let mut totals = lister.totals;
         totals.weighted_score = tallies.actual.metrics.get("weighted_score").and_then(|e| e.value);
@@ -65,7 +61,6 @@ impl Fold {
             judges: counted.judges().map(|counts| self.judges.health(counts)),
             shards,
             estimates,
-            baseline,
             comparison: self.comparison(&started)?,
             totals,
             tallies,
@@ -129,7 +124,7 @@ impl Report {
             gate,
             models: self.models,
             judges: self.judges,
-            baseline: self.baseline,
+            fail_on: self.started.fail_on.filter(|_| self.comparison.is_some()),
             comparison: self.comparison,
             evals: self.evals,
             failures: self.failures,

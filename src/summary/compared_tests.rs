@@ -1,4 +1,4 @@
-//! Comparisons with score baselines, against a naive recount over the same outcomes.
+//! Runs beside score baselines, against a naive recount over the same outcomes.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,8 @@ use proptest::prelude::*;
 use super::fold::{Fold, Limits};
 use super::random_run::{Dice, Run, a_run, report, summary};
 use crate::model::*;
-use crate::spec::{
-    SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome, ScoredTarget,
-};
+use crate::spec::words::FailOn;
+use crate::spec::{SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredOutcome, ScoredTarget};
 
 fn blank() -> ScoreBaselineFile {
     ScoreBaselineFile {
@@ -122,21 +121,20 @@ fn of(cases: &[(&str, &str, ScoredCase)]) -> ScoreBaselineFile {
     file
 }
 
-fn names(list: &CaseList) -> Vec<&str> {
+fn names(list: &FlipList) -> Vec<&str> {
     assert_eq!(list.count, list.cases.len());
     list.cases.iter().map(|case| case.case_id.as_str()).collect()
 }
 
 #[test]
 fn figures_of_other_cases_are_never_subtracted() {
-    let mut file = of(&[
+    let file = of(&[
         ("e", "stays", scored(true, 2, 2)),
         ("e", "breaks", scored(true, 2, 2)),
         ("e", "mends", scored(false, 2, 1)),
         ("e", "errs", scored(true, 2, 2)),
         ("gone", "left", scored(false, 2, 0)),
     ]);
-    file.metrics.insert("pass_at_1".into(), ScoredMetric { value: 0.7, ci: None, n_cases: 5 });
     let run = events(&[
         ("e", "stays", Some(true)),
         ("e", "breaks", Some(false)),
@@ -144,48 +142,36 @@ fn figures_of_other_cases_are_never_subtracted() {
         ("e", "errs", None),
         ("e", "new", Some(true)),
     ]);
-    let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default()).baseline.unwrap();
-    assert_eq!((names(&said.broken), names(&said.fixed)), (vec!["breaks"], vec!["mends"]));
-    assert_eq!((names(&said.new), names(&said.gone)), (vec!["new"], vec!["left"]));
-    assert_eq!((names(&said.not_comparable), said.compared_cases), (vec!["errs"], 3));
-    assert_eq!((said.same_cases, said.other_samples, said.not_selected), (false, 3, 0));
-    let rows: Vec<_> = said
-        .metrics
-        .iter()
-        .map(|m| (m.name.as_str(), m.baseline.unwrap(), m.now.unwrap(), m.n_cases))
-        .collect();
-    // Over the three cases alone: 2 of 3 passed in both, and (1 + 1 + 1/2) / 3 samples before.
-    assert_eq!(rows, [("case_pass_rate", 2.0 / 3.0, 2.0 / 3.0, 3), ("pass_at_1", 2.5 / 3.0, 2.0 / 3.0, 3)]);
+    let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default()).comparison.unwrap();
+    let cases = &said.cases;
+    assert_eq!((names(&cases.broken), names(&cases.fixed)), (vec!["breaks"], vec!["mends"]));
+    assert_eq!((names(&cases.new), names(&cases.gone)), (vec!["new"], vec!["left"]));
+    assert_eq!((names(&cases.ungraded), cases.compared), (vec!["errs"], 3));
+    assert_eq!((cases.other_samples, cases.not_selected), (3, 0));
+    // Over the three cases alone: (1 + 1 + 1/2) / 3 samples before, and 2 of 3 now.
+    let row = said.metrics.iter().find(|metric| metric.name == "pass_at_1").unwrap();
+    assert_eq!((row.n, row.reference, row.candidate), (3, Some(2.5 / 3.0), Some(2.0 / 3.0)));
+    assert_eq!(row.difference, Some(2.0 / 3.0 - 2.5 / 3.0));
 
     // Of a filtered run nobody says that cases are gone.
     let filtered = with(file, run, |started| started.filters = vec!["eval e".into()]);
-    let said = summary(&filtered, Limits::default()).baseline.unwrap();
-    assert_eq!((said.gone.count, said.not_selected, said.same_cases), (0, 1, false));
+    let said = summary(&filtered, Limits::default()).comparison.unwrap();
+    assert_eq!((said.cases.gone.count, said.cases.not_selected), (0, 1));
 }
 
 #[test]
-fn of_the_same_cases_each_run_has_its_own_figures() {
+fn what_else_differs_is_said() {
     let mut file = of(&[("e", "a", scored(true, 1, 1)), ("e", "b", scored(true, 1, 1))]);
-    let metric = |value, n_cases| ScoredMetric { value, ci: None, n_cases };
-    file.metrics.insert("pass_at_1".into(), metric(1.0, 2));
-    file.metrics.insert("case_pass_rate".into(), metric(1.0, 1));
-    file.metrics.insert("lint_pass".into(), metric(0.5, 2));
     file.suite_version = Some("1.0".into());
     file.ks = vec![1];
     file.harness_version = "0.0.9".into();
     let run = with(file, events(&[("e", "a", Some(true)), ("e", "b", Some(false))]), |started| {
         started.suite_version = Some("2.0".into());
+        started.fail_on = Some(FailOn::Any);
     });
-    let said = summary(&run, Limits::default()).baseline.unwrap();
-    assert!(said.same_cases);
-    let row = |name: &str| said.metrics.iter().find(|metric| metric.name == name).unwrap();
-    assert_eq!((row("pass_at_1").now, row("pass_at_1").delta), (Some(0.5), Some(-0.5)));
-    assert_eq!(row("case_pass_rate").delta, None, "measured over another number of cases");
-    assert_eq!(
-        (row("lint_pass").baseline, row("lint_pass").now, row("lint_pass").delta),
-        (Some(0.5), None, None)
-    );
-    insta::assert_snapshot!(said.notes.join("\n"), @r"
+    let summary = summary(&run, Limits::default());
+    assert_eq!(summary.fail_on, Some(FailOn::Any));
+    insta::assert_snapshot!(summary.comparison.unwrap().notes.join("\n"), @r"
     the suite had version 1.0 and has version 2.0
     k was 1 and is 1, 2, 3
     it was eval-harness 0.0.9 and is 0.1.0
@@ -216,11 +202,11 @@ fn a_case_that_changed_does_not_flip_and_enters_no_figure() {
         events(&[("e", "input", Some(false)), ("e", "grading", Some(true)), ("e", "same", Some(false))]);
     own_fingerprints(&mut file, &run);
     let compared = |run: &[Event], file: &ScoreBaselineFile| {
-        summary(&with(file.clone(), run.to_vec(), |_| ()), Limits::default()).baseline.unwrap()
+        summary(&with(file.clone(), run.to_vec(), |_| ()), Limits::default()).comparison.unwrap()
     };
-    let said = compared(&run, &file);
+    let said = compared(&run, &file).cases;
     assert_eq!((names(&said.broken), names(&said.fixed)), (vec!["input", "same"], vec!["grading"]));
-    assert_eq!((said.changed.count, said.same_cases), (0, true));
+    assert_eq!(said.changed.count, 0);
     for event in &mut run {
         if let Event::CasesPlanned(planned) = event {
             planned.cases[0].input_hash = "another".into();
@@ -228,33 +214,28 @@ fn a_case_that_changed_does_not_flip_and_enters_no_figure() {
         }
     }
     let said = compared(&run, &file);
-    assert_eq!((names(&said.broken), names(&said.fixed)), (vec!["same"], vec![]));
-    assert_eq!((names(&said.changed), said.compared_cases), (vec!["input", "grading"], 1));
-    assert_eq!((said.same_cases, said.metrics.len(), said.metrics[0].n_cases), (false, 2, 1));
-    assert!(said.notes.is_empty(), "{:?}", said.notes);
+    assert_eq!((names(&said.cases.broken), names(&said.cases.fixed)), (vec!["same"], vec![]));
+    assert_eq!((names(&said.cases.changed), said.cases.compared), (vec!["input", "grading"], 1));
+    assert_eq!(said.metrics[0].n, 1);
     // Another share of samples that must pass is another grading of every case.
     if let Event::EvalPlanned(planned) = &mut run[1] {
         planned.eval.pass_rate_threshold = 0.5;
     }
-    assert_eq!(compared(&run, &file).changed.count, 3);
+    assert_eq!(compared(&run, &file).cases.changed.count, 3);
 }
 
 #[test]
 fn figures_over_evals_that_count_otherwise_are_not_subtracted() {
     let mut file = of(&[("e", "a", scored(true, 1, 1))]);
-    for name in ["weighted_score", "pass_rate", "pass_at_1"] {
-        file.metrics.insert(name.into(), ScoredMetric { value: 1.0, ci: None, n_cases: 1 });
-    }
     let run = events(&[("e", "a", Some(false))]);
     own_fingerprints(&mut file, &run);
     for (weight, threshold, known) in [(1.0, None, true), (3.0, None, false), (1.0, Some(0.5), false)] {
         let eval = file.evals.get_mut("e").unwrap();
         (eval.weight, eval.score_threshold) = (Some(weight), threshold);
-        let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default()).baseline.unwrap();
-        let delta = |name: &str| said.metrics.iter().find(|m| m.name == name).unwrap().delta;
-        let of_evals = known.then_some(-1.0);
-        assert_eq!((delta("weighted_score"), delta("pass_rate")), (of_evals, of_evals));
-        assert_eq!((delta("pass_at_1"), said.notes.is_empty()), (Some(-1.0), known));
+        let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default()).comparison.unwrap();
+        let row = |name: &str| said.metrics.iter().find(|m| m.name == name).and_then(|m| m.difference);
+        assert_eq!(row("pass_rate"), known.then_some(-1.0), "{:?}", said.metrics);
+        assert_eq!((row("pass_at_1"), said.notes.is_empty()), (Some(-1.0), known), "{:?}", said.notes);
     }
 }
 
@@ -307,12 +288,10 @@ proptest! {
         let compared = report(&with(file, events, |_| ()), Limits::default());
         let gate = Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
         let mut compared = compared.with_gate(gate);
-        let said = compared.baseline.take().unwrap();
-        compared.comparison = None;
+        let said = compared.comparison.take().unwrap().cases;
         prop_assert_eq!((said.fixed.count, said.broken.count), (fixed, broken));
-        prop_assert_eq!((said.new.count, said.not_comparable.count, said.gone.count), (new, open, 0));
-        prop_assert_eq!(said.compared_cases, fixed + broken + same);
-        prop_assert_eq!(said.same_cases, new + open == 0);
+        prop_assert_eq!((said.new.count, said.ungraded.count, said.gone.count), (new, open, 0));
+        prop_assert_eq!(said.compared, fixed + broken + same);
         // As text, since a number that could not be measured is equal to nothing.
         let text = |summary: &Summary| serde_json::to_string(summary).unwrap();
         prop_assert_eq!(text(&compared), text(&plain));

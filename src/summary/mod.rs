@@ -9,7 +9,6 @@ mod calls;
 mod calls_tests;
 mod columns;
 pub mod compare;
-mod compared;
 #[cfg(test)]
 mod compared_tests;
 mod composite;

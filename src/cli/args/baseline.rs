@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
-    CiArgs, CiMode, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs, SessionArgs, SuiteArgs,
-    at_least_one, key_value, positive_seconds,
+    CiArgs, CiMode, ComparedArgs, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs, SessionArgs,
+    SuiteArgs, at_least_one, key_value, positive_seconds,
 };
 
 #[derive(Debug, Args)]
@@ -134,7 +134,7 @@ impl CaptureArgs {
             timeout: self.timeout,
             budget: None,
             max_fail: None,
-            baseline: None,
+            compared: ComparedArgs::default(),
             dry_run: false,
             models: self.models.clone(),
             session: SessionArgs {

@@ -94,7 +94,7 @@ impl Globs {
 }
 
 /// A known id that somebody who wrote `text` may have meant.
-fn near<'a>(text: &str, ids: &[&'a str]) -> Option<&'a str> {
+pub fn near<'a>(text: &str, ids: &[&'a str]) -> Option<&'a str> {
     let most = (text.chars().count() / 3).max(1);
     let distances = ids.iter().map(|id| (strsim::damerau_levenshtein(text, id), *id));
     distances.filter(|(distance, _)| *distance <= most).min().map(|(_, id)| id)

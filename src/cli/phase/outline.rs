@@ -19,7 +19,7 @@ pub fn dry_run(console: &Console, ready: &Ready) -> Exit {
         if matches!(step.work, Work::Eval(_))
             && let Some(suite) = suites.next()
         {
-            list::dry_run(console, &suite.prepared)?;
+            list::dry_run(console, &suite.prepared, None)?;
         }
     }
     console.result(format!("\nreport: {}\n", ready.files.markdown.display()).as_bytes())?;

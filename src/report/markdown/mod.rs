@@ -1,6 +1,5 @@
 //! The Markdown report, for pull requests and people: GitHub-flavoured.
 
-mod beside;
 pub(crate) mod escape;
 pub(crate) mod failures;
 mod judged;
@@ -14,7 +13,7 @@ use crate::base::text;
 use crate::model::{Counts, Decision, EvalResult, EvalType, Failure, Outcome, Summary};
 use crate::report::ReportError;
 use crate::report::notices::{self, Notice};
-use crate::report::{differences, figures, values};
+use crate::report::{comparison, differences, figures, values};
 
 use escape::{code, code_whole, inline, sentence};
 
@@ -35,7 +34,9 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     metrics(summary, out)?;
     models::section(summary, out)?;
     judges::section(summary, out)?;
-    beside::section(summary, out)?;
+    if let Some(comparison) = &summary.comparison {
+        comparison::section_markdown(comparison, summary.fail_on, out)?;
+    }
     checklist(summary, out)?;
     failures::section(summary, out)?;
     failures::flaky(summary, out)?;

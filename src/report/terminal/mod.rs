@@ -1,7 +1,6 @@
 //! What people see at the end of a run: evals, what did not pass, counts, metrics, thresholds, and last the gate and
 //! where to look.
 
-mod beside;
 mod evals;
 pub(crate) mod failures;
 mod judged;
@@ -15,7 +14,7 @@ use crate::base::text;
 use crate::matching::Difference;
 use crate::model::{Counts, Decision, Outcome, Summary};
 use crate::report::differences as rows;
-use crate::report::{commands, figures, notices};
+use crate::report::{commands, comparison, figures, notices};
 
 use page::{Page, Span, Tone, pad_left, pad_right, plain, span};
 
@@ -55,7 +54,9 @@ pub fn render(
     metrics(&mut page, summary)?;
     models::section(&mut page, summary, options)?;
     judges::section(&mut page, summary, options)?;
-    beside::section(&mut page, summary, options)?;
+    if let Some(comparison) = &summary.comparison {
+        comparison::section_terminal(&mut page, comparison, summary.fail_on, options)?;
+    }
     thresholds(&mut page, summary)?;
     recommendations(&mut page, summary)?;
     gate(&mut page, summary)?;

@@ -8,7 +8,7 @@ use crate::base::text;
 use crate::report::{annotations, comment};
 
 /// Texts of an attacker, and of everyone else.
-fn hostile_text() -> impl Strategy<Value = String> {
+pub(super) fn hostile_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         any::<char>().prop_map(|c| c.to_string()),
         prop::sample::select(vec![
@@ -140,7 +140,7 @@ fn hostile_judged(at: usize, text: &dyn Fn(usize) -> String) -> crate::model::Ju
 }
 
 /// Without the colours that we write ourselves.
-fn without_colour(text: &str) -> String {
+pub(super) fn without_colour(text: &str) -> String {
     regex::Regex::new("\x1b\\[[0-9;]*m").unwrap().replace_all(text, "").into_owned()
 }
 

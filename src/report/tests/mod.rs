@@ -2,6 +2,7 @@
 
 mod annotations;
 mod comment;
+mod comparison;
 mod differences;
 mod formats;
 mod hostile;
@@ -308,8 +309,8 @@ fn rich() -> Summary {
         },
         models: None,
         judges: None,
-        baseline: None,
         comparison: None,
+        fail_on: None,
         evals,
         failures,
         recommendations: vec![

@@ -54,6 +54,7 @@ pub(super) fn heads(runs: Vec<RunPaths>, threads: usize, warnings: &mut Vec<Stri
             Ok(mut started) => {
                 // As large as all cases together, and nothing that a history tells.
                 started.score_baseline = None;
+                started.compared_run = None;
                 heads.push(Head { journal, started });
             }
             Err(error) => warnings.push(left_out(&error)),

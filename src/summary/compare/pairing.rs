@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::model::{
-    CaseChanges, CaseFlip, CaseScores, ComparedSide, Criticality, EvalScores, FlipList, Outcome, RunScores,
+    CaseChanges, CaseFlip, CaseScores, Criticality, EvalScores, FlipList, Outcome, RunScores,
 };
 
 /// Two sides, paired by eval id and case id.
@@ -72,7 +72,7 @@ impl<'a> Pairing<'a> {
         let known: HashMap<&str, &EvalScores> =
             reference.evals.iter().filter(|_| same).map(|eval| (eval.id.as_str(), eval)).collect();
         let mut seen: HashMap<&str, Vec<bool>> = HashMap::new();
-        let parts = Parts { reference: is_part(&reference.side), candidate: is_part(&candidate.side) };
+        let parts = Parts { reference: is_part(reference), candidate: is_part(candidate) };
         for eval in &candidate.evals {
             match known.get(eval.id.as_str()) {
                 Some(before) => {
@@ -195,8 +195,12 @@ struct Parts {
     candidate: bool,
 }
 
-fn is_part(side: &ComparedSide) -> bool {
-    !side.filters.is_empty() || !side.shards.is_empty()
+fn is_part(run: &RunScores) -> bool {
+    let side = &run.side;
+    // All cases are planned before the first sample; a run that broke off before that may have planned a part of them.
+    let unheard =
+        |eval: &EvalScores| eval.cases.iter().all(|case| case.n == 0 && case.ungraded == case.samples);
+    !side.filters.is_empty() || !side.shards.is_empty() || side.interrupted && run.evals.iter().all(unheard)
 }
 
 fn is_reweighed(before: &EvalScores, now: &EvalScores) -> bool {

@@ -182,6 +182,16 @@ fn a_cut_run_is_compared_over_what_it_got_to() {
     );
 }
 
+/// A journal that breaks off in its plan does not say that the other cases are gone.
+#[test]
+fn a_run_that_was_cut_in_its_plan_has_lost_no_case() {
+    let (a, mut b) = (of("a", "111"), of("b", "?"));
+    assert_eq!((one(&a, &b).cases.gone.count, one(&a, &b).cases.not_selected), (2, 0));
+    b.side.interrupted = true;
+    assert_eq!((one(&a, &b).cases.gone.count, one(&a, &b).cases.not_selected), (0, 2));
+    assert_eq!((one(&b, &a).cases.new.count, one(&b, &a).cases.not_selected), (0, 2));
+}
+
 #[test]
 fn critical_cases_are_counted_by_either_sides_word() {
     let (mut a, mut b) = (of("a", "111"), of("b", "00?"));

@@ -1,0 +1,114 @@
+//! `eval-harness compare`.
+
+mod metrics;
+mod places;
+mod previous;
+mod side;
+
+use std::io::Write;
+
+use super::args::{CiMode, CompareArgs, CompareFormat};
+use super::ci::{self, Github};
+use super::console::Console;
+use super::{Exit, Failure};
+use crate::base::whole_file::write_whole;
+use crate::gate::{self, ExitCode};
+use crate::model::{Comparison, ComparisonVerdict, Comparisons};
+use crate::report::comparison as page;
+use crate::report::{ReportError, TerminalOptions};
+use crate::spec::words::FailOn;
+use crate::summary::compare::{self as engine, CompareSettings, Incomparable};
+
+pub use places::Places;
+pub use side::{Beside, Words, is_of_run};
+
+/// The version of the form of `compare --format json`.
+const FORMAT_VERSION: u32 = 1;
+
+/// Cases of each kind that are listed: all, as far as anybody may want to read them.
+const LISTED: usize = usize::MAX;
+
+pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
+    let places = Places::new(args.suite.as_deref(), args.output_dir.as_deref())?;
+    let words = Words { console, places: &places, target: args.target.as_deref() };
+    let candidates = match args.candidates.as_slice() {
+        [] => vec!["latest".to_owned()],
+        named => named.to_vec(),
+    };
+    let (reference, candidates) = words.sides(&args.reference, &candidates)?;
+    let mut settings = CompareSettings {
+        by: args.by.clone(),
+        effect: args.effect,
+        resamples: args.resamples,
+        listed: LISTED,
+        ..CompareSettings::default()
+    };
+    if let Some(seed) = args.seed {
+        settings.seed = seed;
+    }
+    let candidates: Vec<_> = candidates.iter().collect();
+    if !args.metrics.is_empty() {
+        let sides = candidates.iter().copied().chain([&reference]);
+        settings.metrics = metrics::named(&args.metrics, sides)?;
+    }
+    let compared =
+        engine::compare(&reference, &candidates, &settings).map_err(|error| incomparable(&error))?;
+    let comparisons = decided(args.fail_on, compared);
+    show(console, args, &comparisons)?;
+    Ok(ExitCode::of(comparisons.decision, false))
+}
+
+/// Sides that can't be compared: the words of the command line are wrong.
+pub fn incomparable(error: &Incomparable) -> Failure {
+    let failure = Failure::wrong(error);
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// With what `--fail-on` makes of them.
+fn decided(fail_on: FailOn, candidates: Vec<Comparison>) -> Comparisons {
+    let (decision, reasons) = gate::hold(fail_on, &candidates.iter().collect::<Vec<_>>());
+    let verdict = candidates.iter().map(|one| one.verdict).min().unwrap_or(ComparisonVerdict::None);
+    Comparisons {
+        format_version: FORMAT_VERSION,
+        verdict,
+        fail_on,
+        decision,
+        exit_code: ExitCode::of(decision, false).code(),
+        reasons,
+        candidates,
+    }
+}
+
+fn show(console: &Console, args: &CompareArgs, comparisons: &Comparisons) -> Result<(), Failure> {
+    if let Some(file) = &args.output {
+        let options = TerminalOptions { verbose: args.verbose, ..TerminalOptions::default() };
+        let written = write_whole(file, |out| render(args.format, comparisons, &options, out));
+        return written
+            .map_err(|error| Failure::incomplete(format!("cannot write {}: {error}", file.display())));
+    }
+    let mut out = Vec::new();
+    let options = console.terminal_options(args.verbose);
+    render(args.format, comparisons, &options, &mut out).map_err(Failure::incomplete)?;
+    // What people read; a machine's format stays whole.
+    if args.format != CompareFormat::Json {
+        out = ci::for_log(Github::of(CiMode::Auto).as_ref(), out);
+    }
+    Ok(console.result(&out)?)
+}
+
+fn render(
+    format: CompareFormat,
+    comparisons: &Comparisons,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
+    match format {
+        CompareFormat::Human => Ok(page::terminal(comparisons, options, out)?),
+        CompareFormat::Json => page::json(comparisons, out),
+        CompareFormat::Markdown => page::markdown(comparisons, out),
+        CompareFormat::Comment => page::comment(comparisons, out),
+    }
+}

@@ -1,0 +1,370 @@
+//! From the words of a command line to the sides of a comparison.
+
+use std::path::{Path, PathBuf};
+
+use super::places::{Places, root_of};
+use super::previous::previous;
+use crate::base::git::{self, GitError};
+use crate::base::text::one_line;
+use crate::baseline::{ScoreStore, ScoresOf};
+use crate::cli::console::Console;
+use crate::cli::{Failure, baseline, scores};
+use crate::journal;
+use crate::model::{ComparedSide, RunScores, RunStarted, ScoreBaselineRead, ScoresSource, Standing};
+use crate::run;
+use crate::summary::compare::of_baseline;
+
+const LATEST: &str = "latest";
+const PREVIOUS: &str = "previous";
+const ACCEPTED: &str = "accepted";
+
+/// Runs that an unknown word is answered with.
+const LISTED: usize = 3;
+
+/// The other side of a comparison, as far as words refer to it.
+#[derive(Debug, Clone, Default)]
+pub struct Beside {
+    pub suite: String,
+    pub target: String,
+    /// `None` for a run that has not begun.
+    pub run_id: Option<String>,
+    pub timestamp: Option<String>,
+    pub regrade_of: Option<String>,
+    /// The suite's file and folder, where a journal tells them.
+    pub file: Option<(PathBuf, PathBuf)>,
+}
+
+impl Beside {
+    pub fn of(side: &ComparedSide) -> Beside {
+        Beside {
+            suite: side.suite.clone(),
+            target: side.target.clone(),
+            run_id: Some(side.run_id.clone()),
+            timestamp: Some(side.timestamp.clone()),
+            regrade_of: side.regrade_of.clone(),
+            file: None,
+        }
+    }
+
+    /// The same of what was read from journals.
+    fn read(side: &Side) -> Beside {
+        let said = side.journals.first().and_then(|journal| journal::started(journal).ok());
+        let file = said.and_then(|said: RunStarted| Some((said.cwd?, said.suite_path)));
+        Beside { file, ..Beside::of(&side.scores.side) }
+    }
+}
+
+/// A side and what it was read from.
+pub struct Side {
+    pub scores: RunScores,
+    pub journals: Vec<PathBuf>,
+}
+
+/// Turns words into sides.
+pub struct Words<'a> {
+    pub console: &'a Console,
+    pub places: &'a Places,
+    /// Whose accepted scores are meant, in place of the other side's.
+    pub target: Option<&'a str>,
+}
+
+impl Words<'_> {
+    /// The reference and the candidates. Words that refer to the other side are looked at last.
+    pub fn sides(
+        &self,
+        reference: &str,
+        candidates: &[String],
+    ) -> Result<(RunScores, Vec<RunScores>), Failure> {
+        let mut found = Vec::with_capacity(candidates.len());
+        for candidate in candidates {
+            if candidate == PREVIOUS {
+                let failure = Failure::wrong(format!(
+                    "`{PREVIOUS}` is the run before the candidate: it can only be the reference"
+                ));
+                return Err(failure.hint("name the candidate by its id; `eval-harness history` lists runs"));
+            }
+            found.push(self.alone(candidate)?);
+        }
+        let mut known = self.alone(reference)?;
+        let earliest =
+            found.iter().flatten().min_by(|a, b| a.scores.side.timestamp.cmp(&b.scores.side.timestamp));
+        let beside = earliest.or(known.as_ref()).map(Beside::read);
+        let mut sides = Vec::with_capacity(found.len());
+        for (side, word) in found.into_iter().zip(candidates) {
+            sides.push(match side {
+                Some(side) => side.scores,
+                None => self.referring(word, beside.as_ref())?,
+            });
+        }
+        let reference = match known.take() {
+            Some(side) => side.scores,
+            None => self.referring(reference, beside.as_ref())?,
+        };
+        Ok((reference, sides))
+    }
+
+    /// What a run is compared with that has not begun, or that goes on.
+    pub fn reference(&self, word: &str, beside: &Beside) -> Result<RunScores, Failure> {
+        match self.alone(word)? {
+            Some(side) => Ok(side.scores),
+            None => self.referring(word, Some(beside)),
+        }
+    }
+
+    /// A run or a score baseline that refers to nothing else.
+    pub fn run_alone(&self, word: &str) -> Result<RunScores, Failure> {
+        self.alone(word)?.map(|side| side.scores).ok_or_else(|| self.unknown(word, &[]))
+    }
+
+    /// What a word means whatever stands beside it; `None` when it is no such word.
+    fn alone(&self, word: &str) -> Result<Option<Side>, Failure> {
+        if matches!(word, PREVIOUS | ACCEPTED) {
+            return Ok(None);
+        }
+        if word != LATEST && Path::new(word).exists() {
+            self.warn_of_revision(word);
+            return self.file(word).map(Some);
+        }
+        if let Some(journal) = self.run(word)? {
+            return self.journals(vec![journal], word).map(Some);
+        }
+        let parts: Vec<&str> = word.split('+').collect();
+        if parts.len() < 2 {
+            return Ok(None);
+        }
+        let mut journals = Vec::with_capacity(parts.len());
+        let mut missing = Vec::new();
+        for part in parts {
+            let journal = if Path::new(part).is_file() { Some(PathBuf::from(part)) } else { self.run(part)? };
+            match journal {
+                Some(journal) => journals.push(journal),
+                None => missing.push(part),
+            }
+        }
+        // A tag of git may hold a `+`, too.
+        match (journals.is_empty(), missing.first()) {
+            (true, _) => Ok(None),
+            (false, None) => self.journals(journals, word).map(Some),
+            (false, Some(part)) => Err(self.unknown(part, &[])),
+        }
+    }
+
+    /// The journal of a run by its id, or of the latest.
+    fn run(&self, word: &str) -> Result<Option<PathBuf>, Failure> {
+        let results = self.places.results()?;
+        if word == LATEST {
+            return Ok(Some(journal::find_run(results, word)?.journal()));
+        }
+        let runs = journal::list_runs(results);
+        Ok(runs.into_iter().find(|run| run.run_id == word).map(|run| run.journal()))
+    }
+
+    fn journals(&self, journals: Vec<PathBuf>, word: &str) -> Result<Side, Failure> {
+        let shown = journals.iter().map(|journal| self.places.shown(journal)).collect();
+        let scores = run::run_scores(&journals, word.to_owned(), shown).map_err(|error| {
+            let failure = Failure::wrong(&error);
+            match error.hint() {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        })?;
+        Ok(Side { scores, journals })
+    }
+
+    /// A journal or a score baseline, by what it holds.
+    fn file(&self, word: &str) -> Result<Side, Failure> {
+        let path = Path::new(word);
+        if path.is_dir() {
+            let failure = Failure::wrong(format!("{} is a folder", one_line(word)));
+            return Err(failure.hint("name a journal in it (`run-....journal.jsonl`), or a score baseline"));
+        }
+        match kind_of(path)? {
+            Kind::Journal => self.journals(vec![path.to_owned()], word),
+            Kind::Report => Err(Failure::wrong(format!("{} is a report, not a journal", one_line(word)))
+                .hint("name the journal that lies beside it, or the run's id")),
+            Kind::Other => Err(Failure::wrong(format!("{} is neither a journal nor a score baseline", one_line(word))).hint(
+                "a journal is what a run leaves in its results (`run-....journal.jsonl`), a score baseline what \
+                 `baseline accept --scores` writes",
+            )),
+            Kind::Scores => {
+                let file = ScoreStore::read_file(path).map_err(scores::named)?;
+                let read = ScoreBaselineRead { path: self.places.shown(path), rev: None, file };
+                Ok(Side { scores: of_baseline(word.to_owned(), &read), journals: Vec::new() })
+            }
+        }
+    }
+
+    /// A word that means something only beside another side: `previous`, `accepted` or a revision.
+    fn referring(&self, word: &str, beside: Option<&Beside>) -> Result<RunScores, Failure> {
+        match word {
+            PREVIOUS => {
+                let beside = beside.ok_or_else(|| {
+                    Failure::wrong("`previous` is the run before the candidate, and the candidate is no run")
+                        .hint("name a run by its id; `eval-harness history` lists them")
+                })?;
+                let results = self.places.results()?;
+                let found = previous(self.console, results, beside)?;
+                let run = found.ok_or_else(|| self.no_previous(results, beside))?;
+                self.journals(vec![run.journal()], word).map(|side| side.scores)
+            }
+            ACCEPTED => self.accepted(word, None, beside),
+            rev => {
+                let at = self.repository()?;
+                match git::commit_of(&at, rev) {
+                    Ok(_) => self.accepted(word, Some(rev), beside),
+                    Err(error) => Err(self.unknown(rev, &[no_revision(&error)])),
+                }
+            }
+        }
+    }
+
+    /// The scores that were accepted of suite and target, in the folder or at a revision.
+    fn accepted(&self, word: &str, rev: Option<&str>, beside: Option<&Beside>) -> Result<RunScores, Failure> {
+        let (store, suite, target) = self.whose(beside)?;
+        let of = ScoresOf { suite: &suite, target: &target };
+        let path = store.path(of, Standing::Accepted);
+        let read = match rev {
+            Some(rev) => store.at(of, rev),
+            None => store.read(of, Standing::Accepted),
+        };
+        let shown = self.places.shown(&path);
+        match read.map_err(scores::failure)? {
+            Some(file) => {
+                let read = ScoreBaselineRead { path: shown, rev: rev.map(str::to_owned), file };
+                Ok(of_baseline(word.to_owned(), &read))
+            }
+            None => Err(scores::missing(of, &shown, rev)),
+        }
+    }
+
+    /// The folder of score baselines, the suite and the target.
+    fn whose(&self, beside: Option<&Beside>) -> Result<(ScoreStore, String, String), Failure> {
+        let project = self.places.project()?;
+        let target = self.target.or(beside.map(|beside| beside.target.as_str()));
+        let target = target.or(project.map(|project| project.target.as_str())).unwrap_or_default().to_owned();
+        let Some(beside) = beside else {
+            let project = project.ok_or_else(|| {
+                Failure::wrong("there is no suite here whose accepted scores could be meant")
+                    .hint("name it with --suite")
+            })?;
+            return Ok((ScoreStore::new(&project.baselines), project.suite.clone(), target));
+        };
+        if let Some(project) =
+            project.filter(|project| self.places.is_named() || project.suite == beside.suite)
+        {
+            return Ok((ScoreStore::new(&project.baselines), project.suite.clone(), target));
+        }
+        // The candidate's own suite, where it lies on this machine.
+        let own = beside.file.as_ref().map(|(cwd, suite)| (cwd, cwd.join(suite)));
+        let store = match own {
+            Some((cwd, file)) if file.is_file() => match self.places.load(&file) {
+                Ok(own) => ScoreStore::new(&own.baselines),
+                Err(_) => self.places.default_store(cwd),
+            },
+            _ => self.places.default_store(self.places.cwd()),
+        };
+        Ok((store, beside.suite.clone(), target))
+    }
+
+    /// Where revisions are looked up.
+    fn repository(&self) -> Result<PathBuf, Failure> {
+        let project = self.places.project()?;
+        Ok(project.map_or_else(|| root_of(self.places.cwd()).to_owned(), |project| project.root.clone()))
+    }
+
+    /// A file's name that is a revision, too, is told: the file is what is read.
+    fn warn_of_revision(&self, word: &str) {
+        let is_plain = !word.starts_with(['/', '.']);
+        if is_plain && git::commit_of(root_of(self.places.cwd()), word).is_ok() {
+            self.console.note(&format!(
+                "`{}` is a file here and a revision, too: the file is read (a revision can also be written as `{}~0`)",
+                one_line(word),
+                one_line(word)
+            ));
+        }
+    }
+
+    fn no_previous(&self, results: &Path, beside: &Beside) -> Failure {
+        let (suite, target) = (one_line(&beside.suite), one_line(&beside.target));
+        let before = beside.run_id.as_ref().map(|id| format!(" before {id}")).unwrap_or_default();
+        Failure::wrong(format!(
+            "there is no run of suite `{suite}` against target `{target}`{before} below {}",
+            results.display()
+        ))
+        .hint(
+            "name a run by its id or its journal's path; `eval-harness history --all-suites` lists the runs",
+        )
+    }
+
+    /// Says what was tried.
+    fn unknown(&self, word: &str, more: &[String]) -> Failure {
+        let mut tried = vec!["no file has this name".to_owned()];
+        let mut ids = Vec::new();
+        match self.places.results() {
+            Ok(results) => {
+                ids = journal::list_runs(results).into_iter().map(|run| run.run_id).collect();
+                let latest: Vec<&str> = ids.iter().rev().take(LISTED).map(String::as_str).collect();
+                let there = if latest.is_empty() {
+                    "there is none".to_owned()
+                } else {
+                    format!("the latest: {}", latest.join(", "))
+                };
+                tried.push(format!("no run below {} has this id ({there})", results.display()));
+            }
+            Err(failure) => tried.push(format!("the results can't be looked at: {}", failure.message)),
+        }
+        tried.extend(more.iter().cloned());
+        let why: String = tried.iter().map(|reason| format!("\n  - {reason}")).collect();
+        let failure = Failure::wrong(format!("nothing to compare with is called `{}`:{why}", one_line(word)));
+        let mut words = vec![LATEST, PREVIOUS, ACCEPTED];
+        words.extend(ids.iter().map(String::as_str));
+        match baseline::near(word, &words) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure
+                .hint("a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision"),
+        }
+    }
+}
+
+fn no_revision(error: &GitError) -> String {
+    let hint =
+        error.hint().filter(|_| matches!(error, GitError::NoRevision { .. } | GitError::Ambiguous { .. }));
+    match hint {
+        Some(hint) => format!("{error} ({hint})"),
+        None => format!("no git revision can be looked up: {error}"),
+    }
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Journal,
+    Report,
+    Scores,
+    Other,
+}
+
+/// Told by the file's first bytes.
+fn kind_of(path: &Path) -> Result<Kind, Failure> {
+    use std::io::Read;
+    let cannot = |error| Failure::wrong(format!("cannot read {}: {error}", path.display()));
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    let mut start = Vec::new();
+    file.take(512).read_to_end(&mut start).map_err(cannot)?;
+    let start = String::from_utf8_lossy(&start);
+    let named = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".journal.jsonl"));
+    let first = |key: &str| {
+        start.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(key))
+    };
+    Ok(match () {
+        () if named || first("\"run_started\"") => Kind::Journal,
+        () if first("\"eval_report\"") => Kind::Report,
+        () if start.contains("format_version") => Kind::Scores,
+        () => Kind::Other,
+    })
+}
+
+/// True when a comparison's side was read from this run.
+pub fn is_of_run(scores: &RunScores, run_id: &str) -> bool {
+    scores.side.run_id == run_id && matches!(scores.side.source, ScoresSource::Journals(_))
+}

@@ -1,0 +1,148 @@
+//! What a run is compared with, found before anything runs: `--compare-to`, `--baseline`, `--fail-on`.
+
+use std::collections::HashSet;
+
+use super::args::RunArgs;
+use super::compare::{Beside, Places, Words, is_of_run};
+use super::console::Console;
+use super::resume::Resumed;
+use super::{Failure, scores};
+use crate::base::text::{one_line, plural};
+use crate::journal;
+use crate::model::{Plan, RunScores, RunStarted, ScoreBaselineRead};
+use crate::spec::words::FailOn;
+
+/// At most one of the two, and what it may cost.
+#[derive(Debug, Default)]
+pub struct Compared {
+    pub score_baseline: Option<Box<ScoreBaselineRead>>,
+    pub compared_run: Option<Box<RunScores>>,
+    pub fail_on: Option<FailOn>,
+}
+
+/// What the arguments ask for. A run that goes on keeps what it began with unless the words typed now name something else.
+///
+/// # Errors
+/// When there is no such thing, or when it can't be compared with: nothing ran.
+pub fn asked(
+    console: &Console,
+    args: &RunArgs,
+    plan: &Plan,
+    resumed: Option<&Resumed>,
+) -> Result<Compared, Failure> {
+    let session = match resumed {
+        Some(resumed) => journal::sessions(&resumed.paths.journal())?.pop(),
+        None => None,
+    };
+    let fail_on = args.compared.fail_on;
+    let has_side =
+        session.as_ref().is_some_and(|said| said.score_baseline.is_some() || said.compared_run.is_some());
+    let names_one =
+        args.compared.name_a_side() && resumed.is_none_or(|resumed| resumed.compares_anew || !has_side);
+    if !names_one {
+        if fail_on.is_some() && !has_side {
+            return Err(Failure::wrong(
+                "`--fail-on` says which difference fails the gate, and the run is compared with nothing",
+            )
+            .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
+        }
+        return Ok(Compared { fail_on, ..Compared::default() });
+    }
+    let compared = match &args.compared.compare_to {
+        Some(word) => {
+            let side = side(console, word, plan, session.as_ref())?;
+            let fail_on = fail_on.unwrap_or(FailOn::Significant);
+            Compared { compared_run: Some(Box::new(side)), fail_on: Some(fail_on), ..Compared::default() }
+        }
+        None => Compared { score_baseline: scores::asked(args, plan)?, fail_on, ..Compared::default() },
+    };
+    if let Some(was) = session.as_ref().and_then(of_session) {
+        console.note(&format!(
+            "the run was compared with {was}; from now on it is compared with {}",
+            compared.described().unwrap_or_default()
+        ));
+    }
+    Ok(compared)
+}
+
+/// The side that `--compare-to` names, if the plan can be compared with it.
+fn side(
+    console: &Console,
+    word: &str,
+    plan: &Plan,
+    session: Option<&RunStarted>,
+) -> Result<RunScores, Failure> {
+    let places = Places::of_plan(plan)?;
+    let beside = Beside {
+        suite: plan.suite.name.clone(),
+        target: plan.target_name.clone(),
+        run_id: session.map(|said| said.run_id.clone()),
+        timestamp: session.map(|said| said.timestamp.clone()),
+        regrade_of: None,
+        file: None,
+    };
+    let side = Words { console, places: &places, target: None }.reference(word, &beside)?;
+    if session.is_some_and(|said| is_of_run(&side, &said.run_id)) {
+        return Err(Failure::wrong(format!("`{}` is the run itself that goes on", one_line(word)))
+            .hint("`previous` is the run before it"));
+    }
+    if side.side.suite != plan.suite.name {
+        let (other, own) = (one_line(&side.side.suite), one_line(&plan.suite.name));
+        let message = format!("`{}` holds the scores of suite `{other}`, not of `{own}`", one_line(word));
+        return Err(Failure::wrong(message).hint("`previous` is the latest run of this suite and target"));
+    }
+    // A shard has a part of the cases, and need share none with a run that had another part of them.
+    if plan.shard.is_none() && !shares_a_case(&side, plan) {
+        let cases = plural(side.evals.iter().map(|eval| eval.cases.len()).sum(), "case");
+        return Err(Failure::wrong(format!(
+            "`{}` ({}, {cases}) has none of the cases that would run",
+            one_line(word),
+            side.side.run_id
+        )));
+    }
+    Ok(side)
+}
+
+fn shares_a_case(side: &RunScores, plan: &Plan) -> bool {
+    let known: HashSet<(&str, &str)> = side
+        .evals
+        .iter()
+        .flat_map(|eval| eval.cases.iter().map(|case| (eval.id.as_str(), case.id.as_str())))
+        .collect();
+    let planned =
+        plan.evals.iter().flat_map(|eval| eval.cases.outlines().map(|case| (eval.info.id.as_str(), case.id)));
+    let mut planned = planned.peekable();
+    planned.peek().is_none() || planned.any(|case| known.contains(&case))
+}
+
+/// What a session was compared with, in words.
+fn of_session(said: &RunStarted) -> Option<String> {
+    let run = said.compared_run.as_deref().map(run_words);
+    run.or_else(|| said.score_baseline.as_deref().map(baseline_words))
+}
+
+fn run_words(run: &RunScores) -> String {
+    let side = &run.side;
+    if side.label == side.run_id {
+        side.run_id.clone()
+    } else {
+        format!("{} ({})", one_line(&side.label), side.run_id)
+    }
+}
+
+fn baseline_words(read: &ScoreBaselineRead) -> String {
+    let at = read.rev.as_ref().map(|rev| format!(" at {}", one_line(rev))).unwrap_or_default();
+    format!("{}{at} ({})", one_line(&read.path), read.file.run_id)
+}
+
+impl Compared {
+    /// What it is and what it may cost, in words; `None` when there is nothing to compare with.
+    pub fn described(&self) -> Option<String> {
+        let run = self.compared_run.as_deref().map(run_words);
+        let what = run.or_else(|| self.score_baseline.as_deref().map(baseline_words))?;
+        Some(match self.fail_on {
+            None | Some(FailOn::Never) => format!("{what}; it informs"),
+            Some(word) => format!("{what}; fails on {}", word.name()),
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! `eval-harness power`.
+
+use super::args::{ListFormat, PowerArgs, SuiteArgs};
+use super::compare::{Places, Words};
+use super::console::Console;
+use super::{Exit, Failure, suite};
+use crate::gate::ExitCode;
+use crate::load::{Overrides, Purpose};
+use crate::model::Plan;
+use crate::report::power as page;
+use crate::run::{self, power as planned};
+
+pub fn power(console: &Console, args: &PowerArgs) -> Exit {
+    let (plan, filters) = plan(console, args)?;
+    let run = match &args.run {
+        Some(word) => {
+            let places = Places::of_plan(&plan)?;
+            Some(Words { console, places: &places, target: None }.run_alone(word)?)
+        }
+        None => None,
+    };
+    let request = planned::PowerRequest {
+        filters,
+        effect: args.effect,
+        power: args.power,
+        rate: args.rate,
+        samples: args.samples.clone(),
+        run: run.as_ref(),
+    };
+    let report = planned::power(&plan, &request).map_err(Failure::wrong)?;
+    let mut out = Vec::new();
+    match args.format {
+        ListFormat::Json => page::json(&report, &mut out)?,
+        ListFormat::Human => page::terminal(&report, &console.terminal_options(false), &mut out)?,
+    }
+    console.result(&out)?;
+    Ok(ExitCode::Pass)
+}
+
+/// The plan with its numbers of samples, and the filters in words. Nothing is run, so that a suite that only lacks what a run would
+/// give it does.
+fn plan(console: &Console, args: &PowerArgs) -> Result<(Plan, Vec<String>), Failure> {
+    let of = SuiteArgs {
+        suite: args.suite.clone(),
+        vars: args.vars.clone(),
+        filters: args.filters.clone(),
+        ..SuiteArgs::default()
+    };
+    let overrides =
+        || Overrides { output_dir: args.output_dir.clone(), asks_nobody: true, ..Overrides::default() };
+    let selected = suite::load(&of, Purpose::List, overrides())?;
+    let listed = suite::plan_or_problems(console, selected.loaded)?;
+    // How many samples a recording holds is known once it is opened.
+    let settled = match suite::load(&of, Purpose::Run, overrides())?.loaded {
+        loaded if loaded.problems.error_count() == 0 => loaded.plan,
+        _ => None,
+    };
+    let settled = settled.and_then(|plan| run::prepare(plan).ok()).map(|prepared| prepared.plan);
+    Ok((settled.unwrap_or(listed), selected.filters))
+}

@@ -1,0 +1,180 @@
+//! What a suite could find, as a page for people and for programs.
+
+use std::io::{self, Write};
+
+use super::TerminalOptions;
+use super::figures;
+use super::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
+use crate::base::text::{group_digits, one_line, plural};
+use crate::model::{Bound, Figure, PlannedPower, PowerReport, ThresholdPower};
+
+/// Columns of a cell of the table.
+const CELL: usize = 22;
+const NAME: usize = 10;
+
+/// The same for programs.
+pub fn json(report: &PowerReport, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    writeln!(out)
+}
+
+/// One screen for people who are no statisticians.
+pub fn terminal(report: &PowerReport, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::new(out, options);
+    let dot = page.pick(" · ", ", ");
+    page.line(&[
+        span(Tone::Bold, one_line(&report.suite)),
+        plain(": what a comparison of two of its runs could find"),
+    ])?;
+    let mut facts = vec![
+        format!("{} in {}", plural(report.cases, "case"), plural(report.evals, "eval")),
+        format!("{} planned of each", plural(report.samples as usize, "sample")),
+    ];
+    facts.extend(report.filters.iter().map(|filter| one_line(filter)));
+    page.wrapped(&[plain("  ")], Tone::Dim, &facts.join(dot), 3)?;
+    page.wrapped(&[plain("  ")], Tone::Dim, &basis(report), 3)?;
+    page.blank()?;
+    answer(&mut page, report)?;
+    page.blank()?;
+    table(&mut page, report)?;
+    if !report.thresholds.is_empty() {
+        page.blank()?;
+        thresholds(&mut page, report)?;
+    }
+    if !report.sentences.is_empty() {
+        page.blank()?;
+    }
+    for sentence in &report.sentences {
+        page.wrapped(&[plain("  ")], Tone::Dim, sentence, 4)?;
+    }
+    Ok(())
+}
+
+/// What the figures rest on.
+fn basis(report: &PowerReport) -> String {
+    let basis = &report.basis;
+    let rate = figures::percent(basis.rate);
+    match (&basis.run, basis.measured) {
+        (Some(run), true) => format!("as run {} measured it: {rate} of its samples passed", one_line(run)),
+        (Some(run), false) => format!(
+            "{rate} of samples pass, as in run {}; how much samples of one case differ is assumed, since it has one of each",
+            one_line(run)
+        ),
+        (None, _) => format!("if {rate} of samples pass (--rate, or --run to measure it)"),
+    }
+}
+
+/// Points of a share.
+fn points(share: f64) -> String {
+    let points = share * 100.0;
+    let decimals = if points < 0.1 { 2 } else { 1 };
+    let text = format!("{points:.decimals$}");
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    format!("{text} {}", if text == "1" { "point" } else { "points" })
+}
+
+fn chance(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent > 99.0 => "over 99 %".to_owned(),
+        percent if percent < 1.0 => "under 1 %".to_owned(),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// The plan's own answer, in a sentence or two.
+fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
+    let planned = report.plans.iter().find(|plan| plan.samples == report.samples).or(report.plans.first());
+    let Some(plan) = planned else { return Ok(()) };
+    let (effect, sure) = (points(report.effect), chance(report.power));
+    let enough = plan.chance >= report.power;
+    let (tone, mark) = if enough { (Tone::Good, page.pick("✓", "+")) } else { (Tone::Warn, "!") };
+    let found = format!(
+        "a true drop of {effect} would be found with a chance of {}; the smallest that is found with {sure} is {}",
+        chance(plan.chance),
+        points(plan.detectable)
+    );
+    page.wrapped(&[span(tone, format!("{mark} "))], Tone::Plain, &found, 4)?;
+    if enough {
+        return Ok(());
+    }
+    let cases = match plan.cases_needed {
+        Some(cases) => {
+            format!("{} cases like these", group_digits(usize::try_from(cases).unwrap_or(usize::MAX)))
+        }
+        None => "more than 10 million cases".to_owned(),
+    };
+    let samples = match report.samples_needed {
+        Some(samples) => format!("or {} of each of these cases", plural(samples as usize, "sample")),
+        None => "and no number of samples of these cases would do".to_owned(),
+    };
+    let text = format!("to find {effect} with a chance of {sure}: about {cases}, {samples}");
+    page.wrapped(&[plain("  ")], Tone::Plain, &text, 4)
+}
+
+fn table(page: &mut Page, report: &PowerReport) -> io::Result<()> {
+    let effect = points(report.effect);
+    let head = [
+        format!("found with {}", chance(report.power)),
+        format!("chance for {effect}"),
+        format!("cases for {effect}"),
+    ];
+    let cells: String = head.iter().map(|cell| pad_left(cell, CELL)).collect();
+    page.line(&[span(Tone::Bold, format!("  {}{cells}", pad_right("samples", NAME)))])?;
+    for plan in &report.plans {
+        page.line(&[plain(format!("  {}", row(plan)))])?;
+    }
+    Ok(())
+}
+
+fn row(plan: &PlannedPower) -> String {
+    let needed = plan.cases_needed.and_then(|cases| usize::try_from(cases).ok());
+    let cells = [
+        points(plan.detectable),
+        chance(plan.chance),
+        needed.map_or_else(|| "over 10 million".to_owned(), group_digits),
+    ];
+    let cells: String = cells.iter().map(|cell| pad_left(cell, CELL)).collect();
+    format!("{}{cells}", pad_right(&plan.samples.to_string(), NAME))
+}
+
+/// Demands on an interval's end.
+fn thresholds(page: &mut Page, report: &PowerReport) -> io::Result<()> {
+    page.line(&[span(Tone::Bold, "  thresholds on an interval's end")])?;
+    for threshold in &report.thresholds {
+        let tone = match threshold.chance {
+            Some(chance) if chance >= report.power => Tone::Plain,
+            _ => Tone::Warn,
+        };
+        page.wrapped(&[plain("  ")], tone, &demand(threshold, report), 4)?;
+    }
+    Ok(())
+}
+
+fn demand(threshold: &ThresholdPower, report: &PowerReport) -> String {
+    let end = match threshold.on {
+        Figure::Value => "",
+        Figure::CiLower => "lower end of ",
+        Figure::CiUpper => "upper end of ",
+    };
+    let sign = if threshold.bound == Bound::Min { "at least" } else { "at most" };
+    let name = figures::metric_name(&threshold.metric);
+    let value = figures::figure(&threshold.metric, threshold.value);
+    let met = match threshold.chance {
+        Some(met) => format!(
+            "met with a chance of {} if the true rate is {}",
+            chance(met),
+            figures::rate(report.basis.rate)
+        ),
+        None => "nothing is known of its chance".to_owned(),
+    };
+    let needed = match (threshold.chance, threshold.needed) {
+        (Some(met), _) if met >= report.power => String::new(),
+        (Some(_), Some(needed)) => {
+            let needed = usize::try_from(needed).unwrap_or(usize::MAX);
+            format!("; {} would make it {}", group_digits(needed), chance(report.power))
+        }
+        (Some(_), None) => "; no number of cases would change that".to_owned(),
+        (None, _) => String::new(),
+    };
+    format!("{end}{name} {sign} {value}, over {}: {met}{needed}", group_digits(threshold.n))
+}

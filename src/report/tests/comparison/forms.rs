@@ -1,0 +1,554 @@
+//! What people read on a terminal.
+
+use insta::assert_snapshot;
+
+use super::*;
+
+fn page(candidate: Comparison, decision: Decision, reasons: &[&str]) -> String {
+    on_terminal(&of(vec![candidate], decision, reasons), &TerminalOptions::default())
+}
+
+#[test]
+fn a_regression_is_told_whole() {
+    let reason = "regression: pass@1 fell from 0.850 to 0.790";
+    assert_snapshot!(page(regression(), Decision::Fail, &[reason]), @"
+    Parser suite: latest against main
+      reference  main · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260101-120000 · commit 0123456 · 2026-01-02
+      candidate  latest · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+
+    ▼ REGRESSION
+      pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004
+      (one-sided, sign flips, 400 cases)
+      A true drop of 4.1 points would have been found with 80 % chance.
+    !  the suite had version 1.1.0 and has 1.2.0
+
+      Metric               from      to    difference      95 % interval        p
+    ▼ pass@1 *            0.850   0.790   -6.0 points       [-9.1, -2.9]   0.0004
+    ▼ latency mean       812 ms  934 ms       +122 ms  [+80 ms, +164 ms]  <0.0001
+      pass@5              0.950   0.950  -0.04 points       [-1.0, +0.9]     0.46
+    ▼ pass^5 (unbiased)   0.614   0.541   -7.3 points      [-12.0, -2.6]    0.001
+      pass rate           0.500   0.500             =     [-10.0, +10.0]     0.50
+      edits               3.250   3.250       +0.0004   [-0.200, +0.210]     0.50
+      pass@10  n/a  10 samples of a case are needed; there are 5
+      paired: pass@1 400 cases, pass rate 38 evals
+      * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
+      one-sided, the way the difference points; of several tests adjusted by Holm,
+      those of other metrics not.
+
+    By category: pass@1 *  cases   from     to    difference  95 % interval        p
+    ▼ code                   200  0.900  0.760  -14.0 points  [-19.0, -9.2]  <0.0001
+      math and everythin…    190  0.810  0.830   +2.0 points   [-2.0, +6.0]     0.57
+      and 1 group without a difference; --verbose shows all
+
+    398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing
+      not compared: 2 changed (another input or grading), 1 new, 7 gone, 4 left out
+      of a side by filters or shards
+
+    Broken: passed before, fail now (24)
+      ✗ cap-code-002 / case-20  5/5 → 1/5  critical
+      ✗ cap-code-002 / case-00  5/5 → 1/5
+      ✗ cap-code-002 / case-01  5/5 → 1/5
+      ✗ cap-code-002 / case-02  5/5 → 1/5
+      ✗ cap-code-002 / case-03  5/5 → 1/5
+      ✗ cap-code-002 / case-04  5/5 → 1/5
+      ✗ cap-code-002 / case-05  5/5 → 1/5
+      ✗ cap-code-002 / case-06  5/5 → 1/5
+      ✗ cap-code-002 / case-07  5/5 → 1/5
+      ✗ cap-code-002 / case-08  5/5 → 1/5
+        and 14 more; --verbose shows all
+
+    Fixed: failed before, pass now (12)
+      ✓ cap-code-002 / case-00  0/5 → 5/5
+      ✓ cap-code-002 / case-01  0/5 → 5/5
+      ✓ cap-code-002 / case-02  0/5 → 5/5
+      ✓ cap-code-002 / case-03  0/5 → 5/5
+      ✓ cap-code-002 / case-04  0/5 → 5/5
+      ✓ cap-code-002 / case-05  0/5 → 5/5
+      ✓ cap-code-002 / case-06  0/5 → 5/5
+      ✓ cap-code-002 / case-07  0/5 → 5/5
+      ✓ cap-code-002 / case-08  0/5 → 5/5
+      ✓ cap-code-002 / case-09  0/5 → 5/5
+        and 2 more; --verbose shows all
+
+    Changed: another input or grading, not compared (2)
+      ~ cap-code-002 / case-00  5/5 → 4/5
+      ~ cap-code-002 / case-01  5/5 → 4/5
+
+    New: not in the reference (1)
+      + cap-code-002 / case-00  now 3/5
+
+    Gone: not in the candidate (7)
+      – cap-code-002 / case-00  was 5/5
+      – cap-code-002 / case-01  was 5/5
+      – cap-code-002 / case-02  was 5/5
+      – cap-code-002 / case-03  was 5/5
+      – cap-code-002 / case-04  was 5/5
+        and 2 more; --verbose shows all
+
+    GATE FAIL (--fail-on significant)
+      - regression: pass@1 fell from 0.850 to 0.790
+    ");
+}
+
+#[test]
+fn an_improvement() {
+    assert_snapshot!(page(improvement(), Decision::Pass, &[]), @"
+    Parser suite: latest against main
+      reference  main · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260101-120000 · commit 0123456 · 2026-01-02
+      candidate  latest · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+
+    ▲ IMPROVEMENT
+      pass@1 rose from 0.790 to 0.850, +6.0 points [+2.9, +9.1], p = 0.0004
+      (one-sided, McNemar with mid-p, 400 cases)
+
+      Metric     from     to   difference  95 % interval       p
+    ▲ pass@1 *  0.790  0.850  +6.0 points   [+2.9, +9.1]  0.0004
+      paired: 400 cases
+      * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
+      one-sided, the way the difference points.
+
+    400 cases compared: 1 broken, 2 fixed, 397 still passing
+
+    Broken: passed before, fail now (1)
+      ✗ cap-code-002 / case-00  1/1 → 0/1
+
+    Fixed: failed before, pass now (2)
+      ✓ cap-code-002 / case-00  0/1 → 1/1
+      ✓ cap-code-002 / case-01  0/1 → 1/1
+
+    GATE PASS (--fail-on significant)
+    ");
+}
+
+#[test]
+fn nothing_found_where_it_would_have_been() {
+    assert_snapshot!(page(none_with_power(), Decision::Pass, &[]), @"
+    Parser suite: latest against main
+      reference  main · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260101-120000 · commit 0123456 · 2026-01-02
+      candidate  latest · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+
+    ○ NO EVIDENCE OF A DIFFERENCE
+      pass@1 is 0.850 and 0.850, -0.04 points [-1.1, +1.0], p = 0.47 (one-sided,
+      McNemar with mid-p, 4000 cases)
+      A true drop of 1.6 points would have been found with 80 % chance.
+
+      Metric     from     to    difference  95 % interval     p
+      pass@1 *  0.850  0.850  -0.04 points   [-1.1, +1.0]  0.47
+      paired: 4000 cases
+      * the verdict rests on it. p: one-sided, the way the difference points.
+
+    4000 cases compared: 1 broken, 2 fixed, 3997 still passing
+
+    Broken: passed before, fail now (1)
+      ✗ cap-code-002 / case-00  1/1 → 0/1
+
+    Fixed: failed before, pass now (2)
+      ✓ cap-code-002 / case-00  0/1 → 1/1
+      ✓ cap-code-002 / case-01  0/1 → 1/1
+
+    GATE PASS (--fail-on significant)
+    ");
+}
+
+#[test]
+fn too_few_cases_to_find_anything() {
+    assert_snapshot!(page(none_with_few_cases(), Decision::Pass, &[]), @"
+    Parser suite: latest against main
+      reference  main · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260101-120000 · commit 0123456 · 2026-01-02
+      candidate  latest · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+
+    ○ NO EVIDENCE OF A DIFFERENCE
+      pass@1 fell from 0.900 to 0.800, -10.0 points [-41.0, +22.0], p = 0.31
+      (one-sided, McNemar with mid-p, 10 cases)
+      With 10 cases only a true drop of 47 points would have been found with 80 %
+      chance; for the observed 10 points about 220 cases like these would be needed.
+
+      Metric     from     to    difference   95 % interval     p
+      pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
+      paired: 10 cases
+      * the verdict rests on it. p: one-sided, the way the difference points.
+
+    10 cases compared: 1 broken, 2 fixed, 7 still passing
+
+    Broken: passed before, fail now (1)
+      ✗ cap-code-002 / case-00  1/1 → 0/1
+
+    Fixed: failed before, pass now (2)
+      ✓ cap-code-002 / case-00  0/1 → 1/1
+      ✓ cap-code-002 / case-01  0/1 → 1/1
+
+    GATE PASS (--fail-on significant)
+    ");
+}
+
+#[test]
+fn what_has_no_grade_can_turn_the_verdict() {
+    let reason = "samples without a grade could make it a regression";
+    assert_snapshot!(page(undecided(), Decision::Incomplete, &[reason]), @"
+    Parser suite: latest against main
+      reference  main · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260101-120000 · commit 0123456 · 2026-01-02
+      candidate  latest · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+
+    ! UNDECIDED
+      samples without a grade leave it open: at worst a regression, at best an
+      improvement
+      over what was graded: no evidence of a difference: pass@1 fell from 0.900 to
+      0.800, -10.0 points [-41.0, +22.0], p = 0.31 (one-sided, McNemar with mid-p,
+      10 cases)
+      With 10 cases only a true drop of 47 points would have been found with 80 %
+      chance; for the observed 10 points about 220 cases like these would be needed.
+      7 samples of the compared cases have no grade (1 of the reference, 6 of the
+      candidate): had they gone against the candidate, the verdict would be
+      `regression`, and had they gone for it, `improvement`.
+
+      Metric     from     to    difference   95 % interval     p
+      pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
+      paired: 10 cases
+      pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the
+      candidate
+      * the verdict rests on it. p: one-sided, the way the difference points.
+
+    10 cases compared: 1 broken, 2 fixed, 7 still passing
+      not compared: 6 without a grade on a side
+
+    Broken: passed before, fail now (1)
+      ✗ cap-code-002 / case-00  1/1 → 0/1
+
+    Fixed: failed before, pass now (2)
+      ✓ cap-code-002 / case-00  0/1 → 1/1
+      ✓ cap-code-002 / case-01  0/1 → 1/1
+
+    Without a grade on a side (6)
+      ! cap-code-002 / case-00  1/1 → no grade
+      ! cap-code-002 / case-01  1/1 → no grade
+      ! cap-code-002 / case-02  1/1 → no grade
+      ! cap-code-002 / case-03  1/1 → no grade
+      ! cap-code-002 / case-04  1/1 → no grade
+        and 1 more; --verbose shows all
+
+    GATE INCOMPLETE (--fail-on significant)
+      - samples without a grade could make it a regression
+    ");
+}
+
+#[test]
+fn nothing_could_be_paired() {
+    let reason = "no case could be compared";
+    assert_snapshot!(page(all_changed(), Decision::Incomplete, &[reason]), @"
+    Parser suite: latest against main
+      reference  main · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260101-120000 · commit 0123456 · 2026-01-02
+      candidate  latest · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+
+    ! NOTHING COULD BE TESTED
+      every case of both has another input or grading on the two sides
+
+      Metric
+      pass@1  n/a  no pairs
+
+    no case could be compared
+      not compared: 400 changed (another input or grading)
+
+    Changed: another input or grading, not compared (400)
+      ~ cap-code-002 / case-00  1/1 → 0/1
+      ~ cap-code-002 / case-01  1/1 → 0/1
+      ~ cap-code-002 / case-02  1/1 → 0/1
+      ~ cap-code-002 / case-03  1/1 → 0/1
+      ~ cap-code-002 / case-04  1/1 → 0/1
+        and 395 more; --verbose shows all
+
+    GATE INCOMPLETE (--fail-on significant)
+      - no case could be compared
+    ");
+}
+
+#[test]
+fn several_candidates_have_a_column_each() {
+    let options = TerminalOptions::default();
+    assert_snapshot!(on_terminal(&several(), &options), @"
+    Parser suite: 4 candidates against main
+      reference  main · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260101-120000 · commit 0123456 · 2026-01-02
+      candidate  small · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+      candidate  results/2026-01-03/run-093000 · target solver (model) · model
+                 openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with
+                 changes · 2026-01-03
+      candidate  eval-20260103-093001 · target solver (model) · model
+                 openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with
+                 changes · 2026-01-03
+      candidate  v2 · target solver (model) · model openai:gpt-4o-mini · run
+                 eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+
+    small
+    ▼ REGRESSION
+      pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004
+      (one-sided, sign flips, 400 cases)
+      A true drop of 4.1 points would have been found with 80 % chance.
+    !  the suite had version 1.1.0 and has 1.2.0
+
+    results/2026-01-03/run-093000
+    ▲ IMPROVEMENT
+      pass@1 rose from 0.790 to 0.850, +6.0 points [+2.9, +9.1], p = 0.0004
+      (one-sided, McNemar with mid-p, 400 cases)
+
+    eval-20260103-093001
+    ! UNDECIDED
+      samples without a grade leave it open: at worst a regression, at best an
+      improvement
+      over what was graded: no evidence of a difference: pass@1 fell from 0.900 to
+      0.800, -10.0 points [-41.0, +22.0], p = 0.31 (one-sided, McNemar with mid-p,
+      10 cases)
+      With 10 cases only a true drop of 47 points would have been found with 80 %
+      chance; for the observed 10 points about 220 cases like these would be needed.
+      7 samples of the compared cases have no grade (1 of the reference, 6 of the
+      candidate): had they gone against the candidate, the verdict would be
+      `regression`, and had they gone for it, `improvement`.
+
+    v2
+    ○ NO EVIDENCE OF A DIFFERENCE
+      pass@1 is 0.850 and 0.850, -0.04 points [-1.1, +1.0], p = 0.47 (one-sided,
+      McNemar with mid-p, 4000 cases)
+      A true drop of 1.6 points would have been found with 80 % chance.
+
+                          small              results/2026-01-…  eval-20260103-09…
+    verdict               ▼ regression       ▲ improvement      ! undecided
+    pass@1 *              0.850 → 0.790      0.790 → 0.850      0.900 → 0.800
+                          ▼ -6.0 points      ▲ +6.0 points      -10.0 points
+                          [-9.1, -2.9]       [+2.9, +9.1]       [-41.0, +22.0]
+                          p 0.0004           p 0.0004           p 0.31
+    latency mean          812 ms → 934 ms    n/a                n/a
+                          ▼ +122 ms
+                          [+80 ms, +164 ms]
+                          p <0.0001
+    pass@5                0.950 → 0.950      n/a                n/a
+                          -0.04 points
+                          [-1.0, +0.9]
+                          p 0.46
+    pass^5 (unbiased)     0.614 → 0.541      n/a                n/a
+                          ▼ -7.3 points
+                          [-12.0, -2.6]
+                          p 0.001
+    pass@10               n/a                n/a                n/a
+    pass rate             0.500 → 0.500      n/a                n/a
+                          =
+                          [-10.0, +10.0]
+                          p 0.50
+    edits                 3.250 → 3.250      n/a                n/a
+                          +0.0004
+                          [-0.200, +0.210]
+                          p 0.50
+
+    cases compared        398                400                10
+    broken                24                 1                  1
+    fixed                 12                 2                  2
+    still failing         61                 0                  0
+    without a grade       0                  0                  6
+    changed               2                  0                  0
+    new                   1                  0                  0
+    gone                  7                  0                  0
+    could have found      4.1 points
+
+                          v2
+    verdict               ○ no evidence
+    pass@1 *              0.850 → 0.850
+                          -0.04 points
+                          [-1.1, +1.0]
+                          p 0.47
+
+    cases compared        4000
+    broken                1
+    fixed                 2
+    still failing         0
+    without a grade       0
+    changed               0
+    new                   0
+    gone                  0
+    * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
+    one-sided, the way the difference points; of several tests adjusted by Holm,
+    those of other metrics not.
+
+    GATE FAIL (--fail-on significant)
+      - small: regression: pass@1 fell from 0.850 to 0.790
+    ");
+}
+
+#[test]
+fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
+    let mut short = regression();
+    for list in [&mut short.cases.broken, &mut short.cases.fixed, &mut short.cases.still_failing] {
+        list.cases.truncate(2);
+        list.count = list.cases.len();
+    }
+    short.cases.still_failing.count = 61;
+    let options = TerminalOptions { verbose: true, unicode: false, ..TerminalOptions::default() };
+    let shown = on_terminal(&of(vec![short], Decision::Fail, &[]), &options);
+    assert!(shown.is_ascii(), "{shown}");
+    assert_snapshot!(shown, @"
+    Parser suite: latest against main
+      reference  main, target solver (model), model openai:gpt-4o-mini, run
+                 eval-20260101-120000, commit 0123456, 2026-01-02
+      candidate  latest, target solver (model), model openai:gpt-4o-mini, run
+                 eval-20260103-093000, commit fedcba9 with changes, 2026-01-03
+
+    v REGRESSION
+      pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004
+      (one-sided, sign flips, 400 cases)
+      A true drop of 4.1 points would have been found with 80 % chance.
+    !  the suite had version 1.1.0 and has 1.2.0
+
+      Metric               from      to    difference      95 % interval        p
+    v pass@1 *            0.850   0.790   -6.0 points       [-9.1, -2.9]   0.0004
+    v latency mean       812 ms  934 ms       +122 ms  [+80 ms, +164 ms]  <0.0001
+      pass@5              0.950   0.950  -0.04 points       [-1.0, +0.9]     0.46
+    v pass^5 (unbiased)   0.614   0.541   -7.3 points      [-12.0, -2.6]    0.001
+      pass rate           0.500   0.500             =     [-10.0, +10.0]     0.50
+      edits               3.250   3.250       +0.0004   [-0.200, +0.210]     0.50
+      pass@10  n/a  10 samples of a case are needed; there are 5
+      paired: pass@1 400 cases, pass rate 38 evals
+      * the verdict rests on it. v ^ more than chance, each metric taken alone. p:
+      one-sided, the way the difference points; of several tests adjusted by Holm,
+      those of other metrics not.
+
+    By category: pass...  cases   from     to    difference   95 % interval        p
+    v code                  200  0.900  0.760  -14.0 points   [-19.0, -9.2]  <0.0001
+      math and everyt...    190  0.810  0.830   +2.0 points    [-2.0, +6.0]     0.57
+      chat                   10  0.700  0.700             =  [-10.0, +10.0]
+
+    398 cases compared: 2 broken, 2 fixed, 61 still failing, 301 still passing
+      not compared: 2 changed (another input or grading), 1 new, 7 gone, 4 left out
+      of a side by filters or shards
+
+    Broken: passed before, fail now (2)
+      x cap-code-002 / case-00  5/5 -> 1/5
+      x cap-code-002 / case-01  5/5 -> 1/5
+
+    Fixed: failed before, pass now (2)
+      + cap-code-002 / case-00  0/5 -> 5/5
+      + cap-code-002 / case-01  0/5 -> 5/5
+
+    Changed: another input or grading, not compared (2)
+      ~ cap-code-002 / case-00  5/5 -> 4/5
+      ~ cap-code-002 / case-01  5/5 -> 4/5
+
+    New: not in the reference (1)
+      + cap-code-002 / case-00  now 3/5
+
+    Gone: not in the candidate (7)
+      - cap-code-002 / case-00  was 5/5
+      - cap-code-002 / case-01  was 5/5
+      - cap-code-002 / case-02  was 5/5
+      - cap-code-002 / case-03  was 5/5
+      - cap-code-002 / case-04  was 5/5
+      - cap-code-002 / case-05  was 5/5
+      - cap-code-002 / case-06  was 5/5
+
+    Still failing (61)
+      x cap-code-002 / case-00  0/5 -> 0/5
+      x cap-code-002 / case-01  0/5 -> 0/5
+        and 59 more; eval-harness compare lists all
+
+    tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000
+    resamples, seed 7
+
+    GATE FAIL (--fail-on significant)
+    ");
+}
+
+#[test]
+fn a_narrow_terminal_has_sentences_in_place_of_tables() {
+    let mut short = regression();
+    short.cases = CaseChanges { compared: 398, still_passing: 398, ..CaseChanges::default() };
+    let options = TerminalOptions { width: 46, ..TerminalOptions::default() };
+    assert_snapshot!(on_terminal(&of(vec![short], Decision::Fail, &[]), &options), @"
+    Parser suite: latest against main
+      reference  main · target solver (model) ·
+                 model openai:gpt-4o-mini · run
+                 eval-20260101-120000 · commit
+                 0123456 · 2026-01-02
+      candidate  latest · target solver (model) ·
+                 model openai:gpt-4o-mini · run
+                 eval-20260103-093000 · commit
+                 fedcba9 with changes · 2026-01-03
+
+    ▼ REGRESSION
+      pass@1 fell from 0.850 to 0.790, -6.0 points
+      [-9.1, -2.9], p = 0.0004 (one-sided, sign
+      flips, 400 cases)
+      A true drop of 4.1 points would have been
+      found with 80 % chance.
+    !  the suite had version 1.1.0 and has 1.2.0
+
+      pass@1 *: 0.850 → 0.790, -6.0 points [-9.1,
+      -2.9], p 0.0004
+      latency mean: 812 ms → 934 ms, +122 ms [+80
+      ms, +164 ms], p <0.0001
+      pass@5: 0.950 → 0.950, -0.04 points [-1.0,
+      +0.9], p 0.46
+      pass^5 (unbiased): 0.614 → 0.541, -7.3
+      points [-12.0, -2.6], p 0.001
+      pass rate: 0.500 → 0.500, = [-10.0, +10.0],
+      p 0.50
+      edits: 3.250 → 3.250, +0.0004 [-0.200,
+      +0.210], p 0.50
+      pass@10  n/a  10 samples of a case are
+                    needed; there are 5
+      paired: pass@1 400 cases, pass rate 38 evals
+      * the verdict rests on it. ▼ ▲ more than
+      chance, each metric taken alone. p:
+      one-sided, the way the difference points; o…
+
+    By category: pass@1 *
+      code: 0.900 → 0.760, -14.0 points [-19.0,
+      -9.2], p <0.0001
+      math and everything else that counts: 0.810
+      → 0.830, +2.0 points [-2.0, +6.0], p 0.57
+      and 1 group without a difference; --verbose…
+
+    398 cases compared: 398 still passing
+
+    GATE FAIL (--fail-on significant)
+    ");
+}
+
+#[test]
+fn colours_are_on_what_matters() {
+    let options = TerminalOptions { color: true, ..TerminalOptions::default() };
+    let red = on_terminal(&of(vec![regression()], Decision::Fail, &[]), &options);
+    for told in [
+        "\x1b[1;7;31m▼ REGRESSION\x1b[0m\n",
+        "\x1b[31m▼ pass@1 *",
+        "\x1b[31m   -6.0 points",
+        "\x1b[31m  critical\x1b[0m\n",
+        "\x1b[31mGATE FAIL (--fail-on significant)\x1b[0m",
+    ] {
+        assert!(red.contains(told), "{told:?} in {red:?}");
+    }
+    let green = on_terminal(&of(vec![improvement()], Decision::Pass, &[]), &options);
+    assert!(green.contains("\x1b[1;7;32m▲ IMPROVEMENT\x1b[0m\n"), "{green:?}");
+    let open = on_terminal(&of(vec![undecided()], Decision::Incomplete, &[]), &options);
+    assert!(open.contains("\x1b[33m! UNDECIDED\x1b[0m\n"), "{open:?}");
+    let none = on_terminal(&of(vec![none_with_power()], Decision::Pass, &[]), &options);
+    assert!(none.contains("\x1b[1m○ NO EVIDENCE OF A DIFFERENCE"), "{none:?}");
+}
+
+/// What never fails a gate says so.
+#[test]
+fn a_comparison_that_fails_nothing_informs() {
+    let never = Comparisons { fail_on: FailOn::Never, ..of(vec![regression()], Decision::Pass, &[]) };
+    let shown = on_terminal(&never, &TerminalOptions::default());
+    assert!(shown.ends_with("\nGATE PASS (--fail-on never): it informs\n"), "{shown}");
+    let shown = as_markdown(&never);
+    assert!(shown.contains("\nGate: ✅ **PASS** (`--fail-on never`: nothing here fails it)\n"), "{shown}");
+}

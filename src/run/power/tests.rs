@@ -1,0 +1,143 @@
+use super::*;
+use crate::model::testing::{case, compared_side, eval, plan};
+use crate::model::{CaseScores, Cases, EvalScores, Outcome, Part};
+
+fn planned(cases: usize, samples: u32) -> Plan {
+    let of = |at: usize| Arc::new(crate::model::Case { samples: Some(samples), ..case(&format!("c{at}")) });
+    plan(vec![Arc::new(eval("e", Cases::written((0..cases).map(of).collect())))])
+}
+
+fn asked(effect: f64) -> PowerRequest<'static> {
+    PowerRequest { filters: Vec::new(), effect, power: 0.8, rate: None, samples: Vec::new(), run: None }
+}
+
+fn run(cases: &[(u32, u32)], suite: &str) -> RunScores {
+    let case = |(at, (n, c)): (usize, &(u32, u32))| CaseScores {
+        id: format!("c{at}"),
+        outcome: Some(Outcome::Passed),
+        samples: *n,
+        n: *n,
+        c: *c,
+        ..CaseScores::default()
+    };
+    let cases = cases.iter().enumerate().map(case).collect();
+    let eval = EvalScores {
+        id: "e".into(),
+        outcome: Outcome::Passed,
+        score: None,
+        kind: None,
+        category: None,
+        tags: Vec::new(),
+        difficulty: None,
+        criticality: None,
+        weight: None,
+        score_threshold: None,
+        cases,
+    };
+    let side =
+        crate::model::ComparedSide { suite: suite.into(), run_id: "eval-1".into(), ..compared_side("r") };
+    RunScores { side, ks: vec![1], score_metrics: Vec::new(), evals: vec![eval] }
+}
+
+fn near(a: f64, b: f64) {
+    assert!((a - b).abs() < 1e-6, "{a} is not {b}");
+}
+
+/// z(0.95) + z(0.8) = 1.6448536 + 0.8416212. Half of 0.8 x 0.2 lies within cases, on either side: 0.16 a case.
+#[test]
+fn a_suite_of_400_cases_by_hand() {
+    let report = power(&planned(400, 1), &asked(0.05)).unwrap();
+    let [only] = report.plans.as_slice() else { panic!("{report:?}") };
+    let reach = 1.644_853_626_951_472_7 + 0.841_621_233_572_914_4;
+    near(only.detectable, reach * (0.16f64 / 400.0).sqrt());
+    assert_eq!(only.cases_needed, Some((0.16 * (reach / 0.05) * (reach / 0.05)).ceil() as u64));
+    // Phi(0.05 / 0.02 - 1.644854) = Phi(0.855146).
+    assert!((only.chance - 0.803_765).abs() < 1e-4, "{}", only.chance);
+    assert_eq!(report.samples_needed, Some(1));
+    assert_eq!((report.cases, report.samples, report.basis.measured), (400, 1, false));
+    // Samples of each case do as cases do.
+    let more = PowerRequest { samples: vec![4, 1, 4], ..asked(0.02) };
+    let report = power(&planned(400, 1), &more).unwrap();
+    let [one, four] = report.plans.as_slice() else { panic!("{report:?}") };
+    assert_eq!((one.samples, four.samples), (1, 4));
+    near(one.detectable, 2.0 * four.detectable);
+    assert_eq!(report.samples_needed, Some((0.16 / (400.0 * (0.02 / reach) * (0.02 / reach))).ceil() as u32));
+}
+
+#[test]
+fn what_a_run_measured_takes_the_place_of_what_is_assumed() {
+    // Shares 1, 1/2 and 0 of four samples: p (1 - p) without bias is 0, 4/3 x 1/4 and 0.
+    let plan = planned(3, 4);
+    let suite = plan.suite.name.clone();
+    let measured = run(&[(4, 4), (4, 2), (4, 0)], &suite);
+    let report = power(&plan, &PowerRequest { run: Some(&measured), ..asked(0.05) }).unwrap();
+    near(report.basis.rate, 0.5);
+    near(report.basis.within, 1.0 / 9.0);
+    assert!(report.basis.measured);
+    assert_eq!(report.sentences.len(), 2, "nothing is assumed");
+    // Of one sample each nobody knows how samples of a case differ.
+    let single = run(&[(1, 1), (1, 1), (1, 0)], &suite);
+    let report = power(&plan, &PowerRequest { run: Some(&single), ..asked(0.05) }).unwrap();
+    near(report.basis.rate, 2.0 / 3.0);
+    near(report.basis.within, 1.0 / 9.0);
+    assert!(!report.basis.measured);
+    // Cases without a grade measure nothing.
+    let said = |run: &RunScores| {
+        power(&plan, &PowerRequest { run: Some(run), ..asked(0.05) }).unwrap_err().to_string()
+    };
+    assert_eq!(said(&run(&[(0, 0)], &suite)), "run eval-1 has a graded sample of none of the selected cases");
+    assert_eq!(
+        said(&run(&[(1, 1)], "Other")),
+        format!("run eval-1 is one of suite `Other`, not of `{suite}`")
+    );
+    assert_eq!(power(&planned(0, 1), &asked(0.05)), Err(PowerError::NoCase));
+}
+
+/// A run in which no sample ever differs from another of its case.
+#[test]
+fn certain_cases_find_any_drop() {
+    let plan = planned(2, 2);
+    let certain = run(&[(2, 2), (2, 0)], &plan.suite.name);
+    let report = power(&plan, &PowerRequest { run: Some(&certain), ..asked(0.05) }).unwrap();
+    assert_eq!(
+        (report.plans[0].detectable, report.plans[0].chance, report.samples_needed),
+        (0.0, 1.0, Some(1))
+    );
+}
+
+#[test]
+fn thresholds_on_ends_of_intervals_have_chances_where_they_can_be_known() {
+    let threshold = |metric: &str, bound, on, value| Threshold { metric: metric.into(), bound, value, on };
+    let mut plan = planned(100, 1);
+    plan.gate.thresholds = vec![
+        threshold("pass_at_1", Bound::Min, Figure::CiLower, 0.9),
+        threshold("pass_at_1", Bound::Min, Figure::Value, 0.9),
+        threshold("pass_rate", Bound::Min, Figure::CiLower, 0.1),
+        threshold("case_pass_rate", Bound::Min, Figure::CiLower, 0.7),
+        threshold(&format!("pass_at_1[{}]", Part::Tag("none".into())), Bound::Min, Figure::CiLower, 0.7),
+    ];
+    let report = power(&plan, &PowerRequest { rate: Some(0.95), ..asked(0.05) }).unwrap();
+    let told: Vec<String> = report
+        .thresholds
+        .iter()
+        .map(|t| {
+            format!(
+                "{} {} over {}: {:?} {:?}",
+                t.metric,
+                t.value,
+                t.n,
+                t.chance.map(|c| (c * 1e4).round() / 1e4),
+                t.needed
+            )
+        })
+        .collect();
+    // 96 of 100 have a lower end of 0.9016, 95 one of 0.8882: the chance is that of 96 passes or more, 1 - P(X <= 95) = 0.4360.
+    insta::assert_snapshot!(told.join("\n"), @"");
+    // Of several samples the mean is about normal, and more of them make it likelier.
+    let chance = |samples: u32| {
+        let mut plan = planned(100, samples);
+        plan.gate.thresholds = vec![threshold("pass_at_1", Bound::Min, Figure::CiLower, 0.9)];
+        power(&plan, &PowerRequest { rate: Some(0.95), ..asked(0.05) }).unwrap().thresholds[0].chance.unwrap()
+    };
+    assert!(chance(2) > 0.3 && chance(2) < chance(10), "{} {}", chance(2), chance(10));
+}

@@ -1,0 +1,219 @@
+//! Runs that are not each other's like: compared where it makes sense and said so, else refused with words.
+
+mod support;
+
+#[path = "support/compared.rs"]
+mod compared;
+
+use std::process::Stdio;
+
+use compared::{Desk, Way, first, number};
+use eval_harness::journal::find_run;
+use serde_json::Value;
+use support::eventually;
+
+fn journal_of(desk: &Desk, run: &str) -> std::path::PathBuf {
+    find_run(&desk.project.path().join("results"), run).unwrap().journal()
+}
+
+/// The counts of a comparison's kinds of cases.
+fn counts(one: &Value) -> String {
+    let cases = &one["cases"];
+    let kinds = ["broken", "fixed", "still_failing", "new", "gone", "changed", "ungraded"];
+    let lists = kinds.iter().map(|kind| format!("{kind} {}", cases[*kind]["count"]));
+    let plain = ["compared", "still_passing", "not_selected", "other_samples"];
+    let plain = plain.iter().map(|kind| format!("{kind} {}", cases[*kind]));
+    let all: Vec<String> = plain.chain(lists).filter(|text| !text.ends_with(" 0")).collect();
+    all.join(", ")
+}
+
+fn notes(one: &Value) -> String {
+    let all = one["notes"].as_array().cloned().unwrap_or_default();
+    all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn another_suite_is_refused() {
+    let desk = Desk::new(1, 6);
+    let a = desk.run(1, first(6, 6), &[]);
+    desk.write_suite("Other", |_, _| "ok".to_owned());
+    let b = desk.run(1, first(6, 6), &[]);
+    let call = desk.compare(&[&a, &b]).expect(2);
+    assert!(call.stderr.contains("Desk") && call.stderr.contains("Other"), "{}", call.stderr);
+    assert_eq!(call.stdout, "");
+}
+
+#[test]
+fn cases_that_were_written_anew_are_changed_and_new_and_gone_ones_are_counted() {
+    let desk = Desk::new(2, 6);
+    let a = desk.run(1, first(12, 6), &[]);
+    // Two cases of e1 expect something else.
+    desk.write_suite("Desk", |e, c| if e == 1 && c < 2 { "sure".to_owned() } else { "ok".to_owned() });
+    let b = desk.run(1, first(12, 6), &[]);
+    let said = desk.compared(&[&a, &b], 0);
+    insta::assert_snapshot!(counts(&said["candidates"][0]), @"compared 10, still_passing 10, changed 2");
+    // Every case changed: nothing is left to compare, and a gate that asks is open.
+    desk.write_suite("Desk", |_, _| "sure".to_owned());
+    let c = desk.run(1, first(12, 6), &[]);
+    let call = desk.compare(&[&a, &c]);
+    assert!(matches!(call.code, Some(2 | 3)), "{:?} {}", call.code, call.stderr);
+}
+
+#[test]
+fn other_numbers_of_samples_are_compared_and_counted() {
+    let desk = Desk::new(2, 6);
+    let a = desk.run(1, first(10, 6), &[]);
+    let b = desk.run(3, first(8, 6), &[]);
+    let said = desk.compared(&[&a, &b, "--fail-on", "never"], 0);
+    let one = &said["candidates"][0];
+    insta::assert_snapshot!(counts(one), @"compared 12, still_passing 8, other_samples 12, broken 2, still_failing 2");
+    let names: Vec<&str> =
+        one["metrics"].as_array().unwrap().iter().filter_map(|m| m["name"].as_str()).collect();
+    assert!(names.contains(&"pass_at_1") && !names.contains(&"pass_at_3"), "{names:?}");
+    // What a verdict is to rest on must be there.
+    let call = desk.compare(&[&a, &b, "--metric", "pass@3"]);
+    assert!(matches!(call.code, Some(2 | 3)), "{:?}", call.code);
+}
+
+#[test]
+fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
+    let desk = Desk::new(2, 10);
+    let whole = desk.run(1, first(20, 10), &[]);
+    let one = desk.run(1, first(20, 10), &["--shard", "1/2"]);
+    let two = desk.run(1, first(20, 10), &["--shard", "2/2"]);
+    let some = desk.run(1, first(20, 10), &["--eval", "e0"]);
+    let said = desk.compared(&[&whole, &one, &two, &some], 0);
+    let all = said["candidates"].as_array().unwrap();
+    let compared: Vec<f64> = all.iter().map(|one| number(&one["cases"]["compared"])).collect();
+    assert_eq!(compared[0] + compared[1], 20.0);
+    assert_eq!(compared[2], 10.0);
+    for one in all {
+        assert_eq!(
+            number(&one["cases"]["compared"]) + number(&one["cases"]["not_selected"]),
+            20.0,
+            "{}",
+            counts(one)
+        );
+        assert_eq!(number(&one["cases"]["gone"]["count"]), 0.0);
+    }
+    assert_eq!(all[0]["candidate"]["shards"].as_array().unwrap().len(), 1);
+    // Two shards have no case in common.
+    let call = desk.compare(&[&one, &two]);
+    assert!(matches!(call.code, Some(2 | 3)), "{:?}", call.code);
+    assert!(!call.stdout.contains("no evidence") || call.code == Some(3), "{}", call.stdout);
+    // Joined they are the whole run, in any order, as either side.
+    for joined in [format!("{one}+{two}"), format!("{two}+{one}")] {
+        let said = desk.compared(&[&joined, &whole], 0);
+        let side = &said["candidates"][0]["reference"];
+        assert_eq!(number(&said["candidates"][0]["cases"]["compared"]), 20.0);
+        assert_eq!((&side["shards"], &side["label"]), (&Value::Null, &joined.as_str().into()));
+        assert_eq!(side["source"]["journals"].as_array().unwrap().len(), 2);
+    }
+    let call = desk.compare(&[&whole, &format!("{whole}+{one}")]).expect(2);
+    assert!(call.stderr.contains("is no shard"), "{}", call.stderr);
+    let call = desk.compare(&[&whole, &format!("{one}+{one}")]).expect(2);
+    assert!(call.stderr.contains("shard 1 is there twice"), "{}", call.stderr);
+    let call = desk.compare(&[&whole, &format!("{one}+eval-1")]).expect(2);
+    assert!(call.stderr.contains("nothing to compare with is called `eval-1`"), "{}", call.stderr);
+}
+
+#[test]
+fn some_of_the_shards_are_joined_and_that_is_said() {
+    let desk = Desk::new(3, 10);
+    let whole = desk.run(1, first(30, 10), &[]);
+    let one = desk.run(1, first(30, 10), &["--shard", "1/3"]);
+    let two = desk.run(1, first(30, 10), &["--shard", "2/3"]);
+    let said = desk.compared(&[&whole, &format!("{one}+{two}")], 0);
+    let one = &said["candidates"][0];
+    assert_eq!(one["candidate"]["shards"].as_array().unwrap().len(), 2);
+    assert_eq!(number(&one["cases"]["compared"]) + number(&one["cases"]["not_selected"]), 30.0);
+}
+
+#[test]
+fn a_journal_that_breaks_off_counts_with_what_it_has() {
+    let desk = Desk::new(2, 10);
+    let whole = desk.run(1, first(18, 10), &[]);
+    let text = std::fs::read(journal_of(&desk, &whole)).unwrap();
+    let at = |needle: &str, nth: usize| {
+        let text = String::from_utf8_lossy(&text).into_owned();
+        text.match_indices(needle).nth(nth).unwrap().0
+    };
+    // In the middle of a line, at the end of one, and within the plan.
+    for (name, end, fewest) in [
+        ("torn", at("{\"sample_finished\"", 12) + 40, 12.0),
+        ("cut", at("{\"sample_finished\"", 12), 12.0),
+        ("early", at("{\"sample_finished\"", 0), 0.0),
+    ] {
+        let file = format!("{name}.journal.jsonl");
+        std::fs::write(desk.project.path().join(&file), &text[..end]).unwrap();
+        let call = desk.compare(&[&whole, &file, "--format", "json"]);
+        let said: Value =
+            serde_json::from_str(&call.stdout).unwrap_or_else(|_| panic!("{name}: {}", call.stderr));
+        let one = &said["candidates"][0];
+        assert_eq!(one["candidate"]["interrupted"], true, "{name}");
+        assert_eq!(number(&one["cases"]["compared"]), fewest, "{name}: {}", counts(one));
+        assert_eq!(number(&one["cases"]["ungraded"]["count"]), 20.0 - fewest, "{name}");
+        assert_eq!(call.code, Some(3), "{name}: {}", call.stdout);
+    }
+    // Nothing was recorded, or only a part of the first line.
+    for (name, bytes) in [("empty", &b""[..]), ("torn-first", &text[..100])] {
+        let file = format!("{name}.journal.jsonl");
+        std::fs::write(desk.project.path().join(&file), bytes).unwrap();
+        let call = desk.compare(&[&whole, &file]).expect(2);
+        assert!(call.stderr.contains("holds no run"), "{name}: {}", call.stderr);
+    }
+    // Garbage in the middle is no torn end.
+    let broken =
+        [&text[..at("{\"sample_finished\"", 3)], b"garbage\n", &text[at("{\"sample_finished\"", 3)..]]
+            .concat();
+    std::fs::write(desk.project.path().join("broken.journal.jsonl"), broken).unwrap();
+    let call = desk.compare(&[&whole, "broken.journal.jsonl"]).expect(2);
+    assert!(call.stderr.contains("not a journal line"), "{}", call.stderr);
+}
+
+#[test]
+fn a_run_that_is_under_way_or_was_killed_counts_with_what_it_has() {
+    let desk = Desk::new(1, 6);
+    let whole = desk.run(1, first(6, 6), &[]);
+    desk.project.write("slow", "");
+    let text = std::fs::read_to_string(desk.project.path().join("eval-suite.yaml")).unwrap();
+    let suite = text
+        .replace("{type: recorded, path: none.jsonl}", &format!("{{type: command, command: [sh, -c, \"cat > in.$$; while [ -e slow ] && grep -q 'question 4' in.$$; do touch waiting; sleep 0.05; done; echo ok\"]}}"));
+    assert_ne!(suite, text);
+    desk.project.write("eval-suite.yaml", &suite);
+    let mut child = desk
+        .project
+        .command(&["run", "--jobs", "1"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("a sample waits", || desk.project.path().join("waiting").exists());
+    eventually("those before it are recorded", || {
+        let text = std::fs::read_to_string(desk.journal()).unwrap_or_default();
+        text.matches("{\"sample_finished\"").count() == 4
+    });
+    let running = desk.compared(&[&whole, "latest", "--fail-on", "any"], 3);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let killed = desk.compared(&[&whole, "latest", "--fail-on", "any"], 3);
+    for said in [&running, &killed] {
+        let one = &said["candidates"][0];
+        assert_eq!(number(&one["cases"]["compared"]), 4.0, "{}", counts(one));
+        assert_eq!(number(&one["cases"]["ungraded_samples_candidate"]), 2.0);
+        assert_eq!(one["candidate"]["interrupted"], true);
+    }
+    assert!(!notes(&killed["candidates"][0]).is_empty(), "{killed:#}");
+    assert_eq!(running, killed);
+}
+
+#[test]
+fn a_run_beside_itself_and_a_capture_are_told() {
+    let desk = Desk::new(1, 6);
+    let a = desk.run(1, first(6, 6), &[]);
+    let said = desk.compared(&[&a, &a], 0);
+    assert!(notes(&said["candidates"][0]).contains("itself"), "{said:#}");
+    let way = |e: usize, c: usize, s: usize| if c == 0 { Way::Lost } else { first(6, 6)(e, c, s) };
+    let b = desk.run(1, way, &[]);
+    assert_eq!(desk.compared(&[&a, &b, "--fail-on", "any"], 3)["decision"], "incomplete");
+}
