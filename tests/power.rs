@@ -24,7 +24,7 @@ fn a_page_for_people_who_are_no_statisticians() {
 
     ! a true drop of 5 points would be found with a chance of 35 %; the smallest
       that is found with 80 % is 9.9 points
-      to find 5 points with a chance of 80 %: about 396 cases like these, or 4
+      to find 5 points with a chance of 80 %: about 400 cases like these, or 4
       samples of each of these cases
 
       samples          found with 80 %   chance for 5 points    cases for 5 points
@@ -45,7 +45,28 @@ fn a_page_for_people_who_are_no_statisticians() {
         .project
         .call(&["power", "--effect", "0.2", "--samples", "1", "--samples", "5", "--eval", "e0"])
         .expect(0);
-    insta::assert_snapshot!(enough.stdout, @"");
+    insta::assert_snapshot!(enough.stdout, @r"
+    Desk: what a comparison of two of its runs could find
+      25 cases in 1 eval · 1 sample planned of each · eval e0
+      if 80.0 % of samples pass (--rate, or --run to measure it)
+
+    ✓ a true drop of 20 points would be found with a chance of 80 %; the smallest
+      that is found with 80 % is 19.9 points
+
+      samples          found with 80 %  chance for 20 points   cases for 20 points
+      1                    19.9 points                  80 %                    25
+      5                     8.9 points             over 99 %                     5
+
+      Assumed: most cases nearly always or nearly never pass, so that half of what
+      makes outcomes differ is luck. Were all cases equally hard, the smallest drop
+      that is found would be 28.1 points, not 19.9; --run measures it in a run of
+      several samples a case.
+      It speaks of pass@1 and of a drop that is the same for every case. One that
+      only some cases have takes more cases, and no number of samples makes up for
+      them.
+      Several metrics, groups or candidates at once share the 5 % of false alarms,
+      and each then needs more.
+    ");
 }
 
 #[test]
@@ -73,6 +94,7 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
     let gate = "  thresholds: {pass@1: {min: 0.9, bound: lower}, case_pass_rate: {min: 0.7, bound: lower}}\n  evals:\n";
     desk.project.write("eval-suite.yaml", &text.replace("  evals:\n", gate));
     let call = desk.project.call(&["power", "--rate", "0.95"]).expect(0);
+    assert!(!call.stderr.contains("ends at"), "{}", call.stderr);
     insta::assert_snapshot!(call.stdout, @r"
     Desk: what a comparison of two of its runs could find
       60 cases in 1 eval · 1 sample planned of each
@@ -80,7 +102,7 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
 
     ! a true drop of 5 points would be found with a chance of 55 %; the smallest
       that is found with 80 % is 7 points
-      to find 5 points with a chance of 80 %: about 118 cases like these, or 2
+      to find 5 points with a chance of 80 %: about 120 cases like these, or 2
       samples of each of these cases
 
       samples          found with 80 %   chance for 5 points    cases for 5 points
@@ -102,6 +124,20 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
       Several metrics, groups or candidates at once share the 5 % of false alarms,
       and each then needs more.
     ");
+}
+
+#[test]
+fn a_threshold_out_of_reach_is_warned_of_before_anything_runs() {
+    let desk = Desk::new(1, 20);
+    let text = std::fs::read_to_string(desk.project.path().join("eval-suite.yaml")).unwrap();
+    let gate = "  thresholds: {pass@1: {min: 0.9, bound: lower}}\n  evals:\n";
+    desk.project.write("eval-suite.yaml", &text.replace("  evals:\n", gate));
+    desk.record("none.jsonl", 1, |_, _, _| Way::Pass);
+    for args in [&["validate"][..], &["run", "--dry-run"]] {
+        let call = desk.project.call(args).expect(0);
+        let words = "even if all pass the interval ends at 0.8389; it takes 35 cases";
+        assert!(call.stderr.contains(words), "{args:?}: {}", call.stderr);
+    }
 }
 
 #[test]

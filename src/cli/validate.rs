@@ -6,6 +6,7 @@ use super::{Exit, suite};
 use crate::base::text::plural;
 use crate::gate::ExitCode;
 use crate::load::{self, CheckRequest, LoadRequest, Overrides, Problems, Purpose, Sources, render};
+use crate::run;
 
 pub fn validate(console: &Console, args: &ValidateArgs) -> Exit {
     let (problems, sources, what) = if args.files.is_empty() {
@@ -20,6 +21,8 @@ pub fn validate(console: &Console, args: &ValidateArgs) -> Exit {
         let loaded = load::load(&request);
         let what =
             format!("{} with {}", plural(loaded.total.evals, "eval"), plural(loaded.total.cases, "case"));
+        // They are no mistakes in a file: more cases may be on their way.
+        loaded.plan.iter().flat_map(run::too_few).for_each(|warning| console.warn(&warning));
         (loaded.problems, loaded.sources, what)
     } else {
         let checked = load::check_files(&CheckRequest {

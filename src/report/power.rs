@@ -81,6 +81,15 @@ fn chance(share: f64) -> String {
     }
 }
 
+/// Two digits that count, upwards: more would claim what an assumption doesn't know.
+fn rounded(n: u64) -> u64 {
+    let mut step = 1;
+    while n / step >= 100 {
+        step *= 10;
+    }
+    n.div_ceil(step) * step
+}
+
 /// The plan's own answer, in a sentence or two.
 fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     let planned = report.plans.iter().find(|plan| plan.samples == report.samples).or(report.plans.first());
@@ -99,7 +108,10 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     }
     let cases = match plan.cases_needed {
         Some(cases) => {
-            format!("{} cases like these", group_digits(usize::try_from(cases).unwrap_or(usize::MAX)))
+            format!(
+                "{} cases like these",
+                group_digits(usize::try_from(rounded(cases)).unwrap_or(usize::MAX))
+            )
         }
         None => "more than 10 million cases".to_owned(),
     };
