@@ -270,7 +270,7 @@ pub fn p_value(p: f64, alpha: f64) -> String {
     if p < 0.000_1 {
         return "<0.0001".to_owned();
     }
-    if p >= 0.995 && p < 1.0 {
+    if (0.995..1.0).contains(&p) {
         return ">0.99".to_owned();
     }
     let least = match p {
