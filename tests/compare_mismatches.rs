@@ -217,3 +217,33 @@ fn a_run_beside_itself_and_a_capture_are_told() {
     let b = desk.run(1, way, &[]);
     assert_eq!(desk.compared(&[&a, &b, "--fail-on", "any"], 3)["decision"], "incomplete");
 }
+
+#[test]
+fn a_pipe_and_a_suite_that_is_not_there_are_refused() {
+    let desk = Desk::new(1, 6);
+    let a = desk.run(1, first(6, 6), &[]);
+    let pipe = desk.project.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for word in ["pipe", "/dev/null"] {
+        let call = desk.compare(&[word]).expect(2);
+        assert!(call.stderr.contains("is no file that can be read twice"), "{}", call.stderr);
+    }
+    let call = desk.compare(&[&a, "--suite", "no.yaml"]).expect(2);
+    assert!(call.stderr.contains("there is no suite no.yaml"), "{}", call.stderr);
+}
+
+#[test]
+fn what_a_metric_lacks_is_said_and_not_that_nothing_was_graded() {
+    let desk = Desk::new(1, 6);
+    let a = desk.run(1, first(6, 6), &[]);
+    for (metric, words) in [
+        ("pass@9", "no verdict: pass@9 is undefined: no pair of cases has it on both sides"),
+        (
+            "tokens_per_sample",
+            "no verdict: tokens_per_sample is undefined: no pair of cases has it on both sides",
+        ),
+    ] {
+        let said = desk.compared(&[&a, &a, "--metric", metric], 3);
+        assert_eq!(said["candidates"][0]["sentences"][0], words);
+    }
+}

@@ -70,6 +70,25 @@ fn a_page_for_people_who_are_no_statisticians() {
 }
 
 #[test]
+fn a_small_effect_is_written_as_it_was_asked_for() {
+    let desk = Desk::new(1, 25);
+    for (effect, sentence, head) in [
+        (
+            "0.0001",
+            "to find 0.01 points with a chance of 80 %: more than 10 million cases, or",
+            "found with 80 %  chance for 0.01 points  cases for 0.01 points",
+        ),
+        ("0.0125", "to find 1.25 points with", "  chance for 1.25 points"),
+        ("0.07", "a true drop of 7 points would", "  chance for 7 points"),
+        ("0.000001", "a true drop of 0.0001 points would", "  chance for 0.0001 points"),
+    ] {
+        let page = desk.project.call(&["power", "--effect", effect]).expect(0).stdout;
+        let line = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(line.contains(sentence) && page.contains(head), "{effect}: {page}");
+    }
+}
+
+#[test]
 fn a_run_measures_what_else_is_assumed() {
     let desk = Desk::new(2, 20);
     // Half of the cases pass in two of four samples, the others always.
@@ -170,6 +189,8 @@ fn wrong_words_are_answered() {
         (&["--samples", "0"], "0 is not in 1"),
         (&["--eval", "none*"], "problem"),
         (&["--suite", "no.yaml"], "no.yaml"),
+        (&["--run", "previous"], "`previous` needs a candidate beside it"),
+        (&["--run", "eval-1"], "a run is `latest`, a run id, or the path of a journal"),
     ] {
         let call = desk.project.call(&[&["power"], args].concat()).expect(2);
         assert!(call.stderr.contains(words), "{words}: {}", call.stderr);

@@ -62,6 +62,7 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
         let title = format!("{suite}: threshold on {} {}", row.metric, missed(threshold.status));
         all.push(Annotation::new(level, None, &title, &format!("{} ({})", row.value, row.needs)));
     }
+    all.extend(summary.comparison.iter().filter_map(|comparison| of_verdict(summary, comparison)));
     let failures: Failures<'_> =
         summary.failures.iter().map(|f| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f)).collect();
     for eval in summary.evals.iter().filter(|eval| eval.outcome != Outcome::Passed) {
@@ -70,7 +71,7 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
         all.push(of_eval(eval, &failures, level));
     }
     if let Some(comparison) = &summary.comparison {
-        all.extend(of_comparison(summary, comparison));
+        all.extend(of_broken(summary, comparison));
     }
     let told = all.iter().any(|annotation| annotation.level == Level::Error);
     if summary.gate.decision == Decision::Fail && !told {
@@ -80,20 +81,32 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
     all
 }
 
-/// A regression, then the evals with cases that were broken, each at its definition. What fails the gate is an error.
-fn of_comparison(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> {
-    let failed = summary.gate.decision == Decision::Fail;
-    let level = |fails: bool| if failed && fails { Level::Error } else { Level::Warning };
+/// A regression, which the annotations of single evals must not crowd out.
+fn of_verdict(summary: &Summary, comparison: &Comparison) -> Option<Annotation> {
+    if words::Headline::of(comparison) != words::Headline::Regression {
+        return None;
+    }
+    let reference = words::label(&comparison.reference);
+    let title = format!("{}: regression against {reference}", summary.metadata.suite_name);
+    let level = level_of(summary, summary.fail_on == Some(FailOn::Significant));
+    Some(Annotation::new(level, None, &title, &words::first_sentence(comparison)))
+}
+
+/// What fails the gate is an error.
+fn level_of(summary: &Summary, fails: bool) -> Level {
+    if fails && summary.gate.decision == Decision::Fail { Level::Error } else { Level::Warning }
+}
+
+/// The evals with cases that were broken, each at its definition.
+fn of_broken(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> {
     let reference = words::label(&comparison.reference);
     let mut all = Vec::new();
-    if words::Headline::of(comparison) == words::Headline::Regression {
-        let title = format!("{}: regression against {reference}", summary.metadata.suite_name);
-        let fails = summary.fail_on == Some(FailOn::Significant);
-        all.push(Annotation::new(level(fails), None, &title, &words::first_sentence(comparison)));
-    }
     let mut of_evals: Vec<(&str, Vec<&CaseFlip>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    for case in &comparison.cases.broken.cases {
+    let broken = &comparison.cases.broken;
+    // A run lists the first of them.
+    let is_cut = broken.cases.len() < broken.count;
+    for case in &broken.cases {
         let at = *places.entry(case.eval_id.as_str()).or_insert_with(|| {
             of_evals.push((&case.eval_id, Vec::new()));
             of_evals.len() - 1
@@ -111,13 +124,14 @@ fn of_comparison(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> 
         let source =
             summary.evals.iter().find(|found| found.id == eval).and_then(|found| found.source.clone());
         let number = text::plural(cases.len(), "case");
-        let title = format!("{eval}: {number} broken since {reference}");
+        let at_least = if is_cut { "at least " } else { "" };
+        let title = format!("{eval}: {at_least}{number} broken since {reference}");
         let line =
             |case: &CaseFlip| format!("{} {}", text::one_line(&case.case_id), words::passes(case, "->"));
         let mut message: Vec<String> = cases.iter().take(CASES).map(|case| line(case)).collect();
         let more = cases.len().saturating_sub(CASES);
         message.extend((more > 0).then(|| format!("... and {}", text::plural(more, "more case"))));
-        all.push(Annotation::new(level(fails), source, &title, &message.join("\n")));
+        all.push(Annotation::new(level_of(summary, fails), source, &title, &message.join("\n")));
     }
     all
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::TerminalOptions;
+use super::comparison::words;
 use super::figures;
 use super::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
 use crate::base::text::{group_digits, one_line, plural};
@@ -64,12 +65,21 @@ fn basis(report: &PowerReport) -> String {
     }
 }
 
-/// Points of a share.
+/// Points of a share that was computed.
 fn points(share: f64) -> String {
-    let points = share * 100.0;
-    let decimals = if points < 0.1 { 2 } else { 1 };
-    let text = format!("{points:.decimals$}");
-    let text = text.strip_suffix(".0").unwrap_or(&text);
+    let text = words::points(share);
+    let text = text.trim_start_matches('+');
+    in_points(text.strip_suffix(".0").unwrap_or(text))
+}
+
+/// Points of a share that somebody asked for: as it was written.
+fn asked(share: f64) -> String {
+    // 0.07 * 100 is a little more than 7.
+    let points = (share * 1e10).round() / 1e8;
+    if points > 0.0 { in_points(&points.to_string()) } else { in_points(&format!("{:e}", share * 100.0)) }
+}
+
+fn in_points(text: &str) -> String {
     format!("{text} {}", if text == "1" { "point" } else { "points" })
 }
 
@@ -94,7 +104,7 @@ fn rounded(n: u64) -> u64 {
 fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     let planned = report.plans.iter().find(|plan| plan.samples == report.samples).or(report.plans.first());
     let Some(plan) = planned else { return Ok(()) };
-    let (effect, sure) = (points(report.effect), chance(report.power));
+    let (effect, sure) = (asked(report.effect), chance(report.power));
     let enough = plan.chance >= report.power;
     let (tone, mark) = if enough { (Tone::Good, page.pick("✓", "+")) } else { (Tone::Warn, "!") };
     let found = format!(
@@ -109,7 +119,7 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     let cases = match plan.cases_needed {
         Some(cases) => {
             format!(
-                "{} cases like these",
+                "about {} cases like these",
                 group_digits(usize::try_from(rounded(cases)).unwrap_or(usize::MAX))
             )
         }
@@ -119,18 +129,19 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
         Some(samples) => format!("or {} of each of these cases", plural(samples as usize, "sample")),
         None => "and no number of samples of these cases would do".to_owned(),
     };
-    let text = format!("to find {effect} with a chance of {sure}: about {cases}, {samples}");
+    let text = format!("to find {effect} with a chance of {sure}: {cases}, {samples}");
     page.wrapped(&[plain("  ")], Tone::Plain, &text, 4)
 }
 
 fn table(page: &mut Page, report: &PowerReport) -> io::Result<()> {
-    let effect = points(report.effect);
+    let effect = asked(report.effect);
     let head = [
         format!("found with {}", chance(report.power)),
         format!("chance for {effect}"),
         format!("cases for {effect}"),
     ];
-    let cells: String = head.iter().map(|cell| pad_left(cell, CELL)).collect();
+    // A long head, of an effect with many digits, keeps its distance.
+    let cells: String = head.iter().map(|cell| pad_left(&format!("  {cell}"), CELL)).collect();
     page.line(&[span(Tone::Bold, format!("  {}{cells}", pad_right("samples", NAME)))])?;
     for plan in &report.plans {
         page.line(&[plain(format!("  {}", row(plan)))])?;

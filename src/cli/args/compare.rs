@@ -27,7 +27,8 @@ Examples:
   eval-harness compare main                              the latest run against the scores accepted on a branch
   eval-harness compare accepted --fail-on any            exit 1 when any case broke
   eval-harness compare base.journal.jsonl head.journal.jsonl --format markdown --output comparison.md
-  eval-harness compare eval-20260304-101500 small large  two candidates against one reference
+  eval-harness compare base.jsonl small.jsonl large.jsonl
+                                                         journals of any name: two candidates against one reference
   eval-harness compare shard-1.journal.jsonl+shard-2.journal.jsonl latest
   eval-harness compare previous --metric pass@1 --metric score --by category
 
@@ -47,17 +48,19 @@ pub struct CompareArgs {
     /// What is compared with it; each of several with the same reference. Default: `latest`.
     #[arg(value_name = "CANDIDATE")]
     pub candidates: Vec<String>,
-    /// A metric that the verdict rests on, such as `pass@3` or `score`. Default: `pass_at_1`. Of several each has to do with less
-    /// chance.
+    /// A metric that the verdict rests on, such as `pass@3` or `score`. Default: `pass_at_1`. With several each needs stronger
+    /// evidence, so that all of them together raise no more false alarms than one.
     #[arg(long = "metric", value_name = "NAME")]
     pub metrics: Vec<String>,
-    /// type, category, tag, eval or difficulty: the verdict rests on its groups, too. They are shown in any case.
+    /// type, category, tag, eval or difficulty: the verdict rests on these groups, too. Without it groups are shown and decide
+    /// nothing.
     #[arg(long, value_name = "WHAT", value_parser = word::<Grouping>)]
     pub by: Vec<Grouping>,
-    /// The drop that you want to find, as a share such as 0.02: how many cases and samples that takes is told.
+    /// The drop that you want to find, as a share: 0.02 is two points. The page tells how many cases and samples that takes.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub effect: Option<f64>,
-    /// significant, any, critical or never: which difference is exit code 1.
+    /// Which difference is exit code 1: significant (a regression beyond what chance explains), any (one case that broke),
+    /// critical (one of a critical eval), never.
     #[arg(long, value_name = "WHAT", default_value = "significant", value_parser = word::<FailOn>)]
     pub fail_on: FailOn,
     #[arg(long, value_enum, default_value_t = CompareFormat::Human)]
@@ -113,7 +116,7 @@ impl ComparedArgs {
 pub fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
-        _ => Err("write a share above 0 and below 1, such as 0.02 for two points".to_owned()),
+        _ => Err("write a share above 0 and below 1, such as 0.05".to_owned()),
     }
 }
 

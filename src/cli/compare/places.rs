@@ -40,7 +40,12 @@ impl Project {
 }
 
 impl Places {
+    /// # Errors
+    /// When the suite that is named is not there: whose results were meant?
     pub fn new(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<Places, Failure> {
+        if let Some(suite) = suite.filter(|suite| !suite.is_file()) {
+            return Err(Failure::wrong(format!("there is no suite {}", suite.display())));
+        }
         Ok(Places {
             suite: suite.map(Path::to_owned),
             output_dir: output_dir.map(Path::to_owned),

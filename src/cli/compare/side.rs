@@ -113,7 +113,15 @@ impl Words<'_> {
 
     /// A run or a score baseline that refers to nothing else.
     pub fn run_alone(&self, word: &str) -> Result<RunScores, Failure> {
-        self.alone(word)?.map(|side| side.scores).ok_or_else(|| self.unknown(word, &[]))
+        if matches!(word, PREVIOUS | ACCEPTED) {
+            let failure =
+                Failure::wrong(format!("`{word}` needs a candidate beside it, and there is none here"));
+            return Err(failure.hint("name a run: `latest`, a run id, or the path of a journal"));
+        }
+        self.alone(word)?.map(|side| side.scores).ok_or_else(|| {
+            let near = [LATEST];
+            self.not_found(word, &[], &near, "a run is `latest`, a run id, or the path of a journal")
+        })
     }
 
     /// What a word means whatever stands beside it; `None` when it is no such word.
@@ -177,6 +185,11 @@ impl Words<'_> {
         if path.is_dir() {
             let failure = Failure::wrong(format!("{} is a folder", one_line(word)));
             return Err(failure.hint("name a journal in it (`run-....journal.jsonl`), or a score baseline"));
+        }
+        // A pipe waits for somebody who writes, and gives what it holds once.
+        if is_stream(path) {
+            let failure = Failure::wrong(format!("{} is no file that can be read twice", one_line(word)));
+            return Err(failure.hint("write what it gives into a file, and name that"));
         }
         match kind_of(path)? {
             Kind::Journal => self.journals(vec![path.to_owned()], word),
@@ -296,8 +309,14 @@ impl Words<'_> {
         )
     }
 
-    /// Says what was tried.
     fn unknown(&self, word: &str, more: &[String]) -> Failure {
+        let near = [LATEST, PREVIOUS, ACCEPTED];
+        let all = "a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision";
+        self.not_found(word, more, &near, all)
+    }
+
+    /// Says what was tried, and which of `words` and run ids may have been meant, or all that there is.
+    fn not_found(&self, word: &str, more: &[String], words: &[&str], all: &str) -> Failure {
         let mut tried = vec!["no file has this name".to_owned()];
         let mut ids = Vec::new();
         match self.places.results() {
@@ -316,12 +335,10 @@ impl Words<'_> {
         tried.extend(more.iter().cloned());
         let why: String = tried.iter().map(|reason| format!("\n  - {reason}")).collect();
         let failure = Failure::wrong(format!("nothing to compare with is called `{}`:{why}", one_line(word)));
-        let mut words = vec![LATEST, PREVIOUS, ACCEPTED];
-        words.extend(ids.iter().map(String::as_str));
+        let words: Vec<&str> = words.iter().copied().chain(ids.iter().map(String::as_str)).collect();
         match baseline::near(word, &words) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure
-                .hint("a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision"),
+            None => failure.hint(all),
         }
     }
 }
@@ -333,6 +350,11 @@ fn no_revision(error: &GitError) -> String {
         Some(hint) => format!("{error} ({hint})"),
         None => format!("no git revision can be looked up: {error}"),
     }
+}
+
+/// True of pipes, terminals and sockets.
+fn is_stream(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
 /// What a file holds.

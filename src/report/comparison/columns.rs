@@ -34,7 +34,7 @@ pub fn render(page: &mut Page, candidates: &[Comparison], options: &TerminalOpti
     let labels = labels(candidates, page);
     for (candidate, label) in candidates.iter().zip(&labels) {
         page.blank()?;
-        page.line(&[span(Tone::Bold, label.clone())])?;
+        page.line(&[span(Tone::Bold, label.whole.clone())])?;
         verdict(page, candidate)?;
         notes(page, candidate)?;
     }
@@ -59,7 +59,7 @@ pub fn render(page: &mut Page, candidates: &[Comparison], options: &TerminalOpti
             continue;
         }
         page.blank()?;
-        page.line(&[span(Tone::Bold, label.clone())])?;
+        page.line(&[span(Tone::Bold, label.whole.clone())])?;
         groups::section(page, candidate, options)?;
     }
     for candidate in candidates.iter().filter(|_| options.verbose) {
@@ -70,21 +70,46 @@ pub fn render(page: &mut Page, candidates: &[Comparison], options: &TerminalOpti
     Ok(())
 }
 
-/// What the columns are called: as the command line named the candidates, numbered where the cut names are not told apart.
-fn labels(candidates: &[Comparison], page: &Page) -> Vec<String> {
-    let cut = |label: &str| text::truncate_width_with(label, CELL - 2, page.ellipsis()).into_owned();
-    let labels: Vec<String> = candidates.iter().map(|c| words::label(&c.candidate)).collect();
-    let distinct: BTreeSet<String> = labels.iter().map(|label| cut(label)).collect();
-    if distinct.len() == labels.len() {
-        return labels;
+/// A candidate's name.
+struct Label {
+    whole: String,
+    /// As much of it as the head of a column has room for.
+    head: String,
+}
+
+/// As the command line named the candidates; numbered, and with the ends of their names over the columns, where the cut names are
+/// not told apart.
+fn labels(candidates: &[Comparison], page: &Page) -> Vec<Label> {
+    let room = CELL - 2;
+    let names: Vec<String> = candidates.iter().map(|c| words::label(&c.candidate)).collect();
+    let cut = |name: &String| text::truncate_width_with(name, room, page.ellipsis()).into_owned();
+    let distinct: BTreeSet<String> = names.iter().map(cut).collect();
+    if distinct.len() == names.len() {
+        return names.into_iter().map(|whole| Label { head: cut(&whole), whole }).collect();
     }
-    labels.iter().enumerate().map(|(at, label)| format!("{}: {label}", at + 1)).collect()
+    let numbered = |(at, name): (usize, String)| {
+        let number = format!("{}: ", at + 1);
+        let end = end_of(&name, room.saturating_sub(text::width(&number)), page.ellipsis());
+        Label { head: format!("{number}{end}"), whole: format!("{number}{name}") }
+    };
+    names.into_iter().enumerate().map(numbered).collect()
+}
+
+/// A text, or as much of its end as fits: ids of one day, and paths of one folder, differ there.
+fn end_of(label: &str, room: usize, ellipsis: &str) -> String {
+    if text::width(label) <= room {
+        return label.to_owned();
+    }
+    let room = room.saturating_sub(text::width(ellipsis));
+    let fits = |(at, _): &(usize, char)| label.get(*at..).is_some_and(|end| text::width(end) <= room);
+    let from = label.char_indices().rev().take_while(fits).last().map_or(label.len(), |(at, _)| at);
+    format!("{ellipsis}{}", label.get(from..).unwrap_or_default())
 }
 
 /// The candidates of some columns.
 struct Block<'a> {
     candidates: &'a [Comparison],
-    labels: &'a [String],
+    labels: &'a [Label],
     rows: &'a [Vec<Row>],
     shown: Range<usize>,
 }
@@ -102,7 +127,9 @@ impl Block<'_> {
     }
 
     fn head(&self, page: &mut Page) -> io::Result<()> {
-        self.row(page, "", |at| (Tone::Bold, self.labels.get(at).cloned().unwrap_or_default()))?;
+        self.row(page, "", |at| {
+            (Tone::Bold, self.labels.get(at).map(|label| label.head.clone()).unwrap_or_default())
+        })?;
         let verdicts: Vec<(Tone, String)> = self
             .candidates
             .iter()

@@ -378,8 +378,10 @@ fn many_figures(candidates: &[Comparison], limits: Limits, out: &mut dyn Write) 
         let label = if *decides { format!("**{}** \\*", inline(name)) } else { inline(name) };
         let cell = |at: usize| match rows.get(at).and_then(|rows| rows.iter().find(|row| row.name == *name)) {
             Some(row) if row.undefined.is_empty() => {
+                let interval =
+                    if row.interval.is_empty() { String::new() } else { format!(" {}", row.interval) };
                 let p = if row.p.is_empty() { String::new() } else { format!(", p {}", inline(&row.p)) };
-                format!("{} → {}<br>{} {}{p}", row.reference, row.candidate, marked(row), row.interval)
+                format!("{} → {}<br>{}{interval}{p}", row.reference, row.candidate, marked(row))
             }
             _ => figures::NO_VALUE.to_owned(),
         };

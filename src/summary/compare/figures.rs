@@ -54,9 +54,13 @@ pub(super) fn two_values(measure: &Measure, a: f64, b: f64) -> (String, String) 
         let unit = unit(&measure.name());
         return (format!("{}{unit}", plain(a)), format!("{}{unit}", plain(b)));
     }
+    // A share below 1 is not written as 1, nor one above 0 as 0.
+    let is_whole = |text: &str| text.trim_end_matches('0').ends_with('.');
+    let stands = |value: f64, text: &str| value.fract() == 0.0 || !is_whole(text);
     for digits in 3..=9 {
         let (left, right) = (format!("{a:.digits$}"), format!("{b:.digits$}"));
-        if left != right || (a - b).abs() < 1e-12 {
+        let differ = left != right || (a - b).abs() < 1e-12;
+        if differ && stands(a, &left) && stands(b, &right) {
             return (left, right);
         }
     }
@@ -89,10 +93,25 @@ fn points(share: f64) -> String {
     fixed(value, 1)
 }
 
-/// ` = 0.032`, ` < 0.0001`: never rounded across `level`.
+/// ` = 0.032`, ` < 0.0001`.
 pub(super) fn p_value(p: f64, level: f64) -> String {
-    if p < 0.0001 {
-        return " < 0.0001".to_owned();
+    let written = chance(p, level);
+    match written.split_at_checked(1) {
+        Some((sign @ ("<" | ">"), limit)) => format!(" {sign} {limit}"),
+        _ => format!(" = {written}"),
+    }
+}
+
+/// The p of a test: `0.032`, `<0.0001`. Never rounded to 0 or 1, nor across `level`.
+pub fn chance(p: f64, level: f64) -> String {
+    if !p.is_finite() {
+        return "n/a".to_owned();
+    }
+    if p < 0.000_1 {
+        return "<0.0001".to_owned();
+    }
+    if (0.995..1.0).contains(&p) {
+        return ">0.99".to_owned();
     }
     let least = match p {
         _ if p >= 0.1 => 2,
@@ -103,10 +122,10 @@ pub(super) fn p_value(p: f64, level: f64) -> String {
         let text = format!("{p:.digits$}");
         let read: f64 = text.parse().unwrap_or(p);
         if (read < level) == (p < level) {
-            return format!(" = {text}");
+            return text;
         }
     }
-    format!(" = {p}")
+    format!("{p}")
 }
 
 /// The test in words.
@@ -127,6 +146,7 @@ pub(super) fn pairs(row: &MetricDifference) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::values::Unit;
     use super::*;
 
     #[test]
@@ -144,5 +164,18 @@ mod tests {
             (p(0.0004), p(0.00001), p(1.0)),
             (" = 0.0004".into(), " < 0.0001".into(), " = 1.00".into())
         );
+        assert_eq!((p(0.9996), p(0.0)), (" > 0.99".into(), " < 0.0001".into()));
+        let (metric, unit) = (Metric::PassAt(1), Unit::Case);
+        let measure = Measure { metric, unit, share: true, higher_is_better: Some(true) };
+        for (a, b, written) in [
+            (0.999, 0.9996, ["0.9990", "0.9996"]),
+            (0.0004, 0.0, ["0.0004", "0.0000"]),
+            (0.9996, 0.9996, ["0.9996"; 2]),
+            (1.0, 1.0, ["1.000"; 2]),
+            (0.85, 0.79, ["0.850", "0.790"]),
+        ] {
+            let (left, right) = two_values(&measure, a, b);
+            assert_eq!([left, right], written);
+        }
     }
 }

@@ -21,6 +21,7 @@ use rayon::prelude::*;
 
 pub use baseline::of_baseline;
 use draft::Draft;
+pub use figures::chance;
 use values::Measure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 

@@ -222,7 +222,15 @@ fn add(
     critical: bool,
 ) {
     list.count += 1;
-    let Some(case) = candidate.or(reference).filter(|_| list.cases.len() < listed) else { return };
+    let Some(case) = candidate.or(reference) else { return };
+    if list.cases.len() >= listed {
+        // What no cut may hide takes the place of another.
+        let other = list.cases.iter().rposition(|case| case.criticality != Some(Criticality::Critical));
+        match other.filter(|_| critical) {
+            Some(at) => list.cases.remove(at),
+            None => return,
+        };
+    }
     let tries = |case: Option<&CaseScores>| case.map(|case| [case.c, case.n]);
     list.cases.push(CaseFlip {
         eval_id: eval.id.clone(),

@@ -82,13 +82,19 @@ fn nothing_to_test(draft: &Draft<'_>) -> String {
             format!("{all} has another input or grading on the two sides")
         }
         Some(_) if draft.pairing.pairs.is_empty() => "no case is the same on both sides".to_owned(),
-        Some(row) if row.n == 0 => "no case was graded on both sides".to_owned(),
+        _ if !any_graded(draft) => "no case was graded on both sides".to_owned(),
         Some(MetricDifference { undefined: Some(reason), name, .. }) => {
+            let name = draft.measures.first().map_or_else(|| name.clone(), spoken);
             format!("{name} is undefined: {reason}")
         }
         _ => "nothing could be tested".to_owned(),
     };
     format!("no verdict: {why}")
+}
+
+/// True when both sides have a grade of a case.
+fn any_graded(draft: &Draft<'_>) -> bool {
+    draft.pairing.pairs.iter().any(|pair| pair.reference.n > 0 && pair.candidate.n > 0)
 }
 
 /// `pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9]`

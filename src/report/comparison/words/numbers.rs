@@ -2,6 +2,7 @@
 
 use crate::model::{Metric, split_part};
 use crate::report::figures;
+pub use crate::summary::compare::chance as p_value;
 
 /// How a metric's difference is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,29 +89,6 @@ fn decimals(value: f64, least: usize, signed: bool) -> String {
     };
     let is_zero = |written: &String| written.trim_matches(['+', '-', '0', '.']).is_empty();
     (least..=15).map(write).find(|written| !is_zero(written)).unwrap_or_else(|| format!("{value:e}"))
-}
-
-/// The chance of an error, never rounded to 0 or 1, nor over the level that it is held against: `0.0004`, `<0.0001`.
-pub fn p_value(p: f64, alpha: f64) -> String {
-    if !p.is_finite() {
-        return figures::NO_VALUE.to_owned();
-    }
-    if p < 0.000_1 {
-        return "<0.0001".to_owned();
-    }
-    if (0.995..1.0).contains(&p) {
-        return ">0.99".to_owned();
-    }
-    let least = match p {
-        _ if p >= 0.1 => 2,
-        _ if p >= 0.001 => 3,
-        _ => 4,
-    };
-    let stands_right = |text: &String| text.parse::<f64>().is_ok_and(|shown| (shown < alpha) == (p < alpha));
-    (least..=12)
-        .map(|decimals| format!("{p:.decimals$}"))
-        .find(stands_right)
-        .unwrap_or_else(|| format!("{p}"))
 }
 
 /// A size without a sign: `4.1 points`.

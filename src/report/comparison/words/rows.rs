@@ -142,7 +142,9 @@ pub fn rows(comparison: &Comparison) -> Vec<Row> {
             && !metric.test.as_ref().is_some_and(|test| test.decides)
             && same("pass_rate", metric)
     };
-    let telling = |metric: &&MetricDifference| is_telling(metric) && !repeats(metric);
+    // What was asked for is told, the more so when there is nothing of it.
+    let asked = |metric: &MetricDifference| comparison.settings.metrics.contains(&metric.name);
+    let telling = |metric: &&MetricDifference| asked(metric) || is_telling(metric) && !repeats(metric);
     let mut metrics: Vec<&MetricDifference> = comparison.metrics.iter().filter(telling).collect();
     metrics.sort_by_key(|metric| !metric.test.as_ref().is_some_and(|test| test.decides));
     metrics.into_iter().map(|metric| row(metric, comparison)).collect()

@@ -563,3 +563,44 @@ fn a_comparison_that_fails_nothing_informs() {
     let shown = as_markdown(&never);
     assert!(shown.contains("\nGate: ✅ **PASS** (`--fail-on never`: nothing here fails it)\n"), "{shown}");
 }
+
+#[test]
+fn columns_of_runs_of_one_day_are_told_apart_by_their_ends() {
+    let mut all = several();
+    for (at, candidate) in all.candidates.iter_mut().enumerate() {
+        candidate.candidate.label = format!("eval-20260103-09300{at}");
+    }
+    let shown = on_terminal(&all, &TerminalOptions::default());
+    let head = shown.lines().find(|line| line.contains("…260103-093000")).unwrap_or_default();
+    assert_eq!(head.trim(), "1: …260103-093000  2: …260103-093001  3: …260103-093002");
+    assert!(shown.contains("\n2: eval-20260103-093001\n"), "{shown}");
+}
+
+#[test]
+fn a_metric_that_was_asked_for_is_told_when_nothing_is_known_of_it() {
+    let mut comparison = regression();
+    let nothing = |name: &str| MetricDifference {
+        reference: None,
+        candidate: None,
+        difference: None,
+        ci: None,
+        test: None,
+        undefined: Some("no pair of cases has it on both sides".to_owned()),
+        ..metric(name, [0.0, 0.0], [0.0, 0.0], 0.5)
+    };
+    comparison.metrics.extend([nothing("latency_mean_ms"), nothing("tokens_per_sample")]);
+    comparison.settings.metrics.push("latency_mean_ms".to_owned());
+    let shown = on_terminal(&of(vec![comparison], Decision::Fail, &[]), &TerminalOptions::default());
+    assert!(shown.contains("latency mean  n/a  no pair of cases has it on both sides"), "{shown}");
+    assert!(!shown.contains("tokens"), "{shown}");
+}
+
+#[test]
+fn cells_without_an_interval_have_no_gap() {
+    let mut all = several();
+    for candidate in &mut all.candidates {
+        candidate.metrics.iter_mut().for_each(|metric| metric.ci = None);
+    }
+    let page = as_markdown(&all);
+    assert!(page.contains("points, p ") && !page.contains(" , p "), "{page}");
+}

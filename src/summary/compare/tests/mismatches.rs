@@ -217,3 +217,29 @@ fn lists_are_bounded_and_counts_are_not() {
     let cases = compare(&a, &[&b], &settings).unwrap().remove(0).cases;
     assert_eq!((cases.broken.count, cases.broken.cases.len()), (30, 7));
 }
+
+#[test]
+fn a_cut_list_names_critical_cases_first() {
+    let flipped = |passed: char| {
+        let evals = ["e", "f", "g"].map(|id| EvalScores {
+            id: id.into(),
+            criticality: (id == "f").then_some(Criticality::Critical),
+            ..of("a", &passed.to_string().repeat(3)).evals[0].clone()
+        });
+        side("a", evals.into())
+    };
+    let (a, b) = (flipped('1'), flipped('0'));
+    let broken = |listed: usize| {
+        let settings = CompareSettings { listed, ..CompareSettings::default() };
+        let broken = compare(&a, &[&b], &settings).unwrap()[0].cases.broken.clone();
+        assert_eq!(broken.count, 9);
+        broken
+            .cases
+            .iter()
+            .map(|case| format!("{}{}", case.eval_id, case.case_id))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!([broken(0), broken(2)], ["", "fc0 fc1"]);
+    assert_eq!(broken(4), "ec0 fc0 fc1 fc2");
+}
