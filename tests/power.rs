@@ -76,11 +76,13 @@ fn a_small_effect_is_written_as_it_was_asked_for() {
         (
             "0.0001",
             "to find 0.01 points with a chance of 80 %: more than 10 million cases, or",
-            "found with 80 %  chance for 0.01 points  cases for 0.01 points",
+            " found with 80 %       chance for that        cases for that\n",
         ),
-        ("0.0125", "to find 1.25 points with", "  chance for 1.25 points"),
-        ("0.07", "a true drop of 7 points would", "  chance for 7 points"),
-        ("0.000001", "a true drop of 0.0001 points would", "  chance for 0.0001 points"),
+        ("0.0125", "to find 1.25 points with", "  chance for that  "),
+        ("0.07", "a true drop of 7 points would", "   chance for 7 points    cases for 7 points\n"),
+        // A chance that does not suffice is not written as the one that would.
+        ("0.198", "a true drop of 19.8 points would be found with a chance of just under 80 %;", "  80 %"),
+        ("0.000001", "a true drop of 0.0001 points would", "  chance for that  "),
     ] {
         let page = desk.project.call(&["power", "--effect", effect]).expect(0).stdout;
         let line = page.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -107,9 +107,12 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     let (effect, sure) = (asked(report.effect), chance(report.power));
     let enough = plan.chance >= report.power;
     let (tone, mark) = if enough { (Tone::Good, page.pick("✓", "+")) } else { (Tone::Warn, "!") };
+    let met = match chance(plan.chance) {
+        met if !enough && met == sure => format!("just under {sure}"),
+        met => met,
+    };
     let found = format!(
-        "a true drop of {effect} would be found with a chance of {}; the smallest that is found with {sure} is {}",
-        chance(plan.chance),
+        "a true drop of {effect} would be found with a chance of {met}; the smallest that is found with {sure} is {}",
         points(plan.detectable)
     );
     page.wrapped(&[span(tone, format!("{mark} "))], Tone::Plain, &found, 4)?;
@@ -135,13 +138,14 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
 
 fn table(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     let effect = asked(report.effect);
+    // The sentence above tells one with many digits.
+    let effect = if "chance for  ".len() + effect.len() > CELL { "that" } else { &effect };
     let head = [
         format!("found with {}", chance(report.power)),
         format!("chance for {effect}"),
         format!("cases for {effect}"),
     ];
-    // A long head, of an effect with many digits, keeps its distance.
-    let cells: String = head.iter().map(|cell| pad_left(&format!("  {cell}"), CELL)).collect();
+    let cells: String = head.iter().map(|cell| pad_left(cell, CELL)).collect();
     page.line(&[span(Tone::Bold, format!("  {}{cells}", pad_right("samples", NAME)))])?;
     for plan in &report.plans {
         page.line(&[plain(format!("  {}", row(plan)))])?;
