@@ -72,6 +72,20 @@ fn previous_is_the_run_before_of_the_same_suite_and_target() {
     assert!(dry.stdout.contains(&format!("compared   with {a}; fails on any\n")), "{}", dry.stdout);
 }
 
+#[test]
+fn the_run_before_one_that_went_on_is_the_one_before_it_began() {
+    let desk = Desk::new(2, 20);
+    let [a, b, _] = [40, 36, 30].map(|good| run(&desk, good, &[], 0));
+    desk.record("outputs.jsonl", 1, first(36, 20));
+    for word in [&a, "previous"] {
+        let resume = ["run", "--resume", &b, "--compare-to", word, "--fail-on", "never", "-q"];
+        desk.project.call(&[&resume[..], &["--progress", "none"]].concat()).expect(0);
+        let told = desk.project.call(&["report", "--run", &b, "--format", "json"]).expect(0);
+        let told: Value = serde_json::from_str(&told.stdout).unwrap();
+        assert_eq!(told["eval_report"]["comparison"]["reference"]["run_id"], a.as_str(), "{word}");
+    }
+}
+
 /// Whatever a filter left out may be what got worse.
 #[test]
 fn a_run_with_filters_is_the_one_before_only_of_a_run_with_the_same() {

@@ -32,7 +32,12 @@ pub fn asked(
     resumed: Option<&Resumed>,
 ) -> Result<Compared, Failure> {
     let session = match resumed {
-        Some(resumed) => journal::sessions(&resumed.paths.journal())?.pop(),
+        Some(resumed) => {
+            let mut sessions = journal::sessions(&resumed.paths.journal())?;
+            // The run before it is the one before it began, however often it went on since.
+            let began = sessions.first().map(|first| first.timestamp.clone()).unwrap_or_default();
+            sessions.pop().map(|said| RunStarted { timestamp: began, ..said })
+        }
         None => None,
     };
     let fail_on = args.compared.fail_on;
