@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use eval_harness::model::{Comparison, ComparisonVerdict, Metric};
 use eval_harness::stats::{
     Interval, Undefined, Values, bootstrap_weighted_mean, cluster_bootstrap_mean, pass_at_k, pass_hat_k,
-    pass_hat_k_unbiased, wilson,
+    pass_hat_k_unbiased,
 };
 use eval_harness::summary::compare::{CompareSettings, compare};
 use rayon::prelude::*;
@@ -243,7 +243,8 @@ fn evals(wrong: &mut Vec<String>) -> String {
         clusters
     };
     for (name, n, estimator) in [
-        ("pass_at_1, n = 5", 5, (&|c| f64::from(c) / 5.0) as &(dyn Fn(u32) -> f64 + Sync)),
+        ("pass_at_1, n = 1", 1, &f64::from as &(dyn Fn(u32) -> f64 + Sync)),
+        ("pass_at_1, n = 5", 5, &|c| f64::from(c) / 5.0),
         ("pass_at_3, n = 5", 5, &|c| pass_at_k(5, u64::from(c), 3).unwrap_or(0.0)),
         ("pass_hat_3, n = 5", 5, &|c| pass_hat_k(5, u64::from(c), 3).unwrap_or(0.0)),
     ] {
@@ -267,13 +268,6 @@ fn evals(wrong: &mut Vec<String>) -> String {
         })
     });
     add("weighted_score, weights 1 to 3", row, true);
-    let row = sizes.map(|evals| {
-        covered(0.8, |_, dice| {
-            let passed: f64 = clusters(evals, 1, &f64::from, dice).iter().map(|(sum, _)| sum).sum();
-            wilson(passed as u64, (evals * PER_EVAL) as u64, LEVEL)
-        })
-    });
-    add("pass_at_1, n = 1 (Wilson, which takes cases as independent)", row, false);
     for samples in [1, 5] {
         let row = sizes.map(|evals| {
             let design = Design {

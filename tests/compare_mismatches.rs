@@ -197,7 +197,7 @@ fn a_run_that_is_under_way_or_was_killed_counts_with_what_it_has() {
     desk.project.write("slow", "");
     let text = std::fs::read_to_string(desk.project.path().join("eval-suite.yaml")).unwrap();
     let suite = text
-        .replace("{type: recorded, path: none.jsonl}", &format!("{{type: command, command: [sh, -c, \"cat > in.$$; while [ -e slow ] && grep -q 'question 4' in.$$; do touch waiting; sleep 0.05; done; echo ok\"]}}"));
+        .replace("{type: recorded, path: none.jsonl}", "{type: command, command: [sh, -c, \"cat > in.$$; while [ -e slow ] && grep -q 'question 4' in.$$; do touch waiting; sleep 0.05; done; echo ok\"]}");
     assert_ne!(suite, text);
     desk.project.write("eval-suite.yaml", &suite);
     let mut child = desk

@@ -16,8 +16,6 @@ pub struct Planned {
     pub kind: EvalType,
     pub weight: f64,
     pub cases: u64,
-    /// Each case has one sample.
-    pub single: bool,
 }
 
 /// Thresholds on an end of an interval that can't be met by what is planned even if all of it passes (of an upper end that must be
@@ -57,15 +55,17 @@ fn size(metric: &Metric, evals: &[Planned]) -> Option<Size> {
         Metric::PassRate => plain("eval", evals.len() as u64),
         Metric::CapabilityPassRate => plain("eval", of_kind(EvalType::Capability)),
         Metric::RegressionPassRate => plain("eval", of_kind(EvalType::Regression)),
-        Metric::CasePassRate => plain("case", cases),
         Metric::WeightedScore => {
             let weights: Vec<f64> =
                 evals.iter().map(|eval| eval.weight).filter(|weight| *weight > 0.0).collect();
             Size { effective: kish(&weights), ..plain("eval", weights.len() as u64) }
         }
-        Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_) | Metric::Score => {
-            let alone = evals.iter().all(|eval| eval.single) || evals.iter().all(|eval| eval.cases == 1);
-            if alone || evals.len() < TOGETHER {
+        Metric::PassAt(_)
+        | Metric::PassHat(_)
+        | Metric::PassHatUnbiased(_)
+        | Metric::Score
+        | Metric::CasePassRate => {
+            if evals.len() < TOGETHER || evals.iter().all(|eval| eval.cases == 1) {
                 plain("case", cases)
             } else {
                 let sizes: Vec<f64> = evals.iter().map(|eval| eval.cases as f64).collect();
@@ -116,7 +116,7 @@ fn missed(threshold: &Threshold, size: &Size) -> Option<String> {
 mod tests {
     use super::*;
 
-    const EVAL: Planned = Planned { kind: EvalType::Capability, weight: 1.0, cases: 1, single: true };
+    const EVAL: Planned = Planned { kind: EvalType::Capability, weight: 1.0, cases: 1 };
 
     fn said(metric: &str, value: f64, evals: &[Planned]) -> String {
         let (bound, on) =
@@ -142,11 +142,11 @@ mod tests {
 
     #[test]
     fn what_counts_as_fewer_needs_more() {
-        let several = Planned { cases: 10, single: false, ..EVAL };
+        let several = Planned { cases: 10, ..EVAL };
         insta::assert_snapshot!(said("pass_at_3", 0.9, &[several; 12]), @"the threshold on pass_at_3 asks for a lower end of at least 0.9, and 12 evals are planned: even if all pass the interval ends at 0.7575; it takes 35 evals (cases of one eval count together)");
-        // Fewer evals than 10, or single samples: every case counts.
+        // Fewer evals than 10: every case counts.
         assert_eq!(said("pass_at_3", 0.9, &[several; 9]), "");
-        assert_eq!(said("pass_at_1", 0.9, &[Planned { single: true, ..several }; 12]), "");
+        assert!(!said("case_pass_rate", 0.9, &[several; 12]).is_empty());
         let heavy = Planned { weight: 3.0, ..EVAL };
         insta::assert_snapshot!(said("weighted_score", 0.6, &[EVAL, EVAL, EVAL, heavy]), @"the threshold on weighted_score asks for a lower end of at least 0.6, and 4 evals are planned: even if all pass the interval ends at 0.4385; it takes about 8 evals like these");
     }

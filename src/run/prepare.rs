@@ -60,7 +60,6 @@ pub fn too_few(plan: &Plan) -> Vec<String> {
             kind: eval.info.kind,
             weight: eval.info.weight,
             cases: eval.cases.outlines().count() as u64,
-            single: eval.cases.outlines().all(|case| case.samples.is_none_or(|samples| samples == 1)),
         };
         evals.iter().map(of).collect::<Vec<Planned>>()
     };

@@ -48,7 +48,7 @@ fn near(a: f64, b: f64) {
 fn a_suite_of_400_cases_by_hand() {
     let report = power(&planned(400, 1), &asked(0.05)).unwrap();
     let [only] = report.plans.as_slice() else { panic!("{report:?}") };
-    let reach = 1.644_853_626_951_472_7 + 0.841_621_233_572_914_4;
+    let reach = 1.644_853_626_951_472 + 0.841_621_233_572_914;
     near(only.detectable, reach * (0.16f64 / 400.0).sqrt());
     assert_eq!(only.cases_needed, Some((0.16 * (reach / 0.05) * (reach / 0.05)).ceil() as u64));
     // Phi(0.05 / 0.02 - 1.644854) = Phi(0.855146).

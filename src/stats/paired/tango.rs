@@ -12,7 +12,7 @@ use crate::stats::interval::{Interval, Method, two_sided_quantile};
 /// Source: T. Tango, Statistics in Medicine 17:891-908 (1998).
 pub(super) fn tango(lost: f64, gained: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
     let z = two_sided_quantile(level)?;
-    if !(n > 0.0) {
+    if n.is_nan() || n <= 0.0 {
         return Err(Undefined::NoData);
     }
     let observed = ((gained - lost) / n).clamp(-1.0, 1.0);

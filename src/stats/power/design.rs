@@ -46,7 +46,7 @@ impl Aim {
     /// The fewest samples of each case, on both sides, that find the effect with so many cases. `None` when no number would, since what
     /// lies between cases alone is too much, or when it is more than [`MANY`].
     pub fn samples(self, variance: &Variance, cases: f64, effect: f64) -> Option<u32> {
-        if !(effect > 0.0) {
+        if effect.is_nan() || effect <= 0.0 {
             return None;
         }
         let room = cases * (effect / self.reach()).powi(2) - variance.between;

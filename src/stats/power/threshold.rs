@@ -83,7 +83,7 @@ impl Demand {
     /// not. The number here is that of the last tooth.
     pub fn cases(&self, rate: f64, power: f64) -> Option<u64> {
         let better = if self.upper { rate < self.value } else { rate > self.value };
-        if !better || !(power > 0.0 && power < 1.0) {
+        if !(better && power > 0.0 && power < 1.0) {
             return None;
         }
         // One pass more than needed bounds the teeth from below, and rises.
