@@ -277,7 +277,7 @@ fn a_word_that_means_nothing_is_answered_with_what_was_tried() {
     ");
     insta::assert_snapshot!(shown(&["previous"]), @r"
     error: there is no run of suite `Desk` against target `recorded` before RUN below ROOT/results
-    hint: name a run by its id or its journal's path; `eval-harness history --all-suites` lists the runs
+    hint: runs with other filters, shards and captures are none; name a run by its id or its journal's path (`eval-harness history --all-suites` lists the runs)
     ");
     insta::assert_snapshot!(shown(&["latest", "previous"]), @r"
     error: `previous` is the run before the candidate: it can only be the reference

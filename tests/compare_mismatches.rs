@@ -118,6 +118,25 @@ fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
 }
 
 #[test]
+fn a_shard_that_broke_off_in_its_plan_is_joined_with_none() {
+    let desk = Desk::new(2, 10);
+    let whole = desk.run(1, first(20, 10), &[]);
+    let one = desk.run(1, first(20, 10), &["--shard", "1/2"]);
+    let two = desk.run(1, first(20, 10), &["--shard", "2/2"]);
+    let text = std::fs::read_to_string(journal_of(&desk, &two)).unwrap();
+    let planned = text.lines().take_while(|line| !line.starts_with("{\"sample_")).count();
+    for (lines, whole_plan) in [(1, false), (2, false), (planned, false), (planned + 1, true)] {
+        let cut: String = text.lines().take(lines).map(|line| format!("{line}\n")).collect();
+        desk.project.write("cut.journal.jsonl", &cut);
+        let call = desk.compare(&[&whole, &format!("{one}+cut.journal.jsonl"), "--fail-on", "any"]);
+        // Its other cases are not gone: a gate must not pass without them.
+        assert_eq!(call.code, Some(if whole_plan { 3 } else { 2 }), "{lines}: {}", call.stdout);
+        let words = format!("shard 2 ({two}) broke off before its first sample");
+        assert_eq!(call.stderr.contains(&words), !whole_plan, "{lines}: {}", call.stderr);
+    }
+}
+
+#[test]
 fn some_of_the_shards_are_joined_and_that_is_said() {
     let desk = Desk::new(3, 10);
     let whole = desk.run(1, first(30, 10), &[]);

@@ -73,6 +73,68 @@ fn previous_is_the_run_before_of_the_same_suite_and_target() {
 }
 
 #[test]
+fn the_run_before_one_that_went_on_is_the_one_before_it_began() {
+    let desk = Desk::new(2, 20);
+    let [a, b, _] = [40, 36, 30].map(|good| run(&desk, good, &[], 0));
+    desk.record("outputs.jsonl", 1, first(36, 20));
+    for word in [&a, "previous"] {
+        let resume = ["run", "--resume", &b, "--compare-to", word, "--fail-on", "never", "-q"];
+        desk.project.call(&[&resume[..], &["--progress", "none"]].concat()).expect(0);
+        let told = desk.project.call(&["report", "--run", &b, "--format", "json"]).expect(0);
+        let told: Value = serde_json::from_str(&told.stdout).unwrap();
+        assert_eq!(told["eval_report"]["comparison"]["reference"]["run_id"], a.as_str(), "{word}");
+    }
+}
+
+/// Whatever a filter left out may be what got worse.
+#[test]
+fn a_run_with_filters_is_the_one_before_only_of_a_run_with_the_same() {
+    let desk = Desk::new(2, 20);
+    let whole = run(&desk, 40, &[], 0);
+    let part = run(&desk, 40, &["--case", "c0"], 0);
+    run(&desk, 26, &["--compare-to", "previous"], 1);
+    assert_eq!(desk.reported()["reference"]["run_id"], whole.as_str());
+    run(&desk, 40, &["--case", "c0", "--compare-to", "previous"], 0);
+    assert_ne!(desk.reported()["reference"]["run_id"], part.as_str(), "a later one of the whole suite");
+    let part = desk.latest();
+    run(&desk, 40, &["--case", "c0", "--compare-to", "previous"], 0);
+    assert_eq!(desk.reported()["reference"]["run_id"], part.as_str());
+}
+
+#[test]
+fn a_gate_on_critical_cases_is_open_when_none_of_them_could_be_compared() {
+    let desk = Desk::new(2, 20);
+    let good = run(&desk, 40, &[], 0);
+    let critical = ["--compare-to", &good, "--fail-on", "critical"];
+    run(&desk, 40, &critical, 0);
+    // Every case of the critical eval expects something else now, and fails.
+    desk.write_suite("Desk", |e, _| if e == 0 { "sure".to_owned() } else { "ok".to_owned() });
+    run(&desk, 40, &critical, 3);
+    assert!(
+        gate(&desk).ends_with("none of the 20 cases of critical evals in the reference was compared, so that none is known to be well"),
+        "{}",
+        gate(&desk)
+    );
+}
+
+#[test]
+fn a_run_that_breaks_off_as_it_begins_to_be_compared_still_tells_changed_cases() {
+    let desk = Desk::new(2, 20);
+    let good = run(&desk, 36, &[], 0);
+    desk.write_suite("Desk", |e, c| if e == 0 && c < 5 { "no".to_owned() } else { "ok".to_owned() });
+    let alone = run(&desk, 36, &[], 0);
+    let resume = ["run", "--resume", &alone, "--progress", "none", "-q"];
+    desk.project.call(&[&resume[..], &["--compare-to", &good, "--fail-on", "never"]].concat()).expect(0);
+    let journal = desk.journal();
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let began = text.find("{\"run_resumed\"").unwrap();
+    let end = began + text[began..].find('\n').unwrap() + 1;
+    std::fs::write(&journal, &text[..end]).unwrap();
+    desk.project.call(&resume).expect(0);
+    assert_eq!(number(&desk.reported()["cases"]["changed"]["count"]), 5.0);
+}
+
+#[test]
 fn what_cannot_be_compared_with_stops_the_run_before_it_starts() {
     let desk = Desk::new(2, 20);
     let good = run(&desk, 36, &[], 0);

@@ -28,10 +28,16 @@ pub fn asked(
     console: &Console,
     args: &RunArgs,
     plan: &Plan,
+    filters: &[String],
     resumed: Option<&Resumed>,
 ) -> Result<Compared, Failure> {
     let session = match resumed {
-        Some(resumed) => journal::sessions(&resumed.paths.journal())?.pop(),
+        Some(resumed) => {
+            let mut sessions = journal::sessions(&resumed.paths.journal())?;
+            // The run before it is the one before it began, however often it went on since.
+            let began = sessions.first().map(|first| first.timestamp.clone()).unwrap_or_default();
+            sessions.pop().map(|said| RunStarted { timestamp: began, ..said })
+        }
         None => None,
     };
     let fail_on = args.compared.fail_on;
@@ -50,7 +56,7 @@ pub fn asked(
     }
     let compared = match &args.compared.compare_to {
         Some(word) => {
-            let side = side(console, word, plan, session.as_ref())?;
+            let side = side(console, word, plan, filters, session.as_ref())?;
             let fail_on = fail_on.unwrap_or(FailOn::Significant);
             Compared { compared_run: Some(Box::new(side)), fail_on: Some(fail_on), ..Compared::default() }
         }
@@ -70,6 +76,7 @@ fn side(
     console: &Console,
     word: &str,
     plan: &Plan,
+    filters: &[String],
     session: Option<&RunStarted>,
 ) -> Result<RunScores, Failure> {
     let places = Places::of_plan(plan)?;
@@ -79,6 +86,7 @@ fn side(
         run_id: session.map(|said| said.run_id.clone()),
         timestamp: session.map(|said| said.timestamp.clone()),
         regrade_of: None,
+        filters: filters.to_vec(),
         file: None,
     };
     let side = Words { console, places: &places, target: None }.reference(word, &beside)?;

@@ -86,7 +86,7 @@ impl Ready {
         let selected = suite::load(&args.suite, Purpose::Run, overrides(args))?;
         let plan = suite::plan_or_problems(console, selected.loaded)?;
         warn_of_formats(console, &plan);
-        let asked = compared::asked(console, args, &plan, resume.as_ref())?;
+        let asked = compared::asked(console, args, &plan, &selected.filters, resume.as_ref())?;
         let prepared = run::prepare(plan).map_err(failure)?;
         prepared.warnings.iter().for_each(|warning| console.warn(warning));
         let compared = asked.described();

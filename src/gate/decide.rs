@@ -13,11 +13,9 @@ pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[S
     if !shards.is_empty() {
         return undecided(spec, tallies, interrupted, shards);
     }
-    // Only where nothing but human grades is missing do people decide; a figure that has no value even with all of them
-    // is missing for another reason.
-    let people_decide = tallies.pending > 0 && tallies.errored + tallies.skipped == 0;
+    // A figure that has no value even with all human grades is missing for another reason.
     let lacking = spec.thresholds.iter().any(|threshold| meets(threshold, &tallies.best).is_none());
-    let undecided = if people_decide && !lacking { Decision::Pending } else { Decision::Incomplete };
+    let undecided = if people_decide(tallies) && !lacking { Decision::Pending } else { Decision::Incomplete };
     let thresholds: Vec<ThresholdResult> =
         spec.thresholds.iter().map(|threshold| hold(threshold, tallies, undecided)).collect();
     // One after the other: what misses one demand at worst and another at best may meet both in between.
@@ -32,6 +30,11 @@ pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[S
     };
     let reasons = reasons(spec, tallies, &thresholds, decision);
     Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), thresholds, reasons }
+}
+
+/// Only where nothing but human grades is missing do people decide.
+pub(super) fn people_decide(tallies: &Tallies) -> bool {
+    tallies.pending > 0 && tallies.errored + tallies.skipped == 0
 }
 
 /// The gate of a part of a suite: its figures beside the thresholds, but no decision.

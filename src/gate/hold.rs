@@ -1,14 +1,17 @@
 //! What a comparison demands of a gate.
 
 use super::ExitCode;
+use super::decide::people_decide;
 use crate::base::text::plural;
-use crate::model::{CaseChanges, Comparison, ComparisonVerdict, Decision, FailOn, Gate, MetricDifference};
+use crate::model::{
+    CaseChanges, Comparison, ComparisonVerdict, Decision, FailOn, Gate, MetricDifference, Tallies,
+};
 
 /// Holds comparisons against the word that says which difference fails: `pass`, `fail` or `incomplete`, and why it is no pass.
 ///
 /// `significant` fails where the verdict is `regression` under all three readings, and is incomplete where it is under some of
 /// them. `any` and `critical` fail where a case that passed fails now, and are incomplete where one may have, for want of a grade.
-/// With nothing to compare only `never` passes.
+/// With nothing to compare only `never` passes; `critical` neither where no critical case of the reference was compared.
 pub fn hold(fail_on: FailOn, comparisons: &[&Comparison]) -> (Decision, Vec<String>) {
     if fail_on == FailOn::Never {
         return (Decision::Pass, Vec::new());
@@ -45,7 +48,10 @@ fn one(fail_on: FailOn, comparison: &Comparison) -> (Decision, String) {
         }
         FailOn::Critical => {
             let CaseChanges { broken_critical, may_be_broken_critical, .. } = comparison.cases;
-            flips("case of a critical eval", broken_critical, may_be_broken_critical, comparison)
+            match flips("case of a critical eval", broken_critical, may_be_broken_critical, comparison) {
+                (Decision::Pass, _) => no_critical(&comparison.cases),
+                decided => decided,
+            }
         }
         FailOn::Never => (Decision::Pass, String::new()),
     }
@@ -110,14 +116,44 @@ fn flips(what: &str, broken: usize, open: usize, comparison: &Comparison) -> (De
     (Decision::Pass, String::new())
 }
 
+/// Critical cases of the reference that were all written anew, renamed, removed or left out are none that are well. A suite that
+/// has none has none to lose.
+fn no_critical(cases: &CaseChanges) -> (Decision, String) {
+    if cases.reference_critical == 0 || cases.compared_critical > 0 {
+        return (Decision::Pass, String::new());
+    }
+    let there = match cases.reference_critical {
+        1 => "the one case of a critical eval".to_owned(),
+        n => format!("none of the {n} cases of critical evals"),
+    };
+    let (verb, known) = match cases.reference_critical {
+        1 => ("was not", "it is not known to be well"),
+        _ => ("was", "none is known to be well"),
+    };
+    (Decision::Incomplete, format!("{there} in the reference {verb} compared, so that {known}"))
+}
+
 /// The gate of a run that is held against a reference, too: one more demand beside its own. `comparison` is `None` when it could
-/// not be made. A gate that decides nothing, of shards, is left alone.
-pub fn held(gate: Gate, fail_on: FailOn, comparison: Option<&Comparison>, interrupted: bool) -> Gate {
+/// not be made. A gate that decides nothing, of shards, is left alone. Where only human grades of this run are missing people decide.
+pub fn held(
+    gate: Gate,
+    fail_on: FailOn,
+    comparison: Option<&Comparison>,
+    tallies: &Tallies,
+    interrupted: bool,
+) -> Gate {
     if gate.decision == Decision::Undecided {
         return gate;
     }
     let comparisons: Vec<&Comparison> = comparison.into_iter().collect();
-    let (demand, reasons) = hold(fail_on, &comparisons);
+    let waits = |comparison: &Comparison| {
+        let CaseChanges { ungraded_samples_reference, ungraded_samples_candidate, .. } = comparison.cases;
+        ungraded_samples_candidate > 0 && ungraded_samples_reference == 0 && people_decide(tallies)
+    };
+    let (demand, reasons) = match hold(fail_on, &comparisons) {
+        (Decision::Incomplete, reasons) if comparison.is_some_and(waits) => (Decision::Pending, reasons),
+        demand => demand,
+    };
     let order = [Decision::Fail, Decision::Incomplete, Decision::Pending];
     let both = [gate.decision, demand];
     let decision = order.into_iter().find(|word| both.contains(word)).unwrap_or(Decision::Pass);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::testing;
-use crate::model::{ComparisonVerdict::*, DifferenceTest, FlipList, ThresholdResult};
+use crate::model::{ComparisonVerdict::*, DifferenceTest, FlipList, Tally, ThresholdResult};
 
 fn compared(verdicts: [ComparisonVerdict; 3], tested: bool) -> Comparison {
     let mut comparison = testing::comparison();
@@ -139,6 +139,22 @@ fn with_nothing_to_compare_only_never_passes() {
 }
 
 #[test]
+fn critical_cases_that_were_all_written_anew_or_renamed_are_not_well() {
+    let mut comparison = compared([None; 3], true);
+    let mut of = |there: usize, compared: usize| {
+        (comparison.cases.reference_critical, comparison.cases.compared_critical) = (there, compared);
+        let other = [FailOn::Any, FailOn::Significant].map(|word| said(word, &comparison));
+        assert_eq!(other, ["Pass ", "Pass "]);
+        said(FailOn::Critical, &comparison)
+    };
+    assert_eq!([of(0, 0), of(3, 1), of(3, 3), of(0, 2)], ["Pass "; 4]);
+    insta::assert_snapshot!([of(1, 0), of(3, 0)].join("\n"), @r"
+    Incomplete the one case of a critical eval in the reference was not compared, so that it is not known to be well
+    Incomplete none of the 3 cases of critical evals in the reference was compared, so that none is known to be well
+    ");
+}
+
+#[test]
 fn of_several_candidates_the_worst_decides_and_each_is_named() {
     let [good, bad, open] = [[None; 3], [Regression; 3], [None, Regression, None]].map(|v| compared(v, true));
     let named = |mut comparison: Comparison, label: &str| {
@@ -174,7 +190,7 @@ fn the_graver_of_gate_and_comparison_counts() {
                 let exit_code = ExitCode::of(own, interrupted).code();
                 let thresholds: Vec<ThresholdResult> = vec![];
                 let gate = Gate { decision: own, exit_code, thresholds, reasons: vec!["own".into()] };
-                let gate = held(gate, FailOn::Significant, Some(comparison), interrupted);
+                let gate = held(gate, FailOn::Significant, Some(comparison), &lacking(0, 0, 0), interrupted);
                 assert_eq!(gate.decision, wanted, "{own:?}");
                 assert_eq!(gate.exit_code, ExitCode::of(wanted, interrupted).code());
                 assert_eq!(gate.reasons[0], "own");
@@ -184,7 +200,37 @@ fn the_graver_of_gate_and_comparison_counts() {
         }
     }
     let gate = Gate { decision: Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
-    let gate = held(gate, FailOn::Any, Option::None, false);
+    let gate = held(gate, FailOn::Any, Option::None, &lacking(0, 0, 0), false);
     assert_eq!((gate.decision, gate.exit_code), (Incomplete, 3));
     insta::assert_snapshot!(gate.reasons.join("\n"), @"beside the reference: nothing could be compared, so that no regression is ruled out");
+}
+
+/// A run of which so many samples errored, were skipped and wait for a human grade.
+fn lacking(errored: usize, skipped: usize, pending: usize) -> Tallies {
+    let [actual, worst, best] = [Tally::default(), Tally::default(), Tally::default()];
+    Tallies { actual, worst, best, errored, skipped, pending }
+}
+
+#[test]
+fn where_only_human_grades_of_the_run_are_missing_people_decide() {
+    use Decision::{Fail, Incomplete, Pass, Pending};
+    let mut table = Vec::new();
+    for (errored, skipped, pending) in [(0, 0, 2), (1, 0, 2), (0, 1, 2), (1, 0, 0)] {
+        for reference in [0, 1] {
+            let mut open = compared([None, Regression, None], true);
+            (open.cases.ungraded_samples_reference, open.cases.ungraded_samples_candidate) = (reference, 2);
+            let gate = Gate { decision: Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
+            let held =
+                held(gate, FailOn::Significant, Some(&open), &lacking(errored, skipped, pending), false);
+            table.push((held.decision, held.exit_code));
+        }
+    }
+    assert_eq!(table[0], (Pending, 4));
+    assert_eq!(table[1..], [(Incomplete, 3); 7]);
+    // What people can't mend is none of theirs, and what failed has failed.
+    for (verdicts, wanted) in [([None; 3], Pass), ([Regression; 3], Fail)] {
+        let gate = Gate { decision: Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
+        let one = compared(verdicts, true);
+        assert_eq!(held(gate, FailOn::Significant, Some(&one), &lacking(0, 0, 2), false).decision, wanted);
+    }
 }

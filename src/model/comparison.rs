@@ -170,6 +170,11 @@ pub struct CaseChanges {
     /// Cases whose outcome is known on both sides.
     pub compared: usize,
     pub still_passing: usize,
+    /// Cases of critical evals, by either side's word: how many the reference has, and how many of them are among `compared`.
+    #[serde(default)]
+    pub reference_critical: usize,
+    #[serde(default)]
+    pub compared_critical: usize,
     /// Passed before, failed now.
     pub broken: FlipList,
     /// Of these, cases of critical evals.

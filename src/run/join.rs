@@ -73,12 +73,30 @@ pub fn run_scores(journals: &[PathBuf], label: String, shown: Vec<String>) -> Re
             }
             let parts = check(sessions, false).map_err(|reasons| refuse(reasons, ANY_SHARDS))?;
             let mut evals = Some(evals(&parts)?);
+            let mut unplanned = Vec::new();
             for part in &parts {
-                fold_part(&mut fold, journal::read_counts(part.journal)?, &mut evals)?;
+                let mut whole = false;
+                let events = journal::read_counts(part.journal)?
+                    .inspect(|event| whole |= event.as_ref().is_ok_and(ends_the_plan));
+                fold_part(&mut fold, events, &mut evals)?;
+                if !whole {
+                    unplanned.push(format!(
+                        "shard {} ({}) broke off before its first sample: nobody knows which cases it was to run",
+                        part.shard.index, part.session.run_id
+                    ));
+                }
+            }
+            if !unplanned.is_empty() {
+                return Err(refuse(unplanned, "leave it out, or let it go on: `run --resume`"));
             }
         }
     }
     Ok(fold.run_scores(label, ScoresSource::Journals(shown))?)
+}
+
+/// What comes only when all cases are planned.
+fn ends_the_plan(event: &Event) -> bool {
+    matches!(event, Event::SampleFinished(_) | Event::SampleSkipped(_) | Event::RunFinished(_))
 }
 
 /// True when any of the runs is a shard.

@@ -105,7 +105,7 @@ pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
     let report = fold.finish()?;
     let mut gate = decide(report.gate_spec(), &report.tallies, report.interrupted, &report.shards);
     if let Some(fail_on) = report.started.fail_on {
-        gate = held(gate, fail_on, report.comparison.as_deref(), report.interrupted);
+        gate = held(gate, fail_on, report.comparison.as_deref(), &report.tallies, report.interrupted);
     }
     Ok(report.with_gate(gate))
 }

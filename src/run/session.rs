@@ -161,8 +161,9 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         now.environment = environment;
     }
     let shard = now.shard.is_some();
-    // A comparison tells by what each case is; an earlier session that had none did not keep that.
-    let all_again = compares(&now) && !compares(&earlier.session);
+    // A comparison tells by what each case is. A first session that had none did not keep that, and a later one that had may have
+    // broken off before it said it again.
+    let all_again = compares(&now) && !compares(&earlier.started);
     recorder.record(Event::RunResumed(Box::new(now)))?;
     for (eval, again) in plan.evals.iter().zip(&next.again) {
         record_eval(eval, eval.cases.len(), &mut recorder)?;

@@ -9,7 +9,8 @@ use crate::journal::{self, RunPaths};
 use crate::model::RunStarted;
 
 /// The latest run of the same suite and target that began before `beside`; without one that began, the latest of all. Runs that
-/// captured baselines are none, nor are shards, nor the run whose outputs `beside` grades again.
+/// captured baselines are none, nor are shards, nor those with other filters than `beside`, which may lack whatever got worse, nor the
+/// run whose outputs `beside` grades again.
 pub fn previous(console: &Console, results: &Path, beside: &Beside) -> Result<Option<RunPaths>, Failure> {
     let runs = journal::list_runs(results);
     let own = runs.iter().position(|run| Some(&run.run_id) == beside.run_id.as_ref());
@@ -46,4 +47,5 @@ fn is_like(started: &RunStarted, beside: &Beside) -> bool {
         && started.environment.target == beside.target
         && !started.capture
         && started.shard.is_none()
+        && (started.filters.is_empty() || started.filters == beside.filters)
 }

@@ -30,6 +30,8 @@ pub struct Beside {
     pub run_id: Option<String>,
     pub timestamp: Option<String>,
     pub regrade_of: Option<String>,
+    /// In words.
+    pub filters: Vec<String>,
     /// The suite's file and folder, where a journal tells them.
     pub file: Option<(PathBuf, PathBuf)>,
 }
@@ -42,6 +44,7 @@ impl Beside {
             run_id: Some(side.run_id.clone()),
             timestamp: Some(side.timestamp.clone()),
             regrade_of: side.regrade_of.clone(),
+            filters: side.filters.clone(),
             file: None,
         }
     }
@@ -305,7 +308,8 @@ impl Words<'_> {
             results.display()
         ))
         .hint(
-            "name a run by its id or its journal's path; `eval-harness history --all-suites` lists the runs",
+            "runs with other filters, shards and captures are none; name a run by its id or its journal's path \
+             (`eval-harness history --all-suites` lists the runs)",
         )
     }
 

@@ -16,7 +16,8 @@ pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
         ));
         return notes;
     }
-    if a.run_id == b.run_id && a.regrade_of == b.regrade_of {
+    // Ids tell the second in which a run began: those of two machines may be the same.
+    if (&a.run_id, &a.timestamp) == (&b.run_id, &b.timestamp) {
         notes.push(format!("both sides are run {}: a run does not differ from itself", a.run_id));
     }
     versions(pairing.reference, pairing.candidate, &mut notes);

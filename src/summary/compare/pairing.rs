@@ -84,6 +84,9 @@ impl<'a> Pairing<'a> {
         }
         for eval in &reference.evals {
             let marks = seen.get(eval.id.as_str());
+            if marks.is_none() && is_critical(eval) {
+                pairing.changes.reference_critical += eval.cases.len();
+            }
             let gone = |at: &usize| !marks.is_some_and(|marks| marks.get(*at).copied().unwrap_or_default());
             for case in (0..eval.cases.len()).filter(gone).filter_map(|at| eval.cases.get(at)) {
                 if parts.candidate {
@@ -124,6 +127,9 @@ impl<'a> Pairing<'a> {
             reweighed: is_reweighed(before, now),
         };
         let critical = eval.is_critical();
+        if critical {
+            self.changes.reference_critical += before.cases.len();
+        }
         for case in &now.cases {
             let Some((at, old)) = finder.find(&case.id) else {
                 eval.whole = false;
@@ -163,6 +169,7 @@ impl<'a> Pairing<'a> {
         let (before, now) = (graded(old), graded(case));
         if let (Some(before), Some(now)) = (before, now) {
             changes.compared += 1;
+            changes.compared_critical += usize::from(critical);
             changes.other_samples += usize::from(old.n != case.n);
             match (before, now) {
                 (Outcome::Passed, Outcome::Passed) => changes.still_passing += 1,

@@ -132,7 +132,23 @@ impl Mean {
         self.n += 1;
     }
 
+    /// `None` also where the sum is too large for a number: JSON has no infinity.
     fn value(self) -> Option<f64> {
-        (self.n > 0).then(|| self.sum / f64::from(self.n))
+        (self.n > 0).then(|| self.sum / f64::from(self.n)).filter(|mean| mean.is_finite())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mean;
+
+    #[test]
+    fn a_mean_that_json_cannot_hold_is_none() {
+        let of = |values: &[f64]| {
+            let mut mean = Mean::default();
+            values.iter().for_each(|value| mean.add(*value));
+            mean.value()
+        };
+        assert_eq!([of(&[]), of(&[1.0, 2.0]), of(&[f64::MAX, f64::MAX])], [None, Some(1.5), None]);
     }
 }

@@ -176,6 +176,8 @@ pub(super) fn regression() -> Comparison {
             changed: flips(2, [Some([5, 5]), Some([4, 5])]),
             ungraded: FlipList::default(),
             not_selected: 4,
+            reference_critical: 20,
+            compared_critical: 18,
             broken_critical: 1,
             may_be_broken: 0,
             may_be_broken_critical: 0,

@@ -159,6 +159,11 @@ fn what_else_differs_is_said() {
     ");
     let own = of("a", "11");
     assert_eq!(notes(&own, &own), "both sides are run a: a run does not differ from itself");
+    // Of another machine, in the same second.
+    let mut elsewhere = own.clone();
+    elsewhere.side.timestamp = own.side.timestamp.replace("Z", "1Z");
+    assert_ne!(elsewhere, own);
+    assert_eq!(notes(&own, &elsewhere), "");
 }
 
 /// What a cut journal never told has no grade, and so no part in the verdict as graded.
@@ -208,6 +213,17 @@ fn critical_cases_are_counted_by_either_sides_word() {
     assert_eq!((cases.may_be_broken, cases.may_be_broken_critical), (2, 1));
     let marked: Vec<_> = cases.broken.cases.iter().map(|case| case.criticality.is_some()).collect();
     assert_eq!(marked, [false, false, true, true]);
+    assert_eq!((cases.reference_critical, cases.compared_critical), (3, 2));
+    // Written anew, renamed, removed: none of them is compared.
+    b.evals[1].cases.iter_mut().for_each(|case| case.fingerprint = Some("another".into()));
+    let anew = one(&a, &b).cases;
+    assert_eq!((anew.reference_critical, anew.compared_critical, anew.broken_critical), (3, 0, 0));
+    b.evals[1].id = "g".into();
+    let renamed = one(&a, &b).cases;
+    assert_eq!((renamed.reference_critical, renamed.compared_critical), (3, 0));
+    // What is critical in the candidate alone is new.
+    let added = one(&b, &a).cases;
+    assert_eq!((added.reference_critical, added.compared_critical), (0, 0));
 }
 
 #[test]
