@@ -11,12 +11,14 @@ const CHUNK: usize = 256;
 /// Streams of the generator from here on are those of this test.
 const FIRST_STREAM: u64 = 1 << 33;
 /// Draws of all resamples together from which on the normal limit stands in.
-const MOST_DRAWS: usize = 200_000_000;
+const MOST_DRAWS: usize = 20_000_000;
+/// Different sums of all cases up to which the chance of each is computed, and nothing drawn.
+const FEW_SUMS: usize = 1_024;
 /// Share of the sum of all sizes within which sums count as equal.
 const SLACK: f64 = 1e-11;
 
 /// Chances of a sum of differences at most, and at least, as large as `observed`, if the samples of each pair could as well have come
-/// from the other side: (1 + how many resamples) / (1 + resamples). Where no resample was as extreme and Hoeffding's bound is lower
+/// from the other side: exact where there are few different sums, else (1 + how many resamples) / (1 + resamples). Where no resample was as extreme and Hoeffding's bound is lower
 /// still, it is that bound.
 ///
 /// Signs would not do: of one sample against ten a case that mostly passes has a small difference mostly, and a large one of the other
@@ -35,13 +37,20 @@ pub(super) fn dealt(dealt: &Dealt<'_>, observed: f64, resamples: usize, seed: u6
     if open.is_empty() {
         return (1.0, 1.0);
     }
+    let slack = SLACK * (sum(|table| table.range) + observed.abs());
+    if let Some(sums) = all_sums(&open, slack) {
+        let chance = |is: &dyn Fn(f64) -> bool| {
+            let these = sums.iter().filter(|(sum, _)| is(sum + fixed)).map(|(_, chance)| chance);
+            these.sum::<f64>().clamp(f64::MIN_POSITIVE, 1.0)
+        };
+        return (chance(&|sum| sum <= observed + slack), chance(&|sum| sum >= observed - slack));
+    }
     let error = sum(|table| table.variance).sqrt();
     if open.len().saturating_mul(resamples) > MOST_DRAWS {
         let tail = |z: f64| normal_cdf(z).clamp(f64::MIN_POSITIVE, 1.0);
         return (tail(away / error), tail(-away / error));
     }
     let squares = sum(|table| table.range.powi(2));
-    let slack = SLACK * (sum(|table| table.range) + observed.abs());
     let of_chunk = |chunk: usize| {
         let mut draws = Draws::stream(seed, FIRST_STREAM + chunk as u64);
         let these = CHUNK.min(resamples - chunk * CHUNK);
@@ -58,6 +67,32 @@ pub(super) fn dealt(dealt: &Dealt<'_>, observed: f64, resamples: usize, seed: u6
         count => (count + 1) as f64 / total,
     };
     (p(low, away), p(high, -away))
+}
+
+/// Every sum that the tables can come to, with its chance; `None` when there are too many different ones.
+fn all_sums(tables: &[&Table], slack: f64) -> Option<Vec<(f64, f64)>> {
+    let mut sums = vec![(0.0, 1.0)];
+    for table in tables {
+        let mut more: Vec<(f64, f64)> = Vec::with_capacity(sums.len() * table.differences.len());
+        let mut before = 0.0;
+        for (difference, up_to) in table.differences.iter().zip(&table.up_to) {
+            more.extend(sums.iter().map(|(sum, chance)| (sum + difference, chance * (up_to - before))));
+            before = *up_to;
+        }
+        more.sort_by(|a, b| a.0.total_cmp(&b.0));
+        more.dedup_by(|next, kept| {
+            let same = next.0 - kept.0 <= slack;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        if more.len() > FEW_SUMS {
+            return None;
+        }
+        sums = more;
+    }
+    Some(sums)
 }
 
 /// What one pair's difference may come to.
@@ -109,23 +144,45 @@ mod tests {
         for (observed, low, high) in
             [(-3.0, 1.0 / 64.0, 1.0), (-5.0 / 3.0, 10.0 / 64.0, 63.0 / 64.0), (1.0, 1.0, 27.0 / 64.0)]
         {
-            let found = dealt(&cases, observed, 100_000, 1);
-            assert!((found.0 - low).abs() < 0.005 && (found.1 - high).abs() < 0.005, "{observed} {found:?}");
+            let found = dealt(&cases, observed, 100, 1);
+            assert!((found.0 - low).abs() < 1e-12 && (found.1 - high).abs() < 1e-12, "{observed} {found:?}");
         }
         assert_eq!(dealt(&Dealt { tables: &tables, of: &[1, 1] }, 0.0, 1_000, 1), (1.0, 1.0));
     }
 
+    /// Differences with a jitter of no size have too many sums, and are drawn.
+    fn jittered(cases: usize) -> (Vec<Vec<(f64, f64)>>, Vec<u32>) {
+        let table = |at: usize| {
+            let jitter = ((at * 7_919) % 10_007) as f64 * 1e-8;
+            vec![(-1.0 - jitter, 0.25), (1.0 / 3.0 + jitter / 3.0, 0.75)]
+        };
+        ((0..cases).map(table).collect(), (0..cases as u32).collect())
+    }
+
+    #[test]
+    fn drawn_deals_tend_to_the_exact_chance() {
+        let same = [vec![(-1.0, 0.25), (1.0 / 3.0, 0.75)]];
+        let exact = dealt(&Dealt { tables: &same, of: &[0; 40] }, -4.0, 100, 1);
+        let (tables, of) = jittered(40);
+        let drawn = dealt(&Dealt { tables: &tables, of: &of }, -4.0 - 1e-3, 100_000, 1);
+        assert!(
+            (exact.0 - drawn.0).abs() < 0.006 && (exact.1 - drawn.1).abs() < 0.006,
+            "{exact:?} {drawn:?}"
+        );
+    }
+
     #[test]
     fn far_away_it_is_small_and_never_0_and_many_cases_have_the_limit() {
-        let tables = [vec![(-1.0, 0.25), (1.0 / 3.0, 0.75)]];
-        let of = |n: usize| vec![0; n];
-        let (few, many, most) = (of(40), of(4_000), of(30_000));
-        let at = |of: &[u32], observed: f64| dealt(&Dealt { tables: &tables, of }, observed, 10_000, 1);
+        let at = |cases: usize, observed: f64| {
+            let (tables, of) = jittered(cases);
+            dealt(&Dealt { tables: &tables, of: &of }, observed, 10_000, 1)
+        };
         // Hoeffding: 2 x 40² / (40 x (4/3)²) = 45.
-        assert!((at(&few, -40.0).0 / (-45.0f64).exp() - 1.0).abs() < 1e-9);
-        assert_eq!(at(&many, -4_000.0).0, f64::MIN_POSITIVE);
+        let low = at(40, -40.01).0;
+        assert!(low > 0.0 && (low.ln() + 45.0).abs() < 0.1, "{low}");
+        assert_eq!(at(1_500, -1_501.0).0, f64::MIN_POSITIVE);
         // The variance of one is 1/3: 100 is one standard error of 30,000.
-        let (low, high) = at(&most, -100.0);
-        assert!((low - 0.158655).abs() < 1e-5 && (low + high - 1.0).abs() < 1e-9, "{low} {high}");
+        let (low, high) = at(30_000, -100.0);
+        assert!((low - 0.158655).abs() < 1e-3 && (low + high - 1.0).abs() < 1e-9, "{low} {high}");
     }
 }
