@@ -164,11 +164,10 @@ mod tests {
         let same = [vec![(-1.0, 0.25), (1.0 / 3.0, 0.75)]];
         let exact = dealt(&Dealt { tables: &same, of: &[0; 40] }, -4.0, 100, 1);
         let (tables, of) = jittered(40);
-        let drawn = dealt(&Dealt { tables: &tables, of: &of }, -4.0 - 1e-3, 100_000, 1);
-        assert!(
-            (exact.0 - drawn.0).abs() < 0.006 && (exact.1 - drawn.1).abs() < 0.006,
-            "{exact:?} {drawn:?}"
-        );
+        let at = |observed: f64| dealt(&Dealt { tables: &tables, of: &of }, observed, 100_000, 1);
+        // The jitter moves a sum by less than this.
+        let (low, high) = (at(-4.0 + 2e-3).0, at(-4.0 - 2e-3).1);
+        assert!((exact.0 - low).abs() < 0.006 && (exact.1 - high).abs() < 0.006, "{exact:?} {low} {high}");
     }
 
     #[test]
