@@ -16,4 +16,4 @@ pub use answerable::{Extent, unanswerable};
 pub use decide::decide;
 pub use exit::ExitCode;
 pub use hold::{held, hold};
-pub use reach::{Planned, out_of_reach};
+pub use reach::{Planned, count_together, out_of_reach};

@@ -33,6 +33,13 @@ pub fn out_of_reach(spec: &GateSpec, planned: impl Fn(Option<&Part>) -> Vec<Plan
     spec.thresholds.iter().filter(one_sided).filter_map(told).collect()
 }
 
+/// True when intervals over cases of such evals are those of whole evals.
+pub fn count_together(cases: impl Iterator<Item = u64>) -> bool {
+    let (evals, several) =
+        cases.fold((0, false), |(evals, several), cases| (evals + 1, several || cases > 1));
+    evals >= TOGETHER && several
+}
+
 /// How many units an interval is over.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Size {
@@ -65,11 +72,11 @@ fn size(metric: &Metric, evals: &[Planned]) -> Option<Size> {
         | Metric::PassHatUnbiased(_)
         | Metric::Score
         | Metric::CasePassRate => {
-            if evals.len() < TOGETHER || evals.iter().all(|eval| eval.cases == 1) {
-                plain("case", cases)
-            } else {
+            if count_together(evals.iter().map(|eval| eval.cases)) {
                 let sizes: Vec<f64> = evals.iter().map(|eval| eval.cases as f64).collect();
                 Size { effective: kish(&sizes), together: true, ..plain("eval", evals.len() as u64) }
+            } else {
+                plain("case", cases)
             }
         }
         _ => return None,

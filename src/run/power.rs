@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::gate::count_together;
 use crate::load::part_of_plan;
 use crate::model::{
     Bound, Eval, EvalType, Figure, Metric, MetricName, Plan, PlannedPower, PowerBasis, PowerReport,
@@ -179,7 +180,10 @@ fn threshold_power(
         Some(Metric::CasePassRate) => (cases, samples == 1),
         _ => (cases, false),
     };
-    let (chance, needed) = match of_first_attempts && n > 0 {
+    // How much cases of one eval have in common nobody knows before a run; as if they had nothing, the chance would be told too high.
+    let together =
+        count_together(evals.iter().map(|eval| eval.cases.len() as u64).filter(|cases| *cases > 0));
+    let (chance, needed) = match of_first_attempts && n > 0 && !together {
         true => chance_and_needed(threshold, n, samples, basis, power),
         false => (None, None),
     };

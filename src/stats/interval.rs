@@ -107,9 +107,14 @@ pub fn normal_quantile(p: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// Phi(x) = 1/2 + phi(x) (x + x³/3 + x⁵/(3·5) + ...): Abramowitz & Stegun 26.2.11.
+/// Phi(x) = 1/2 + phi(x) (x + x³/3 + x⁵/(3·5) + ...): Abramowitz & Stegun 26.2.11. Far from 0, where the terms outgrow what they are
+/// multiplied with, the tail is phi(x) / (x + 1/(x + 2/(x + 3/(x + ...)))): 26.2.14.
 pub(super) fn normal_cdf(x: f64) -> f64 {
     let density = (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    if x.abs() > 5.0 {
+        let tail = density / (1..=80).rev().fold(x.abs(), |rest, k| x.abs() + f64::from(k) / rest);
+        return if x < 0.0 { tail } else { 1.0 - tail };
+    }
     let (mut term, mut sum, mut odd) = (x, x, 1.0);
     while term.abs() > 1e-18 * sum.abs() {
         odd += 2.0;
@@ -143,6 +148,20 @@ mod tests {
         }
         assert_eq!(normal_quantile(1.0), f64::INFINITY);
         assert!(normal_quantile(1.1).is_nan());
+    }
+
+    /// Of erfc(x / sqrt(2)) / 2 as C's library has it.
+    #[test]
+    fn tails_keep_their_digits() {
+        for (x, tail) in [
+            (-4.9, 4.791832765903196e-07),
+            (-5.1, 1.698267407147599e-07),
+            (-8.0, 6.220960574271784e-16),
+            (-20.0, 2.753624118606234e-89),
+        ] {
+            assert!((normal_cdf(x) / tail - 1.0).abs() < 1e-9, "{x}: {}", normal_cdf(x));
+        }
+        assert_eq!([-300.0, f64::NEG_INFINITY, 300.0, f64::INFINITY].map(normal_cdf), [0.0, 0.0, 1.0, 1.0]);
     }
 
     /// Newcombe, Statistics in Medicine 17 (1998), table I, method 3: the four examples of that paper.

@@ -18,7 +18,7 @@ mod values;
 pub use agreement::{Agreement, McNemar, cohen_kappa, mcnemar_exact};
 pub use bootstrap::{DEFAULT_RESAMPLES, bootstrap_mean, bootstrap_weighted_mean, cluster_bootstrap_mean};
 pub use interval::{Interval, Method, normal_quantile, wilson, wilson_of_share};
-pub use paired::{Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired};
+pub use paired::{Dealt, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired};
 pub use pass_rates::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
 pub use thresholds::{reaches, stays_within};

@@ -138,6 +138,16 @@ fn thresholds_on_ends_of_intervals_have_chances_where_they_can_be_known() {
     case_pass_rate 0.7 over 100: Some(1.0) Some(21)
     pass_at_1[tag=none] 0.7 over 0: None None
     ");
+    // The interval of cases in ten evals is that of whole evals, whose chance nobody knows.
+    let cases = || Cases::written((0..10).map(|at| Arc::new(case(&format!("c{at}")))).collect());
+    let evals = |n: usize| (0..n).map(|at| Arc::new(eval(&format!("e{at}"), cases()))).collect();
+    let of = |n: usize| {
+        let mut plan = crate::model::testing::plan(evals(n));
+        plan.gate.thresholds = vec![threshold("pass_at_1", Bound::Min, Figure::CiLower, 0.9)];
+        let told = power(&plan, &PowerRequest { rate: Some(0.95), ..asked(0.05) }).unwrap();
+        (told.thresholds[0].chance.is_some(), told.thresholds[0].needed.is_some())
+    };
+    assert_eq!((of(9), of(10)), ((true, true), (false, false)));
     // Of several samples the mean is about normal, and more of them make it likelier.
     let chance = |samples: u32| {
         let mut plan = planned(100, samples);

@@ -6,14 +6,14 @@ use crate::stats::distributions::{binomial_at_most, binomial_term};
 /// McNemar's test with mid-p: half of the probability of what was observed counts. Without flips both p-values are 1/2.
 ///
 /// Of `lost + gained` cases that flipped each is, if the sides don't differ, as likely lost as gained; `p_lower` is the chance of
-/// fewer gains plus half of that of as many. The smaller p-value is a sum of its own terms and the larger is what is left of 1.
+/// fewer gains plus half of that of as many. The smaller p-value is a sum of its own terms, and never 0, and the larger is what is left of 1.
 ///
 /// Source: Fagerland, Lydersen & Laake, BMC Medical Research Methodology 13:91 (2013).
 pub fn mcnemar_mid_p(lost: u64, gained: u64) -> PairedTest {
     let flips = lost + gained;
     let fewer = lost.min(gained);
     let below = if fewer == 0 { 0.0 } else { binomial_at_most(fewer - 1, flips, 0.5) };
-    let small = (below + 0.5 * binomial_term(fewer, flips, 0.5)).min(0.5);
+    let small = (below + 0.5 * binomial_term(fewer, flips, 0.5)).clamp(f64::MIN_POSITIVE, 0.5);
     let (p_lower, p_higher) = match lost.cmp(&gained) {
         std::cmp::Ordering::Equal => (0.5, 0.5),
         std::cmp::Ordering::Greater => (small, 1.0 - small),
@@ -72,6 +72,9 @@ mod tests {
         // Too many for exact arithmetic in a test; the normal approximation is good to four digits.
         let many = mcnemar_mid_p(500_500, 499_500);
         assert!((many.p_lower - 0.158655).abs() < 1e-5, "{many:?}");
+        // 2^-1000001 is no number of this kind; 0 would be a claim.
+        let all = mcnemar_mid_p(1_000_000, 0);
+        assert_eq!((all.p_lower, all.p_higher), (f64::MIN_POSITIVE, 1.0));
     }
 
     /// Fagerland, Lydersen & Laake (2013), table 5: airway hyper-responsiveness of 21 children before and after stem cell

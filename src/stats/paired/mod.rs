@@ -1,5 +1,6 @@
 //! Two runs over the same cases: is the second one worse, and by how much.
 
+mod dealt;
 mod holm;
 mod interval;
 mod mcnemar;
@@ -15,6 +16,9 @@ use interval::{Units, bootstrap};
 use sign_flip::sign_flip;
 use tango::tango;
 
+/// Share of what went into a sum up to which the rest is rounding: 2/5 to 3/5 and 2/5 to 1/5 cancel out, though not in binary.
+const ROUNDING: f64 = 1e-11;
+
 /// Values of one metric, a pair a case (or eval), in the plan's order.
 #[derive(Debug, Clone, Copy)]
 pub struct Pairs<'a> {
@@ -24,10 +28,22 @@ pub struct Pairs<'a> {
     pub weights: Option<&'a [f64]>,
     /// The number of the group that each pair belongs to, ascending, where pairs of a group stand or fall together.
     pub groups: Option<&'a [u32]>,
+    /// What each difference could have been had the pair's samples been dealt otherwise, where some pairs have more samples on one side
+    /// than on the other.
+    pub dealt: Option<Dealt<'a>>,
     /// Every value is 0 or 1, of one sample.
     pub single: bool,
     /// Every value lies in [0, 1].
     pub shares: bool,
+}
+
+/// What differences could have been if the samples of each pair had been dealt to the sides by chance.
+#[derive(Debug, Clone, Copy)]
+pub struct Dealt<'a> {
+    /// (difference, chance); chances of a table sum to 1.
+    pub tables: &'a [Vec<(f64, f64)>],
+    /// The number of each pair's table.
+    pub of: &'a [u32],
 }
 
 /// What pairs say. Differences are `candidate - reference`.
@@ -85,7 +101,7 @@ pub struct Resampling {
 /// pairs, or of whole groups.
 ///
 /// # Errors
-/// When there are no pairs, a value or weight is not finite, or all weights are 0.
+/// When there are no pairs, a value or weight or a sum of them is not finite, or all weights are 0.
 pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
     check(pairs)?;
     let n = pairs.reference.len();
@@ -94,13 +110,23 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
     let mean = |values: &[f64]| values.iter().enumerate().map(|(at, v)| v * weight(at)).sum::<f64>() / total;
     let (reference, candidate) = (mean(pairs.reference), mean(pairs.candidate));
     let units = units(pairs);
+    let (sum, size) = units.ratios.iter().fold((0.0, 0.0), |(sum, size), u| (sum + u.0, size + u.0.abs()));
+    if ![reference, candidate, size].iter().all(|value: &f64| value.is_finite()) {
+        return Err(Undefined::NotFinite);
+    }
     let (interval, test) = if pairs.single && pairs.groups.is_none() && pairs.weights.is_none() {
         let (lost, gained) = flips(pairs);
         let interval = tango(lost as f64, gained as f64, n as f64, how.level);
         (interval, mcnemar_mid_p(lost, gained))
     } else {
         let sums: Vec<f64> = units.ratios.iter().map(|(sum, _)| *sum).collect();
-        let (p_lower, p_higher) = sign_flip(&sums, how.resamples, how.seed);
+        let (mut p_lower, mut p_higher) = sign_flip(&sums, how.resamples, how.seed);
+        if let Some(dealt) = &pairs.dealt {
+            // A sign is as likely as its opposite only where both sides have as many samples, and cases of an eval may belong together:
+            // the larger of the two chances holds where either does.
+            let (lower, higher) = dealt::dealt(dealt, sum, how.resamples, how.seed);
+            (p_lower, p_higher) = (p_lower.max(lower), p_higher.max(higher));
+        }
         let method = if units.grouped { TestMethod::ClusterSignFlip } else { TestMethod::SignFlip };
         let interval = bootstrap(&units, how.resamples, how.seed, how.level);
         (interval, PairedTest { method, p_lower, p_higher })
@@ -110,16 +136,24 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
         n,
         reference,
         candidate,
-        difference: candidate - reference,
+        difference: if f64::abs(sum) > ROUNDING * size { candidate - reference } else { 0.0 },
         interval,
         test: Ok(test),
-        null_error: if null_error > 0.0 { Ok(null_error) } else { Err(Undefined::NoVariation) },
+        null_error: match null_error {
+            error if !error.is_finite() => Err(Undefined::NotFinite),
+            error if error > 0.0 => Ok(error),
+            _ => Err(Undefined::NoVariation),
+        },
     })
 }
 
 fn check(pairs: &Pairs<'_>) -> Result<(), Undefined> {
     let (left, right) = (pairs.reference.len(), pairs.candidate.len());
-    let others = [pairs.weights.map(<[f64]>::len), pairs.groups.map(<[u32]>::len)];
+    let others = [
+        pairs.weights.map(<[f64]>::len),
+        pairs.groups.map(<[u32]>::len),
+        pairs.dealt.map(|dealt| dealt.of.len()),
+    ];
     if let Some(right) = [Some(right)].into_iter().chain(others).flatten().find(|len| *len != left) {
         return Err(Undefined::Unpaired { left, right });
     }
@@ -145,24 +179,37 @@ fn flips(pairs: &Pairs<'_>) -> (u64, u64) {
     })
 }
 
-/// The pairs, or their groups, as what is resampled; what weighs nothing is none.
+/// The pairs, or their groups, as what is resampled; what weighs nothing is none. A sum that is but rounding is 0: it has a sign, and
+/// signs are what is tested.
 fn units(pairs: &Pairs<'_>) -> Units {
     let mut ratios: Vec<(f64, f64)> = Vec::with_capacity(pairs.reference.len());
-    let mut last = None;
+    let settle = |unit: Option<&mut (f64, f64)>, size: f64| {
+        if let Some((sum, _)) = unit.filter(|(sum, _)| sum.abs() <= ROUNDING * size) {
+            *sum = 0.0;
+        }
+    };
+    let (mut last, mut size) = (None, 0.0);
     for (at, (before, after)) in pairs.reference.iter().zip(pairs.candidate).enumerate() {
         let weight = pairs.weights.and_then(|weights| weights.get(at)).copied().unwrap_or(1.0);
         if weight == 0.0 {
             continue;
         }
+        let (sum, of) = ((after - before) * weight, (after.abs() + before.abs()) * weight);
         let group = pairs.groups.and_then(|groups| groups.get(at)).copied();
         match ratios.last_mut() {
-            Some((sum, total)) if group.is_some() && group == last => {
-                (*sum, *total) = (*sum + (after - before) * weight, *total + weight);
+            Some(unit) if group.is_some() && group == last => {
+                *unit = (unit.0 + sum, unit.1 + weight);
+                size += of;
             }
-            _ => ratios.push(((after - before) * weight, weight)),
+            before => {
+                settle(before, size);
+                ratios.push((sum, weight));
+                size = of;
+            }
         }
         last = group;
     }
+    settle(ratios.last_mut(), size);
     Units { ratios, grouped: pairs.groups.is_some(), shares: pairs.shares }
 }
 

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::stats::bootstrap::Draws;
+use crate::stats::interval::normal_cdf;
 
 /// Units that differ up to which every pattern of signs is looked at.
 const ENUMERATED: usize = 14;
@@ -18,14 +19,17 @@ const FIRST_STREAM: u64 = 1 << 32;
 const SLACK: f64 = 1e-11;
 
 /// Chances of a sum at most, and at least, as large as the observed one, if each unit's difference could as well have had the other
-/// sign: exact for up to [`ENUMERATED`] units that differ, else (1 + how many resamples) / (1 + resamples).
+/// sign: exact for up to [`ENUMERATED`] units that differ, else (1 + how many resamples) / (1 + resamples). Where no resample was as
+/// extreme and Hoeffding's bound is lower still, it is that bound: else no number of broken cases would be enough for hundreds of
+/// tests that share a level. Never 0.
 ///
 /// Source: R. A. Fisher, "The Design of Experiments" (1935), section 21; that the observed pattern counts as a resample: B. Phipson &
-/// G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010).
+/// G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010); the bound exp(-s² / (2 sum u²)): W. Hoeffding, JASA 58 (1963), theorem 2.
 pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64) {
     let units: Vec<f64> = units.iter().copied().filter(|unit| *unit != 0.0).collect();
     let observed: f64 = units.iter().sum();
-    let slack = SLACK * units.iter().map(|unit| unit.abs()).sum::<f64>();
+    let size = units.iter().map(|unit| unit.abs()).sum::<f64>();
+    let slack = SLACK * size;
     let is_low = |sum: f64| sum <= observed + slack;
     let is_high = |sum: f64| sum >= observed - slack;
     let count =
@@ -35,10 +39,11 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
         let (low, high) = sums.iter().fold((0, 0), |counts, sum| count(counts, *sum));
         return (low as f64 / sums.len() as f64, high as f64 / sums.len() as f64);
     }
+    // In standard errors; as shares of all sizes first, since squares of large numbers may not be finite.
+    let z = observed / size / units.iter().map(|unit| (unit / size).powi(2)).sum::<f64>().sqrt();
     let Some(signs) = Signs::new(&units) else {
-        let error = units.iter().map(|unit| unit * unit).sum::<f64>().sqrt();
-        let low = crate::stats::interval::normal_cdf(observed / error);
-        return (low, 1.0 - low);
+        let tail = |z: f64| normal_cdf(z).clamp(f64::MIN_POSITIVE, 1.0);
+        return (tail(z), tail(-z));
     };
     let of_chunk = |chunk: usize| {
         let mut draws = Draws::stream(seed, FIRST_STREAM + chunk as u64);
@@ -48,7 +53,11 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
     let add = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
     let (low, high) = (0..resamples.div_ceil(CHUNK)).into_par_iter().map(of_chunk).reduce(|| (0, 0), add);
     let all = resamples as f64 + 1.0;
-    ((low + 1) as f64 / all, (high + 1) as f64 / all)
+    let p = |count: u64, z: f64| match count {
+        0 if z < 0.0 => (1.0 / all).min((-z * z / 2.0).exp()).max(f64::MIN_POSITIVE),
+        count => (count + 1) as f64 / all,
+    };
+    (p(low, z), p(high, -z))
 }
 
 /// Sums of all patterns of signs.
@@ -178,13 +187,30 @@ mod tests {
             (0..3_000).map(|i| (f64::from(i * 7919 % 3_001) / 3_001.0 - 0.49).powi(3)).collect();
         assert!(matches!(Signs::new(&units), Some(Signs::ByFour(_))));
         let error = units.iter().map(|unit| unit * unit).sum::<f64>().sqrt();
-        let normal = crate::stats::interval::normal_cdf(units.iter().sum::<f64>() / error);
+        let normal = normal_cdf(units.iter().sum::<f64>() / error);
         let (low, high) = sign_flip(&units, 20_000, 3);
         assert!((low - normal).abs() < 0.015 && (low + high - 1.0).abs() < 1e-3, "{low} {high} {normal}");
         let many: Vec<f64> = (0..60_000).map(|i| (f64::from(i) / 60_000.0 - 0.497).powi(3)).collect();
         assert!(Signs::new(&many).is_none());
         let (low, high) = sign_flip(&many, 100, 3);
         assert!(low > 0.5 && (low + high - 1.0).abs() < 1e-12, "{low}");
+    }
+
+    #[test]
+    fn what_is_far_away_has_a_small_chance_and_never_none() {
+        // By the limit, 245 and 1.3 standard errors away; squares of the first sizes are not finite.
+        for size in [1.0, 1e250] {
+            let worse: Vec<f64> = (0..60_000).map(|i| -size * (1.0 + f64::from(i) * 1e-6)).collect();
+            assert_eq!(sign_flip(&worse, 100, 3), (f64::MIN_POSITIVE, 1.0));
+        }
+        // Drawn: 40 of 40 are 2^-40, and Hoeffding's bound exp(-20); 30 to 10 one in a thousand, which is counted.
+        let all: Vec<f64> = vec![-0.2; 40];
+        let (low, high) = sign_flip(&all, 10_000, 3);
+        assert!((low / (-20.0f64).exp() - 1.0).abs() < 1e-9 && high == 1.0, "{low} {high}");
+        assert_eq!(sign_flip(&vec![-0.2; 4_000], 10_000, 3).0, f64::MIN_POSITIVE);
+        let some: Vec<f64> = (0..40).map(|i| if i < 30 { -0.2 } else { 0.2 }).collect();
+        let (low, _) = sign_flip(&some, 10_000, 3);
+        assert!((low - 0.00111).abs() < 0.0015 && low > 1.0 / 10_001.0, "{low}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::*;
 const HOW: Resampling = Resampling { resamples: 10_000, seed: 1, level: 0.95 };
 
 fn pairs<'a>(reference: &'a [f64], candidate: &'a [f64]) -> Pairs<'a> {
-    Pairs { reference, candidate, weights: None, groups: None, single: false, shares: true }
+    Pairs { reference, candidate, weights: None, groups: None, dealt: None, single: false, shares: true }
 }
 
 fn shown(paired: Result<Paired, Undefined>) -> String {
@@ -73,9 +73,26 @@ fn what_can_not_be_compared_is_refused_with_its_reason() {
     assert_eq!(weighted(&[0.0, 0.0]), Err(Undefined::Weights));
     assert_eq!(weighted(&[-1.0, 2.0]), Err(Undefined::Weights));
     assert_eq!(weighted(&[f64::INFINITY, 2.0]), Err(Undefined::NotFinite));
+    // What has no sum has no p-value, either: not 0.
+    for large in [1e308, -1e308] {
+        let unlike = pairs(&[0.0, 0.0], if large > 0.0 { &[1e308, 1e308] } else { &[-1e308, -1e308] });
+        assert_eq!(paired(&Pairs { shares: false, ..unlike }, HOW), Err(Undefined::NotFinite));
+    }
     let one = paired(&pairs(&[1.0], &[0.5]), HOW).unwrap();
     assert_eq!(one.interval, Err(Undefined::TooFewUnits { n: 1, unit: "cases" }));
     assert_eq!(one.test.unwrap().p_lower, 0.5);
+}
+
+/// Sums of fifths that cancel out leave rounding in binary, whose sign is none.
+#[test]
+fn rounding_is_no_difference() {
+    let (before, after) = ([0.4, 0.4].repeat(12), [0.6, 0.2].repeat(12));
+    let groups: Vec<u32> = (0..24).map(|i| i / 2).collect();
+    assert!((0.6f64 - 0.4) + (0.2 - 0.4) < 0.0);
+    let found = paired(&Pairs { groups: Some(&groups), ..pairs(&before, &after) }, HOW).unwrap();
+    let test = found.test.unwrap();
+    assert_eq!((found.difference, test.p_lower, test.p_higher), (0.0, 1.0, 1.0));
+    assert_eq!(found.null_error, Err(Undefined::NoVariation));
 }
 
 proptest! {

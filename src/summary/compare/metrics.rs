@@ -1,11 +1,29 @@
 //! One metric on both sides: its difference, the interval and the test.
 
+use std::collections::BTreeMap;
+
 use super::super::metrics::CLUSTERS;
 use super::super::outcomes::Reading;
 use super::pairing::Pairing;
-use super::values::{Measure, Unit, is_single, opposite};
+use super::values::{Attempts, Measure, Unit, is_single, opposite};
 use crate::model::{DifferenceTest, Metric, MetricDifference};
-use crate::stats::{Paired, PairedTest, Pairs, Resampling, paired};
+use crate::stats::{Dealt, Paired, PairedTest, Pairs, Resampling, paired};
+
+/// As how many equal evals those of unequal sizes must count, to be tested as whole evals. Signs of fewer never come to 5 % (those of 4
+/// to 6.3 %), so that nothing which breaks in an eval as large as all others would ever be seen.
+const EQUALS: f64 = 5.0;
+
+/// Samples of a case up to which unlike numbers of them are dealt anew: of the side that has fewer, and of the other. With more on both
+/// sides a difference is about as likely as its opposite.
+const FEW_SAMPLES: u32 = 100;
+const MANY_SAMPLES: u32 = 1_000;
+
+/// What differences could have been, as [`Dealt`] has it.
+#[derive(Default)]
+struct Deals {
+    tables: Vec<Vec<(f64, f64)>>,
+    of: Vec<u32>,
+}
 
 /// The values of a metric, a pair a case or eval.
 pub(super) struct Columns {
@@ -13,6 +31,8 @@ pub(super) struct Columns {
     candidate: Vec<f64>,
     weights: Option<Vec<f64>>,
     groups: Option<Vec<u32>>,
+    /// Of pairs of which some have more first attempts on one side than on the other.
+    deals: Option<Deals>,
     single: bool,
     share: bool,
 }
@@ -37,6 +57,7 @@ impl Columns {
             candidate: Vec::with_capacity(room),
             weights: None,
             groups: None,
+            deals: None,
             single: true,
             share,
         }
@@ -50,22 +71,31 @@ impl Columns {
     ) -> Columns {
         let mut columns = Columns::empty(within.map_or(pairing.pairs.len(), <[u32]>::len), measure.share);
         let mut groups = Vec::with_capacity(columns.reference.capacity());
-        let (mut evals, mut several) = (0usize, false);
+        // How many pairs each eval has.
+        let mut sizes: Vec<u32> = Vec::new();
         // A case passes or does not, however many samples it has.
         let always_single = measure.metric == Metric::CasePassRate;
+        let mut attempts: Vec<Attempts> = Vec::new();
         for pair in chosen(&pairing.pairs, within) {
             let Some((reference, candidate)) = measure.of_case(pair, reading) else { continue };
-            match groups.last() {
-                Some(last) if *last == pair.eval => several = true,
-                _ => evals += 1,
+            match sizes.last_mut() {
+                Some(size) if groups.last() == Some(&pair.eval) => *size += 1,
+                _ => sizes.push(1),
             }
             groups.push(pair.eval);
+            attempts.extend(measure.attempts(pair, reading));
             columns.single = columns.single
                 && (always_single
                     || is_single(pair.reference, opposite(reading)) && is_single(pair.candidate, reading));
             columns.push(reference, candidate);
         }
-        columns.groups = (several && evals >= CLUSTERS).then_some(groups);
+        columns.groups = are_units(&sizes).then_some(groups);
+        let few = |of: &Attempts| {
+            of.reference.min(of.candidate) <= FEW_SAMPLES && of.reference.max(of.candidate) <= MANY_SAMPLES
+        };
+        if attempts.iter().any(|of| of.reference != of.candidate) && attempts.iter().all(few) {
+            columns.deals = Some(deals(measure, &attempts));
+        }
         columns
     }
 
@@ -106,6 +136,7 @@ impl Columns {
             candidate: &self.candidate,
             weights: self.weights.as_deref(),
             groups: self.groups.as_deref(),
+            dealt: self.deals.as_ref().map(|deals| Dealt { tables: &deals.tables, of: &deals.of }),
             single: self.single && self.share,
             shares: self.share,
         };
@@ -126,6 +157,30 @@ impl Columns {
         }
         (total > 0.0).then(|| sum / total)
     }
+}
+
+/// One table for all cases that have it.
+fn deals(measure: &Measure, attempts: &[Attempts]) -> Deals {
+    let mut deals = Deals::default();
+    let mut known: BTreeMap<Attempts, u32> = BTreeMap::new();
+    for of in attempts {
+        let number = *known.entry(*of).or_insert_with(|| {
+            deals.tables.push(measure.deals(*of));
+            deals.tables.len() as u32 - 1
+        });
+        deals.of.push(number);
+    }
+    deals
+}
+
+/// Whether evals with so many pairs are tested as whole evals: enough of them, some with several pairs, and none so large that it
+/// outweighs the others.
+fn are_units(sizes: &[u32]) -> bool {
+    let (sum, squares) = sizes.iter().fold((0.0, 0.0), |(sum, squares), size| {
+        (sum + f64::from(*size), squares + f64::from(*size).powi(2))
+    });
+    // Kish's effective number.
+    sizes.len() >= CLUSTERS && sizes.iter().any(|size| *size > 1) && sum * sum >= EQUALS * squares
 }
 
 fn chosen<'a, T>(all: &'a [T], within: Option<&'a [u32]>) -> impl Iterator<Item = &'a T> {

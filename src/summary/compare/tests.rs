@@ -1,6 +1,7 @@
 //! What is said of pairs whose figures are known.
 
 mod folds;
+mod held;
 mod mismatches;
 mod oracle;
 mod said;

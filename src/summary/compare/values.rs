@@ -26,6 +26,14 @@ impl Unit {
     }
 }
 
+/// First attempts of both sides at a case, and how many of all of them passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Attempts {
+    pub reference: u32,
+    pub candidate: u32,
+    pub passed: u32,
+}
+
 /// A metric that has a value for each case or eval.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Measure {
@@ -88,6 +96,44 @@ impl Measure {
             _ => {}
         }
         Some((self.case(pair.reference, opposite(reading))?, self.case(pair.candidate, reading)?))
+    }
+
+    /// First attempts of a case on both sides, and how many of them all passed, of a metric that is made of these alone.
+    pub fn attempts(&self, pair: &Pair<'_>, reading: Reading) -> Option<Attempts> {
+        if !matches!(self.metric, Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_)) {
+            return None;
+        }
+        let (reference, before) = first_attempts(pair.reference, opposite(reading));
+        let (candidate, now) = first_attempts(pair.candidate, reading);
+        Some(Attempts { reference, candidate, passed: before + now })
+    }
+
+    /// What the difference of such a case could be if its first attempts were dealt to the sides by chance: (difference, chance), by how
+    /// many passes the candidate gets, whose number is hypergeometric.
+    pub fn deals(&self, attempts: Attempts) -> Vec<(f64, f64)> {
+        let Attempts { reference, candidate, passed } = attempts;
+        let of = |n: u32, c: u32| {
+            self.case(&CaseScores { samples: n, n, c, ..CaseScores::default() }, Reading::Graded)
+        };
+        let least = passed.saturating_sub(reference);
+        let (mut deals, mut chance) = (Vec::new(), 1.0);
+        for got in least..=passed.min(candidate) {
+            if let (Some(before), Some(now)) = (of(reference, passed - got), of(candidate, got)) {
+                deals.push((now - before, chance));
+            }
+            // From so many passes to one more.
+            let ways = f64::from(passed - got) * f64::from(candidate - got);
+            let back = f64::from(got + 1) * (f64::from(reference) + f64::from(got + 1) - f64::from(passed));
+            chance *= ways / back;
+            // Only what they are to each other counts.
+            if chance > 1e200 {
+                deals.iter_mut().for_each(|(_, chance)| *chance /= 1e200);
+                chance /= 1e200;
+            }
+        }
+        let total: f64 = deals.iter().map(|(_, chance)| chance).sum();
+        deals.iter_mut().for_each(|(_, chance)| *chance /= total);
+        deals
     }
 
     fn case(&self, case: &CaseScores, reading: Reading) -> Option<f64> {

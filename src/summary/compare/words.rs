@@ -165,11 +165,19 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
     let unit = measure.unit.name();
     let drop = if measure.higher_is_better == Some(false) { "rise" } else { "drop" };
     let size = |value: f64| difference(measure, value);
-    let begin = format!(
-        "A true {drop} of {} would have been found with {:.0} % chance",
-        size(found.drop),
-        POWER * 100.0
-    );
+    let impossible = measure.share && found.drop >= 1.0;
+    let begin = if impossible {
+        format!("So few {unit}s would not have shown any {drop} with {:.0} % chance", POWER * 100.0)
+    } else {
+        format!(
+            "A true {drop} of {} would have been found with {:.0} % chance",
+            size(found.drop),
+            POWER * 100.0
+        )
+    };
+    if impossible && about.of == Of::Half {
+        return format!("{begin}.");
+    }
     let effect = match about.of {
         Of::Asked => format!("for the {} asked for", size(found.effect)),
         Of::Observed => format!("for the observed {}", size(found.effect)),

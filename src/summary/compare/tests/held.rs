@@ -1,0 +1,77 @@
+//! Verdicts that would not hold: of rounding, of evals that outweigh all others, of many tests, of unlike numbers of samples.
+
+use super::*;
+
+fn with(settings: CompareSettings, reference: &RunScores, candidate: &RunScores) -> Comparison {
+    compare(reference, &[candidate], &settings).unwrap().remove(0)
+}
+
+fn cases(n: usize, of: impl Fn(usize) -> (u32, u32)) -> Vec<CaseScores> {
+    (0..n).map(|at| (at, of(at))).map(|(at, (n, c))| case(&format!("c{at}"), n, n, c)).collect()
+}
+
+#[test]
+fn rounding_is_no_difference() {
+    // In each of 12 evals a case goes from 2/5 to 3/5 and one from 2/5 to 1/5, which in binary sums to -5.6e-17.
+    let run = |label: &str, c: [u32; 2]| {
+        side(label, (0..12).map(|e| eval(&format!("e{e}"), cases(2, |at| (5, c[at])))).collect())
+    };
+    let compared = one(&run("a", [2, 2]), &run("b", [3, 1]));
+    let metric = &compared.metrics[0];
+    let test = metric.test.as_ref().unwrap();
+    assert_eq!((test.method.as_str(), test.p_worse, test.p_better), ("cluster_sign_flip", 1.0, 1.0));
+    assert_eq!((compared.verdict, metric.difference), (ComparisonVerdict::None, Some(0.0)));
+    assert!(metric.ci.is_some_and(|[low, high]| low < -0.05 && high > 0.05), "{:?}", metric.ci);
+    assert!(compared.detectable.is_none());
+    assert!(compared.sentences[0].contains("pass@1 is 0.400 on both sides"), "{:?}", compared.sentences);
+}
+
+/// As many suites are: some evals written by hand, and a benchmark.
+#[test]
+fn a_benchmark_beside_small_evals_can_regress() {
+    let run = |label: &str, passed: usize| {
+        let mut evals: Vec<EvalScores> =
+            (0..30).map(|e| eval(&format!("e{e}"), cases(5, |at| (1, u32::from(at > 0))))).collect();
+        evals.push(eval("humaneval", cases(164, |at| (1, u32::from(at < passed)))));
+        side(label, evals)
+    };
+    let compared = one(&run("a", 140), &run("b", 80));
+    assert_eq!(compared.verdict, ComparisonVerdict::Regression, "{:?}", compared.sentences);
+    assert_eq!(compared.metrics[0].test.as_ref().unwrap().method, "mcnemar_mid_p");
+    assert_eq!(one(&run("b", 80), &run("a", 140)).verdict, ComparisonVerdict::Improvement);
+}
+
+#[test]
+fn that_everything_broke_is_seen_among_hundreds_of_groups() {
+    let run = |label: &str, c: u32| {
+        side(label, (0..600).map(|e| eval(&format!("e{e}"), cases(2, |_| (1, c)))).collect())
+    };
+    let settings = || CompareSettings { by: vec![Grouping::Eval], ..CompareSettings::default() };
+    let compared = with(settings(), &run("a", 1), &run("b", 0));
+    assert_eq!(compared.verdict, ComparisonVerdict::Regression, "{}", compared.sentences[0]);
+    assert_eq!(with(settings(), &run("a", 0), &run("b", 1)).verdict, ComparisonVerdict::Improvement);
+}
+
+#[test]
+fn more_samples_see_more_failures_and_are_not_worse() {
+    // Of 20 cases that all passed at one sample 8 fail once of ten: as of equals that pass 19 times of 20.
+    let once = side("a", vec![eval("e", cases(20, |_| (1, 1)))]);
+    let often = side("b", vec![eval("e", cases(20, |at| (10, if at < 8 { 9 } else { 10 })))]);
+    let compared = one(&once, &often);
+    let test = compared.metrics[0].test.as_ref().unwrap();
+    // The failure is dealt to the ten with chance 10/11: (10/11)^8 that all are.
+    assert!((test.p_worse - (10.0f64 / 11.0).powi(8)).abs() < 0.02, "{test:?}");
+    assert_eq!(compared.verdict, ComparisonVerdict::None);
+    assert_eq!(one(&often, &once).verdict, ComparisonVerdict::None);
+    // What is worse is still found.
+    let worse = side("b", vec![eval("e", cases(20, |at| (10, if at < 8 { 2 } else { 10 })))]);
+    assert_eq!(one(&once, &worse).verdict, ComparisonVerdict::Regression);
+}
+
+#[test]
+fn a_drop_that_can_not_be_is_not_told() {
+    // Three flips of four cases: 2.49 x sqrt(3) / 4 is more than a share can fall by.
+    let text = one(&of("a", "1111"), &of("b", "0001")).sentences.remove(1);
+    let told = "So few cases would not have shown any drop with 80 % chance; for the observed 75.0 points";
+    assert!(text.starts_with(told), "{text}");
+}
