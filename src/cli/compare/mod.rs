@@ -11,10 +11,9 @@ use super::args::{CiMode, CompareArgs, CompareFormat};
 use super::ci::{self, Github};
 use super::console::Console;
 use super::{Exit, Failure};
-use crate::base::text::one_line;
 use crate::base::whole_file::write_whole;
 use crate::gate::{self, ExitCode};
-use crate::model::{ComparedSide, Comparison, ComparisonVerdict, Comparisons, ScoresSource};
+use crate::model::{Comparison, ComparisonVerdict, Comparisons};
 use crate::report::comparison as page;
 use crate::report::{ReportError, TerminalOptions};
 use crate::spec::words::FailOn;
@@ -37,7 +36,6 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
         named => named.to_vec(),
     };
     let (reference, candidates) = words.sides(&args.reference, &candidates)?;
-    candidates.iter().try_for_each(|candidate| not_the_same(&reference.side, &candidate.side))?;
     let mut settings = CompareSettings {
         by: args.by.clone(),
         effect: args.effect,
@@ -58,20 +56,6 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
     let comparisons = decided(args.fail_on, compared);
     show(console, args, &comparisons)?;
     Ok(ExitCode::of(comparisons.decision, false))
-}
-
-/// Refuses a run beside itself: it never fails, so that a script which named the wrong one would take that for a pass.
-fn not_the_same(reference: &ComparedSide, candidate: &ComparedSide) -> Result<(), Failure> {
-    let journals = |side: &ComparedSide| matches!(side.source, ScoresSource::Journals(_));
-    // Ids tell the second in which a run began: those of two machines may be the same.
-    let identity = |side: &ComparedSide| (side.run_id.clone(), side.timestamp.clone());
-    if !(journals(reference) && journals(candidate)) || identity(reference) != identity(candidate) {
-        return Ok(());
-    }
-    let (a, b) = (one_line(&reference.label), one_line(&candidate.label));
-    let message = format!("{a} and {b} are one run, {}", one_line(&candidate.run_id));
-    Err(Failure::wrong(message)
-        .hint("a run does not differ from itself; `eval-harness history` lists the others"))
 }
 
 /// Sides that can't be compared: the words of the command line are wrong.
