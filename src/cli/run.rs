@@ -85,7 +85,6 @@ impl Ready {
     ) -> Result<Ready, Failure> {
         let selected = suite::load(&args.suite, Purpose::Run, overrides(args))?;
         let plan = suite::plan_or_problems(console, selected.loaded)?;
-        warn_of_formats(console, &plan);
         let asked = compared::asked(console, args, &plan, &selected.filters, resume.as_ref())?;
         let prepared = run::prepare(plan).map_err(failure)?;
         prepared.warnings.iter().for_each(|warning| console.warn(warning));
@@ -260,13 +259,6 @@ pub fn failure(error: RunError) -> Failure {
 /// The code that the gate decided on.
 pub fn exit_code(summary: &Summary) -> ExitCode {
     ExitCode::of(summary.gate.decision, summary.metadata.interrupted)
-}
-
-/// Of formats that can be asked for and are not written.
-pub fn warn_of_formats(console: &Console, plan: &Plan) {
-    if plan.reporting.formats.contains(&ReportFormat::Html) {
-        console.warn("HTML reports come with a later version; the other formats are written");
-    }
 }
 
 fn show(

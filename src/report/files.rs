@@ -24,7 +24,7 @@ pub fn write_reports(
 ) -> (Vec<PathBuf>, Vec<String>) {
     let (mut written, mut failed) = (Vec::new(), Vec::new());
     for format in formats {
-        let Some(extension) = extension(*format).filter(|_| *format != ReportFormat::Html) else {
+        let Some(extension) = extension(*format) else {
             continue;
         };
         let path = paths.report(extension);

@@ -1,4 +1,4 @@
-//! A summary rendered as a stream of bytes: terminal, Markdown, JSON, JUnit, a comment.
+//! A summary rendered as a stream of bytes: terminal, Markdown, JSON, HTML, JUnit, a comment.
 //!
 //! Renderers are pure. They write to what they are given, open no file and ask nothing of the environment; the same
 //! summary gives the same bytes. What models, targets and data sets said is hostile here: each renderer escapes it for
@@ -12,6 +12,7 @@ pub mod differences;
 pub mod figures;
 mod files;
 pub mod history;
+pub mod html;
 pub mod power;
 pub mod sides;
 pub mod terminal;
@@ -60,7 +61,7 @@ pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> R
         ReportFormat::Markdown => markdown::render(summary, out),
         ReportFormat::Junit => junit::render(summary, out),
         ReportFormat::Comment => comment::render(summary, out),
-        ReportFormat::Html => Err(ReportError::NotAvailable { format, what: "HTML reports" }),
+        ReportFormat::Html => html::render(summary, out),
     }
 }
 

@@ -41,7 +41,6 @@ pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
     let mut ready = phase::ready(phase, suites, results).map_err(not_ready)?;
     ready.comment.clone_from(&args.comment);
     ready.warnings.iter().for_each(|warning| console.warn(warning));
-    ready.suites.iter().for_each(|suite| run::warn_of_formats(console, &suite.prepared.plan));
     if args.dry_run {
         return outline::dry_run(console, &ready);
     }

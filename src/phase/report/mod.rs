@@ -1,9 +1,10 @@
-//! The Phase Completion Report: Markdown, JSON and terminal over a [`PhaseReport`], and what it recommends.
+//! The Phase Completion Report: Markdown, JSON, HTML and terminal over a [`PhaseReport`], and what it recommends.
 //!
 //! Pure, as `report/` is: the same report gives the same bytes. The Markdown may be kept in git, so it holds no time stamp, no
 //! duration, no run id and no absolute path.
 
 mod comment;
+mod html;
 mod json;
 mod markdown;
 mod recommend;
@@ -22,6 +23,11 @@ pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportE
 /// The report as a comment on a pull request: at most 60,000 bytes.
 pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
     comment::render(report, out)
+}
+
+/// The report as one HTML file, which needs nothing beside itself.
+pub fn html(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
+    html::render(report, out)
 }
 
 /// The report for machines: a `PhaseReportFile`, serialised.

@@ -15,7 +15,7 @@ use crate::base::whole_file::write_whole;
 use crate::journal::RunPaths;
 use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
 use crate::report::{ReportError, TerminalOptions};
-use crate::report::{commands, figures};
+use crate::report::{commands, figures, html};
 
 /// Cases that are listed at most.
 const MAX_CASES: usize = 200;
@@ -169,7 +169,8 @@ impl<'a> Sides<'a> {
             ReportFormat::Terminal => Ok(self.render(&TerminalOptions::default(), out)?),
             ReportFormat::Markdown => markdown::render(self, out),
             ReportFormat::Json => json::render(self, out),
-            ReportFormat::Html | ReportFormat::Junit | ReportFormat::Comment => {
+            ReportFormat::Html => html::sides(self, out),
+            ReportFormat::Junit | ReportFormat::Comment => {
                 Err(ReportError::NotAvailable { format, what: "reports of several targets in this format" })
             }
         }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{ReportError, TerminalOptions, extension, render, terminal as screen};
+use super::{TerminalOptions, extension, render, terminal as screen};
 use crate::model::{
     Bound, CaseResult, Cause, Counts, Decision, EarlierAttempt, Environment, Estimate, EvalResult, EvalType,
     Failure, Figure, Gate, GitState, Metadata, Omitted, Outcome, ReportFormat, SampleResult, SandboxState,

@@ -1,0 +1,134 @@
+//! The shell of a page: head, security policy, style, data, script. One file, which needs nothing beside itself.
+
+use std::io::Write;
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+use super::embed::escape;
+use crate::base::text;
+use crate::report::ReportError;
+
+/// The parts of the style, in the order of the cascade.
+const STYLES: &[&str] = &[
+    include_str!("assets/base.css"),
+    include_str!("assets/charts.css"),
+    include_str!("assets/overview.css"),
+    include_str!("assets/cases.css"),
+    include_str!("assets/case.css"),
+    include_str!("assets/comparison.css"),
+    include_str!("assets/phase.css"),
+    include_str!("assets/print.css"),
+];
+
+/// The parts of the script. They share one scope, as the parts of a module; the last one starts the page.
+const SCRIPTS: &[&str] = &[
+    include_str!("assets/dom.js"),
+    include_str!("assets/route.js"),
+    include_str!("assets/charts.js"),
+    include_str!("assets/overview.js"),
+    include_str!("assets/cases.js"),
+    include_str!("assets/case.js"),
+    include_str!("assets/comparison.js"),
+    include_str!("assets/phase.js"),
+    include_str!("assets/sides.js"),
+    include_str!("assets/app.js"),
+];
+
+/// Everything before the data but the title: it is the same on every page.
+static SHELL: LazyLock<Shell> = LazyLock::new(Shell::new);
+
+struct Shell {
+    style: String,
+    script: String,
+    policy: String,
+}
+
+impl Shell {
+    fn new() -> Shell {
+        let style = format!("\n{}", STYLES.concat());
+        let script = format!("\n{}", SCRIPTS.concat());
+        let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+        // No part of the page may ask anybody for anything, and none may turn a text into markup.
+        let policy = format!(
+            "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'; \
+             require-trusted-types-for 'script'; trusted-types 'none'",
+            hash(&script),
+            hash(&style)
+        );
+        Shell { style, script, policy }
+    }
+}
+
+/// What is told of a page before any script runs.
+#[derive(Debug, Clone)]
+pub struct Head<'a> {
+    /// Shown by the browser's tab.
+    pub title: String,
+    /// What is to be known where no script runs, in sentences.
+    pub sentences: &'a [String],
+}
+
+/// Writes a page; `data` writes its blocks (see [`super::embed::block`]), of which `report` with its `kind` must be one.
+pub fn write(
+    head: &Head<'_>,
+    out: &mut dyn Write,
+    data: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
+) -> Result<(), ReportError> {
+    let Shell { style, script, policy } = &*SHELL;
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<noscript>\n",
+        title = escape(&text::one_line(&head.title)),
+    )?;
+    for sentence in head.sentences {
+        writeln!(out, "<p>{}</p>", escape(&text::one_line(sentence)))?;
+    }
+    write!(
+        out,
+        "<p>This page shows its figures with JavaScript, which is off here. The Markdown report has them, too.</p>\n\
+         </noscript>\n<div id=\"app\"></div>\n"
+    )?;
+    data(out)?;
+    writeln!(out, "<script type=\"module\">{script}</script>\n</body>\n</html>")?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Our own script and style must not end their elements, and nothing in them may need what the policy forbids.
+    #[test]
+    fn script_and_style_keep_to_the_policy() {
+        let Shell { style, script, .. } = &*SHELL;
+        for part in [style, script] {
+            let lower = part.to_ascii_lowercase();
+            for forbidden in ["</script", "</style", "<!--"] {
+                assert!(!lower.contains(forbidden), "{forbidden}");
+            }
+        }
+        for forbidden in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+            "fetch(",
+            "import ",
+        ] {
+            assert!(!script.contains(forbidden), "{forbidden}");
+        }
+        for forbidden in ["url(", "@import", "expression("] {
+            assert!(!style.contains(forbidden), "{forbidden}");
+        }
+    }
+}
