@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::asked::ModelCall;
 use super::comparison::ScoreBaselineRead;
 use super::grade::{Output, Stored, Verdict};
+use super::input_shown::InputShown;
 use super::metric::Composite;
 use super::outcome::Cause;
 use super::plan::{EvalInfo, GateSpec};
@@ -216,6 +217,10 @@ pub struct CasePlanned {
     /// The case's place in the whole eval, from 0; only in shards, whose cases are not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u32>,
+    /// What the target is given; only where reports show details, of plans of at most 20,000 samples. A later session that plans
+    /// the case again without it leaves what was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Box<InputShown>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

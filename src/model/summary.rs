@@ -10,6 +10,7 @@ use super::asked::ModelCall;
 use super::comparison::Comparison;
 use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
+use super::input_shown::InputShown;
 use super::judge_health::JudgeHealth;
 use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
@@ -294,6 +295,12 @@ pub struct CaseResult {
     /// Samples whose first attempt passed, over samples whose first attempt was graded.
     pub first_passes: u32,
     pub first_graded: u32,
+    /// The case's own tags, without those of its eval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What the target was given, as far as it was kept: 16 KiB a case, 32 MiB in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Box<InputShown>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<SampleResult>,
 }

@@ -11,6 +11,7 @@ use super::check::{Continuation, check};
 use super::dispatch::{Dispatcher, Ending};
 use super::earlier::Earlier;
 use super::environment::{environment, harness_version, joined_sandbox};
+use super::inputs::Inputs;
 use super::planned::{case_planned, record_cases, record_eval, record_plan};
 use super::prepare::{Prepared, prepare_judges};
 use super::queue::Queue;
@@ -99,7 +100,7 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     started.recordings = recordings(&prepared);
     let shard = started.shard.is_some();
     recorder.record(Event::RunStarted(Box::new(started)))?;
-    record_plan(plan, shard, &mut recorder)?;
+    record_plan(plan, shard, Inputs::of(plan, prepared.total_samples()), &mut recorder)?;
     let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer };
     drive.run(&mut recorder, Remaining::all()).await?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
@@ -162,8 +163,9 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     }
     let shard = now.shard.is_some();
     // A comparison tells by what each case is. A first session that had none did not keep that, and a later one that had may have
-    // broken off before it said it again.
-    let all_again = compares(&now) && !compares(&earlier.started);
+    // broken off before it said it again. And it may have kept no inputs, for reports that did not show them.
+    let inputs = Inputs::of(plan, prepared.total_samples());
+    let all_again = compares(&now) && !compares(&earlier.started) || inputs.are_kept() && !earlier.has_inputs;
     recorder.record(Event::RunResumed(Box::new(now)))?;
     for (eval, again) in plan.evals.iter().zip(&next.again) {
         record_eval(eval, eval.cases.len(), &mut recorder)?;
@@ -171,7 +173,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         let cases = case_planned(eval, shard)
             .enumerate()
             .filter(|(at, _)| wanted.next_if_eq(at).is_some() || all_again);
-        record_cases(&eval.info.id, cases.map(|(_, case)| case), &mut recorder)?;
+        record_cases(eval, cases, inputs, &mut recorder)?;
     }
     recorder.resumed(prepared.total_samples(), &earlier.kept);
     let left = next.left;

@@ -221,7 +221,11 @@ impl<'a> Lister<'a> {
             if self.everything || (remarkable && self.room > 0) {
                 self.room = self.room.saturating_sub(1);
                 let samples = self.samples(eval.number, case);
-                cases.push(case_result(case, outcome, finals.score(), samples));
+                let input = self.fold.input(eval.number, case).filter(|_| self.include_details);
+                cases.push(CaseResult {
+                    input: input.cloned().map(Box::new),
+                    ..case_result(case, outcome, finals.score(), samples)
+                });
             } else {
                 self.omitted.cases += 1;
                 self.omit(case.samples().iter().copied());
@@ -371,6 +375,8 @@ fn case_result(
         flaky: case.flaky_samples() > 0,
         first_passes: firsts.passed,
         first_graded: firsts.passed + firsts.failed,
+        tags: case.tags().to_vec(),
+        input: None,
         samples,
     }
 }

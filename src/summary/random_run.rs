@@ -395,6 +395,7 @@ impl Run {
                     target_hash: None,
                     tags: case.tags.clone(),
                     position: parts.then_some(c as u32),
+                    input: None,
                 })
                 .collect();
             events.push(Event::EvalPlanned(EvalPlanned { eval: eval.info.clone(), cases: cases.len() }));

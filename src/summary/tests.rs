@@ -136,6 +136,7 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
             target_hash: None,
             tags: Vec::new(),
             position: None,
+            input: None,
         });
         plan.push(Event::CasesPlanned(CasesPlanned { eval: id.clone(), cases: planned.collect() }));
         for (c, case) in cases.iter().enumerate() {

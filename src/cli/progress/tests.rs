@@ -30,6 +30,7 @@ fn planned(cases: usize, samples: u32) -> Event {
         target_hash: None,
         tags: Vec::new(),
         position: None,
+        input: None,
     };
     Event::CasesPlanned(CasesPlanned { eval: "math".to_owned(), cases: (0..cases).map(case).collect() })
 }

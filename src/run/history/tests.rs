@@ -108,6 +108,7 @@ impl Written {
                 target_hash: None,
                 tags: Vec::new(),
                 position: None,
+                input: None,
             };
             let cases = cases.iter().map(planned).collect();
             events.push(Event::CasesPlanned(CasesPlanned { eval: (*id).into(), cases }));

@@ -135,6 +135,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             target_hash: None,
             tags: Vec::new(),
             position: None,
+            input: None,
         });
         events.push(Event::CasesPlanned(CasesPlanned { eval: info.id.clone(), cases: planned.collect() }));
     }
