@@ -312,6 +312,7 @@ fn rich() -> Summary {
         models: None,
         judges: None,
         comparison: None,
+        history: Vec::new(),
         fail_on: None,
         evals,
         failures,
