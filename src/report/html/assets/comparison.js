@@ -12,13 +12,13 @@ function verdictOf(candidate, level) {
   const { name, title } = candidate.headline;
   return [
     el(level, { class: 'headline' }, el('span', { class: 'sign', 'aria-hidden': 'true' }, VERDICT_SIGNS[name]), ' ', title),
-    candidate.undecided && el('p', { class: 'open' }, said(sentence(candidate.undecided))),
-    candidate.first && el('p', { class: 'first' }, said(sentence(candidate.first))),
-    candidate.further.length > 0 && el('p', { class: 'soft' }, candidate.further.map((words) => [said(sentence(words)), ' '])),
+    candidate.undecided && el('p', { class: 'open' }, prose(candidate.undecided)),
+    candidate.first && el('p', { class: 'first' }, prose(candidate.first)),
+    candidate.further.length > 0 && el('p', { class: 'soft' }, candidate.further.map((words) => [prose(words), ' '])),
     candidate.readings.length > 0 && el('dl', { class: 'readings' }, candidate.readings.map(([when, tone, words]) =>
       el('div', {}, el('dt', {}, capital(when)), el('dd', {}, badge(tone, `${VERDICT_SIGNS[tone]} ${words}`))))),
     candidate.notes.length > 0 && el('ul', { class: 'remarks' }, candidate.notes.map((note) =>
-      el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), said(sentence(note))))),
+      el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), prose(note)))),
   ];
 }
 
@@ -32,9 +32,15 @@ function sentence(words) {
   return text === '' || /[.!?:]$/u.test(text) ? text : `${text}.`;
 }
 
+/** A sentence in which words between backticks are names. */
+function prose(words) {
+  const parts = sentence(words).split('`');
+  return parts.length % 2 === 0 ? said(sentence(words)) : parts.map((part, at) => (at % 2 === 1 ? el('code', {}, said(part)) : part && said(part)));
+}
+
 function capital(text) {
   // A metric's name stays as it is.
-  return /^[a-z][a-z]* /u.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+  return /^[a-z]+[ :,]/u.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
 }
 
 /** Differences around zero. `most` rows are drawn before the rest is folded. */
@@ -43,6 +49,7 @@ function differencePlot(plot, { most = 20, label = 'Differences' } = {}) {
   const chart = intervalChart({
     label: `${label}: ${plot.title}`,
     caption: plot.title,
+    note: plot.rows.some((row) => row.range) ? 'dashed: if all without a grade had gone against, or for, the candidate' : null,
     min: plot.min,
     max: plot.max,
     zero: 0,

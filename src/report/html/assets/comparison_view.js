@@ -1,11 +1,16 @@
 // The views of a comparison: of one candidate whole, of several beside each other, and of the one that a run is compared with.
 
+/** The title of a column of names, for those who hear it. */
+function unseenTitle(text) {
+  return el('span', { class: 'away' }, text);
+}
+
 /** Facts of the reference and of candidates, a column each; what differs from the reference stands out. */
 function sidesTable(reference, others) {
   const sides = [reference, ...others];
   const names = [...new Set(sides.flatMap((side) => side.facts.map(([name]) => name)))];
   const fact = (side, name) => side.facts.find(([known]) => known === name)?.[1] ?? '';
-  const columns = [{ title: '' }, { title: 'Reference' }, ...others.map((_, at) => ({ title: others.length > 1 ? `Candidate ${at + 1}` : 'Candidate' }))];
+  const columns = [{ title: unseenTitle('Fact') }, { title: 'Reference' }, ...others.map((_, at) => ({ title: others.length > 1 ? `Candidate ${at + 1}` : 'Candidate' }))];
   const rows = [
     ['Name', ...sides.map((side) => el('strong', {}, said(side.label)))],
     ...names.map((name) => [name, ...sides.map((side) => {
@@ -17,7 +22,7 @@ function sidesTable(reference, others) {
   if (sides.some((side) => side.extent.length > 0)) {
     rows.push(['What it is', ...sides.map((side) => el('ul', { class: 'plain' }, side.extent.map((words) => el('li', {}, said(words)))))]);
   }
-  const node = table('Both sides', columns, rows);
+  const node = table('Facts of both sides', columns, rows);
   node.classList.add('sides');
   return node;
 }
@@ -25,8 +30,8 @@ function sidesTable(reference, others) {
 function gateCard() {
   const { decision, fail_on, reasons } = report;
   return card('Gate',
-    el('p', {}, badge(decision.name, decision.label), ` ${capital(fail_on.means)} `, el('code', {}, `--fail-on ${fail_on.name}`), `; exit code ${decision.exit_code}.`),
-    reasons.length > 0 && el('ul', { class: 'reasons' }, reasons.map((reason) => el('li', {}, said(reason)))));
+    el('p', {}, badge(decision.name, decision.label), ` Exit code ${decision.exit_code}. `, el('code', {}, `--fail-on ${fail_on.name}`), `: ${fail_on.means}.`),
+    reasons.length > 0 && el('ul', { class: 'reasons' }, reasons.map((reason) => el('li', {}, prose(reason)))));
 }
 
 function metricsCard(candidate) {
@@ -73,19 +78,10 @@ function casesCard(candidate, params, at) {
   });
   const cut = cases.kinds.filter((kind) => kind.listed < kind.count);
   const node = card('Cases',
-    el('p', {}, cases.sentences.map((words) => [said(sentence(words)), ' '])),
-    flipTiles(cases, (kind) => address({ ...params, kind, q: '' })),
+    el('p', {}, cases.sentences.map((words) => [prose(words), ' '])),
     cases.flips.length > 0 && list.node,
     cut.length > 0 && el('p', { class: 'soft small' },
       `Listed are ${cut.map((kind) => `${grouped(kind.listed)} of ${grouped(kind.count)} ${kind.name}`).join(', ')}${at ? `; ${at}` : ''}.`));
-  for (const tile of node.querySelectorAll('a.tile')) {
-    // The list is below: no need to draw the page once more.
-    tile.addEventListener('click', (event) => {
-      event.preventDefault();
-      list.choose(tile.querySelector('.name').textContent);
-      list.node.scrollIntoView({ block: 'nearest' });
-    });
-  }
   if (params.kind || params.q) requestAnimationFrame(() => node.scrollIntoView({ block: 'start' }));
   return node;
 }
@@ -93,7 +89,7 @@ function casesCard(candidate, params, at) {
 function methodCard(candidate, method) {
   return card('How it was computed',
     candidate?.could_have_found && el('p', {}, `The smallest true drop that would have been found: ${candidate.could_have_found}.`),
-    el('p', { class: 'soft small' }, said(sentence(method))));
+    el('p', { class: 'soft small' }, prose(method)));
 }
 
 /** A verdict in large. */
@@ -106,7 +102,7 @@ function verdictBanner(candidate, suite, ...more) {
 function drawCandidate(main, candidate, params, { suite, gate, method, cut, bearing, several }) {
   main.append(...[
     several,
-    verdictBanner(candidate, suite, bearing && el('p', { class: 'small' }, said(bearing))),
+    verdictBanner(candidate, suite, flipTiles(candidate.cases, (kind) => address({ ...params, kind, q: '' })), bearing && el('p', { class: 'small' }, said(bearing))),
     gate,
     metricsCard(candidate),
     ...groupCards(candidate),
@@ -138,7 +134,7 @@ function columnsTable() {
     ...['broken', 'fixed', 'still failing', 'without a grade', 'changed', 'new', 'gone'].map((name) => counts(name)).filter(Boolean),
     drops.some(Boolean) && ['Could have found', ...drops],
   ].filter(Boolean);
-  const columns = [{ title: '' }, ...candidates.map((one, at) => ({ title: link({ view: 'candidate', n: at + 1 }, {}, said(one.label)) }))];
+  const columns = [{ title: unseenTitle('Figure') }, ...candidates.map((one, at) => ({ title: link({ view: 'candidate', n: at + 1 }, {}, said(one.label)) }))];
   const node = table('Candidates beside each other', columns, rows);
   node.classList.add('columns');
   return node;

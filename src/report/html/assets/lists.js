@@ -1,7 +1,8 @@
 // Long lists that are searched and sifted: a field, a switch for each kind, and as many lines as somebody asks for.
 
-/** Lines that are drawn at once. */
-const LINES_AT_ONCE = 100;
+/** Lines that are drawn at first, and each time when more are asked for. */
+const LINES_AT_FIRST = 30;
+const LINES_AT_ONCE = 200;
 
 /**
  * {label, noun, rows, words(row): what is searched, kindOf?(row): place in `kinds`, kinds?: [{name, title?, count}], draw(row): a node,
@@ -20,8 +21,9 @@ function siftedList({ label, noun, rows, words, kindOf, kinds = [], draw, kind =
   const field = el('input', { type: 'search', value: query, placeholder: `Search ${noun}s`, 'aria-label': `Search ${label}`, autocomplete: 'off', spellcheck: 'false' });
 
   const append = () => {
-    body.append(...found.slice(shown, shown + LINES_AT_ONCE).map(draw));
-    shown = Math.min(found.length, shown + LINES_AT_ONCE);
+    const next = shown + (shown === 0 ? LINES_AT_FIRST : LINES_AT_ONCE);
+    body.append(...found.slice(shown, next).map(draw));
+    shown = Math.min(found.length, next);
     more.hidden = shown >= found.length;
     more.textContent = `Show ${grouped(Math.min(LINES_AT_ONCE, found.length - shown))} more of ${grouped(found.length)}`;
     status.textContent = found.length === rows.length ? plural(rows.length, noun) : `${grouped(found.length)} of ${plural(rows.length, noun)}`;
