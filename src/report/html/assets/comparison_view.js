@@ -31,7 +31,7 @@ function gateCard() {
   const { decision, fail_on, reasons } = report;
   return card('Gate',
     el('p', {}, badge(decision.name, decision.label), ` Exit code ${decision.exit_code}. `, el('code', {}, `--fail-on ${fail_on.name}`), `: ${fail_on.means}.`),
-    reasons.length > 0 && el('ul', { class: 'reasons' }, reasons.map((reason) => el('li', {}, prose(reason)))));
+    reasons.length > 0 && el('ul', { class: 'reasons' }, reasons.map((reason) => el('li', {}, said(reason)))));
 }
 
 function metricsCard(candidate) {

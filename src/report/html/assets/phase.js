@@ -10,9 +10,9 @@ function phaseBanner() {
     report.description && el('p', {}, said(report.description)),
     report.unsandboxed && el('p', { class: 'alarm' }, report.unsandboxed),
     report.interrupted && el('p', { class: 'alarm' }, 'INTERRUPTED: the phase was ended early; what it left out was not checked'),
-    report.reasons.length > 0 && el('ul', { class: 'reasons' }, report.reasons.map((reason) => el('li', {}, prose(reason)))),
+    report.reasons.length > 0 && el('ul', { class: 'reasons' }, report.reasons.map((reason) => el('li', {}, said(reason)))),
     report.notes.length > 0 && el('ul', { class: 'remarks' }, report.notes.map((note) =>
-      el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, prose(note))))),
+      el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, said(note))))),
     facts([['Phase', report.id && said(report.id)], ...report.facts.map(([name, fact]) => [name, fact && said(fact)])]));
   return node;
 }
@@ -78,10 +78,16 @@ function suitePlot(suite) {
   });
 }
 
-function suiteTable(suite) {
+function suiteFigures(...parts) {
+  const node = table(...parts);
+  node.classList.add('suite');
+  return node;
+}
+
+function suiteTable(suite, name) {
   const columns = ['Value', suite.level, 'Threshold'].map((title) => ({ title, number: true }));
   return suite.metrics.length > 0 && [
-    table('Metrics', [{ title: 'Metric' }, ...columns, { title: 'Status' }], suite.metrics.map((metric) => [
+    suiteFigures(`Metrics of ${name}`, [{ title: 'Metric' }, ...columns, { title: 'Status' }], suite.metrics.map((metric) => [
       said(metric.name), metric.value, metric.interval, metric.threshold,
       metric.tone ? badge(metric.tone, metric.status) : el('span', { class: 'soft' }, metric.status),
     ])),
@@ -107,13 +113,13 @@ function toldOf({ case: name, cause, what }, alone) {
     what?.left_out && el('p', { class: 'soft small' }, 'Expected and actual are in the JSON report.'));
 }
 
-function evalLine(one) {
+function evalLine(one, open) {
   const mark = el('span', { class: `sign tone-${one.outcome}`, 'aria-hidden': 'true' }, SIGNS[one.outcome]);
   const title = [mark, el('strong', {}, said(one.id)), one.name && el('span', {}, said(one.name)),
     el('span', { class: `outcome tone-${one.outcome}` }, one.outcome), one.cases && el('span', { class: 'soft small' }, one.cases)];
   if (one.told.length === 0) return el('li', {}, el('div', { class: 'line' }, title));
   const alone = one.told.length === 1 && !one.more;
-  return el('li', {}, el('details', {}, el('summary', { class: 'line' }, title),
+  return el('li', {}, el('details', { open }, el('summary', { class: 'line' }, title),
     one.told.map((told) => toldOf(told, alone)), one.more && el('p', { class: 'soft small' }, `and ${one.more}`)));
 }
 
@@ -121,7 +127,7 @@ function evalLine(one) {
 function evalLists(kind) {
   const open = kind.evals.filter((one) => one.outcome !== 'passed');
   const passed = kind.evals.filter((one) => one.outcome === 'passed');
-  const list = (evals) => el('ul', { class: 'lines evals' }, evals.map(evalLine));
+  const list = (evals) => el('ul', { class: 'lines evals' }, evals.map((one) => evalLine(one, open.length <= 3)));
   return el('div', { class: 'some' }, el('h3', {}, kind.title),
     open.length > 0 && (open.length > 60 ? [list(open.slice(0, 60)), folded(`${plural(open.length - 60, 'more eval')} that did not pass`, () => list(open.slice(60)))] : list(open)),
     passed.length > 0 && (passed.length > 12 ? folded(`${plural(passed.length, 'eval')} passed`, () => list(passed)) : list(passed)));
@@ -148,9 +154,9 @@ function suiteCard(step, at, alone) {
     el('p', {}, badge(suite.decision.name, suite.decision.label), ' ', el('code', {}, said(suite.suite)), !step.blocks && ' It does not block.'),
     suite.notices.map((notice) => el('div', { class: notice.loud ? 'alarm' : 'aside' },
       el('p', {}, prose(notice.headline)), notice.notes.map((note) => el('p', { class: 'small' }, prose(note))), notice.command && command(notice.command))),
-    suite.reasons.length > 0 && el('ul', { class: 'reasons' }, suite.reasons.map((reason) => el('li', {}, prose(reason)))),
+    suite.reasons.length > 0 && el('ul', { class: 'reasons' }, suite.reasons.map((reason) => el('li', {}, said(reason)))),
     suitePlot(suite),
-    suiteTable(suite),
+    suiteTable(suite, step.name),
     suite.ungraded && el('p', { class: 'aside' }, suite.ungraded),
     suite.kinds.map(evalLists),
     facts([['Run', said(suite.run_id)], ['Journal', said(suite.journal)]]),
