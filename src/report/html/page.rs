@@ -28,6 +28,8 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/dom.js"),
     include_str!("assets/route.js"),
     include_str!("assets/charts.js"),
+    include_str!("assets/measures.js"),
+    include_str!("assets/evals.js"),
     include_str!("assets/overview.js"),
     include_str!("assets/cases.js"),
     include_str!("assets/case.js"),
