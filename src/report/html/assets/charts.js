@@ -31,27 +31,28 @@ const tip = (text) => text && svg('title', {}, text);
 
 /**
  * Points with their intervals on one axis, a row each:
- * {label, caption?, note?, rows: [{name, href?, value, low, high, text, tone?, note?, marks?: [{at, title}]}], min, max,
- * ticks: [{at, text}], zero?: a place with a stronger line, shown?: rows before the rest is folded}.
- * A row without a value says so by its text. `name` may be a node.
+ * {label, caption?, note?, rows: [{name, href?, value, low, high, text, said?, tone?, note?, range?, marks?: [{at, title}]}], min, max,
+ * ticks: [{at, text}], zero?: a place with a stronger line, shown?: rows before the rest is folded}. `range` of a row is a pale band
+ * behind it, [worst, best]. A row without a value says so by its text. Where `name` or `text` are nodes, `said` has the words.
  */
 function intervalChart({ label, caption, note, rows, min, max, ticks = [], zero = null, shown = 20 }) {
   const at = (value) => placeOn(value, min, max);
   const upright = (value, kind) => svg('line', { class: kind, x1: at(value), x2: at(value), y1: 0, y2: '100%' });
-  const row = ({ name, href, value, low, high, text, tone, note: remark, marks = [] }) => {
+  const row = ({ name, href, value, low, high, text, said: words_, tone, note: remark, range, marks = [] }) => {
     const said_ = typeof name === 'string' ? said(name) : name;
-    const words = [typeof name === 'string' ? name : name?.textContent, text, ...marks.map((mark) => mark.title)].filter(Boolean);
+    const words = [typeof name === 'string' ? name : name?.textContent, words_ ?? text, ...marks.map((mark) => mark.title)].filter(Boolean);
     return el('li', { class: `interval-row tone-${tone ?? 'info'}` },
       el('span', { class: 'name' }, href ? el('a', { href }, said_) : said_, remark && el('span', { class: 'soft small remark' }, remark)),
       picture(words.join(', '), { class: 'plot', height: 24 },
         ticks.map((tick) => upright(tick.at, 'grid')),
         isNumber(zero) && upright(zero, 'zero'),
+        range && svg('rect', { class: 'open', x: at(range[0]), width: `${Number.parseFloat(at(range[1])) - Number.parseFloat(at(range[0]))}%`, y: 5, height: 14 }),
         isNumber(low) && isNumber(high) && svg('g', { class: 'interval' },
           svg('line', { x1: at(low), x2: at(high), y1: 12, y2: 12 }),
           [low, high].map((end) => svg('line', { x1: at(end), x2: at(end), y1: 8, y2: 16 }))),
         marks.map((mark) => svg('g', { class: 'limit' }, tip(mark.title),
           svg('line', { x1: at(mark.at), x2: at(mark.at), y1: 1, y2: 23 }))),
-        isNumber(value) && svg('circle', { class: 'point', cx: at(value), cy: 12, r: 4.5 }, tip(text))),
+        isNumber(value) && svg('circle', { class: 'point', cx: at(value), cy: 12, r: 4.5 }, tip(words.join(', ')))),
       el('span', { class: 'text' }, text));
   };
   const axis = () => ticks.length > 0 && el('li', { class: 'axis', 'aria-hidden': 'true' },
@@ -129,6 +130,19 @@ function curve({ label, caption, note, series, min = 0, max = 1, ticks = [{ at: 
       el('div', { class: 'ticks', 'aria-hidden': 'true' }, xs.map((value) => tickMark(across(value), `${x} = ${value}`)))),
     numbersOf(label, [{ title: x }, ...series.map((one) => ({ title: one.name, number: true }))],
       xs.map((value) => [String(value), ...series.map((one) => one.points.find((point) => point.x === value)?.text ?? '')])));
+}
+
+/** Counts as bars, a row each: {label, caption?, note?, rows: [{name, href?, count, text?, tone?}], shown?: rows before the rest is folded}. */
+function bars({ label, caption, note, rows, shown = 20 }) {
+  const most = Math.max(1, ...rows.map((row) => row.count));
+  const row = ({ name, href, count, text, tone }) => el('li', { class: `interval-row tone-${tone ?? 'info'}` },
+    el('span', { class: 'name' }, href ? el('a', { href }, said(name)) : said(name)),
+    picture(`${name}: ${text ?? grouped(count)}`, { class: 'plot', height: 22 },
+      svg('rect', { class: 'bar', x: 0, y: 5, height: 12, rx: 2, width: `${Math.max((count / most) * 100, 0.6)}%` })),
+    el('span', { class: 'text' }, text ?? grouped(count)));
+  const rest = rows.slice(shown);
+  return chartFigure('bars', { label, caption, note }, el('ul', { class: 'interval-rows' }, rows.slice(0, shown).map(row)),
+    rest.length > 0 && el('details', {}, el('summary', {}, `and ${grouped(rest.length)} more`), el('ul', { class: 'interval-rows' }, rest.map(row))));
 }
 
 /** A line of shares through time, the newest to the right: {label, caption?, note?, points: [{text, value, tone, title, mark?}], min = 0, max = 1}. */
