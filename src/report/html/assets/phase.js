@@ -22,7 +22,7 @@ function isOpen(step) {
   return step.status !== 'passed' && step.status !== 'not reached';
 }
 
-function stepLine(step, at) {
+function phaseStep(step, at) {
   const leads = step.eval ? link({ view: 'phase', step: at + 1 }, {}, said(step.name)) : said(step.name);
   const tests = step.tests;
   const told = !step.eval && isOpen(step) && step.reason.trim() !== '';
@@ -52,8 +52,8 @@ function stepLine(step, at) {
     el('span', { class: 'duration soft' }, step.duration ?? ''));
 }
 
-function stepsCard() {
-  return card('Steps', el('ol', { class: 'steps' }, report.steps.map(stepLine)));
+function phaseSteps() {
+  return card('Steps', el('ol', { class: 'steps' }, report.steps.map(phaseStep)));
 }
 
 /** Shares against their thresholds, where there are any. */
@@ -97,44 +97,44 @@ function suiteTable(suite, name) {
 }
 
 /** A difference as it was written: lines that begin with - were expected, those with + were there. */
-function diffLines(diff) {
+function phaseDiff(diff) {
   const kind = { '-': 'minus', '+': 'plus', '@': 'gap' };
   return el('pre', { class: 'diff', tabindex: '0' }, diff.split('\n').map((line) => el('span', { class: kind[line[0]] ?? 'same' }, said(line || ' '))));
 }
 
-function toldOf({ case: name, cause, what }, alone) {
+function phaseTold({ case: name, cause, what }, alone) {
   return el('div', { class: 'told' },
     (name || !alone) && el('div', {}, said(name ?? ''), cause && el('span', { class: 'soft small' }, ` ${cause}`)),
     alone && !name && cause && el('span', { class: 'soft small' }, cause),
     what?.reason && el('p', {}, said(what.reason)),
-    what?.diff && [el('p', { class: 'soft small' }, 'Expected (-) and actual (+)', what.more && `, and ${what.more}`), diffLines(what.diff)],
+    what?.diff && [el('p', { class: 'soft small' }, 'Expected (-) and actual (+)', what.more && `, and ${what.more}`), phaseDiff(what.diff)],
     [['Expected', what?.expected], ['Actual', what?.actual]].map(([label, text]) => text !== null && text !== undefined &&
       el('div', {}, el('p', { class: 'soft small' }, label), el('pre', { tabindex: '0' }, said(text)))),
     what?.left_out && el('p', { class: 'soft small' }, 'Expected and actual are in the JSON report.'));
 }
 
-function evalLine(one, open) {
+function phaseEval(one, open) {
   const mark = el('span', { class: `sign tone-${one.outcome}`, 'aria-hidden': 'true' }, SIGNS[one.outcome]);
   const title = [mark, el('strong', {}, said(one.id)), one.name && el('span', {}, said(one.name)),
     el('span', { class: `outcome tone-${one.outcome}` }, one.outcome), one.cases && el('span', { class: 'soft small' }, one.cases)];
   if (one.told.length === 0) return el('li', {}, el('div', { class: 'line' }, title));
   const alone = one.told.length === 1 && !one.more;
   return el('li', {}, el('details', { open }, el('summary', { class: 'line' }, title),
-    one.told.map((told) => toldOf(told, alone)), one.more && el('p', { class: 'soft small' }, `and ${one.more}`)));
+    one.told.map((told) => phaseTold(told, alone)), one.more && el('p', { class: 'soft small' }, `and ${one.more}`)));
 }
 
-/** Evals of a type: those that did not pass, then the others folded when they are many. */
-function evalLists(kind) {
+/** Evals of a type: those that did not pass, then the others foldedUntilOpen when they are many. */
+function phaseEvals(kind) {
   const open = kind.evals.filter((one) => one.outcome !== 'passed');
   const passed = kind.evals.filter((one) => one.outcome === 'passed');
-  const list = (evals) => el('ul', { class: 'lines evals' }, evals.map((one) => evalLine(one, open.length <= 3)));
+  const list = (evals) => el('ul', { class: 'lines evals' }, evals.map((one) => phaseEval(one, open.length <= 3)));
   return el('div', { class: 'some' }, el('h3', {}, kind.title),
-    open.length > 0 && (open.length > 60 ? [list(open.slice(0, 60)), folded(`${plural(open.length - 60, 'more eval')} that did not pass`, () => list(open.slice(60)))] : list(open)),
-    passed.length > 0 && (passed.length > 12 ? folded(`${plural(passed.length, 'eval')} passed`, () => list(passed)) : list(passed)));
+    open.length > 0 && (open.length > 60 ? [list(open.slice(0, 60)), foldedUntilOpen(`${plural(open.length - 60, 'more eval')} that did not pass`, () => list(open.slice(60)))] : list(open)),
+    passed.length > 0 && (passed.length > 12 ? foldedUntilOpen(`${plural(passed.length, 'eval')} passed`, () => list(passed)) : list(passed)));
 }
 
 /** What is drawn when somebody opens it. */
-function folded(title, content) {
+function foldedUntilOpen(title, content) {
   const node = el('details', {}, el('summary', {}, title));
   node.addEventListener('toggle', () => {
     if (node.childElementCount === 1) node.append(content());
@@ -142,7 +142,7 @@ function folded(title, content) {
   return node;
 }
 
-function suiteCard(step, at, alone) {
+function phaseSuite(step, at, alone) {
   const suite = step.eval;
   const node = card(alone ? 'Eval results' : `Eval results: ${step.name}`);
   node.id = `step-${at + 1}`;
@@ -158,14 +158,14 @@ function suiteCard(step, at, alone) {
     suitePlot(suite),
     suiteTable(suite, step.name),
     suite.ungraded && el('p', { class: 'aside' }, suite.ungraded),
-    suite.kinds.map(evalLists),
+    suite.kinds.map(phaseEvals),
     facts([['Run', said(suite.run_id)], ['Journal', said(suite.journal)]]),
   ];
   node.append(...more.flat(Infinity).filter(Boolean));
   return node;
 }
 
-function implementationCard() {
+function phaseChanges() {
   const changed = report.implementation;
   if (!changed) return card('Implementation', el('p', { class: 'soft' }, report.notes.length > 0 ? 'What changed is not known.' : 'What changed is not known: there is no commit to compare with.'));
   const rows = changed.files.map(([path, added, removed]) => [said(path),
@@ -175,12 +175,12 @@ function implementationCard() {
       el('span', { class: 'removed' }, `-${changed.removed}`), ' lines.'),
     el('p', { class: 'soft small' }, 'Counted since ', el('code', {}, said(changed.base)), changed.commit && [' (commit ', el('code', {}, said(changed.commit)), ')'],
       ', with what is not committed yet.'),
-    rows.length > 0 && folded(plural(rows.length, 'file'), () => el('div', {},
+    rows.length > 0 && foldedUntilOpen(plural(rows.length, 'file'), () => el('div', {},
       table('Files that differ', [{ title: 'File' }, { title: 'Added', number: true }, { title: 'Removed', number: true }], rows),
       changed.omitted && el('p', { class: 'soft small' }, `and ${changed.omitted}`))));
 }
 
-function pendingCard() {
+function phasePending() {
   const waiting = report.pending;
   if (!waiting) return null;
   const list = siftedList({
@@ -200,10 +200,10 @@ views.set('phase', {
     main.append(...[
       phaseBanner(),
       next.length > 0 && card('Recommendations', el('ol', { class: 'reasons' }, next.map((advice) => el('li', {}, prose(advice))))),
-      stepsCard(),
-      ...suites.map(([step, at]) => suiteCard(step, at, suites.length === 1)),
-      pendingCard(),
-      implementationCard(),
+      phaseSteps(),
+      ...suites.map(([step, at]) => phaseSuite(step, at, suites.length === 1)),
+      phasePending(),
+      phaseChanges(),
     ].filter(Boolean));
     if (params.step) requestAnimationFrame(() => document.getElementById(`step-${params.step}`)?.scrollIntoView({ block: 'start' }));
   },
