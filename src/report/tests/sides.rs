@@ -200,3 +200,24 @@ fn targets_that_share_a_name_are_told_apart() {
     let page = text_of(&[on("t", None, "r-1"), on("t", None, "r-2")], ReportFormat::Markdown);
     assert!(page.contains("| r-1 |"), "{page}");
 }
+
+#[test]
+fn a_page_holds_what_the_other_forms_tell() {
+    let runs = [on("small", Some("openai:small"), "r-1"), passed(on("large", Some("openai:large"), "r-2"))];
+    let page = text_of(&runs, ReportFormat::Html);
+    assert_eq!(page, text_of(&runs, ReportFormat::Html));
+    insta::assert_snapshot!(lines_of(&block_of(&page, "report")), @"");
+}
+
+#[test]
+fn a_page_says_when_cases_are_not_listed() {
+    let mut runs = [on("small", None, "r-1"), on("large", None, "r-2")];
+    runs[0].omitted = rich().omitted.or(Some(Default::default()));
+    if let Some(omitted) = &mut runs[0].omitted {
+        omitted.cases = 5;
+    }
+    let report = block_of(&text_of(&runs, ReportFormat::Html), "report");
+    assert_eq!(report["cases"], serde_json::Value::Null);
+    assert_eq!(report["evals"], json!([]));
+    assert_eq!(report["alike"], "6 more evals");
+}
