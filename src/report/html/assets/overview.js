@@ -40,7 +40,7 @@ function masthead() {
     el('h1', {}, said(report.suite.name), report.suite.version && el('span', { class: 'version' }, ' ', said(report.suite.version))),
     facts([
       ['Run', code(report.run_id)],
-      ['Began', el('time', { datetime: report.timestamp }, said(report.timestamp.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')))],
+      ['Began', readableTime(report.timestamp)],
       ['Took', report.duration],
       ['Target', target && code(target)],
       ['Model', model && code(model)],
