@@ -117,7 +117,7 @@ function columnsTable() {
   const { candidates, overview } = report;
   const cell = (line) => {
     if (!line || line.undefined) return el('span', { class: 'soft' }, 'n/a');
-    return el('span', { class: 'stack' },
+    return el('span', { class: 'cell' },
       el('span', {}, `${line.reference} → ${line.candidate}`), markedDifference(line),
       el('span', { class: 'soft' }, [line.interval, line.p && `p ${line.p}`].filter(Boolean).join(', ')));
   };

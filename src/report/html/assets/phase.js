@@ -108,8 +108,8 @@ function phaseTold({ case: name, cause, what }, alone) {
     alone && !name && cause && el('span', { class: 'soft small' }, cause),
     what?.reason && el('p', {}, said(what.reason)),
     what?.diff && [el('p', { class: 'soft small' }, 'Expected (-) and actual (+)', what.more && `, and ${what.more}`), phaseDiff(what.diff)],
-    [['Expected', what?.expected], ['Actual', what?.actual]].map(([label, text]) => text !== null && text !== undefined &&
-      el('div', {}, el('p', { class: 'soft small' }, label), el('pre', { tabindex: '0' }, said(text)))),
+    el('div', { class: 'pair' }, [['Expected', what?.expected], ['Actual', what?.actual]].map(([label, text]) => text !== null && text !== undefined &&
+      el('div', {}, el('p', { class: 'soft small' }, label), el('pre', { tabindex: '0' }, said(text))))),
     what?.left_out && el('p', { class: 'soft small' }, 'Expected and actual are in the JSON report.'));
 }
 
@@ -117,7 +117,9 @@ function phaseEval(one, open) {
   const mark = el('span', { class: `sign tone-${one.outcome}`, 'aria-hidden': 'true' }, SIGNS[one.outcome]);
   const title = [mark, el('strong', {}, said(one.id)), one.name && el('span', {}, said(one.name)),
     el('span', { class: `outcome tone-${one.outcome}` }, one.outcome), one.cases && el('span', { class: 'soft small' }, one.cases)];
-  if (one.told.length === 0) return el('li', {}, el('div', { class: 'line' }, title));
+  // A case that waits has nothing to say but its name.
+  const says = one.told.some((told) => told.case || told.cause || told.what);
+  if (!says) return el('li', {}, el('div', { class: 'line' }, title));
   const alone = one.told.length === 1 && !one.more;
   return el('li', {}, el('details', { open }, el('summary', { class: 'line' }, title),
     one.told.map((told) => phaseTold(told, alone)), one.more && el('p', { class: 'soft small' }, `and ${one.more}`)));

@@ -3,9 +3,9 @@
 /** A value with its interval on the axis of its row. */
 function sideCell(cell, metric) {
   const at = (value) => placeOn(value, metric.min, metric.max);
-  if (cell.undefined) return el('span', { class: 'stack' }, el('span', { class: 'soft' }, cell.value), el('span', { class: 'soft small' }, said(cell.undefined)));
+  if (cell.undefined) return el('span', { class: 'cell' }, el('span', { class: 'soft' }, cell.value), el('span', { class: 'soft small' }, said(cell.undefined)));
   const words = [cell.value, cell.interval].filter(Boolean).join(' ');
-  return el('span', { class: 'stack' },
+  return el('span', { class: 'cell' },
     el('span', {}, el('strong', {}, cell.value), ' ', el('span', { class: 'soft' }, cell.interval)),
     isNumber(cell.at) && metric.max > metric.min && picture(words, { class: 'plot', height: 12 },
       svg('line', { class: 'track', x1: 0, x2: '100%', y1: 6, y2: 6 }),
@@ -39,7 +39,7 @@ function sidesGates() {
     sidesOf('Gates by target', 'Gate', [
       row('Decision', (run) => badge(run.decision.name, run.decision.label)),
       models && row('Model', (run) => (run.model ? said(run.model) : '–')),
-      row('Cases passed', (run) => el('span', { class: 'stack' }, run.passed,
+      row('Cases passed', (run) => el('span', { class: 'cell' }, run.passed,
         stackedBar({ label: `Cases of ${run.label}`, plain: true, parts: run.counts.map(([name, count]) => ({ tone: name, name, count })) }))),
       row('Time', (run) => run.duration),
       row('Began', (run) => said(run.timestamp)),
