@@ -66,12 +66,45 @@ fn open() -> PhaseReport {
 fn a_page_holds_all_that_is_said_of_a_phase() {
     let mut whole = data(&open());
     let steps = whole["steps"].take();
-    assert_snapshot!(lines(&whole), @"");
+    assert_snapshot!(lines(&whole), @r#"
+decision: {"exit_code":1,"label":"FAIL","name":"fail"}
+description: null
+facts: [["File","plans/auth.yaml"],["When",null],["Began","2026-03-04T05:06:07.000Z"],["Took","12.5 s"],["Commit","0123456789ab with changes"],["Exit code","1"]]
+harness_version: "0.1.0"
+id: "auth"
+implementation: {"added":"234","base":"main","commit":"89abcdef0123","files":[["src/auth.rs","1234","0"],["logo.png","binary","binary"]],"files_modified":"5 files","omitted":"3 more files","removed":"45"}
+interrupted: false
+kind: "phase"
+notes: ["the archive could not be written"]
+pending: {"cases":[["human","human","Human"]],"words":"1 sample waits for a person's grade."}
+reasons: ["clippy: it ended with exit code 2","Evals: pass_at_1 is 0, at least 0.85 was asked"]
+recommendations: ["Fix 1 failed test of Unit tests, auth / expires: left: 3, right: 4","Start the target, or correct its address, which could not be reached for 1 sample of lost: connection refused","Fix Wrong (wrong): the output differs","1 sample of human waits for a person's grade: have them graded","Fix clippy: it ended with exit code 2","Check Review yourself, or give it a `command`: nothing was run for it","Don't read small differences into these figures: with 1 sample graded the intervals are wide"]
+steps: null
+subject: "Implement user authentication"
+unsandboxed: null
+"#);
     let mut steps: Vec<Value> = steps.as_array().unwrap().clone();
     let suite = steps[3]["eval"].take();
     let told: Vec<String> = steps.iter().map(Value::to_string).collect();
-    assert_snapshot!(told.join("\n"), @"");
-    assert_snapshot!(lines(&suite), @"");
+    assert_snapshot!(told.join("\n"), @r#"
+{"action":"block","blocks":true,"counted":"tests: 3/4 passed, 1 failed","duration":"1.50 s","eval":null,"exit_code":"1","kind":"test","means":"","name":"Unit tests","reason":"","status":"failed","tail":"","tests":{"failures":[["auth","expires","left: 3, right: 4"]],"files":["target/junit.xml"],"more":null,"notes":[],"source":"junit"},"tone":"failed"}
+{"action":"warn","blocks":false,"counted":null,"duration":"1.50 s","eval":null,"exit_code":"2","kind":"check","means":"","name":"clippy","reason":"it ended with exit code 2","status":"failed","tail":"compiling\nerror: no\n</script>","tests":null,"tone":"failed"}
+{"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"code-review","means":"nothing was run for it here","name":"Review","reason":"","status":"not checked","tail":"","tests":null,"tone":"errored"}
+{"action":"block","blocks":true,"counted":"0/3 evals passed","duration":"1.50 s","eval":null,"exit_code":null,"kind":"eval","means":"","name":"Evals","reason":"pass_at_1 is 0, at least 0.85 was asked","status":"failed","tail":"","tests":null,"tone":"failed"}
+{"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"check","means":"the phase ended before it","name":"Build","reason":"","status":"not reached","tail":"","tests":null,"tone":"skipped"}
+"#);
+    assert_snapshot!(lines(&suite), @r#"
+decision: {"label":"FAIL","name":"fail"}
+journal: "results/2026-03-04/run-050607.journal.jsonl"
+kinds: [{"evals":[{"cases":null,"id":"human","more":null,"name":"Human","outcome":"pending","told":[{"case":null,"cause":null,"what":null}]},{"cases":null,"id":"wrong","more":null,"name":"Wrong","outcome":"failed","told":[{"case":null,"cause":"wrong_answer","what":{"actual":"{\"a\":2,\"b\":[1]}","diff":null,"expected":"{\"a\":1,\"b\":[1,2]}","more":null,"reason":null}}]}],"title":"Capability evals (0/2 passed)"},{"evals":[{"cases":null,"id":"lost","more":null,"name":"Lost","outcome":"errored","told":[{"case":null,"cause":"target_unreachable","what":{"actual":"out","diff":null,"expected":null,"more":null,"reason":"connection refused"}}]}],"title":"Regression evals (0/1 passed)"}]
+level: "95 % interval"
+metrics: [{"drawn":{"ci":[0.0,0.793450685622762],"limit":0.85,"on":"value","value":0.0},"interval":"[0.000, 0.793]","name":"pass@1","status":"FAIL","threshold":"≥ 0.85","tone":"fail","undefined":null,"value":"0.00"},{"drawn":null,"interval":"","name":"pass@3","status":"-","threshold":"-","tone":null,"undefined":"needs 3 samples a case, has 1","value":"n/a"}]
+notices: []
+reasons: ["pass_at_1 is 0, at least 0.85 was asked"]
+run_id: "eval-20260304-050607"
+suite: "./evals/auth.yaml"
+ungraded: "Without a grade, of 3 samples: 1 errored, 1 pending. They count neither as passed nor as failed."
+"#);
 }
 
 #[test]
@@ -84,7 +117,16 @@ fn what_passed_is_short() {
         "failed": suite["kinds"][0]["evals"][2], "passed": suite["kinds"][0]["evals"][0],
         "pending": whole["pending"], "interrupted": whole["interrupted"],
     });
-    assert_snapshot!(lines(&told), @"");
+    assert_snapshot!(lines(&told), @r#"
+decision: {"label":"PASS","name":"pass"}
+failed: {"cases":null,"id":"cap-auth-003","more":null,"name":"Session timeout","outcome":"failed","told":[{"case":null,"cause":"wrong_answer","what":{"actual":"Session persists indefinitely","diff":null,"expected":"Session expires after 30 min","more":null,"reason":null}}]}
+interrupted: false
+kinds: ["Capability evals (12/13 passed)","Regression evals (8/8 passed)"]
+notices: []
+passed: {"cases":null,"id":"cap-auth-001","more":null,"name":"Login flow","outcome":"passed","told":[]}
+pending: null
+reasons: []
+"#);
 }
 
 #[test]

@@ -12,7 +12,7 @@ function phaseBanner() {
     report.interrupted && el('p', { class: 'alarm' }, 'INTERRUPTED: the phase was ended early; what it left out was not checked'),
     report.reasons.length > 0 && el('ul', { class: 'reasons' }, report.reasons.map((reason) => el('li', {}, said(reason)))),
     report.notes.length > 0 && el('ul', { class: 'remarks' }, report.notes.map((note) =>
-      el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, said(note))))),
+      el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, prose(note))))),
     facts([['Phase', report.id && said(report.id)], ...report.facts.map(([name, fact]) => [name, fact && said(fact)])]));
   return node;
 }
