@@ -25,7 +25,7 @@ function isOpen(step) {
 function phaseStep(step, at) {
   const leads = step.eval ? link({ view: 'phase', step: at + 1 }, {}, said(step.name)) : said(step.name);
   const tests = step.tests;
-  const told = !step.eval && isOpen(step) && step.reason.trim() !== '';
+  const told = !step.eval && step.status !== 'passed' && step.reason.trim() !== '';
   return el('li', { class: `step tone-${step.tone}` },
     el('span', { class: 'sign', 'aria-hidden': 'true' }, STEP_SIGNS[step.status]),
     el('div', { class: 'what' },
@@ -148,10 +148,6 @@ function phaseSuite(step, at, alone) {
   const suite = step.eval;
   const node = card(alone ? 'Eval results' : `Eval results: ${step.name}`);
   node.id = `step-${at + 1}`;
-  if (!suite) {
-    node.append(el('p', {}, badge(step.tone, step.status), !step.blocks && ' It does not block.'), step.reason ? el('p', {}, prose(step.reason)) : '');
-    return node;
-  }
   const more = [
     el('p', {}, badge(suite.decision.name, suite.decision.label), ' ', el('code', {}, said(suite.suite)), !step.blocks && ' It does not block.'),
     suite.notices.map((notice) => el('div', { class: notice.loud ? 'alarm' : 'aside' },
@@ -197,7 +193,7 @@ views.set('phase', {
   label: 'Phase',
   kinds: ['phase'],
   draw(main, params) {
-    const suites = report.steps.map((step, at) => [step, at]).filter(([step]) => step.kind === 'eval');
+    const suites = report.steps.map((step, at) => [step, at]).filter(([step]) => step.eval);
     const next = report.recommendations;
     main.append(...[
       phaseBanner(),
