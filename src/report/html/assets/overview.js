@@ -7,12 +7,12 @@ views.set('overview', {
     main.append(...[
       masthead(),
       loudNotices(),
-      gateCard(),
+      runGateCard(),
       el('div', { class: 'cards' }, outcomesCard(), unknownCard(report.unknown)),
       failuresCard(report.failures),
       nextCard(),
       report.comparison && typeof comparisonCard === 'function' ? comparisonCard(report.comparison) : null,
-      metricsCard(report.metrics, report.curve),
+      runMetricsCard(report.metrics, report.curve),
       groupsCard(report.groups),
       distributionsCard(report.distributions),
       pairOf(causesCard(report.causes), historyCard(report.history)),
@@ -58,7 +58,7 @@ function loudNotices() {
     notice.command && command(notice.command))));
 }
 
-function gateCard() {
+function runGateCard() {
   const { decision, gate, notices } = report;
   const quiet = notices.filter((notice) => !notice.loud);
   const reasons = gate.reasons.length > 0 && el('ul', { class: 'reasons' }, gate.reasons.map((reason) => el('li', {}, said(reason))));
