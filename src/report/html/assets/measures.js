@@ -8,7 +8,7 @@ function verdict(name, label) {
   return badge(name, [el('span', { 'aria-hidden': 'true' }, `${SIGNS[name] ?? ''} `), label ?? name]);
 }
 
-function metricsCard({ rows, interval_label: label, ranged }, curves) {
+function runMetricsCard({ rows, interval_label: label, ranged }, curves) {
   if (rows.length === 0) return null;
   const drawn = rows.filter((row) => row.drawn && !row.undefined);
   const plain = rows.filter((row) => !row.drawn && !row.undefined);
