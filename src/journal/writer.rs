@@ -468,4 +468,35 @@ mod tests {
         };
         assert!(writer.append(Event::RunFinished(end)).is_err(), "and no more after that");
     }
+
+    /// What a case gives its target is from outside, keys and numbers included; what kind of input it is is not.
+    #[test]
+    fn secrets_in_inputs_are_redacted_and_the_line_stays_whole() {
+        use crate::model::{CasePlanned, CasesPlanned, InputKind, InputShown};
+        let (_dir, paths) = run();
+        let secrets = ["messages", "12345678", "hunter2secret"].map(str::to_owned);
+        let mut journal = JournalWriter::open(&paths.journal(), Redactor::new(secrets)).unwrap();
+        let value = serde_json::json!([{"hunter2secret": 12345678, "said": "type messages"}]);
+        let context = Some(serde_json::json!({"key": "hunter2secret"}));
+        let input =
+            InputShown::bounded(InputKind::Messages, value, Some("hunter2secret.txt".into()), context);
+        let case = CasePlanned {
+            id: "c".into(),
+            name: None,
+            samples: 1,
+            graders: vec![],
+            input_hash: String::new(),
+            grading_hash: String::new(),
+            target_hash: None,
+            tags: vec![],
+            position: None,
+            input: Some(Box::new(input)),
+        };
+        let event = Event::CasesPlanned(CasesPlanned { eval: "e".into(), cases: vec![case] });
+        let Event::CasesPlanned(recorded) = journal.append(event).unwrap() else { panic!("another event") };
+        assert_eq!(
+            serde_json::to_string(&recorded.cases[0].input).unwrap(),
+            r#"{"type":"messages","value":[{"[redacted]":"[redacted]","said":"type [redacted]"}],"path":"[redacted].txt","context":{"key":"[redacted]"}}"#
+        );
+    }
 }

@@ -152,7 +152,7 @@ pub struct ReportingSpec {
     pub format: Option<OneOrMany<ReportFormat>>,
     /// Relative to this file. Default `results/` in the project root.
     pub output_dir: Option<String>,
-    /// `false` leaves outputs, grades and samples out of the JSON report. Default true.
+    /// `false` leaves inputs, outputs, grades and samples out of the JSON and the HTML report. Default true.
     pub include_details: Option<bool>,
     /// Tell the channels of `notify:` of a run whose gate does not pass (those with `on: always` of every run), and ring the
     /// terminal's bell.
