@@ -82,9 +82,9 @@ function histogram({ label, caption, note, bins, ticks = [], columns = ['From, t
   const wide = 100 / bins.length;
   const name = (bin) => bin.text ?? `${bin.from} to ${bin.to}`;
   const bars = bins.map((bin, n) => {
-    const share = bin.count / most;
+    const high = Math.max((bin.count / most) * 100, 1.5);
     return bin.count > 0 && svg('g', { class: `tone-${bin.tone ?? 'info'}` }, tip(`${name(bin)}: ${grouped(bin.count)}`),
-      svg('rect', { class: 'bar', x: `${n * wide + wide * 0.06}%`, width: `${wide * 0.88}%`, y: `${(1 - share) * 100}%`, height: `${Math.max(share * 100, 1.5)}%` }));
+      svg('rect', { class: 'bar', x: `${n * wide + wide * 0.06}%`, width: `${wide * 0.88}%`, y: `${100 - high}%`, height: `${high}%` }));
   });
   const labels = bins.length <= 12 && bins.map((bin, n) =>
     bin.count > 0 && el('span', { class: 'count', variables: { '--at': `${(n + 0.5) * wide}%`, '--up': `${(bin.count / most) * 100}%` } }, grouped(bin.count)));

@@ -125,8 +125,8 @@ function flipTiles(cases, href) {
 }
 
 /** True where the page has the case that a flip is of. */
-function hasFlippedCase(kind) {
-  return report.kind === 'run' && kind !== 'gone';
+function hasFlippedCase(evalId, caseId) {
+  return report.kind === 'run' && casesData().rowOf(evalId, caseId) !== undefined;
 }
 
 /** One case and what became of it; `kind` is its kind's name. */
@@ -135,7 +135,7 @@ function flipLine([, evalId, caseId, passes, critical], kind) {
   return el('li', { class: `flip tone-${FLIP_TONES[kind]}` },
     el('span', { class: 'sign', 'aria-hidden': 'true' }, FLIP_SIGNS[kind]),
     el('span', { class: 'name' },
-      hasFlippedCase(kind) ? link({ case: [evalId, caseId] }, {}, name) : name,
+      hasFlippedCase(evalId, caseId) ? link({ case: [evalId, caseId] }, {}, name) : name,
       critical === 1 && [' ', badge(kind === 'broken' ? 'failed' : 'info', 'critical')]),
     el('span', { class: 'soft small kind' }, kind),
     el('span', { class: 'passes' }, passes));

@@ -44,8 +44,8 @@ function evalsCard({ rows, more }) {
   const columns = [
     { title: 'Outcome', cell: (row) => verdict(row.outcome) },
     { title: 'Eval', cell: (row) => [link({ view: 'cases', eval: row.id }, {}, said(row.id)), row.name && el('span', { class: 'below' }, said(row.name))] },
-    { title: 'Cases', number: true, cell: (row) => el('span', { class: 'share' }, evalCounts(row.counts)) },
-    { title: '', kind: 'bar', label: 'Outcomes of cases', cell: (row) => row.counts.total > 1 && stackedBar({ label: `Cases of ${row.id}`, parts: outcomeParts(row.counts), plain: true }) },
+    { title: 'Cases', number: true, cell: (row) => [evalCounts(row.counts),
+      row.counts.total > 1 && stackedBar({ label: `Cases of ${row.id}`, parts: outcomeParts(row.counts), plain: true })] },
     { title: 'Score', number: true, cell: (row) => row.score ?? 'n/a' },
     rows.some((row) => row.type !== rows[0].type) && { title: 'Type', kind: 'word', cell: (row) => row.type },
     has('category') && { title: 'Category', cell: (row) => row.category && said(row.category) },
@@ -55,7 +55,7 @@ function evalsCard({ rows, more }) {
   const line = (row) => el('tr', {}, columns.map((column, at) =>
     el(at === 1 ? 'th' : 'td', { scope: at === 1 && 'row', class: [column.number && 'number', column.kind].filter(Boolean).join(' ') || null }, column.cell(row) || null)));
   const body = el('tbody', {}, rows.slice(0, EVALS_SHOWN).map(line));
-  const head = columns.map((column) => el('th', { scope: 'col', class: column.number && 'number' }, column.title || el('span', { class: 'away' }, column.label)));
+  const head = columns.map((column) => el('th', { scope: 'col', class: column.number && 'number' }, column.title));
   const rest = rows.length - EVALS_SHOWN;
   const button = rest > 0 && el('button', { type: 'button', onclick: () => {
     body.append(...rows.slice(EVALS_SHOWN).map(line));
@@ -68,11 +68,11 @@ function evalsCard({ rows, more }) {
     more > 0 ? el('p', { class: 'soft small' }, `${grouped(more)} more evals are in the JSON report; Cases lists theirs.`) : null);
 }
 
-/** `2/3`, and what has no grade: `2/3 +1`. */
+/** `2/3`, and what has no grade. */
 function evalCounts({ passed, failed, total }) {
   const graded = passed + failed;
   const open = total - graded;
-  return [`${grouped(passed)}/${grouped(graded)}`, open > 0 && el('span', { class: 'soft', title: `${grouped(open)} without a grade` }, ` +${grouped(open)} ungraded`)];
+  return [`${grouped(passed)}/${grouped(graded)}`, open > 0 && el('span', { class: 'below' }, `${grouped(open)} ungraded`)];
 }
 
 const OUTCOMES = ['passed', 'failed', 'errored', 'skipped', 'pending'];

@@ -64,7 +64,7 @@ function runGateCard() {
   const reasons = gate.reasons.length > 0 && el('ul', { class: 'reasons' }, gate.reasons.map((reason) => el('li', {}, said(reason))));
   const thresholds = gate.thresholds.length > 0
     ? table('Thresholds',
-      [{ title: 'Threshold' }, { title: 'Value', number: true }, { title: gate.interval_label }, { title: 'Needs' }, { title: 'Status' }],
+      [{ title: 'Threshold' }, { title: 'Value', number: true }, { title: gate.interval_label, number: true }, { title: 'Needs', number: true }, { title: 'Status' }],
       gate.thresholds.map((row) => [said(row.metric), row.value, row.interval, row.needs, verdict(row.status, row.label)]))
     : el('p', { class: 'soft' }, 'No thresholds are set: the gate passes when every eval passes.');
   return el('section', { class: `card gate tone-${decision.name}`, 'aria-labelledby': 'gate' },
@@ -98,13 +98,14 @@ function unknownCard(unknown) {
     el('p', {}, verdict(outcome), ' ', link({ view: 'cases', outcome }, {}, plural(cases, 'case')), `, ${plural(samples, 'sample')}`),
     causes.length > 0 && el('ul', { class: 'plain small' }, causes.map(({ cause, samples: n }) =>
       el('li', {}, link({ view: 'cases', cause }, {}, el('code', {}, cause)), ` ${grouped(n)}`))));
-  const ranges = unknown.ranges.slice(0, 8);
+  const ranges = unknown.ranges.slice(0, 5);
   return card('What is not known',
     el('p', { class: 'soft small' }, 'These have no grade. They count neither as passed nor as failed.'),
     el('ul', { class: 'stack' }, unknown.groups.map(group)),
     ranges.length > 0 ? table('What the samples without a grade leave open',
       [{ title: 'If they had failed, or passed' }, { title: 'Now', number: true }, { title: '[worst, best]', number: true }],
-      ranges.map((row) => [said(row.metric), row.value, row.range])) : null);
+      ranges.map((row) => [said(row.metric), row.value, row.range])) : null,
+    unknown.ranges.length > ranges.length ? el('p', { class: 'soft small' }, 'The other metrics stand below, with theirs.') : null);
 }
 
 /** What to do next: advice, and commands to copy. */

@@ -164,3 +164,31 @@ fn usage(summary: &Summary) -> Option<Value> {
     (told > 0 && rows.iter().any(|(_, usage, _)| tokens(usage) > 0 || usage.cost_usd.is_some()))
         .then(|| json!({ "rows": told_rows, "more": more, "costly": costly, "note": note }))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn bins_have_round_edges() {
+        assert_eq!(edges(3.0, 97.0), [2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        assert_eq!(
+            edges(100.0, 190.0),
+            [100.0, 110.0, 120.0, 130.0, 140.0, 150.0, 160.0, 170.0, 180.0, 190.0]
+        );
+    }
+
+    proptest! {
+        /// The edges rise and hold both ends, so that nothing is left out of the picture.
+        #[test]
+        fn bins_hold_everything(low in 0.0..1e7f64, span in 1e-6..1e9f64) {
+            let edges = edges(low, low + span);
+            prop_assert!(edges.len() >= 2 && edges.len() <= 64, "{edges:?}");
+            prop_assert!(edges.windows(2).all(|pair| pair[0] < pair[1]), "{edges:?}");
+            let slack = (low + span) * 1e-9;
+            prop_assert!(edges[0] <= low + slack && edges[edges.len() - 1] >= low + span - slack, "{edges:?}");
+        }
+    }
+}

@@ -25,9 +25,9 @@ pub(super) fn of(summary: &Summary) -> Vec<Value> {
         summary.estimates.get("case_pass_rate").is_some_and(|estimate| estimate.method == "wilson");
     let kinds = [
         ("type", "evals", &by_type, true),
+        ("grader", "cases", &totals.by_grader, independent),
         ("category", "evals", &totals.by_category, true),
         ("tag", "evals", &totals.by_tag, true),
-        ("grader", "cases", &totals.by_grader, independent),
     ];
     kinds
         .into_iter()

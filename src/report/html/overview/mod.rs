@@ -173,7 +173,10 @@ fn unknown(summary: &Summary) -> Option<Value> {
             })
         })
         .collect();
-    let ranges: Vec<Value> = figures::telling_metrics(summary)
+    let mut open = figures::telling_metrics(summary);
+    // What the gate asks about comes first.
+    open.sort_by_key(|metric| !summary.gate.thresholds.iter().any(|threshold| threshold.metric == *metric));
+    let ranges: Vec<Value> = open
         .into_iter()
         .map(|metric| figures::metric_row(summary, metric))
         .filter(|row| !row.range.is_empty())
