@@ -460,7 +460,12 @@ mod tests {
         let error = writer.append(skipped(1)).unwrap_err();
         assert!(error.to_string().ends_with("it was deleted while the run went on"), "{error}");
         assert_eq!(error.hint().unwrap(), "what was recorded went with it: run again");
-        let end = RunFinished { timestamp: String::new(), duration_seconds: 0.0, interrupted: false };
+        let end = RunFinished {
+            timestamp: String::new(),
+            duration_seconds: 0.0,
+            interrupted: false,
+            history: Vec::new(),
+        };
         assert!(writer.append(Event::RunFinished(end)).is_err(), "and no more after that");
     }
 }

@@ -16,6 +16,7 @@ use super::metric::Composite;
 use super::outcome::Cause;
 use super::plan::{EvalInfo, GateSpec};
 use super::run_scores::RunScores;
+use super::summary::PastRate;
 use crate::spec::words::{FailOn, GraderType, ReportFormat};
 
 /// The version of the journal's format; a reader refuses a higher one.
@@ -302,4 +303,7 @@ pub struct RunFinished {
     pub duration_seconds: f64,
     /// True when a person or a signal ended the run early.
     pub interrupted: bool,
+    /// Earlier runs of the same suite and target, for reports that show them beside this one: what the last session found counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<PastRate>,
 }

@@ -121,8 +121,8 @@ mod tests {
         let shown = shown(&input, Path::new("/p"));
         assert_eq!(
             serde_json::to_string(&shown).unwrap(),
-            r#"{"type":"api_call","value":{"method":"POST","endpoint":"/users?api_key=&page=2","#.to_owned()
-                + r#""headers":{"Accept":"text/plain","Authorization":"[redacted]"},"body":{"n":1}}}"#
+            r#"{"type":"api_call","value":{"body":{"n":1},"endpoint":"/users?api_key=&page=2","#.to_owned()
+                + r#""headers":{"Accept":"text/plain","Authorization":"[redacted]"},"method":"POST"}}"#
         );
     }
 

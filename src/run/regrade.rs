@@ -12,6 +12,7 @@ use super::cancel::{Cancel, Level};
 use super::dispatch::Ending;
 use super::earlier::{Earlier, Print};
 use super::environment::harness_version;
+use super::history::Gathering;
 use super::inputs::Inputs;
 use super::planned::{case_planned, record_cases, record_eval};
 use super::prepare::{has_judges, prepare_judges, unanswered};
@@ -90,6 +91,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     started.timestamp = rfc3339(started_at);
     started.environment.sandbox = sandbox;
     started.environment.interpreters = graders.interpreters();
+    let history = Gathering::of(&plan, &started, &started.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
     let inputs = Inputs::of(&plan, selected.samples(&plan, &earlier));
     record_selected(&plan, &selected, &earlier, inputs, &mut recorder)?;
@@ -106,7 +108,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
         recorder: &mut recorder,
     };
     let ending = again.drive().await?;
-    end(&mut recorder, clock, milliseconds(timer.elapsed()) / 1000.0, ending)?;
+    end(&mut recorder, clock, milliseconds(timer.elapsed()) / 1000.0, ending, history)?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
 }
 
@@ -229,7 +231,7 @@ fn record_selected(
             }
             (at, planned)
         });
-        record_cases(eval, cases, inputs, recorder)?;
+        record_cases(eval, cases, inputs, recorder, |_, _, _| ())?;
     }
     Ok(())
 }

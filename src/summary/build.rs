@@ -17,8 +17,8 @@ use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
     CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, JudgeHealth,
-    Metadata, ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, ScoresSource, Shard, Summary, Tallies,
-    Totals, Trust,
+    Metadata, ModelsUsed, Omitted, Outcome, PastRate, RunStarted, SampleResult, ScoresSource, Shard, Summary,
+    Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -37,6 +37,7 @@ pub struct Report {
     judges: Option<JudgeHealth>,
     /// Beside an earlier run or accepted scores, when the run was to be compared with either.
     pub comparison: Option<Box<Comparison>>,
+    history: Vec<PastRate>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
     omitted: Omitted,
@@ -62,6 +63,7 @@ impl Fold {
             shards,
             estimates,
             comparison: self.comparison(&started)?,
+            history: self.sessions.history().to_vec(),
             totals,
             tallies,
             evals,
@@ -126,6 +128,7 @@ impl Report {
             judges: self.judges,
             fail_on: self.started.fail_on.filter(|_| self.comparison.is_some()),
             comparison: self.comparison,
+            history: self.history,
             evals: self.evals,
             failures: self.failures,
             recommendations,

@@ -455,7 +455,12 @@ impl Run {
 }
 
 pub(crate) fn finished(duration_seconds: f64, interrupted: bool) -> Event {
-    Event::RunFinished(RunFinished { timestamp: String::new(), duration_seconds, interrupted })
+    Event::RunFinished(RunFinished {
+        timestamp: String::new(),
+        duration_seconds,
+        interrupted,
+        history: Vec::new(),
+    })
 }
 
 pub(super) fn report(events: &[Event], limits: Limits) -> Report {

@@ -64,6 +64,7 @@ fn finished() -> Event {
         timestamp: "2026-03-04T05:06:09.000Z".into(),
         duration_seconds: 2.0,
         interrupted: false,
+        history: Vec::new(),
     })
 }
 

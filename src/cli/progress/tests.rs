@@ -279,6 +279,7 @@ fn plain_lines_from_start_to_end() {
         timestamp: String::new(),
         duration_seconds: 101.0,
         interrupted: true,
+        history: Vec::new(),
     }));
     said.extend(plain.end(&state, seconds(102)));
     assert!(said.iter().all(|line| line.chars().all(|c| !c.is_control())), "{said:?}");

@@ -28,6 +28,8 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/dom.js"),
     include_str!("assets/route.js"),
     include_str!("assets/charts.js"),
+    include_str!("assets/measures.js"),
+    include_str!("assets/evals.js"),
     include_str!("assets/overview.js"),
     include_str!("assets/cases_data.js"),
     include_str!("assets/cases_grid.js"),
@@ -35,7 +37,9 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/diff.js"),
     include_str!("assets/grade.js"),
     include_str!("assets/case.js"),
+    include_str!("assets/lists.js"),
     include_str!("assets/comparison.js"),
+    include_str!("assets/comparison_view.js"),
     include_str!("assets/phase.js"),
     include_str!("assets/sides.js"),
     include_str!("assets/app.js"),
@@ -85,6 +89,7 @@ pub fn write(
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"generator\" content=\"eval-harness\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
@@ -134,5 +139,21 @@ mod tests {
         for forbidden in ["url(", "@import", "expression("] {
             assert!(!style.contains(forbidden), "{forbidden}");
         }
+    }
+
+    /// The parts share one scope: a name that two of them declare ends the page before it begins.
+    #[test]
+    fn no_name_is_declared_twice() {
+        let mut names = std::collections::BTreeSet::new();
+        for line in SCRIPTS.iter().flat_map(|script| script.lines()) {
+            let line = line.strip_prefix("async ").unwrap_or(line);
+            let declared =
+                ["function ", "const ", "let ", "class "].iter().find_map(|word| line.strip_prefix(word));
+            let Some(declared) = declared else { continue };
+            let name: String =
+                declared.chars().take_while(|c| c.is_alphanumeric() || "_$".contains(*c)).collect();
+            assert!(name.is_empty() || names.insert(name.clone()), "{name} is declared twice");
+        }
+        assert!(names.len() > 20, "{names:?}");
     }
 }

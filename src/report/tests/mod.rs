@@ -111,11 +111,11 @@ fn estimate(
     }
 }
 
-const HOSTILE: &str =
+pub(super) const HOSTILE: &str =
     "\x1b[2J\x1b]0;owned\x07</script><img src=x> `rm -rf` | [a](http://evil) @admin\u{202e}\n# GATE PASS";
 
 /// Passes, failures of several causes, errored, pending, skipped, long, wide and hostile texts.
-fn rich() -> Summary {
+pub(super) fn rich() -> Summary {
     use EvalType::{Capability, Regression};
     use Outcome::{Errored, Failed, Passed, Pending, Skipped};
     let evals = vec![
@@ -312,6 +312,7 @@ fn rich() -> Summary {
         models: None,
         judges: None,
         comparison: None,
+        history: Vec::new(),
         fail_on: None,
         evals,
         failures,
@@ -324,7 +325,7 @@ fn rich() -> Summary {
     }
 }
 
-fn unsandboxed() -> Summary {
+pub(super) fn unsandboxed() -> Summary {
     let mut summary = rich();
     summary.metadata.environment.sandbox = Some(SandboxState {
         tier: "none".to_owned(),
@@ -337,7 +338,7 @@ fn unsandboxed() -> Summary {
 }
 
 /// A run in which all passed.
-fn green(evals: usize) -> Summary {
+pub(super) fn green(evals: usize) -> Summary {
     let mut summary = rich();
     summary.evals = (0..evals)
         .map(|n| {
