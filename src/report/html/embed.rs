@@ -38,8 +38,14 @@ pub fn list(id: &str, items: &[Vec<u8>], out: &mut dyn Write) -> Result<(), Repo
 
 /// Bytes of JSON within a block, where some characters take more.
 pub fn length(json: &[u8]) -> usize {
-    let markup = json.iter().filter(|byte| matches!(byte, b'<' | b'>' | b'&')).count();
-    let separators = json.windows(3).filter(|bytes| matches!(bytes, [0xE2, 0x80, 0xA8 | 0xA9])).count();
+    let (mut markup, mut separators) = (0, 0);
+    for (at, byte) in json.iter().enumerate() {
+        match byte {
+            b'<' | b'>' | b'&' => markup += 1,
+            0xE2 if matches!(json.get(at + 1..at + 3), Some([0x80, 0xA8 | 0xA9])) => separators += 1,
+            _ => {}
+        }
+    }
     json.len() + 5 * markup + 3 * separators
 }
 

@@ -114,6 +114,23 @@ pub fn write(
 mod tests {
     use super::*;
 
+    /// The parts of the script share one scope, in which a name that stands twice leaves the page empty.
+    #[test]
+    fn names_of_the_script_are_unique() {
+        let mut names = std::collections::BTreeSet::new();
+        for line in SCRIPTS.iter().flat_map(|script| script.lines()) {
+            let line = line.strip_prefix("async ").unwrap_or(line);
+            let Some(rest) = ["const ", "let ", "function "].iter().find_map(|word| line.strip_prefix(word))
+            else {
+                continue;
+            };
+            let name: String =
+                rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$')).collect();
+            assert!(name.is_empty() || names.insert(name.clone()), "{name} stands twice");
+        }
+        assert!(names.len() > 50, "{names:?}");
+    }
+
     /// Our own script and style must not end their elements, and nothing in them may need what the policy forbids.
     #[test]
     fn script_and_style_keep_to_the_policy() {

@@ -106,7 +106,129 @@ fn rich() -> CaseResult {
 #[test]
 fn what_a_page_knows_of_a_case() {
     let eval = eval(vec![rich()]);
-    insta::assert_snapshot!(serde_json::to_string_pretty(&read(&eval, BUDGET)[0]).unwrap());
+    insta::assert_snapshot!(serde_json::to_string_pretty(&read(&eval, BUDGET)[0]).unwrap(), @r###"
+    {
+      "input": {
+        "context": {
+          "json": true,
+          "text": "{\n  \"a\": 1\n}"
+        },
+        "parts": [
+          [
+            "system",
+            {
+              "text": "Be brief."
+            }
+          ],
+          [
+            "user",
+            {
+              "json": true,
+              "text": "{\n  \"content\": \"How much?\",\n  \"name\": \"x\",\n  \"role\": \"user\"\n}"
+            }
+          ]
+        ],
+        "type": "messages"
+      },
+      "rerun": "--eval e --case '</script><!--'",
+      "samples": [
+        {
+          "facts": [
+            [
+              "Took in all",
+              "3.0 ms"
+            ],
+            [
+              "Tokens",
+              "12,345 in, 6 out"
+            ],
+            [
+              "Cost",
+              "$0.5000"
+            ]
+          ],
+          "grades": [
+            {
+              "actual_is_output": true,
+              "cause": "wrong_answer",
+              "details": [
+                [
+                  "stderr",
+                  {
+                    "text": "line 1\nline 2"
+                  }
+                ]
+              ],
+              "expected": {
+                "json": true,
+                "text": "{\n  \"id\": 7,\n  \"price\": 1.10\n}"
+              },
+              "informative": true,
+              "method": "exact_match",
+              "outcome": "failed",
+              "places": {
+                "more": 0,
+                "rows": [
+                  {
+                    "actual": [
+                      "1.1000000000000000000001"
+                    ],
+                    "expected": [
+                      "1.10"
+                    ],
+                    "note": "",
+                    "path": "price"
+                  }
+                ]
+              },
+              "reason": {
+                "text": "another price"
+              },
+              "score": "0.000",
+              "trust": [
+                "split",
+                "the tests ran in a process without the candidate's code"
+              ],
+              "type": "code",
+              "unmeasured": [
+                "lint pass"
+              ]
+            }
+          ],
+          "index": 0,
+          "metrics": [
+            [
+              "latency",
+              "1.23 s"
+            ]
+          ],
+          "outcome": "failed",
+          "output": {
+            "json": true,
+            "text": "{\n  \"id\": 7,\n  \"price\": 1.1000000000000000000001\n}"
+          },
+          "reason": {
+            "text": "another price"
+          },
+          "score": "0.000"
+        },
+        {
+          "facts": [
+            [
+              "Took in all",
+              "3.0 ms"
+            ]
+          ],
+          "index": 0,
+          "outcome": "passed",
+          "output": {
+            "text": "fine"
+          },
+          "score": "0.000"
+        }
+      ]
+    }
+    "###);
 }
 
 #[test]
