@@ -15,6 +15,8 @@ export const steps = {
   press: (tab, key) => tab.keyboard.press(key),
   back: (tab) => tab.goBack(),
   forward: (tab) => tab.goForward(),
+  /** The page of a case, by a link: [eval, case]. */
+  open: async (tab, ids) => steps.go(tab, `#case=${ids.map(encodeURIComponent).join('/')}`),
   /** Another address within the page. */
   go: async (tab, fragment) => {
     await tab.evaluate((to) => { location.hash = to; }, fragment);
@@ -49,6 +51,43 @@ export const steps = {
   /** An expression in the page; the debugger may, whatever the policy says. */
   evaluate: (tab, expression) => tab.evaluate(expression),
   clipboard: (tab) => tab.evaluate(() => navigator.clipboard.readText()),
+
+  /** [selector, texts]: how often each is shown there. White space and characters that show nothing don't count, nor their marks. */
+  shows: (tab, [selector, texts]) => tab.evaluate(([selector, texts]) => {
+    const plain = (text) => text.replaceAll(/U\+[0-9A-F]{4,6}|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]/gu, '');
+    const page = plain([...document.querySelectorAll(selector)].map((node) => node.textContent).join(' '));
+    return texts.map((text) => page.split(plain(text)).length - 1);
+  }, [selector, texts]),
+
+  /** Elements, attributes and addresses that a page of ours never has; and whether its own are what they were. */
+  strangers: (tab) => tab.evaluate(() => {
+    const found = [];
+    const say = (node) => found.push(node.cloneNode(false).outerHTML.slice(0, 200));
+    const ours = ['HTML', 'HEAD', 'BODY', 'META', 'TITLE', 'STYLE', 'SCRIPT', 'NOSCRIPT'];
+    document.querySelectorAll('iframe, frame, object, embed, img, video, audio, source, link, base, form, template, portal, math, foreignObject, animate, set, image')
+      .forEach(say);
+    for (const node of document.querySelectorAll('*')) {
+      const outside = !node.closest('#app');
+      if (outside && !ours.includes(node.nodeName) && node.id !== 'app') say(node);
+      if (!outside && ['SCRIPT', 'STYLE', 'META', 'TITLE'].includes(node.nodeName)) say(node);
+      for (const { name, value } of node.attributes) {
+        const address = ['href', 'src', 'srcset', 'action', 'formaction', 'data', 'xlink:href', 'poster', 'background', 'ping'].includes(name);
+        if (name.startsWith('on') || name === 'srcdoc' || (address && !value.startsWith('#'))) say(node);
+      }
+    }
+    if (document.querySelectorAll('meta[http-equiv]').length !== 1) found.push('not one policy');
+    for (const id of ['app', 'main', 'report', 'announcer', 'theme']) {
+      if (document.querySelectorAll(`[id="${id}"]`).length !== 1) found.push(`not one #${id}`);
+    }
+    for (const name of ['getAttribute', 'textContent', 'attributes']) {
+      if (Object.hasOwn(document.getElementById('app'), name)) found.push(`#app.${name}`);
+    }
+    const ids = [...document.querySelectorAll('[id]')].map((node) => node.id);
+    const twice = ids.filter((id, at) => ids.indexOf(id) !== at);
+    if (twice.length) found.push(`ids twice: ${twice.join(' ')}`);
+    if (Object.prototype.polluted !== undefined || Object.keys(Object.prototype).length) found.push('a prototype of another kind');
+    return found;
+  }),
 
   /** How far the page is wider than its window, and which elements stick out. */
   overflow: (tab) => tab.evaluate(() => {

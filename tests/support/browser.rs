@@ -155,7 +155,8 @@ pub fn look(visits: &[Visit]) -> Option<Vec<Seen>> {
     let parts = match parts() {
         Ok(parts) => parts,
         Err(missing) => {
-            let demanded = ["CI", "EVAL_HARNESS_DEMAND_BROWSER"].iter().any(|name| std::env::var_os(name).is_some());
+            let demanded =
+                ["CI", "EVAL_HARNESS_DEMAND_BROWSER"].iter().any(|name| std::env::var_os(name).is_some());
             assert!(!demanded, "no browser to look at pages with: {missing}");
             eprintln!("skipped: {missing}");
             return None;
