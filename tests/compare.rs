@@ -65,7 +65,7 @@ fn a_regression_is_told_from_an_improvement_and_from_noise() {
 
     let better = desk.compared(&[&bad, &good], 0);
     assert_eq!((&better["verdict"], &better["decision"]), (&"improvement".into(), &"pass".into()));
-    let same = desk.compared(&[&good, &good], 0);
+    let same = desk.compared(&[&good, &desk.copy(&good)], 0);
     assert_eq!((&same["verdict"], &same["decision"]), (&"none".into(), &"pass".into()));
     // The candidate is the latest run when none is named, and `previous` the one before it.
     let again = desk.compared(&["previous"], 1);
@@ -83,7 +83,8 @@ fn each_word_of_fail_on_asks_another_question() {
     let critical = desk.run(1, |e, c, _| if (e, c) == (0, 7) { Way::Fail } else { Way::Pass }, &[]);
     let open = desk.run(1, |e, c, _| if (e, c) == (0, 7) { Way::Lost } else { Way::Pass }, &[]);
     let mut table = String::new();
-    for (name, run) in [("same", &good), ("plain", &plain), ("critical", &critical), ("open", &open)] {
+    let same = desk.copy(&good);
+    for (name, run) in [("same", &same), ("plain", &plain), ("critical", &critical), ("open", &open)] {
         for word in ["significant", "any", "critical", "never"] {
             let call = desk.compare(&[&good, run, "--fail-on", word, "--format", "json"]);
             let said: Value = serde_json::from_str(&call.stdout).unwrap();
@@ -137,7 +138,7 @@ fn samples_without_a_grade_on_either_side_leave_the_verdict_open() {
 fn several_candidates_stand_beside_one_reference_and_share_the_chance_of_a_false_alarm() {
     let (desk, good, bad) = two();
     let alone = desk.compared(&[&good, &bad], 1);
-    let both = desk.compared(&[&good, &good, &bad], 1);
+    let both = desk.compared(&[&good, &desk.copy(&good), &bad], 1);
     assert_eq!(both["candidates"].as_array().unwrap().len(), 2);
     assert_eq!((&both["candidates"][0]["verdict"], &both["verdict"]), (&"none".into(), &"regression".into()));
     let p = |said: &Value, at: usize| {
@@ -357,7 +358,7 @@ fn json_fits_its_schema_and_a_file_is_written_whole() {
     let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     for args in [
         &[good.as_str(), &bad][..],
-        &[&good, &bad, &good, "--by", "eval"],
+        &[&good, &bad, &desk.copy(&good), "--by", "eval"],
         &[&bad, &good, "--fail-on", "never"],
     ] {
         let call = desk.compare(&[args, &["--format", "json"]].concat());

@@ -227,11 +227,14 @@ fn a_run_that_is_under_way_or_was_killed_counts_with_what_it_has() {
 }
 
 #[test]
-fn a_run_beside_itself_and_a_capture_are_told() {
+fn a_run_beside_itself_is_refused_and_one_without_grades_is_open() {
     let desk = Desk::new(1, 6);
     let a = desk.run(1, first(6, 6), &[]);
-    let said = desk.compared(&[&a, &a], 0);
-    assert!(notes(&said["candidates"][0]).contains("itself"), "{said:#}");
+    let call = desk.compare(&[&a, "latest"]).expect(2);
+    assert!(call.stderr.contains(&format!("{a} and latest are the same run")), "{}", call.stderr);
+    assert!(call.stderr.contains("does not differ from itself"), "{}", call.stderr);
+    let call = desk.compare(&[&a, &a]).expect(2);
+    assert!(call.stderr.contains(&format!("{a} is both the reference and a candidate")), "{}", call.stderr);
     let way = |e: usize, c: usize, s: usize| if c == 0 { Way::Lost } else { first(6, 6)(e, c, s) };
     let b = desk.run(1, way, &[]);
     assert_eq!(desk.compared(&[&a, &b, "--fail-on", "any"], 3)["decision"], "incomplete");
@@ -254,7 +257,7 @@ fn a_pipe_and_a_suite_that_is_not_there_are_refused() {
 #[test]
 fn what_a_metric_lacks_is_said_and_not_that_nothing_was_graded() {
     let desk = Desk::new(1, 6);
-    let a = desk.run(1, first(6, 6), &[]);
+    let (a, b) = (desk.run(1, first(6, 6), &[]), desk.run(1, first(6, 6), &[]));
     for (metric, words) in [
         ("pass@9", "no verdict: pass@9 is undefined: no pair of cases has it on both sides"),
         (
@@ -262,7 +265,7 @@ fn what_a_metric_lacks_is_said_and_not_that_nothing_was_graded() {
             "no verdict: tokens_per_sample is undefined: no pair of cases has it on both sides",
         ),
     ] {
-        let said = desk.compared(&[&a, &a, "--metric", metric], 3);
+        let said = desk.compared(&[&a, &b, "--metric", metric], 3);
         assert_eq!(said["candidates"][0]["sentences"][0], words);
     }
 }

@@ -1,6 +1,7 @@
 //! stdout for results, stderr for everything else.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use console::Term;
 
@@ -88,6 +89,13 @@ impl Console {
         }
     }
 
+    /// A file as people are shown it: seen from the current folder; a page for a browser, at a terminal, as an address to open,
+    /// where that is short.
+    pub fn path(&self, cwd: &Path, path: &Path) -> String {
+        let address = if io::stdout().is_terminal() { address(path) } else { None };
+        address.unwrap_or_else(|| path.strip_prefix(cwd).unwrap_or(path).display().to_string())
+    }
+
     /// Writes a whole result to stdout. That nobody reads on is no failure, and no success either: what was decided
     /// before stays decided, so that `run | head` does not open a gate.
     pub fn result(&self, bytes: &[u8]) -> io::Result<()> {
@@ -139,6 +147,33 @@ pub fn stderr_size() -> Option<(usize, usize)> {
     (rows > 0 && columns > 0).then(|| (usize::from(rows), usize::from(columns)))
 }
 
+/// What fits beside the margin of a terminal of 80 columns.
+const LONGEST_ADDRESS: usize = 70;
+
+/// The address of a page, if it is short and needs no encoding.
+fn address(path: &Path) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
+    let text = path.to_str().filter(|text| text.ends_with(".html") && text.starts_with('/'))?;
+    let address = format!("file://{text}");
+    (text.chars().all(plain) && address.len() <= LONGEST_ADDRESS).then_some(address)
+}
+
 fn width(term: &Term) -> usize {
     term.size_checked().map_or(80, |(_, columns)| usize::from(columns).clamp(40, 160))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_an_address_where_it_is_short_and_plain() {
+        let told = |path: &str| address(Path::new(path));
+        let page = "/p/results/2026-03-04/run-101500.html";
+        assert_eq!(told(page), Some(format!("file://{page}")));
+        let long = format!("/{}/run-101500.html", "x".repeat(LONGEST_ADDRESS));
+        for none in ["/p/run-101500.json", "results/run-101500.html", "/p q/run-101500.html", &long] {
+            assert_eq!(told(none), None, "{none}");
+        }
+    }
 }

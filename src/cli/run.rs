@@ -197,6 +197,10 @@ pub struct AfterRun {
 }
 
 impl AfterRun {
+    pub fn formats(&self) -> &[ReportFormat] {
+        &self.formats
+    }
+
     pub fn of(plan: &Plan) -> AfterRun {
         AfterRun {
             formats: plan.reporting.formats.clone(),
@@ -278,8 +282,7 @@ fn show(
         return Ok(console.result(&page)?);
     }
     let cwd = suite::cwd()?;
-    let paths: Vec<String> =
-        written.iter().map(|path| path.strip_prefix(&cwd).unwrap_or(path).display().to_string()).collect();
+    let paths: Vec<String> = written.iter().map(|path| console.path(&cwd, path)).collect();
     let mut page = Vec::new();
     terminal::render(summary, &console.terminal_options(args.session.verbose), &paths, &mut page)?;
     Ok(console.result(&ci::for_log(github, page))?)

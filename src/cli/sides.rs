@@ -12,7 +12,7 @@ use super::{Exit, Failure, list, resume, suite};
 use crate::base::text::one_line;
 use crate::gate::ExitCode;
 use crate::llm::Spent;
-use crate::model::Summary;
+use crate::model::{ReportFormat, Summary};
 use crate::report::sides::Sides;
 use crate::run::Finished;
 
@@ -37,6 +37,7 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
     }
     let mut codes = Vec::new();
     let mut finished: Vec<Finished> = Vec::new();
+    let mut formats = Vec::new();
     // One budget was asked for, not one for each.
     let mut spent = Spent::default();
     for (ready, own, target) in ready {
@@ -59,6 +60,8 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
         drop(models);
         let code = conclude_with(console, &own, &done, &after, args.session.verbose)?;
         codes.push(code);
+        // All of them are of one suite and one command line.
+        formats = after.formats().to_vec();
         finished.push(done);
         if code == ExitCode::Interrupted {
             break;
@@ -66,7 +69,7 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
     }
     let mut worst = ExitCode::gravest(&codes);
     if finished.len() > 1 {
-        let untold = show(console, args, &finished)?;
+        let untold = show(console, args, &finished, &formats)?;
         if untold && matches!(worst, ExitCode::Pass | ExitCode::Pending) {
             worst = ExitCode::Incomplete;
         }
@@ -75,11 +78,16 @@ pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
 }
 
 /// Writes and shows the runs side by side; true when a file could not be written.
-fn show(console: &Console, args: &RunArgs, finished: &[Finished]) -> Result<bool, Failure> {
+fn show(
+    console: &Console,
+    args: &RunArgs,
+    finished: &[Finished],
+    formats: &[ReportFormat],
+) -> Result<bool, Failure> {
     let summaries: Vec<&Summary> = finished.iter().map(|run| &run.summary).collect();
     let sides = Sides::of(summaries).map_err(Failure::incomplete)?;
     let (written, failed) = match finished.first() {
-        Some(first) => sides.write_files(&first.paths),
+        Some(first) => sides.write_files(&first.paths, formats),
         None => Default::default(),
     };
     failed.iter().for_each(|message| console.error(message, None));
@@ -95,7 +103,7 @@ fn show(console: &Console, args: &RunArgs, finished: &[Finished]) -> Result<bool
             }
             false => {
                 sides.render(&console.terminal_options(args.session.verbose), &mut page)?;
-                page.extend_from_slice(paths(&written)?.as_bytes());
+                page.extend_from_slice(paths(console, &written)?.as_bytes());
             }
         }
         console.result(&ci::for_log(Github::of(args.session.ci.mode).as_ref(), page))?;
@@ -104,10 +112,10 @@ fn show(console: &Console, args: &RunArgs, finished: &[Finished]) -> Result<bool
 }
 
 /// Where the reports are, for people.
-fn paths(written: &[PathBuf]) -> Result<String, Failure> {
+fn paths(console: &Console, written: &[PathBuf]) -> Result<String, Failure> {
     let cwd = suite::cwd()?;
     let line = |(at, path): (usize, &PathBuf)| {
-        let path = path.strip_prefix(&cwd).unwrap_or(path).display();
+        let path = console.path(&cwd, path);
         format!("{}{path}\n", if at == 0 { "\nreports  " } else { "         " })
     };
     Ok(written.iter().enumerate().map(line).collect())

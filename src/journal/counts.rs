@@ -112,7 +112,10 @@ pub(super) fn parse(line: &[u8]) -> serde_json::Result<Event> {
         Line::RunStarted(said) => Event::RunStarted(alone(said)),
         Line::RunResumed(said) => Event::RunResumed(alone(said)),
         Line::EvalPlanned(planned) => Event::EvalPlanned(planned),
-        Line::CasesPlanned(planned) => Event::CasesPlanned(planned),
+        Line::CasesPlanned(mut planned) => {
+            planned.cases.iter_mut().for_each(|case| case.input = None);
+            Event::CasesPlanned(planned)
+        }
         Line::SampleSkipped(skipped) => Event::SampleSkipped(skipped),
         Line::RunFinished(finished) => Event::RunFinished(finished),
         Line::SampleFinished(sample) => Event::SampleFinished(Box::new(SampleFinished {

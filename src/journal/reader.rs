@@ -239,6 +239,7 @@ mod tests {
             timestamp: "2026-03-04T05:06:08.000Z".into(),
             duration_seconds: 0.1,
             interrupted: false,
+            history: Vec::new(),
         })
     }
 

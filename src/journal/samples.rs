@@ -212,6 +212,7 @@ mod tests {
             target_hash: None,
             tags: Vec::new(),
             position: None,
+            input: None,
         };
         Event::CasesPlanned(CasesPlanned { eval: eval.to_owned(), cases: ids.iter().map(case).collect() })
     }

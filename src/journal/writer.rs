@@ -51,6 +51,8 @@ const OWN_WORDS: [&str; 26] = [
 const SOURCE: &str = "source";
 /// Fields that hold any JSON from outside, keys and numbers included.
 const FROM_OUTSIDE: [&str; 5] = ["json", "extracted", "expected", "actual", "details"];
+/// What a case gives its target: fields of the journal's own, and beside them all that comes from outside.
+const INPUT: &str = "input";
 
 /// The event without secrets. Only what came from outside is looked at: a secret that is also a word of the journal's
 /// format, or a number in it, must not break the line.
@@ -78,6 +80,11 @@ fn redact_fields(value: &mut Value, redactor: &Redactor) {
             for (name, field) in fields {
                 if FROM_OUTSIDE.contains(&name.as_str()) {
                     redact_all(field, redactor);
+                } else if let (INPUT, Some(input)) = (name.as_str(), field.as_object_mut()) {
+                    let from_outside =
+                        input.iter_mut().filter(|(name, _)| *name == "value" || *name == "context");
+                    from_outside.for_each(|(_, field)| redact_all(field, redactor));
+                    redact_fields(field, redactor);
                 } else if !(OWN_WORDS.contains(&name.as_str()) || name == SOURCE && field.is_string()) {
                     redact_fields(field, redactor);
                 }
@@ -453,7 +460,12 @@ mod tests {
         let error = writer.append(skipped(1)).unwrap_err();
         assert!(error.to_string().ends_with("it was deleted while the run went on"), "{error}");
         assert_eq!(error.hint().unwrap(), "what was recorded went with it: run again");
-        let end = RunFinished { timestamp: String::new(), duration_seconds: 0.0, interrupted: false };
+        let end = RunFinished {
+            timestamp: String::new(),
+            duration_seconds: 0.0,
+            interrupted: false,
+            history: Vec::new(),
+        };
         assert!(writer.append(Event::RunFinished(end)).is_err(), "and no more after that");
     }
 }

@@ -3,6 +3,7 @@
 //! What is shown is data: nothing in it is rendered. A context stands before the prompt of a message, as it is when it is a text,
 //! else as JSON in a fence.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -89,14 +90,7 @@ impl InputText {
                 (lines.collect::<Vec<_>>().join("\n\n"), context.as_ref())
             }
             Input::ApiCall { method, endpoint, headers, body } => {
-                let shown = |(name, value): (&String, &String)| {
-                    let value = if is_sensitive_header(name) { REDACTED } else { value.as_str() };
-                    (name.clone(), Value::from(value))
-                };
-                let headers: serde_json::Map<String, Value> = headers.iter().map(shown).collect();
-                let endpoint = without_secret_parameters(endpoint);
-                let call = json!({"method": method, "endpoint": endpoint, "headers": headers, "body": body});
-                (pretty(&call), None)
+                (pretty(&request_shown(method, endpoint, headers, body)), None)
             }
             Input::Data { value: Value::String(text) } => (text.clone(), None),
             Input::Data { value } => (pretty(value), None),
@@ -107,6 +101,22 @@ impl InputText {
         });
         Ok(InputText { text, context })
     }
+}
+
+/// A request without what authorises it.
+pub fn request_shown(
+    method: &str,
+    endpoint: &str,
+    headers: &BTreeMap<String, String>,
+    body: &Option<Value>,
+) -> Value {
+    let shown = |(name, value): (&String, &String)| {
+        let value = if is_sensitive_header(name) { REDACTED } else { value.as_str() };
+        (name.clone(), Value::from(value))
+    };
+    let headers: serde_json::Map<String, Value> = headers.iter().map(shown).collect();
+    let endpoint = without_secret_parameters(endpoint);
+    json!({"method": method, "endpoint": endpoint, "headers": headers, "body": body})
 }
 
 /// What a model is told of an input.

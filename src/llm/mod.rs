@@ -20,7 +20,7 @@ mod traffic;
 pub use ask::{Models, ModelsConfig};
 pub use budget::{Spent, about_tokens, cost_of, usage_of};
 pub use fault::{Fault, FaultKind};
-pub use input::{InputError, InputText, Rendered, messages_of};
+pub use input::{InputError, InputText, Rendered, messages_of, request_shown};
 pub use kept::{Asked, KeptAnswers, KeptError, Look};
 pub use key::{Key, Question, key_of};
 pub use providers::places_of;

@@ -3,6 +3,7 @@
 //! A plan of a million cases is listed, filtered, counted and journalled from outlines. Whole cases come out of a
 //! [`CaseSource`], in order, and nobody has to hold more of them than are in work.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -177,6 +178,12 @@ impl Cases {
         self.stream(|_| true).map(|streamed| streamed.case).collect()
     }
 
+    /// The same cases, those at these places held: who built them once need not build them again.
+    pub fn holding(&self, built: Vec<(usize, Arc<Case>)>) -> Cases {
+        let built = built.into_iter().filter_map(|(at, case)| Some((self.position(at)?, case))).collect();
+        Cases { source: Arc::new(Holding { built, source: Arc::clone(&self.source) }), ..self.clone() }
+    }
+
     /// The case when it is in memory anyway.
     pub fn held(&self, at: usize) -> Option<Arc<Case>> {
         self.source.held(self.position(at)?)
@@ -230,6 +237,23 @@ impl CaseSource for Written {
 
     fn held(&self, at: usize) -> Option<Arc<Case>> {
         self.0.get(at).map(Arc::clone)
+    }
+}
+
+/// Cases some of which were built before.
+#[derive(Debug)]
+struct Holding {
+    built: HashMap<usize, Arc<Case>>,
+    source: Arc<dyn CaseSource>,
+}
+
+impl CaseSource for Holding {
+    fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
+        self.source.stream(wanted)
+    }
+
+    fn held(&self, at: usize) -> Option<Arc<Case>> {
+        self.built.get(&at).map(Arc::clone).or_else(|| self.source.held(at))
     }
 }
 
@@ -332,6 +356,19 @@ mod tests {
                 "3 the data file changed while the run was going on: it has become shorter",
             ]
         );
+    }
+
+    #[test]
+    fn what_was_built_before_is_held_at_its_place_in_a_selection() {
+        let data: Vec<(usize, Case)> =
+            ["a", "b", "c"].iter().map(|id| testing::case(id)).enumerate().collect();
+        let mut outlines = Outlines::default();
+        data.iter().for_each(|(_, case)| outlines.push(case).unwrap());
+        let some = Cases::new(outlines, Arc::new(Given(data))).select(|case| case.id != "a");
+        let built = some.get(1).unwrap().unwrap();
+        let holding = some.holding(vec![(1, built)]);
+        assert_eq!((holding.held(0), holding.held(1).map(|case| case.id.clone())), (None, Some("c".into())));
+        assert_eq!(told(&holding, |_| true), ["0 b", "1 c"]);
     }
 
     #[test]

@@ -11,10 +11,12 @@ use serde_json::Value;
 use super::asked::ModelCall;
 use super::comparison::ScoreBaselineRead;
 use super::grade::{Output, Stored, Verdict};
+use super::input_shown::InputShown;
 use super::metric::Composite;
 use super::outcome::Cause;
 use super::plan::{EvalInfo, GateSpec};
 use super::run_scores::RunScores;
+use super::summary::PastRate;
 use crate::spec::words::{FailOn, GraderType, ReportFormat};
 
 /// The version of the journal's format; a reader refuses a higher one.
@@ -216,6 +218,10 @@ pub struct CasePlanned {
     /// The case's place in the whole eval, from 0; only in shards, whose cases are not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u32>,
+    /// What the target is given; only where reports show details, of plans of at most 20,000 samples. A later session that plans
+    /// the case again without it leaves what was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Box<InputShown>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -297,4 +303,7 @@ pub struct RunFinished {
     pub duration_seconds: f64,
     /// True when a person or a signal ended the run early.
     pub interrupted: bool,
+    /// Earlier runs of the same suite and target, for reports that show them beside this one: what the last session found counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<PastRate>,
 }

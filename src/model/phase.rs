@@ -312,7 +312,7 @@ pub struct EvalStepResult {
     pub journal: String,
     /// Canonical names of the metrics that were asked for.
     pub metrics: Vec<String>,
-    /// The run's summary; samples are left out of its cases, the journal has them.
+    /// The run's summary; samples and inputs are left out of its cases, the journal has them.
     pub eval_report: Summary,
 }
 

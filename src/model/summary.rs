@@ -10,6 +10,7 @@ use super::asked::ModelCall;
 use super::comparison::Comparison;
 use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust, Usage};
+use super::input_shown::InputShown;
 use super::judge_health::JudgeHealth;
 use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
@@ -42,6 +43,9 @@ pub struct Summary {
     /// Beside an earlier run or accepted scores, paired by case; absent when nothing of that kind was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Box<Comparison>>,
+    /// Earlier runs of the same suite and target, oldest first, at most 30; only of runs that write an HTML report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<PastRate>,
     /// Which difference of `comparison` fails the gate; absent, it informs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<FailOn>,
@@ -54,6 +58,24 @@ pub struct Summary {
     /// How much is not listed; absent when nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<Omitted>,
+}
+
+/// What an earlier run came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PastRate {
+    pub run_id: String,
+    /// RFC 3339, UTC.
+    pub timestamp: String,
+    /// The commit that was checked out without changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Absent when a part of it was graded again: nobody decided over what it then came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// Cases that passed, of those that passed or failed.
+    pub passed: usize,
+    pub graded: usize,
 }
 
 /// What the lists of a summary leave out. Beyond 20,000 planned samples `evals[].cases` holds only cases that are not passed in
@@ -294,6 +316,12 @@ pub struct CaseResult {
     /// Samples whose first attempt passed, over samples whose first attempt was graded.
     pub first_passes: u32,
     pub first_graded: u32,
+    /// The case's own tags, without those of its eval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What the target was given, as far as it was kept: 16 KiB a case, 32 MiB in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Box<InputShown>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<SampleResult>,
 }

@@ -38,7 +38,7 @@ pub fn archive(worked: &Worked) -> Result<PathBuf, ArchiveError> {
     for run in &worked.runs {
         copy_run(run, &dir)?;
     }
-    for file in [&worked.files.markdown, &worked.files.json] {
+    for file in worked.files.all() {
         if let Some(name) = file.file_name() {
             copy(file, &dir.join(name))?;
         }

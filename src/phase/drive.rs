@@ -72,7 +72,8 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
     let Ready { phase, suites, results, files, comment, begun, channels, warnings: _ } = ready;
     let (started, timer) = (clock.now(), Instant::now());
     // What this program writes is nobody's implementation.
-    let mut own = vec![results.clone(), files.markdown.clone(), files.json.clone()];
+    let mut own = vec![results.clone()];
+    own.extend(files.all().into_iter().cloned());
     own.extend(comment.and_then(|path| std::path::absolute(path).ok()));
     own.extend(suites.iter().map(|suite| suite.prepared.plan.reporting.output_dir.clone()));
     let git = run::git_state(&phase.root);

@@ -145,10 +145,11 @@ fn told(error: &RunError) -> String {
     }
 }
 
-/// The journal has the samples.
+/// The journal has the samples and the inputs.
 fn without_samples(mut summary: Summary) -> Summary {
-    let cases = summary.evals.iter_mut().flat_map(|eval| &mut eval.cases);
-    cases.for_each(|case| case.samples = Vec::new());
+    for case in summary.evals.iter_mut().flat_map(|eval| &mut eval.cases) {
+        (case.samples, case.input) = (Vec::new(), None);
+    }
     summary
 }
 

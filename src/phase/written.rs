@@ -10,11 +10,12 @@ use crate::base::whole_file::{WholeFile, write_whole};
 use crate::model::{Phase, PhaseReport};
 use crate::report::ReportError;
 
-/// The two files of a report.
+/// The files of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportFiles {
     pub markdown: PathBuf,
     pub json: PathBuf,
+    pub html: PathBuf,
 }
 
 /// A report that can't be written.
@@ -45,23 +46,31 @@ impl ReportFiles {
         }
     }
 
-    /// A path that ends in `.json` is that of the JSON report; the other one lies beside it.
+    /// A path that ends in `.json` or `.html` is that of this report; the others lie beside it.
     fn beside(path: &Path) -> ReportFiles {
-        let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        if is_json {
-            return ReportFiles { markdown: path.with_extension("md"), json: path.to_owned() };
-        }
+        let ends_in =
+            |end: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end));
         // A dot in an id is no extension.
-        let json = match path.extension() {
-            Some(extension) if extension.eq_ignore_ascii_case("md") => path.with_extension("json"),
-            Some(extension) if extension.eq_ignore_ascii_case("markdown") => path.with_extension("json"),
-            _ => {
+        let with = |end: &str| match ["md", "markdown", "json", "html"].into_iter().any(ends_in) {
+            true => path.with_extension(end),
+            false => {
                 let mut name = path.file_name().unwrap_or_default().to_owned();
-                name.push(".json");
+                name.push(".");
+                name.push(end);
                 path.with_file_name(name)
             }
         };
-        ReportFiles { markdown: path.to_owned(), json }
+        let written = |end: &str| if ends_in(end) { path.to_owned() } else { with(end) };
+        let markdown = match ends_in("json") || ends_in("html") {
+            true => with("md"),
+            false => path.to_owned(),
+        };
+        ReportFiles { markdown, json: written("json"), html: written("html") }
+    }
+
+    /// Each of them, in the order to show them.
+    pub fn all(&self) -> [&PathBuf; 3] {
+        [&self.markdown, &self.json, &self.html]
     }
 
     /// Makes the folder and tries it, so that nobody learns after an hour of tests that nothing can be written there, or that
@@ -70,42 +79,41 @@ impl ReportFiles {
         let folder = self.markdown.parent().map_or(Ok(()), std::fs::create_dir_all);
         folder.map_err(|error| Unwritten { path: self.markdown.clone(), error: error.into() })?;
         try_file(&self.markdown, MARKDOWN_BEGINS)?;
-        try_file(&self.json, JSON_BEGINS)
+        try_file(&self.json, JSON_BEGINS)?;
+        try_file(&self.html, HTML_BEGINS)
     }
 
     /// Tries the place of the comment, likewise.
     pub fn try_comment(&self, comment: &Path) -> Result<(), Unwritten> {
         let full = std::path::absolute(comment).unwrap_or_else(|_| comment.to_owned());
-        if full == self.markdown || full == self.json {
+        if self.all().contains(&&full) {
             let error = io::Error::other("the report lies there");
             return Err(Unwritten { path: comment.to_owned(), error: error.into() });
         }
         try_file(comment, COMMENT_BEGINS)
     }
 
-    /// Writes both, each whole.
+    /// Writes all of them, each whole.
     pub fn write(&self, report: &PhaseReport) -> Result<(), Unwritten> {
         if let Some(folder) = self.markdown.parent() {
             std::fs::create_dir_all(folder)
                 .map_err(|error| Unwritten { path: self.markdown.clone(), error: error.into() })?;
         }
-        self.write_markdown(report)?;
-        self.write_json(report)
+        one(&self.markdown, |file| report::markdown(report, file))?;
+        self.write_notes(report)
     }
 
-    fn write_markdown(&self, report: &PhaseReport) -> Result<(), Unwritten> {
-        one(&self.markdown, |file| report::markdown(report, file))
-    }
-
-    /// Writes the JSON report, of one that has got more notes again.
-    pub fn write_json(&self, report: &PhaseReport) -> Result<(), Unwritten> {
-        one(&self.json, |file| report::json(report, file))
+    /// Writes those that tell the notes, of a report that has got more of them again.
+    pub fn write_notes(&self, report: &PhaseReport) -> Result<(), Unwritten> {
+        one(&self.json, |file| report::json(report, file))?;
+        one(&self.html, |file| report::html(report, file))
     }
 }
 
-/// How each of the three begins, white space left out: what begins otherwise is somebody's own.
+/// How each of the four begins, white space left out: what begins otherwise is somebody's own.
 const MARKDOWN_BEGINS: &str = "##PhaseCompletionReport";
 const JSON_BEGINS: &str = "{\"phase_report\":";
+const HTML_BEGINS: &str = "<!doctypehtml><htmllang=\"en\"><head><metacharset=\"utf-8\"><metaname=\"generator\"content=\"eval-harness\">";
 const COMMENT_BEGINS: &str = "<!--eval-harness";
 
 /// Whether a file can be written there that takes the place of nothing, of an empty file, or of one that begins so.
@@ -155,13 +163,19 @@ mod tests {
             (&files.markdown, "## Phase Completion Report\r\n", true),
             (&files.json, "{\n\t\"phase_report\": {}}", true),
             (&files.json, "{\"name\": \"a package\"}", false),
+            (&files.json, "", true),
+            (
+                &files.html,
+                "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Mine</title>",
+                false,
+            ),
         ];
         for (path, text, fine) in table {
             std::fs::write(path, text).expect("a file");
             assert_eq!(said().is_none(), fine, "{text}");
             assert_eq!(std::fs::read_to_string(path).expect("there"), text);
         }
-        insta::assert_snapshot!(said().unwrap_or_default(), @"cannot write the report of the phase to /r/x.json: a file that is no earlier report lies there, and would be lost");
+        insta::assert_snapshot!(said().unwrap_or_default(), @"cannot write the report of the phase to /r/x.html: a file that is no earlier report lies there, and would be lost");
         let comment = folder.path().join("c.md");
         assert!(files.try_comment(&comment).is_ok() && files.try_comment(&files.markdown).is_err());
         std::fs::write(&comment, "<!-- eval-harness: p -->\n## ...").expect("a file");
@@ -191,17 +205,19 @@ mod tests {
     }
 
     #[test]
-    fn the_two_reports_lie_side_by_side_and_are_two() {
+    fn the_reports_lie_side_by_side_and_are_three() {
         let table = [
-            ("r/phase-1.md", "r/phase-1.md", "r/phase-1.json"),
-            ("r/phase-1.json", "r/phase-1.md", "r/phase-1.json"),
-            ("r/phase-1.2", "r/phase-1.2", "r/phase-1.2.json"),
-            ("r/report", "r/report", "r/report.json"),
-            ("r/x.MARKDOWN", "r/x.MARKDOWN", "r/x.json"),
+            ("r/phase-1.md", "r/phase-1.md", "r/phase-1.json", "r/phase-1.html"),
+            ("r/phase-1.json", "r/phase-1.md", "r/phase-1.json", "r/phase-1.html"),
+            ("r/phase-1.html", "r/phase-1.md", "r/phase-1.json", "r/phase-1.html"),
+            ("r/phase-1.2", "r/phase-1.2", "r/phase-1.2.json", "r/phase-1.2.html"),
+            ("r/report", "r/report", "r/report.json", "r/report.html"),
+            ("r/x.MARKDOWN", "r/x.MARKDOWN", "r/x.json", "r/x.html"),
         ];
-        for (path, markdown, json) in table {
+        for (path, markdown, json, html) in table {
             let files = ReportFiles::beside(Path::new(path));
-            assert_eq!(files, ReportFiles { markdown: markdown.into(), json: json.into() }, "{path}");
+            let expected = ReportFiles { markdown: markdown.into(), json: json.into(), html: html.into() };
+            assert_eq!(files, expected, "{path}");
         }
     }
 }

@@ -48,9 +48,8 @@ pub enum ReportError {
     Json(serde_json::Error),
     #[error("cannot write the report as JUnit XML: {0}")]
     Junit(#[from] quick_junit::SerializeError),
-    /// The format exists, but not in this version: worth a warning, not a failed run.
-    #[error("{what} come with a later version")]
-    NotAvailable { format: ReportFormat, what: &'static str },
+    #[error("a report in this format is one of a single run; terminal, markdown, json and html show several")]
+    OfOneRun,
 }
 
 /// Writes one report. [`ReportFormat::Terminal`] is written for a pipe: 80 columns, no colour.

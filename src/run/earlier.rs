@@ -26,6 +26,8 @@ pub(super) struct Earlier {
     pub kept: BTreeMap<Outcome, usize>,
     /// Samples that were planned.
     pub planned: usize,
+    /// True when it tells what cases give the target.
+    pub has_inputs: bool,
     marks: Vec<Mark>,
     /// Samples that finished more than once, and how often: errored ones are run again when the run goes on.
     repeated: HashMap<usize, u32>,
@@ -138,6 +140,7 @@ impl Earlier {
             evals: HashMap::new(),
             kept: BTreeMap::new(),
             planned: 0,
+            has_inputs: false,
             marks: Vec::new(),
             repeated: HashMap::new(),
         }
@@ -168,6 +171,7 @@ impl Earlier {
             .get_mut(&planned.eval)
             .ok_or_else(|| SummaryError::UnknownEval(planned.eval.clone()))?;
         for case in &planned.cases {
+            self.has_inputs |= case.input.is_some();
             let known = eval.case(&case.id).map(|known| (known.marks, known.samples));
             let (from, before) = known.unwrap_or((0, 0));
             let samples = case.samples.max(before);

@@ -11,6 +11,7 @@ mod earlier;
 mod environment;
 mod feed;
 pub mod history;
+mod inputs;
 mod join;
 mod parallel;
 mod planned;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::RunError;
+use super::planned::Built;
 use crate::gate::{Extent, Planned, out_of_reach, unanswerable};
 use crate::llm::Models;
 use crate::load::part_of_plan;
@@ -21,6 +22,16 @@ impl Prepared {
     /// Samples of a case; [`prepare`] has settled them all.
     pub fn samples(case: Outline<'_>) -> u32 {
         case.samples.unwrap_or(1)
+    }
+
+    /// Keeps cases that were built until they run.
+    pub(super) fn hold(&mut self, built: Vec<Built>) {
+        for (eval, built) in self.plan.evals.iter_mut().zip(built) {
+            if !built.is_empty() {
+                let cases = eval.cases.holding(built);
+                *eval = Arc::new(Eval { cases, info: eval.info.clone(), parallel: eval.parallel });
+            }
+        }
     }
 
     pub fn total_samples(&self) -> usize {

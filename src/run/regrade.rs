@@ -12,6 +12,8 @@ use super::cancel::{Cancel, Level};
 use super::dispatch::Ending;
 use super::earlier::{Earlier, Print};
 use super::environment::harness_version;
+use super::history::Gathering;
+use super::inputs::Inputs;
 use super::planned::{case_planned, record_cases, record_eval};
 use super::prepare::{has_judges, prepare_judges, unanswered};
 use super::recorder::{Observer, Recorder, TRAFFIC};
@@ -89,8 +91,10 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     started.timestamp = rfc3339(started_at);
     started.environment.sandbox = sandbox;
     started.environment.interpreters = graders.interpreters();
+    let history = Gathering::of(&plan, &started, &started.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
-    record_selected(&plan, &selected, &earlier, &mut recorder)?;
+    let inputs = Inputs::of(&plan, selected.samples(&plan, &earlier));
+    record_selected(&plan, &selected, &earlier, inputs, &mut recorder)?;
     let bench = Bench { graders: Arc::new(graders), redactor, source: Arc::new(source), models };
     let places = plan.evals.iter().enumerate().map(|(at, eval)| (eval.info.id.as_str(), at)).collect();
     let again = Again {
@@ -104,7 +108,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
         recorder: &mut recorder,
     };
     let ending = again.drive().await?;
-    end(&mut recorder, clock, milliseconds(timer.elapsed()) / 1000.0, ending)?;
+    end(&mut recorder, clock, milliseconds(timer.elapsed()) / 1000.0, ending, history)?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
 }
 
@@ -113,6 +117,18 @@ struct Selected {
     cases: Vec<Vec<usize>>,
     /// True when the suite has cases that the run has not.
     part: bool,
+}
+
+impl Selected {
+    /// Samples of the selected cases, as the run planned them.
+    fn samples(&self, plan: &Plan, earlier: &Earlier) -> usize {
+        let of = |eval: &Eval, at: usize| {
+            let known = earlier.evals.get(&eval.info.id)?.case(eval.cases.outline(at)?.id)?;
+            Some(known.samples as usize)
+        };
+        let evals = plan.evals.iter().zip(&self.cases);
+        evals.flat_map(|(eval, places)| places.iter().filter_map(move |at| of(eval, *at))).sum()
+    }
 }
 
 /// The cases of the plan that the run has, if their inputs are what they were. Notes the places in `earlier`.
@@ -200,6 +216,7 @@ fn record_selected(
     plan: &Plan,
     selected: &Selected,
     earlier: &Earlier,
+    inputs: Inputs<'_>,
     recorder: &mut Recorder<'_>,
 ) -> Result<(), RunError> {
     for (eval, places) in plan.evals.iter().zip(&selected.cases).filter(|(_, places)| !places.is_empty()) {
@@ -207,14 +224,14 @@ fn record_selected(
         let known = earlier.evals.get(&eval.info.id);
         let mut wanted = places.iter().copied().peekable();
         let cases = case_planned(eval, false).enumerate().filter(|(at, _)| wanted.next_if_eq(at).is_some());
-        let cases = cases.map(|(_, mut planned)| {
+        let cases = cases.map(|(at, mut planned)| {
             if let Some(case) = known.and_then(|known| known.case(&planned.id)) {
                 planned.samples = case.samples;
                 planned.position = case.position;
             }
-            planned
+            (at, planned)
         });
-        record_cases(&eval.info.id, cases, recorder)?;
+        record_cases(eval, cases, inputs, recorder, |_, _, _| ())?;
     }
     Ok(())
 }

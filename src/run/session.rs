@@ -11,6 +11,8 @@ use super::check::{Continuation, check};
 use super::dispatch::{Dispatcher, Ending};
 use super::earlier::Earlier;
 use super::environment::{environment, harness_version, joined_sandbox};
+use super::history::Gathering;
+use super::inputs::Inputs;
 use super::planned::{case_planned, record_cases, record_eval, record_plan};
 use super::prepare::{Prepared, prepare_judges};
 use super::queue::Queue;
@@ -78,7 +80,7 @@ pub async fn run(mut request: RunRequest<'_>) -> Result<Finished, RunError> {
 
 /// Graders are prepared first, so that a missing sandbox is told before a run exists.
 async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
-    let RunRequest { prepared, helper, clock, git, said, cancel, observers, resume: _ } = request;
+    let RunRequest { mut prepared, helper, clock, git, said, cancel, observers, resume: _ } = request;
     let plan = &prepared.plan;
     let workers = workers(plan);
     let graders = graders(plan, helper.clone(), prepared.targets.models(), &workers);
@@ -98,9 +100,11 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     started.timestamp = rfc3339(started_at);
     started.recordings = recordings(&prepared);
     let shard = started.shard.is_some();
+    let history = Gathering::of(plan, &started, &started.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
-    record_plan(plan, shard, &mut recorder)?;
-    let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer };
+    let built = record_plan(plan, shard, Inputs::of(plan, prepared.total_samples()), &mut recorder)?;
+    prepared.hold(built);
+    let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer, history };
     drive.run(&mut recorder, Remaining::all()).await?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
 }
@@ -162,8 +166,11 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     }
     let shard = now.shard.is_some();
     // A comparison tells by what each case is. A first session that had none did not keep that, and a later one that had may have
-    // broken off before it said it again.
-    let all_again = compares(&now) && !compares(&earlier.started);
+    // broken off before it said it again. And it may have kept no inputs, for reports that did not show them.
+    let inputs = Inputs::of(plan, prepared.total_samples());
+    let all_again = compares(&now) && !compares(&earlier.started) || inputs.are_kept() && !earlier.has_inputs;
+    // What ran since the run began is not among what came before.
+    let history = Gathering::of(plan, &now, &earlier.started.timestamp);
     recorder.record(Event::RunResumed(Box::new(now)))?;
     for (eval, again) in plan.evals.iter().zip(&next.again) {
         record_eval(eval, eval.cases.len(), &mut recorder)?;
@@ -171,13 +178,13 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         let cases = case_planned(eval, shard)
             .enumerate()
             .filter(|(at, _)| wanted.next_if_eq(at).is_some() || all_again);
-        record_cases(&eval.info.id, cases.map(|(_, case)| case), &mut recorder)?;
+        record_cases(eval, cases, inputs, &mut recorder, |_, _, _| ())?;
     }
     recorder.resumed(prepared.total_samples(), &earlier.kept);
     let left = next.left;
     // What was compared is no longer needed; of a large run it is large.
     drop(earlier);
-    let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer };
+    let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer, history };
     drive.run(&mut recorder, next.remaining).await?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: left > 0 })
 }
@@ -287,6 +294,7 @@ struct Drive<'a> {
     clock: &'a dyn Clock,
     cancel: Cancel,
     timer: Instant,
+    history: Gathering,
 }
 
 impl Drive<'_> {
@@ -309,7 +317,7 @@ impl Drive<'_> {
             recorder: &mut *recorder,
         };
         let ending = dispatcher.drive(queue).await?;
-        end(recorder, self.clock, milliseconds(self.timer.elapsed()) / 1000.0, ending)
+        end(recorder, self.clock, milliseconds(self.timer.elapsed()) / 1000.0, ending, self.history)
     }
 }
 
@@ -319,9 +327,11 @@ pub(super) fn end(
     clock: &dyn Clock,
     duration_seconds: f64,
     ending: Ending,
+    history: Gathering,
 ) -> Result<(), RunError> {
     let interrupted = matches!(ending, Ending::Early(Cause::Interrupted));
     let timestamp = rfc3339(clock.now());
-    recorder.record(Event::RunFinished(RunFinished { timestamp, duration_seconds, interrupted }))?;
+    let history = history.done();
+    recorder.record(Event::RunFinished(RunFinished { timestamp, duration_seconds, interrupted, history }))?;
     Ok(recorder.journal.sync()?)
 }

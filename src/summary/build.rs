@@ -17,8 +17,8 @@ use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
     CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, JudgeHealth,
-    Metadata, ModelsUsed, Omitted, Outcome, RunStarted, SampleResult, ScoresSource, Shard, Summary, Tallies,
-    Totals, Trust,
+    Metadata, ModelsUsed, Omitted, Outcome, PastRate, RunStarted, SampleResult, ScoresSource, Shard, Summary,
+    Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -37,6 +37,7 @@ pub struct Report {
     judges: Option<JudgeHealth>,
     /// Beside an earlier run or accepted scores, when the run was to be compared with either.
     pub comparison: Option<Box<Comparison>>,
+    history: Vec<PastRate>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
     omitted: Omitted,
@@ -62,6 +63,7 @@ impl Fold {
             shards,
             estimates,
             comparison: self.comparison(&started)?,
+            history: self.sessions.history().to_vec(),
             totals,
             tallies,
             evals,
@@ -126,6 +128,7 @@ impl Report {
             judges: self.judges,
             fail_on: self.started.fail_on.filter(|_| self.comparison.is_some()),
             comparison: self.comparison,
+            history: self.history,
             evals: self.evals,
             failures: self.failures,
             recommendations,
@@ -221,7 +224,11 @@ impl<'a> Lister<'a> {
             if self.everything || (remarkable && self.room > 0) {
                 self.room = self.room.saturating_sub(1);
                 let samples = self.samples(eval.number, case);
-                cases.push(case_result(case, outcome, finals.score(), samples));
+                let input = self.fold.input(eval.number, case).filter(|_| self.include_details);
+                cases.push(CaseResult {
+                    input: input.cloned().map(Box::new),
+                    ..case_result(case, outcome, finals.score(), samples)
+                });
             } else {
                 self.omitted.cases += 1;
                 self.omit(case.samples().iter().copied());
@@ -371,6 +378,8 @@ fn case_result(
         flaky: case.flaky_samples() > 0,
         first_passes: firsts.passed,
         first_graded: firsts.passed + firsts.failed,
+        tags: case.tags().to_vec(),
+        input: None,
         samples,
     }
 }

@@ -135,7 +135,7 @@ proptest! {
     #[test]
     fn what_models_took_is_what_a_recount_finds(run in a_run(3), seed in any::<u64>(), seed2 in any::<u64>()) {
         let whole = summary(&run.whole(&mut Dice(seed)), Limits::default());
-        let again = summary(&run.whole(&mut Dice(seed2)), Limits { samples: 0, bytes: 0, failures: 0 });
+        let again = summary(&run.whole(&mut Dice(seed2)), Limits { samples: 0, bytes: 0, inputs: 0, failures: 0 });
         prop_assert_eq!(&whole.models, &again.models, "whatever the order, and whatever is listed");
         let mut by_model: BTreeMap<&str, Vec<(&Attempt, &ModelCall)>> = BTreeMap::new();
         let mut all = Vec::new();

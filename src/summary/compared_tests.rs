@@ -64,6 +64,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
             target_hash: None,
             tags: Vec::new(),
             position: None,
+            input: None,
         };
         events.push(Event::CasesPlanned(CasesPlanned {
             eval: id.into(),

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use super::calls::Calls;
 use super::columns::{CaseView, EvalFold, Figures};
 use super::details::{self, Details, Key, Room};
+use super::inputs::Inputs;
 use super::judges::JudgeNames;
 use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, Packed, USAGE_IN_PART};
 use super::sessions::Sessions;
 use super::texts::Full;
-use super::{DETAIL_BYTES, DETAILED_SAMPLES, LISTED_FAILURES, SummaryError};
+use super::{DETAIL_BYTES, DETAILED_SAMPLES, INPUTS_BYTES, LISTED_FAILURES, SummaryError};
 use crate::model::{
-    CasesPlanned, Counts, EvalPlanned, Event, Outcome, RunStarted, SampleFinished, SampleResult,
+    CasesPlanned, Counts, EvalPlanned, Event, InputShown, Outcome, RunStarted, SampleFinished, SampleResult,
     SampleSkipped,
 };
 
@@ -34,6 +35,8 @@ pub struct Fold {
     passed: Details,
     /// Details of samples that did not pass.
     unpassed: Details,
+    /// What cases give the target.
+    inputs: Inputs,
 }
 
 /// Where a summary stops listing; figures count everything.
@@ -43,12 +46,19 @@ pub(super) struct Limits {
     /// beyond.
     pub samples: usize,
     pub bytes: usize,
+    /// Bytes of cases' inputs.
+    pub inputs: usize,
     pub failures: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { samples: DETAILED_SAMPLES, bytes: DETAIL_BYTES, failures: LISTED_FAILURES }
+        Limits {
+            samples: DETAILED_SAMPLES,
+            bytes: DETAIL_BYTES,
+            inputs: INPUTS_BYTES,
+            failures: LISTED_FAILURES,
+        }
     }
 }
 
@@ -65,7 +75,7 @@ impl Fold {
 
     /// A fold that only counts: it keeps nothing of what samples said.
     pub fn counting() -> Self {
-        Fold::within(Limits { samples: 0, bytes: 0, failures: 0 })
+        Fold::within(Limits { samples: 0, bytes: 0, inputs: 0, failures: 0 })
     }
 
     /// The same for who makes a score baseline of it: it keeps what cases are, too.
@@ -89,6 +99,7 @@ impl Fold {
             contents: false,
             passed: room(),
             unpassed: room(),
+            inputs: Inputs::within(Room { samples: limits.samples, bytes: limits.inputs }),
         }
     }
 
@@ -173,6 +184,11 @@ impl Fold {
         of.get(key(eval, case.eval, case.at, sample))
     }
 
+    /// What a case gives the target, if it was kept.
+    pub(super) fn input(&self, eval: usize, case: CaseView<'_>) -> Option<&InputShown> {
+        self.inputs.get(eval, case.at)
+    }
+
     fn plan_eval(&mut self, planned: &EvalPlanned) {
         match self.index.get(&planned.eval.id) {
             // A resumed run plans again what is known, and has the last word on it.
@@ -196,6 +212,12 @@ impl Fold {
             let more = self.evals[at].plan(case);
             if contents {
                 self.evals[at].keep_content(case);
+            }
+            if let Some(input) = case.input.as_deref().filter(|_| self.inputs.has_room())
+                && let Some(number) =
+                    self.evals[at].find_from(self.evals[at].len().saturating_sub(1), &case.id)
+            {
+                self.inputs.put(at, number, input);
             }
             self.planned_samples += more.map_err(|Full| SummaryError::TooLarge(planned.eval.clone()))?;
         }

@@ -12,7 +12,12 @@ use crate::model::*;
 fn a_limit() -> impl Strategy<Value = Limits> {
     let samples = prop::sample::select(vec![0usize, 3, 10, 20_000]);
     let bytes = prop::sample::select(vec![2_000usize, 8_000, 1 << 30]);
-    (samples, bytes, 0usize..6).prop_map(|(samples, bytes, failures)| Limits { samples, bytes, failures })
+    (samples, bytes, 0usize..6).prop_map(|(samples, bytes, failures)| Limits {
+        samples,
+        bytes,
+        inputs: 0,
+        failures,
+    })
 }
 
 fn text(summary: &Summary) -> String {
@@ -120,7 +125,7 @@ proptest! {
     #[test]
     fn cases_that_did_not_pass_are_all_told(run in a_run(4), seed: u64) {
         let events = run.whole(&mut Dice(seed));
-        let mut bounded = Fold::within(Limits { samples: 0, bytes: 0, failures: 0 });
+        let mut bounded = Fold::within(Limits { samples: 0, bytes: 0, inputs: 0, failures: 0 });
         events.iter().for_each(|event| bounded.push(event).unwrap());
         let told: Vec<(&str, &str)> = bounded.not_passed().collect();
         let whole = summary(&events, Limits::default());
@@ -219,6 +224,7 @@ fn a_top_up_keeps_what_is_known() {
                 target_hash: None,
                 tags: Vec::new(),
                 position: None,
+                input: None,
             }],
         })
     };

@@ -15,6 +15,7 @@ mod composite;
 mod details;
 mod failures;
 mod fold;
+mod inputs;
 #[cfg(test)]
 mod joined_tests;
 mod judges;
@@ -52,6 +53,9 @@ pub const DETAILED_SAMPLES: usize = 20_000;
 
 /// The most that details take, in bytes of text; half is for samples that did not pass, half for those that did.
 pub const DETAIL_BYTES: usize = 128 << 20;
+
+/// The most that the inputs of cases take, in bytes of text.
+pub const INPUTS_BYTES: usize = 32 << 20;
 
 /// Entries of `failures` beyond [`DETAILED_SAMPLES`] samples.
 pub const LISTED_FAILURES: usize = 1_000;

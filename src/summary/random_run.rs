@@ -395,6 +395,7 @@ impl Run {
                     target_hash: None,
                     tags: case.tags.clone(),
                     position: parts.then_some(c as u32),
+                    input: None,
                 })
                 .collect();
             events.push(Event::EvalPlanned(EvalPlanned { eval: eval.info.clone(), cases: cases.len() }));
@@ -454,7 +455,12 @@ impl Run {
 }
 
 pub(crate) fn finished(duration_seconds: f64, interrupted: bool) -> Event {
-    Event::RunFinished(RunFinished { timestamp: String::new(), duration_seconds, interrupted })
+    Event::RunFinished(RunFinished {
+        timestamp: String::new(),
+        duration_seconds,
+        interrupted,
+        history: Vec::new(),
+    })
 }
 
 pub(super) fn report(events: &[Event], limits: Limits) -> Report {

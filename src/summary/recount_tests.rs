@@ -387,7 +387,7 @@ proptest! {
     fn what_is_left_out_of_the_lists_is_in_the_figures(run in a_run(6), samples in 0usize..6, failures in 0usize..3, seed: u64) {
         let events = run.whole(&mut Dice(seed));
         let whole = summary(&events, Limits::default());
-        let short = summary(&events, Limits { samples, bytes: 1_000, failures });
+        let short = summary(&events, Limits { samples, bytes: 1_000, inputs: 0, failures });
         prop_assert_eq!(&short.summary, &whole.summary);
         prop_assert_eq!(&short.estimates, &whole.estimates);
         prop_assert_eq!((&short.gate, &short.metadata), (&whole.gate, &whole.metadata));

@@ -1,6 +1,6 @@
 //! Who ran, when and how often: resumed runs and joined shards.
 
-use crate::model::{RunFinished, RunStarted, Shard};
+use crate::model::{PastRate, RunFinished, RunStarted, Shard};
 
 /// The runs that a fold was made of: one, or the shards of a suite. Each has one session or, when it was resumed, several.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ struct Part {
     duration_seconds: f64,
     /// Whether the last session was ended early; `None` while it goes on, or when it broke off.
     interrupted: Option<bool>,
+    /// What the last session that came to its end found of earlier runs.
+    history: Vec<PastRate>,
 }
 
 impl Sessions {
@@ -28,6 +30,7 @@ impl Sessions {
             shard: started.shard,
             duration_seconds: 0.0,
             interrupted: None,
+            history: Vec::new(),
         });
     }
 
@@ -41,6 +44,7 @@ impl Sessions {
         if let Some(part) = self.parts.last_mut() {
             part.duration_seconds += finished.duration_seconds;
             part.interrupted = Some(finished.interrupted);
+            part.history.clone_from(&finished.history);
         }
     }
 
@@ -62,6 +66,11 @@ impl Sessions {
     /// The earliest start. All timestamps have one form, in which the order of texts is that of times.
     pub fn timestamp(&self) -> Option<&str> {
         self.parts.iter().map(|part| part.timestamp.as_str()).min()
+    }
+
+    /// The runs before the first of them.
+    pub fn history(&self) -> &[PastRate] {
+        self.parts.first().map_or(&[], |part| &part.history)
     }
 
     /// The other runs that were joined to the first.

@@ -64,6 +64,7 @@ fn finished() -> Event {
         timestamp: "2026-03-04T05:06:09.000Z".into(),
         duration_seconds: 2.0,
         interrupted: false,
+        history: Vec::new(),
     })
 }
 
@@ -136,6 +137,7 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
             target_hash: None,
             tags: Vec::new(),
             position: None,
+            input: None,
         });
         plan.push(Event::CasesPlanned(CasesPlanned { eval: id.clone(), cases: planned.collect() }));
         for (c, case) in cases.iter().enumerate() {

@@ -105,6 +105,21 @@ impl Desk {
         self.project.result(".journal.jsonl")
     }
 
+    /// The path of a copy of a run's journal, outside of the results.
+    pub fn copy(&self, run: &str) -> String {
+        let days = std::fs::read_dir(self.project.path().join("results")).expect("results");
+        let files = days.flat_map(|day| std::fs::read_dir(day.expect("a day").path()).into_iter().flatten());
+        let mut journals = files.map(|file| file.expect("a file").path());
+        let says = |path: &PathBuf| {
+            path.to_string_lossy().ends_with(".journal.jsonl")
+                && std::fs::read_to_string(path).is_ok_and(|text| text.contains(&format!("{run}\"")))
+        };
+        let journal = journals.find(says).expect("the run's journal");
+        let copy = format!("copy-of-{run}.journal.jsonl");
+        std::fs::copy(journal, self.project.path().join(&copy)).expect("a copy");
+        copy
+    }
+
     pub fn compare(&self, args: &[&str]) -> Call {
         self.project.call(&[&["compare"], args].concat())
     }

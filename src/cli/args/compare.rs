@@ -15,6 +15,8 @@ pub enum CompareFormat {
     Json,
     /// A page.
     Markdown,
+    /// A page for a browser, in one file.
+    Html,
     /// Markdown that fits into a comment on a pull request.
     Comment,
 }

@@ -15,7 +15,7 @@ use crate::base::whole_file::write_whole;
 use crate::gate::{self, ExitCode};
 use crate::model::{Comparison, ComparisonVerdict, Comparisons};
 use crate::report::comparison as page;
-use crate::report::{ReportError, TerminalOptions};
+use crate::report::{ReportError, TerminalOptions, html};
 use crate::spec::words::FailOn;
 use crate::summary::compare::{self as engine, CompareSettings, Incomparable};
 
@@ -92,8 +92,8 @@ fn show(console: &Console, args: &CompareArgs, comparisons: &Comparisons) -> Res
     let mut out = Vec::new();
     let options = console.terminal_options(args.verbose);
     render(args.format, comparisons, &options, &mut out).map_err(Failure::incomplete)?;
-    // What people read; a machine's format stays whole.
-    if args.format != CompareFormat::Json {
+    // What people read; other formats stay whole.
+    if !matches!(args.format, CompareFormat::Json | CompareFormat::Html) {
         out = ci::for_log(Github::of(CiMode::Auto).as_ref(), out);
     }
     Ok(console.result(&out)?)
@@ -109,6 +109,7 @@ fn render(
         CompareFormat::Human => Ok(page::terminal(comparisons, options, out)?),
         CompareFormat::Json => page::json(comparisons, out),
         CompareFormat::Markdown => page::markdown(comparisons, out),
+        CompareFormat::Html => html::comparison(comparisons, out),
         CompareFormat::Comment => page::comment(comparisons, out),
     }
 }

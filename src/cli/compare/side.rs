@@ -1,5 +1,6 @@
 //! From the words of a command line to the sides of a comparison.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::places::{Places, root_of};
@@ -63,6 +64,25 @@ pub struct Side {
     pub journals: Vec<PathBuf>,
 }
 
+/// Refuses journals beside themselves: they never differ, so that a script which named the wrong run would take that for a pass.
+/// A copy is another file, and is compared: people look at a cut journal beside its whole one.
+fn not_the_same(reference: &Side, candidate: &Side) -> Result<(), Failure> {
+    let files = |side: &Side| -> Option<BTreeSet<PathBuf>> {
+        side.journals.iter().map(|journal| journal.canonicalize().ok()).collect()
+    };
+    let (files, others) = (files(reference), files(candidate));
+    if files.is_none() || files.as_ref().is_some_and(BTreeSet::is_empty) || files != others {
+        return Ok(());
+    }
+    let words = (one_line(&reference.scores.side.label), one_line(&candidate.scores.side.label));
+    let failure = if words.0 == words.1 {
+        Failure::wrong(format!("{} is both the reference and a candidate", words.0))
+    } else {
+        Failure::wrong(format!("{} and {} are the same run", words.0, words.1))
+    };
+    Err(failure.hint("a run does not differ from itself; `eval-harness history` lists the others"))
+}
+
 /// Turns words into sides.
 pub struct Words<'a> {
     pub console: &'a Console,
@@ -89,6 +109,9 @@ impl Words<'_> {
             found.push(self.alone(candidate)?);
         }
         let mut known = self.alone(reference)?;
+        for candidate in found.iter().flatten() {
+            known.iter().try_for_each(|known| not_the_same(known, candidate))?;
+        }
         let earliest =
             found.iter().flatten().min_by(|a, b| a.scores.side.timestamp.cmp(&b.scores.side.timestamp));
         let beside = earliest.or(known.as_ref()).map(Beside::read);

@@ -142,7 +142,7 @@ fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
     let told = tell(console, worked, path.as_deref());
     worked.report.notes.extend(told);
     if worked.report.notes.len() > before && written {
-        untold.extend(worked.files.write_json(&worked.report).err().map(|error| error.to_string()));
+        untold.extend(worked.files.write_notes(&worked.report).err().map(|error| error.to_string()));
     }
     let shown = show(console, args, github.as_ref(), worked, written);
     untold.extend(shown.err().map(|failure| failure.message));
@@ -226,7 +226,7 @@ fn show(
         PhaseFormat::Terminal => {
             let cwd = suite::cwd()?;
             let files = written_files(worked, written);
-            let shown: Vec<String> = files.iter().map(|path| seen_from(&cwd, path)).collect();
+            let shown: Vec<String> = files.iter().map(|path| console.path(&cwd, path)).collect();
             phase::report::terminal(report, &console.terminal_options(args.verbose), &shown, &mut page)
                 .map_err(Failure::incomplete)?;
         }
@@ -237,7 +237,7 @@ fn show(
 
 fn written_files(worked: &Worked, written: bool) -> Vec<&PathBuf> {
     let runs = worked.runs.iter().flat_map(|run| &run.reports);
-    let own = [&worked.files.markdown, &worked.files.json].into_iter().filter(|_| written);
+    let own = worked.files.all().into_iter().filter(|_| written);
     runs.chain(own).collect()
 }
 

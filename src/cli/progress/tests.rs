@@ -30,6 +30,7 @@ fn planned(cases: usize, samples: u32) -> Event {
         target_hash: None,
         tags: Vec::new(),
         position: None,
+        input: None,
     };
     Event::CasesPlanned(CasesPlanned { eval: "math".to_owned(), cases: (0..cases).map(case).collect() })
 }
@@ -278,6 +279,7 @@ fn plain_lines_from_start_to_end() {
         timestamp: String::new(),
         duration_seconds: 101.0,
         interrupted: true,
+        history: Vec::new(),
     }));
     said.extend(plain.end(&state, seconds(102)));
     assert!(said.iter().all(|line| line.chars().all(|c| !c.is_control())), "{said:?}");

@@ -3,9 +3,9 @@
 //! Two phases with the same results give the same bytes: nothing in it tells when it was, how long it took, which run it was or
 //! where it lay. Lists are cut so that those who host it still show it; the JSON report has more.
 
-mod evals;
+pub mod evals;
 pub mod figures;
-mod steps;
+pub mod steps;
 
 use std::io::Write;
 

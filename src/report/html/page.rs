@@ -28,10 +28,14 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/dom.js"),
     include_str!("assets/route.js"),
     include_str!("assets/charts.js"),
+    include_str!("assets/measures.js"),
+    include_str!("assets/evals.js"),
     include_str!("assets/overview.js"),
     include_str!("assets/cases.js"),
     include_str!("assets/case.js"),
+    include_str!("assets/lists.js"),
     include_str!("assets/comparison.js"),
+    include_str!("assets/comparison_view.js"),
     include_str!("assets/phase.js"),
     include_str!("assets/sides.js"),
     include_str!("assets/app.js"),
@@ -81,6 +85,7 @@ pub fn write(
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"generator\" content=\"eval-harness\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\

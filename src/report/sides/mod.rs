@@ -163,25 +163,27 @@ impl<'a> Sides<'a> {
     }
 
     /// # Errors
-    /// [`ReportError::NotAvailable`] for formats that know one run alone.
+    /// [`ReportError::OfOneRun`] for formats that know one run alone.
     pub fn write(&self, format: ReportFormat, out: &mut dyn Write) -> Result<(), ReportError> {
         match format {
             ReportFormat::Terminal => Ok(self.render(&TerminalOptions::default(), out)?),
             ReportFormat::Markdown => markdown::render(self, out),
             ReportFormat::Json => json::render(self, out),
             ReportFormat::Html => html::sides(self, out),
-            ReportFormat::Junit | ReportFormat::Comment => {
-                Err(ReportError::NotAvailable { format, what: "reports of several targets in this format" })
-            }
+            ReportFormat::Junit | ReportFormat::Comment => Err(ReportError::OfOneRun),
         }
     }
 
-    /// Writes Markdown and JSON beside the journal of the first run; returns what was written, and why the others were not.
-    pub fn write_files(&self, first: &RunPaths) -> (Vec<PathBuf>, Vec<String>) {
+    /// Writes Markdown and JSON beside the journal of the first run, and the page when it is among the formats; returns what was written, and why the others were not.
+    pub fn write_files(&self, first: &RunPaths, formats: &[ReportFormat]) -> (Vec<PathBuf>, Vec<String>) {
         let (mut written, mut failed) = (Vec::new(), Vec::new());
-        for (format, extension) in
-            [(ReportFormat::Markdown, "side-by-side.md"), (ReportFormat::Json, "side-by-side.json")]
-        {
+        let all = [
+            (ReportFormat::Markdown, "side-by-side.md"),
+            (ReportFormat::Json, "side-by-side.json"),
+            (ReportFormat::Html, "side-by-side.html"),
+        ];
+        let asked = |format| format != ReportFormat::Html || formats.contains(&ReportFormat::Html);
+        for (format, extension) in all.into_iter().filter(|(format, _)| asked(*format)) {
             let path = first.report(extension);
             let result = write_whole(&path, |file| {
                 self.write(format, file)?;

@@ -58,6 +58,8 @@ fn case(id: &str, outcome: Outcome, cause: Option<Cause>, reason: &str) -> CaseR
         flaky: false,
         first_passes: u32::from(outcome == Outcome::Passed),
         first_graded: u32::from(outcome.is_graded()),
+        tags: Vec::new(),
+        input: None,
         samples: vec![sample(outcome, cause, reason)],
     }
 }
@@ -310,6 +312,7 @@ fn rich() -> Summary {
         models: None,
         judges: None,
         comparison: None,
+        history: Vec::new(),
         fail_on: None,
         evals,
         failures,

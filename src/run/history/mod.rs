@@ -6,6 +6,7 @@
 
 mod entries;
 mod figures;
+mod rates;
 mod read;
 
 #[cfg(test)]
@@ -19,6 +20,8 @@ use jiff::Timestamp;
 
 use crate::journal;
 use crate::model::{Cause, Counts, Criticality, Decision, EvalType, GitState, Outcome};
+
+pub(super) use rates::Gathering;
 
 pub use figures::{EvalHistory, FlakyCase, FlakyCommit, SlowCase, Trend};
 

@@ -108,6 +108,7 @@ impl Written {
                 target_hash: None,
                 tags: Vec::new(),
                 position: None,
+                input: None,
             };
             let cases = cases.iter().map(planned).collect();
             events.push(Event::CasesPlanned(CasesPlanned { eval: (*id).into(), cases }));
@@ -122,6 +123,7 @@ impl Written {
                 timestamp: String::new(),
                 duration_seconds: 1.0,
                 interrupted: false,
+                history: Vec::new(),
             }));
         }
         events
@@ -485,4 +487,43 @@ proptest! {
             prop_assert_eq!(run.gate, Some(summary.gate.decision));
         }
     }
+}
+
+/// What the report of a run says of those before it.
+#[test]
+fn a_run_has_the_whole_runs_of_its_suite_and_target_before_it_oldest_first() {
+    use Outcome::{Errored, Failed, Passed};
+    let dir = tempfile::tempdir().unwrap();
+    let at = |hour: i64, cases: &[(&'static str, Outcome)]| written(hour, &[("e", cases)]);
+    at(1, &[("a", Passed), ("b", Failed), ("c", Errored)]).write(dir.path());
+    Written { filters: vec!["tag x".into()], ..at(2, &[("a", Failed)]) }.write(dir.path());
+    Written { suite: "Other", ..at(3, &[("a", Failed)]) }.write(dir.path());
+    Written { target: "other", ..at(4, &[("a", Failed)]) }.write(dir.path());
+    Written { capture: true, ..at(5, &[("a", Failed)]) }.write(dir.path());
+    Written { ended: false, ..at(6, &[("a", Failed)]) }.write(dir.path());
+    let dirty =
+        Written { commit: Some(("c2", true)), ..at(7, &[("a", Passed), ("b", Passed)]) }.write(dir.path());
+    let graded = at(8, &[("a", Failed)]).write(dir.path());
+    let regrade =
+        Written { regrade_of: Some(graded.run_id.clone()), ..at(9, &[("a", Passed)]) }.write(dir.path());
+    std::fs::write(dir.path().join("2026-03-01/run-093000.journal.jsonl"), "nothing").unwrap();
+    let this = at(10, &[("a", Passed)]);
+    let own = this.write(dir.path());
+    at(11, &[("a", Failed)]).write(dir.path());
+    let seen = |this: &Written, paths: &RunPaths, hour: i64| {
+        let began = format!("2026-03-01T{hour:02}:00:00Z");
+        let started = this.started(paths, began.clone());
+        let rates = rates::past_rates(dir.path(), &rates::Beside::of(&started, &began));
+        let line = |rate: &PastRate| {
+            let decision = rate.decision.map_or("-", Decision::name);
+            let commit = rate.commit.as_deref().unwrap_or("-");
+            format!("{} {commit} {decision} {}/{}", &rate.timestamp[11..13], rate.passed, rate.graded)
+        };
+        rates.iter().map(line).collect::<Vec<_>>().join(", ")
+    };
+    // A regrade takes the place of the run whose outputs it graded.
+    assert_eq!(seen(&this, &own, 10), "01 c1 fail 1/2, 07 - pass 2/2, 08 c1 pass 1/1");
+    assert_eq!(seen(&this, &dirty, 7), "01 c1 fail 1/2");
+    let again = Written { regrade_of: Some(graded.run_id.clone()), ..this };
+    assert_eq!(seen(&again, &regrade, 9), "01 c1 fail 1/2, 07 - pass 2/2");
 }

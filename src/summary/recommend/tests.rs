@@ -106,6 +106,8 @@ impl Run {
             flaky: false,
             first_passes: 0,
             first_graded: 1,
+            tags: Vec::new(),
+            input: None,
             samples: vec![sample(outcome)],
         });
         eval.counts.add(outcome);

@@ -88,6 +88,14 @@ fn section(
 
 /// Samples that no figure counts.
 fn ungraded(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
+    if let Some(words) = ungraded_words(summary) {
+        writeln!(out, "{words}\n")?;
+    }
+    Ok(())
+}
+
+/// Samples that no figure counts, in words; `None` when every sample has a grade.
+pub fn ungraded_words(summary: &Summary) -> Option<String> {
     let samples = &summary.summary.samples;
     let counted = [(samples.errored, "errored"), (samples.skipped, "skipped"), (samples.pending, "pending")];
     let parts: Vec<String> = counted
@@ -95,12 +103,12 @@ fn ungraded(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         .filter(|(n, _)| *n > 0)
         .map(|(n, what)| format!("{} {what}", text::group_digits(n)))
         .collect();
-    if !parts.is_empty() {
-        let of = text::plural(samples.total, "sample");
-        let parts = parts.join(", ");
-        writeln!(out, "Without a grade, of {of}: {parts}. They count neither as passed nor as failed.\n")?;
-    }
-    Ok(())
+    let of = text::plural(samples.total, "sample");
+    let words = format!(
+        "Without a grade, of {of}: {}. They count neither as passed nor as failed.",
+        parts.join(", ")
+    );
+    (!parts.is_empty()).then_some(words)
 }
 
 fn list(

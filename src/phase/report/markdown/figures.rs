@@ -17,7 +17,7 @@ pub const NO_THRESHOLD: &str = "-";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The canonical name, which says where the line stands.
-    metric: String,
+    pub metric: String,
     pub name: String,
     pub value: String,
     pub interval: String,
@@ -133,12 +133,18 @@ pub fn section(eval: &EvalStepResult, out: &mut dyn Write) -> Result<(), ReportE
         })
         .collect();
     table(out, &["Metric", "Value", &label, "Threshold", "Status"], &[false; 5], &cells)?;
-    for row in rows.iter().filter(|row| row.value == NO_VALUE) {
-        let why = summary.estimates.get(&row.metric).and_then(|estimate| estimate.undefined.as_deref());
-        let why = why.unwrap_or("nothing was measured");
-        writeln!(out, "{} has no value: {}.\n", inline(&row.name), sentence(why))?;
+    for row in &rows {
+        if let Some(why) = undefined(summary, row) {
+            writeln!(out, "{} has no value: {}.\n", inline(&row.name), sentence(why))?;
+        }
     }
     Ok(())
+}
+
+/// Why a metric has no value; `None` when it has one.
+pub fn undefined<'a>(summary: &'a Summary, row: &Row) -> Option<&'a str> {
+    let why = summary.estimates.get(&row.metric).and_then(|estimate| estimate.undefined.as_deref());
+    (row.value == NO_VALUE).then(|| why.unwrap_or("nothing was measured"))
 }
 
 #[cfg(test)]

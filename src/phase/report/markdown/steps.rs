@@ -65,7 +65,7 @@ pub fn status_words(status: StepStatus) -> &'static str {
 }
 
 /// `45/45 passed`, with what else became of them.
-fn counted(tests: &TestResults) -> String {
+pub fn counted(tests: &TestResults) -> String {
     let number = text::group_digits;
     let mut words = format!("{}/{} passed", number(tests.passed), number(tests.total));
     for (n, what) in [(tests.failed, "failed"), (tests.skipped, "skipped")] {

@@ -135,6 +135,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             target_hash: None,
             tags: Vec::new(),
             position: None,
+            input: None,
         });
         events.push(Event::CasesPlanned(CasesPlanned { eval: info.id.clone(), cases: planned.collect() }));
     }
@@ -155,6 +156,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
         timestamp: "2026-03-04T05:06:09.000Z".into(),
         duration_seconds: 2.0,
         interrupted: false,
+        history: Vec::new(),
     }));
     let mut fold = Fold::new();
     events.iter().for_each(|event| fold.push(event).unwrap());

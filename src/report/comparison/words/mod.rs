@@ -137,6 +137,13 @@ pub fn facts(side: &ComparedSide) -> Vec<String> {
     }
     let day = text::one_line(&side.timestamp);
     facts.extend((!day.is_empty()).then(|| day.chars().take(10).collect::<String>()));
+    facts.extend(extent(side));
+    facts
+}
+
+/// What a side was read from, where that is no journal of one run, and what it is only a part of.
+pub fn extent(side: &ComparedSide) -> Vec<String> {
+    let mut facts = Vec::new();
     match &side.source {
         crate::model::ScoresSource::ScoreBaseline { path, rev } => {
             let at = rev.as_deref().map(|rev| format!(" at {}", text::one_line(rev))).unwrap_or_default();

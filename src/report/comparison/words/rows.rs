@@ -130,6 +130,11 @@ fn differ(a: f64, b: f64) -> bool {
 
 /// The metrics that tell something, those that the verdict rests on first.
 pub fn rows(comparison: &Comparison) -> Vec<Row> {
+    telling(comparison).into_iter().map(|metric| row(metric, comparison)).collect()
+}
+
+/// The metrics of [`rows`], as they were computed.
+pub fn telling(comparison: &Comparison) -> Vec<&MetricDifference> {
     let same = |name: &str, as_this: &MetricDifference| {
         let other = comparison.metrics.iter().find(|metric| metric.name == name);
         other.is_some_and(|other| {
@@ -147,7 +152,7 @@ pub fn rows(comparison: &Comparison) -> Vec<Row> {
     let telling = |metric: &&MetricDifference| asked(metric) || is_telling(metric) && !repeats(metric);
     let mut metrics: Vec<&MetricDifference> = comparison.metrics.iter().filter(telling).collect();
     metrics.sort_by_key(|metric| !metric.test.as_ref().is_some_and(|test| test.decides));
-    metrics.into_iter().map(|metric| row(metric, comparison)).collect()
+    metrics
 }
 
 /// False for what would only fill the page: pass^1, which is pass@1; what nobody measured on either side.

@@ -2,9 +2,14 @@
 
 const report = block('report') ?? {};
 
+/** The views of this page. */
+function knownViews() {
+  return [...views].filter(([, view]) => view.kinds.includes(report.kind) && (view.when?.() ?? true));
+}
+
 function currentView() {
   const params = parameters(location.hash);
-  const known = [...views].filter(([, view]) => view.kinds.includes(report.kind));
+  const known = knownViews();
   const [first] = known;
   const asked = params.case ? 'case' : params.view;
   const found = known.find(([name]) => name === asked) ?? first;
@@ -16,7 +21,7 @@ function header() {
   const title = el('div', { class: 'title' },
     decision && badge(decision.name, decision.label),
     el('span', { class: 'subject' }, said(report.subject ?? report.suite?.name ?? 'Report')));
-  const links = [...views].filter(([, view]) => view.label && view.kinds.includes(report.kind));
+  const links = knownViews().filter(([, view]) => view.label);
   const nav = el('nav', { 'aria-label': 'Views' },
     links.length > 1 && links.map(([name, view]) =>
       link({ view: name }, { 'data-view': name }, view.label, view.count ? el('span', { class: 'count' }, grouped(view.count())) : null)));

@@ -2,7 +2,7 @@
 // `#view=cases&outcome=failed`, `#case=EVAL/CASE`. Parameters of the table of cases: outcome, type, category, tag, cause,
 // eval, flaky, q, sort.
 
-/** Views by name: {label?, kinds, count?, draw(main, params)}; those with a label stand in the navigation. */
+/** Views by name: {label?, kinds, when?: whether this page has it, count?, draw(main, params)}; those with a label stand in the navigation. */
 const views = new Map();
 
 /** The fragment of parameters: an object of texts; empty ones are left out. A case is a pair [eval, case]. */

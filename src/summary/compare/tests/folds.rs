@@ -123,6 +123,7 @@ fn another_input_grading_or_share_that_must_pass_is_another_case() {
             target_hash: None,
             tags: vec![],
             position: None,
+            input: None,
         };
         let events = [
             Event::RunStarted(started(&run)),

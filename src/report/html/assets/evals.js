@@ -1,0 +1,129 @@
+// Parts of the overview that list: evals, what did not pass, what was flaky, who was asked, where it ran.
+
+/** The place of a case as a link to its page. */
+function caseLink(eval_, id) {
+  const words = eval_ === id ? said(id) : [said(eval_), el('span', { class: 'soft' }, ' › '), said(id)];
+  return link({ case: [eval_, id] }, { class: 'case-link' }, words);
+}
+
+function failuresCard({ first, total }) {
+  if (total === 0) return null;
+  const side = (label, text) => text && el('div', {}, el('dt', {}, label), el('dd', {}, el('code', {}, said(text))));
+  const item = (failure) => el('li', { class: `failure tone-${failure.outcome}` },
+    el('div', { class: 'line' },
+      verdict(failure.outcome),
+      caseLink(failure.eval, failure.case),
+      failure.cause && el('code', { class: 'cause' }, failure.cause),
+      failure.samples > 1 && el('span', { class: 'soft small' }, plural(failure.samples, 'sample'))),
+    failure.name && el('p', { class: 'soft small' }, said(failure.name)),
+    failure.reason.trim() && el('p', {}, said(failure.reason)),
+    (failure.expected || failure.actual) && el('dl', { class: 'both' }, side('Expected', failure.expected), side('Actual', failure.actual)));
+  const counts = report.counts.cases;
+  return card('What did not pass',
+    el('ul', { class: 'failures' }, first.map(item)),
+    el('p', { class: 'all' },
+      total > first.length && el('span', { class: 'soft' }, `The first ${first.length} of ${grouped(total)}. `),
+      counts.failed > 0 && [link({ view: 'cases', outcome: 'failed' }, {}, `All ${plural(counts.failed, 'failed case')}`), ' '],
+      counts.errored > 0 && link({ view: 'cases', outcome: 'errored' }, {}, `All ${plural(counts.errored, 'errored case')}`)));
+}
+
+function flakyCard({ first, more }) {
+  if (first.length === 0) return null;
+  return card('Flaky',
+    el('p', { class: 'soft small' }, 'These passed on a later attempt only; pass@k and pass^k count first attempts.'),
+    table('Flaky samples', [{ title: 'Case' }, { title: 'Sample' }, { title: 'First attempt' }],
+      first.map((one) => [caseLink(one.eval, one.case), one.words, one.first ? said(one.first) : ''])),
+    more > 0 ? link({ view: 'cases', flaky: true }, {}, `and ${grouped(more)} more`) : null);
+}
+
+const EVALS_SHOWN = 50;
+
+function evalsCard({ rows, more }) {
+  const has = (name) => rows.some((row) => row[name] !== null && row[name] !== undefined);
+  const columns = [
+    { title: 'Outcome', cell: (row) => verdict(row.outcome) },
+    { title: 'Eval', cell: (row) => [link({ view: 'cases', eval: row.id }, {}, said(row.id)), row.name && el('span', { class: 'below' }, said(row.name))] },
+    { title: 'Cases', number: true, cell: (row) => el('span', { class: 'share' }, evalCounts(row.counts)) },
+    { title: '', kind: 'bar', label: 'Outcomes of cases', cell: (row) => row.counts.total > 1 && stackedBar({ label: `Cases of ${row.id}`, parts: outcomeParts(row.counts), plain: true }) },
+    { title: 'Score', number: true, cell: (row) => row.score ?? 'n/a' },
+    { title: 'Type', cell: (row) => row.type },
+    has('category') && { title: 'Category', cell: (row) => row.category && said(row.category) },
+    has('criticality') && { title: 'Criticality', cell: (row) => row.criticality },
+    has('source') && { title: 'Source', cell: (row) => row.source && el('code', { class: 'source' }, said(row.source)) },
+  ].filter(Boolean);
+  const line = (row) => el('tr', {}, columns.map((column, at) =>
+    el(at === 1 ? 'th' : 'td', { scope: at === 1 && 'row', class: [column.number && 'number', column.kind].filter(Boolean).join(' ') || null }, column.cell(row) || null)));
+  const body = el('tbody', {}, rows.slice(0, EVALS_SHOWN).map(line));
+  const head = columns.map((column) => el('th', { scope: 'col', class: column.number && 'number' }, column.title || el('span', { class: 'away' }, column.label)));
+  const rest = rows.length - EVALS_SHOWN;
+  const button = rest > 0 && el('button', { type: 'button', onclick: () => {
+    body.append(...rows.slice(EVALS_SHOWN).map(line));
+    button.remove();
+    announce(`${plural(rows.length, 'eval')} shown`);
+  } }, `Show ${grouped(rest)} more`);
+  return card('Evals',
+    el('div', { class: 'scrolls evals', tabindex: '0', role: 'region', 'aria-label': 'Evals' }, el('table', {}, el('thead', {}, el('tr', {}, head)), body)),
+    button ? el('p', {}, button) : null,
+    more > 0 ? el('p', { class: 'soft small' }, `${grouped(more)} more evals are in the JSON report; Cases lists theirs.`) : null);
+}
+
+/** `2/3`, and what has no grade: `2/3 +1`. */
+function evalCounts({ passed, failed, total }) {
+  const graded = passed + failed;
+  const open = total - graded;
+  return [`${grouped(passed)}/${grouped(graded)}`, open > 0 && el('span', { class: 'soft', title: `${grouped(open)} without a grade` }, ` +${grouped(open)} ungraded`)];
+}
+
+const OUTCOMES = ['passed', 'failed', 'errored', 'skipped', 'pending'];
+
+function outcomeParts(counts, href) {
+  return OUTCOMES.map((outcome) => ({ tone: outcome, name: outcome, count: counts[outcome], href: href?.(outcome) }));
+}
+
+function modelsCard(models) {
+  if (!models) return null;
+  const names = [['answers', 'Answers'], ['retries', 'Retries'], ['waited', 'Waited'], ['latency', 'Latency'], ['tokens', 'Tokens'], ['cost', 'Cost'], ['spent', 'Spent']];
+  const item = (row) => el('li', {},
+    el('h3', {}, said(row.name), row.role && el('span', { class: 'soft' }, ` (${row.role})`)),
+    facts(names.map(([key, title]) => [title, row[key] && said(row[key])])),
+    row.remarks.map((remark) => el('p', { class: 'remark' }, said(remark))));
+  return card('Models', el('ul', { class: 'stack' }, models.rows.map(item)),
+    models.more > 0 ? el('p', { class: 'soft small' }, `${grouped(models.more)} more in the JSON report`) : null);
+}
+
+function judgesCard(judges) {
+  if (!judges) return null;
+  const told = ({ lines, remarks }) => [
+    facts(lines.map(([label, words]) => [label, said(words)])),
+    remarks.map((remark) => el('p', { class: 'remark' }, said(remark))),
+  ];
+  return card('Judges', told(judges.all), el('ul', { class: 'stack' }, judges.by_model.map((judge) => el('li', {}, el('h3', {}, said(judge.name)), told(judge.told)))),
+    judges.more > 0 ? el('p', { class: 'soft small' }, `${grouped(judges.more)} more in the JSON report`) : null);
+}
+
+function environmentCard(environment) {
+  const { git, sandbox } = environment;
+  const list = (texts) => texts.length > 0 && texts.map((text, at) => [at > 0 && ', ', said(text)]);
+  const code = (text) => text && el('code', {}, said(text));
+  const interpreters = Object.entries(environment.interpreters).map(([name, version]) => `${name} ${version}`);
+  const cells = [
+    ['Target', environment.target && [code(environment.target), environment.target_type && environment.target_type !== environment.target && [' (', said(environment.target_type), ')']]],
+    ['Model', code(environment.model)],
+    ['Commit', git && [el('code', { title: git.whole }, said(git.commit)), git.dirty && ' with uncommitted changes']],
+    ['Suite', code(environment.suite_path)],
+    ['Arguments', environment.arguments.length > 0 && code(environment.arguments.join(' '))],
+    ['Filters', list(environment.filters)],
+    ['Shard', environment.shard],
+    ['Joined with', list(environment.joined)],
+    ['Graded again', environment.regrade_of && said(environment.regrade_of)],
+    ['Baselines of', environment.against && said(environment.against)],
+    ['Sandbox', sandbox && [said(sandbox.tier), sandbox.enforced ? ', enforced' : el('strong', { class: 'bad' }, ', NOT ENFORCED')]],
+    ['Control groups', sandbox?.cgroup && said(sandbox.cgroup)],
+    ['Landlock', sandbox?.landlock_abi && `version ${sandbox.landlock_abi}`],
+    ['Interpreters', list(interpreters)],
+    ['System', [said(environment.os), environment.cpus > 0 && `, ${plural(environment.cpus, 'CPU')}`]],
+    ['eval-harness', report.harness_version && said(report.harness_version)],
+  ].filter(([, value]) => value);
+  return card('Environment', facts(cells),
+    sandbox && sandbox.notes.length > 0 ? el('ul', { class: 'plain small' }, sandbox.notes.map((note) => el('li', {}, 'Sandbox: ', said(note)))) : null);
+}

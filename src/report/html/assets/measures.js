@@ -1,0 +1,130 @@
+// Parts of the overview that measure: metrics, groups, distributions, what was used.
+
+const UNIT_TICKS = [{ at: 0, text: '0' }, { at: 0.25, text: '0.25' }, { at: 0.5, text: '0.5' }, { at: 0.75, text: '0.75' }, { at: 1, text: '1' }];
+const PERCENT_TICKS = [{ at: 0, text: '0 %' }, { at: 0.5, text: '50 %' }, { at: 1, text: '100 %' }];
+
+/** Statuses of thresholds and outcomes as words with their signs. */
+function verdict(name, label) {
+  return badge(name, [el('span', { 'aria-hidden': 'true' }, `${SIGNS[name] ?? ''} `), label ?? name]);
+}
+
+function metricsCard({ rows, interval_label: label, ranged }, curves) {
+  if (rows.length === 0) return null;
+  const drawn = rows.filter((row) => row.drawn && !row.undefined);
+  const plain = rows.filter((row) => !row.drawn && !row.undefined);
+  const undefined_ = rows.filter((row) => row.undefined);
+  const limits = drawn.some((row) => row.limits.length > 0);
+  const chart = drawn.length > 0 && intervalChart({
+    label: 'Metrics',
+    caption: `Rates and scores, with ${label}`,
+    note: [limits && 'dashed line: threshold', ranged && 'pale band: from worst to best'].filter(Boolean).join('; '),
+    min: 0, max: 1, ticks: UNIT_TICKS,
+    rows: drawn.map((row) => ({
+      name: row.name, value: row.at.value, low: row.at.low, high: row.at.high, range: row.at.range,
+      tone: row.status ?? 'info', marks: row.limits, text: [el('strong', {}, row.value), row.interval && el('span', { class: 'soft' }, ` ${row.interval}`)],
+      said: `${row.value} ${row.interval}`,
+      note: [row.limits.map((limit) => `${limit.needs}: ${limit.status}`).join(', '), row.range && `open: ${row.range}`].filter(Boolean).join(' · '),
+    })),
+  });
+  const others = plain.length > 0 && table('Other figures',
+    [{ title: 'Other figures' }, { title: 'Value', number: true }, { title: label }, ranged && { title: '[worst, best]' }, { title: 'Threshold' }, { title: 'Cases', number: true }].filter(Boolean),
+    plain.map((row) => [said(row.name), row.value, row.interval, ranged && row.range,
+      row.limits.map((limit) => [verdict(limit.status), ` ${limit.needs} `]), row.cases].filter((cell) => cell !== false)));
+  const unknown = undefined_.length > 0 && el('div', {}, el('h3', {}, 'Undefined'),
+    el('ul', { class: 'plain' }, undefined_.map((row) => el('li', {}, el('strong', {}, said(row.name)), ': ', said(row.undefined),
+      row.limits.map((limit) => [' ', verdict(limit.status), ` needs ${limit.needs.replace(/^(≥|≤)/, '$1')}`])))));
+  const all = el('details', {}, el('summary', {}, 'How these were found'),
+    ranged && el('p', { class: 'soft small' }, '[worst, best]: the value if all that errored, was skipped or is pending had failed, or had passed.'),
+    table('Metrics with their methods',
+      [{ title: 'Metric' }, { title: 'Value', number: true }, { title: label }, { title: 'Interval by' }, { title: 'Cases', number: true }, ranged && { title: '[worst, best]' }].filter(Boolean),
+      rows.map((row) => [said(row.name), row.value, row.interval, row.method, row.cases, ranged && row.range].filter((cell) => cell !== false))));
+  const curved = curves.length > 0 && curve({ label: 'pass@k and pass^k over k', series: curves, note: 'first attempts only', max: 1 });
+  return card('Metrics', el('div', { class: curved ? 'with-curve' : null }, chart || null, curved || null), others || null, unknown || null, all);
+}
+
+/** Pass rates by type, category, tag and grader: a card of charts. */
+function groupsCard(groups) {
+  if (groups.length === 0) return null;
+  const ticks = PERCENT_TICKS;
+  return card('Pass rates', el('p', { class: 'soft small' }, 'Of what was graded, with 95 % intervals where they are known. The lowest first; a name leads to its cases.'),
+    el('div', { class: 'cards tight' }, groups.map(({ by, unit, rows, more, intervals }) => intervalChart({
+      label: `Pass rate by ${by}`, note: `${unit}${intervals ? '' : ', which belong together: no interval'}`, min: 0, max: 1, ticks, shown: 12,
+      rows: rows.map((row) => groupRow(by, row)).concat(more > 0 ? [{ name: `and ${grouped(more)} more, in the JSON report`, text: '' }] : []),
+    }))));
+}
+
+function groupRow(by, { name, counts, value, low, high, interval }) {
+  const open = ['errored', 'skipped', 'pending'].filter((outcome) => counts[outcome] > 0).map((outcome) => `${grouped(counts[outcome])} ${outcome}`).join(', ');
+  const graded = counts.passed + counts.failed;
+  return {
+    name, value, low, high,
+    href: by === 'grader' ? null : address({ view: 'cases', [by]: name }),
+    tone: value === null ? 'none' : counts.failed > 0 ? 'info' : 'pass',
+    text: graded > 0 ? [el('strong', {}, counts.rate), el('span', { class: 'soft' }, `  ${grouped(counts.passed)}/${grouped(graded)}`)] : 'not known',
+    said: `${counts.rate} ${interval ?? ''}, ${grouped(counts.passed)} of ${grouped(graded)} passed${open && `, ${open}`}`,
+    note: open,
+  };
+}
+
+/** Samples by cause, and what verdicts over code rest on. */
+function causesCard(causes) {
+  if (causes.length === 0) return null;
+  return card('Causes', bars({
+    label: 'Samples by cause', columns: ['Cause', 'Samples'],
+    rows: causes.map(({ cause, samples, outcome }) => ({ name: cause, count: samples, tone: outcome ?? 'none', href: address({ view: 'cases', cause }) })),
+  }));
+}
+
+function trustCard(levels) {
+  if (levels.length === 0) return null;
+  return card('Trust', table('What verdicts over code rest on',
+    [{ title: 'Level' }, { title: 'Samples', number: true }, { title: 'Grades', number: true }, { title: 'What it means' }],
+    levels.map(({ level, samples, grades, meaning }) => [level, grouped(samples), grouped(grades), meaning])));
+}
+
+/** How scores and latencies are spread. */
+function distributionsCard({ scores, latency }) {
+  if (!scores && !latency) return null;
+  const scoreChart = scores && histogram({
+    label: 'Scores of cases', note: scores.note, bins: scores.bins.map((bin, n) => ({ ...bin, tone: n === 11 ? 'pass' : n === 0 ? 'fail' : 'info' })),
+    ticks: [{ at: 0.5, text: '0' }, { at: 6, text: '0.5' }, { at: 11.5, text: '1' }], columns: ['Score', 'Cases'],
+  });
+  const every = latency && Math.max(1, Math.ceil(latency.edges.length / 6));
+  const latencyChart = latency && histogram({
+    label: 'Latency of the target', note: latency.samples, bins: latency.bins, columns: ['Latency', 'Samples'],
+    ticks: latency.edges.map((text, at) => ({ at, text })).filter(({ at }) => at % every === 0),
+  });
+  return card('Distributions', el('div', { class: 'cards tight' }, scoreChart || null, latencyChart || null));
+}
+
+/** Tokens and cost by eval. */
+function usageCard(usage) {
+  if (!usage) return null;
+  const { rows, more, costly, note } = usage;
+  const line = (row) => [link({ view: 'cases', eval: row.eval }, {}, said(row.eval)), row.input, row.output, costly && row.cost].filter((cell) => cell !== false);
+  const columns = [{ title: 'Eval' }, { title: 'Tokens in', number: true }, { title: 'Tokens out', number: true }, costly && { title: 'Cost', number: true }].filter(Boolean);
+  const shown = 8;
+  return card('Tokens and cost', note && el('p', { class: 'soft small' }, note),
+    costly ? null : el('p', { class: 'soft small' }, 'No price is known for these tokens.'),
+    table('Tokens and cost by eval', columns, rows.slice(0, shown).map(line)),
+    rows.length > shown ? folded(`and ${grouped(rows.length - shown)} more evals`, () => table('Further evals', columns, rows.slice(shown).map(line))) : null,
+    more > 0 ? el('p', { class: 'soft small' }, `${grouped(more)} more in the JSON report`) : null);
+}
+
+/** Runs before this one, as a line. */
+function historyCard(runs) {
+  if (!runs || runs.length === 0) return null;
+  return card('Earlier runs', sparkline({
+    label: 'Pass rate of cases', note: 'the newest to the right, this run last', columns: ['Run', 'Cases passed'],
+    points: runs.map((run) => ({ title: run.title, text: run.text, value: run.value, tone: run.decision ?? 'none' })),
+  }));
+}
+
+/** Something that is made only when somebody unfolds it. */
+function folded(summary, make) {
+  const node = el('details', {}, el('summary', {}, summary));
+  node.addEventListener('toggle', () => {
+    if (node.open && node.children.length === 1) node.append(make());
+  });
+  return node;
+}

@@ -1,0 +1,166 @@
+//! How scores, latencies, tokens and cost are spread, as far as the summary's lists know.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::base::text;
+use crate::model::{SampleResult, Summary, Usage};
+use crate::report::figures;
+
+/// Fewer numbers than these need no picture.
+const FEW: usize = 5;
+/// Bins of a picture, about.
+const BINS: f64 = 10.0;
+/// From this ratio of the longest to the shortest on, each bin is about twice as wide as the one before.
+const WIDE: f64 = 25.0;
+/// Evals by what they cost.
+const EVALS: usize = 100;
+
+pub(super) fn of(summary: &Summary) -> Value {
+    json!({ "scores": scores(summary), "latency": latency(summary), "usage": usage(summary) })
+}
+
+fn samples(summary: &Summary) -> impl Iterator<Item = &SampleResult> {
+    summary.evals.iter().flat_map(|eval| &eval.cases).flat_map(|case| &case.samples)
+}
+
+/// Says of a picture that it shows a part only.
+fn part(known: usize, all: usize, noun: &str) -> Option<String> {
+    let (known_, all_) = (text::group_digits(known), text::plural(all, noun));
+    (known < all).then(|| format!("{known_} of {all_}: the journal has the others"))
+}
+
+/// Scores of cases: none, ten tenths, and the whole; `null` when there is nothing between none and the whole.
+fn scores(summary: &Summary) -> Option<Value> {
+    let cases = summary.evals.iter().flat_map(|eval| &eval.cases);
+    let scores: Vec<f64> = cases.filter_map(|case| case.score).collect();
+    if scores.len() < FEW || !scores.iter().any(|score| *score > 0.0 && *score < 1.0) {
+        return None;
+    }
+    let mut bins = [0_usize; 12];
+    for score in &scores {
+        let bin = match *score {
+            score if score <= 0.0 => 0,
+            score if score >= 1.0 => 11,
+            score => 1 + ((score * 10.0) as usize).min(9),
+        };
+        if let Some(count) = bins.get_mut(bin) {
+            *count += 1;
+        }
+    }
+    let name = |bin: usize| match bin {
+        0 => "0".to_owned(),
+        11 => "1".to_owned(),
+        1 => "above 0 to below 0.1".to_owned(),
+        10 => "0.9 to below 1".to_owned(),
+        bin => format!("0.{} to below 0.{bin}", bin - 1),
+    };
+    let bins: Vec<Value> =
+        bins.iter().enumerate().map(|(bin, count)| json!({ "text": name(bin), "count": count })).collect();
+    let totals = &summary.summary.cases;
+    Some(json!({ "bins": bins, "note": part(scores.len(), totals.passed + totals.failed, "graded case") }))
+}
+
+/// How long the target took over samples; `null` when that is known of few.
+fn latency(summary: &Summary) -> Option<Value> {
+    let measured = samples(summary).filter_map(|sample| sample.latency_ms);
+    let mut times: Vec<f64> = measured.filter(|ms| ms.is_finite() && *ms >= 0.0).collect();
+    times.sort_by(f64::total_cmp);
+    let (Some(shortest), Some(longest)) = (times.first().copied(), times.last().copied()) else {
+        return None;
+    };
+    if times.len() < FEW || shortest >= longest {
+        return None;
+    }
+    let edges = edges(shortest, longest);
+    let bins: Vec<Value> = edges
+        .windows(2)
+        .enumerate()
+        .filter_map(|(at, pair)| Some((at, *pair.first()?, *pair.last()?)))
+        .map(|(at, from, to)| {
+            let last = at + 2 == edges.len();
+            let below = |edge: f64, with: bool| times.partition_point(|ms| *ms < edge || with && *ms == edge);
+            let count = below(to, last) - below(from, false);
+            json!({ "from": figures::duration_ms(from), "to": figures::duration_ms(to), "count": count })
+        })
+        .collect();
+    let edges: Vec<String> = edges.iter().map(|edge| figures::duration_ms(*edge)).collect();
+    Some(json!({ "bins": bins, "edges": edges, "samples": text::plural(times.len(), "sample") }))
+}
+
+/// Edges of bins that hold both ends: round steps, or 1, 2, 5, 10 ... when the ends are far apart.
+fn edges(low: f64, high: f64) -> Vec<f64> {
+    if low > 0.0 && high / low >= WIDE {
+        let mut edges = Vec::new();
+        let mut decade = 10f64.powf(low.log10().floor());
+        while decade <= high * 10.0 && edges.len() < 60 {
+            edges.extend([1.0, 2.0, 5.0].map(|step| step * decade));
+            decade *= 10.0;
+        }
+        let first = edges.iter().rposition(|edge| *edge <= low).unwrap_or(0);
+        let last = edges.iter().position(|edge| *edge >= high).unwrap_or(edges.len() - 1);
+        return edges.get(first..=last).unwrap_or_default().to_vec();
+    }
+    let rough = (high - low) / BINS;
+    let decade = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade).into_iter().find(|step| *step >= rough);
+    let step = step.unwrap_or(10.0 * decade);
+    let first = (low / step).floor();
+    let count = ((high / step).ceil() - first).max(1.0) as usize;
+    (0..=count).map(|n| (first + n as f64) * step).collect()
+}
+
+/// Tokens and cost by eval, the dearest first; `null` when no listed sample tells.
+fn usage(summary: &Summary) -> Option<Value> {
+    let (mut told, mut all) = (0, 0);
+    let mut by_eval: BTreeMap<&str, (Usage, bool)> = BTreeMap::new();
+    for eval in &summary.evals {
+        for sample in eval.cases.iter().flat_map(|case| &case.samples) {
+            all += 1;
+            let Some(usage) = &sample.usage else { continue };
+            told += 1;
+            let (sum, priced) = by_eval
+                .entry(&eval.id)
+                .or_insert((Usage { input_tokens: 0, output_tokens: 0, cost_usd: None }, true));
+            sum.input_tokens = sum.input_tokens.saturating_add(usage.input_tokens);
+            sum.output_tokens = sum.output_tokens.saturating_add(usage.output_tokens);
+            match usage.cost_usd {
+                Some(usd) => sum.cost_usd = Some(sum.cost_usd.unwrap_or(0.0) + usd),
+                None => *priced = false,
+            }
+        }
+    }
+    let mut rows: Vec<(&str, Usage, bool)> =
+        by_eval.into_iter().map(|(eval, (usage, priced))| (eval, usage, priced)).collect();
+    let tokens = |usage: &Usage| usage.input_tokens.saturating_add(usage.output_tokens);
+    rows.sort_by(|(_, a, _), (_, b, _)| {
+        let cost = |usage: &Usage| usage.cost_usd.unwrap_or(0.0);
+        cost(b).total_cmp(&cost(a)).then_with(|| tokens(b).cmp(&tokens(a)))
+    });
+    let more = rows.len().saturating_sub(EVALS);
+    let costly = rows.iter().any(|(_, usage, _)| usage.cost_usd.is_some());
+    let told_rows: Vec<Value> = rows
+        .iter()
+        .take(EVALS)
+        .map(|(eval, usage, priced)| {
+            let cost = match usage.cost_usd {
+                Some(usd) if *priced => figures::cost(usd),
+                Some(usd) => format!("at least {}", figures::cost(usd)),
+                None => "unknown".to_owned(),
+            };
+            let of = |n: u64| text::group_digits(usize::try_from(n).unwrap_or(usize::MAX));
+            json!({
+                "eval": eval, "input": of(usage.input_tokens), "output": of(usage.output_tokens),
+                "tokens": tokens(usage), "cost": cost, "usd": usage.cost_usd,
+            })
+        })
+        .collect();
+    // Samples that tell nothing may have asked no model at all: only what the lists leave out is worth a word.
+    let note = summary
+        .omitted
+        .filter(|omitted| omitted.samples > 0)
+        .map(|_| format!("Of {} that are listed; the journal has the others.", text::plural(all, "sample")));
+    (told > 0 && rows.iter().any(|(_, usage, _)| tokens(usage) > 0 || usage.cost_usd.is_some()))
+        .then(|| json!({ "rows": told_rows, "more": more, "costly": costly, "note": note }))
+}

@@ -1,0 +1,137 @@
+//! The run by type, category, tag and grader, by cause and trust, and its evals.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{brief, counted};
+use crate::model::{Cause, Counts, EvalResult, EvalType, Outcome, Summary};
+use crate::report::{figures, notices};
+use crate::stats::wilson;
+
+/// Groups of one kind that cross to the page.
+const GROUPS: usize = 500;
+/// Evals that cross to the page; the table of cases knows the others, too.
+const EVALS: usize = 2_000;
+const LEVEL: f64 = 0.95;
+
+/// The kinds of groups that there are. Evals have one verdict each, so Wilson's interval fits their share; that of cases is given
+/// where the run's own share of cases has one: where they belong together it would be too narrow.
+pub(super) fn of(summary: &Summary) -> Vec<Value> {
+    let totals = &summary.summary;
+    let by_type: BTreeMap<String, Counts> =
+        totals.by_type.iter().map(|(kind, counts)| (type_name(*kind).to_owned(), *counts)).collect();
+    let independent =
+        summary.estimates.get("case_pass_rate").is_some_and(|estimate| estimate.method == "wilson");
+    let kinds = [
+        ("type", "evals", &by_type, true),
+        ("category", "evals", &totals.by_category, true),
+        ("tag", "evals", &totals.by_tag, true),
+        ("grader", "cases", &totals.by_grader, independent),
+    ];
+    kinds
+        .into_iter()
+        .filter(|(_, _, groups, _)| !groups.is_empty())
+        .map(|(by, unit, groups, independent)| {
+            let mut sorted: Vec<(&String, &Counts)> = groups.iter().collect();
+            // The worst first; what nobody knows comes before what passed, too.
+            sorted.sort_by(|(a, of_a), (b, of_b)| {
+                let rate = |counts: &Counts| counts.pass_rate.unwrap_or(-1.0);
+                rate(of_a).total_cmp(&rate(of_b)).then_with(|| a.cmp(b))
+            });
+            let rows: Vec<Value> =
+                sorted.iter().take(GROUPS).map(|(name, counts)| row(name, counts, independent)).collect();
+            let more = sorted.len().saturating_sub(GROUPS);
+            json!({ "by": by, "unit": unit, "rows": rows, "more": more, "intervals": independent })
+        })
+        .collect()
+}
+
+fn row(name: &str, counts: &Counts, independent: bool) -> Value {
+    let graded = counts.passed + counts.failed;
+    let interval = independent.then(|| wilson(counts.passed as u64, graded as u64, LEVEL).ok()).flatten();
+    json!({
+        "name": name,
+        "counts": counted(counts),
+        "value": counts.pass_rate,
+        "low": interval.map(|interval| interval.low),
+        "high": interval.map(|interval| interval.high),
+        "interval": interval.map(|i| format!("[{}, {}]", figures::percent(i.low), figures::percent(i.high))),
+    })
+}
+
+fn type_name(kind: EvalType) -> &'static str {
+    match kind {
+        EvalType::Capability => "capability",
+        EvalType::Regression => "regression",
+    }
+}
+
+/// Samples by cause, the commonest first.
+pub(super) fn causes(summary: &Summary) -> Vec<Value> {
+    causes_of(summary, |_| true)
+}
+
+/// Samples by cause, of those that ended so.
+pub(super) fn causes_with(summary: &Summary, outcome: Outcome) -> Vec<Value> {
+    causes_of(summary, |of| of == Some(outcome))
+}
+
+fn causes_of(summary: &Summary, is_asked: impl Fn(Option<Outcome>) -> bool) -> Vec<Value> {
+    let mut all: Vec<(&String, usize, Option<Outcome>)> = summary
+        .summary
+        .by_cause
+        .iter()
+        .map(|(name, samples)| (name, *samples, outcome_of(name)))
+        .filter(|(_, _, outcome)| is_asked(*outcome))
+        .collect();
+    all.sort_by_key(|(name, samples, _)| (std::cmp::Reverse(*samples), *name));
+    let told = |(name, samples, outcome): (&String, usize, Option<Outcome>)| json!({ "cause": name, "samples": samples, "outcome": outcome.map(Outcome::name) });
+    all.into_iter().map(told).collect()
+}
+
+fn outcome_of(cause: &str) -> Option<Outcome> {
+    serde_json::from_value::<Cause>(Value::String(cause.to_owned())).ok().map(Cause::outcome)
+}
+
+/// What verdicts over candidates' code rest on.
+pub(super) fn trust(summary: &Summary) -> Vec<Value> {
+    let levels = summary.summary.by_trust.iter();
+    levels
+        .map(|(level, counts)| {
+            json!({
+                "level": level.name(), "samples": counts.samples, "grades": counts.grades,
+                "meaning": notices::trust_meaning(*level),
+            })
+        })
+        .collect()
+}
+
+/// Evals, those first that did not pass.
+pub(super) fn evals(summary: &Summary) -> Value {
+    let rank = |eval: &&EvalResult| match eval.outcome {
+        Outcome::Failed => 0,
+        Outcome::Errored => 1,
+        Outcome::Pending => 2,
+        Outcome::Skipped => 3,
+        Outcome::Passed => 4,
+    };
+    let mut sorted: Vec<&EvalResult> = summary.evals.iter().collect();
+    sorted.sort_by_key(rank);
+    let rows: Vec<Value> = sorted.iter().take(EVALS).map(|eval| one(eval)).collect();
+    json!({ "rows": rows, "more": sorted.len().saturating_sub(EVALS) })
+}
+
+fn one(eval: &EvalResult) -> Value {
+    json!({
+        "id": eval.id,
+        "name": (eval.name != eval.id).then(|| brief(&eval.name)),
+        "type": type_name(eval.kind),
+        "category": eval.category,
+        "criticality": eval.criticality.map(|criticality| criticality.name()),
+        "outcome": eval.outcome.name(),
+        "score": eval.score.map(figures::rate),
+        "counts": counted(&eval.counts),
+        "source": eval.source.as_ref().map(|place| format!("{}:{}", place.file, place.line)),
+    })
+}

@@ -1,0 +1,270 @@
+//! What the first view of a run shows: everything that the other formats tell of it, but for what the page of each case holds.
+//!
+//! Figures are the texts of [`figures`]; raw numbers beside them say where something is drawn.
+
+mod distributions;
+mod groups;
+mod metrics;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::base::text;
+use crate::model::{Counts, Decision, Failure, Outcome, Summary};
+use crate::report::{commands, differences, figures, flaky, judges, models, notices, values};
+
+/// Failures that are told; the table of cases has all.
+const FAILURES: usize = 10;
+/// Samples that passed on a later attempt only.
+const FLAKY: usize = 20;
+/// Models and judges.
+const MODELS: usize = 50;
+/// Bytes of a text that somebody else wrote, and columns of one side of a failure.
+const LONGEST: usize = 600;
+const SIDE: usize = 160;
+
+/// The block `report` of a run.
+pub(super) fn of(summary: &Summary) -> impl Serialize {
+    let metadata = &summary.metadata;
+    let decision = summary.gate.decision;
+    json!({
+        "kind": "run",
+        "subject": metadata.suite_name,
+        "suite": { "name": metadata.suite_name, "version": metadata.suite_version },
+        "run_id": metadata.run_id,
+        "timestamp": metadata.timestamp,
+        "duration": figures::duration_seconds(metadata.duration_seconds),
+        "harness_version": metadata.harness_version,
+        "decision": {
+            "name": decision.name(), "label": figures::decision_label(decision), "exit_code": summary.gate.exit_code,
+        },
+        "gate": gate(summary),
+        "notices": notices(summary),
+        "counts": counts(summary),
+        "unknown": unknown(summary),
+        "metrics": metrics::of(summary),
+        "curve": metrics::curve(summary),
+        "groups": groups::of(summary),
+        "causes": groups::causes(summary),
+        "trust": groups::trust(summary),
+        "distributions": distributions::of(summary),
+        "evals": groups::evals(summary),
+        "failures": failures(summary),
+        "flaky": flaky_samples(summary),
+        "recommendations": summary.recommendations,
+        "commands": {
+            "resume": commands::resume(summary), "run_failed_again": commands::run_failed_again(summary),
+        },
+        "models": models_used(summary),
+        "judges": judges_asked(summary),
+        "environment": environment(summary),
+    })
+}
+
+/// One line of a text that somebody else wrote, of bounded length.
+fn brief(words: &str) -> String {
+    let line = text::one_line(words);
+    let kept = text::truncate_bytes(&line, LONGEST);
+    if kept.len() < line.len() { format!("{kept}{}", text::ELLIPSIS) } else { line }
+}
+
+fn gate(summary: &Summary) -> Value {
+    let gate = &summary.gate;
+    let rows: Vec<Value> = gate
+        .thresholds
+        .iter()
+        .map(|threshold| {
+            let row = figures::threshold_row(threshold);
+            json!({
+                "metric": row.metric,
+                "value": row.value,
+                "interval": figures::interval_of(summary, &threshold.metric),
+                "needs": row.needs.replace(">=", "≥").replace("<=", "≤"),
+                "status": row.status.name(),
+                "label": figures::decision_label(row.status),
+            })
+        })
+        .collect();
+    json!({
+        "meaning": meaning(gate.decision, gate.exit_code),
+        "reasons": gate.reasons,
+        "interval_label": figures::interval_label(summary),
+        "thresholds": rows,
+    })
+}
+
+/// What a decision says, in a sentence; the exit code goes with it, and 130 says that somebody ended the run.
+fn meaning(decision: Decision, exit_code: u8) -> &'static str {
+    match decision {
+        _ if exit_code == 130 => "The run was ended before it was done.",
+        Decision::Pass => "The gate passed.",
+        Decision::Fail => "The gate failed, whatever the samples without a grade would have come to.",
+        Decision::Incomplete => {
+            "Undecided: something could not be graded, and what it would have come to decides."
+        }
+        Decision::Pending => "Undecided: grades by people are missing, and they decide.",
+        Decision::Undecided => "Nothing was decided: this run is one shard of a suite.",
+    }
+}
+
+fn notices(summary: &Summary) -> Vec<Value> {
+    let all = notices::notices(summary).into_iter();
+    all.map(|notice| {
+        json!({
+            "loud": notice.loud, "headline": notice.headline, "notes": notice.notes, "command": notice.command,
+        })
+    })
+    .collect()
+}
+
+/// Counts by outcome, as numbers of things.
+fn counted(counts: &Counts) -> Value {
+    let Counts { total, passed, failed, errored, skipped, pending, pass_rate } = counts;
+    json!({
+        "total": total, "passed": passed, "failed": failed, "errored": errored, "skipped": skipped, "pending": pending,
+        "rate": figures::percent_or_none(*pass_rate),
+    })
+}
+
+fn counts(summary: &Summary) -> Value {
+    let totals = &summary.summary;
+    let mut remarks = vec!["Pass rates are over what was graded: passed / (passed + failed).".to_owned()];
+    remarks.extend(totals.weighted_score.map(|score| format!("Weighted score: {}.", figures::rate(score))));
+    remarks.extend(notices::retries(summary).into_iter().map(|words| format!("{words}.")));
+    json!({
+        "evals": counted(&figures::eval_counts(totals)),
+        "cases": counted(&totals.cases),
+        "samples": counted(&totals.samples),
+        "remarks": remarks,
+    })
+}
+
+/// Samples without a grade, why, and what they leave open; `null` when all were graded.
+fn unknown(summary: &Summary) -> Option<Value> {
+    let (samples, cases) = (&summary.summary.samples, &summary.summary.cases);
+    let without = |counts: &Counts| counts.errored + counts.skipped + counts.pending;
+    if without(samples) + without(cases) == 0 {
+        return None;
+    }
+    let groups: Vec<Value> = [Outcome::Errored, Outcome::Skipped, Outcome::Pending]
+        .into_iter()
+        .filter(|outcome| figures::count_of(samples, *outcome) + figures::count_of(cases, *outcome) > 0)
+        .map(|outcome| {
+            json!({
+                "outcome": outcome.name(),
+                "samples": figures::count_of(samples, outcome),
+                "cases": figures::count_of(cases, outcome),
+                "causes": groups::causes_with(summary, outcome),
+            })
+        })
+        .collect();
+    let ranges: Vec<Value> = figures::telling_metrics(summary)
+        .into_iter()
+        .map(|metric| figures::metric_row(summary, metric))
+        .filter(|row| !row.range.is_empty())
+        .map(|row| json!({ "metric": row.name, "value": row.value, "range": row.range }))
+        .collect();
+    Some(json!({ "groups": groups, "ranges": ranges }))
+}
+
+fn failures(summary: &Summary) -> Value {
+    let first: Vec<Value> = summary.failures.iter().take(FAILURES).map(failure).collect();
+    let total = summary.failures.len() + notices::unlisted_failures(summary);
+    json!({ "first": first, "total": total })
+}
+
+fn failure(failure: &Failure) -> Value {
+    // The reason names the first path that differs: the beginnings of two documents say less.
+    let by_path = differences::are_listed(&failure.details);
+    let side =
+        |value: &Option<Value>| value.as_ref().filter(|_| !by_path).map(|value| values::inline(value, SIDE));
+    let named = failure.name != failure.eval_id && failure.name != failure.case_id;
+    json!({
+        "eval": failure.eval_id,
+        "case": failure.case_id,
+        "name": named.then(|| brief(&failure.name)),
+        "outcome": failure.outcome.name(),
+        "cause": failure.cause.map(|cause| cause.name()),
+        "reason": brief(&failure.reason),
+        "expected": side(&failure.expected),
+        "actual": side(&failure.actual),
+        "samples": failure.samples,
+    })
+}
+
+fn flaky_samples(summary: &Summary) -> Value {
+    let mut all = flaky::flaky(summary);
+    let first: Vec<Value> = all
+        .by_ref()
+        .take(FLAKY)
+        .map(|flaky| {
+            json!({
+                "eval": flaky.eval,
+                "case": flaky.case,
+                "words": flaky.words(),
+                "first": flaky.first.map(|first| brief(&first.reason)),
+            })
+        })
+        .collect();
+    json!({ "first": first, "more": all.count() })
+}
+
+fn models_used(summary: &Summary) -> Option<Value> {
+    let all = models::told(summary.models.as_ref()?);
+    let rows: Vec<Value> = all
+        .iter()
+        .take(MODELS)
+        .map(|told| {
+            json!({
+                "name": told.name, "role": told.role, "answers": told.answers, "retries": told.retries,
+                "waited": told.waited, "latency": told.latency, "tokens": told.tokens, "cost": told.cost,
+                "spent": told.spent, "remarks": told.remarks,
+            })
+        })
+        .collect();
+    Some(json!({ "rows": rows, "more": all.len().saturating_sub(MODELS) }))
+}
+
+fn judges_asked(summary: &Summary) -> Option<Value> {
+    let health = summary.judges.as_ref()?;
+    let told = |told: judges::Told| json!({ "lines": told.lines, "remarks": told.remarks });
+    let by_model: Vec<Value> = health
+        .by_model
+        .iter()
+        .take(MODELS)
+        .map(|(name, votes)| json!({ "name": name, "told": told(judges::of_judge(votes)) }))
+        .collect();
+    let more = health.by_model.len().saturating_sub(MODELS);
+    Some(json!({ "all": told(judges::of_all(health)), "by_model": by_model, "more": more }))
+}
+
+fn environment(summary: &Summary) -> Value {
+    let metadata = &summary.metadata;
+    let environment = &metadata.environment;
+    json!({
+        "target": environment.target,
+        "target_type": environment.target_type,
+        "model": environment.model,
+        "git": environment.git.as_ref().map(|git| json!({
+            "commit": git.commit.chars().take(12).collect::<String>(), "whole": git.commit, "dirty": git.dirty,
+        })),
+        "sandbox": environment.sandbox.as_ref().map(|sandbox| json!({
+            "tier": sandbox.tier, "enforced": sandbox.enforced, "notes": sandbox.notes,
+            "landlock_abi": sandbox.landlock_abi, "cgroup": sandbox.cgroup,
+        })),
+        "unsandboxed": notices::is_unsandboxed(summary),
+        "os": format!("{}/{}", environment.os, environment.arch),
+        "cpus": environment.cpus,
+        "interpreters": environment.interpreters,
+        "suite_path": metadata.suite_path,
+        "arguments": metadata.rerun_arguments,
+        "filters": metadata.filters,
+        "against": metadata.against.as_ref().map(ToString::to_string),
+        "regrade_of": metadata.regrade_of,
+        "joined": metadata.joined,
+        "shard": metadata.shard.map(|shard| format!("{} of {}", shard.index, shard.of)),
+    })
+}

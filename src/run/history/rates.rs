@@ -1,0 +1,121 @@
+//! The earlier runs beside which a run's report shows it: as many as a small chart has room for, read within bounds.
+
+use std::path::Path;
+use std::thread::JoinHandle;
+
+use super::{HistoryRequest, LeftOut, PastRun, entries, read};
+use crate::journal;
+use crate::model::{PastRate, Plan, ReportFormat, RunStarted};
+
+/// The most runs that are told.
+const RUNS: usize = 30;
+/// The most journals whose beginnings are read, the latest.
+const JOURNALS: usize = 1_000;
+/// The largest journal that is read, and the most of all together, in bytes.
+const JOURNAL_BYTES: u64 = 8 << 20;
+const ALL_BYTES: u64 = 64 << 20;
+
+/// What tells which runs are meant.
+#[derive(Debug, Clone)]
+pub(in crate::run) struct Beside {
+    run_id: String,
+    began: String,
+    regrade_of: Option<String>,
+    suite: String,
+    target: String,
+    target_type: String,
+}
+
+impl Beside {
+    pub fn of(started: &RunStarted, began: &str) -> Beside {
+        Beside {
+            run_id: started.run_id.clone(),
+            began: began.to_owned(),
+            regrade_of: started.regrade_of.clone(),
+            suite: started.suite_name.clone(),
+            target: started.environment.target.clone(),
+            target_type: started.environment.target_type.clone(),
+        }
+    }
+
+    /// The run itself, and the run whose outputs it grades again: it takes the place of that.
+    fn is_own(&self, run_id: &String) -> bool {
+        *run_id == self.run_id || Some(run_id) == self.regrade_of.as_ref()
+    }
+}
+
+/// Earlier runs that are read while a run goes on.
+pub(in crate::run) struct Gathering(Option<JoinHandle<Vec<PastRate>>>);
+
+impl Gathering {
+    /// Begins to read, when the reports of the run show what is found.
+    pub fn of(plan: &Plan, started: &RunStarted, began: &str) -> Gathering {
+        if !plan.reporting.formats.contains(&ReportFormat::Html) {
+            return Gathering(None);
+        }
+        let (results, beside) = (plan.reporting.output_dir.clone(), Beside::of(started, began));
+        let read = move || past_rates(&results, &beside);
+        // Without the thread the report goes without.
+        Gathering(std::thread::Builder::new().name("history".to_owned()).spawn(read).ok())
+    }
+
+    pub fn done(self) -> Vec<PastRate> {
+        self.0.and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+/// The runs of the same suite and target that began before this one, oldest first: whole ones, as the history of their folder
+/// counts them. What can't be read, or is too large to be read for that, is left out.
+pub(super) fn past_rates(results: &Path, this: &Beside) -> Vec<PastRate> {
+    let (mut runs, _) = journal::scan_runs(results);
+    runs.retain(|run| !this.is_own(&run.run_id));
+    let runs = runs.split_off(runs.len().saturating_sub(JOURNALS));
+    let mut heads = entries::heads(runs, 1, &mut Vec::new());
+    heads.retain(|head| head.started.timestamp <= this.began && !this.is_own(&head.started.run_id));
+    let entries = entries::entries(heads, &mut LeftOut::default());
+    let request =
+        HistoryRequest { suite: Some(&this.suite), target: Some(&this.target), ..HistoryRequest::default() };
+    let mut chosen = entries::choose(entries, &request, &mut LeftOut::default());
+    chosen.retain(|entry| {
+        let started = entry.first();
+        started.environment.target_type == this.target_type && started.filters.is_empty()
+    });
+    let mut room = Room { runs: RUNS, bytes: ALL_BYTES };
+    let mut kept: Vec<entries::Entry> = chosen.into_iter().rev().filter(|entry| room.takes(entry)).collect();
+    kept.reverse();
+    let groups = read::read(kept, 1, &mut Vec::new());
+    let runs = groups.iter().flat_map(|group| &group.runs);
+    runs.filter(|run| run.is_whole()).map(rate).collect()
+}
+
+fn rate(run: &PastRun) -> PastRate {
+    PastRate {
+        run_id: run.id.clone(),
+        timestamp: run.timestamp.clone(),
+        commit: run.clean_commit().map(str::to_owned),
+        decision: run.gate,
+        passed: run.cases.passed,
+        graded: run.cases.passed + run.cases.failed,
+    }
+}
+
+/// What may still be read.
+struct Room {
+    runs: usize,
+    bytes: u64,
+}
+
+impl Room {
+    fn takes(&mut self, entry: &entries::Entry) -> bool {
+        let heads = entry.heads.iter().chain(entry.regrades.iter().flatten());
+        let sizes = heads.map(|head| head.journal.metadata().map_or(u64::MAX, |file| file.len()));
+        let sum = sizes.map(|size| if size > JOURNAL_BYTES { u64::MAX } else { size });
+        let bytes = sum.fold(0, u64::saturating_add);
+        let fits = self.runs > 0 && bytes <= self.bytes;
+        if fits {
+            self.runs -= 1;
+            self.bytes -= bytes;
+        }
+        fits
+    }
+}

@@ -1,0 +1,159 @@
+//! The inputs of cases for the journal, bounded, so that reports can show what a target was given.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::llm::request_shown;
+use crate::model::{INPUT_BYTES, Input, InputKind, InputShown, Plan};
+use crate::summary::DETAILED_SAMPLES;
+
+/// Shows inputs of a plan's cases, or none of them.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    /// The project's root; `None` when the journal is to hold none.
+    root: Option<&'a Path>,
+}
+
+impl<'a> Inputs<'a> {
+    /// Those that reports show: of plans whose samples are listed with all details.
+    pub fn of(plan: &'a Plan, samples: usize) -> Inputs<'a> {
+        let shown = plan.reporting.include_details && samples <= DETAILED_SAMPLES;
+        Inputs { root: shown.then_some(plan.suite.root.as_path()) }
+    }
+
+    pub fn are_kept(self) -> bool {
+        self.root.is_some()
+    }
+
+    pub fn show(self, input: &Input) -> Option<Box<InputShown>> {
+        Some(Box::new(shown(input, self.root?)))
+    }
+}
+
+fn shown(input: &Input, root: &Path) -> InputShown {
+    let bounded = InputShown::bounded;
+    match input {
+        Input::Prompt { text, context } => {
+            bounded(InputKind::Prompt, beginning(text), None, something(context))
+        }
+        Input::File { path, context } => {
+            let (text, whole) = read(path);
+            let place = Some(place(path, root));
+            let mut shown = bounded(InputKind::File, text, place, something(context));
+            shown.truncated |= !whole;
+            shown
+        }
+        Input::ApiCall { method, endpoint, headers, body } => {
+            let mut request = request_shown(method, endpoint, headers, body);
+            if let (Some(fields), None) = (request.as_object_mut(), body) {
+                fields.remove("body");
+            }
+            bounded(InputKind::ApiCall, request, None, None)
+        }
+        Input::Messages { messages, context } => {
+            bounded(InputKind::Messages, json!(messages), None, something(context))
+        }
+        Input::Data { value } => bounded(InputKind::Data, value.clone(), None, None),
+    }
+}
+
+/// A text, or a little more than will be kept of it: what is cut off must not be copied first.
+fn beginning(text: &str) -> Value {
+    text.get(..text.floor_char_boundary(INPUT_BYTES + 8)).unwrap_or(text).into()
+}
+
+/// An empty context says nothing.
+fn something(context: &Option<Value>) -> Option<Value> {
+    context.clone().filter(|context| match context {
+        Value::Null => false,
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::String(text) => !text.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    })
+}
+
+/// The beginning of a file, a little more than will be kept, and whether that is all of it; nothing of one that can't be read,
+/// which its samples say.
+fn read(path: &Path) -> (Value, bool) {
+    let most = INPUT_BYTES + 8;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most as u64).read_to_end(&mut bytes));
+    if read.is_err() {
+        return (Value::Null, false);
+    }
+    let whole = bytes.len() < most;
+    let text = match std::str::from_utf8(&bytes) {
+        Ok(text) => text.to_owned(),
+        // A character that was cut in two, at the end of what was read.
+        Err(error) if error.error_len().is_none() && !whole => {
+            String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default()).into_owned()
+        }
+        Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
+    };
+    (text.into(), whole)
+}
+
+fn place(path: &Path, root: &Path) -> String {
+    let parts: Vec<String> = match path.strip_prefix(root) {
+        Ok(below) => below.iter().map(|part| part.to_string_lossy().into_owned()).collect(),
+        Err(_) => return path.display().to_string(),
+    };
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_shown_without_what_authorises_it() {
+        let headers = [("Authorization", "Bearer abcdef"), ("Accept", "text/plain")];
+        let input = Input::ApiCall {
+            method: "POST".into(),
+            endpoint: "/users?api_key=abcdef&page=2".into(),
+            headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            body: Some(json!({"n": 1})),
+        };
+        let shown = shown(&input, Path::new("/p"));
+        assert_eq!(
+            serde_json::to_string(&shown).unwrap(),
+            r#"{"type":"api_call","value":{"body":{"n":1},"endpoint":"/users?api_key=&page=2","#.to_owned()
+                + r#""headers":{"Accept":"text/plain","Authorization":"[redacted]"},"method":"POST"}}"#
+        );
+    }
+
+    #[test]
+    fn a_file_is_shown_as_its_text_with_its_place_in_the_project() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("docs")).unwrap();
+        let path = dir.path().join("docs/a.txt");
+        let say = |content: &[u8]| {
+            std::fs::write(&path, content).unwrap();
+            shown(&Input::File { path: path.clone(), context: Some(json!({})) }, dir.path())
+        };
+        let small = say("naïve".as_bytes());
+        assert_eq!(
+            serde_json::to_string(&small).unwrap(),
+            r#"{"type":"file","value":"naïve","path":"docs/a.txt"}"#
+        );
+        let large = say("é".repeat(INPUT_BYTES).as_bytes());
+        assert!(large.truncated && large.value == Value::from("é".repeat(INPUT_BYTES / 2)));
+        assert_eq!(say(b"a\xffb").value, "a\u{fffd}b");
+        std::fs::remove_file(&path).unwrap();
+        let gone = shown(&Input::File { path: path.clone(), context: None }, dir.path());
+        assert!(gone.truncated && gone.value == Value::Null);
+        assert_eq!(place(Path::new("/else/where.txt"), dir.path()), "/else/where.txt");
+    }
+
+    #[test]
+    fn a_long_prompt_is_cut_and_says_so() {
+        let input = Input::Prompt { text: "é".repeat(INPUT_BYTES), context: None };
+        let shown = shown(&input, Path::new("/"));
+        assert!(shown.truncated);
+        assert_eq!(shown.bytes(), INPUT_BYTES);
+    }
+}
