@@ -53,7 +53,14 @@ async function visit(browser, contexts, wish) {
   const url = pathToFileURL(fs.realpathSync(wish.page)).href;
   if (options.javaScriptEnabled) await tab.addInitScript(watch);
   tab.on('console', (message) => seen.console.push(`${message.type()}: ${message.text()}`));
-  tab.on('pageerror', (error) => seen.errors.push(String(error.stack ?? error)));
+  // A page whose script broke is never ready: nobody waits for it.
+  const broken = new Promise((_, refuse) => {
+    tab.on('pageerror', (error) => {
+      seen.errors.push(String(error.stack ?? error));
+      refuse(new Error('the page threw an error before it was ready'));
+    });
+  });
+  broken.catch(() => {});
   tab.on('dialog', (dialog) => {
     seen.dialogs.push(`${dialog.type()}: ${dialog.message()}`);
     dialog.dismiss().catch(() => {});
@@ -67,7 +74,7 @@ async function visit(browser, contexts, wish) {
   let at = -1;
   try {
     await tab.goto(url + (wish.fragment ?? ''));
-    if (options.javaScriptEnabled && !wish.unready) await tab.waitForSelector('html[data-ready]', { state: 'attached' });
+    if (options.javaScriptEnabled && !wish.unready) await Promise.race([tab.waitForSelector('html[data-ready]', { state: 'attached' }), broken]);
     for (const step of wish.steps ?? []) {
       at += 1;
       const [name, wanted] = Object.entries(step)[0];
