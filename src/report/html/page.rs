@@ -136,4 +136,18 @@ mod tests {
             assert!(!style.contains(forbidden), "{forbidden}");
         }
     }
+
+    /// The parts share one scope: a name that two of them declare ends the page before it begins.
+    #[test]
+    fn no_name_is_declared_twice() {
+        let mut names = std::collections::BTreeSet::new();
+        for line in SCRIPTS.iter().flat_map(|script| script.lines()) {
+            let line = line.strip_prefix("async ").unwrap_or(line);
+            let declared = ["function ", "const ", "let ", "class "].iter().find_map(|word| line.strip_prefix(word));
+            let Some(declared) = declared else { continue };
+            let name: String = declared.chars().take_while(|c| c.is_alphanumeric() || "_$".contains(*c)).collect();
+            assert!(name.is_empty() || names.insert(name.clone()), "{name} is declared twice");
+        }
+        assert!(names.len() > 20, "{names:?}");
+    }
 }

@@ -31,29 +31,32 @@ const tip = (text) => text && svg('title', {}, text);
 
 /**
  * Points with their intervals on one axis, a row each:
- * {label, caption?, note?, rows: [{name, href?, value, low, high, text, said?, tone?, note?, range?, marks?: [{at, title}]}], min, max,
+ * {label, caption?, note?, rows: [{name, href?, value, low, high, text, detail?, said?, tone?, note?, range?, marks?: [{at, title}]}], min, max,
  * ticks: [{at, text}], zero?: a place with a stronger line, shown?: rows before the rest is folded}. `range` of a row is a pale band
- * behind it, [worst, best]. A row without a value says so by its text. Where `name` or `text` are nodes, `said` has the words.
+ * behind it, [worst, best]; `detail` stands behind `text`. A row without a value says so by its text. Where `name` or `text` are nodes, `said` has the words.
  */
 function intervalChart({ label, caption, note, rows, min, max, ticks = [], zero = null, shown = 20 }) {
   const at = (value) => placeOn(value, min, max);
   const upright = (value, kind) => svg('line', { class: kind, x1: at(value), x2: at(value), y1: 0, y2: '100%' });
-  const row = ({ name, href, value, low, high, text, said: words_, tone, note: remark, range, marks = [] }) => {
+  const row = ({ name, href, value, low, high, text, detail, said: words_, tone, note: remark, range, marks = [] }) => {
     const said_ = typeof name === 'string' ? said(name) : name;
-    const words = [typeof name === 'string' ? name : name?.textContent, words_ ?? text, ...marks.map((mark) => mark.title)].filter(Boolean);
+    const words = [typeof name === 'string' ? name : name?.textContent, words_ ?? [text, detail].filter(Boolean).join(' '), ...marks.map((mark) => mark.title)].filter(Boolean);
     return el('li', { class: `interval-row tone-${tone ?? 'info'}` },
       el('span', { class: 'name' }, href ? el('a', { href }, said_) : said_, remark && el('span', { class: 'soft small remark' }, remark)),
-      picture(words.join(', '), { class: 'plot', height: 24 },
+      el('span', { class: 'plot' }, picture(words.join(', '), { height: '100%' },
         ticks.map((tick) => upright(tick.at, 'grid')),
         isNumber(zero) && upright(zero, 'zero'),
-        range && svg('rect', { class: 'open', x: at(range[0]), width: `${Number.parseFloat(at(range[1])) - Number.parseFloat(at(range[0]))}%`, y: 5, height: 14 }),
-        isNumber(low) && isNumber(high) && svg('g', { class: 'interval' },
-          svg('line', { x1: at(low), x2: at(high), y1: 12, y2: 12 }),
-          [low, high].map((end) => svg('line', { x1: at(end), x2: at(end), y1: 8, y2: 16 }))),
-        marks.map((mark) => svg('g', { class: 'limit' }, tip(mark.title),
-          svg('line', { x1: at(mark.at), x2: at(mark.at), y1: 1, y2: 23 }))),
-        isNumber(value) && svg('circle', { class: 'point', cx: at(value), cy: 12, r: 4.5 }, tip(words.join(', ')))),
-      el('span', { class: 'text' }, text));
+        // Heights count from the middle of the row, however high it is.
+        svg('svg', { y: '50%', height: 1, overflow: 'visible' },
+          range && svg('rect', { class: 'open', x: at(range[0]), width: `${Number.parseFloat(at(range[1])) - Number.parseFloat(at(range[0]))}%`, y: -7, height: 14 }),
+          isNumber(low) && isNumber(high) && svg('g', { class: 'interval' },
+            svg('line', { x1: at(low), x2: at(high), y1: 0, y2: 0 }),
+            [low, high].map((end) => svg('line', { x1: at(end), x2: at(end), y1: -4, y2: 4 }))),
+          marks.map((mark) => svg('g', { class: 'limit' }, tip(mark.title),
+            svg('line', { x1: at(mark.at), x2: at(mark.at), y1: -11, y2: 11 }))),
+          isNumber(value) && svg('circle', { class: 'point', cx: at(value), cy: 0, r: 4.5 }, tip(words.join(', ')))))),
+      el('span', { class: 'text' }, text),
+      detail && el('span', { class: 'detail soft' }, detail));
   };
   const axis = () => ticks.length > 0 && el('li', { class: 'axis', 'aria-hidden': 'true' },
     el('span', { class: 'ticks' }, ticks.map((tick) => tickMark(at(tick.at), tick.text))));
@@ -108,7 +111,9 @@ function curve({ label, caption, note, series, min = 0, max = 1, ticks = [{ at: 
   const up = (value) => `${100 - Number.parseFloat(placeOn(value, min, max))}%`;
   const line = ({ points }, n) => {
     const drawn = points.filter((point) => isNumber(point.value));
-    return svg('g', { class: `series series-${n % 4}` },
+    // Beside each other, so that points in one place are all seen.
+    const aside = (n - (series.length - 1) / 2) * 7;
+    return svg('g', { class: `series series-${n % 4}`, transform: `translate(${aside} 0)` },
       drawn.slice(1).map((point, before) =>
         svg('line', { class: 'stroke', x1: across(drawn[before].x), y1: up(drawn[before].value), x2: across(point.x), y2: up(point.value) })),
       drawn.map((point) => [
@@ -137,28 +142,32 @@ function bars({ label, caption, note, rows, shown = 20 }) {
   const most = Math.max(1, ...rows.map((row) => row.count));
   const row = ({ name, href, count, text, tone }) => el('li', { class: `interval-row tone-${tone ?? 'info'}` },
     el('span', { class: 'name' }, href ? el('a', { href }, said(name)) : said(name)),
-    picture(`${name}: ${text ?? grouped(count)}`, { class: 'plot', height: 22 },
-      svg('rect', { class: 'bar', x: 0, y: 5, height: 12, rx: 2, width: `${Math.max((count / most) * 100, 0.6)}%` })),
+    el('span', { class: 'plot' }, picture(`${name}: ${text ?? grouped(count)}`, { height: '100%' },
+      svg('rect', { class: 'bar', x: 0, y: '25%', height: '50%', rx: 2, width: `${Math.max((count / most) * 100, 0.6)}%` }))),
     el('span', { class: 'text' }, text ?? grouped(count)));
   const rest = rows.slice(shown);
   return chartFigure('bars', { label, caption, note }, el('ul', { class: 'interval-rows' }, rows.slice(0, shown).map(row)),
     rest.length > 0 && el('details', {}, el('summary', {}, `and ${grouped(rest.length)} more`), el('ul', { class: 'interval-rows' }, rest.map(row))));
 }
 
-/** A line of shares through time, the newest to the right: {label, caption?, note?, points: [{text, value, tone, title, mark?}], min = 0, max = 1}. */
-function sparkline({ label, caption, note, points, min = 0, max = 1, columns = ['Run', 'Figure'] }) {
+/**
+ * A line of shares through time, the newest to the right: {label, caption?, note?, points: [{text, value, tone, title, cells?: of the table}],
+ * min = 0, max = 1, ends?: their texts}.
+ */
+function sparkline({ label, caption, note, points, min = 0, max = 1, ends = ['0 %', '100 %'], columns = [{ title: 'Run' }, { title: 'Figure', number: true }] }) {
   const across = (n) => `${(points.length > 1 ? 2 + (n / (points.length - 1)) * 96 : 50).toFixed(3)}%`;
   const up = (value) => `${(94 - Number.parseFloat(placeOn(value, min, max)) * 0.88).toFixed(3)}%`;
   const known = points.map((point, n) => ({ ...point, n })).filter((point) => isNumber(point.value));
   const last = known.at(-1);
   return chartFigure('spark', { label, caption, note },
-    el('div', { class: 'area' }, picture(`${label}: ${points.length} points${last ? `, the last ${last.text}` : ''}`, { class: 'plot', height: '100%' },
-      svg('line', { class: 'grid', x1: 0, x2: '100%', y1: up(max), y2: up(max) }),
-      svg('line', { class: 'grid', x1: 0, x2: '100%', y1: up(min), y2: up(min) }),
-      known.slice(1).map((point, before) => svg('line', { class: 'stroke', x1: across(known[before].n), y1: up(known[before].value), x2: across(point.n), y2: up(point.value) })),
-      known.map((point) => svg('g', { class: `tone-${point.tone ?? 'info'}` }, tip(`${point.title}: ${point.text}`),
-        svg('circle', { class: point === last ? 'dot last' : 'dot', cx: across(point.n), cy: up(point.value), r: point === last ? 5 : 3.5 }))))),
-    numbersOf(label, [{ title: columns[0] }, { title: columns[1], number: true }], points.map((point) => [said(point.title), point.text])));
+    el('div', { class: 'framed' },
+      el('div', { class: 'upright', 'aria-hidden': 'true' }, ends.map((text, n) => el('span', { class: 'tick', variables: { '--at': n === 0 ? up(min) : up(max) } }, text))),
+      el('div', { class: 'area' }, picture(`${label}: ${points.length} points${last ? `, the last ${last.text}` : ''}`, { class: 'plot', height: '100%' },
+        [min, max].map((end) => svg('line', { class: 'grid', x1: 0, x2: '100%', y1: up(end), y2: up(end) })),
+        known.slice(1).map((point, before) => svg('line', { class: 'stroke', x1: across(known[before].n), y1: up(known[before].value), x2: across(point.n), y2: up(point.value) })),
+        known.map((point) => svg('g', { class: `tone-${point.tone ?? 'info'}` }, tip(`${point.title}: ${point.text}`),
+          svg('circle', { class: point === last ? 'dot last' : 'dot', cx: across(point.n), cy: up(point.value), r: point === last ? 5 : 3.5 })))))),
+    numbersOf(label, columns, points.map((point) => point.cells ?? [said(point.title), point.text])));
 }
 
 /** The signs of outcomes and decisions, beside their colours. */

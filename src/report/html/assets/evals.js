@@ -14,15 +14,16 @@ function failuresCard({ first, total }) {
       verdict(failure.outcome),
       caseLink(failure.eval, failure.case),
       failure.cause && el('code', { class: 'cause' }, failure.cause),
-      failure.samples > 1 && el('span', { class: 'soft small' }, plural(failure.samples, 'sample'))),
-    failure.name && el('p', { class: 'soft small' }, said(failure.name)),
+      failure.samples > 1 && el('span', { class: 'soft small' }, plural(failure.samples, 'sample')),
+      failure.case_passed && el('span', { class: 'soft small' }, 'the case passed all the same'),
+      failure.name && el('span', { class: 'soft small' }, said(failure.name))),
     failure.reason.trim() && el('p', {}, said(failure.reason)),
     (failure.expected || failure.actual) && el('dl', { class: 'both' }, side('Expected', failure.expected), side('Actual', failure.actual)));
   const counts = report.counts.cases;
   return card('What did not pass',
     el('ul', { class: 'failures' }, first.map(item)),
     el('p', { class: 'all' },
-      total > first.length && el('span', { class: 'soft' }, `The first ${first.length} of ${grouped(total)}. `),
+      total > first.length && el('span', { class: 'soft' }, `The first ${first.length} of ${grouped(total)} with samples that did not pass. `),
       counts.failed > 0 && [link({ view: 'cases', outcome: 'failed' }, {}, `All ${plural(counts.failed, 'failed case')}`), ' '],
       counts.errored > 0 && link({ view: 'cases', outcome: 'errored' }, {}, `All ${plural(counts.errored, 'errored case')}`)));
 }
@@ -46,9 +47,9 @@ function evalsCard({ rows, more }) {
     { title: 'Cases', number: true, cell: (row) => el('span', { class: 'share' }, evalCounts(row.counts)) },
     { title: '', kind: 'bar', label: 'Outcomes of cases', cell: (row) => row.counts.total > 1 && stackedBar({ label: `Cases of ${row.id}`, parts: outcomeParts(row.counts), plain: true }) },
     { title: 'Score', number: true, cell: (row) => row.score ?? 'n/a' },
-    { title: 'Type', cell: (row) => row.type },
+    rows.some((row) => row.type !== rows[0].type) && { title: 'Type', kind: 'word', cell: (row) => row.type },
     has('category') && { title: 'Category', cell: (row) => row.category && said(row.category) },
-    has('criticality') && { title: 'Criticality', cell: (row) => row.criticality },
+    has('criticality') && { title: 'Criticality', kind: 'word', cell: (row) => row.criticality },
     has('source') && { title: 'Source', cell: (row) => row.source && el('code', { class: 'source' }, said(row.source)) },
   ].filter(Boolean);
   const line = (row) => el('tr', {}, columns.map((column, at) =>
@@ -62,7 +63,7 @@ function evalsCard({ rows, more }) {
     announce(`${plural(rows.length, 'eval')} shown`);
   } }, `Show ${grouped(rest)} more`);
   return card('Evals',
-    el('div', { class: 'scrolls evals', tabindex: '0', role: 'region', 'aria-label': 'Evals' }, el('table', {}, el('thead', {}, el('tr', {}, head)), body)),
+    el('div', { class: 'scrolls evals', tabindex: '0', role: 'region', 'aria-label': 'Table of evals' }, el('table', {}, el('thead', {}, el('tr', {}, head)), body)),
     button ? el('p', {}, button) : null,
     more > 0 ? el('p', { class: 'soft small' }, `${grouped(more)} more evals are in the JSON report; Cases lists theirs.`) : null);
 }

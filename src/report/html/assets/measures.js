@@ -8,7 +8,7 @@ function verdict(name, label) {
   return badge(name, [el('span', { 'aria-hidden': 'true' }, `${SIGNS[name] ?? ''} `), label ?? name]);
 }
 
-function metricsCard({ rows, interval_label: label, ranged }, curves) {
+function runMetricsCard({ rows, interval_label: label, ranged }, curves) {
   if (rows.length === 0) return null;
   const drawn = rows.filter((row) => row.drawn && !row.undefined);
   const plain = rows.filter((row) => !row.drawn && !row.undefined);
@@ -21,18 +21,23 @@ function metricsCard({ rows, interval_label: label, ranged }, curves) {
     min: 0, max: 1, ticks: UNIT_TICKS,
     rows: drawn.map((row) => ({
       name: row.name, value: row.at.value, low: row.at.low, high: row.at.high, range: row.at.range,
-      tone: row.status ?? 'info', marks: row.limits, text: [el('strong', {}, row.value), row.interval && el('span', { class: 'soft' }, ` ${row.interval}`)],
+      tone: row.status ?? 'info', marks: row.limits, text: el('strong', {}, row.value), detail: row.interval,
       said: `${row.value} ${row.interval}`,
       note: [row.limits.map((limit) => `${limit.needs}: ${limit.status}`).join(', '), row.range && `open: ${row.range}`].filter(Boolean).join(' · '),
     })),
   });
-  const others = plain.length > 0 && table('Other figures',
-    [{ title: 'Other figures' }, { title: 'Value', number: true }, { title: label }, ranged && { title: '[worst, best]' }, { title: 'Threshold' }, { title: 'Cases', number: true }].filter(Boolean),
-    plain.map((row) => [said(row.name), row.value, row.interval, ranged && row.range,
-      row.limits.map((limit) => [verdict(limit.status), ` ${limit.needs} `]), row.cases].filter((cell) => cell !== false)));
+  const cells = [
+    { title: 'Other figures', cell: (row) => said(row.name) },
+    { title: 'Value', number: true, cell: (row) => row.value },
+    { title: label, number: true, cell: (row) => row.interval },
+    { title: '[worst, best]', number: true, cell: (row) => row.range },
+    { title: 'Threshold', cell: (row) => row.limits.length > 0 && row.limits.map((limit) => [verdict(limit.status), ` ${limit.needs} `]) },
+    { title: 'Cases', number: true, cell: (row) => row.cases },
+  ].filter(({ cell }) => plain.some((row) => cell(row)));
+  const others = plain.length > 0 && table('Other figures', cells, plain.map((row) => cells.map(({ cell }) => cell(row))));
   const unknown = undefined_.length > 0 && el('div', {}, el('h3', {}, 'Undefined'),
     el('ul', { class: 'plain' }, undefined_.map((row) => el('li', {}, el('strong', {}, said(row.name)), ': ', said(row.undefined),
-      row.limits.map((limit) => [' ', verdict(limit.status), ` needs ${limit.needs.replace(/^(≥|≤)/, '$1')}`])))));
+      row.limits.map((limit) => [' ', verdict(limit.status), ` needs ${limit.needs}`])))));
   const all = el('details', {}, el('summary', {}, 'How these were found'),
     ranged && el('p', { class: 'soft small' }, '[worst, best]: the value if all that errored, was skipped or is pending had failed, or had passed.'),
     table('Metrics with their methods',
@@ -60,7 +65,8 @@ function groupRow(by, { name, counts, value, low, high, interval }) {
     name, value, low, high,
     href: by === 'grader' ? null : address({ view: 'cases', [by]: name }),
     tone: value === null ? 'none' : counts.failed > 0 ? 'info' : 'pass',
-    text: graded > 0 ? [el('strong', {}, counts.rate), el('span', { class: 'soft' }, `  ${grouped(counts.passed)}/${grouped(graded)}`)] : 'not known',
+    text: graded > 0 ? el('strong', {}, counts.rate) : 'not known',
+    detail: graded > 0 && `${grouped(counts.passed)}/${grouped(graded)}`,
     said: `${counts.rate} ${interval ?? ''}, ${grouped(counts.passed)} of ${grouped(graded)} passed${open && `, ${open}`}`,
     note: open,
   };
@@ -115,9 +121,18 @@ function usageCard(usage) {
 function historyCard(runs) {
   if (!runs || runs.length === 0) return null;
   return card('Earlier runs', sparkline({
-    label: 'Pass rate of cases', note: 'the newest to the right, this run last', columns: ['Run', 'Cases passed'],
-    points: runs.map((run) => ({ title: run.title, text: run.text, value: run.value, tone: run.decision ?? 'none' })),
+    label: 'Pass rate of cases', note: 'the newest to the right; the last is this run',
+    columns: [{ title: 'Run' }, { title: 'Began' }, { title: 'Commit' }, { title: 'Gate' }, { title: 'Cases passed', number: true }],
+    points: runs.map((run) => ({
+      title: run.run, text: run.text, value: run.value, tone: run.decision?.name ?? 'none',
+      cells: [said(run.run), readableTime(run.timestamp), run.commit && el('code', {}, said(run.commit)), run.decision ? verdict(run.decision.name, run.decision.label) : 'not decided', run.text],
+    })),
   }));
+}
+
+/** A moment of a report, without what nobody reads. */
+function readableTime(timestamp) {
+  return el('time', { datetime: timestamp }, said(timestamp.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')));
 }
 
 /** Something that is made only when somebody unfolds it. */

@@ -7,12 +7,12 @@ views.set('overview', {
     main.append(...[
       masthead(),
       loudNotices(),
-      gateCard(),
+      runGateCard(),
       el('div', { class: 'cards' }, outcomesCard(), unknownCard(report.unknown)),
       failuresCard(report.failures),
       nextCard(),
       report.comparison && typeof comparisonCard === 'function' ? comparisonCard(report.comparison) : null,
-      metricsCard(report.metrics, report.curve),
+      runMetricsCard(report.metrics, report.curve),
       groupsCard(report.groups),
       distributionsCard(report.distributions),
       pairOf(causesCard(report.causes), historyCard(report.history)),
@@ -40,7 +40,7 @@ function masthead() {
     el('h1', {}, said(report.suite.name), report.suite.version && el('span', { class: 'version' }, ' ', said(report.suite.version))),
     facts([
       ['Run', code(report.run_id)],
-      ['Began', el('time', { datetime: report.timestamp }, said(report.timestamp.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')))],
+      ['Began', readableTime(report.timestamp)],
       ['Took', report.duration],
       ['Target', target && code(target)],
       ['Model', model && code(model)],
@@ -58,7 +58,7 @@ function loudNotices() {
     notice.command && command(notice.command))));
 }
 
-function gateCard() {
+function runGateCard() {
   const { decision, gate, notices } = report;
   const quiet = notices.filter((notice) => !notice.loud);
   const reasons = gate.reasons.length > 0 && el('ul', { class: 'reasons' }, gate.reasons.map((reason) => el('li', {}, said(reason))));

@@ -9,11 +9,14 @@ mod metrics;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::comparison;
 use crate::base::text;
-use crate::model::{Counts, Decision, Failure, Outcome, Summary};
+use crate::model::{Counts, Decision, Failure, Outcome, PastRate, Summary};
 use crate::report::{commands, differences, figures, flaky, judges, models, notices, values};
 
 /// Failures that are told; the table of cases has all.
@@ -51,6 +54,8 @@ pub(super) fn of(summary: &Summary) -> impl Serialize {
         "causes": groups::causes(summary),
         "trust": groups::trust(summary),
         "distributions": distributions::of(summary),
+        "comparison": comparison::section(summary),
+        "history": history(summary),
         "evals": groups::evals(summary),
         "failures": failures(summary),
         "flaky": flaky_samples(summary),
@@ -89,18 +94,22 @@ fn gate(summary: &Summary) -> Value {
         })
         .collect();
     json!({
-        "meaning": meaning(gate.decision, gate.exit_code),
+        "meaning": meaning(summary),
         "reasons": gate.reasons,
         "interval_label": figures::interval_label(summary),
         "thresholds": rows,
     })
 }
 
-/// What a decision says, in a sentence; the exit code goes with it, and 130 says that somebody ended the run.
-fn meaning(decision: Decision, exit_code: u8) -> &'static str {
-    match decision {
-        _ if exit_code == 130 => "The run was ended before it was done.",
-        Decision::Pass => "The gate passed.",
+/// What a decision says, in a sentence; exit code 130 says that somebody ended the run.
+fn meaning(summary: &Summary) -> &'static str {
+    let gate = &summary.gate;
+    let all_graded = without_grade(&summary.summary.samples) + without_grade(&summary.summary.cases) == 0;
+    match gate.decision {
+        _ if gate.exit_code == 130 => "The run was ended before it was done.",
+        Decision::Pass if all_graded => "The gate passed.",
+        Decision::Pass => "The gate passed, whatever the samples without a grade would have come to.",
+        Decision::Fail if all_graded => "The gate failed.",
         Decision::Fail => "The gate failed, whatever the samples without a grade would have come to.",
         Decision::Incomplete => {
             "Undecided: something could not be graded, and what it would have come to decides."
@@ -108,6 +117,10 @@ fn meaning(decision: Decision, exit_code: u8) -> &'static str {
         Decision::Pending => "Undecided: grades by people are missing, and they decide.",
         Decision::Undecided => "Nothing was decided: this run is one shard of a suite.",
     }
+}
+
+fn without_grade(counts: &Counts) -> usize {
+    counts.errored + counts.skipped + counts.pending
 }
 
 fn notices(summary: &Summary) -> Vec<Value> {
@@ -145,8 +158,7 @@ fn counts(summary: &Summary) -> Value {
 /// Samples without a grade, why, and what they leave open; `null` when all were graded.
 fn unknown(summary: &Summary) -> Option<Value> {
     let (samples, cases) = (&summary.summary.samples, &summary.summary.cases);
-    let without = |counts: &Counts| counts.errored + counts.skipped + counts.pending;
-    if without(samples) + without(cases) == 0 {
+    if without_grade(samples) + without_grade(cases) == 0 {
         return None;
     }
     let groups: Vec<Value> = [Outcome::Errored, Outcome::Skipped, Outcome::Pending]
@@ -170,13 +182,25 @@ fn unknown(summary: &Summary) -> Option<Value> {
     Some(json!({ "groups": groups, "ranges": ranges }))
 }
 
+/// The first that did not pass, cases before samples of cases that passed all the same.
 fn failures(summary: &Summary) -> Value {
-    let first: Vec<Value> = summary.failures.iter().take(FAILURES).map(failure).collect();
+    let cases = summary.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
+    let passed: HashMap<(&str, &str), bool> = cases
+        .map(|(eval, case)| ((eval.id.as_str(), case.id.as_str()), case.outcome == Outcome::Passed))
+        .collect();
+    let has_passed = |failure: &Failure| {
+        passed.get(&(failure.eval_id.as_str(), failure.case_id.as_str())).copied().unwrap_or(false)
+    };
+    let mut sorted: Vec<(bool, &Failure)> =
+        summary.failures.iter().map(|failure| (has_passed(failure), failure)).collect();
+    sorted.sort_by_key(|(passed, _)| *passed);
+    let first: Vec<Value> =
+        sorted.into_iter().take(FAILURES).map(|(passed, told)| failure(told, passed)).collect();
     let total = summary.failures.len() + notices::unlisted_failures(summary);
     json!({ "first": first, "total": total })
 }
 
-fn failure(failure: &Failure) -> Value {
+fn failure(failure: &Failure, case_passed: bool) -> Value {
     // The reason names the first path that differs: the beginnings of two documents say less.
     let by_path = differences::are_listed(&failure.details);
     let side =
@@ -192,6 +216,7 @@ fn failure(failure: &Failure) -> Value {
         "expected": side(&failure.expected),
         "actual": side(&failure.actual),
         "samples": failure.samples,
+        "case_passed": case_passed,
     })
 }
 
@@ -210,6 +235,41 @@ fn flaky_samples(summary: &Summary) -> Value {
         })
         .collect();
     json!({ "first": first, "more": all.count() })
+}
+
+/// Earlier runs and this one, the oldest first; `null` where no earlier one is known.
+fn history(summary: &Summary) -> Option<Vec<Value>> {
+    if summary.history.is_empty() {
+        return None;
+    }
+    let metadata = &summary.metadata;
+    let cases = &summary.summary.cases;
+    let this = PastRate {
+        run_id: metadata.run_id.clone(),
+        timestamp: metadata.timestamp.clone(),
+        commit: metadata.environment.git.as_ref().filter(|git| !git.dirty).map(|git| git.commit.clone()),
+        decision: Some(summary.gate.decision),
+        passed: cases.passed,
+        graded: cases.passed + cases.failed,
+    };
+    let told = |run: &PastRate| {
+        let rate = (run.graded > 0).then(|| run.passed as f64 / run.graded as f64);
+        let counts = format!("{} of {}", text::group_digits(run.passed), text::group_digits(run.graded));
+        json!({
+            "run": run.run_id,
+            "timestamp": run.timestamp,
+            "commit": run.commit.as_ref().map(|commit| commit.chars().take(12).collect::<String>()),
+            "decision": run.decision.map(|decision| json!({
+                "name": decision.name(), "label": figures::decision_label(decision),
+            })),
+            "value": rate,
+            "text": match rate {
+                Some(_) => format!("{} ({counts} cases)", figures::percent_or_none(rate)),
+                None => "no case was graded".to_owned(),
+            },
+        })
+    };
+    Some(summary.history.iter().chain([&this]).map(told).collect())
 }
 
 fn models_used(summary: &Summary) -> Option<Value> {
