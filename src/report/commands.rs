@@ -34,3 +34,67 @@ pub fn resume(summary: &Summary) -> Option<String> {
     };
     metadata.interrupted.then(|| shell::line(&words)).flatten()
 }
+
+/// The beginning of a command that runs some of a run's cases again; what [`only`] gives follows it.
+pub fn run_some(summary: &Summary) -> Option<String> {
+    let metadata = &summary.metadata;
+    let mut words = vec!["eval-harness", "run"];
+    if let Some(suite) = &metadata.suite_path {
+        words.extend(["--suite", suite]);
+    }
+    words.extend(metadata.rerun_arguments.iter().map(String::as_str));
+    shell::line(&words)
+}
+
+/// Flags that choose by ids, which they take for globs, with globs that fit just these ids.
+pub fn only(ids: &[(&str, &str)]) -> Option<String> {
+    let words = ids.iter().flat_map(|(flag, id)| {
+        let glob = literal_glob(id);
+        // What begins with `-` would be taken for a flag.
+        if glob.starts_with('-') { vec![format!("{flag}={glob}")] } else { vec![(*flag).to_owned(), glob] }
+    });
+    let words: Vec<String> = words.collect();
+    shell::line(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn literal_glob(id: &str) -> String {
+    let mut glob = String::with_capacity(id.len());
+    for c in id.chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\') {
+            glob.push('\\');
+        }
+        glob.push(c);
+    }
+    glob
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::load::IdGlobs;
+
+    #[test]
+    fn ids_are_chosen_as_they_are() {
+        for (id, words) in [
+            ("cap-1", "--case cap-1"),
+            ("a b", "--case 'a b'"),
+            ("[x]*?{a,b}", r"--case '\[x\]\*\?\{a,b\}'"),
+            ("-v", "--case=-v"),
+        ] {
+            assert_eq!(only(&[("--case", id)]).as_deref(), Some(words));
+        }
+        assert_eq!(only(&[("--eval", "e"), ("--case", "a\nb")]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_literal_glob_fits_its_id_and_nothing_else(id in r"[a-c*?\[\]{}\\,!^/.-]{1,12}", other in "[a-c*.]{1,4}") {
+            let globs = IdGlobs::new(&[literal_glob(&id)]).expect("a glob");
+            prop_assert!(globs.fit(&id));
+            // The text of a glob itself counts as an id, too.
+            prop_assert_eq!(globs.fit(&other), other == id || other == literal_glob(&id));
+        }
+    }
+}

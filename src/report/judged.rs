@@ -92,7 +92,7 @@ pub fn not_failed(summary: &Summary) -> impl Iterator<Item = (&str, &CaseResult,
     })
 }
 
-fn one<'a>(grade: &'a Grade, judged: &'a Judged) -> Told<'a> {
+pub fn one<'a>(grade: &'a Grade, judged: &'a Judged) -> Told<'a> {
     Told {
         by: grade.grader.as_deref().unwrap_or("model"),
         outcome: grade.outcome,
@@ -148,7 +148,7 @@ fn scale([low, high]: [f64; 2]) -> String {
     }
 }
 
-fn plain(score: &Value) -> String {
+pub fn plain(score: &Value) -> String {
     match score {
         Value::String(name) => name.clone(),
         Value::Number(score) => score.as_f64().map_or_else(|| score.to_string(), |score| number(score, 2)),

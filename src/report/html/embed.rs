@@ -23,6 +23,26 @@ pub fn block(id: &str, value: &impl Serialize, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
+/// Writes a block that is a list, of items that are JSON already.
+pub fn list(id: &str, items: &[Vec<u8>], out: &mut dyn Write) -> Result<(), ReportError> {
+    write!(out, "<script type=\"application/json\" id=\"{id}\">[")?;
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            out.write_all(b",")?;
+        }
+        Escaped { out }.write_all(item)?;
+    }
+    out.write_all(b"]</script>\n")?;
+    Ok(())
+}
+
+/// Bytes of JSON within a block, where some characters take more.
+pub fn length(json: &[u8]) -> usize {
+    let markup = json.iter().filter(|byte| matches!(byte, b'<' | b'>' | b'&')).count();
+    let separators = json.windows(3).filter(|bytes| matches!(bytes, [0xE2, 0x80, 0xA8 | 0xA9])).count();
+    json.len() + 5 * markup + 3 * separators
+}
+
 /// Passes JSON on with what could end its block escaped.
 struct Escaped<'a> {
     out: &'a mut dyn Write,
@@ -100,11 +120,16 @@ mod tests {
         #[test]
         fn texts_come_back_as_they_were(text in "(?s).{0,40}([<>&\u{2028}\u{2029}€]|.){0,60}", times in 1usize..3000) {
             let long = text.repeat(times);
+            let bare = serde_json::to_vec(&long).expect("JSON");
+            let mut listed = Vec::new();
+            list("x", &[bare.clone(), b"1".to_vec()], &mut listed).expect("written");
             let page = written(&long);
             let json = page.strip_prefix("<script type=\"application/json\" id=\"x\">").expect("begin");
             let json = json.strip_suffix("</script>\n").expect("end");
             let markup = json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']);
             prop_assert!(!markup);
+            prop_assert_eq!(json.len(), length(&bare));
+            prop_assert_eq!(String::from_utf8(listed).expect("UTF-8"), page.replace(json, &format!("[{json},1]")));
             prop_assert_eq!(serde_json::from_str::<String>(json).expect("JSON"), long);
         }
     }

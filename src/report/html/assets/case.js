@@ -1,0 +1,152 @@
+// The page of a case: what went in, what came out, and what every grader said of it.
+
+const detailBlocks = new Map();
+
+/** What is known of a row beyond its columns; null when the page has none. Blocks hold 100 cases each, as details/mod.rs writes them. */
+function caseDetails(row) {
+  const at = Math.floor(row / 100);
+  if (!detailBlocks.has(at)) detailBlocks.set(at, block(`details-${at}`));
+  return detailBlocks.get(at)?.[row % 100] ?? null;
+}
+
+views.set('case', {
+  kinds: ['run'],
+  draw(main, params) {
+    const [evalId, caseId = evalId] = params.case ?? [];
+    const row = casesData().rowOf(evalId, caseId);
+    row === undefined ? noCase(main, evalId, caseId) : drawCase(main, row);
+  },
+});
+
+function noCase(main, evalId, caseId) {
+  main.append(
+    el('h1', {}, 'No such case here'),
+    el('p', {}, said(evalId), ' › ', said(caseId), ' is not in this report. A report of a large run holds a sample of the cases that passed; the journal has all.'),
+    el('p', {}, link({ view: 'cases' }, {}, 'All cases of this report')));
+}
+
+function drawCase(main, row) {
+  const { columns, evalOf, categoryOf, tagsOf } = casesData();
+  const details = caseDetails(row);
+  const ofEval = evalOf(row);
+  const id = columns.id[row];
+  const outcome = columns.outcome[row];
+  main.append(el('article', { class: 'case-page', 'data-row': row },
+    caseSteps(row),
+    el('div', { class: 'case-title' },
+      badge(outcome, outcome),
+      el('h1', {}, said(columns.name[row] || (id === ofEval.id ? ofEval.name : id) || id)),
+      columns.flaky[row] === 1 && badge('errored', 'flaky')),
+    columns.reason[row] && el('p', { class: 'case-reason' },
+      casesData().causeOf(row) && [el('code', {}, casesData().causeOf(row)), ' '], said(columns.reason[row])),
+    facts([
+      ['Eval', link({ view: 'cases', eval: ofEval.id }, {}, said(ofEval.id))],
+      ['Case', id !== ofEval.id && said(id)],
+      ['Score', columns.score_text[row]],
+      ['Samples passed', columns.graded[row] > 0 ? `${columns.passed[row]} of ${columns.graded[row]} graded` : 'none graded'],
+      ['Type', ofEval.type],
+      ['Category', categoryOf(row) !== null && link({ view: 'cases', category: categoryOf(row) }, {}, said(categoryOf(row)))],
+      ['Tags', tagsOf(row).length > 0 && tagsOf(row).map((tag, at) => [at > 0 && ', ', link({ view: 'cases', tag }, {}, said(tag))])],
+      ...ofEval.facts.map(([name, words]) => [name, said(words)]),
+    ].filter(([, value]) => value !== false).map(([name, value]) => [name, Array.isArray(value) ? el('span', {}, value.flat()) : value])),
+    caseInput(details?.input),
+    details
+      ? caseSamples(details)
+      : el('p', { class: 'note' }, 'There was no room for the details of this case in this report; the journal has them.'),
+    caseCommands(row, details)));
+}
+
+/** Where one is, and the way to the cases before and after it among those that were listed. */
+function caseSteps(row) {
+  const order = casesView.found?.includes(row) ? casesView.found : casesData().rows;
+  const at = order.indexOf(row);
+  const step = (to, text, key) => (order[to] === undefined
+    ? el('span', { class: 'step soft', 'aria-disabled': 'true' }, text)
+    : link({ case: caseId(order[to]) }, { class: 'step', 'data-step': key, title: `Key ${key}` }, text));
+  const filtered = order.length < casesData().n;
+  return el('div', { class: 'case-steps' },
+    el('nav', { 'aria-label': 'Place of this case', class: 'crumbs' },
+      el('a', { href: casesView.fragment ?? '#view=cases' }, 'Cases'), el('span', { 'aria-hidden': 'true' }, '›'),
+      link({ view: 'cases', eval: casesData().evalOf(row).id }, {}, said(casesData().evalOf(row).name || casesData().evalOf(row).id))),
+    el('nav', { 'aria-label': 'Other cases', class: 'steps' },
+      step(at - 1, '← Previous', 'k'),
+      el('span', { class: 'soft small' }, `${grouped(at + 1)} of ${grouped(order.length)}${filtered ? ' listed' : ''}`),
+      step(at + 1, 'Next →', 'j'),
+      copyButton(() => location.href, 'Copy a link to this case')));
+}
+
+addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, select, textarea')) return;
+  const keys = { j: 'j', k: 'k' };
+  if (document.getElementById('main')?.dataset.view === 'case' && event.key in keys) {
+    const to = document.querySelector(`.steps [data-step="${keys[event.key]}"]`);
+    if (to) location.hash = to.getAttribute('href');
+  }
+});
+
+function caseInput(input) {
+  if (!input) return null;
+  const kinds = { prompt: 'prompt', file: 'file', api_call: 'request', messages: 'messages', data: 'data' };
+  const one = input.parts.length === 1 && input.parts[0][0] === '';
+  return el('section', { class: 'card case-input', 'aria-labelledby': 'case-input' },
+    el('h2', { id: 'case-input' }, 'Input ', el('span', { class: 'soft kind' }, kinds[input.type] ?? input.type)),
+    input.path && el('p', { class: 'small' }, el('code', {}, said(input.path))),
+    one ? textView(input.parts[0][1], 'Input') : input.parts.map(([label, shown]) => el('div', { class: 'part' },
+      el('h3', { class: 'role' }, said(label)), textView(shown, label))),
+    input.context && el('div', { class: 'part' }, el('h3', { class: 'role' }, 'Context'), textView(input.context, 'Context')),
+    input.truncated && el('p', { class: 'soft small' }, 'The input was too large to be kept whole in the journal; this is its beginning.'));
+}
+
+function caseSamples(details) {
+  const { samples, more } = details;
+  if (samples.length === 0) return el('p', { class: 'note' }, 'No samples of this case were kept for reports; the journal has them.');
+  const list = samples.map((sample, at) => caseSample(sample, samples.length, at));
+  return [list, more > 0 && el('p', { class: 'note' }, `${plural(more, 'more sample')} of this case: the journal has all.`)];
+}
+
+function caseSample(sample, total, at) {
+  const title = `Sample ${sample.index}`;
+  const id = `sample-${sample.index}-${at}`;
+  const head = [badge(sample.outcome, sample.outcome), el('h2', { id }, total > 1 ? title : 'Sample'),
+    sample.score !== '' && el('span', { class: 'soft number' }, `score ${sample.score}`),
+    sample.flaky && el('span', { class: 'flaky' }, 'flaky'),
+    sample.cause && el('code', { class: 'soft' }, sample.cause)];
+  const body = el('div', { class: 'sample-body' });
+  const fillBody = () => { if (!body.firstChild) body.append(...[sampleParts(sample)].flat(Infinity).filter(Boolean)); };
+  if (total === 1 || at === 0) fillBody();
+  if (total === 1) return el('section', { class: 'card sample', 'aria-labelledby': id }, el('div', { class: 'sample-head' }, head), body);
+  const folded = el('details', { class: 'card sample', open: at === 0 }, el('summary', { class: 'sample-head' }, head), body);
+  folded.addEventListener('toggle', fillBody);
+  return folded;
+}
+
+function sampleParts(sample) {
+  return [
+    sample.reason && el('div', { class: 'reason-box' }, textView(sample.reason, 'Reason', { plain: true })),
+    sample.output && part('Output', textView(sample.output, 'Output')),
+    !sample.output && el('p', { class: 'soft' }, 'No output.'),
+    sample.extracted && part('Extracted from it, and graded', textView(sample.extracted, 'Extracted')),
+    (sample.grades ?? []).length > 0 && part('Grades', sample.grades.map((grade) => gradeView(grade, sample.extracted ?? sample.output))),
+    sample.metrics && part('Measured', facts(sample.metrics.map(([name, text]) => [said(name), said(text)]))),
+    sample.earlier && part('Earlier attempts', el('ol', { class: 'earlier' }, sample.earlier.map(([outcome, cause, reason]) =>
+      el('li', {}, badge(outcome, outcome), ' ', cause && el('code', {}, cause), ' ', textView(reason, 'Reason', { plain: true }))))),
+    part('How it went', facts(sample.facts.map(([name, text]) => [name, said(text)]))),
+  ];
+}
+
+function part(title, ...children) {
+  return el('div', { class: 'part' }, el('h3', {}, title), children);
+}
+
+function caseCommands(row, details) {
+  const { columns, evalOf } = casesData();
+  const line = (words) => columns.run && words && `${columns.run} ${words}`;
+  const commands = [
+    ['This case again', line(details?.rerun)],
+    ['Its eval again', line(evalOf(row).rerun)],
+    ['All that did not pass again', columns.run_failed],
+  ].filter(([, text]) => text);
+  return commands.length > 0 && el('section', { class: 'card', 'aria-labelledby': 'case-commands' },
+    el('h2', { id: 'case-commands' }, 'Run again'),
+    commands.map(([title, text]) => el('div', { class: 'part' }, el('h3', {}, title), command(text))));
+}

@@ -1,0 +1,237 @@
+//! The table of cases: a column for each of their facts, and what the page of a case shows.
+
+mod select;
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::details;
+use crate::base::text;
+use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary};
+use crate::report::{ReportError, commands, figures};
+
+pub(super) use select::Held;
+
+/// Bytes of a reason, or of a name, in the table.
+const LINE: usize = 160;
+
+/// The cases of a run that its page holds.
+pub(super) struct Cases<'a> {
+    summary: &'a Summary,
+    held: Vec<Held<'a>>,
+}
+
+pub(super) fn of(summary: &Summary) -> Cases<'_> {
+    let evals = summary.evals.iter().enumerate();
+    let all =
+        evals.flat_map(|(eval_at, eval)| eval.cases.iter().map(move |case| Held { eval_at, eval, case }));
+    Cases { summary, held: select::held(all.collect(), select::MOST) }
+}
+
+/// Names in the order of their first appearance, and a number for each.
+#[derive(Default, Serialize)]
+#[serde(transparent)]
+struct Names<'a> {
+    names: Vec<&'a str>,
+    #[serde(skip)]
+    numbers: HashMap<&'a str, usize>,
+}
+
+impl<'a> Names<'a> {
+    fn number(&mut self, name: &'a str) -> usize {
+        *self.numbers.entry(name).or_insert_with(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        })
+    }
+}
+
+/// The block `cases`: lists of the same length, a case at the same place in each. Numbers beside texts are for sorting.
+#[derive(Serialize)]
+struct Columns<'a> {
+    evals: Vec<EvalShown<'a>>,
+    categories: Names<'a>,
+    tags: Names<'a>,
+    causes: Names<'a>,
+    /// Cases of the run; more than there are in the lists when some are left out.
+    total: usize,
+    /// What is left out, in sentences.
+    left_out: Vec<String>,
+    /// What commands for one case begin with, and what runs those again that did not pass.
+    run: Option<String>,
+    run_failed: Option<String>,
+    eval: Vec<usize>,
+    id: Vec<&'a str>,
+    name: Vec<Option<&'a str>>,
+    outcome: Vec<&'static str>,
+    flaky: Vec<u8>,
+    /// Only tags that are not the eval's.
+    tag: Vec<Vec<usize>>,
+    cause: Vec<Option<usize>>,
+    reason: Vec<String>,
+    score: Vec<Option<f64>>,
+    score_text: Vec<String>,
+    passed: Vec<usize>,
+    graded: Vec<usize>,
+    latency: Vec<Option<f64>>,
+    latency_text: Vec<String>,
+    tokens: Vec<Option<u64>>,
+    tokens_text: Vec<String>,
+    cost: Vec<Option<f64>>,
+    cost_text: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct EvalShown<'a> {
+    id: &'a str,
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: EvalType,
+    category: Option<usize>,
+    tags: Vec<usize>,
+    /// Names and words, as they are shown.
+    facts: Vec<[String; 2]>,
+    /// What follows `run` for this eval.
+    rerun: Option<String>,
+}
+
+impl Cases<'_> {
+    /// The block `cases`.
+    pub fn columns(&self) -> impl Serialize {
+        let (mut categories, mut tags, mut causes) = (Names::default(), Names::default(), Names::default());
+        let evals = self.summary.evals.iter().map(|eval| EvalShown {
+            id: &eval.id,
+            name: text::truncate_bytes(&eval.name, LINE * 4),
+            kind: eval.kind,
+            category: eval.category.as_deref().map(|name| categories.number(name)),
+            tags: eval.tags.iter().map(|name| tags.number(name)).collect(),
+            facts: eval_facts(eval),
+            rerun: commands::only(&[("--eval", &eval.id)]),
+        });
+        let evals = evals.collect();
+        let numbers: Vec<Numbers> =
+            self.held.iter().map(|held| Numbers::of(self.summary, held.case)).collect();
+        let cases = || self.held.iter().map(|held| held.case);
+        let text_of = |value: Option<f64>, words: fn(f64) -> String| value.map(words).unwrap_or_default();
+        Columns {
+            evals,
+            tag: cases().map(|case| case.tags.iter().map(|tag| tags.number(tag)).collect()).collect(),
+            cause: cases().map(|case| case.cause.map(|cause| causes.number(cause.name()))).collect(),
+            categories,
+            tags,
+            causes,
+            total: self.summary.summary.cases.total.max(self.held.len()),
+            left_out: self.left_out(),
+            run: commands::run_some(self.summary),
+            run_failed: commands::run_failed_again(self.summary),
+            eval: self.held.iter().map(|held| held.eval_at).collect(),
+            id: cases().map(|case| case.id.as_str()).collect(),
+            name: cases()
+                .map(|case| case.name.as_deref().map(|name| text::truncate_bytes(name, LINE)))
+                .collect(),
+            outcome: cases().map(|case| case.outcome.name()).collect(),
+            flaky: cases().map(|case| u8::from(case.flaky)).collect(),
+            reason: cases().map(reason).collect(),
+            score: cases().map(|case| case.score).collect(),
+            score_text: cases().map(|case| text_of(case.score, figures::rate)).collect(),
+            passed: numbers.iter().map(|n| n.passed).collect(),
+            graded: numbers.iter().map(|n| n.graded).collect(),
+            latency: numbers.iter().map(|n| n.latency).collect(),
+            latency_text: numbers.iter().map(|n| text_of(n.latency, figures::duration_ms)).collect(),
+            tokens: numbers.iter().map(|n| n.tokens).collect(),
+            tokens_text: numbers.iter().map(|n| n.tokens.map(grouped).unwrap_or_default()).collect(),
+            cost: numbers.iter().map(|n| n.cost).collect(),
+            cost_text: numbers.iter().map(|n| text_of(n.cost, figures::cost)).collect(),
+        }
+    }
+
+    /// The blocks `details-0`, `details-1`, ...
+    pub fn write_details(&self, out: &mut dyn Write) -> Result<(), ReportError> {
+        details::write(&self.held, details::BUDGET, out)
+    }
+
+    fn left_out(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        let (total, here) = (self.summary.summary.cases.total, self.held.len());
+        if total > here {
+            let matters = self.held.iter().filter(|held| held.matters()).count();
+            let [of, kept, bad, passed] = [total, here, matters, here - matters].map(text::group_digits);
+            sentences.push(format!(
+                "This page holds {kept} of {of} cases: {bad} that did not pass or were flaky, and {passed} that passed. \
+                 Figures count everything; the journal has all."
+            ));
+        }
+        let details = self.held.iter().any(|held| !held.case.samples.is_empty());
+        if !details && here > 0 {
+            sentences.push(
+                "Samples were not kept for reports (`include_details` is off, or there were too many), so that cases show no \
+                 outputs or grades here; the journal has them."
+                    .to_owned(),
+            );
+        }
+        sentences
+    }
+}
+
+pub(super) fn grouped(n: u64) -> String {
+    text::group_digits(usize::try_from(n).unwrap_or(usize::MAX))
+}
+
+fn eval_facts(eval: &EvalResult) -> Vec<[String; 2]> {
+    let mut facts = Vec::new();
+    let mut fact =
+        |name: &str, words: Option<String>| facts.extend(words.map(|words| [name.to_owned(), words]));
+    fact("Difficulty", eval.difficulty.as_ref().map(details::word));
+    fact("Criticality", eval.criticality.as_ref().map(details::word));
+    fact("Weight", Some(figures::count(eval.weight)));
+    fact("Written in", eval.source.as_ref().map(|place| format!("{}:{}", place.file, place.line)));
+    facts
+}
+
+/// The first reason among samples with the case's outcome.
+fn reason(case: &CaseResult) -> String {
+    let told = |outcome: Outcome| outcome != Outcome::Passed;
+    let mut samples = case.samples.iter().filter(|s| s.outcome == case.outcome && told(s.outcome));
+    let reason =
+        samples.find_map(|s| (!s.reason.trim().is_empty()).then_some(s.reason.as_str())).unwrap_or_default();
+    let line = text::one_line(text::truncate_bytes(reason, LINE * 4));
+    let short = text::truncate_bytes(&line, LINE);
+    if short.len() < line.len() { format!("{short}{}", text::ELLIPSIS) } else { line }
+}
+
+struct Numbers {
+    passed: usize,
+    graded: usize,
+    /// Mean over samples.
+    latency: Option<f64>,
+    /// Sums.
+    tokens: Option<u64>,
+    cost: Option<f64>,
+}
+
+impl Numbers {
+    fn of(summary: &Summary, case: &CaseResult) -> Numbers {
+        let whole = !case.samples.is_empty() && summary.omitted.is_none_or(|omitted| omitted.samples == 0);
+        let count = |of: fn(Outcome) -> bool| case.samples.iter().filter(|sample| of(sample.outcome)).count();
+        let first = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        let (passed, graded) = match whole {
+            true => (count(|outcome| outcome == Outcome::Passed), count(Outcome::is_graded)),
+            // First attempts are counted even where samples are not kept.
+            false => (first(case.first_passes), first(case.first_graded)),
+        };
+        let latencies: Vec<f64> = case.samples.iter().filter_map(|sample| sample.latency_ms).collect();
+        let usages = || case.samples.iter().filter_map(|sample| sample.usage);
+        let tokens = usages().map(|usage| usage.input_tokens.saturating_add(usage.output_tokens));
+        let tokens = tokens.fold(0u64, u64::saturating_add);
+        let costs: Vec<f64> = usages().filter_map(|usage| usage.cost_usd).collect();
+        Numbers {
+            passed,
+            graded,
+            latency: (!latencies.is_empty()).then(|| latencies.iter().sum::<f64>() / latencies.len() as f64),
+            tokens: (tokens > 0).then_some(tokens),
+            cost: (!costs.is_empty()).then(|| costs.iter().sum()),
+        }
+    }
+}

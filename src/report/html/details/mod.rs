@@ -1,0 +1,153 @@
+//! What samples said, for the pages of cases: in blocks of some cases each, which a page reads when one of them is opened.
+//!
+//! All of it shares one budget of bytes. Where it does not suffice, texts are cut: those of cases that passed before those of
+//! others, and of all cases of a kind at the same length, so that no case is told at the cost of another. Only when even the
+//! shortest texts are too many, cases are left out, the last ones of the plan first.
+
+mod grade;
+mod judged;
+mod sample;
+mod shown;
+#[cfg(test)]
+mod tests;
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::cases::Held;
+use super::embed;
+use crate::report::{ReportError, commands};
+
+/// Bytes of all blocks of details together.
+pub const BUDGET: usize = 14 << 20;
+/// Cases in a block.
+const CHUNK: usize = 100;
+/// Bytes that texts are cut to, from the best to the least.
+const LADDER: [usize; 6] = [32 << 10, 8 << 10, 2 << 10, 640, 200, 60];
+/// Bytes of one case, beyond which its own texts are cut shorter.
+const CASE: usize = 1 << 20;
+/// What a case without details takes.
+const NOTHING: &[u8] = b"null";
+/// The comma after an item.
+const COMMA: usize = 1;
+
+/// A word of a specification as it is written there.
+pub(super) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+pub(super) fn write(held: &[Held<'_>], budget: usize, out: &mut dyn Write) -> Result<(), ReportError> {
+    for (at, chunk) in details(held, budget)?.chunks(CHUNK).enumerate() {
+        embed::list(&format!("details-{at}"), chunk, out)?;
+    }
+    Ok(())
+}
+
+/// What a page knows of each case, as JSON; `null` where there was no room. Together with their commas at most `budget` bytes, if
+/// there is room for a `null` each.
+fn details(held: &[Held<'_>], budget: usize) -> Result<Vec<Vec<u8>>, ReportError> {
+    let mut all: Vec<Vec<u8>> = vec![NOTHING.to_vec(); held.len()];
+    let mut room = budget.saturating_sub(held.len() * (NOTHING.len() + COMMA));
+    let (matters, passed): (Vec<usize>, Vec<usize>) =
+        (0..held.len()).partition(|at| held.get(*at).is_some_and(Held::matters));
+    // What passed is never pushed out by long texts alone.
+    let floor = LADDER.len() - 1;
+    let reserved = match fit(held, &passed, floor, room / 4)? {
+        Fit::All(told) => size(&told),
+        Fit::First(_) => room / 4,
+    };
+    for (group, kept_free) in [(matters, reserved), (passed, 0)] {
+        let mut told = Vec::new();
+        for level in 0..LADDER.len() {
+            match fit(held, &group, level, room - kept_free.min(room))? {
+                Fit::All(all) => {
+                    told = all;
+                    break;
+                }
+                Fit::First(some) => told = some,
+            }
+        }
+        room -= size(&told).min(room);
+        for (at, json) in group.into_iter().zip(told) {
+            if let Some(place) = all.get_mut(at) {
+                *place = json;
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What cases take beyond the `null` that stands for them.
+fn size(told: &[Vec<u8>]) -> usize {
+    told.iter().map(|json| beyond(json)).sum()
+}
+
+fn beyond(json: &[u8]) -> usize {
+    embed::length(json).saturating_sub(NOTHING.len())
+}
+
+enum Fit {
+    All(Vec<Vec<u8>>),
+    /// Of the first ones, when there is no room for all.
+    First(Vec<Vec<u8>>),
+}
+
+/// Cases with their texts cut to a step of the ladder.
+fn fit(held: &[Held<'_>], group: &[usize], level: usize, room: usize) -> Result<Fit, ReportError> {
+    let mut told = Vec::with_capacity(group.len());
+    let mut used = 0;
+    for held in group.iter().filter_map(|at| held.get(*at)) {
+        let json = one(held, level)?;
+        used += beyond(&json);
+        if used > room {
+            return Ok(Fit::First(told));
+        }
+        told.push(json);
+    }
+    Ok(Fit::All(told))
+}
+
+/// A case; one that is too large by itself on a lower step than others.
+fn one(held: &Held<'_>, level: usize) -> Result<Vec<u8>, ReportError> {
+    let mut json = Vec::new();
+    for limit in LADDER.iter().skip(level) {
+        json = serde_json::to_vec(&CaseShown::of(held, *limit)).map_err(ReportError::Json)?;
+        if embed::length(&json) <= CASE {
+            break;
+        }
+    }
+    Ok(json)
+}
+
+#[derive(Serialize)]
+struct CaseShown<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<sample::InputTold<'a>>,
+    samples: Vec<sample::SampleTold<'a>>,
+    /// Samples that are not listed here.
+    #[serde(skip_serializing_if = "is_zero")]
+    more: usize,
+    /// What follows `run` for this case alone.
+    rerun: Option<String>,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+impl<'a> CaseShown<'a> {
+    fn of(held: &Held<'a>, limit: usize) -> CaseShown<'a> {
+        let case = held.case;
+        let (samples, more) = sample::told(case, limit);
+        CaseShown {
+            input: case.input.as_deref().map(|input| sample::input(input, limit)),
+            samples,
+            more,
+            rerun: commands::only(&[("--eval", &held.eval.id), ("--case", &case.id)]),
+        }
+    }
+}

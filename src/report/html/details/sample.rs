@@ -1,0 +1,220 @@
+//! A case's input and its samples.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::grade::{self, GradeTold};
+use super::shown::{self, MANY, Shown};
+use super::word;
+use crate::base::text;
+use crate::model::{AnswerSource, CaseResult, InputShown, ModelCall, Outcome, SampleResult, Usage};
+use crate::report::{figures, html::cases::grouped};
+
+/// Samples of one case that are shown.
+const SAMPLES: usize = 100;
+
+/// A label and what it stands for, as it is shown.
+pub type Fact<'a> = (Cow<'a, str>, Cow<'a, str>);
+
+#[derive(Debug, Serialize)]
+pub struct InputTold<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Cow<'a, str>>,
+    /// Labels (roles of messages, parts of a request; empty for the one text) with texts.
+    parts: Vec<(Cow<'a, str>, Shown<'a>)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<Shown<'a>>,
+    /// True when the journal's own record is not all of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+}
+
+pub fn input(input: &InputShown, limit: usize) -> InputTold<'_> {
+    InputTold {
+        kind: input.kind.name(),
+        path: input.path.as_deref().map(|path| shown::name(path, limit)),
+        parts: parts(&input.value, limit),
+        context: input.context.as_ref().map(|context| shown::of_value(context, limit)),
+        truncated: input.truncated,
+    }
+}
+
+/// Messages each by their role, a request by its parts, anything else whole.
+fn parts(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, Shown<'_>)> {
+    let message = |message: &'_ Value| message.get("role").and_then(Value::as_str).is_some();
+    match value {
+        Value::Null => Vec::new(),
+        Value::Array(messages) if !messages.is_empty() && messages.iter().all(message) => {
+            let told = messages.iter().take(MANY).map(|message| {
+                let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+                let plain = message.as_object().is_some_and(|object| object.len() == 2);
+                let content = message.get("content").filter(|_| plain).unwrap_or(message);
+                (shown::name(role, limit), shown::of_value(content, limit))
+            });
+            let mut told: Vec<_> = told.collect();
+            if messages.len() > MANY {
+                let more = text::plural(messages.len() - MANY, "more message");
+                told.push((Cow::Borrowed("..."), Shown { text: Cow::Owned(more), json: false, cut: None }));
+            }
+            told
+        }
+        Value::Object(request) if request.contains_key("endpoint") && request.contains_key("method") => {
+            let line = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default();
+            let line = format!("{} {}", line("method"), line("endpoint"));
+            let kept = shown::of_text(&line, limit);
+            let first = Shown { text: Cow::Owned(kept.text.into_owned()), json: false, cut: kept.cut };
+            let rest = request.iter().filter(|(key, _)| !matches!(key.as_str(), "method" | "endpoint"));
+            let rest =
+                rest.take(MANY).map(|(key, value)| (shown::name(key, limit), shown::of_value(value, limit)));
+            std::iter::once((Cow::Borrowed("request"), first)).chain(rest).collect()
+        }
+        other => vec![(Cow::Borrowed(""), shown::of_value(other, limit))],
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct SampleTold<'a> {
+    index: u32,
+    outcome: &'static str,
+    /// Empty when there is none.
+    score: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Shown<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Shown<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extracted: Option<Shown<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    grades: Vec<GradeTold<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    metrics: Vec<Fact<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    flaky: bool,
+    /// Outcome, cause and reason of the attempts before the last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<(&'static str, Option<&'static str>, Shown<'a>)>,
+    facts: Vec<Fact<'a>>,
+}
+
+/// Samples that did not pass first, and how many are left out.
+pub fn told(case: &CaseResult, limit: usize) -> (Vec<SampleTold<'_>>, usize) {
+    let mut samples: Vec<&SampleResult> = case.samples.iter().collect();
+    samples.sort_by_key(|sample| rank(sample.outcome));
+    let more = samples.len().saturating_sub(SAMPLES);
+    (samples.into_iter().take(SAMPLES).map(|sample| one(sample, limit)).collect(), more)
+}
+
+fn rank(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Failed => 0,
+        Outcome::Errored => 1,
+        Outcome::Pending => 2,
+        Outcome::Skipped => 3,
+        Outcome::Passed => 4,
+    }
+}
+
+fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
+    let output = sample.output.as_ref().map(|output| shown::of_value(output, limit));
+    let extracted = sample.extracted.as_ref().map(|extracted| shown::of_value(extracted, limit));
+    let graded = extracted.as_ref().or(output.as_ref());
+    let grades = sample.grades.iter().take(MANY).map(|grade| grade::told(grade, graded, limit)).collect();
+    let metrics = sample.metrics.iter().take(MANY);
+    let earlier = sample.earlier.iter().take(MANY).map(|attempt| {
+        let cause = attempt.cause.map(|cause| cause.name());
+        (attempt.outcome.name(), cause, shown::of_text(&attempt.reason, limit))
+    });
+    SampleTold {
+        index: sample.index,
+        outcome: sample.outcome.name(),
+        score: sample.score.map(figures::rate).unwrap_or_default(),
+        cause: sample.cause.map(|cause| cause.name()),
+        reason: (!sample.reason.trim().is_empty()).then(|| shown::of_text(&sample.reason, limit)),
+        grades,
+        extracted,
+        output,
+        metrics: metrics.map(|(name, value)| measured(name, *value, limit)).collect(),
+        flaky: sample.flaky,
+        earlier: earlier.collect(),
+        facts: facts(sample, limit),
+    }
+}
+
+/// A number that a grader measured.
+pub fn measured(name: &str, value: f64, limit: usize) -> Fact<'static> {
+    let label = shown::name(&figures::metric_name(name), limit).into_owned();
+    (Cow::Owned(label), Cow::Owned(figures::figure(name, value)))
+}
+
+fn facts(sample: &SampleResult, limit: usize) -> Vec<Fact<'_>> {
+    let mut facts: Vec<Fact<'_>> = Vec::new();
+    let mut fact = |label: &'static str, words: String| facts.push((Cow::Borrowed(label), Cow::Owned(words)));
+    if let Some(latency) = sample.latency_ms {
+        fact("Latency", figures::duration_ms(latency));
+    }
+    fact("Took in all", figures::duration_ms(sample.duration_ms));
+    if sample.attempts != 1 {
+        fact("Attempts", text::group_digits(sample.attempts));
+    }
+    if sample.infrastructure_retries > 0 {
+        fact("Calls made again", grouped(u64::from(sample.infrastructure_retries)));
+    }
+    if let Some(usage) = &sample.usage {
+        fact("Tokens", tokens(usage));
+        if let Some(cost) = usage.cost_usd {
+            fact("Cost", figures::cost(cost));
+        }
+    }
+    if let Some(finish) = &sample.finish {
+        fact("Finish", word(finish));
+    }
+    if let Some(call) = &sample.call {
+        fact("Model", shown::name(&call.model, limit).into_owned());
+        for (label, words) in call_facts(call, limit) {
+            fact(label, words);
+        }
+    }
+    facts
+}
+
+pub fn tokens(usage: &Usage) -> String {
+    format!("{} in, {} out", grouped(usage.input_tokens), grouped(usage.output_tokens))
+}
+
+/// How a model was asked; what there is nothing to say of is left out.
+pub fn call_facts(call: &ModelCall, limit: usize) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let at = call.answered_at.as_deref().map(|at| format!(", first given {}", shown::name(at, limit)));
+    let at = at.unwrap_or_default();
+    facts.push((
+        "Answer",
+        match call.source {
+            AnswerSource::Network => "asked now".to_owned(),
+            AnswerSource::Cache => format!("from the cache{at}"),
+            AnswerSource::Recording => format!("from a recording{at}"),
+        },
+    ));
+    if call.requests > 1 || !call.faults.is_empty() {
+        let faults = call.faults.iter().take(MANY);
+        let faults: Vec<String> =
+            faults.map(|(label, n)| format!("{}: {n}", shown::name(label, limit))).collect();
+        let faults = if faults.is_empty() { String::new() } else { format!(" ({})", faults.join(", ")) };
+        facts.push(("Requests", format!("{}{faults}", call.requests)));
+    }
+    let waits = [("Waited for its turn", call.throttled_ms), ("Waited between tries", call.backoff_ms)];
+    facts.extend(waits.into_iter().filter_map(|(label, ms)| Some((label, figures::duration_ms(ms?)))));
+    for (label, usage) in [("Spent without an answer", &call.wasted), ("Taken to have cost", &call.estimated)]
+    {
+        if let Some(usage) = usage {
+            let cost = usage.cost_usd.map(|cost| format!(", {}", figures::cost(cost))).unwrap_or_default();
+            facts.push((label, format!("{}{cost}", tokens(usage))));
+        }
+    }
+    facts
+}

@@ -1,0 +1,86 @@
+//! Texts and data of others, as a page gets them: data as text, so that its numbers keep their digits; long ones cut.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::base::text;
+
+/// Entries of a list that are shown.
+pub const MANY: usize = 50;
+
+/// A text, or data pretty-printed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Shown<'a> {
+    pub text: Cow<'a, str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub json: bool,
+    /// How much is shown, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
+}
+
+fn cut(kept: usize, of: usize) -> String {
+    let [kept, of] = [kept, of].map(text::group_digits);
+    format!("Cut: {kept} of {of} bytes are shown; the journal has all.")
+}
+
+pub fn of_text(whole: &str, limit: usize) -> Shown<'_> {
+    let kept = text::truncate_bytes(whole, limit);
+    let cut = (kept.len() < whole.len()).then(|| cut(kept.len(), whole.len()));
+    Shown { text: Cow::Borrowed(kept), json: false, cut }
+}
+
+pub fn of_value(value: &Value, limit: usize) -> Shown<'_> {
+    if let Value::String(whole) = value {
+        return of_text(whole, limit);
+    }
+    let (kept, of) = pretty(value, limit);
+    let cut = (kept.len() < of).then(|| cut(kept.len(), of));
+    Shown { text: Cow::Owned(kept), json: true, cut }
+}
+
+/// A text on its own, cut without a word: for names and labels.
+pub fn name(whole: &str, limit: usize) -> Cow<'_, str> {
+    let limit = limit.min(300);
+    let kept = text::truncate_bytes(whole, limit);
+    if kept.len() < whole.len() {
+        Cow::Owned(format!("{kept}{}", text::ELLIPSIS))
+    } else {
+        Cow::Borrowed(kept)
+    }
+}
+
+/// The beginning of the data, and how long it is in all.
+fn pretty(value: &Value, limit: usize) -> (String, usize) {
+    let mut beginning = Beginning { kept: Vec::new(), limit, of: 0 };
+    // The writer never fails, and a value always is JSON.
+    let _ = serde_json::to_writer_pretty(&mut beginning, value);
+    let Beginning { mut kept, of, .. } = beginning;
+    if let Err(error) = std::str::from_utf8(&kept) {
+        kept.truncate(error.valid_up_to());
+    }
+    (String::from_utf8(kept).unwrap_or_default(), of)
+}
+
+/// Keeps as much as fits, and counts all.
+struct Beginning {
+    kept: Vec<u8>,
+    limit: usize,
+    of: usize,
+}
+
+impl Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.of += bytes.len();
+        let room = self.limit.saturating_sub(self.kept.len()).min(bytes.len());
+        self.kept.extend_from_slice(bytes.get(..room).unwrap_or_default());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
