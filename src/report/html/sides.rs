@@ -25,7 +25,7 @@ pub(super) fn of(sides: &Sides<'_>) -> impl Serialize + use<> {
         "cautions": sides.cautions(),
         "metrics": sides.metrics().into_iter().map(|name| metric(sides, name)).collect::<Vec<_>>(),
         "evals": differing,
-        "alike": (alike > 0).then(|| text::plural(alike, "eval")),
+        "alike": (alike > 0).then(|| text::plural(alike, "more eval")),
         "cases": cases.map(|cases| cases.iter().map(case).collect::<Vec<_>>()),
         "compare": sides.compare(),
     })

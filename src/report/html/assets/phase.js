@@ -10,7 +10,7 @@ function phaseBanner() {
     report.description && el('p', {}, said(report.description)),
     report.unsandboxed && el('p', { class: 'alarm' }, report.unsandboxed),
     report.interrupted && el('p', { class: 'alarm' }, 'INTERRUPTED: the phase was ended early; what it left out was not checked'),
-    report.reasons.length > 0 && el('ul', { class: 'reasons' }, report.reasons.map((reason) => el('li', {}, prose(reason)))),
+    report.reasons.length > 0 && el('ul', { class: 'reasons' }, report.reasons.map((reason) => el('li', {}, said(reason)))),
     report.notes.length > 0 && el('ul', { class: 'remarks' }, report.notes.map((note) =>
       el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, prose(note))))),
     facts([['Phase', report.id && said(report.id)], ...report.facts.map(([name, fact]) => [name, fact && said(fact)])]));
@@ -22,7 +22,7 @@ function isOpen(step) {
   return step.status !== 'passed' && step.status !== 'not reached';
 }
 
-function stepLine(step, at) {
+function phaseStep(step, at) {
   const leads = step.eval ? link({ view: 'phase', step: at + 1 }, {}, said(step.name)) : said(step.name);
   const tests = step.tests;
   const told = !step.eval && isOpen(step) && step.reason.trim() !== '';
@@ -52,8 +52,8 @@ function stepLine(step, at) {
     el('span', { class: 'duration soft' }, step.duration ?? ''));
 }
 
-function stepsCard() {
-  return card('Steps', el('ol', { class: 'steps' }, report.steps.map(stepLine)));
+function phaseSteps() {
+  return card('Steps', el('ol', { class: 'steps' }, report.steps.map(phaseStep)));
 }
 
 /** Shares against their thresholds, where there are any. */
@@ -78,10 +78,16 @@ function suitePlot(suite) {
   });
 }
 
-function suiteTable(suite) {
+function suiteFigures(...parts) {
+  const node = table(...parts);
+  node.classList.add('suite');
+  return node;
+}
+
+function suiteTable(suite, name) {
   const columns = ['Value', suite.level, 'Threshold'].map((title) => ({ title, number: true }));
   return suite.metrics.length > 0 && [
-    table('Metrics', [{ title: 'Metric' }, ...columns, { title: 'Status' }], suite.metrics.map((metric) => [
+    suiteFigures(`Metrics of ${name}`, [{ title: 'Metric' }, ...columns, { title: 'Status' }], suite.metrics.map((metric) => [
       said(metric.name), metric.value, metric.interval, metric.threshold,
       metric.tone ? badge(metric.tone, metric.status) : el('span', { class: 'soft' }, metric.status),
     ])),
@@ -91,44 +97,46 @@ function suiteTable(suite) {
 }
 
 /** A difference as it was written: lines that begin with - were expected, those with + were there. */
-function diffLines(diff) {
+function phaseDiff(diff) {
   const kind = { '-': 'minus', '+': 'plus', '@': 'gap' };
   return el('pre', { class: 'diff', tabindex: '0' }, diff.split('\n').map((line) => el('span', { class: kind[line[0]] ?? 'same' }, said(line || ' '))));
 }
 
-function toldOf({ case: name, cause, what }, alone) {
+function phaseTold({ case: name, cause, what }, alone) {
   return el('div', { class: 'told' },
     (name || !alone) && el('div', {}, said(name ?? ''), cause && el('span', { class: 'soft small' }, ` ${cause}`)),
     alone && !name && cause && el('span', { class: 'soft small' }, cause),
     what?.reason && el('p', {}, said(what.reason)),
-    what?.diff && [el('p', { class: 'soft small' }, 'Expected (-) and actual (+)', what.more && `, and ${what.more}`), diffLines(what.diff)],
-    [['Expected', what?.expected], ['Actual', what?.actual]].map(([label, text]) => text !== null && text !== undefined &&
-      el('div', {}, el('p', { class: 'soft small' }, label), el('pre', { tabindex: '0' }, said(text)))),
+    what?.diff && [el('p', { class: 'soft small' }, 'Expected (-) and actual (+)', what.more && `, and ${what.more}`), phaseDiff(what.diff)],
+    el('div', { class: 'pair' }, [['Expected', what?.expected], ['Actual', what?.actual]].map(([label, text]) => text !== null && text !== undefined &&
+      el('div', {}, el('p', { class: 'soft small' }, label), el('pre', { tabindex: '0' }, said(text))))),
     what?.left_out && el('p', { class: 'soft small' }, 'Expected and actual are in the JSON report.'));
 }
 
-function evalLine(one) {
+function phaseEval(one, open) {
   const mark = el('span', { class: `sign tone-${one.outcome}`, 'aria-hidden': 'true' }, SIGNS[one.outcome]);
   const title = [mark, el('strong', {}, said(one.id)), one.name && el('span', {}, said(one.name)),
     el('span', { class: `outcome tone-${one.outcome}` }, one.outcome), one.cases && el('span', { class: 'soft small' }, one.cases)];
-  if (one.told.length === 0) return el('li', {}, el('div', { class: 'line' }, title));
+  // A case that waits has nothing to say but its name.
+  const says = one.told.some((told) => told.case || told.cause || told.what);
+  if (!says) return el('li', {}, el('div', { class: 'line' }, title));
   const alone = one.told.length === 1 && !one.more;
-  return el('li', {}, el('details', {}, el('summary', { class: 'line' }, title),
-    one.told.map((told) => toldOf(told, alone)), one.more && el('p', { class: 'soft small' }, `and ${one.more}`)));
+  return el('li', {}, el('details', { open }, el('summary', { class: 'line' }, title),
+    one.told.map((told) => phaseTold(told, alone)), one.more && el('p', { class: 'soft small' }, `and ${one.more}`)));
 }
 
-/** Evals of a type: those that did not pass, then the others folded when they are many. */
-function evalLists(kind) {
+/** Evals of a type: those that did not pass, then the others foldedUntilOpen when they are many. */
+function phaseEvals(kind) {
   const open = kind.evals.filter((one) => one.outcome !== 'passed');
   const passed = kind.evals.filter((one) => one.outcome === 'passed');
-  const list = (evals) => el('ul', { class: 'lines evals' }, evals.map(evalLine));
+  const list = (evals) => el('ul', { class: 'lines evals' }, evals.map((one) => phaseEval(one, open.length <= 3)));
   return el('div', { class: 'some' }, el('h3', {}, kind.title),
-    open.length > 0 && (open.length > 60 ? [list(open.slice(0, 60)), folded(`${plural(open.length - 60, 'more eval')} that did not pass`, () => list(open.slice(60)))] : list(open)),
-    passed.length > 0 && (passed.length > 12 ? folded(`${plural(passed.length, 'eval')} passed`, () => list(passed)) : list(passed)));
+    open.length > 0 && (open.length > 60 ? [list(open.slice(0, 60)), foldedUntilOpen(`${plural(open.length - 60, 'more eval')} that did not pass`, () => list(open.slice(60)))] : list(open)),
+    passed.length > 0 && (passed.length > 12 ? foldedUntilOpen(`${plural(passed.length, 'eval')} passed`, () => list(passed)) : list(passed)));
 }
 
 /** What is drawn when somebody opens it. */
-function folded(title, content) {
+function foldedUntilOpen(title, content) {
   const node = el('details', {}, el('summary', {}, title));
   node.addEventListener('toggle', () => {
     if (node.childElementCount === 1) node.append(content());
@@ -136,7 +144,7 @@ function folded(title, content) {
   return node;
 }
 
-function suiteCard(step, at, alone) {
+function phaseSuite(step, at, alone) {
   const suite = step.eval;
   const node = card(alone ? 'Eval results' : `Eval results: ${step.name}`);
   node.id = `step-${at + 1}`;
@@ -148,18 +156,18 @@ function suiteCard(step, at, alone) {
     el('p', {}, badge(suite.decision.name, suite.decision.label), ' ', el('code', {}, said(suite.suite)), !step.blocks && ' It does not block.'),
     suite.notices.map((notice) => el('div', { class: notice.loud ? 'alarm' : 'aside' },
       el('p', {}, prose(notice.headline)), notice.notes.map((note) => el('p', { class: 'small' }, prose(note))), notice.command && command(notice.command))),
-    suite.reasons.length > 0 && el('ul', { class: 'reasons' }, suite.reasons.map((reason) => el('li', {}, prose(reason)))),
+    suite.reasons.length > 0 && el('ul', { class: 'reasons' }, suite.reasons.map((reason) => el('li', {}, said(reason)))),
     suitePlot(suite),
-    suiteTable(suite),
+    suiteTable(suite, step.name),
     suite.ungraded && el('p', { class: 'aside' }, suite.ungraded),
-    suite.kinds.map(evalLists),
+    suite.kinds.map(phaseEvals),
     facts([['Run', said(suite.run_id)], ['Journal', said(suite.journal)]]),
   ];
   node.append(...more.flat(Infinity).filter(Boolean));
   return node;
 }
 
-function implementationCard() {
+function phaseChanges() {
   const changed = report.implementation;
   if (!changed) return card('Implementation', el('p', { class: 'soft' }, report.notes.length > 0 ? 'What changed is not known.' : 'What changed is not known: there is no commit to compare with.'));
   const rows = changed.files.map(([path, added, removed]) => [said(path),
@@ -169,12 +177,12 @@ function implementationCard() {
       el('span', { class: 'removed' }, `-${changed.removed}`), ' lines.'),
     el('p', { class: 'soft small' }, 'Counted since ', el('code', {}, said(changed.base)), changed.commit && [' (commit ', el('code', {}, said(changed.commit)), ')'],
       ', with what is not committed yet.'),
-    rows.length > 0 && folded(plural(rows.length, 'file'), () => el('div', {},
+    rows.length > 0 && foldedUntilOpen(plural(rows.length, 'file'), () => el('div', {},
       table('Files that differ', [{ title: 'File' }, { title: 'Added', number: true }, { title: 'Removed', number: true }], rows),
       changed.omitted && el('p', { class: 'soft small' }, `and ${changed.omitted}`))));
 }
 
-function pendingCard() {
+function phasePending() {
   const waiting = report.pending;
   if (!waiting) return null;
   const list = siftedList({
@@ -194,10 +202,10 @@ views.set('phase', {
     main.append(...[
       phaseBanner(),
       next.length > 0 && card('Recommendations', el('ol', { class: 'reasons' }, next.map((advice) => el('li', {}, prose(advice))))),
-      stepsCard(),
-      ...suites.map(([step, at]) => suiteCard(step, at, suites.length === 1)),
-      pendingCard(),
-      implementationCard(),
+      phaseSteps(),
+      ...suites.map(([step, at]) => phaseSuite(step, at, suites.length === 1)),
+      phasePending(),
+      phaseChanges(),
     ].filter(Boolean));
     if (params.step) requestAnimationFrame(() => document.getElementById(`step-${params.step}`)?.scrollIntoView({ block: 'start' }));
   },
