@@ -72,7 +72,7 @@ function caseSteps(row) {
       step(at - 1, '← Previous', 'k'),
       el('span', { class: 'soft small' }, `${grouped(at + 1)} of ${grouped(order.length)}${filtered ? ' listed' : ''}`),
       step(at + 1, 'Next →', 'j'),
-      copyButton(() => location.href, 'Copy a link to this case')));
+      copyButton(() => location.href, 'Copy link to this case', 'Copy link')));
 }
 
 addEventListener('keydown', (event) => {
@@ -126,7 +126,7 @@ function sampleParts(sample) {
     sample.output && part('Output', textView(sample.output, 'Output')),
     !sample.output && el('p', { class: 'soft' }, 'No output.'),
     sample.extracted && part('Extracted from it, and graded', textView(sample.extracted, 'Extracted')),
-    (sample.grades ?? []).length > 0 && part('Grades', sample.grades.map((grade) => gradeView(grade, sample.extracted ?? sample.output))),
+    (sample.grades ?? []).length > 0 && part('Grades', sample.grades.map((grade) => gradeView(grade, sample))),
     sample.metrics && part('Measured', facts(sample.metrics.map(([name, text]) => [said(name), said(text)]))),
     sample.earlier && part('Earlier attempts', el('ol', { class: 'earlier' }, sample.earlier.map(([outcome, cause, reason]) =>
       el('li', {}, badge(outcome, outcome), ' ', cause && el('code', {}, cause), ' ', textView(reason, 'Reason', { plain: true }))))),

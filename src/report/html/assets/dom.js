@@ -89,13 +89,14 @@ function command(text) {
   return el('div', { class: 'command' }, el('code', {}, said(text)), copyButton(() => text, 'Copy the command'));
 }
 
-function copyButton(text, label) {
-  const button = el('button', { type: 'button', class: 'copy', 'aria-label': label, title: label }, 'Copy');
+/** A button that copies what `text()` gives; `label` says what, `words` stand on it. */
+function copyButton(text, label, words = 'Copy') {
+  const button = el('button', { type: 'button', class: 'copy', 'aria-label': label, title: label }, words);
   button.addEventListener('click', async () => {
     const done = await copy(text());
     button.textContent = done ? 'Copied' : 'Not copied';
     announce(done ? 'Copied' : 'Could not copy');
-    setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+    setTimeout(() => { button.textContent = words; }, 1500);
   });
   return button;
 }

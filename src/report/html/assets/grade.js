@@ -39,7 +39,14 @@ function foldedText(title, shown, open = false) {
   return folded;
 }
 
-function gradeView(grade, graded) {
+/** Details of at most so many characters on one line stand beside each other. */
+const SHORT_DETAIL = 60;
+
+function gradeView(grade, sample) {
+  const graded = sample.extracted ?? sample.output;
+  const details = grade.details ?? [];
+  const short = details.filter(([, { text }]) => text.length <= SHORT_DETAIL && !text.includes('\n'));
+  const long = details.filter((detail) => !short.includes(detail));
   const name = grade.name ?? (grade.type === 'code' ? grade.method : grade.type);
   const kind = [grade.type, grade.method].filter((word) => word !== name && word !== grade.type).length > 0 || grade.name
     ? `${grade.type}${grade.method !== grade.type && grade.method !== name ? `, ${grade.method}` : ''}` : grade.type === name ? '' : grade.type;
@@ -49,14 +56,16 @@ function gradeView(grade, graded) {
       kind && el('span', { class: 'soft' }, said(kind)),
       grade.score !== '' && el('span', { class: 'soft number' }, `score ${grade.score}`),
       grade.cause && el('code', { class: 'soft' }, grade.cause)),
-    grade.reason && textView(grade.reason, 'Reason', { plain: true }),
+    // The sample's own reason stands above.
+    grade.reason && grade.reason.text !== sample.reason?.text && textView(grade.reason, 'Reason', { plain: true }),
     gradeRemarks(grade),
     grade.judged && judgedView(grade.judged),
     grade.places ? placesView(grade.places) : null,
     sidesView(grade, grade.actual_is_output ? graded : grade.actual),
     grade.metrics && facts(grade.metrics.map(([metric, text]) => [said(metric), said(text)])),
     grade.unmeasured && el('p', { class: 'small' }, 'Could not be measured: ', grade.unmeasured.map((metric, at) => [at > 0 && ', ', said(metric)])),
-    (grade.details ?? []).map(([key, shown]) => foldedText(key, shown, grade.outcome !== 'passed' && /stderr|traceback|error|failures/i.test(key))));
+    short.length > 0 && facts(short.map(([key, { text }]) => [said(key), said(text)])),
+    long.map(([key, shown]) => foldedText(key, shown, grade.outcome !== 'passed' && /stderr|traceback|error|failures/i.test(key))));
 }
 
 function gradeRemarks(grade) {
