@@ -105,7 +105,7 @@ function caseChips(counts, change) {
   const all = Object.values(counts).reduce((sum, n) => sum + n, 0);
   const list = [chip(null, 'All', all, on.size === 0, () => ({ outcome: undefined }))];
   const totals = casesData().columns.outcome;
-  for (const outcome of OUTCOMES) {
+  for (const outcome of GRAVEST_FIRST) {
     if (!on.has(outcome) && !totals?.includes(outcome)) continue;
     list.push(chip(outcome, outcome[0].toUpperCase() + outcome.slice(1), counts[outcome], on.has(outcome), () => {
       const next = new Set(on);

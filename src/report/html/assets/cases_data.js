@@ -1,6 +1,6 @@
 // The cases of a run: their columns, what fits filters, and the order of what fits. Rows are numbers, in the plan's order.
 
-const OUTCOMES = ['failed', 'errored', 'pending', 'skipped', 'passed'];
+const GRAVEST_FIRST = ['failed', 'errored', 'pending', 'skipped', 'passed'];
 /** Filters other than the outcome's and the search, in the order of the page. */
 const CASE_FILTERS = ['eval', 'type', 'category', 'tag', 'cause'];
 
@@ -61,7 +61,7 @@ function casesThatFit(state) {
   const haystacks = words.length > 0 ? caseHaystacks() : [];
   const asked = CASE_FILTERS.filter((filter) => state[filter]);
   const outcomes = new Set((state.outcome ?? '').split(',').filter(Boolean));
-  const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0]));
+  const counts = Object.fromEntries(GRAVEST_FIRST.map((outcome) => [outcome, 0]));
   const fits = (row) =>
     (!state.flaky || columns.flaky[row] === 1) &&
     asked.every((filter) => {
@@ -100,7 +100,7 @@ function caseOrder(sort) {
 
 /** The columns of the table; `key` is what they are sorted by. */
 const CASE_COLUMNS = [
-  { name: 'outcome', title: 'Outcome', width: '6.2rem', key: (row) => OUTCOMES.indexOf(casesData().columns.outcome[row]) },
+  { name: 'outcome', title: 'Outcome', width: '6.2rem', key: (row) => GRAVEST_FIRST.indexOf(casesData().columns.outcome[row]) },
   { name: 'case', title: 'Case', width: 'minmax(9rem, 4fr)', key: (row) => `${casesData().evalOf(row).id} ${casesData().columns.id[row]}` },
   { name: 'cause', title: 'Cause and reason', width: 'minmax(8rem, 5fr)', key: (row) => `${casesData().causeOf(row) ?? ''} ${casesData().columns.reason[row]}`.trim() },
   { name: 'score', title: 'Score', number: true, width: '4.4rem', key: (row) => casesData().columns.score[row], text: (row) => casesData().columns.score_text[row] },
