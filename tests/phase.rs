@@ -210,6 +210,7 @@ fn the_trigger_of_the_seeds_gates_and_archives() {
             format!("{run}.journal.jsonl"),
             format!("{run}.json"),
             format!("{run}.md"),
+            "phase-2%2Fa.html".into(),
             "phase-2%2Fa.json".into(),
             "phase-2%2Fa.md".into()
         ]
@@ -382,7 +383,7 @@ fn reports_lie_where_they_may_and_are_tried_before_anything_runs() {
     assert!(call.stderr.contains("cannot write the report of the phase to "), "{}", call.stderr);
     assert!(!project.path().join("released").exists() && !project.path().join("results").exists());
     project.call(&["phase", "--plan", "plan.yaml", "--output", "kept/report.md"]).expect(0);
-    assert_eq!(names(&project, "kept"), ["report.json", "report.md"]);
+    assert_eq!(names(&project, "kept"), ["report.html", "report.json", "report.md"]);
 }
 
 #[test]
@@ -766,6 +767,7 @@ fn every_report_of_the_seeds_scenario() {
              results/[day]/[run].md
              results/phases/phase-implement-user-authentication.md
              results/phases/phase-implement-user-authentication.json
+             results/phases/phase-implement-user-authentication.html
     "#);
     let mut report = json(&project, REPORT);
     report["steps"][2]["eval"]["eval_report"] = "[the run]".into();
@@ -1008,5 +1010,6 @@ fn every_report_of_the_seeds_scenario() {
              results/[day]/[run].md
              results/phases/phase-implement-user-authentication.md
              results/phases/phase-implement-user-authentication.json
+             results/phases/phase-implement-user-authentication.html
     "#);
 }

@@ -3,12 +3,10 @@
 use super::decide::number;
 use crate::model::{Bound, EvalType, Figure, GateSpec, Metric, MetricName, Part, Threshold};
 use crate::stats::power::Demand;
-use crate::stats::{reaches, stays_within, wilson_of_share};
+use crate::stats::{CLUSTERS, reaches, stays_within, wilson_of_share};
 
 /// Confidence of the intervals that thresholds look at.
 const LEVEL: f64 = 0.95;
-/// Evals from which on cases of one eval count together, when some have several (docs/metrics.md, Intervals).
-const TOGETHER: usize = 10;
 
 /// An eval, with its cases that count.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,7 +35,7 @@ pub fn out_of_reach(spec: &GateSpec, planned: impl Fn(Option<&Part>) -> Vec<Plan
 pub fn count_together(cases: impl Iterator<Item = u64>) -> bool {
     let (evals, several) =
         cases.fold((0, false), |(evals, several), cases| (evals + 1, several || cases > 1));
-    evals >= TOGETHER && several
+    evals >= CLUSTERS && several
 }
 
 /// How many units an interval is over.

@@ -141,7 +141,7 @@ mod tests {
             r#"{"type":"file","value":"naïve","path":"docs/a.txt"}"#
         );
         let large = say("é".repeat(INPUT_BYTES).as_bytes());
-        assert!(large.truncated && large.value == Value::from("é".repeat(INPUT_BYTES / 2)));
+        assert!(large.truncated && large.value == "é".repeat(INPUT_BYTES / 2));
         assert_eq!(say(b"a\xffb").value, "a\u{fffd}b");
         std::fs::remove_file(&path).unwrap();
         let gone = shown(&Input::File { path: path.clone(), context: None }, dir.path());

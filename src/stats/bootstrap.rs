@@ -18,6 +18,9 @@ use super::interval::{Interval, Method, normal_cdf, normal_of_mean, wilson_of_sh
 use super::quantile::percentile;
 use super::values::DRAWN_VALUES;
 
+/// Evals from which on whole evals are resampled, when some hold several cases (docs/metrics.md, Intervals).
+pub const CLUSTERS: usize = 10;
+
 /// Enough for ends that are stable to the second decimal.
 pub const DEFAULT_RESAMPLES: usize = 2_000;
 

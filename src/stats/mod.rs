@@ -15,8 +15,10 @@ mod quantile;
 mod thresholds;
 mod values;
 
-pub use agreement::{Agreement, McNemar, cohen_kappa, mcnemar_exact};
-pub use bootstrap::{DEFAULT_RESAMPLES, bootstrap_mean, bootstrap_weighted_mean, cluster_bootstrap_mean};
+pub use agreement::{Agreement, cohen_kappa};
+pub use bootstrap::{
+    CLUSTERS, DEFAULT_RESAMPLES, bootstrap_mean, bootstrap_weighted_mean, cluster_bootstrap_mean,
+};
 pub use interval::{Interval, Method, normal_quantile, wilson, wilson_of_share};
 pub use paired::{Dealt, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired};
 pub use pass_rates::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};

@@ -12,14 +12,12 @@ use super::outcomes::{EvalCounter, Reading, SampleCounts};
 use crate::load::PartFilter;
 use crate::model::{Estimate, EvalInfo, EvalTally, EvalType, Metric, Outcome, Tally};
 use crate::stats::{
-    DEFAULT_RESAMPLES, Interval, Undefined, Values, bootstrap_weighted_mean, cluster_bootstrap_mean,
-    pass_at_k, pass_hat_k, pass_hat_k_unbiased, weighted_mean, wilson,
+    CLUSTERS, DEFAULT_RESAMPLES, Interval, Undefined, Values, bootstrap_weighted_mean,
+    cluster_bootstrap_mean, pass_at_k, pass_hat_k, pass_hat_k_unbiased, weighted_mean, wilson,
 };
 
 /// Confidence of every interval.
 pub(super) const LEVEL: f64 = 0.95;
-/// Evals from which on whole evals are resampled, when they hold several cases.
-pub(super) const CLUSTERS: usize = 10;
 
 /// The counts of a run, by eval and case.
 pub(super) struct Counted<'a> {

@@ -11,6 +11,7 @@ pub enum PhaseFormat {
     Terminal,
     Json,
     Markdown,
+    Html,
 }
 
 #[derive(Debug, Args)]
@@ -22,7 +23,7 @@ Examples:
   eval-harness phase --plan plan.yaml --base origin/main       what changed since then stands in the report
 
 A blocking step that does not pass ends the phase. The exit code is that of the worst blocking step; a wrong file or setting
-(2) and an interruption (130) are never softened. The report is written as Markdown and JSON, whatever came of the phase.
+(2) and an interruption (130) are never softened. The report is written as Markdown, JSON and HTML, whatever came of the phase.
 docs/phases.md tells all of it.")]
 #[command(group(clap::ArgGroup::new("file").required(true).args(["plan", "trigger"])))]
 pub struct PhaseArgs {
@@ -44,7 +45,7 @@ pub struct PhaseArgs {
     /// The git revision that the phase began at. Default: that of the plan, else `HEAD`.
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
-    /// Where the Markdown report goes, in place of what the file says. The JSON report lies beside it.
+    /// Where the Markdown report goes, in place of what the file says. The JSON and the HTML report lie beside it.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Also write the report as a comment for a pull request, of at most 60,000 bytes.

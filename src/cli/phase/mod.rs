@@ -217,6 +217,7 @@ fn show(
     let mut page = Vec::new();
     match args.format {
         PhaseFormat::Json => phase::report::json(report, &mut page).map_err(Failure::incomplete)?,
+        PhaseFormat::Html => phase::report::html(report, &mut page).map_err(Failure::incomplete)?,
         PhaseFormat::Markdown => phase::report::markdown(report, &mut page).map_err(Failure::incomplete)?,
         PhaseFormat::Terminal if args.quiet => {
             let reasons: String = report.gate.reasons.iter().map(|reason| format!("  {reason}\n")).collect();
@@ -231,7 +232,11 @@ fn show(
                 .map_err(Failure::incomplete)?;
         }
     }
-    let page = if args.format == PhaseFormat::Json { page } else { ci::for_log(github, page) };
+    // What people read; other formats stay whole.
+    let page = match args.format {
+        PhaseFormat::Json | PhaseFormat::Html => page,
+        PhaseFormat::Markdown | PhaseFormat::Terminal => ci::for_log(github, page),
+    };
     Ok(console.result(&page)?)
 }
 

@@ -10,12 +10,14 @@ use super::words::{self, Headline, Kind, Leaning, Row};
 use crate::base::text;
 use crate::model::Comparison;
 use crate::report::terminal::TerminalOptions;
-use crate::report::terminal::page::{Page, Span, Tone, pad_right, plain, span};
+use crate::report::terminal::page::{Page, Tone, plain, span};
 
 /// Columns of a candidate: an interval fits.
 const CELL: usize = 19;
 /// Columns of the names of lines.
 const NAME: usize = 22;
+/// Blanks at the end of a column, at least.
+const GAP: usize = 2;
 
 pub fn render(page: &mut Page, candidates: &[Comparison], options: &TerminalOptions) -> io::Result<()> {
     let Some(first) = candidates.first() else { return Ok(()) };
@@ -116,14 +118,7 @@ struct Block<'a> {
 
 impl Block<'_> {
     fn row(&self, page: &mut Page, name: &str, cell: impl Fn(usize) -> (Tone, String)) -> io::Result<()> {
-        let name = text::truncate_width_with(name, NAME - 2, page.ellipsis()).into_owned();
-        let mut spans: Vec<Span<'_>> = vec![plain(pad_right(&name, NAME))];
-        for at in self.shown.clone() {
-            let (tone, cell) = cell(at);
-            let cell = text::truncate_width_with(&cell, CELL - 2, page.ellipsis()).into_owned();
-            spans.push(span(tone, pad_right(&cell, CELL)));
-        }
-        page.line(&spans)
+        page.columns((name, NAME), (CELL, GAP), self.shown.clone().map(cell))
     }
 
     fn head(&self, page: &mut Page) -> io::Result<()> {

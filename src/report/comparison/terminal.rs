@@ -212,6 +212,9 @@ pub fn in_a_line(row: &Row, page: &Page) -> String {
     words
 }
 
+/// Room for the number of pairs of every metric that a comparison shows.
+const PAIRED_LINES: usize = 12;
+
 /// Over how many pairs, where that is not the same for all, and how far what has no grade could move a figure.
 fn remarks(page: &mut Page, rows: &[&Row], options: &TerminalOptions) -> io::Result<()> {
     let usual = rows.first().map(|row| row.n.as_str()).unwrap_or_default();
@@ -223,7 +226,7 @@ fn remarks(page: &mut Page, rows: &[&Row], options: &TerminalOptions) -> io::Res
             true => format!("paired: {usual}"),
             false => format!("paired: {first} {usual}, {}", others.join(", ")),
         };
-        page.wrapped(&[plain("  ")], Tone::Dim, &words, if options.verbose { 12 } else { 3 })?;
+        page.wrapped(&[plain("  ")], Tone::Dim, &words, PAIRED_LINES)?;
     }
     for row in rows.iter().filter(|row| !row.range.is_empty() && (row.decides || options.verbose)) {
         let words = format!(

@@ -33,7 +33,7 @@ pub enum Unlike {
 
 /// Several runs of one suite, in the order in which they were named.
 pub struct Sides<'a> {
-    runs: Vec<&'a Summary>,
+    pub(crate) runs: Vec<&'a Summary>,
 }
 
 impl<'a> Sides<'a> {
@@ -56,7 +56,7 @@ impl<'a> Sides<'a> {
     }
 
     /// What each run is called: its target; where two share one also the model, else the run's id.
-    fn labels(&self) -> Vec<String> {
+    pub(crate) fn labels(&self) -> Vec<String> {
         let target = |run: &Summary| run.metadata.environment.target.clone();
         let model = |run: &Summary| {
             let environment = &run.metadata.environment;
@@ -77,7 +77,7 @@ impl<'a> Sides<'a> {
     }
 
     /// Metrics that tell something of any run, in reading order.
-    fn metrics(&self) -> Vec<&'a str> {
+    pub(crate) fn metrics(&self) -> Vec<&'a str> {
         let mut names: Vec<&str> = self.runs.iter().flat_map(|run| figures::telling_metrics(run)).collect();
         names.sort_by(|a, b| figures::order_of(a).cmp(&figures::order_of(b)).then(a.cmp(b)));
         names.dedup();
@@ -86,7 +86,7 @@ impl<'a> Sides<'a> {
     }
 
     /// Each eval of any run, in the order of the first that has it, with what each run says of it.
-    fn evals(&self) -> Vec<EvalLine<'a>> {
+    pub(crate) fn evals(&self) -> Vec<EvalLine<'a>> {
         let mut order: Vec<&str> = Vec::new();
         let mut found: HashMap<&str, Vec<Option<&'a EvalResult>>> = HashMap::new();
         for (at, run) in self.runs.iter().enumerate() {
@@ -105,7 +105,7 @@ impl<'a> Sides<'a> {
     }
 
     /// Cases whose outcomes differ; `None` when a run has more cases than its summary lists.
-    fn cases(&self) -> Option<Vec<CaseLine<'a>>> {
+    pub(crate) fn cases(&self) -> Option<Vec<CaseLine<'a>>> {
         if self.runs.iter().any(|run| run.omitted.is_some_and(|omitted| omitted.cases > 0)) {
             return None;
         }
@@ -132,12 +132,12 @@ impl<'a> Sides<'a> {
     }
 
     /// The command that tests the others against the first.
-    fn compare(&self) -> Option<String> {
+    pub(crate) fn compare(&self) -> Option<String> {
         commands::compare(self.runs.iter().map(|run| run.metadata.run_id.as_str()))
     }
 
     /// What makes the figures hard to compare, in sentences.
-    fn cautions(&self) -> Vec<String> {
+    pub(crate) fn cautions(&self) -> Vec<String> {
         let mut said = Vec::new();
         let extent = |run: &Summary| {
             let evals = run.evals.iter().map(|eval| (eval.id.clone(), eval.counts.total));
@@ -205,14 +205,14 @@ fn tells_of(run: &Summary, metric: &str) -> bool {
 }
 
 /// One eval in each run; `None` where it did not run.
-struct EvalLine<'a> {
-    id: &'a str,
-    runs: Vec<Option<&'a EvalResult>>,
+pub(crate) struct EvalLine<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) runs: Vec<Option<&'a EvalResult>>,
 }
 
 impl EvalLine<'_> {
     /// True when not every run says the same of it.
-    fn differs(&self) -> bool {
+    pub(crate) fn differs(&self) -> bool {
         let told = |eval: &Option<&EvalResult>| {
             eval.map(|eval| (eval.outcome, eval.counts.passed, eval.counts.total))
         };
@@ -221,10 +221,10 @@ impl EvalLine<'_> {
 }
 
 /// One case in each run; `None` where it did not run.
-struct CaseLine<'a> {
-    eval: &'a str,
-    case: &'a str,
-    runs: Vec<Option<&'a CaseResult>>,
+pub(crate) struct CaseLine<'a> {
+    pub(crate) eval: &'a str,
+    pub(crate) case: &'a str,
+    pub(crate) runs: Vec<Option<&'a CaseResult>>,
 }
 
 impl CaseLine<'_> {

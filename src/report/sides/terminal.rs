@@ -6,13 +6,15 @@ use std::ops::Range;
 use super::{CaseLine, EvalLine, Sides};
 use crate::base::text;
 use crate::report::figures;
-use crate::report::terminal::page::{Page, Span, Tone, pad_right, plain, span};
+use crate::report::terminal::page::{Page, Tone, plain, span};
 use crate::report::terminal::{TerminalOptions, glyph, tone_of, tone_of_decision};
 
 /// Columns of a target: an interval fits.
 const CELL: usize = 17;
 /// Columns of the names of lines.
 const NAME: usize = 24;
+/// Blanks at the end of a column, at least.
+const GAP: usize = 1;
 /// Lines of evals and of cases, unless all are asked for.
 const LINES: usize = 40;
 
@@ -54,14 +56,7 @@ struct Block<'a> {
 
 impl Block<'_> {
     fn row(&self, page: &mut Page, name: &str, cell: impl Fn(usize) -> (Tone, String)) -> io::Result<()> {
-        let name = text::truncate_width_with(name, NAME - 2, page.ellipsis()).into_owned();
-        let mut spans: Vec<Span<'_>> = vec![plain(pad_right(&name, NAME))];
-        for at in self.shown.clone() {
-            let (tone, cell) = cell(at);
-            let cell = text::truncate_width_with(&cell, CELL - 1, page.ellipsis()).into_owned();
-            spans.push(span(tone, pad_right(&cell, CELL)));
-        }
-        page.line(&spans)
+        page.columns((name, NAME), (CELL, GAP), self.shown.clone().map(cell))
     }
 
     fn head(&self, page: &mut Page) -> io::Result<()> {

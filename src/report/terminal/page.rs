@@ -163,6 +163,24 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
+    /// A name and cells beside it, each in a column of so many; what is too long for its column is cut. `cell.1` are the blanks at
+    /// the end of a cell, at least.
+    pub fn columns(
+        &mut self,
+        name: (&str, usize),
+        cell: (usize, usize),
+        cells: impl Iterator<Item = (Tone, String)>,
+    ) -> io::Result<()> {
+        let ((name, name_width), (width, gap)) = (name, cell);
+        let ellipsis = self.ellipsis();
+        let fit = |text: &str, width: usize, gap: usize| {
+            pad_right(&text::truncate_width_with(text, width.saturating_sub(gap), ellipsis), width)
+        };
+        let mut spans: Vec<Span<'_>> = vec![plain(fit(name, name_width, 2))];
+        spans.extend(cells.map(|(tone, cell)| span(tone, fit(&cell, width, gap))));
+        self.line(&spans)
+    }
+
     /// A line that is never cut, for paths that people copy.
     pub fn uncut(&mut self, label: &str, path: &str) -> io::Result<()> {
         writeln!(self.out, "{}{}", clean(label), clean(path))

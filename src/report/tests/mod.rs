@@ -444,3 +444,30 @@ fn red(cases: usize, spread: bool) -> Summary {
     summary.gate.decision = Decision::Fail;
     summary
 }
+
+/// The data of a page in the block of this name.
+pub(crate) fn block_of(page: &str, id: &str) -> serde_json::Value {
+    let begin = format!("<script type=\"application/json\" id=\"{id}\">");
+    let (_, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no block {id}"));
+    let (json, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(json).unwrap()
+}
+
+/// Each name of an object on a line, with its value.
+pub(crate) fn lines_of(object: &serde_json::Value) -> String {
+    let lines: Vec<String> =
+        object.as_object().unwrap().iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    lines.join("\n")
+}
+
+/// The tags of a page in their order, with their attributes.
+pub(crate) fn markup_of(page: &str) -> Vec<&str> {
+    let head = page.find("<style>").unwrap();
+    let script = page.find("<script type=\"module\">").unwrap();
+    let data = page.find("</noscript>").unwrap();
+    let mut found = Vec::new();
+    for part in [&page[..head], &page[page.find("</style>").unwrap()..data], &page[data..script]] {
+        found.extend(part.split('<').skip(1).map(|tag| tag.split_once('>').map_or(tag, |(tag, _)| tag)));
+    }
+    found
+}

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::metrics::CLUSTERS;
 use super::super::outcomes::Reading;
 use super::pairing::Pairing;
 use super::values::{Attempts, Measure, Unit, is_single, opposite};
 use crate::model::{DifferenceTest, Metric, MetricDifference};
-use crate::stats::{Dealt, Paired, PairedTest, Pairs, Resampling, paired};
+use crate::stats::{CLUSTERS, Dealt, Paired, PairedTest, Pairs, Resampling, paired};
 
 /// As how many equal evals those of unequal sizes must count, to be tested as whole evals. Signs of fewer never come to 5 % (those of 4
 /// to 6.3 %), so that nothing which breaks in an eval as large as all others would ever be seen.

@@ -1,6 +1,7 @@
 //! Phase reports of runs that the real fold counted and the real gate decided.
 
 mod build;
+mod page;
 
 use build::*;
 use insta::assert_snapshot;

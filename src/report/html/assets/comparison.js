@@ -40,7 +40,7 @@ function prose(words) {
 
 function capital(text) {
   // A metric's name stays as it is.
-  return /^[a-z]+[ :,]/u.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+  return /^[a-z]+[ ,]/u.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
 }
 
 /** Differences around zero. `most` rows are drawn before the rest is folded. */

@@ -27,14 +27,14 @@ function sidesTable(reference, others) {
   return node;
 }
 
-function gateCard() {
+function comparisonGate() {
   const { decision, fail_on, reasons } = report;
   return card('Gate',
     el('p', {}, badge(decision.name, decision.label), ` Exit code ${decision.exit_code}. `, el('code', {}, `--fail-on ${fail_on.name}`), `: ${fail_on.means}.`),
-    reasons.length > 0 && el('ul', { class: 'reasons' }, reasons.map((reason) => el('li', {}, prose(reason)))));
+    reasons.length > 0 && el('ul', { class: 'reasons' }, reasons.map((reason) => el('li', {}, said(reason)))));
 }
 
-function metricsCard(candidate) {
+function comparisonMetrics(candidate) {
   if (candidate.metrics.length === 0) return null;
   return card('Metrics',
     candidate.plots.map((plot) => differencePlot(plot)),
@@ -43,7 +43,7 @@ function metricsCard(candidate) {
     candidate.legend && el('p', { class: 'soft small' }, candidate.legend));
 }
 
-function groupCards(candidate) {
+function comparisonGroups(candidate) {
   return candidate.groups.map((kind) => {
     const told = kind.rows.slice(0, kind.telling);
     const others = kind.rows.slice(kind.telling);
@@ -61,7 +61,7 @@ function groupCards(candidate) {
   });
 }
 
-function casesCard(candidate, params, at) {
+function comparisonCases(candidate, params, at) {
   const { cases } = candidate;
   const here = (state) => ({ ...params, kind: state.kind, q: state.q });
   const list = siftedList({
@@ -86,7 +86,7 @@ function casesCard(candidate, params, at) {
   return node;
 }
 
-function methodCard(candidate, method) {
+function comparisonMethod(candidate, method) {
   return card('How it was computed',
     candidate?.could_have_found && el('p', {}, `The smallest true drop that would have been found: ${candidate.could_have_found}.`),
     el('p', { class: 'soft small' }, prose(method)));
@@ -104,11 +104,11 @@ function drawCandidate(main, candidate, params, { suite, gate, method, cut, bear
     several,
     verdictBanner(candidate, suite, flipTiles(candidate.cases, (kind) => address({ ...params, kind, q: '' })), bearing && el('p', { class: 'small' }, said(bearing))),
     gate,
-    metricsCard(candidate),
-    ...groupCards(candidate),
-    casesCard(candidate, params, cut),
+    comparisonMetrics(candidate),
+    ...comparisonGroups(candidate),
+    comparisonCases(candidate, params, cut),
     card('Both sides', sidesTable(candidate.reference, [candidate.candidate])),
-    methodCard(candidate, method),
+    comparisonMethod(candidate, method),
   ].filter(Boolean));
 }
 
@@ -117,7 +117,7 @@ function columnsTable() {
   const { candidates, overview } = report;
   const cell = (line) => {
     if (!line || line.undefined) return el('span', { class: 'soft' }, 'n/a');
-    return el('span', { class: 'stack' },
+    return el('span', { class: 'cell' },
       el('span', {}, `${line.reference} → ${line.candidate}`), markedDifference(line),
       el('span', { class: 'soft' }, [line.interval, line.p && `p ${line.p}`].filter(Boolean).join(', ')));
   };
@@ -146,7 +146,7 @@ function drawSeveral(main) {
   main.append(
     el('div', { class: 'lead' }, el('p', { class: 'soft' }, said(report.subject)),
       el('h1', {}, `${plural(candidates.length, 'candidate')} against `, said(reference.label))),
-    gateCard(),
+    comparisonGate(),
     card('Candidates', columnsTable(), legend && el('p', { class: 'soft small' }, legend)),
     overview.plots.length > 0 ? card('Differences', overview.plots.map((plot) => differencePlot(plot))) : '',
     el('div', { class: 'cards' }, candidates.map((candidate, at) => {
@@ -157,7 +157,7 @@ function drawSeveral(main) {
       return node;
     })),
     card('Both sides', sidesTable(reference, candidates.map((one) => one.candidate))),
-    methodCard(null, report.method));
+    comparisonMethod(null, report.method));
 }
 
 /** The way to the other candidates. */
@@ -177,7 +177,7 @@ views.set('comparison', {
       const { shown, bearing, method, cut } = report.comparison;
       drawCandidate(main, shown, here, { bearing, method, cut });
     } else if (report.candidates.length === 1) {
-      drawCandidate(main, report.candidates[0], here, { suite: report.subject, gate: gateCard(), method: report.method });
+      drawCandidate(main, report.candidates[0], here, { suite: report.subject, gate: comparisonGate(), method: report.method });
     } else {
       drawSeveral(main);
     }

@@ -59,7 +59,7 @@ function siftedList({ label, noun, rows, words, kindOf, kinds = [], draw, kind =
   mark();
   sift();
   const node = el('div', { class: 'sifted' },
-    el('div', { class: 'sieve' },
+    (buttons.length > 0 || rows.length > 8) && el('div', { class: 'sieve' },
       buttons.length > 0 && el('div', { class: 'kinds', role: 'group', 'aria-label': 'Kinds' }, buttons),
       rows.length > 8 && field),
     status, framed?.node ?? lines, more);

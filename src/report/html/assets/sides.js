@@ -1,0 +1,102 @@
+// Several targets beside each other: a column each. Nothing here tests a difference, and the page says so.
+
+/** A value with its interval on the axis of its row. */
+function sideCell(cell, metric) {
+  const at = (value) => placeOn(value, metric.min, metric.max);
+  if (cell.undefined) return el('span', { class: 'cell' }, el('span', { class: 'soft' }, cell.value), el('span', { class: 'soft small' }, said(cell.undefined)));
+  const words = [cell.value, cell.interval].filter(Boolean).join(' ');
+  return el('span', { class: 'cell' },
+    el('span', {}, el('strong', {}, cell.value), ' ', el('span', { class: 'soft' }, cell.interval)),
+    isNumber(cell.at) && metric.max > metric.min && picture(words, { class: 'plot', height: 12 },
+      svg('line', { class: 'track', x1: 0, x2: '100%', y1: 6, y2: 6 }),
+      cell.ci && svg('line', { class: 'ends', x1: at(cell.ci[0]), x2: at(cell.ci[1]), y1: 6, y2: 6 }),
+      svg('circle', { class: 'point', cx: at(cell.at), cy: 6, r: 4 })),
+    cell.range && el('span', { class: 'soft small' }, `${cell.range} if what has no grade had failed, or passed`));
+}
+
+function outcomeCell(cell) {
+  if (!cell) return el('span', { class: 'soft' }, 'not run');
+  const [outcome, words] = cell;
+  return el('span', { class: `said tone-${outcome}` }, el('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[outcome]), ` ${words}`,
+    words !== outcome && el('span', { class: 'away' }, ` (${outcome})`));
+}
+
+function sideColumns(first) {
+  return [{ title: first }, ...report.runs.map((run) => ({ title: said(run.label) }))];
+}
+
+/** A table whose columns are the targets. */
+function sidesOf(label, first, rows) {
+  const node = table(label, sideColumns(first), rows);
+  node.classList.add('columns');
+  return node;
+}
+
+function sidesGates() {
+  const row = (name, cell) => [name, ...report.runs.map(cell)];
+  const models = report.runs.some((run) => run.model);
+  return card('Gates',
+    sidesOf('Gates by target', 'Gate', [
+      row('Decision', (run) => badge(run.decision.name, run.decision.label)),
+      models && row('Model', (run) => (run.model ? said(run.model) : '–')),
+      row('Cases passed', (run) => el('span', { class: 'cell' }, run.passed,
+        stackedBar({ label: `Cases of ${run.label}`, plain: true, parts: run.counts.map(([name, count]) => ({ tone: name, name, count })) }))),
+      row('Time', (run) => run.duration),
+      row('Began', (run) => said(run.timestamp)),
+      row('Run', (run) => said(run.run_id)),
+    ].filter(Boolean)),
+    report.runs.filter((run) => run.reasons.length > 0).map((run) => el('div', { class: 'some' },
+      el('h3', {}, said(run.label)), el('ul', { class: 'reasons' }, run.reasons.map((reason) => el('li', {}, said(reason)))))));
+}
+
+function sidesMetrics() {
+  const rows = report.metrics.map((metric) => [said(metric.name), ...metric.cells.map((cell) => sideCell(cell, metric))]);
+  return card('Metrics', rows.length > 0 ? sidesOf('Metrics by target', 'Metric', rows) : el('p', { class: 'soft' }, 'No metric was measured.'),
+    el('p', { class: 'soft small' }, 'In brackets: intervals at 95 %. They are of each target alone; nothing here tests a difference.',
+      report.compare && ' This does:'),
+    report.compare && command(report.compare));
+}
+
+/** Lines of a table that is searched. */
+function sidesList(label, noun, first, rows, words, name) {
+  return siftedList({
+    label, noun, rows, words,
+    wrap() {
+      const node = sidesOf(label, first, []);
+      return { node, body: node.querySelector('tbody') };
+    },
+    draw: (row) => el('tr', {}, el('th', { scope: 'row' }, name(row)), row.cells.map((cell) => el('td', {}, outcomeCell(cell)))),
+  }).node;
+}
+
+function sidesEvals() {
+  const { evals, alike } = report;
+  const rest = evals.length > 0 && alike && el('p', { class: 'soft small' }, `${alike} ended alike on each target.`);
+  return card('Evals that differ',
+    evals.length > 0 ? sidesList('evals by target', 'eval', 'Eval', evals, (row) => row.id, (row) => said(row.id))
+      : el('p', {}, 'Every eval ended alike on each target.'), rest);
+}
+
+function sidesCases() {
+  const { cases } = report;
+  if (cases === null) return card('Cases that differ', el('p', {}, 'The runs are too large to list the cases that ended differently.'));
+  if (cases.length === 0) return null;
+  const name = (row) => [row.eval !== row.case && [el('span', { class: 'soft' }, said(row.eval), ' / ')], said(row.case)];
+  return card('Cases that differ', sidesList('cases by target', 'case', 'Case', cases, (row) => `${row.eval} / ${row.case} ${row.cells.map((cell) => cell?.join(' ') ?? 'not run').join(' ')}`, name));
+}
+
+views.set('sides', {
+  label: 'Side by side',
+  kinds: ['sides'],
+  draw(main) {
+    main.append(...[
+      el('div', { class: 'lead' }, el('p', { class: 'soft' }, said(report.subject ?? '')), el('h1', {}, `${plural(report.runs.length, 'target')} side by side`)),
+      report.cautions.length > 0 && el('section', { class: 'card', 'aria-label': 'Cautions' }, el('ul', { class: 'remarks' }, report.cautions.map((words) =>
+        el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, said(words)))))),
+      sidesGates(),
+      sidesMetrics(),
+      sidesEvals(),
+      sidesCases(),
+    ].filter(Boolean));
+  },
+});

@@ -44,26 +44,29 @@ struct Point {
 const TICKS: f64 = 5.0;
 
 /// What lies on one axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Axis {
     points: bool,
     higher_is_better: Option<bool>,
+    /// What is paired: of few evals intervals are so wide that those of many cases would be dots beside them.
+    unit: String,
 }
 
 impl Axis {
     fn of(metric: &MetricDifference) -> Axis {
-        Axis { points: words::is_in_points(&metric.name), higher_is_better: metric.higher_is_better }
-    }
-
-    fn title(self) -> &'static str {
-        if self.points {
-            "Difference in percentage points"
-        } else {
-            "Difference in per cent of the reference"
+        Axis {
+            points: words::is_in_points(&metric.name),
+            higher_is_better: metric.higher_is_better,
+            unit: text::one_line(&metric.unit),
         }
     }
 
-    fn worse(self) -> Option<&'static str> {
+    fn title(&self) -> String {
+        let scale = if self.points { "percentage points" } else { "per cent of the reference" };
+        format!("Difference in {scale}, {unit} by {unit}", unit = self.unit)
+    }
+
+    fn worse(&self) -> Option<&'static str> {
         self.higher_is_better.map(|higher| if higher { "left" } else { "right" })
     }
 }
@@ -80,7 +83,10 @@ pub fn of_metrics(metrics: &[&MetricDifference], comparison: &Comparison) -> Vec
             None => axes.push((axis, vec![point])),
         }
     }
-    axes.into_iter().map(|(axis, points)| plot(axis, axis.title().to_owned(), points)).collect()
+    // Where nothing differs and nobody knows by how much it could, there is nothing to see.
+    let tells =
+        |(_, points): &(Axis, Vec<Point>)| points.iter().any(|at| at.value != 0.0 || at.low.is_some());
+    axes.into_iter().filter(tells).map(|(axis, points)| plot(&axis, axis.title(), points)).collect()
 }
 
 /// One metric by group; nothing when no group has a difference.
@@ -92,7 +98,7 @@ pub fn of_groups(groups: &[&GroupDifference], comparison: &Comparison) -> Option
         point(&group.metric, &row, text::one_line(&group.group), moved)
     };
     let points: Vec<Point> = groups.iter().filter_map(of_group).collect();
-    (!points.is_empty()).then(|| plot(axis, axis.title().to_owned(), points))
+    (!points.is_empty()).then(|| plot(&axis, axis.title(), points))
 }
 
 /// The metrics that verdicts rest on, with a line for each candidate.
@@ -114,7 +120,7 @@ pub fn across(candidates: &[Comparison]) -> Vec<Plot> {
     }
     let drawn = |(name, axis, points): (String, Axis, Vec<Point>)| {
         let unit = if axis.points { "percentage points" } else { "per cent of the reference" };
-        plot(axis, format!("{name}: difference in {unit}"), points)
+        plot(&axis, format!("{name}: difference in {unit}"), points)
     };
     plots.into_iter().map(drawn).collect()
 }
@@ -146,7 +152,7 @@ fn point(metric: &MetricDifference, row: &Row, name: String, moved: bool) -> Opt
     })
 }
 
-fn plot(axis: Axis, title: String, rows: Vec<Point>) -> Plot {
+fn plot(axis: &Axis, title: String, rows: Vec<Point>) -> Plot {
     let places = rows.iter().flat_map(|row| {
         let ends = row.range.into_iter().flatten();
         [Some(row.value), row.low, row.high].into_iter().flatten().chain(ends)

@@ -6,7 +6,7 @@ use super::*;
 use crate::base::text;
 use crate::report::tests::hostile::{hostile_text, without_colour};
 
-fn hostile_comparison() -> impl Strategy<Value = Comparisons> {
+pub(super) fn hostile_comparison() -> impl Strategy<Value = Comparisons> {
     (prop::collection::vec(hostile_text(), 8), 1usize..4).prop_map(|(texts, candidates)| {
         let text = |at: usize| texts[at % texts.len()].clone();
         let mut one = regression();

@@ -4,6 +4,7 @@ mod documents;
 mod forms;
 mod hostile;
 mod in_reports;
+mod page;
 mod words;
 
 use crate::model::{

@@ -1,0 +1,191 @@
+//! What a suite came to: metrics against their thresholds, every eval, and what was wrong with those that did not pass.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::base::text;
+use crate::model::{Cause, Counts, EvalResult, EvalStepResult, EvalType, Failure, Figure, Outcome, Summary};
+use crate::phase::report::markdown::evals::ungraded_words;
+use crate::phase::report::markdown::figures::{self as table, Row};
+use crate::report::differences;
+use crate::report::figures::{self, Unit};
+use crate::report::markdown::type_name;
+use crate::report::notices;
+use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
+
+/// Cases that are told of an eval that did not pass.
+const CASES: usize = 10;
+const LIMITS: Limits = Limits { lines: 60, bytes: 6_000, context: 3, unicode: true };
+const PLACES: differences::Limits = differences::Limits { rows: 40, columns: 200, unicode: true };
+
+pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
+    let summary = &eval.eval_report;
+    let decision = summary.gate.decision;
+    let notices: Vec<Value> = notices::notices(summary)
+        .into_iter()
+        .map(|notice| {
+            json!({ "loud": notice.loud, "headline": notice.headline, "notes": notice.notes, "command": notice.command })
+        })
+        .collect();
+    let mut told = Told::new(summary, room);
+    let kinds: Vec<Value> = [EvalType::Capability, EvalType::Regression]
+        .into_iter()
+        .filter_map(|kind| list(summary, kind, &mut told))
+        .collect();
+    json!({
+        "suite": eval.suite,
+        "run_id": summary.metadata.run_id,
+        "journal": eval.journal,
+        "decision": { "name": decision.name(), "label": figures::decision_label(decision) },
+        "reasons": summary.gate.reasons,
+        "notices": notices,
+        "level": figures::interval_label(summary).replace("CI", "interval"),
+        "metrics": table::rows(eval).iter().map(|row| metric(summary, row)).collect::<Vec<_>>(),
+        "ungraded": ungraded_words(summary),
+        "kinds": kinds,
+    })
+}
+
+/// A line of the table; what is drawn of it only where it is a share.
+fn metric(summary: &Summary, row: &Row) -> Value {
+    let estimate = summary.estimates.get(&row.metric);
+    let value = summary.metrics.get(&row.metric).copied().flatten().or(estimate.and_then(|e| e.value));
+    let is_share =
+        Unit::of_metric(&row.metric) == Unit::Rate && value.is_some_and(|v| (0.0..=1.0).contains(&v));
+    let threshold = summary.gate.thresholds.iter().find(|threshold| {
+        threshold.metric == row.metric && figures::threshold_row(threshold).metric == row.name
+    });
+    let drawn = is_share.then(|| {
+        json!({
+            "value": value,
+            "ci": estimate.and_then(|estimate| estimate.ci),
+            "limit": threshold.map(|threshold| threshold.threshold),
+            "on": threshold.map(|threshold| match threshold.on {
+                Figure::Value => "value",
+                Figure::CiLower => "low",
+                Figure::CiUpper => "high",
+            }),
+        })
+    });
+    json!({
+        "name": row.name,
+        "value": row.value,
+        "interval": row.interval,
+        "threshold": row.threshold,
+        "status": row.status,
+        "tone": threshold.map(|threshold| threshold.status.name()),
+        "undefined": table::undefined(summary, row),
+        "drawn": drawn,
+    })
+}
+
+fn list(summary: &Summary, kind: EvalType, told: &mut Told<'_>) -> Option<Value> {
+    let evals: Vec<&EvalResult> = summary.evals.iter().filter(|eval| eval.kind == kind).collect();
+    if evals.is_empty() {
+        return None;
+    }
+    let passed = evals.iter().filter(|eval| eval.outcome == Outcome::Passed).count();
+    let number = text::group_digits;
+    Some(json!({
+        "title": format!("{} evals ({}/{} passed)", type_name(kind), number(passed), number(evals.len())),
+        "evals": evals.iter().map(|eval| item(eval, told)).collect::<Vec<_>>(),
+    }))
+}
+
+fn item(eval: &EvalResult, told: &mut Told<'_>) -> Value {
+    let Counts { passed, total, .. } = eval.counts;
+    let cases = (total > 1)
+        .then(|| format!("{} of {} passed", text::group_digits(passed), text::plural(total, "case")));
+    let failures = if eval.outcome == Outcome::Passed { Vec::new() } else { told.cases(eval) };
+    let alike = eval.cases.iter().filter(|case| case.outcome == eval.outcome).count();
+    let more = alike.saturating_sub(failures.len());
+    json!({
+        "id": eval.id,
+        "name": (eval.name != eval.id).then_some(&eval.name),
+        "outcome": eval.outcome,
+        "cases": cases,
+        "more": (!failures.is_empty() && more > 0).then(|| text::plural(more, "more case")),
+        "told": failures,
+    })
+}
+
+/// What is told of failures, as long as there is room.
+struct Told<'a> {
+    failures: HashMap<(&'a str, &'a str, Outcome), &'a Failure>,
+    room: &'a mut usize,
+}
+
+impl<'a> Told<'a> {
+    fn new(summary: &'a Summary, room: &'a mut usize) -> Self {
+        let key = |f: &'a Failure| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f);
+        Told { failures: summary.failures.iter().map(key).collect(), room }
+    }
+
+    /// The first cases that ended as their eval did.
+    fn cases(&mut self, eval: &EvalResult) -> Vec<Value> {
+        let alike = eval.cases.iter().filter(|case| case.outcome == eval.outcome);
+        alike
+            .take(CASES)
+            .map(|case| {
+                let key = (eval.id.as_str(), case.id.as_str(), case.outcome);
+                let failure = self.failures.get(&key).copied();
+                let what = failure.map(|failure| self.of(failure)).unwrap_or_default();
+                json!({
+                    "case": (case.id != eval.id).then_some(&case.id),
+                    "cause": case.cause.map(Cause::name),
+                    "what": what,
+                })
+            })
+            .collect()
+    }
+
+    /// The reason where it says more than the two sides, then the sides.
+    fn of(&mut self, failure: &Failure) -> Value {
+        let by_path = differences::of_details(&failure.details, PLACES);
+        let both = failure.expected.is_some() && failure.actual.is_some();
+        let wrong = failure.cause == Some(Cause::WrongAnswer);
+        let says_more = (by_path.is_none() && !both) || !wrong;
+        let reason = Some(failure.reason.trim()).filter(|reason| !reason.is_empty() && says_more);
+        let (mut diff, mut expected, mut actual, mut more) = (None, None, None, 0);
+        match by_path {
+            Some(rows) => {
+                diff = Some(differences::as_diff(&rows, PLACES.columns));
+                more = rows.more;
+            }
+            None => match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
+                Comparison::Nothing => {}
+                Comparison::Sides { expected: left, actual: right } => {
+                    (expected, actual) = (left.map(cut), right.map(cut));
+                }
+                Comparison::Diff { lines, more: cut } => {
+                    let line = |line: &values::DiffLine| match line.kind {
+                        LineKind::Gap => format!("@@ {} @@", line.text),
+                        kind => format!("{}{}", kind.sign(), line.text),
+                    };
+                    diff = Some(lines.iter().map(line).collect::<Vec<_>>().join("\n"));
+                    more = cut;
+                }
+            },
+        }
+        let size: usize = [&diff, &expected, &actual].into_iter().flatten().map(String::len).sum();
+        if size > *self.room {
+            return json!({ "reason": reason, "left_out": true });
+        }
+        *self.room -= size;
+        json!({
+            "reason": reason,
+            "diff": diff,
+            "expected": expected,
+            "actual": actual,
+            "more": (more > 0).then(|| text::plural(more, "more difference")),
+        })
+    }
+}
+
+fn cut(excerpt: Excerpt) -> String {
+    match excerpt.more {
+        0 => excerpt.text,
+        more => format!("{}\n... and {}", excerpt.text, text::plural(more, "more line")),
+    }
+}
