@@ -14,7 +14,7 @@ function caseGrid() {
   const head = el('div', { class: 'case-row case-head', role: 'row', 'aria-rowindex': '1' }, columns.map(caseHeadCell));
   const rows = el('div', { class: 'case-rows', role: 'rowgroup' });
   const root = el('div', {
-    class: 'case-grid', id: 'cases', role: 'grid', tabindex: '0', 'aria-label': 'Cases', 'aria-colcount': columns.length,
+    class: 'case-grid', id: 'case-grid', role: 'grid', tabindex: '0', 'aria-label': 'Cases', 'aria-colcount': columns.length,
     variables: { '--columns': columns.map(({ width }) => width).join(' ') },
   }, el('div', { role: 'rowgroup', class: 'case-head-group' }, head), rows);
   let found = [];

@@ -32,8 +32,8 @@ function svg(name, attributes, ...children) {
 }
 
 // Characters that show nothing, or that turn the order of others around: control characters, marks of direction, joiners
-// of width zero, tags.
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\u{e0001}|[\u{e0020}-\u{e007f}]/gu;
+// of width zero, soft hyphens, fillers, tags.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\u{e0001}|[\u{e0020}-\u{e007f}]/gu;
 
 /** A text that somebody else wrote, set apart from what stands around it, with the characters that nobody would see made visible. */
 function said(text, attributes) {
