@@ -40,6 +40,7 @@ function drawCases(main, params) {
   const count = el('p', { id: 'cases-count', class: 'soft' });
   const grid = caseGrid();
   const nothing = el('div', { class: 'nothing', hidden: true });
+  const paper = el('p', { class: 'on-paper' });
 
   const change = (changes) => {
     Object.assign(casesView.state, changes);
@@ -68,6 +69,10 @@ function drawCases(main, params) {
   };
   casesView.paint = paint;
   casesView.change = change;
+  casesView.toPaper = () => {
+    grid.spread(PAPER_ROWS);
+    paper.textContent = casesView.found.length > PAPER_ROWS ? `The first ${grouped(PAPER_ROWS)} are printed; the page has the others.` : '';
+  };
   search.addEventListener('input', () => change({ q: search.value.trim() }));
   search.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && search.value) {
@@ -85,7 +90,7 @@ function drawCases(main, params) {
     el('div', { class: 'heading' }, el('h1', {}, 'Cases'), count),
     data.columns.left_out.map((sentence) => el('p', { class: 'note' }, sentence)),
     el('div', { class: 'filters' }, search, chips, selects),
-    el('div', { class: 'card table-card' }, grid.root, nothing),
+    el('div', { class: 'card table-card' }, grid.root, nothing, paper),
     el('p', { class: 'soft small keys' }, 'Arrow keys move, Enter opens a case, / goes to the search.'),
     data.columns.run_failed && el('section', { class: 'card', 'aria-labelledby': 'run-failed' },
       el('h2', { id: 'run-failed' }, 'Run those that did not pass again'), command(data.columns.run_failed)));

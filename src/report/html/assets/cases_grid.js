@@ -82,6 +82,12 @@ function caseGrid() {
       if (top) { root.scrollTop = 0; }
       draw();
     },
+    /** As on paper, where nothing scrolls: so many rows, one below the other. */
+    spread(most) {
+      rows.style.setProperty('height', 'auto');
+      rows.replaceChildren(...found.slice(0, most).map((row, at) => caseRow(row, at, columns, height())));
+      drawn = '';
+    },
     scroll(to) {
       rows.style.setProperty('height', `${found.length * height()}px`);
       root.scrollTop = to;

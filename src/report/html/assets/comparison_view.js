@@ -16,7 +16,7 @@ function sidesTable(reference, others) {
     ...names.map((name) => [name, ...sides.map((side) => {
       const text = fact(side, name);
       const own = side !== reference && text !== fact(reference, name) && !['Run', 'Began'].includes(name);
-      return el('span', { class: own && 'own' }, text ? said(text) : '–');
+      return el('span', { class: own && 'own' }, text ? (name === 'Began' ? readableTime(text) : said(text)) : '–');
     })]),
   ];
   if (sides.some((side) => side.extent.length > 0)) {

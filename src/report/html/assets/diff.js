@@ -99,7 +99,7 @@ function diffView(lines) {
       el('span', { class: 'sign', 'aria-hidden': 'true' }, signs[kind]),
       el('span', { class: 'words' }, names[kind] && el('span', { class: 'away' }, names[kind]), words ? inPieces(words) : said(text)))));
   return [
-    el('p', { class: 'legend soft small' }, el('span', { class: 'tone-fail' }, '− expected'), el('span', { class: 'tone-pass' }, '+ actual')),
+    el('p', { class: 'diff-legend soft small' }, el('span', { class: 'tone-fail' }, '− expected'), el('span', { class: 'tone-pass' }, '+ actual')),
     list,
     lines.length > shown.length && el('p', { class: 'soft small' }, `${plural(lines.length - shown.length, 'more line')} differ or stand between; both sides are below.`),
   ];

@@ -24,8 +24,8 @@ function failuresCard({ first, total }) {
     el('ul', { class: 'failures' }, first.map(item)),
     el('p', { class: 'all' },
       total > first.length && el('span', { class: 'soft' }, `The first ${first.length} of ${grouped(total)} with samples that did not pass. `),
-      counts.failed > 0 && [link({ view: 'cases', outcome: 'failed' }, {}, `All ${plural(counts.failed, 'failed case')}`), ' '],
-      counts.errored > 0 && link({ view: 'cases', outcome: 'errored' }, {}, `All ${plural(counts.errored, 'errored case')}`)));
+      ['failed', 'errored'].filter((outcome) => counts[outcome] > 0).map((outcome, at) => [at > 0 && ', ',
+        link({ view: 'cases', outcome }, {}, counts[outcome] === 1 ? `The ${outcome} case` : `All ${plural(counts[outcome], `${outcome} case`)}`)])));
 }
 
 function flakyCard({ first, more }) {
@@ -57,7 +57,7 @@ function evalsCard({ rows, more }) {
   const body = el('tbody', {}, rows.slice(0, EVALS_SHOWN).map(line));
   const head = columns.map((column) => el('th', { scope: 'col', class: column.number && 'number' }, column.title));
   const rest = rows.length - EVALS_SHOWN;
-  const button = rest > 0 && el('button', { type: 'button', onclick: () => {
+  const button = rest > 0 && el('button', { type: 'button', class: 'more', onclick: () => {
     body.append(...rows.slice(EVALS_SHOWN).map(line));
     button.remove();
     announce(`${plural(rows.length, 'eval')} shown`);
@@ -87,7 +87,7 @@ function modelsCard(models) {
   const item = (row) => el('li', {},
     el('h3', {}, said(row.name), row.role && el('span', { class: 'soft' }, ` (${row.role})`)),
     facts(names.map(([key, title]) => [title, row[key] && said(row[key])])),
-    row.remarks.map((remark) => el('p', { class: 'remark' }, said(remark))));
+    row.remarks.map((remark) => el('p', { class: 'caution' }, said(remark))));
   return card('Models', el('ul', { class: 'stack' }, models.rows.map(item)),
     models.more > 0 ? el('p', { class: 'soft small' }, `${grouped(models.more)} more in the JSON report`) : null);
 }
@@ -96,7 +96,7 @@ function judgesCard(judges) {
   if (!judges) return null;
   const told = ({ lines, remarks }) => [
     facts(lines.map(([label, words]) => [label, said(words)])),
-    remarks.map((remark) => el('p', { class: 'remark' }, said(remark))),
+    remarks.map((remark) => el('p', { class: 'caution' }, said(remark))),
   ];
   return card('Judges', told(judges.all), el('ul', { class: 'stack' }, judges.by_model.map((judge) => el('li', {}, el('h3', {}, said(judge.name)), told(judge.told)))),
     judges.more > 0 ? el('p', { class: 'soft small' }, `${grouped(judges.more)} more in the JSON report`) : null);
@@ -126,5 +126,5 @@ function environmentCard(environment) {
     ['eval-harness', report.harness_version && said(report.harness_version)],
   ].filter(([, value]) => value);
   return card('Environment', facts(cells),
-    sandbox && sandbox.notes.length > 0 ? el('ul', { class: 'plain small' }, sandbox.notes.map((note) => el('li', {}, 'Sandbox: ', said(note)))) : null);
+    sandbox && sandbox.notes.length > 0 ? el('ul', { class: 'plain small' }, sandbox.notes.map((note) => el('li', {}, 'Sandbox: ', prose(note)))) : null);
 }

@@ -26,7 +26,7 @@ function textView(shown, label, { plain = false } = {}) {
     tools.append(button);
   }
   if (!plain && text.length > 0) tools.append(copyButton(() => text, `Copy: ${label}`));
-  return el('div', { class: `text${plain ? ' plain' : ''}` }, box, tools.firstChild && tools, shown.cut && el('p', { class: 'soft small cut' }, shown.cut));
+  return el('div', { class: `text-view${plain ? ' plain' : ''}` }, box, tools.firstChild && tools, shown.cut && el('p', { class: 'soft small cut' }, shown.cut));
 }
 
 /** A text under a heading of its own that opens it. */
@@ -74,7 +74,7 @@ function gradeRemarks(grade) {
     grade.adjudicated && 'A program ran out of time and was run once more, alone, before that was believed.',
     grade.trust && [el('strong', {}, `Trust: ${grade.trust[0]}`), `: ${grade.trust[1]}.`],
   ].filter(Boolean);
-  return remarks.length > 0 && el('ul', { class: 'remarks' }, remarks.map((remark) => el('li', {}, remark)));
+  return remarks.length > 0 && el('ul', { class: 'grade-remarks' }, remarks.map((remark) => el('li', {}, remark)));
 }
 
 /** Expected and actual: the lines that differ when there are several, else both. */
@@ -103,7 +103,7 @@ function placesView({ rows, more }) {
     el('span', { class: 'sign', 'aria-hidden': 'true' }, sign),
     el('span', { class: 'words' }, el('span', { class: 'away' }, kind === 'missing' ? 'expected: ' : 'actual: '), inPieces(pieces)));
   return el('div', { class: 'places' },
-    el('p', { class: 'legend soft small' }, el('span', { class: 'tone-fail' }, '− expected'), el('span', { class: 'tone-pass' }, '+ actual')),
+    el('p', { class: 'diff-legend soft small' }, el('span', { class: 'tone-fail' }, '− expected'), el('span', { class: 'tone-pass' }, '+ actual')),
     rows.map(({ path, note, expected, actual }) => el('div', { class: 'place' },
       el('p', { class: 'path' }, el('code', {}, said(path)), note && el('span', { class: 'soft' }, ` ${note}`)),
       el('div', { class: 'diff' }, side('−', expected, 'missing'), side('+', actual, 'extra')))),

@@ -53,8 +53,8 @@ function loudNotices() {
   const loud = report.notices.filter((notice) => notice.loud);
   if (loud.length === 0) return null;
   return el('div', { class: 'alarms' }, loud.map((notice) => el('section', { class: 'alarm', role: 'note' },
-    el('p', { class: 'headline' }, el('span', { 'aria-hidden': 'true' }, '! '), said(notice.headline)),
-    notice.notes.length > 0 && el('ul', {}, notice.notes.map((note) => el('li', {}, said(note)))),
+    el('p', { class: 'headline' }, el('span', { 'aria-hidden': 'true' }, '! '), prose(notice.headline)),
+    notice.notes.length > 0 && el('ul', {}, notice.notes.map((note) => el('li', {}, prose(note)))),
     notice.command && command(notice.command))));
 }
 
@@ -72,7 +72,7 @@ function runGateCard() {
       el('h2', { id: 'gate' }, el('span', { class: 'away' }, 'Gate: '), el('span', { 'aria-hidden': 'true' }, `${SIGNS[decision.name] ?? ''} `), decision.label),
       el('p', {}, gate.meaning, el('span', { class: 'soft' }, ` Exit code ${decision.exit_code}.`))),
     reasons || null, thresholds,
-    quiet.length > 0 && el('ul', { class: 'quiet' }, quiet.map((notice) => el('li', {}, said(notice.headline), notice.notes.map((note) => [' ', said(note)]), notice.command && command(notice.command)))));
+    quiet.length > 0 && el('ul', { class: 'quiet' }, quiet.map((notice) => el('li', {}, prose(notice.headline), notice.notes.map((note) => [' ', prose(note)]), notice.command && command(notice.command)))));
 }
 
 function outcomesCard() {

@@ -8,12 +8,12 @@ function phaseBanner() {
     el('p', { class: 'headline' }, el('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[decision.name]), decision.label),
     el('h1', {}, said(report.subject)),
     report.description && el('p', {}, said(report.description)),
-    report.unsandboxed && el('p', { class: 'alarm' }, report.unsandboxed),
-    report.interrupted && el('p', { class: 'alarm' }, 'INTERRUPTED: the phase was ended early; what it left out was not checked'),
+    report.unsandboxed && el('p', { class: 'phase-alarm' }, report.unsandboxed),
+    report.interrupted && el('p', { class: 'phase-alarm' }, 'INTERRUPTED: the phase was ended early; what it left out was not checked'),
     report.reasons.length > 0 && el('ul', { class: 'reasons' }, report.reasons.map((reason) => el('li', {}, said(reason)))),
     report.notes.length > 0 && el('ul', { class: 'remarks' }, report.notes.map((note) =>
       el('li', {}, el('span', { class: 'sign tone-errored', 'aria-hidden': 'true' }, '!'), el('span', {}, prose(note))))),
-    facts([['Phase', report.id && said(report.id)], ...report.facts.map(([name, fact]) => [name, fact && said(fact)])]));
+    facts([['Phase', report.id && said(report.id)], ...report.facts.map(([name, fact]) => [name, fact && (name === 'Began' ? readableTime(fact) : said(fact))])]));
   return node;
 }
 
@@ -26,7 +26,7 @@ function phaseStep(step, at) {
   const leads = step.eval ? link({ view: 'phase', step: at + 1 }, {}, said(step.name)) : said(step.name);
   const tests = step.tests;
   const told = !step.eval && step.status !== 'passed' && step.reason.trim() !== '';
-  return el('li', { class: `step tone-${step.tone}` },
+  return el('li', { class: `phase-step tone-${step.tone}` },
     el('span', { class: 'sign', 'aria-hidden': 'true' }, STEP_SIGNS[step.status]),
     el('div', { class: 'what' },
       el('div', { class: 'line' },
@@ -53,7 +53,7 @@ function phaseStep(step, at) {
 }
 
 function phaseSteps() {
-  return card('Steps', el('ol', { class: 'steps' }, report.steps.map(phaseStep)));
+  return card('Steps', el('ol', { class: 'phase-steps' }, report.steps.map(phaseStep)));
 }
 
 /** Shares against their thresholds, where there are any. */
@@ -99,7 +99,7 @@ function suiteTable(suite, name) {
 /** A difference as it was written: lines that begin with - were expected, those with + were there. */
 function phaseDiff(diff) {
   const kind = { '-': 'minus', '+': 'plus', '@': 'gap' };
-  return el('pre', { class: 'diff', tabindex: '0' }, diff.split('\n').map((line) => el('span', { class: kind[line[0]] ?? 'same' }, said(line || ' '))));
+  return el('pre', { class: 'phase-diff', tabindex: '0' }, diff.split('\n').map((line) => el('span', { class: kind[line[0]] ?? 'same' }, said(line || ' '))));
 }
 
 function phaseTold({ case: name, cause, what }, alone) {
@@ -129,7 +129,7 @@ function phaseEval(one, open) {
 function phaseEvals(kind) {
   const open = kind.evals.filter((one) => one.outcome !== 'passed');
   const passed = kind.evals.filter((one) => one.outcome === 'passed');
-  const list = (evals) => el('ul', { class: 'lines evals' }, evals.map((one) => phaseEval(one, open.length <= 3)));
+  const list = (evals) => el('ul', { class: 'lines phase-evals' }, evals.map((one) => phaseEval(one, open.length <= 3)));
   return el('div', { class: 'some' }, el('h3', {}, kind.title),
     open.length > 0 && (open.length > 60 ? [list(open.slice(0, 60)), foldedUntilOpen(`${plural(open.length - 60, 'more eval')} that did not pass`, () => list(open.slice(60)))] : list(open)),
     passed.length > 0 && (passed.length > 12 ? foldedUntilOpen(`${plural(passed.length, 'eval')} passed`, () => list(passed)) : list(passed)));
@@ -150,12 +150,12 @@ function phaseSuite(step, at, alone) {
   node.id = `step-${at + 1}`;
   const more = [
     el('p', {}, badge(suite.decision.name, suite.decision.label), ' ', el('code', {}, said(suite.suite)), !step.blocks && ' It does not block.'),
-    suite.notices.map((notice) => el('div', { class: notice.loud ? 'alarm' : 'aside' },
+    suite.notices.map((notice) => el('div', { class: notice.loud ? 'phase-alarm' : 'phase-aside' },
       el('p', {}, prose(notice.headline)), notice.notes.map((note) => el('p', { class: 'small' }, prose(note))), notice.command && command(notice.command))),
     suite.reasons.length > 0 && el('ul', { class: 'reasons' }, suite.reasons.map((reason) => el('li', {}, said(reason)))),
     suitePlot(suite),
     suiteTable(suite, step.name),
-    suite.ungraded && el('p', { class: 'aside' }, suite.ungraded),
+    suite.ungraded && el('p', { class: 'phase-aside' }, suite.ungraded),
     suite.kinds.map(phaseEvals),
     facts([['Run', said(suite.run_id)], ['Journal', said(suite.journal)]]),
   ];

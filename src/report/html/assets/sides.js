@@ -17,7 +17,7 @@ function sideCell(cell, metric) {
 function outcomeCell(cell) {
   if (!cell) return el('span', { class: 'soft' }, 'not run');
   const [outcome, words] = cell;
-  return el('span', { class: `said tone-${outcome}` }, el('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[outcome]), ` ${words}`,
+  return el('span', { class: `ended tone-${outcome}` }, el('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[outcome]), ` ${words}`,
     words !== outcome && el('span', { class: 'away' }, ` (${outcome})`));
 }
 
@@ -42,7 +42,7 @@ function sidesGates() {
       row('Cases passed', (run) => el('span', { class: 'cell' }, run.passed,
         stackedBar({ label: `Cases of ${run.label}`, plain: true, parts: run.counts.map(([name, count]) => ({ tone: name, name, count })) }))),
       row('Time', (run) => run.duration),
-      row('Began', (run) => said(run.timestamp)),
+      row('Began', (run) => readableTime(run.timestamp)),
       row('Run', (run) => said(run.run_id)),
     ].filter(Boolean)),
     report.runs.filter((run) => run.reasons.length > 0).map((run) => el('div', { class: 'some' },
