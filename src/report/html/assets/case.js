@@ -84,6 +84,9 @@ addEventListener('keydown', (event) => {
   }
 });
 
+/** Characters of a context beyond which it is folded. */
+const LONG_CONTEXT = 300;
+
 function caseInput(input) {
   if (!input) return null;
   const kinds = { prompt: 'prompt', file: 'file', api_call: 'request', messages: 'messages', data: 'data' };
@@ -93,7 +96,10 @@ function caseInput(input) {
     input.path && el('p', { class: 'small' }, el('code', {}, said(input.path))),
     one ? textView(input.parts[0][1], 'Input') : input.parts.map(([label, shown]) => el('div', { class: 'part' },
       el('h3', { class: 'role' }, said(label)), textView(shown, label))),
-    input.context && el('div', { class: 'part' }, el('h3', { class: 'role' }, 'Context'), textView(input.context, 'Context')),
+    // A benchmark's holds the prompt once more.
+    input.context && (input.context.text.length > LONG_CONTEXT
+      ? foldedText('Context', input.context)
+      : el('div', { class: 'part' }, el('h3', { class: 'role' }, 'Context'), textView(input.context, 'Context'))),
     input.truncated && el('p', { class: 'soft small' }, 'The input was too large to be kept whole in the journal; this is its beginning.'));
 }
 

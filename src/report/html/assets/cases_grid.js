@@ -5,6 +5,8 @@ const CASE_ROW = 44;
 const CASE_ROW_NARROW = 72;
 /** Rows beyond the edges. */
 const CASE_SPARE = 6;
+/** Pixels of rows that are drawn at most. */
+const TALLEST_SIGHT = 4_000;
 
 function caseGrid() {
   const data = casesData();
@@ -19,10 +21,13 @@ function caseGrid() {
   }, el('div', { role: 'rowgroup', class: 'case-head-group' }, head), rows);
   let found = [];
   let drawn = '';
+  let onPaper = false;
 
   const draw = () => {
+    if (onPaper) return;
     const tall = height();
-    const inSight = Math.ceil((root.clientHeight || 600) / tall);
+    // Where nothing holds the table back it is as high as all of its rows.
+    const inSight = Math.ceil(Math.min(root.clientHeight || 600, TALLEST_SIGHT) / tall);
     const first = Math.max(0, Math.floor(root.scrollTop / tall) - CASE_SPARE);
     const last = Math.min(found.length, first + inSight + 2 * CASE_SPARE);
     const now = `${first} ${last} ${tall} ${casesView.active}`;
@@ -76,6 +81,7 @@ function caseGrid() {
     show(next, top) {
       found = next;
       drawn = '';
+      onPaper = false;
       casesView.active = Math.max(0, Math.min(casesView.active, found.length - 1));
       root.setAttribute('aria-rowcount', String(found.length + 1));
       for (const cell of head.children) caseSorted(cell);
@@ -84,9 +90,9 @@ function caseGrid() {
     },
     /** As on paper, where nothing scrolls: so many rows, one below the other. */
     spread(most) {
+      onPaper = true;
       rows.style.setProperty('height', 'auto');
       rows.replaceChildren(...found.slice(0, most).map((row, at) => caseRow(row, at, columns, height())));
-      drawn = '';
     },
     scroll(to) {
       rows.style.setProperty('height', `${found.length * height()}px`);
