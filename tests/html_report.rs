@@ -199,6 +199,14 @@ fn a_report_is_printed_black_on_white_and_whole() {
         ask(Visit::to(&page).theme("dark").on_paper().size(700, 1000)),
         Visit::to(&page).theme("dark").ask("pdf", json!({})),
         Visit::to(&page).at(FAILS).ask("pdf", json!({})),
+        // What is folded is open while it is printed, and folded again after.
+        Visit::to(&page)
+            .at(FAILS)
+            .ask("evaluate", "(dispatchEvent(new Event('beforeprint')), document.querySelectorAll('#main .sample[open] .grade').length)")
+            .ask("evaluate", "(dispatchEvent(new Event('afterprint')), document.querySelectorAll('#main .sample[open]').length)"),
+        Visit::to(&page)
+            .at("#view=cases")
+            .ask("evaluate", "(dispatchEvent(new Event('beforeprint')), document.querySelectorAll('[data-row]').length)"),
     ];
     let Some(seen) = look_well(&visits) else { return };
     assert_eq!(text(&seen[0], 0), "rgb(255, 255, 255)rgb(0, 0, 0)");
@@ -208,6 +216,8 @@ fn a_report_is_printed_black_on_white_and_whole() {
     let pdf = |at: usize| seen[at].results()[0];
     assert_eq!(pdf(1)["begins"], "%PDF-");
     assert!(pdf(1)["pages"].as_u64() > Some(1), "{}", pdf(1));
+    assert_eq!(seen[3].results(), [&json!(3), &json!(1)]);
+    assert_eq!(seen[4].results(), [&json!(40)], "all rows are printed");
     assert!(pdf(2)["pages"].as_u64() >= Some(1) && pdf(2)["bytes"].as_u64() > Some(10_000), "{}", pdf(2));
 }
 
