@@ -72,9 +72,12 @@ fn method(estimate: &Estimate) -> &str {
     }
 }
 
+/// Whether a metric belongs to a line.
+type IsOf = fn(&Metric) -> bool;
+
 /// pass@k and pass^k over k, where at least two of a kind are defined.
 pub(super) fn curve(summary: &Summary) -> Vec<Value> {
-    let kinds: [(&str, fn(&Metric) -> bool); 3] = [
+    let kinds: [(&str, IsOf); 3] = [
         ("pass@k", |metric| matches!(metric, Metric::PassAt(_))),
         ("pass^k", |metric| matches!(metric, Metric::PassHat(_))),
         ("pass^k (unbiased)", |metric| matches!(metric, Metric::PassHatUnbiased(_))),
@@ -84,7 +87,7 @@ pub(super) fn curve(summary: &Summary) -> Vec<Value> {
         .filter_map(|name| name.parse::<Metric>().ok().map(|metric| (metric, name)))
         .filter_map(|(metric, name)| Some((metric.k()?, metric, name)))
         .collect();
-    let series = |(name, is_of): (&str, fn(&Metric) -> bool)| {
+    let series = |(name, is_of): (&str, IsOf)| {
         let points: Vec<(bool, Value)> = all
             .iter()
             .filter(|(_, metric, _)| is_of(metric))

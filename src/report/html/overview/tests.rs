@@ -17,15 +17,15 @@ fn text(value: &Value) -> String {
 #[test]
 fn the_overview_of_a_rich_run() {
     let data = data(&rich());
-    insta::assert_snapshot!(text(&data["gate"]["thresholds"]), @"");
-    insta::assert_snapshot!(text(&data["counts"]), @"");
-    insta::assert_snapshot!(text(&data["unknown"]), @"");
-    insta::assert_snapshot!(text(&data["metrics"]["rows"][0]), @"");
-    insta::assert_snapshot!(text(&data["groups"][0]), @"");
-    insta::assert_snapshot!(text(&data["causes"]), @"");
-    insta::assert_snapshot!(text(&data["failures"]["first"][0]), @"");
-    insta::assert_snapshot!(text(&data["evals"]["rows"][0]), @"");
-    insta::assert_snapshot!(text(&data["environment"]), @"");
+    insta::assert_snapshot!(text(&data["gate"]["thresholds"]), @r#"[{"interval":"[0.117, 0.769]","label":"FAIL","metric":"pass@1","needs":"≥ 0.850","status":"fail","value":"0.400"},{"interval":"","label":"PASS","metric":"latency p95","needs":"≤ 2.00 s","status":"pass","value":"1.23 s"}]"#);
+    insta::assert_snapshot!(text(&data["counts"]), @r#"{"cases":{"errored":1,"failed":3,"passed":2,"pending":1,"rate":"40.0 %","skipped":1,"total":8},"evals":{"errored":1,"failed":2,"passed":1,"pending":1,"rate":"33.3 %","skipped":1,"total":6},"remarks":["Pass rates are over what was graded: passed / (passed + failed).","Weighted score: 0.444.","1 sample passed only on a later attempt (flaky).","2 samples ran out of time and had one more try alone before that counted."],"samples":{"errored":1,"failed":3,"passed":2,"pending":1,"rate":"40.0 %","skipped":1,"total":8}}"#);
+    insta::assert_snapshot!(text(&data["unknown"]), @r#"{"groups":[{"cases":1,"causes":[],"outcome":"errored","samples":1},{"cases":1,"causes":[],"outcome":"skipped","samples":1},{"cases":1,"causes":[],"outcome":"pending","samples":1}],"ranges":[{"metric":"pass@1","range":"[0.250, 0.625]","value":"0.400"}]}"#);
+    insta::assert_snapshot!(text(&data["metrics"]["rows"][0]), @r#"{"at":{"high":0.769,"low":0.117,"range":[0.25,0.625],"value":0.4},"cases":"6","drawn":true,"interval":"[0.117, 0.769]","limits":[{"at":0.85,"needs":"≥ 0.850","status":"fail","title":"pass@1 needs ≥ 0.850"}],"method":"Wilson","name":"pass@1","range":"[0.250, 0.625]","status":"fail","undefined":"","value":"0.400"}"#);
+    insta::assert_snapshot!(text(&data["groups"][0]), @r#"{"by":"type","intervals":true,"more":0,"rows":[{"counts":{"errored":0,"failed":1,"passed":0,"pending":0,"rate":"0 %","skipped":1,"total":2},"high":0.793450685622762,"interval":"[0 %, 79.3 %]","low":0.0,"name":"regression","value":0.0},{"counts":{"errored":1,"failed":1,"passed":1,"pending":1,"rate":"50.0 %","skipped":0,"total":4},"high":0.9054687942657691,"interval":"[9.5 %, 90.5 %]","low":0.09453120573423096,"name":"capability","value":0.5}],"unit":"evals"}"#);
+    insta::assert_snapshot!(text(&data["causes"]), @r#"[{"cause":"wrong_answer","outcome":"failed","samples":2},{"cause":"timeout","outcome":"failed","samples":1}]"#);
+    insta::assert_snapshot!(text(&data["failures"]["first"][0]), @r#"{"actual":"def parse(s): return [1, 3] print('done')","case":"lists","case_passed":false,"cause":"wrong_answer","eval":"cap-code-002","expected":"def parse(s): return [1, 2] print('done')","name":"A list of items","outcome":"failed","reason":"the output differs from what was expected in line 2","samples":1}"#);
+    insta::assert_snapshot!(text(&data["evals"]["rows"][0]), @r#"{"category":"code | gen","counts":{"errored":0,"failed":2,"passed":1,"pending":0,"rate":"33.3 %","skipped":0,"total":3},"criticality":null,"id":"cap-code-002","name":"Writes a parser for configuration files with comments and escapes","outcome":"failed","score":"0.333","source":null,"type":"capability"}"#);
+    insta::assert_snapshot!(text(&data["environment"]), @r#"{"against":null,"arguments":[],"cpus":8,"filters":[],"git":{"commit":"0123456789ab","dirty":true,"whole":"0123456789abcdef0123"},"interpreters":{},"joined":[],"model":null,"os":"linux/x86_64","regrade_of":null,"sandbox":{"cgroup":"v2","enforced":true,"landlock_abi":null,"notes":[],"tier":"userns"},"shard":null,"suite_path":"evals/eval-suite.yaml","target":"solver","target_type":"command","unsandboxed":false}"#);
 }
 
 /// Whatever metric, threshold or notice the Markdown tells stands on the page in the same words.
