@@ -100,7 +100,7 @@ const FIXED: &[(&str, &str)] = &[
     ("nothing to see", "in\u{200b}vis\u{200d}ible\u{feff} \u{2060}\u{00ad}\u{180e}word"),
     ("NUL", "before\0after<script>__hit='nul'</script>"),
     ("line separators", "one\u{2028}two\u{2029}three\u{85}four"),
-    ("terminal", "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J"),
+    ("terminal", "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}?25l"),
     ("not characters", "\u{fffe}\u{ffff}\u{1fffe}\u{fffd}private\u{e000}\u{10ffff}"),
     ("prototype", "__proto__"),
     ("constructor", "constructor"),

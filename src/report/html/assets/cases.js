@@ -88,7 +88,7 @@ function drawCases(main, params) {
 
   main.append(
     el('div', { class: 'heading' }, el('h1', {}, 'Cases'), count),
-    data.columns.left_out.map((sentence) => el('p', { class: 'note' }, sentence)),
+    ...data.columns.left_out.map((sentence) => el('p', { class: 'note' }, sentence)),
     el('div', { class: 'filters' }, search, chips, selects),
     el('div', { class: 'card table-card' }, grid.root, nothing, paper),
     el('p', { class: 'soft small keys' }, 'Arrow keys move, Enter opens a case, / goes to the search.'),
