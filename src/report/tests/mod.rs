@@ -25,7 +25,7 @@ use crate::model::{
     Shard, Summary, ThresholdResult, Totals, Trust, TrustCounts,
 };
 
-fn sample(outcome: Outcome, cause: Option<Cause>, reason: &str) -> SampleResult {
+pub(in crate::report) fn sample(outcome: Outcome, cause: Option<Cause>, reason: &str) -> SampleResult {
     SampleResult {
         index: 0,
         outcome,

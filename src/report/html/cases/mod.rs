@@ -147,9 +147,9 @@ impl Cases<'_> {
         }
     }
 
-    /// The blocks `details-0`, `details-1`, ...
-    pub fn write_details(&self, out: &mut dyn Write) -> Result<(), ReportError> {
-        details::write(&self.held, details::BUDGET, out)
+    /// The blocks `details-0`, `details-1`, ..., of at most about `room` bytes.
+    pub fn write_details(&self, room: usize, out: &mut dyn Write) -> Result<(), ReportError> {
+        details::write(&self.held, details::BUDGET.min(room), out)
     }
 
     fn left_out(&self) -> Vec<String> {
