@@ -386,3 +386,16 @@ nav Next →
 ### All that did not pass again
 ");
 }
+
+/// Nobody is to take an empty page for a run without failures.
+#[test]
+fn a_page_that_cannot_be_drawn_says_so() {
+    let project = pages::bundled();
+    let page = pages::run(&project, &[], 0);
+    let whole = std::fs::read_to_string(&page).expect("a page");
+    let begins = "id=\"cases\">{\"evals\":";
+    assert!(whole.contains(begins));
+    let broken = project.write("broken.html", &whole.replace(begins, "id=\"cases\">{\"evils\":"));
+    let Some(seen) = browser::look(&[Visit::to(&broken).unready().ask("text", "h1")]) else { return };
+    assert_eq!(text(&seen[0], 0), "This page could not be drawn");
+}

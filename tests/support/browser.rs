@@ -76,6 +76,11 @@ impl Visit {
         self.with("scripts", false.into())
     }
 
+    /// Does not wait until the page says that it can be used.
+    pub fn unready(self) -> Visit {
+        self.with("unready", true.into())
+    }
+
     pub fn on_paper(self) -> Visit {
         self.with("media", "print".into())
     }

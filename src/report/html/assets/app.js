@@ -80,8 +80,20 @@ function draw() {
     const current = item.dataset.view === name || (name === 'case' && item.dataset.view === 'cases');
     current ? item.setAttribute('aria-current', 'page') : item.removeAttribute('aria-current');
   }
-  view?.draw(main, params);
+  try {
+    view?.draw(main, params);
+  } catch (fault) {
+    tellFault(main, fault);
+  }
   scrollTo(0, 0);
+}
+
+/** What can't be drawn says so: nobody is to take an empty page for a run without failures. */
+function tellFault(place, fault) {
+  console.error(fault);
+  place.replaceChildren(
+    el('h1', {}, 'This page could not be drawn'),
+    el('p', {}, 'Its data is not what was expected: ', said(fault?.message ?? fault), '. The Markdown report has the figures, too.'));
 }
 
 function navigate() {
@@ -107,4 +119,8 @@ function start() {
   document.documentElement.dataset.ready = 'true';
 }
 
-start();
+try {
+  start();
+} catch (fault) {
+  tellFault(document.getElementById('app'), fault);
+}
