@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use serde_json::Value;
+
 use super::{base64, percent};
 
 /// What stands where a secret was.
@@ -167,7 +169,7 @@ impl Redactor {
         let secrets = secrets.into_iter().filter(|s| s.chars().count() >= SHORTEST_SECRET);
         for mut needle in secrets.flat_map(|secret| forms(&secret)) {
             for _ in 0..4 {
-                let quoted = serde_json::Value::String(needle.clone()).to_string();
+                let quoted = Value::String(needle.clone()).to_string();
                 let escaped = quoted[1..quoted.len() - 1].to_owned();
                 let plain = escaped == needle;
                 needles.push(std::mem::replace(&mut needle, escaped));
@@ -223,6 +225,43 @@ impl Redactor {
             }
         }
         redacted
+    }
+
+    /// Replaces secrets within data, keys and numbers included.
+    pub fn redact_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Some(clean) = self.redact(text) {
+                    *text = clean;
+                }
+            }
+            Value::Number(number) => {
+                if self.redact(&number.to_string()).is_some() {
+                    *value = Value::String(REDACTED.to_owned());
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
+            Value::Object(fields) => {
+                *fields = std::mem::take(fields)
+                    .into_iter()
+                    .map(|(name, mut field)| {
+                        self.redact_value(&mut field);
+                        (self.redact(&name).unwrap_or(name), field)
+                    })
+                    .collect();
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    /// A text that was cut off, without the beginning of a secret at its end: nobody could tell it from any other text there.
+    pub fn without_begun<'a>(&self, text: &'a str) -> &'a str {
+        let begun = |needle: &String| {
+            let such = |n: &usize| needle.get(..*n).is_some_and(|begun| text.ends_with(begun));
+            (1..needle.len()).rev().find(such)
+        };
+        let longest = self.needles.iter().filter_map(begun).max().unwrap_or(0);
+        text.get(..text.len() - longest).unwrap_or(text)
     }
 }
 
@@ -302,6 +341,19 @@ mod tests {
             assert_eq!(redactor.redact(&text).as_deref(), Some("<[redacted]>"), "{told}");
         }
         assert_eq!(redactor.redact("s3cr, t v@lue"), None);
+    }
+
+    #[test]
+    fn a_secret_that_was_cut_off_goes_too() {
+        let redactor = Redactor::new(["hunter2-hunter9".to_owned(), "pässword".to_owned()]);
+        for (text, kept) in [
+            ("my hunter2-hunt", "my "),
+            ("my pä", "my "),
+            ("hunter2-hunter9", "hunter2-hunter9"),
+            ("else", "else"),
+        ] {
+            assert_eq!(redactor.without_begun(text), kept);
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::paths::outputs_of;
 use super::tail::sound_length;
 use super::{JournalError, RunPaths};
 
-use crate::base::redact::{REDACTED, Redactor};
+use crate::base::redact::Redactor;
 use crate::model::Event;
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well be such a word (`passed`).
@@ -79,11 +79,11 @@ fn redact_fields(value: &mut Value, redactor: &Redactor) {
         Value::Object(fields) => {
             for (name, field) in fields {
                 if FROM_OUTSIDE.contains(&name.as_str()) {
-                    redact_all(field, redactor);
+                    redactor.redact_value(field);
                 } else if let (INPUT, Some(input)) = (name.as_str(), field.as_object_mut()) {
                     let from_outside =
                         input.iter_mut().filter(|(name, _)| *name == "value" || *name == "context");
-                    from_outside.for_each(|(_, field)| redact_all(field, redactor));
+                    from_outside.for_each(|(_, field)| redactor.redact_value(field));
                     redact_fields(field, redactor);
                 } else if !(OWN_WORDS.contains(&name.as_str()) || name == SOURCE && field.is_string()) {
                     redact_fields(field, redactor);
@@ -91,32 +91,6 @@ fn redact_fields(value: &mut Value, redactor: &Redactor) {
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-fn redact_all(value: &mut Value, redactor: &Redactor) {
-    match value {
-        Value::String(text) => {
-            if let Some(clean) = redactor.redact(text) {
-                *text = clean;
-            }
-        }
-        Value::Number(number) => {
-            if redactor.redact(&number.to_string()).is_some() {
-                *value = Value::String(REDACTED.to_owned());
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| redact_all(item, redactor)),
-        Value::Object(fields) => {
-            *fields = std::mem::take(fields)
-                .into_iter()
-                .map(|(name, mut field)| {
-                    redact_all(&mut field, redactor);
-                    (redactor.redact(&name).unwrap_or(name), field)
-                })
-                .collect();
-        }
-        Value::Null | Value::Bool(_) => {}
     }
 }
 

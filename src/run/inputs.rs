@@ -6,22 +6,27 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::base::redact::Redactor;
 use crate::llm::request_shown;
 use crate::model::{INPUT_BYTES, Input, InputKind, InputShown, Plan};
 use crate::summary::DETAILED_SAMPLES;
+
+/// Bytes of a text that are looked at: a little more than will be kept, so that it is seen that there is more.
+const READ_BYTES: usize = INPUT_BYTES + 8;
 
 /// Shows inputs of a plan's cases, or none of them.
 #[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     /// The project's root; `None` when the journal is to hold none.
     root: Option<&'a Path>,
+    redactor: &'a Redactor,
 }
 
 impl<'a> Inputs<'a> {
     /// Those that reports show: of plans whose samples are listed with all details.
-    pub fn of(plan: &'a Plan, samples: usize) -> Inputs<'a> {
+    pub fn of(plan: &'a Plan, samples: usize, redactor: &'a Redactor) -> Inputs<'a> {
         let shown = plan.reporting.include_details && samples <= DETAILED_SAMPLES;
-        Inputs { root: shown.then_some(plan.suite.root.as_path()) }
+        Inputs { root: shown.then_some(plan.suite.root.as_path()), redactor }
     }
 
     pub fn are_kept(self) -> bool {
@@ -29,18 +34,22 @@ impl<'a> Inputs<'a> {
     }
 
     pub fn show(self, input: &Input) -> Option<Box<InputShown>> {
-        Some(Box::new(shown(input, self.root?)))
+        Some(Box::new(shown(input, self.root?, self.redactor)))
     }
 }
 
-fn shown(input: &Input, root: &Path) -> InputShown {
-    let bounded = InputShown::bounded;
+/// Secrets go before anything is cut: half of one is not found any more.
+fn shown(input: &Input, root: &Path, redactor: &Redactor) -> InputShown {
+    let bounded = |kind, mut value: Value, path, mut context: Option<Value>| {
+        std::iter::once(&mut value).chain(&mut context).for_each(|value| redactor.redact_value(value));
+        InputShown::bounded(kind, value, path, context)
+    };
     match input {
         Input::Prompt { text, context } => {
-            bounded(InputKind::Prompt, beginning(text), None, something(context))
+            bounded(InputKind::Prompt, beginning(text, redactor), None, something(context))
         }
         Input::File { path, context } => {
-            let (text, whole) = read(path);
+            let (text, whole) = read(path, redactor);
             let place = Some(place(path, root));
             let mut shown = bounded(InputKind::File, text, place, something(context));
             shown.truncated |= !whole;
@@ -61,8 +70,11 @@ fn shown(input: &Input, root: &Path) -> InputShown {
 }
 
 /// A text, or a little more than will be kept of it: what is cut off must not be copied first.
-fn beginning(text: &str) -> Value {
-    text.get(..text.floor_char_boundary(INPUT_BYTES + 8)).unwrap_or(text).into()
+fn beginning(text: &str, redactor: &Redactor) -> Value {
+    match text.get(..text.floor_char_boundary(READ_BYTES)) {
+        Some(kept) if kept.len() < text.len() => redactor.without_begun(kept).into(),
+        _ => text.into(),
+    }
 }
 
 /// An empty context says nothing.
@@ -78,14 +90,13 @@ fn something(context: &Option<Value>) -> Option<Value> {
 
 /// The beginning of a file, a little more than will be kept, and whether that is all of it; nothing of one that can't be read,
 /// which its samples say.
-fn read(path: &Path) -> (Value, bool) {
-    let most = INPUT_BYTES + 8;
+fn read(path: &Path, redactor: &Redactor) -> (Value, bool) {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(most as u64).read_to_end(&mut bytes));
+    let read = File::open(path).and_then(|file| file.take(READ_BYTES as u64).read_to_end(&mut bytes));
     if read.is_err() {
         return (Value::Null, false);
     }
-    let whole = bytes.len() < most;
+    let whole = bytes.len() < READ_BYTES;
     let text = match std::str::from_utf8(&bytes) {
         Ok(text) => text.to_owned(),
         // A character that was cut in two, at the end of what was read.
@@ -94,7 +105,8 @@ fn read(path: &Path) -> (Value, bool) {
         }
         Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
     };
-    (text.into(), whole)
+    let kept = if whole { text.as_str() } else { redactor.without_begun(&text) };
+    (kept.into(), whole)
 }
 
 fn place(path: &Path, root: &Path) -> String {
@@ -118,7 +130,7 @@ mod tests {
             headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             body: Some(json!({"n": 1})),
         };
-        let shown = shown(&input, Path::new("/p"));
+        let shown = shown(&input, Path::new("/p"), &Redactor::default());
         assert_eq!(
             serde_json::to_string(&shown).unwrap(),
             r#"{"type":"api_call","value":{"body":{"n":1},"endpoint":"/users?api_key=&page=2","#.to_owned()
@@ -133,7 +145,11 @@ mod tests {
         let path = dir.path().join("docs/a.txt");
         let say = |content: &[u8]| {
             std::fs::write(&path, content).unwrap();
-            shown(&Input::File { path: path.clone(), context: Some(json!({})) }, dir.path())
+            shown(
+                &Input::File { path: path.clone(), context: Some(json!({})) },
+                dir.path(),
+                &Redactor::default(),
+            )
         };
         let small = say("naïve".as_bytes());
         assert_eq!(
@@ -144,7 +160,8 @@ mod tests {
         assert!(large.truncated && large.value == "é".repeat(INPUT_BYTES / 2));
         assert_eq!(say(b"a\xffb").value, "a\u{fffd}b");
         std::fs::remove_file(&path).unwrap();
-        let gone = shown(&Input::File { path: path.clone(), context: None }, dir.path());
+        let gone =
+            shown(&Input::File { path: path.clone(), context: None }, dir.path(), &Redactor::default());
         assert!(gone.truncated && gone.value == Value::Null);
         assert_eq!(place(Path::new("/else/where.txt"), dir.path()), "/else/where.txt");
     }
@@ -152,8 +169,35 @@ mod tests {
     #[test]
     fn a_long_prompt_is_cut_and_says_so() {
         let input = Input::Prompt { text: "é".repeat(INPUT_BYTES), context: None };
-        let shown = shown(&input, Path::new("/"));
+        let shown = shown(&input, Path::new("/"), &Redactor::default());
         assert!(shown.truncated);
         assert_eq!(shown.bytes(), INPUT_BYTES);
+    }
+
+    #[test]
+    fn a_secret_at_a_cut_leaves_nothing_behind() {
+        let secret = "hunter2-hunter2-hunter2";
+        let redactor = Redactor::new([secret.to_owned()]);
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        // Wherever the cut falls within it, and where others before it have become shorter.
+        for before in (INPUT_BYTES - 2 * secret.len()..INPUT_BYTES + 16).step_by(3) {
+            let text =
+                format!("{}{}{secret} and more", secret.repeat(100), "x".repeat(before - 100 * secret.len()));
+            std::fs::write(&path, &text).unwrap();
+            let data = json!([{"text": text.clone(), "zeal": "y".repeat(INPUT_BYTES)}]);
+            for input in [
+                Input::Prompt { text: text.clone(), context: None },
+                Input::Prompt { text: "p".repeat(INPUT_BYTES), context: Some(data.clone()) },
+                Input::File { path: path.clone(), context: None },
+                Input::Data { value: data },
+            ] {
+                let shown = serde_json::to_string(&shown(&input, dir.path(), &redactor)).unwrap();
+                assert!(
+                    shown.contains("[redacted][redacted]") && !shown.contains("hun"),
+                    "{before}: {shown}"
+                );
+            }
+        }
     }
 }

@@ -93,7 +93,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     started.environment.interpreters = graders.interpreters();
     let history = Gathering::of(&plan, &started, &started.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
-    let inputs = Inputs::of(&plan, selected.samples(&plan, &earlier));
+    let inputs = Inputs::of(&plan, selected.samples(&plan, &earlier), &redactor);
     record_selected(&plan, &selected, &earlier, inputs, &mut recorder)?;
     let bench = Bench { graders: Arc::new(graders), redactor, source: Arc::new(source), models };
     let places = plan.evals.iter().enumerate().map(|(at, eval)| (eval.info.id.as_str(), at)).collect();

@@ -102,7 +102,8 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let shard = started.shard.is_some();
     let history = Gathering::of(plan, &started, &started.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
-    let built = record_plan(plan, shard, Inputs::of(plan, prepared.total_samples()), &mut recorder)?;
+    let built =
+        record_plan(plan, shard, Inputs::of(plan, prepared.total_samples(), &redactor), &mut recorder)?;
     prepared.hold(built);
     let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer, history };
     drive.run(&mut recorder, Remaining::all()).await?;
@@ -167,7 +168,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let shard = now.shard.is_some();
     // A comparison tells by what each case is. A first session that had none did not keep that, and a later one that had may have
     // broken off before it said it again. And it may have kept no inputs, for reports that did not show them.
-    let inputs = Inputs::of(plan, prepared.total_samples());
+    let inputs = Inputs::of(plan, prepared.total_samples(), &redactor);
     let all_again = compares(&now) && !compares(&earlier.started) || inputs.are_kept() && !earlier.has_inputs;
     // What ran since the run began is not among what came before.
     let history = Gathering::of(plan, &now, &earlier.started.timestamp);
