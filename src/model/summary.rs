@@ -338,6 +338,9 @@ pub struct SampleResult {
     /// Text or JSON as the target gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
+    /// True when the target said more than was kept of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub output_truncated: bool,
     /// What was graded, when extraction changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted: Option<Value>,

@@ -170,6 +170,8 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         (None, Some(stored)) => Some(Value::String(beginning(stored))),
         (None, None) => None,
     };
+    let is_cut = last.output.as_ref().is_some_and(|output| output.truncated)
+        || last.stored.as_ref().is_some_and(|stored| stored.truncated);
     let earlier = sample.attempts.split_last().map_or(&[][..], |(_, earlier)| earlier);
     SampleResult {
         index: sample.sample,
@@ -178,6 +180,7 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         cause: verdict.cause,
         reason: verdict.reason.clone(),
         output,
+        output_truncated: is_cut,
         extracted: last.extracted.clone(),
         grades: verdict.grades.clone(),
         metrics: metrics(&verdict.grades),
@@ -281,6 +284,10 @@ mod tests {
     use super::*;
 
     fn said(index: u32, reason: usize) -> SampleResult {
+        said_with(index, reason, None)
+    }
+
+    fn said_with(index: u32, reason: usize, output: Option<Output>) -> SampleResult {
         let sample = SampleFinished {
             eval: String::new(),
             case: String::new(),
@@ -290,7 +297,7 @@ mod tests {
         };
         let verdict = crate::model::Verdict::without_grades(crate::model::Cause::Timeout, "x".repeat(reason));
         let attempt = Attempt {
-            output: None,
+            output,
             stored: None,
             extracted: None,
             verdict,
@@ -302,6 +309,14 @@ mod tests {
             redacted: false,
         };
         sample_result(&sample, &attempt)
+    }
+
+    #[test]
+    fn an_output_that_is_not_all_says_so() {
+        let cut = |truncated| {
+            said_with(0, 0, Some(Output { truncated, ..Output::text("the begin") })).output_truncated
+        };
+        assert_eq!([cut(true), cut(false)], [true, false]);
     }
 
     proptest! {

@@ -22,6 +22,8 @@ use crate::report::{ReportError, figures};
 /// Bytes of all data of a run's page, which is to stay below 20 MB. What is told of every case comes first: ids of great length leave
 /// less room for details.
 const DATA: usize = 18 << 20;
+/// Bytes of it that may be told of every case; where ids are so long that this does not suffice, the page holds fewer cases.
+const TOLD: usize = 12 << 20;
 
 /// Writes the report of a run.
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
@@ -30,10 +32,19 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     let mut sentences = vec![format!("{}: {decision} ({})", metadata.suite_name, metadata.run_id)];
     sentences.extend(summary.gate.reasons.iter().cloned());
     let head = page::Head { title: format!("{decision}: {}", metadata.suite_name), sentences: &sentences };
-    let cases = cases::of(summary);
     let mut told = Vec::new();
     embed::block("report", &overview::of(summary), &mut told)?;
-    embed::block("cases", &cases.columns(), &mut told)?;
+    let report = told.len();
+    let mut most = cases::MOST;
+    let cases = loop {
+        let cases = cases::of(summary, most);
+        told.truncate(report);
+        embed::block("cases", &cases.columns(), &mut told)?;
+        if told.len() <= TOLD || most == 0 {
+            break cases;
+        }
+        most = cases.len().min(most) / 2;
+    };
     page::write(&head, out, |out| {
         out.write_all(&told)?;
         cases.write_details(DATA.saturating_sub(told.len()), out)
@@ -56,8 +67,37 @@ pub fn sides(sides: &Sides<'_>, out: &mut dyn Write) -> Result<(), ReportError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Outcome;
+    use crate::model::{EvalResult, Outcome};
     use crate::report::tests::green;
+
+    #[test]
+    fn very_long_names_leave_room_for_fewer_cases_which_is_told() {
+        let mut summary = green(1);
+        let eval = summary.evals[0].clone();
+        let case = eval.cases[0].clone();
+        let cases = (0..6_000).map(|at| crate::model::CaseResult {
+            id: format!("{at} {}", "<a question as an id> ".repeat(200)),
+            outcome: if at % 100 == 7 { Outcome::Failed } else { Outcome::Passed },
+            ..case.clone()
+        });
+        let id = "long ".repeat(1_000);
+        summary.evals = vec![EvalResult { cases: cases.collect(), ..eval.clone() }];
+        // Evals of whose cases none is held take no room.
+        summary.evals.extend((0..6_000).map(|at| EvalResult {
+            id: format!("{id}{at}"),
+            cases: Vec::new(),
+            ..eval.clone()
+        }));
+        summary.summary.cases.total = 6_000;
+        let mut page = Vec::new();
+        render(&summary, &mut page).expect("written");
+        assert!((4 << 20..20_000_000).contains(&page.len()), "{}", page.len());
+        let page = String::from_utf8(page).expect("UTF-8");
+        assert!(page.contains(
+            "This page holds 1500 of 6000 cases: 60 that did not pass or were flaky, and 1440 that passed."
+        ));
+        assert!(page.contains(r#""more":5791"#), "evals that the overview leaves out");
+    }
 
     #[test]
     fn long_names_leave_less_room_for_details() {

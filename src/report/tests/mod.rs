@@ -33,6 +33,7 @@ pub(in crate::report) fn sample(outcome: Outcome, cause: Option<Cause>, reason: 
         cause,
         reason: reason.to_owned(),
         output: None,
+        output_truncated: false,
         extracted: None,
         grades: Vec::new(),
         metrics: BTreeMap::new(),

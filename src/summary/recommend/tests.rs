@@ -49,6 +49,7 @@ fn sample(outcome: Outcome) -> SampleResult {
         cause: None,
         reason: String::new(),
         output: None,
+        output_truncated: false,
         extracted: None,
         grades: Vec::new(),
         metrics: BTreeMap::new(),

@@ -14,6 +14,8 @@ use crate::report::markdown::type_name;
 use crate::report::notices;
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
 
+/// Bytes of a reason where there is no more room.
+const REASON: usize = 160;
 /// Cases that are told of an eval that did not pass.
 const CASES: usize = 10;
 const LIMITS: Limits = Limits { lines: 60, bytes: 6_000, context: 3, unicode: true };
@@ -168,9 +170,10 @@ impl<'a> Told<'a> {
                 }
             },
         }
-        let size: usize = [&diff, &expected, &actual].into_iter().flatten().map(String::len).sum();
+        let sides: usize = [&diff, &expected, &actual].into_iter().flatten().map(String::len).sum();
+        let size = sides + reason.map_or(0, str::len);
         if size > *self.room {
-            return json!({ "reason": reason, "left_out": true });
+            return json!({ "reason": reason.map(brief), "left_out": true });
         }
         *self.room -= size;
         json!({
@@ -181,6 +184,11 @@ impl<'a> Told<'a> {
             "more": (more > 0).then(|| text::plural(more, "more difference")),
         })
     }
+}
+
+fn brief(reason: &str) -> String {
+    let kept = text::truncate_bytes(reason, REASON);
+    if kept.len() < reason.len() { format!("{kept}{}", text::ELLIPSIS) } else { kept.to_owned() }
 }
 
 fn cut(excerpt: Excerpt) -> String {

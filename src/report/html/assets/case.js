@@ -43,7 +43,7 @@ function drawCase(main, row) {
       ['Eval', link({ view: 'cases', eval: ofEval.id }, {}, said(ofEval.id))],
       ['Case', id !== ofEval.id && said(id)],
       ['Score', columns.score_text[row]],
-      ['Samples passed', columns.graded[row] > 0 ? `${columns.passed[row]} of ${columns.graded[row]} graded` : 'none graded'],
+      ['Samples passed', samplesPassed(row)],
       ['Type', ofEval.type],
       ['Category', categoryOf(row) !== null && link({ view: 'cases', category: categoryOf(row) }, {}, said(categoryOf(row)))],
       ['Tags', tagsOf(row).length > 0 && tagsOf(row).map((tag, at) => [at > 0 && ', ', link({ view: 'cases', tag }, {}, said(tag))])],
@@ -54,6 +54,12 @@ function drawCase(main, row) {
       ? caseSamples(details)
       : el('p', { class: 'note' }, 'There was no room for the details of this case in this report; the journal has them.'),
     caseCommands(row, details)));
+}
+
+function samplesPassed(row) {
+  const { passed, graded } = casesData().columns;
+  if (graded[row] === null) return 'not kept for reports';
+  return graded[row] > 0 ? `${passed[row]} of ${graded[row]} graded` : 'none graded';
 }
 
 /** Where one is, and the way to the cases before and after it among those that were listed. */
@@ -105,6 +111,7 @@ function caseInput(input) {
 
 function caseSamples(details) {
   const { samples, more } = details;
+  if (details.never_ran) return el('p', { class: 'note' }, 'No sample of this case ran.');
   if (samples.length === 0) return el('p', { class: 'note' }, 'No samples of this case were kept for reports; the journal has them.');
   const list = samples.map((sample, at) => caseSample(sample, samples.length, at));
   return [list, more > 0 && el('p', { class: 'note' }, `${plural(more, 'more sample')} of this case: the journal has all.`)];
@@ -130,6 +137,7 @@ function sampleParts(sample) {
   return [
     sample.reason && el('div', { class: 'reason-box' }, textView(sample.reason, 'Reason', { plain: true })),
     sample.output && part('Output', textView(sample.output, 'Output')),
+    sample.output_truncated && el('p', { class: 'soft small' }, 'The target said more than was kept: this is its beginning.'),
     !sample.output && el('p', { class: 'soft' }, 'No output.'),
     sample.extracted && part('Extracted from it, and graded', textView(sample.extracted, 'Extracted')),
     (sample.grades ?? []).length > 0 && part('Grades', sample.grades.map((grade) => gradeView(grade, sample))),

@@ -12,7 +12,7 @@ use crate::base::text;
 use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary};
 use crate::report::{ReportError, commands, figures};
 
-pub(super) use select::Held;
+pub(super) use select::{Held, MOST};
 
 /// Bytes of a reason, or of a name, in the table.
 const LINE: usize = 160;
@@ -23,11 +23,12 @@ pub(super) struct Cases<'a> {
     held: Vec<Held<'a>>,
 }
 
-pub(super) fn of(summary: &Summary) -> Cases<'_> {
+/// At most so many cases.
+pub(super) fn of(summary: &Summary, most: usize) -> Cases<'_> {
     let evals = summary.evals.iter().enumerate();
     let all =
         evals.flat_map(|(eval_at, eval)| eval.cases.iter().map(move |case| Held { eval_at, eval, case }));
-    Cases { summary, held: select::held(all.collect(), select::MOST) }
+    Cases { summary, held: select::held(all.collect(), most) }
 }
 
 /// Names in the order of their first appearance, and a number for each.
@@ -48,7 +49,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The block `cases`: lists of the same length, a case at the same place in each. Numbers beside texts are for sorting.
+/// The block `cases`: the evals of which there are cases, and lists of the same length, a case at the same place in each. Numbers beside texts are for sorting.
 #[derive(Serialize)]
 struct Columns<'a> {
     evals: Vec<EvalShown<'a>>,
@@ -73,8 +74,9 @@ struct Columns<'a> {
     reason: Vec<String>,
     score: Vec<Option<f64>>,
     score_text: Vec<String>,
-    passed: Vec<usize>,
-    graded: Vec<usize>,
+    /// Samples; nothing where it is not known how many.
+    passed: Vec<Option<usize>>,
+    graded: Vec<Option<usize>>,
     latency: Vec<Option<f64>>,
     latency_text: Vec<String>,
     tokens: Vec<Option<u64>>,
@@ -98,10 +100,19 @@ struct EvalShown<'a> {
 }
 
 impl Cases<'_> {
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
     /// The block `cases`.
     pub fn columns(&self) -> impl Serialize {
         let (mut categories, mut tags, mut causes) = (Names::default(), Names::default(), Names::default());
-        let evals = self.summary.evals.iter().map(|eval| EvalShown {
+        // In the plan's order, as the cases are.
+        let mut shown: Vec<&Held<'_>> = self.held.iter().collect();
+        shown.dedup_by_key(|held| held.eval_at);
+        let places: HashMap<usize, usize> =
+            shown.iter().enumerate().map(|(place, held)| (held.eval_at, place)).collect();
+        let evals = shown.iter().map(|held| held.eval).map(|eval| EvalShown {
             id: &eval.id,
             name: text::truncate_bytes(&eval.name, LINE * 4),
             kind: eval.kind,
@@ -126,7 +137,7 @@ impl Cases<'_> {
             left_out: self.left_out(),
             run: commands::run_some(self.summary),
             run_failed: commands::run_failed_again(self.summary),
-            eval: self.held.iter().map(|held| held.eval_at).collect(),
+            eval: self.held.iter().filter_map(|held| places.get(&held.eval_at).copied()).collect(),
             id: cases().map(|case| case.id.as_str()).collect(),
             name: cases()
                 .map(|case| case.name.as_deref().map(|name| text::truncate_bytes(name, LINE)))
@@ -163,8 +174,9 @@ impl Cases<'_> {
                  Figures count everything; the journal has all."
             ));
         }
-        let details = self.held.iter().any(|held| !held.case.samples.is_empty());
-        if !details && here > 0 {
+        let lacks = |held: &Held<'_>| held.case.samples.is_empty();
+        let ran = self.held.iter().any(|held| !details::never_ran(held.case));
+        if ran && self.held.iter().all(lacks) {
             sentences.push(
                 "Samples were not kept for reports (`include_details` is off, or there were too many), so that cases show no \
                  outputs or grades here; the journal has them."
@@ -201,9 +213,10 @@ fn reason(case: &CaseResult) -> String {
     if short.len() < line.len() { format!("{short}{}", text::ELLIPSIS) } else { line }
 }
 
+/// What is known of a case's samples. Nothing is told of all of them that only some of them tell.
 struct Numbers {
-    passed: usize,
-    graded: usize,
+    passed: Option<usize>,
+    graded: Option<usize>,
     /// Mean over samples.
     latency: Option<f64>,
     /// Sums.
@@ -213,25 +226,105 @@ struct Numbers {
 
 impl Numbers {
     fn of(summary: &Summary, case: &CaseResult) -> Numbers {
-        let whole = !case.samples.is_empty() && summary.omitted.is_none_or(|omitted| omitted.samples == 0);
+        if !is_whole(summary, case) {
+            // First attempts are counted even where samples are not kept, and in a flaky case they are not what samples came to.
+            let first = |n: u32| usize::try_from(n).ok().filter(|_| !case.flaky);
+            let (passed, graded) = (first(case.first_passes), first(case.first_graded));
+            return Numbers { passed, graded, latency: None, tokens: None, cost: None };
+        }
         let count = |of: fn(Outcome) -> bool| case.samples.iter().filter(|sample| of(sample.outcome)).count();
-        let first = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-        let (passed, graded) = match whole {
-            true => (count(|outcome| outcome == Outcome::Passed), count(Outcome::is_graded)),
-            // First attempts are counted even where samples are not kept.
-            false => (first(case.first_passes), first(case.first_graded)),
-        };
         let latencies: Vec<f64> = case.samples.iter().filter_map(|sample| sample.latency_ms).collect();
         let usages = || case.samples.iter().filter_map(|sample| sample.usage);
         let tokens = usages().map(|usage| usage.input_tokens.saturating_add(usage.output_tokens));
         let tokens = tokens.fold(0u64, u64::saturating_add);
         let costs: Vec<f64> = usages().filter_map(|usage| usage.cost_usd).collect();
         Numbers {
-            passed,
-            graded,
+            passed: Some(count(|outcome| outcome == Outcome::Passed)),
+            graded: Some(count(Outcome::is_graded)),
             latency: (!latencies.is_empty()).then(|| latencies.iter().sum::<f64>() / latencies.len() as f64),
             tokens: (tokens > 0).then_some(tokens),
             cost: (!costs.is_empty()).then(|| costs.iter().sum()),
         }
+    }
+}
+
+/// Whether all samples of a case are listed that ran.
+fn is_whole(summary: &Summary, case: &CaseResult) -> bool {
+    if case.samples.is_empty() {
+        return details::never_ran(case);
+    }
+    let omitted = summary.omitted.unwrap_or_default();
+    omitted.samples == 0
+        || omitted.unpassed_samples == 0 && !case.flaky && details::unlisted_passes(case) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::{Omitted, SampleResult, Usage};
+    use crate::report::tests::{green, sample};
+
+    fn passed(index: u32) -> SampleResult {
+        let usage = Usage { input_tokens: 100, output_tokens: 10, cost_usd: Some(0.5) };
+        SampleResult { index, latency_ms: Some(5.0), usage: Some(usage), ..sample(Outcome::Passed, None, "") }
+    }
+
+    /// What the page says of a run's one case.
+    fn told(summary: &Summary, names: &[&str]) -> Vec<Value> {
+        let columns = serde_json::to_value(of(summary, MOST).columns()).expect("JSON");
+        names.iter().map(|name| columns[name][0].clone()).collect()
+    }
+
+    #[test]
+    fn what_some_samples_tell_is_not_told_of_all() {
+        let mut summary = green(1);
+        summary.evals.truncate(1);
+        let case = &mut summary.evals[0].cases[0];
+        (case.first_passes, case.first_graded, case.outcome) = (2, 3, Outcome::Failed);
+        let failed = SampleResult { outcome: Outcome::Failed, ..passed(2) };
+        case.samples = vec![passed(0), passed(1), failed.clone()];
+        let names = ["passed", "graded", "latency_text", "tokens_text", "cost_text"];
+        let whole = json!([2, 3, "5.0 ms", "330", "$1.50"]);
+        assert_eq!(json!(told(&summary, &names)), whole);
+        let omitted = Omitted { samples: 2, ..Omitted::default() };
+        // Samples of other cases are left out, not of this one.
+        summary.omitted = Some(omitted);
+        assert_eq!(json!(told(&summary, &names)), whole);
+        summary.evals[0].cases[0].samples = vec![failed];
+        assert_eq!(json!(told(&summary, &names)), json!([2, 3, "", "", ""]));
+        assert_eq!(details::unlisted_passes(&summary.evals[0].cases[0]), 2);
+        summary.omitted = Some(Omitted { unpassed_samples: 1, ..omitted });
+        summary.evals[0].cases[0].samples = vec![passed(0), passed(1)];
+        assert_eq!(json!(told(&summary, &names)), json!([2, 3, "", "", ""]));
+    }
+
+    /// A sample that passed on its second attempt is not one that did not pass.
+    #[test]
+    fn first_attempts_are_not_shown_as_what_samples_came_to() {
+        let mut summary = green(1);
+        summary.evals.truncate(1);
+        let case = &mut summary.evals[0].cases[0];
+        (case.first_passes, case.first_graded, case.flaky) = (0, 3, true);
+        case.samples = Vec::new();
+        assert_eq!(
+            told(&summary, &["outcome", "passed", "graded"]),
+            [json!("passed"), Value::Null, Value::Null]
+        );
+        assert_eq!(details::unlisted_passes(&summary.evals[0].cases[0]), 1);
+    }
+
+    #[test]
+    fn samples_that_never_ran_are_not_said_to_be_in_the_journal() {
+        let mut summary = green(1);
+        summary.evals.truncate(1);
+        let case = &mut summary.evals[0].cases[0];
+        (case.first_passes, case.first_graded, case.samples) = (0, 0, Vec::new());
+        case.outcome = Outcome::Skipped;
+        assert_eq!(of(&summary, MOST).left_out(), [""; 0]);
+        assert_eq!(told(&summary, &["passed", "graded"]), [json!(0), json!(0)]);
+        summary.evals[0].cases[0].outcome = Outcome::Errored;
+        assert_eq!(of(&summary, MOST).left_out().len(), 1);
     }
 }

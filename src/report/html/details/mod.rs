@@ -11,12 +11,15 @@ mod shown;
 #[cfg(test)]
 mod tests;
 
+pub(super) use sample::unlisted_passes;
+
 use std::io::Write;
 
 use serde::Serialize;
 
 use super::cases::Held;
 use super::embed;
+use crate::model::{CaseResult, Outcome};
 use crate::report::{ReportError, commands};
 
 /// Bytes of all blocks of details together.
@@ -131,12 +134,20 @@ struct CaseShown<'a> {
     /// Samples that are not listed here.
     #[serde(skip_serializing_if = "is_zero")]
     more: usize,
+    /// True when no sample is listed because none ran.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    never_ran: bool,
     /// What follows `run` for this case alone.
     rerun: Option<String>,
 }
 
 fn is_zero(n: &usize) -> bool {
     *n == 0
+}
+
+/// True when all samples of a case were skipped: such samples are in no list.
+pub(super) fn never_ran(case: &CaseResult) -> bool {
+    case.outcome == Outcome::Skipped && case.samples.is_empty() && case.first_graded == 0
 }
 
 impl<'a> CaseShown<'a> {
@@ -147,6 +158,7 @@ impl<'a> CaseShown<'a> {
             input: case.input.as_deref().map(|input| sample::input(input, limit)),
             samples,
             more,
+            never_ran: never_ran(case),
             rerun: commands::only(&[("--eval", &held.eval.id), ("--case", &case.id)]),
         }
     }

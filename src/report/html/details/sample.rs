@@ -88,6 +88,8 @@ pub struct SampleTold<'a> {
     reason: Option<Shown<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<Shown<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    output_truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     extracted: Option<Shown<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -102,12 +104,23 @@ pub struct SampleTold<'a> {
     facts: Vec<Fact<'a>>,
 }
 
-/// Samples that did not pass first, and how many are left out.
+/// Samples that did not pass first, and how many are left out: at least so many, here or from the summary's lists.
 pub fn told(case: &CaseResult, limit: usize) -> (Vec<SampleTold<'_>>, usize) {
     let mut samples: Vec<&SampleResult> = case.samples.iter().collect();
     samples.sort_by_key(|sample| rank(sample.outcome));
-    let more = samples.len().saturating_sub(SAMPLES);
+    let more = samples.len().saturating_sub(SAMPLES) + unlisted_passes(case);
     (samples.into_iter().take(SAMPLES).map(|sample| one(sample, limit)).collect(), more)
+}
+
+/// Samples that passed and that the summary does not list, at least.
+pub fn unlisted_passes(case: &CaseResult) -> usize {
+    let listed = |flaky: bool| {
+        let such = |sample: &&SampleResult| sample.outcome == Outcome::Passed && sample.flaky == flaky;
+        case.samples.iter().filter(such).count()
+    };
+    let at_once = usize::try_from(case.first_passes).unwrap_or(usize::MAX);
+    // How many passed later nobody counts by case, but some did where it is flaky.
+    at_once.saturating_sub(listed(false)) + usize::from(case.flaky && listed(true) == 0)
 }
 
 fn rank(outcome: Outcome) -> u8 {
@@ -139,6 +152,7 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
         grades,
         extracted,
         output,
+        output_truncated: sample.output_truncated,
         metrics: metrics.map(|(name, value)| measured(name, *value, limit)).collect(),
         flaky: sample.flaky,
         earlier: earlier.collect(),

@@ -15,6 +15,7 @@ fn sample(outcome: Outcome, output: Value) -> SampleResult {
         cause: None,
         reason: String::new(),
         output: Some(output),
+        output_truncated: false,
         extracted: None,
         grades: Vec::new(),
         metrics: Default::default(),

@@ -13,6 +13,8 @@ use crate::stats::wilson;
 const GROUPS: usize = 500;
 /// Evals that cross to the page; the table of cases knows the others, too.
 const EVALS: usize = 2_000;
+/// Bytes of their ids and categories.
+const EVAL_NAMES: usize = 1 << 20;
 const LEVEL: f64 = 0.95;
 
 /// The kinds of groups that there are. Evals have one verdict each, so Wilson's interval fits their share; that of cases is given
@@ -118,8 +120,15 @@ pub(super) fn evals(summary: &Summary) -> Value {
     };
     let mut sorted: Vec<&EvalResult> = summary.evals.iter().collect();
     sorted.sort_by_key(rank);
-    let rows: Vec<Value> = sorted.iter().take(EVALS).map(|eval| one(eval)).collect();
-    json!({ "rows": rows, "more": sorted.len().saturating_sub(EVALS) })
+    let mut room = EVAL_NAMES;
+    let fits = |eval: &&&EvalResult| {
+        let names = eval.id.len() + eval.category.as_ref().map_or(0, String::len);
+        let fits = names <= room;
+        room = room.saturating_sub(names);
+        fits
+    };
+    let rows: Vec<Value> = sorted.iter().take(EVALS).take_while(fits).map(|eval| one(eval)).collect();
+    json!({ "more": sorted.len() - rows.len(), "rows": rows })
 }
 
 fn one(eval: &EvalResult) -> Value {
