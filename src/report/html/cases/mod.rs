@@ -221,8 +221,10 @@ impl Numbers {
             // First attempts are counted even where samples are not kept.
             false => (first(case.first_passes), first(case.first_graded)),
         };
-        let latencies: Vec<f64> = case.samples.iter().filter_map(|sample| sample.latency_ms).collect();
-        let usages = || case.samples.iter().filter_map(|sample| sample.usage);
+        // What only some samples tell is nothing of the case: where lists are cut, those that did not pass are left.
+        let told = || case.samples.iter().filter(|_| whole);
+        let latencies: Vec<f64> = told().filter_map(|sample| sample.latency_ms).collect();
+        let usages = || told().filter_map(|sample| sample.usage);
         let tokens = usages().map(|usage| usage.input_tokens.saturating_add(usage.output_tokens));
         let tokens = tokens.fold(0u64, u64::saturating_add);
         let costs: Vec<f64> = usages().filter_map(|usage| usage.cost_usd).collect();
@@ -233,5 +235,26 @@ impl Numbers {
             tokens: (tokens > 0).then_some(tokens),
             cost: (!costs.is_empty()).then(|| costs.iter().sum()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Omitted, Usage};
+    use crate::report::tests::{green, sample};
+
+    /// Beyond 20,000 samples a case lists those that did not pass: their sums would be taken for the case's.
+    #[test]
+    fn sums_and_means_are_of_all_samples_or_none() {
+        let mut summary = green(1);
+        let mut case = summary.evals[0].cases[0].clone();
+        let usage = Some(Usage { input_tokens: 3, output_tokens: 4, cost_usd: Some(0.5) });
+        case.samples = vec![crate::model::SampleResult { usage, ..sample(Outcome::Failed, None, "") }];
+        let numbers = Numbers::of(&summary, &case);
+        assert_eq!((numbers.latency, numbers.tokens, numbers.cost), (Some(12.0), Some(7), Some(0.5)));
+        summary.omitted = Some(Omitted { samples: 9, ..Omitted::default() });
+        let numbers = Numbers::of(&summary, &case);
+        assert_eq!((numbers.latency, numbers.tokens, numbers.cost), (None, None, None));
     }
 }
