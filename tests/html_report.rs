@@ -350,7 +350,7 @@ table Outcome | Eval | Cases | Score | Type | Category | Criticality | Source (2
 ## Trust
 table Level | Samples | Grades | What it means (1 rows)
 ## Tokens and cost
-table Eval | Tokens in | Tokens out (8 rows)
+figure cap-code-tasks: 1800 + 387
 ## Models
 ### openai:gpt-4o-mini
 ### anthropic:claude-3-5-sonnet (judge)

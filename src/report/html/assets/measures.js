@@ -92,7 +92,7 @@ function trustCard(levels) {
 function distributionsCard({ scores, latency }) {
   if (!scores && !latency) return null;
   const scoreChart = scores && histogram({
-    label: 'Scores of cases', note: scores.note, bins: scores.bins.map((bin, n) => ({ ...bin, tone: n === 11 ? 'pass' : n === 0 ? 'fail' : 'info' })),
+    label: 'Scores of cases', bins: scores.bins.map((bin, n) => ({ ...bin, tone: n === 11 ? 'pass' : n === 0 ? 'fail' : 'info' })),
     ticks: [{ at: 0.5, text: '0' }, { at: 6, text: '0.5' }, { at: 11.5, text: '1' }], columns: ['Score', 'Cases'],
   });
   const every = latency && Math.max(1, Math.ceil(latency.edges.length / 6));
@@ -106,14 +106,19 @@ function distributionsCard({ scores, latency }) {
 /** Tokens and cost by eval. */
 function usageCard(usage) {
   if (!usage) return null;
-  const { rows, more, costly, note } = usage;
+  const { rows, more, costly } = usage;
   const line = (row) => [link({ view: 'cases', eval: row.eval }, {}, said(row.eval)), row.input, row.output, costly && row.cost].filter((cell) => cell !== false);
   const columns = [{ title: 'Eval' }, { title: 'Tokens in', number: true }, { title: 'Tokens out', number: true }, costly && { title: 'Cost', number: true }].filter(Boolean);
   const shown = 8;
-  return card('Tokens and cost', note && el('p', { class: 'soft small' }, note),
+  // Only the lengths of bars come from these numbers; a billionth of a dollar keeps the smallest apart.
+  const length = (row) => (costly ? Math.round((row.usd ?? 0) * 1e9) : row.tokens);
+  const bar = (row) => ({ name: row.eval, href: address({ view: 'cases', eval: row.eval }), count: length(row), text: costly ? row.cost : `${row.input} + ${row.output}` });
+  return card('Tokens and cost',
+    rows.length > 1 && bars({ label: costly ? 'Cost by eval' : 'Tokens by eval, in and out', rows: rows.slice(0, shown).map(bar) }),
     costly ? null : el('p', { class: 'soft small' }, 'No price is known for these tokens.'),
-    table('Tokens and cost by eval', columns, rows.slice(0, shown).map(line)),
-    rows.length > shown ? folded(`and ${grouped(rows.length - shown)} more evals`, () => table('Further evals', columns, rows.slice(shown).map(line))) : null,
+    rows.length > 1
+      ? folded(`Numbers of ${plural(rows.length, 'eval')}`, () => table('Tokens and cost by eval', columns, rows.map(line)))
+      : table('Tokens and cost by eval', columns, rows.map(line)),
     more > 0 ? el('p', { class: 'soft small' }, `${grouped(more)} more in the JSON report`) : null);
 }
 

@@ -114,7 +114,7 @@ function nextCard() {
   const advice = report.recommendations;
   if (advice.length === 0 && !resume && !again) return null;
   return card('Next',
-    advice.length > 0 && el('ol', { class: 'advice' }, advice.map((text) => el('li', {}, said(text)))),
+    advice.length > 0 && el('ol', { class: 'advice' }, advice.map((text) => el('li', {}, prose(text)))),
     resume && el('div', { class: 'labelled' }, el('span', { class: 'soft small' }, 'Go on with this run'), command(resume)),
     again && el('div', { class: 'labelled' }, el('span', { class: 'soft small' }, 'Run again what did not pass'), command(again)));
 }

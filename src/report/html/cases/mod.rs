@@ -327,4 +327,18 @@ mod tests {
         summary.evals[0].cases[0].outcome = Outcome::Errored;
         assert_eq!(of(&summary, MOST).left_out().len(), 1);
     }
+
+    /// Beyond 20,000 samples a case lists those that did not pass: their sums would be taken for the case's.
+    #[test]
+    fn sums_and_means_are_of_all_samples_or_none() {
+        let mut summary = green(1);
+        let mut case = summary.evals[0].cases[0].clone();
+        let usage = Some(Usage { input_tokens: 3, output_tokens: 4, cost_usd: Some(0.5) });
+        case.samples = vec![SampleResult { usage, ..sample(Outcome::Failed, None, "") }];
+        let numbers = Numbers::of(&summary, &case);
+        assert_eq!((numbers.latency, numbers.tokens, numbers.cost), (Some(12.0), Some(7), Some(0.5)));
+        summary.omitted = Some(Omitted { samples: 9, ..Omitted::default() });
+        let numbers = Numbers::of(&summary, &case);
+        assert_eq!((numbers.latency, numbers.tokens, numbers.cost), (None, None, None));
+    }
 }

@@ -1,4 +1,5 @@
-//! How scores, latencies, tokens and cost are spread, as far as the summary's lists know.
+//! How scores, latencies, tokens and cost are spread. Where the summary's lists leave samples out, those that passed go first: what
+//! is left would be a picture of the failures, and none is drawn.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +19,15 @@ const WIDE: f64 = 25.0;
 const EVALS: usize = 100;
 
 pub(super) fn of(summary: &Summary) -> Value {
+    let left_out = summary.omitted.is_some_and(|omitted| omitted.cases + omitted.samples > 0);
+    if summary.truncated || left_out {
+        return json!({ "scores": null, "latency": null, "usage": null });
+    }
     json!({ "scores": scores(summary), "latency": latency(summary), "usage": usage(summary) })
 }
 
 fn samples(summary: &Summary) -> impl Iterator<Item = &SampleResult> {
     summary.evals.iter().flat_map(|eval| &eval.cases).flat_map(|case| &case.samples)
-}
-
-/// Says of a picture that it shows a part only.
-fn part(known: usize, all: usize, noun: &str) -> Option<String> {
-    let (known_, all_) = (text::group_digits(known), text::plural(all, noun));
-    (known < all).then(|| format!("{known_} of {all_}: the journal has the others"))
 }
 
 /// Scores of cases: none, ten tenths, and the whole; `null` when there is nothing between none and the whole.
@@ -58,8 +57,7 @@ fn scores(summary: &Summary) -> Option<Value> {
     };
     let bins: Vec<Value> =
         bins.iter().enumerate().map(|(bin, count)| json!({ "text": name(bin), "count": count })).collect();
-    let totals = &summary.summary.cases;
-    Some(json!({ "bins": bins, "note": part(scores.len(), totals.passed + totals.failed, "graded case") }))
+    Some(json!({ "bins": bins }))
 }
 
 /// How long the target took over samples; `null` when that is known of few.
@@ -118,13 +116,12 @@ fn edges(low: f64, high: f64) -> Vec<f64> {
     (0..=count).map(|n| (first + n as f64) * step).collect()
 }
 
-/// Tokens and cost by eval, the dearest first; `null` when no listed sample tells.
+/// Tokens and cost by eval, the dearest first; `null` when no sample tells.
 fn usage(summary: &Summary) -> Option<Value> {
-    let (mut told, mut all) = (0, 0);
+    let mut told = 0;
     let mut by_eval: BTreeMap<&str, (Usage, bool)> = BTreeMap::new();
     for eval in &summary.evals {
         for sample in eval.cases.iter().flat_map(|case| &case.samples) {
-            all += 1;
             let Some(usage) = &sample.usage else { continue };
             told += 1;
             let (sum, priced) = by_eval
@@ -163,13 +160,8 @@ fn usage(summary: &Summary) -> Option<Value> {
             })
         })
         .collect();
-    // Samples that tell nothing may have asked no model at all: only what the lists leave out is worth a word.
-    let note = summary
-        .omitted
-        .filter(|omitted| omitted.samples > 0)
-        .map(|_| format!("Of {} that are listed; the journal has the others.", text::plural(all, "sample")));
     (told > 0 && rows.iter().any(|(_, usage, _)| tokens(usage) > 0 || usage.cost_usd.is_some()))
-        .then(|| json!({ "rows": told_rows, "more": more, "costly": costly, "note": note }))
+        .then(|| json!({ "rows": told_rows, "more": more, "costly": costly }))
 }
 
 #[cfg(test)]

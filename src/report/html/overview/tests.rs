@@ -133,3 +133,23 @@ fn many_evals_and_groups_are_bounded() {
     assert_eq!(data["groups"][0]["rows"].as_array().map(Vec::len), Some(500));
     assert_eq!(data["groups"][0]["more"], 100);
 }
+
+/// Lists that are cut hold the failures: their latencies and scores would be taken for those of the run.
+#[test]
+fn no_picture_is_drawn_of_the_failures_alone() {
+    let mut summary = green(8);
+    for (at, eval) in summary.evals.iter_mut().enumerate() {
+        let mut sample = crate::report::tests::sample(crate::model::Outcome::Passed, None, "");
+        sample.latency_ms = Some(10.0 + at as f64);
+        for case in &mut eval.cases {
+            case.score = Some(0.5);
+            case.samples = vec![sample.clone()];
+        }
+    }
+    let pictures = data(&summary)["distributions"].clone();
+    assert!(pictures["latency"].is_object() && pictures["scores"].is_object(), "{pictures}");
+    summary.truncated = true;
+    summary.omitted = Some(crate::model::Omitted { samples: 40_000, ..Default::default() });
+    let pictures = data(&summary)["distributions"].clone();
+    assert!(pictures["latency"].is_null() && pictures["scores"].is_null(), "{pictures}");
+}
