@@ -89,6 +89,7 @@ mod tests {
             ..eval.clone()
         }));
         summary.summary.cases.total = 6_000;
+        summary.summary.cases.passed = 5_930;
         let mut page = Vec::new();
         render(&summary, &mut page).expect("written");
         assert!((4 << 20..20_000_000).contains(&page.len()), "{}", page.len());
@@ -96,6 +97,8 @@ mod tests {
         assert!(page.contains(
             "This page holds 1500 of 6000 cases: 60 that did not pass or were flaky, and 1440 that passed."
         ));
+        // The counts that the lists stand beside have ten more.
+        assert!(page.contains("Of 70 cases that did not pass, 10 are not here."));
         assert!(page.contains(r#""more":5791"#), "evals that the overview leaves out");
     }
 

@@ -173,6 +173,12 @@ impl Cases<'_> {
                 "This page holds {kept} of {of} cases: {bad} that did not pass or were flaky, and {passed} that passed. \
                  Figures count everything; the journal has all."
             ));
+            let not_passed = total.saturating_sub(self.summary.summary.cases.passed);
+            let told = self.held.iter().filter(|held| held.case.outcome != Outcome::Passed).count();
+            if told < not_passed {
+                let [all, missing] = [not_passed, not_passed - told].map(text::group_digits);
+                sentences.push(format!("Of {all} cases that did not pass, {missing} are not here."));
+            }
         }
         let lacks = |held: &Held<'_>| held.case.samples.is_empty();
         let ran = self.held.iter().any(|held| !details::never_ran(held.case));

@@ -84,14 +84,7 @@ fn latency(summary: &Summary) -> Option<Value> {
         })
         .collect();
     let edges: Vec<String> = edges.iter().map(|edge| figures::duration_ms(*edge)).collect();
-    let known = text::plural(times.len(), "sample");
-    let known = match summary.omitted {
-        Some(omitted) if omitted.samples > 0 => {
-            format!("{known} that are listed; the journal has the others")
-        }
-        _ => known,
-    };
-    Some(json!({ "bins": bins, "edges": edges, "samples": known }))
+    Some(json!({ "bins": bins, "edges": edges, "samples": text::plural(times.len(), "sample") }))
 }
 
 /// Edges of bins that hold both ends: round steps, or 1, 2, 5, 10 ... when the ends are far apart.
