@@ -251,6 +251,17 @@ pub fn truncate_bytes(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
 }
 
+/// A text of at most `max` bytes, or its beginning and a mark that there is more.
+pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
+    let kept = truncate_bytes(text, max);
+    if kept.len() < text.len() { Cow::Owned(format!("{kept}{ELLIPSIS}")) } else { Cow::Borrowed(text) }
+}
+
+/// The hash of a commit as people are shown it: its first 12 digits.
+pub fn short_commit(hash: &str) -> &str {
+    truncate_bytes(hash, 12)
+}
+
 /// An id as the name of a file: one component, portable, and different for different ids.
 ///
 /// ASCII letters, digits, `_`, `-` and `.` stand for themselves, all else as `%XX` of its UTF-8 bytes; so do a dot or

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::base::text::{ELLIPSIS, truncate_bytes};
+use crate::base::text::shortened;
 use crate::model::{Grade, OutputValue};
 
 /// Bytes of an expected or actual value in a grade.
@@ -60,7 +60,7 @@ pub(super) fn in_reason(text: &str) -> String {
 }
 
 fn cut(text: &str, limit: usize) -> String {
-    if text.len() <= limit { text.to_owned() } else { format!("{}{ELLIPSIS}", truncate_bytes(text, limit)) }
+    shortened(text, limit).into_owned()
 }
 
 /// Fills in what was compared, unless the grade says it already.

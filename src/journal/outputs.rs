@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::base::text::{ELLIPSIS, group_digits, truncate_bytes};
+use crate::base::text::{group_digits, shortened, truncate_bytes};
 use crate::model::{Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind};
 
 /// Bytes above which an output is stored beside the journal.
@@ -209,7 +209,7 @@ fn cut(text: &mut String) {
 
 fn cut_to(text: &mut String, bytes: usize) {
     if text.len() > bytes {
-        *text = format!("{}{ELLIPSIS}", truncate_bytes(text, bytes));
+        *text = shortened(text, bytes).into_owned();
     }
 }
 

@@ -17,6 +17,7 @@ use super::outcome::Cause;
 use super::plan::{EvalInfo, GateSpec};
 use super::run_scores::RunScores;
 use super::summary::PastRate;
+use crate::base::text;
 use crate::spec::words::{FailOn, GraderType, ReportFormat};
 
 /// The version of the journal's format; a reader refuses a higher one.
@@ -117,7 +118,7 @@ pub struct Against {
 impl std::fmt::Display for Against {
     /// `main (0123456789ab)`, or the commit alone when it was named by its hash.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let short = self.commit.get(..12).unwrap_or(&self.commit);
+        let short = text::short_commit(&self.commit);
         if self.commit.starts_with(&self.rev) {
             f.write_str(short)
         } else {

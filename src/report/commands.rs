@@ -10,11 +10,7 @@ pub fn run_failed_again(summary: &Summary) -> Option<String> {
     if summary.failures.is_empty() || !metadata.joined.is_empty() {
         return None;
     }
-    let mut words = vec!["eval-harness", "run"];
-    if let Some(suite) = &metadata.suite_path {
-        words.extend(["--suite", suite]);
-    }
-    words.extend(metadata.rerun_arguments.iter().map(String::as_str));
+    let mut words = run_words(summary);
     words.extend(["--failed-in", &metadata.run_id]);
     shell::line(&words)
 }
@@ -37,13 +33,18 @@ pub fn resume(summary: &Summary) -> Option<String> {
 
 /// The beginning of a command that runs some of a run's cases again; what [`only`] gives follows it.
 pub fn run_some(summary: &Summary) -> Option<String> {
+    shell::line(&run_words(summary))
+}
+
+/// What runs the suite as it was run.
+fn run_words(summary: &Summary) -> Vec<&str> {
     let metadata = &summary.metadata;
     let mut words = vec!["eval-harness", "run"];
     if let Some(suite) = &metadata.suite_path {
         words.extend(["--suite", suite]);
     }
     words.extend(metadata.rerun_arguments.iter().map(String::as_str));
-    shell::line(&words)
+    words
 }
 
 /// Flags that choose by ids, which they take for globs, with globs that fit just these ids.

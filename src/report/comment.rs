@@ -183,9 +183,9 @@ fn foot(summary: &Summary, page: &mut String) {
     }
     let mut facts = vec![format!("run {}", code_whole(&text::truncate_width(&metadata.run_id, 80)))];
     if let Some(git) = &metadata.environment.git {
-        let commit: String = git.commit.chars().take(12).collect();
+        let commit = text::short_commit(&git.commit);
         let dirty = if git.dirty { " (with uncommitted changes)" } else { "" };
-        facts.push(format!("commit {}{dirty}", code_whole(&commit)));
+        facts.push(format!("commit {}{dirty}", code_whole(commit)));
     }
     facts.push(format!("eval-harness {}", inline(&metadata.harness_version)));
     let _ = writeln!(page, "{}", facts.join(", "));

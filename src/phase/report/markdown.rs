@@ -93,11 +93,11 @@ fn changes(changed: &Implementation, out: &mut dyn Write) -> Result<(), ReportEr
     writeln!(out, "- Files modified: {}", text::group_digits(changed.files_modified))?;
     writeln!(out, "- Lines added: {}", text::group_digits(changed.lines_added))?;
     writeln!(out, "- Lines removed: {}\n", text::group_digits(changed.lines_removed))?;
-    let commit: String = changed.base_commit.chars().take(12).collect();
+    let commit = text::short_commit(&changed.base_commit);
     let named = if commit.is_empty() || changed.base_commit.starts_with(&changed.base) {
         String::new()
     } else {
-        format!(" (commit {})", code(&commit))
+        format!(" (commit {})", code(commit))
     };
     writeln!(out, "Counted since {}{named}, with what is not committed yet.\n", code(&changed.base))?;
     if changed.files.is_empty() {

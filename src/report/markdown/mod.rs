@@ -133,10 +133,10 @@ fn metadata(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         facts.push(format!("sandbox {}{state}", inline(&sandbox.tier)));
     }
     if let Some(git) = &environment.git {
-        let commit: String = git.commit.chars().take(12).collect();
+        let commit = text::short_commit(&git.commit);
         facts.push(format!(
             "commit {}{}",
-            code(&commit),
+            code(commit),
             if git.dirty { " (with uncommitted changes)" } else { "" }
         ));
     }

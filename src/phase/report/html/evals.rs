@@ -173,7 +173,7 @@ impl<'a> Told<'a> {
         let sides: usize = [&diff, &expected, &actual].into_iter().flatten().map(String::len).sum();
         let size = sides + reason.map_or(0, str::len);
         if size > *self.room {
-            return json!({ "reason": reason.map(brief), "left_out": true });
+            return json!({ "reason": reason.map(|reason| text::shortened(reason, REASON)), "left_out": true });
         }
         *self.room -= size;
         json!({
@@ -184,11 +184,6 @@ impl<'a> Told<'a> {
             "more": (more > 0).then(|| text::plural(more, "more difference")),
         })
     }
-}
-
-fn brief(reason: &str) -> String {
-    let kept = text::truncate_bytes(reason, REASON);
-    if kept.len() < reason.len() { format!("{kept}{}", text::ELLIPSIS) } else { kept.to_owned() }
 }
 
 fn cut(excerpt: Excerpt) -> String {

@@ -35,8 +35,8 @@ pub(super) fn of(report: &PhaseReport) -> impl Serialize + use<> {
     let mut room = TOLD_BYTES;
     let steps: Vec<Value> = report.steps.iter().map(|step| steps::of(step, &mut room)).collect();
     let commit = metadata.git.as_ref().map(|git| {
-        let short: String = git.commit.chars().take(12).collect();
-        if git.dirty { format!("{short} with changes") } else { short }
+        let short = text::short_commit(&git.commit);
+        if git.dirty { format!("{short} with changes") } else { short.to_owned() }
     });
     json!({
         "kind": "phase",
@@ -70,7 +70,7 @@ pub(super) fn of(report: &PhaseReport) -> impl Serialize + use<> {
 
 fn implementation(changed: &Implementation) -> Value {
     let lines = |n: Option<usize>| n.map_or_else(|| "binary".to_owned(), text::group_digits);
-    let commit: String = changed.base_commit.chars().take(12).collect();
+    let commit = text::short_commit(&changed.base_commit);
     let named = !commit.is_empty() && !changed.base_commit.starts_with(&changed.base);
     let files = changed.files.iter().map(|file| (&file.path, lines(file.added), lines(file.removed)));
     json!({

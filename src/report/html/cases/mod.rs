@@ -49,7 +49,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The block `cases`: the evals of which there are cases, and lists of the same length, a case at the same place in each. Numbers beside texts are for sorting.
+/// The block `cases`: the evals of which there are cases, and lists of the same length, a case at the same place in each.
+/// Numbers beside texts are for sorting.
 #[derive(Serialize)]
 struct Columns<'a> {
     evals: Vec<EvalShown<'a>>,
@@ -215,8 +216,7 @@ fn reason(case: &CaseResult) -> String {
     let reason =
         samples.find_map(|s| (!s.reason.trim().is_empty()).then_some(s.reason.as_str())).unwrap_or_default();
     let line = text::one_line(text::truncate_bytes(reason, LINE * 4));
-    let short = text::truncate_bytes(&line, LINE);
-    if short.len() < line.len() { format!("{short}{}", text::ELLIPSIS) } else { line }
+    text::shortened(&line, LINE).into_owned()
 }
 
 /// What is known of a case's samples. Nothing is told of all of them that only some of them tell.

@@ -171,8 +171,8 @@ pub fn side(side: &ComparedSide) -> Side {
         false => format!("{} ({})", side.target, side.target_type),
     };
     let commit = side.commit.as_ref().map(|commit| {
-        let short: String = commit.chars().take(12).collect();
-        if side.dirty { format!("{short} with changes") } else { short }
+        let short = text::short_commit(commit);
+        if side.dirty { format!("{short} with changes") } else { short.to_owned() }
     });
     let suite = match &side.suite_version {
         Some(version) => format!("{} {version}", side.suite),

@@ -44,13 +44,7 @@ pub fn of_value(value: &Value, limit: usize) -> Shown<'_> {
 
 /// A text on its own, cut without a word: for names and labels.
 pub fn name(whole: &str, limit: usize) -> Cow<'_, str> {
-    let limit = limit.min(300);
-    let kept = text::truncate_bytes(whole, limit);
-    if kept.len() < whole.len() {
-        Cow::Owned(format!("{kept}{}", text::ELLIPSIS))
-    } else {
-        Cow::Borrowed(kept)
-    }
+    text::shortened(whole, limit.min(300))
 }
 
 /// The beginning of the data, and how long it is in all.

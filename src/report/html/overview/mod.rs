@@ -71,9 +71,7 @@ pub(super) fn of(summary: &Summary) -> impl Serialize {
 
 /// One line of a text that somebody else wrote, of bounded length.
 fn brief(words: &str) -> String {
-    let line = text::one_line(words);
-    let kept = text::truncate_bytes(&line, LONGEST);
-    if kept.len() < line.len() { format!("{kept}{}", text::ELLIPSIS) } else { line }
+    text::shortened(&text::one_line(words), LONGEST).into_owned()
 }
 
 fn gate(summary: &Summary) -> Value {
@@ -261,7 +259,7 @@ fn history(summary: &Summary) -> Option<Vec<Value>> {
         json!({
             "run": run.run_id,
             "timestamp": run.timestamp,
-            "commit": run.commit.as_ref().map(|commit| commit.chars().take(12).collect::<String>()),
+            "commit": run.commit.as_deref().map(text::short_commit),
             "decision": run.decision.map(|decision| json!({
                 "name": decision.name(), "label": figures::decision_label(decision),
             })),
@@ -312,7 +310,7 @@ fn environment(summary: &Summary) -> Value {
         "target_type": environment.target_type,
         "model": environment.model,
         "git": environment.git.as_ref().map(|git| json!({
-            "commit": git.commit.chars().take(12).collect::<String>(), "whole": git.commit, "dirty": git.dirty,
+            "commit": text::short_commit(&git.commit), "whole": git.commit, "dirty": git.dirty,
         })),
         "sandbox": environment.sandbox.as_ref().map(|sandbox| json!({
             "tier": sandbox.tier, "enforced": sandbox.enforced, "notes": sandbox.notes,
