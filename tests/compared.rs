@@ -274,15 +274,12 @@ async fn later_questions_tell_nothing_of_earlier_answers() {
     assert_eq!(report.mode, TestMode::Compared);
     let honest = "def enc(x): return ''.join(chr(ord(c) + 1) for c in x)\ndef dec(x): return ''.join(chr(ord(c) - 1) for c in x)";
     assert_eq!(both(&sandbox, job(honest, &[tests], None)).await.verdict, TestVerdict::Passed);
-    // Function cases that tell as much are asked for one by one too, if so wished.
-    for (one_by_one, told) in [(false, true), (true, false)] {
-        let call = |x: &str| Call { args: vec![x.into()], kwargs: Vec::new() };
-        let calls = vec![call("abc"), call("bcd")];
-        let (code, entry_point) = (READS_AHEAD.to_owned(), "enc".to_owned());
-        let job = FunctionJob { code, entry_point, calls, one_by_one, ..FunctionJob::default() };
-        let report = sandbox.call_functions(job).await.unwrap();
-        assert_eq!(matches!(report.calls[0].outcome, CallOutcome::Value(_)), told, "{:?}", report.calls);
-    }
+    let call = |x: &str| Call { args: vec![x.into()], kwargs: Vec::new() };
+    let calls = vec![call("abc"), call("bcd")];
+    let (code, entry_point) = (READS_AHEAD.to_owned(), "enc".to_owned());
+    let job = FunctionJob { code, entry_point, calls, ..FunctionJob::default() };
+    let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
+    assert!(!matches!(report.calls[0].outcome, CallOutcome::Value(_)), "{:?}", report.calls);
 }
 
 #[tokio::test]

@@ -214,7 +214,7 @@ async fn limits_beyond_all_measure_are_no_accident() {
     let mut job = calls("def f(x): return x", "f", &[json!([1])]);
     job.limits = limits.clone();
     job.per_call = Some(Duration::MAX);
-    assert_eq!(outcomes(&sandbox.call_functions(job).await.unwrap()), ["1"]);
+    assert_eq!(outcomes(&sandbox.call_functions(job, |_, value| value).await.unwrap()), ["1"]);
     let job = TestJob { limits, ..asserts("def f(x): return x", &["assert f(1) == 1"]) };
     assert_eq!(sandbox.run_tests(job).await.unwrap().verdict, TestVerdict::Passed);
 }
@@ -228,7 +228,6 @@ fn calls(code: &str, entry_point: &str, args: &[Value]) -> FunctionJob {
         entry_point: entry_point.into(),
         calls: args.iter().map(call).collect(),
         per_call: None,
-        one_by_one: false,
         limits: wide(),
     }
 }
@@ -293,7 +292,7 @@ async fn values_come_back_as_what_they_are() {
     }
     code += "def f(i): return globals()['f%d' % i]()\n";
     let job = calls(&code, "f", &(0..cases.len()).map(|i| json!([i])).collect::<Vec<_>>());
-    let report = sandbox.call_functions(job).await.unwrap();
+    let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
     for ((expression, want), got) in cases.iter().zip(outcomes(&report)) {
         assert_eq!(got, *want, "{expression}");
     }
@@ -312,7 +311,7 @@ async fn arguments_arrive_as_what_they_are() {
         json!({"a": {"$float": "inf"}}),
     ];
     let job = calls("def f(x): return repr(x)", "f", &values.map(|v| json!([v])));
-    let report = sandbox.call_functions(job).await.unwrap();
+    let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
     let want = [
         "ValueError: invalid literal for int() with base 16: '0x-ff'",
         "\"-255\"",
@@ -328,14 +327,14 @@ async fn arguments_arrive_as_what_they_are() {
 async fn functions_of_every_kind_are_called() {
     let sandbox = sandbox_or_skip!();
     let code = "import asyncio\nasync def later(x):\n  await asyncio.sleep(0)\n  return x + 1\nclass S:\n  @staticmethod\n  def twice(x, by=2): return x * by\ndef same(x):\n  x.append(1)\n  return x\n";
-    let report = sandbox.call_functions(calls(code, "later", &[json!([1])])).await.unwrap();
+    let report = sandbox.call_functions(calls(code, "later", &[json!([1])]), |_, value| value).await.unwrap();
     assert_eq!(outcomes(&report), ["2"]);
     let mut job = calls(code, "S.twice", &[json!([4])]);
     job.calls[0].kwargs = vec![("by".into(), json!(5))];
-    assert_eq!(outcomes(&sandbox.call_functions(job).await.unwrap()), ["20"]);
-    let report = sandbox.call_functions(calls(code, "same", &[json!([[0]])])).await.unwrap();
+    assert_eq!(outcomes(&sandbox.call_functions(job, |_, value| value).await.unwrap()), ["20"]);
+    let report = sandbox.call_functions(calls(code, "same", &[json!([[0]])]), |_, value| value).await.unwrap();
     assert_eq!(outcomes(&report), ["[0,1]"]);
-    let report = sandbox.call_functions(calls(code, "missing", &[json!([])])).await.unwrap();
+    let report = sandbox.call_functions(calls(code, "missing", &[json!([])]), |_, value| value).await.unwrap();
     assert_eq!(outcomes(&report), ["NameError: name 'missing' is not defined"]);
 }
 
@@ -345,7 +344,7 @@ async fn a_stuck_call_does_not_take_the_others_with_it() {
     let code = "import os, sys\nprint('hello', flush=True)\ndef f(x):\n  if x == 1:\n    while True: pass\n  if x == 2: os._exit(4)\n  if x == 3: sys.exit(5)\n  if x == 4: return 1 // 0\n  return x\n";
     let mut job = calls(code, "f", &[0, 1, 2, 3, 4, 5].map(|x| json!([x])));
     job.per_call = Some(Duration::from_secs(3));
-    let report = sandbox.call_functions(job).await.unwrap();
+    let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
     let want = [
         "0",
         "Ended(TimedOut)",
@@ -368,7 +367,7 @@ async fn a_call_does_not_pay_for_the_time_of_those_before_it() {
     let mut job = calls(code, "f", &[json!([1]), json!([2]), json!([3])]);
     job.per_call = Some(Duration::from_secs(60));
     job.limits.wall = Duration::from_secs(4);
-    let report = sandbox.call_functions(job).await.unwrap();
+    let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
     assert_eq!(outcomes(&report), ["1", "2", "3"]);
     assert!(report.processes > 1);
 }
@@ -377,7 +376,7 @@ async fn a_call_does_not_pay_for_the_time_of_those_before_it() {
 async fn calls_that_end_every_process_are_bounded() {
     let sandbox = sandbox_or_skip!();
     let code = "import os\ndef f(x): os._exit(0)";
-    let report = sandbox.call_functions(calls(code, "f", &vec![json!([1]); 20])).await.unwrap();
+    let report = sandbox.call_functions(calls(code, "f", &vec![json!([1]); 20]), |_, value| value).await.unwrap();
     let outcomes = outcomes(&report);
     assert_eq!(report.processes, 8);
     assert!(outcomes[..8].iter().all(|o| o == "Exited { code: Some(0) }"), "{outcomes:?}");
@@ -398,7 +397,7 @@ async fn a_program_that_does_not_load_fails_every_call() {
         ("import os; os.abort()", "Ended(Signaled(6))"),
     ];
     for (code, want) in cases {
-        let report = sandbox.call_functions(calls(code, "f", &[json!([]), json!([])])).await.unwrap();
+        let report = sandbox.call_functions(calls(code, "f", &[json!([]), json!([])]), |_, value| value).await.unwrap();
         let failure = format!("{:?}", report.load_failure.as_ref().unwrap());
         assert!(failure.starts_with(want), "{code:?}: {failure}");
         assert_eq!(outcomes(&report), [failure.clone(), failure]);

@@ -48,7 +48,6 @@ async fn live_for_ever(tier: Tier) {
         entry_point: "solve".into(),
         calls: vec![call(0), call(1000)],
         per_call: None,
-        one_by_one: false,
         limits: limits.clone(),
     };
     let quick = async {
@@ -62,7 +61,7 @@ async fn live_for_ever(tier: Tier) {
     let _ = tokio::join!(
         sandbox.run_script(Script { code: slow.into(), limits: limits.clone(), ..Script::default() }),
         sandbox.run_program(Program { argv, limits: limits.clone(), ..Program::default() }),
-        sandbox.call_functions(function),
+        sandbox.call_functions(function, |_, value| value),
         sandbox.run_tests(job(Some(TestMode::Split), in_fn)),
         sandbox.run_tests(job(Some(TestMode::InProcess), in_fn)),
         async { quick.await as () },

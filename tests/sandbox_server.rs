@@ -61,13 +61,12 @@ fn function(code: &str, args: Vec<Value>) -> FunctionJob {
         entry_point: "f".to_owned(),
         calls: args.into_iter().map(|a| Call { args: vec![a], kwargs: Vec::new() }).collect(),
         per_call: None,
-        one_by_one: false,
         limits: wide(),
     }
 }
 
 async fn values(sandbox: &Sandbox, job: FunctionJob) -> Vec<Value> {
-    let report = sandbox.call_functions(job).await.unwrap();
+    let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
     report
         .calls
         .into_iter()
@@ -306,7 +305,7 @@ async fn a_stuck_call_amid_many_costs_only_itself() {
     let code = "import time\ndef f(x):\n    if x == 7: time.sleep(1000)\n    return x";
     let mut job = function(code, (0..100).map(|i| json!(i)).collect());
     job.per_call = Some(Duration::from_secs(2));
-    let report = sandbox.call_functions(job).await.unwrap();
+    let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
     for (i, call) in report.calls.iter().enumerate() {
         let timed_out = format!("{:?}", call.outcome) == "Failed(Ended(TimedOut))";
         assert_eq!(timed_out, i == 7, "{i}: {:?}", call.outcome);

@@ -89,10 +89,9 @@ async fn job(sandbox: &Sandbox, n: usize) -> Duration {
                 entry_point,
                 calls,
                 per_call: None,
-                one_by_one: false,
                 limits: limits.clone(),
             };
-            let report = sandbox.call_functions(job).await.unwrap();
+            let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
             let value = CallOutcome::Value(json!(n + 1));
             assert!(report.calls.iter().all(|call| (call.outcome == value) == good), "{report:?}");
             report.cpu

@@ -119,7 +119,7 @@ async fn changes_in_place_that_python_calls_equal_are_changes() {
         calls: vec![call],
         ..FunctionJob::default()
     };
-    let report = sandbox.call_functions(calls).await.unwrap();
+    let report = sandbox.call_functions(calls, |_, value| value).await.unwrap();
     assert_eq!(report.calls[0].outcome, CallOutcome::Value(json!([true])));
 }
 

@@ -77,15 +77,14 @@ async fn main() -> Result<(), Error> {
                 entry_point: "f".into(),
                 calls: (0..calls).map(call).collect(),
                 per_call: Some(Duration::from_secs(5)),
-                one_by_one: false,
                 limits: limits.clone(),
             };
-            sandbox.call_functions(job.clone()).await?;
+            sandbox.call_functions(job.clone(), |_, value| value).await?;
             let stat = server().map(|pid| format!("/proc/{pid}/stat")).unwrap_or_default();
             let (start, server, ours) = (Instant::now(), cpu_ms(&stat), cpu_ms("/proc/self/stat"));
             let mut inside = Duration::ZERO;
             for _ in 0..jobs {
-                inside += sandbox.call_functions(job.clone()).await?.cpu;
+                inside += sandbox.call_functions(job.clone(), |_, value| value).await?.cpu;
             }
             let each = |ms: f64| ms / f64::from(jobs);
             println!(

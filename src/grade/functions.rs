@@ -1,19 +1,19 @@
 //! `function_output`: calls of the candidate's function, compared here and not where it runs.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::matching::{self, Datum};
 use crate::model::{
     Cause, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue, Trust,
 };
-use crate::sandbox::foretold::foretold;
-use crate::sandbox::languages::Language;
 use crate::sandbox::{Call, CallOutcome, FunctionJob, FunctionReport, Raised, Sandbox, SandboxError};
 
 use super::candidate::{Wanted, candidate};
 use super::endings::{self, Said, exception, limits, not_run};
 use super::languages::{Languages, language_of, missing};
-use super::show::{bounded, in_reason};
+use super::show::{bounded, bounded_text, in_reason};
 use super::source::source;
 use super::stdio::transpiled;
 
@@ -37,72 +37,69 @@ pub(super) async fn grade(
         Ok(code) => code,
         Err(why) => return Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why),
     };
-    let calls: Result<Vec<Prepared>, String> =
+    let prepared: Result<Vec<(Prepared, Call)>, String> =
         grader.cases.iter().map(|case| Prepared::of(grader, case)).collect();
-    let calls = match calls {
-        Ok(calls) if !calls.is_empty() => calls,
+    let (calls, asked): (Vec<Prepared>, Vec<Call>) = match prepared {
+        Ok(prepared) if !prepared.is_empty() => prepared.into_iter().unzip(),
         Ok(_) => return broken("there are no calls to compare"),
         Err(why) => return broken(why),
     };
+    let calls = Arc::new(calls);
     let job = FunctionJob {
         code,
         entry_point: grader.function_name.clone(),
-        calls: calls.iter().map(|call| call.call.clone()).collect(),
+        calls: asked,
         per_call: Some(grader.timeout_per_case),
-        one_by_one: foretold(grader.cases.iter().map(|case| (value_of(&case.expected), arguments_of(case)))),
         limits: limits(&grader.limits),
     };
-    let report = match language_of(&grader.executor) {
-        None => sandbox.call_functions(job).await,
-        Some(language) => match call_in(language, grader, job, sandbox, languages).await {
-            Ok(report) => report,
-            Err(grade) => return *grade,
-        },
+    let report = match call_in(grader, job, &calls, sandbox, languages).await {
+        Ok(report) => report,
+        Err(grade) => return *grade,
     };
     match report {
         Ok(report) => {
-            judge(grader, &calls, &report).with_trust(Trust::Harness).with_adjudicated(report.adjudicated)
+            let adjudicated = report.adjudicated;
+            judge(grader, &calls, report).with_trust(Trust::Harness).with_adjudicated(adjudicated)
         }
         Err(error) => not_run(METHOD, &error),
     }
 }
 
-fn value_of(expected: &Expectation) -> Option<&Value> {
-    match expected {
-        Expectation::Value(value) => Some(value),
-        Expectation::Raises(_) => None,
-    }
-}
+/// What is kept of an answer; an error is the author's.
+type Returned = Result<JudgedCall, String>;
 
-fn arguments_of(case: &FunctionCase) -> impl Iterator<Item = &Value> {
-    case.args.iter().chain(case.kwargs.values())
-}
-
-/// Calls of JavaScript and TypeScript; the error is the grade.
+/// Makes the calls in the language of the grader; the error is the grade.
 async fn call_in(
-    language: Language,
     grader: &FunctionOutput,
     mut job: FunctionJob,
+    calls: &Arc<Vec<Prepared>>,
     sandbox: &Sandbox,
     languages: &Languages,
-) -> Result<Result<FunctionReport, SandboxError>, Box<Grade>> {
+) -> Result<Result<FunctionReport<Returned>, SandboxError>, Box<Grade>> {
+    let calls = Arc::clone(calls);
+    let read = move |index: usize, value: Value| match calls.get(index) {
+        Some(call) => judge_returned(call, &value),
+        None => Err("an answer without a call".to_owned()),
+    };
+    let Some(language) = language_of(&grader.executor) else {
+        return Ok(sandbox.call_functions(job, read).await);
+    };
     let node = languages.get(language).await.map_err(|why| Box::new(missing(METHOD, &why)))?;
     if grader.executor == Executor::Typescript {
         let memory_mb = grader.limits.memory_mb;
         job.code =
             transpiled(&node, vec![job.code], memory_mb, METHOD, sandbox).await?.pop().unwrap_or_default();
     }
-    Ok(sandbox.call_node(node, job).await)
+    Ok(sandbox.call_node(node, job, read).await)
 }
 
 fn broken(why: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Code, METHOD, Cause::Harness, why)
 }
 
-/// A call as the sandbox wants it, and what it is held against.
-struct Prepared<'a> {
-    case: &'a FunctionCase,
-    call: Call,
+/// What the answer to a call is compared with.
+struct Prepared {
+    case: FunctionCase,
     /// `None`: an exception is expected, or what no JSON says.
     expected: Option<Datum>,
     /// What JavaScript has beside JSON: the kind of object and its text.
@@ -113,8 +110,9 @@ struct Prepared<'a> {
     shown: String,
 }
 
-impl<'a> Prepared<'a> {
-    fn of(grader: &FunctionOutput, case: &'a FunctionCase) -> Result<Self, String> {
+impl Prepared {
+    /// With the call as the sandbox makes it.
+    fn of(grader: &FunctionOutput, case: &FunctionCase) -> Result<(Prepared, Call), String> {
         let read = |what: &str, value: &Value| {
             Datum::from_json(value).map_err(|why| format!("{what} {} can't be used: {why}", bounded(value)))
         };
@@ -140,18 +138,10 @@ impl<'a> Prepared<'a> {
             Expectation::Value(value) => Some(read("the expected value", value)?),
             Expectation::Raises(_) => None,
         };
-        Ok(Prepared {
-            case,
-            call,
-            expected,
-            special,
-            as_json,
-            shown: format!("{}({})", grader.function_name, shown.join(", ")),
-        })
+        let shown = format!("{}({})", grader.function_name, shown.join(", "));
+        Ok((Prepared { case: case.clone(), expected, special, as_json, shown }, call))
     }
-}
 
-impl Prepared<'_> {
     fn show(&self, value: &Datum) -> String {
         match value {
             Datum::Opaque { repr, .. } if self.as_json && !repr.is_empty() => in_reason(repr),
@@ -170,8 +160,8 @@ fn special(value: &Value) -> Option<(&'static str, String)> {
     Some(("Date", map.get("$date")?.as_str()?.to_owned()))
 }
 
-/// What one call came to: passed, or why not; beside it what came back.
-struct Judged {
+/// The verdict on one call: passed, or why not; beside it the beginning of what it returned.
+struct JudgedCall {
     verdict: Result<(), Said>,
     actual: Option<Value>,
     error: Option<String>,
@@ -179,15 +169,19 @@ struct Judged {
     ms: Option<f64>,
 }
 
-fn judge(grader: &FunctionOutput, calls: &[Prepared], report: &FunctionReport) -> Grade {
+fn judge(grader: &FunctionOutput, calls: &[Prepared], report: FunctionReport<Returned>) -> Grade {
+    let loaded = report.load_failure.is_none();
     let mut judged = Vec::with_capacity(calls.len());
-    for (index, call) in calls.iter().enumerate() {
-        let said = report.calls.get(index);
-        let outcome = said.map_or(&CallOutcome::NotRun, |call| &call.outcome);
-        let made = said.filter(|_| report.load_failure.is_none() && *outcome != CallOutcome::NotRun);
-        let ms = made.map(|call| endings::milliseconds(call.wall));
-        match judge_call(grader, call, outcome, report) {
-            Ok(one) => judged.push(Judged { ms, ..one }),
+    let mut answers = report.calls.into_iter();
+    for call in calls {
+        let (outcome, wall) = match answers.next() {
+            Some(answer) => (answer.outcome, Some(answer.wall)),
+            None => (CallOutcome::NotRun, None),
+        };
+        let made = loaded && !matches!(outcome, CallOutcome::NotRun);
+        let ms = wall.filter(|_| made).map(endings::milliseconds);
+        match judge_call(grader, call, outcome, loaded) {
+            Ok(one) => judged.push(JudgedCall { ms, ..one }),
             Err(why) => return broken(format!("{}: {why}", call.shown)),
         }
     }
@@ -210,7 +204,7 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: &FunctionReport) -
                     map.insert("kwargs".to_owned(), bounded(&json!(call.case.kwargs)));
                 }
                 if let Some(actual) = &one.actual {
-                    map.insert("actual".to_owned(), bounded(actual));
+                    map.insert("actual".to_owned(), actual.clone());
                 }
                 if let Some(error) = &one.error {
                     map.insert("error".to_owned(), json!(error));
@@ -225,7 +219,7 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: &FunctionReport) -
         None => Grade::passed(GraderType::Code, METHOD),
         Some((call, one, (cause, why))) => {
             let more = match calls.len() - passed {
-                _ if report.load_failure.is_some() => String::new(),
+                _ if !loaded => String::new(),
                 1 => String::new(),
                 failed => format!(" ({failed} of {} calls failed)", calls.len()),
             };
@@ -234,7 +228,7 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: &FunctionReport) -
                 .with_score(share)
                 .with_expected(expected_shown(call));
             match &one.actual {
-                Some(actual) => grade.with_actual(bounded(actual)),
+                Some(actual) => grade.with_actual(actual.clone()),
                 None => grade,
             }
         }
@@ -253,35 +247,19 @@ fn expected_shown(call: &Prepared) -> Value {
 fn judge_call(
     grader: &FunctionOutput,
     call: &Prepared,
-    outcome: &CallOutcome,
-    report: &FunctionReport,
-) -> Result<Judged, String> {
-    let failed = |cause: Cause, why: String| Judged {
-        verdict: Err((cause, why.clone())),
-        actual: None,
-        error: Some(why),
-        ms: None,
-    };
+    outcome: CallOutcome<Returned>,
+    loaded: bool,
+) -> Returned {
     let shown = &call.shown;
     Ok(match outcome {
-        CallOutcome::Value(tagged) => match Datum::from_tagged(tagged) {
-            Ok(value) => judge_value(call, &value)?,
-            Err(why) => failed(Cause::WrongAnswer, format!("{shown} returned what can't be read: {why}")),
-        },
-        CallOutcome::Raised(raised) => judge_raised(call, raised, &grader.function_name),
+        CallOutcome::Value(returned) => returned?,
+        CallOutcome::Raised(raised) => judge_raised(call, &raised, &grader.function_name),
         CallOutcome::Failed(failure) => {
             // A time-out of a single call is that of `timeout_per_case`, unless the program never came to its calls.
-            let wall = if report.load_failure.is_some() {
-                grader.limits.wall
-            } else {
-                grader.timeout_per_case.min(grader.limits.wall)
-            };
-            let (cause, why) = endings::failure(failure, wall, grader.limits.memory_mb);
-            if report.load_failure.is_some() {
-                failed(cause, why)
-            } else {
-                failed(cause, format!("{shown}: {why}"))
-            }
+            let wall =
+                if loaded { grader.timeout_per_case.min(grader.limits.wall) } else { grader.limits.wall };
+            let (cause, why) = endings::failure(&failure, wall, grader.limits.memory_mb);
+            if loaded { failed(cause, format!("{shown}: {why}")) } else { failed(cause, why) }
         }
         CallOutcome::NotRun => {
             failed(Cause::Timeout, format!("{shown} was not run: the calls before it took too long"))
@@ -289,11 +267,25 @@ fn judge_call(
     })
 }
 
-fn judge_value(call: &Prepared, value: &Datum) -> Result<Judged, String> {
+fn failed(cause: Cause, why: String) -> JudgedCall {
+    JudgedCall { verdict: Err((cause, why.clone())), actual: None, error: Some(why), ms: None }
+}
+
+/// Judges what a call returned, as tagged JSON.
+fn judge_returned(call: &Prepared, tagged: &Value) -> Returned {
+    match Datum::from_tagged(tagged) {
+        Ok(value) => judge_value(call, &value),
+        Err(why) => {
+            Ok(failed(Cause::WrongAnswer, format!("{} returned what can't be read: {why}", call.shown)))
+        }
+    }
+}
+
+fn judge_value(call: &Prepared, value: &Datum) -> Returned {
     let shown = &call.shown;
     let actual = Some(match value {
-        Datum::Opaque { repr, .. } if call.as_json => Value::String(repr.clone()),
-        value => value.to_json(),
+        Datum::Opaque { repr, .. } if call.as_json => bounded_text(repr),
+        value => bounded(&value.to_json()),
     });
     let verdict = match &call.expected {
         None if call.special.is_some() => match (&call.special, value) {
@@ -324,7 +316,7 @@ fn judge_value(call: &Prepared, value: &Datum) -> Result<Judged, String> {
             }
         }
     };
-    Ok(Judged { verdict, actual, error: None, ms: None })
+    Ok(JudgedCall { verdict, actual, error: None, ms: None })
 }
 
 fn wrong(call: &Prepared, value: &Datum, expected: &Datum, reason: &str) -> String {
@@ -338,7 +330,7 @@ fn wrong(call: &Prepared, value: &Datum, expected: &Datum, reason: &str) -> Stri
     }
 }
 
-fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> Judged {
+fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> JudgedCall {
     let shown = &call.shown;
     let error = Some(exception(raised));
     let verdict = match &call.case.expected {
@@ -358,7 +350,7 @@ fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> Judged {
             Err((Cause::Exception, format!("{shown} raised {}, expected {expected}", exception(raised))))
         }
     };
-    Judged { verdict, actual: None, error, ms: None }
+    JudgedCall { verdict, actual: None, error, ms: None }
 }
 
 /// Whether the candidate lacks the function: its name, or for a dotted path a part of it.

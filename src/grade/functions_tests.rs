@@ -31,16 +31,26 @@ fn grader(cases: Vec<FunctionCase>) -> FunctionOutput {
     }
 }
 
-fn report(outcomes: Vec<CallOutcome>, load_failure: Option<RunFailure>) -> FunctionReport {
-    FunctionReport {
+/// The grade of these outcomes, each read as the sandbox has it read.
+fn graded(grader: &FunctionOutput, outcomes: Vec<CallOutcome>, load_failure: Option<RunFailure>) -> Grade {
+    let calls: Vec<Prepared> = grader.cases.iter().map(|c| Prepared::of(grader, c).unwrap().0).collect();
+    let read = |(call, outcome): (&Prepared, CallOutcome)| match outcome {
+        CallOutcome::Value(tagged) => CallOutcome::Value(judge_returned(call, &tagged)),
+        CallOutcome::Raised(raised) => CallOutcome::Raised(raised),
+        CallOutcome::Failed(failure) => CallOutcome::Failed(failure),
+        CallOutcome::NotRun => CallOutcome::NotRun,
+    };
+    let answers = calls.iter().zip(outcomes).map(read);
+    let report = FunctionReport {
         load_failure,
-        calls: outcomes.into_iter().map(|outcome| CallReport { outcome, wall: Duration::ZERO }).collect(),
+        calls: answers.map(|outcome| CallReport { outcome, wall: Duration::ZERO }).collect(),
         streams: Streams::default(),
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         processes: 1,
         adjudicated: false,
-    }
+    };
+    judge(grader, &calls, report)
 }
 
 fn raised(type_name: &str, mro: &[&str], message: &str) -> CallOutcome {
@@ -54,12 +64,11 @@ fn raised(type_name: &str, mro: &[&str], message: &str) -> CallOutcome {
 
 fn told(expected: Expectation, outcome: CallOutcome) -> String {
     let grader = grader(vec![case(json!([1, "a"]), expected)]);
-    let calls: Vec<Prepared> = grader.cases.iter().map(|c| Prepared::of(&grader, c).unwrap()).collect();
     let load = match &outcome {
         CallOutcome::Failed(f @ RunFailure::SyntaxError { .. }) => Some(f.clone()),
         _ => None,
     };
-    let g = judge(&grader, &calls, &report(vec![outcome], load));
+    let g = graded(&grader, vec![outcome], load);
     let actual = g.actual.map(|v| format!(" actual={v}")).unwrap_or_default();
     format!("{} {:?} {} {}{actual}", g.outcome, g.score, g.cause.map_or("-", Cause::name), g.reason)
         .trim_end()
@@ -154,9 +163,8 @@ fn the_score_is_the_share_of_calls_and_the_first_failure_speaks() {
         case(json!([3]), value(json!(3))),
         case(json!([4]), value(json!(4))),
     ]);
-    let calls: Vec<Prepared> = grader.cases.iter().map(|c| Prepared::of(&grader, c).unwrap()).collect();
     let outcomes = vec![CallOutcome::Value(json!(1)), CallOutcome::Value(json!(0)), raised("E", &[], "")];
-    let g = judge(&grader, &calls, &report(outcomes, None));
+    let g = graded(&grader, outcomes, None);
     assert_eq!((g.score, g.cause), (Some(0.25), Some(Cause::WrongAnswer)));
     assert_eq!(g.reason, "solve(2) returned 0, expected 2 (3 of 4 calls failed)");
     insta::assert_snapshot!(Value::Object(g.details), @r##"
@@ -169,7 +177,6 @@ fn an_expectation_that_cannot_be_used_is_the_authors_fault() {
     let mut bad = case(json!([1]), value(json!("(")));
     bad.comparator = Comparator::Regex;
     let grader = grader(vec![bad]);
-    let calls: Vec<Prepared> = grader.cases.iter().map(|c| Prepared::of(&grader, c).unwrap()).collect();
-    let g = judge(&grader, &calls, &report(vec![CallOutcome::Value(json!("x"))], None));
+    let g = graded(&grader, vec![CallOutcome::Value(json!("x"))], None);
     assert_eq!(g.cause, Some(Cause::Harness));
 }

@@ -218,6 +218,14 @@ impl Graders {
         python.into_iter().chain(self.languages.versions()).collect()
     }
 
+    /// Grace periods of the sandbox that expired so far (`ServerReport::expired_graces`); `None` when no sandbox was opened.
+    pub fn expired_graces(&self) -> Option<u64> {
+        let isolated = self.sandbox.get().and_then(|opened| opened.as_ref().ok());
+        let open = self.unsandboxed.get().and_then(|opened| opened.as_ref().ok());
+        let expired = |sandbox: &Sandbox| sandbox.servers().expired_graces;
+        isolated.into_iter().chain(open).map(expired).reduce(|a, b| a + b)
+    }
+
     /// Grades one output of a case: that of the sample and attempt, by which judges tell outputs apart that are the same.
     pub async fn grade(&self, case: &Case, output: &Output, asked: Asked) -> Graded {
         if output.truncated {

@@ -240,6 +240,7 @@ mod tests {
             duration_seconds: 0.1,
             interrupted: false,
             history: Vec::new(),
+            expired_graces: None,
         })
     }
 

@@ -439,6 +439,7 @@ mod tests {
             duration_seconds: 0.0,
             interrupted: false,
             history: Vec::new(),
+            expired_graces: None,
         };
         assert!(writer.append(Event::RunFinished(end)).is_err(), "and no more after that");
     }

@@ -307,4 +307,8 @@ pub struct RunFinished {
     /// Earlier runs of the same suite and target, for reports that show them beside this one: what the last session found counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastRate>,
+    /// Programs in the sandbox that had nothing more to do and did not end within half a second, in this session; `None`: no
+    /// sandbox was opened. Each costs a worker that time; honest programs cause none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expired_graces: Option<u64>,
 }

@@ -95,7 +95,8 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     recorder.record(Event::RunStarted(Box::new(started)))?;
     let inputs = Inputs::of(&plan, selected.samples(&plan, &earlier), &redactor);
     record_selected(&plan, &selected, &earlier, inputs, &mut recorder)?;
-    let bench = Bench { graders: Arc::new(graders), redactor, source: Arc::new(source), models };
+    let graders = Arc::new(graders);
+    let bench = Bench { graders: Arc::clone(&graders), redactor, source: Arc::new(source), models };
     let places = plan.evals.iter().enumerate().map(|(at, eval)| (eval.info.id.as_str(), at)).collect();
     let again = Again {
         plan: &plan,
@@ -108,7 +109,8 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
         recorder: &mut recorder,
     };
     let ending = again.drive().await?;
-    end(&mut recorder, clock, milliseconds(timer.elapsed()) / 1000.0, ending, history)?;
+    let seconds = milliseconds(timer.elapsed()) / 1000.0;
+    end(&mut recorder, clock, seconds, ending, history, graders.expired_graces())?;
     Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
 }
 

@@ -302,9 +302,10 @@ impl Drive<'_> {
     /// Runs what remains and records the end.
     async fn run(self, recorder: &mut Recorder<'_>, remaining: Remaining) -> Result<(), RunError> {
         let plan = &self.prepared.plan;
+        let graders = Arc::new(self.graders);
         let bench = Bench {
             targets: Arc::clone(&self.prepared.targets),
-            graders: Arc::new(self.graders),
+            graders: Arc::clone(&graders),
             retry_failed: plan.settings.retry_failed,
             redactor: self.redactor,
             workers: self.workers,
@@ -318,7 +319,8 @@ impl Drive<'_> {
             recorder: &mut *recorder,
         };
         let ending = dispatcher.drive(queue).await?;
-        end(recorder, self.clock, milliseconds(self.timer.elapsed()) / 1000.0, ending, self.history)
+        let seconds = milliseconds(self.timer.elapsed()) / 1000.0;
+        end(recorder, self.clock, seconds, ending, self.history, graders.expired_graces())
     }
 }
 
@@ -329,10 +331,12 @@ pub(super) fn end(
     duration_seconds: f64,
     ending: Ending,
     history: Gathering,
+    expired_graces: Option<u64>,
 ) -> Result<(), RunError> {
     let interrupted = matches!(ending, Ending::Early(Cause::Interrupted));
     let timestamp = rfc3339(clock.now());
     let history = history.done();
-    recorder.record(Event::RunFinished(RunFinished { timestamp, duration_seconds, interrupted, history }))?;
+    let finished = RunFinished { timestamp, duration_seconds, interrupted, history, expired_graces };
+    recorder.record(Event::RunFinished(finished))?;
     Ok(recorder.journal.sync()?)
 }

@@ -69,9 +69,9 @@ impl Outcome for ProgramResult {
 
 const TIMED_OUT: RunFailure = RunFailure::Ended(Ending::TimedOut);
 
-impl Outcome for FunctionReport {
+impl<T> Outcome for FunctionReport<T> {
     fn out_of_time(&self) -> bool {
-        let late = |outcome: &CallOutcome| match outcome {
+        let late = |outcome: &CallOutcome<T>| match outcome {
             CallOutcome::Failed(failure) => *failure == TIMED_OUT,
             CallOutcome::NotRun => true,
             _ => false,

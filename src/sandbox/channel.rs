@@ -29,6 +29,8 @@ pub(super) struct Link {
     pub cgroup: Option<SharedGroup>,
     /// Of time-outs: what the processes had of the processor. Emptied by who asks.
     pub late: Vec<Shortage>,
+    /// Grace periods that expired. Emptied by the pool.
+    pub expired_graces: u64,
 }
 
 impl Link {
@@ -41,6 +43,7 @@ impl Link {
             counts_processes: false,
             cgroup: None,
             late: Vec::new(),
+            expired_graces: 0,
         }
     }
 

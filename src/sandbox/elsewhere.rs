@@ -53,7 +53,7 @@ impl Sandbox {
         match self.never {}
     }
 
-    pub async fn call_functions(&self, _: FunctionJob) -> Result<FunctionReport, SandboxError> {
+    pub async fn call_functions<T, R>(&self, _: FunctionJob, _: R) -> Result<FunctionReport<T>, SandboxError> {
         match self.never {}
     }
 
@@ -69,7 +69,12 @@ impl Sandbox {
         match self.never {}
     }
 
-    pub async fn call_node(&self, _: Arc<Found>, _: FunctionJob) -> Result<FunctionReport, SandboxError> {
+    pub async fn call_node<T, R>(
+        &self,
+        _: Arc<Found>,
+        _: FunctionJob,
+        _: R,
+    ) -> Result<FunctionReport<T>, SandboxError> {
         match self.never {}
     }
 

@@ -20,7 +20,6 @@
 
 pub mod commands;
 pub mod demand;
-pub mod foretold;
 pub mod languages;
 pub mod probe;
 pub mod process_tree;
@@ -50,6 +49,8 @@ mod cgroup;
 mod channel;
 #[cfg(target_os = "linux")]
 mod confinement;
+#[cfg(target_os = "linux")]
+mod conversation;
 #[cfg(target_os = "linux")]
 mod detect;
 #[cfg(target_os = "linux")]

@@ -3,6 +3,8 @@
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::adjudicate::{Gate, Outcome, Shortage, adjudicated};
 use super::cgroup::CellGroups;
 use super::detect::detect;
@@ -152,10 +154,19 @@ impl Sandbox {
         self.run(move |worker, cancel| programs::run_script(worker, cancel, &python, script.clone())).await
     }
 
-    /// Calls a Python function with each of the job's arguments and returns what it returned.
-    pub async fn call_functions(&self, job: FunctionJob) -> Result<FunctionReport, SandboxError> {
+    /// Calls a Python function with each of the job's arguments. `read` gets what each call (by its index) returned, as
+    /// tagged JSON, when it arrives; what it returns is kept. It may be called again for a job that is run once more.
+    pub async fn call_functions<T, R>(
+        &self,
+        job: FunctionJob,
+        read: R,
+    ) -> Result<FunctionReport<T>, SandboxError>
+    where
+        T: Send + 'static,
+        R: Fn(usize, Value) -> T + Send + Sync + 'static,
+    {
         let python = self.shared_python()?;
-        self.run(move |worker, cancel| functions::call_python(worker, cancel, &python, &job)).await
+        self.run(move |worker, cancel| functions::call_python(worker, cancel, &python, &job, &read)).await
     }
 
     /// Runs a program and keeps the files that it leaves, such as what a compiler makes.
@@ -174,12 +185,17 @@ impl Sandbox {
     }
 
     /// [`Sandbox::call_functions`] for JavaScript.
-    pub async fn call_node(
+    pub async fn call_node<T, R>(
         &self,
         node: Arc<Found>,
         job: FunctionJob,
-    ) -> Result<FunctionReport, SandboxError> {
-        self.run(move |worker, cancel| node::call(worker, cancel, &node, &job)).await
+        read: R,
+    ) -> Result<FunctionReport<T>, SandboxError>
+    where
+        T: Send + 'static,
+        R: Fn(usize, Value) -> T + Send + Sync + 'static,
+    {
+        self.run(move |worker, cancel| node::call(worker, cancel, &node, &job, &read)).await
     }
 
     /// Turns TypeScript into JavaScript, text by text; what does not parse is the inner error.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::adjudicate::Shortage;
-use super::channel::pipe;
+use super::channel::{Link, pipe};
 use super::error::SandboxError;
 use super::host::{Cell, CellSettings, Launch, request};
 use super::python::server::Server;
@@ -27,6 +27,8 @@ const MOST_FAILURES: u32 = 3;
 pub(super) struct Counts {
     pub started: AtomicU64,
     pub jobs: AtomicU64,
+    /// See [`ServerReport::expired_graces`].
+    pub expired_graces: AtomicU64,
     /// Why some worker starts an interpreter for each job.
     pub given_up: Mutex<Option<String>>,
 }
@@ -36,6 +38,7 @@ impl Counts {
         ServerReport {
             started: self.started.load(Ordering::Relaxed),
             jobs: self.jobs.load(Ordering::Relaxed),
+            expired_graces: self.expired_graces.load(Ordering::Relaxed),
             given_up: self.given_up.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
@@ -166,13 +169,22 @@ impl Worker {
 }
 
 impl Worker {
-    /// What late processes had of the processors since this was asked last.
+    fn links(&mut self) -> impl Iterator<Item = &mut Link> {
+        let cell = self.cell.as_mut().map(|cell| &mut cell.link);
+        cell.into_iter().chain(self.server.as_mut().map(|server| &mut server.link))
+    }
+
+    /// What late processes had of the processors, since the last call.
     pub fn take_late(&mut self) -> Vec<Shortage> {
-        let links = self.cell.iter_mut().map(|cell| &mut cell.link);
-        links
-            .chain(self.server.iter_mut().map(|server| &mut server.link))
-            .flat_map(|link| std::mem::take(&mut link.late))
-            .collect()
+        self.links().flat_map(|link| std::mem::take(&mut link.late)).collect()
+    }
+
+    /// Adds the grace periods that expired to what the pool reports.
+    fn count_graces(&mut self) {
+        let expired: u64 = self.links().map(|link| std::mem::take(&mut link.expired_graces)).sum();
+        if expired > 0 {
+            self.counts.expired_graces.fetch_add(expired, Ordering::Relaxed);
+        }
     }
 }
 
@@ -224,7 +236,9 @@ impl Pool {
         let task = move |worker: &mut Worker| {
             let cancelled: OwnedFd = cancelled;
             if !answer.is_closed() {
-                let _ = answer.send(job(worker, cancelled.as_fd()));
+                let result = job(worker, cancelled.as_fd());
+                worker.count_graces();
+                let _ = answer.send(result);
             }
         };
         let sent = self.queue.as_ref().is_some_and(|queue| queue.send(Box::new(task)).is_ok());

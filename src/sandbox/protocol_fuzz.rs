@@ -47,5 +47,5 @@ pub fn channel(chunks: &[&[u8]]) -> std::io::Result<Channel> {
 /// What a line means as the answer to call `index`; `None`: tampering.
 pub fn answer(line: &[u8], index: u64, call: &Call) -> Option<CallOutcome> {
     let map = object(line).filter(|map| number(map, "i") == Some(index))?;
-    Some(super::functions::outcome(map, call))
+    Some(super::functions::outcome(map, call, |value| value))
 }

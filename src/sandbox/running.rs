@@ -26,6 +26,10 @@ const MEMORY_SLACK_MB: u64 = 64;
 /// How long a cell may take to start or to end processes before it is given up.
 const CELL_PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long a program that has nothing more to do may take to end. An honest one never needs it: periods that expire are
+/// counted ([`ServerReport::expired_graces`](super::settings::ServerReport)).
+pub(super) const GRACE: Duration = Duration::from_millis(500);
+
 /// Longer than this nothing runs; points in time beyond could not be computed.
 const FOREVER: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -194,13 +198,22 @@ impl<'c> Running<'c> {
         }
     }
 
-    /// Waits until the processes ended by themselves, at most `grace` and never beyond the job's own time.
-    pub fn let_end(&mut self, grace: Duration) -> Result<(), SandboxError> {
-        let until = Instant::now() + grace;
-        while !self.all_ended() && self.stop.is_none() && Instant::now() < until {
+    /// Waits until the processes ended by themselves, at most for [`GRACE`] and never beyond the job's own time.
+    pub fn let_end(&mut self) -> Result<(), SandboxError> {
+        let until = Instant::now() + GRACE;
+        while !self.all_ended() && self.stop.is_none() {
+            if Instant::now() >= until {
+                self.count_expired_grace();
+                break;
+            }
             self.step(until, None)?;
         }
         Ok(())
+    }
+
+    /// A program did not end within [`GRACE`].
+    pub fn count_expired_grace(&mut self) {
+        self.link.expired_graces += 1;
     }
 
     fn all_ended(&self) -> bool {

@@ -33,6 +33,8 @@ pub struct ServerReport {
     pub started: u64,
     /// Jobs that were forks of them.
     pub jobs: u64,
+    /// Grace periods that expired: programs that had nothing more to do and did not end within half a second.
+    pub expired_graces: u64,
     /// Why every job, or every job of some worker, gets an interpreter started for itself.
     pub given_up: Option<String>,
 }

@@ -261,7 +261,8 @@ pub struct Call {
     pub kwargs: Vec<(String, Value)>,
 }
 
-/// A function to call with each of `calls`, in order. What is expected stays with the caller.
+/// A function to call with each of `calls`, in order. What is expected stays with the caller, and so does each call until the
+/// one before it is answered.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionJob {
     pub code: String,
@@ -270,9 +271,6 @@ pub struct FunctionJob {
     pub calls: Vec<Call>,
     /// Time of each call, by our clock; `None`: only `limits.wall` counts.
     pub per_call: Option<Duration>,
-    /// Asks for a call only once the one before it is answered, for calls that tell what earlier ones should give
-    /// ([`foretold`](super::foretold)).
-    pub one_by_one: bool,
     /// `wall` bounds each process; a call that is stuck or ends its process is followed by a new process for the calls
     /// that remain. All of them together get at most three times `wall`.
     pub limits: Limits,
@@ -310,10 +308,10 @@ pub enum RunFailure {
     },
 }
 
+/// What became of a call. `T`: what the caller read from the tagged JSON that it returned.
 #[derive(Debug, Clone, PartialEq)]
-pub enum CallOutcome {
-    /// Tagged JSON.
-    Value(Value),
+pub enum CallOutcome<T = Value> {
+    Value(T),
     Raised(Raised),
     Failed(RunFailure),
     /// The time or the number of processes for the whole job was used up.
@@ -321,18 +319,18 @@ pub enum CallOutcome {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct CallReport {
-    pub outcome: CallOutcome,
+pub struct CallReport<T = Value> {
+    pub outcome: CallOutcome<T>,
     /// From the request to the answer, by our clock.
     pub wall: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct FunctionReport {
+pub struct FunctionReport<T = Value> {
     /// Set when the program never came to its first call; then every call says the same.
     pub load_failure: Option<RunFailure>,
     /// One per call, in order.
-    pub calls: Vec<CallReport>,
+    pub calls: Vec<CallReport<T>>,
     /// Of the first process.
     pub streams: Streams,
     pub wall: Duration,

@@ -460,6 +460,7 @@ pub(crate) fn finished(duration_seconds: f64, interrupted: bool) -> Event {
         duration_seconds,
         interrupted,
         history: Vec::new(),
+        expired_graces: None,
     })
 }
 

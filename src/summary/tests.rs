@@ -65,6 +65,7 @@ fn finished() -> Event {
         duration_seconds: 2.0,
         interrupted: false,
         history: Vec::new(),
+        expired_graces: None,
     })
 }
 

@@ -280,6 +280,7 @@ fn plain_lines_from_start_to_end() {
         duration_seconds: 101.0,
         interrupted: true,
         history: Vec::new(),
+        expired_graces: None,
     }));
     said.extend(plain.end(&state, seconds(102)));
     assert!(said.iter().all(|line| line.chars().all(|c| !c.is_control())), "{said:?}");

@@ -124,6 +124,7 @@ impl Written {
                 duration_seconds: 1.0,
                 interrupted: false,
                 history: Vec::new(),
+                expired_graces: None,
             }));
         }
         events

@@ -21,8 +21,6 @@ use super::super::types::*;
 use super::{Found, Language, node};
 
 const DRIVER: &str = include_str!("driver.sh");
-/// How long a program may take to end once its verdict was heard.
-const GRACE: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Runs tests in the language of the candidate, in its process.
 pub(in crate::sandbox) fn run_tests(
@@ -47,7 +45,7 @@ pub(in crate::sandbox) fn run_tests(
     let heard = hear(&mut running, &mut lines, &token, started + bounded(job.limits.wall))?;
     lines.close();
     if !matches!(heard, Outcome::Late) {
-        running.let_end(GRACE)?;
+        running.let_end()?;
     }
     let ended = match heard {
         Outcome::Late => running.end_late()?,

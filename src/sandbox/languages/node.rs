@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::channel::{sealed_file, stream_pair};
 use super::super::error::SandboxError;
-use super::super::functions::{Start, call_functions};
+use super::super::functions::{Read, Start, call_functions};
 use super::super::host::Launch;
 use super::super::launch::{process_limits as usual_limits, spec};
 use super::super::pool::Worker;
@@ -80,12 +80,13 @@ pub(super) fn tests_runner(
 }
 
 /// Calls functions of a JavaScript program.
-pub(in crate::sandbox) fn call(
+pub(in crate::sandbox) fn call<T>(
     worker: &mut Worker,
     cancel: BorrowedFd<'_>,
     node: &Found,
     job: &FunctionJob,
-) -> Result<FunctionReport, SandboxError> {
+    read: &Read<'_, T>,
+) -> Result<FunctionReport<T>, SandboxError> {
     let head = job.entry_point.split('.').next().unwrap_or_default();
     let request = json!({"code": job.code, "entry": head}).to_string();
     let start: &Start<'_> = &|worker, cancel| {
@@ -93,7 +94,7 @@ pub(in crate::sandbox) fn call(
         let launch = runner(node, CANDIDATE, request.as_bytes(), vec![theirs], &job.limits)?;
         Ok((worker.run(cancel, vec![launch], &job.limits)?, ours))
     };
-    let mut report = call_functions(worker, cancel, start, job)?;
+    let mut report = call_functions(worker, cancel, start, job, read)?;
     if ran_out_of_memory(&report.streams.stderr) {
         let limit = RunFailure::Ended(Ending::MemoryLimit);
         let crashed = |f: &RunFailure| matches!(f, RunFailure::Ended(Ending::Signaled(_)));

@@ -3,39 +3,28 @@
 //! No interpreter runs the tests, so that there is no verdict to forge: what is expected never leaves this process.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::expression::{Answers, Expression};
-use super::{BROKEN_PROTOCOL, GRACE, Place, candidate_request, raised_verdict};
+use super::{Place, candidate_request, raised_verdict};
 use crate::matching::python::Object;
-use crate::sandbox::capture::Lines;
-use crate::sandbox::channel::{Outbox, stream_pair};
+use crate::sandbox::channel::stream_pair;
+use crate::sandbox::conversation::{Break, Conversation};
 use crate::sandbox::ending::Ended;
 use crate::sandbox::error::SandboxError;
-use crate::sandbox::foretold::foretold;
-use crate::sandbox::messages::{forged, load_failure, number, object, silent_end, text};
-use crate::sandbox::programs::only;
+use crate::sandbox::messages::{forged, object};
 use crate::sandbox::python::{PythonJob, Runner};
-use crate::sandbox::running::{Heard, Running, bounded};
 use crate::sandbox::types::*;
 
-/// Questions that wait for an answer together take at most this much, so that they fit into the socket's buffer and
-/// neither side ever waits for the other to read.
-const UNANSWERED_BYTES: usize = 48 << 10;
-/// How long a program that failed may go on, so that what it printed is kept.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+/// JSON text of the answers that later steps need, in bytes: 16 MiB. In memory they take up to about 60 times as much.
+const HELD_BYTES: usize = 16 << 20;
 
 /// Compiled tests.
 #[derive(Debug)]
 pub(in crate::sandbox) struct Compiled {
     requests: Vec<Request>,
     steps: Vec<Step>,
-    /// Takes leave of the candidate.
-    farewell: Vec<u8>,
-    /// A request would tell what an earlier one should be answered with.
-    one_by_one: bool,
 }
 
 #[derive(Debug)]
@@ -44,6 +33,8 @@ struct Request {
     line: Vec<u8>,
     /// It hands over an object that the tests hold on to, so that a change of it would show later.
     shared: bool,
+    /// The last step that uses the answer.
+    last_step: usize,
 }
 
 #[derive(Debug)]
@@ -64,49 +55,23 @@ impl Compiled {
     pub fn read(value: &Value) -> Option<Compiled> {
         let requests = value.get("requests")?.as_array()?;
         let steps = value.get("steps")?.as_array()?;
-        let farewell = json!({"i": requests.len() + 1, "leave": true});
-        let requests: Vec<Request> = requests.iter().map(Request::read).collect::<Option<_>>()?;
-        Some(Compiled {
-            one_by_one: foretold_by(&requests, steps)?,
-            requests,
-            steps: steps.iter().map(Step::read).collect::<Option<_>>()?,
-            farewell: format!("{farewell}\n").into_bytes(),
-        })
-    }
-}
-
-/// Whether a request tells what an earlier one should be answered with.
-fn foretold_by(requests: &[Request], steps: &[Value]) -> Option<bool> {
-    let arguments: Vec<Map<String, Value>> =
-        requests.iter().map(|request| object(&request.line)).collect::<Option<_>>()?;
-    let mut expected: Vec<Vec<&Value>> = vec![Vec::new(); requests.len()];
-    for step in steps {
-        let (mut first, mut constants) = (usize::MAX, Vec::new());
-        operands(step.get("test")?, &mut first, &mut constants);
-        if let Some(expected) = expected.get_mut(first) {
-            expected.append(&mut constants);
+        let mut requests: Vec<Request> = requests.iter().map(Request::read).collect::<Option<_>>()?;
+        let steps: Vec<Step> = steps.iter().map(Step::read).collect::<Option<_>>()?;
+        for (at, step) in steps.iter().enumerate() {
+            step.test.calls(&mut |call| {
+                if let Some(request) = requests.get_mut(call) {
+                    request.last_step = at;
+                }
+            });
         }
-    }
-    let arguments = arguments.iter().map(|map| ["a", "k"].into_iter().filter_map(|part| map.get(part)));
-    Some(foretold(expected.into_iter().zip(arguments)))
-}
-
-/// The constants of an expression, and the first of its calls.
-fn operands<'e>(expression: &'e Value, first: &mut usize, constants: &mut Vec<&'e Value>) {
-    let parts = expression.as_array().map(Vec::as_slice).unwrap_or_default();
-    match parts {
-        [Value::String(kind), value] if kind == "const" => constants.push(value),
-        [Value::String(kind), Value::Number(call)] if kind == "call" => {
-            *first = (*first).min(call.as_u64().map_or(usize::MAX, |call| call as usize));
-        }
-        _ => parts.iter().for_each(|part| operands(part, first, constants)),
+        Some(Compiled { requests, steps })
     }
 }
 
 impl Request {
     fn read(value: &Value) -> Option<Request> {
         let line = format!("{}\n", value.get("line")?.as_str()?).into_bytes();
-        Some(Request { line, shared: value.get("shared")?.as_bool()? })
+        Some(Request { line, shared: value.get("shared")?.as_bool()?, last_step: 0 })
     }
 
     /// An argument as it was handed over.
@@ -143,11 +108,10 @@ enum Stop {
     Verdict(TestVerdict),
     /// A verdict without the words of a judge.
     Wordless(TestVerdict),
-    /// Only an interpreter can tell.
+    /// Only an interpreter can decide.
     Undecided,
-    /// Something else than an answer came.
-    Silence(Heard),
-    Lost(SandboxError),
+    /// The candidate did something other than answering.
+    Break(Break),
 }
 
 pub(super) fn run(place: Place<'_>, job: &TestJob, compiled: &Compiled) -> Result<Outcome, SandboxError> {
@@ -156,47 +120,45 @@ pub(super) fn run(place: Place<'_>, job: &TestJob, compiled: &Compiled) -> Resul
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
         Ok((vec![PythonJob::new(Runner::Candidate, &candidate_request(job, python), vec![theirs])?], ours))
     })?;
-    let lines = Lines::new(ours).map_err(SandboxError::lost)?;
-    let deadline = running.started + bounded(job.limits.wall);
-    let mut talk = Talk {
-        running,
-        lines,
-        outbox: Outbox::default(),
-        deadline,
-        compiled,
-        sent: 0,
-        unanswered: 0,
-        answers: Vec::new(),
-    };
-    // What it is asked first lies ready when it has loaded.
-    talk.ask();
-    let stop = talk.through().err();
-    talk.conclude(stop)
+    let talk = Conversation::new(running, ours, &job.limits)?;
+    let mut tests = Tests { talk, compiled, step: 0, calls: 0, answers: Vec::new(), dropped: 0, held: 0 };
+    let stop = tests.through().err();
+    tests.conclude(stop)
 }
 
-/// A conversation with a candidate.
-struct Talk<'c> {
-    running: Running<'c>,
-    lines: Lines,
-    outbox: Outbox,
-    deadline: Instant,
+/// An answer that a later step needs.
+struct HeldAnswer {
+    object: Arc<Object>,
+    /// Of its JSON text.
+    bytes: usize,
+    last_step: usize,
+}
+
+/// Compiled tests while they run.
+struct Tests<'c> {
+    talk: Conversation<'c>,
     compiled: &'c Compiled,
-    /// How many of the requests were sent; one more for the farewell.
-    sent: usize,
-    /// Bytes of what was sent and not answered.
-    unanswered: usize,
-    answers: Vec<Arc<Object>>,
+    /// The step that is evaluated.
+    step: usize,
+    /// Calls that were answered.
+    calls: usize,
+    /// By call; `None` once no step needs it.
+    answers: Vec<Option<HeldAnswer>>,
+    /// How many of the first `answers` were dropped.
+    dropped: usize,
+    /// Bytes of the JSON text of all `answers`.
+    held: usize,
 }
 
-impl Answers for Talk<'_> {
+impl Answers for Tests<'_> {
     type Error = Stop;
 
     fn answer(&mut self, call: usize) -> Result<Arc<Object>, Stop> {
         while self.answers.len() <= call {
-            let answer = self.next()?;
-            self.answers.push(answer);
+            self.next()?;
         }
-        self.answers.get(call).cloned().ok_or(Stop::Undecided)
+        let answer = self.answers.get(call).and_then(Option::as_ref);
+        answer.map(|answer| Arc::clone(&answer.object)).ok_or(Stop::Undecided)
     }
 
     fn undecided(&self, operands: &[&Object]) -> Stop {
@@ -209,12 +171,15 @@ impl Answers for Talk<'_> {
     }
 }
 
-impl Talk<'_> {
-    /// `Ok`: every assert holds and the candidate took its leave.
+impl Tests<'_> {
+    /// `Ok`: every assert holds.
     fn through(&mut self) -> Result<(), Stop> {
-        self.greet()?;
+        // The first request waits for the program, so that it need not wait for the request.
+        self.ask();
+        self.talk.greeting().map_err(Stop::Break)?;
         let compiled = self.compiled;
-        for step in &compiled.steps {
+        for (at, step) in compiled.steps.iter().enumerate() {
+            self.step = at;
             if !step.asserts {
                 step.test.value(self)?;
             } else if !step.test.truth(self)? {
@@ -227,78 +192,49 @@ impl Talk<'_> {
                 let known = step.message.is_some();
                 return Err(if known { Stop::Verdict(verdict) } else { Stop::Wordless(verdict) });
             }
+            self.drop_answers();
         }
-        if self.answers.len() != compiled.requests.len() {
-            return Err(Stop::Undecided);
-        }
-        self.part()
+        if self.calls == compiled.requests.len() { Ok(()) } else { Err(Stop::Undecided) }
     }
 
-    fn greet(&mut self) -> Result<(), Stop> {
-        let greeting = self.hear()?;
-        match object(&greeting) {
-            Some(map) if map.get("ready") == Some(&Value::Bool(true)) => Ok(()),
-            Some(map) if map.contains_key("load") => {
-                let error = map.get("e");
-                let line = error.and_then(|e| e.get("line")).and_then(Value::as_u64);
-                let failure = load_failure(&text(&map, "load"), error, line);
-                Err(Stop::Verdict(TestVerdict::Failed(failure)))
-            }
-            _ => Err(broken_protocol()),
-        }
-    }
-
-    /// Takes up what there is room for, the farewell last.
     fn ask(&mut self) {
-        while self.sent <= self.compiled.requests.len() {
-            let line = self.compiled.requests.get(self.sent).map_or(&self.compiled.farewell, |r| &r.line);
-            let most = if self.compiled.one_by_one { 0 } else { UNANSWERED_BYTES };
-            if self.unanswered > 0 && self.unanswered + line.len() > most {
-                break;
+        if let Some(request) = self.compiled.requests.get(self.calls) {
+            self.talk.question().extend_from_slice(&request.line);
+        }
+    }
+
+    /// Asks for the next call, the first of which is under way, and waits for its answer.
+    fn next(&mut self) -> Result<(), Stop> {
+        let request = self.compiled.requests.get(self.calls).ok_or(Stop::Undecided)?;
+        if self.calls > 0 {
+            self.ask();
+        }
+        let (answer, bytes) =
+            self.talk.answer(self.calls as u64 + 1, self.talk.deadline).map_err(Stop::Break)?;
+        let object = read_answer(&answer, request)?;
+        self.calls += 1;
+        self.held = self.held.saturating_add(bytes);
+        if self.held > HELD_BYTES {
+            return Err(Stop::Verdict(TestVerdict::Failed(RunFailure::Ended(Ending::OutputLimit))));
+        }
+        self.answers.push(Some(HeldAnswer { object, bytes, last_step: request.last_step }));
+        Ok(())
+    }
+
+    /// Drops the answers that no later step needs.
+    fn drop_answers(&mut self) {
+        for held in self.answers.iter_mut().skip(self.dropped) {
+            if let Some(answer) = held.take_if(|answer| answer.last_step <= self.step) {
+                self.held = self.held.saturating_sub(answer.bytes);
             }
-            self.outbox.bytes.extend_from_slice(line);
-            self.unanswered += line.len();
-            self.sent += 1;
         }
+        let live = self.answers.iter().skip(self.dropped).position(Option::is_some);
+        self.dropped = live.map_or(self.answers.len(), |at| self.dropped + at);
     }
 
-    fn hear(&mut self) -> Result<Vec<u8>, Stop> {
-        let heard = self.running.converse(&mut self.lines, &mut self.outbox, self.deadline);
-        match heard.map_err(Stop::Lost)? {
-            Heard::Line(line) => Ok(line),
-            other => Err(Stop::Silence(other)),
-        }
-    }
-
-    fn next(&mut self) -> Result<Arc<Object>, Stop> {
-        self.ask();
-        let request = self.compiled.requests.get(self.answers.len()).ok_or(Stop::Undecided)?;
-        let line = self.hear()?;
-        self.unanswered = self.unanswered.saturating_sub(request.line.len());
-        let answer = object(&line).filter(|map| number(map, "i") == Some(self.answers.len() as u64 + 1));
-        read_answer(&answer.ok_or_else(broken_protocol)?, request)
-    }
-
-    /// Takes leave: whatever comes before the answer to that was not asked for.
-    fn part(&mut self) -> Result<(), Stop> {
-        self.ask();
-        match self.hear() {
-            Ok(line) => {
-                let map = object(&line).ok_or_else(broken_protocol)?;
-                let last = number(&map, "i") == Some(self.compiled.requests.len() as u64 + 1);
-                let left = map.len() == 2 && map.get("left") == Some(&Value::Bool(true));
-                if last && left { Ok(()) } else { Err(broken_protocol()) }
-            }
-            // It ended after its last answer, which is no matter any more.
-            Err(Stop::Silence(Heard::End(false))) => Ok(()),
-            Err(Stop::Silence(Heard::End(true))) => Err(broken_protocol()),
-            Err(stop) => Err(stop),
-        }
-    }
-
-    fn conclude(mut self, stop: Option<Stop>) -> Result<Outcome, SandboxError> {
-        let calls = self.answers.len() as u64;
-        let started = self.running.started;
+    fn conclude(self, stop: Option<Stop>) -> Result<Outcome, SandboxError> {
+        let calls = self.calls as u64;
+        let started = self.talk.started();
         let report = |verdict, ended: Ended| TestReport {
             verdict,
             mode: TestMode::Compared,
@@ -311,65 +247,22 @@ impl Talk<'_> {
         };
         Ok(match stop {
             None => {
-                let ended = self.let_end()?;
-                Outcome::Decided(report(TestVerdict::Passed, ended))
+                let (ended, failure) = self.talk.part()?;
+                Outcome::Decided(report(failure.map_or(TestVerdict::Passed, TestVerdict::Failed), ended))
             }
-            Some(Stop::Verdict(verdict)) => {
-                let over = self.hear_last_words()?;
-                let ended = if over { self.let_end()? } else { only(self.running.end()?)? };
-                Outcome::Decided(report(verdict, ended))
-            }
-            Some(Stop::Wordless(verdict)) => Outcome::Failed(report(verdict, only(self.running.end()?)?)),
+            // The candidate ends by itself, so that what it printed is kept.
+            Some(Stop::Verdict(verdict)) => Outcome::Decided(report(verdict, self.talk.part()?.0)),
+            Some(Stop::Wordless(verdict)) => Outcome::Failed(report(verdict, self.talk.end()?)),
             Some(Stop::Undecided) => {
-                self.running.end()?;
+                self.talk.end()?;
                 Outcome::Undecided
             }
-            Some(Stop::Lost(error)) => return Err(error),
-            Some(Stop::Silence(heard)) => {
-                let (failure, ended) = self.silence(heard)?;
+            Some(Stop::Break(stop)) => {
+                let (failure, ended) = self.talk.stop(stop)?;
                 Outcome::Decided(report(TestVerdict::Failed(failure), ended))
             }
         })
     }
-
-    fn silence(self, heard: Heard) -> Result<(RunFailure, Ended), SandboxError> {
-        Ok(match heard {
-            Heard::TooLong => (forged(BROKEN_PROTOCOL), only(self.running.end()?)?),
-            Heard::Late => (RunFailure::Ended(Ending::TimedOut), only(self.running.end_late()?)?),
-            Heard::Stopped => {
-                let ended = only(self.running.finish()?)?;
-                (silent_end(&ended)?, ended)
-            }
-            Heard::End(_) | Heard::Line(_) => {
-                let ended = self.let_end()?;
-                (silent_end(&ended)?, ended)
-            }
-        })
-    }
-
-    /// The verdict stands. The program may answer what it was asked already and end, so that what it printed is kept.
-    /// False: it goes on and on.
-    fn hear_last_words(&mut self) -> Result<bool, SandboxError> {
-        self.outbox.then_close = true;
-        let until = Instant::now() + LAST_WORDS;
-        loop {
-            match self.running.converse(&mut self.lines, &mut self.outbox, until)? {
-                Heard::Line(_) => {}
-                other => return Ok(matches!(other, Heard::End(_))),
-            }
-        }
-    }
-
-    /// The candidate has nothing more to say: gives it a moment to end by itself.
-    fn let_end(mut self) -> Result<Ended, SandboxError> {
-        self.lines.close();
-        self.running.let_end(GRACE)?;
-        only(self.running.end()?)
-    }
-}
-
-fn broken_protocol() -> Stop {
-    Stop::Verdict(TestVerdict::Failed(forged(BROKEN_PROTOCOL)))
 }
 
 /// What a candidate answered to a request.
@@ -391,16 +284,19 @@ fn read_answer(answer: &Map<String, Value>, request: &Request) -> Result<Arc<Obj
             changed.and_then(|a| a.get(k.to_string())).cloned().or_else(|| request.argument(k))
         }),
     };
-    let value = value.ok_or_else(broken_protocol)?;
+    let no_value = || Stop::Verdict(TestVerdict::Failed(forged("an answer without a value")));
+    let value = value.ok_or_else(no_value)?;
     Object::from_tagged(&value).map(Arc::new).ok_or(Stop::Undecided)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn request(shared: bool) -> Request {
-        Request { line: b"{\"i\": 1, \"f\": \"f\", \"a\": [[3, 1]], \"k\": {}}\n".to_vec(), shared }
+        Request { line: b"{\"i\": 1, \"f\": \"f\", \"a\": [[3, 1]], \"k\": {}}\n".to_vec(), shared, last_step: 0 }
     }
 
     fn answered(answer: Value, shared: bool) -> Result<String, String> {
@@ -409,8 +305,7 @@ mod tests {
             Ok(object) => Ok(format!("{object:?}")),
             Err(Stop::Undecided) => Err("undecided".to_owned()),
             Err(Stop::Verdict(verdict) | Stop::Wordless(verdict)) => Err(format!("{verdict:?}")),
-            Err(Stop::Silence(heard)) => Err(format!("{heard:?}")),
-            Err(Stop::Lost(error)) => Err(error.to_string()),
+            Err(Stop::Break(stop)) => Err(format!("{stop:?}")),
         }
     }
 

@@ -93,6 +93,24 @@ impl Expression {
         })
     }
 
+    /// The calls whose answers this uses.
+    pub fn calls(&self, found: &mut impl FnMut(usize)) {
+        match self {
+            Expression::Constant(_) => {}
+            Expression::Call(call) => found(*call),
+            Expression::Not(inner) | Expression::Apply(_, inner) => inner.calls(found),
+            Expression::And(parts) => parts.iter().for_each(|part| part.calls(found)),
+            Expression::Compare(first, chain) => {
+                first.calls(found);
+                chain.iter().for_each(|(_, side)| side.calls(found));
+            }
+            Expression::Minus(a, b) | Expression::Close { a, b, .. } => {
+                a.calls(found);
+                b.calls(found);
+            }
+        }
+    }
+
     /// Whether Python would go on after asserting this.
     pub fn truth<A: Answers>(&self, answers: &mut A) -> Result<bool, A::Error> {
         match self {

@@ -25,8 +25,6 @@ use super::python::Python;
 use super::running::{Heard, Running, bounded};
 use super::types::*;
 
-/// How long the candidate may take to end once nobody asks it anything more.
-const GRACE: Duration = Duration::from_millis(500);
 /// What the answers of a candidate did that are none.
 const BROKEN_PROTOCOL: &str = "the answers broke the protocol between judge and candidate";
 
@@ -155,14 +153,14 @@ fn hear_verdict(
                 Map::from_iter([("verdict".to_owned(), json!("tampered"))])
             });
             lines.close();
-            running.let_end(GRACE)?;
+            running.let_end()?;
             Ok(finished(Some(verdict), false, running.end()?))
         }
         Heard::Late => Ok(finished(None, true, running.end_late()?)),
         Heard::Stopped => Ok(finished(None, true, running.finish()?)),
         Heard::End(_) | Heard::TooLong => {
             lines.close();
-            running.let_end(GRACE)?;
+            running.let_end()?;
             Ok(finished(None, false, running.end()?))
         }
     }

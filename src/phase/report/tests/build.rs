@@ -157,6 +157,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
         duration_seconds: 2.0,
         interrupted: false,
         history: Vec::new(),
+        expired_graces: None,
     }));
     let mut fold = Fold::new();
     events.iter().for_each(|event| fold.push(event).unwrap());

@@ -1,0 +1,153 @@
+//! A conversation with a candidate's process: one question at a time, each sent when the answer before it has arrived.
+//!
+//! Until then the question exists in the harness only, so that a candidate can learn neither the arguments of later calls nor
+//! their number. That no more questions follow is signalled after the last answer, by closing our direction of the socket.
+
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+
+use super::capture::Lines;
+use super::channel::Outbox;
+use super::ending::Ended;
+use super::error::SandboxError;
+use super::messages::{forged, load_failure, number, object, silent_end, text};
+use super::programs::only;
+use super::running::{GRACE, Heard, Running, bounded};
+use super::types::*;
+
+/// Bytes of all answers of a job together, 256 MiB. Each answer is judged and dropped when it arrives; this bounds the time
+/// that the harness spends on reading them.
+const ANSWER_BYTES: usize = 256 << 20;
+
+/// Why a conversation ended before the last answer.
+#[derive(Debug)]
+pub(super) enum Break {
+    /// What the candidate did is a failure by itself.
+    Failed(RunFailure),
+    /// Something other than a line arrived.
+    Silent(Heard),
+    Lost(SandboxError),
+}
+
+pub(super) struct Conversation<'c> {
+    running: Running<'c>,
+    lines: Lines,
+    outbox: Outbox,
+    /// When the process has used up its time.
+    pub deadline: Instant,
+    /// Bytes of answers that may still come.
+    bytes_left: usize,
+}
+
+impl<'c> Conversation<'c> {
+    /// `ours`: the harness's end of the candidate's channel.
+    pub fn new(running: Running<'c>, ours: OwnedFd, limits: &Limits) -> Result<Self, SandboxError> {
+        let lines = Lines::new(ours).map_err(SandboxError::lost)?;
+        let deadline = running.started + bounded(limits.wall);
+        Ok(Conversation { running, lines, outbox: Outbox::default(), deadline, bytes_left: ANSWER_BYTES })
+    }
+
+    /// When the candidate's process was started.
+    pub fn started(&self) -> Instant {
+        self.running.started
+    }
+
+    /// Where the next question is written; it is sent with the next [`Conversation::answer`] or [`Conversation::greeting`].
+    pub fn question(&mut self) -> &mut Vec<u8> {
+        &mut self.outbox.bytes
+    }
+
+    /// Waits until the candidate's program is loaded.
+    pub fn greeting(&mut self) -> Result<(), Break> {
+        let greeting = self.line(self.deadline)?;
+        match object(&greeting) {
+            Some(map) if map.get("ready") == Some(&Value::Bool(true)) => Ok(()),
+            Some(map) if map.contains_key("load") => {
+                let error = map.get("e");
+                let line = error.and_then(|e| e.get("line")).and_then(Value::as_u64);
+                Err(Break::Failed(load_failure(&text(&map, "load"), error, line)))
+            }
+            _ => Err(Break::Failed(forged("a false greeting"))),
+        }
+    }
+
+    /// The answer to the question with this index, and its length in bytes.
+    pub fn answer(&mut self, index: u64, until: Instant) -> Result<(Map<String, Value>, usize), Break> {
+        let line = self.line(until)?;
+        self.bytes_left = match self.bytes_left.checked_sub(line.len()) {
+            Some(left) => left,
+            None => return Err(Break::Failed(RunFailure::Ended(Ending::OutputLimit))),
+        };
+        let answer = object(&line).filter(|map| number(map, "i") == Some(index));
+        let answer = answer.ok_or_else(|| Break::Failed(forged("an answer to another question")))?;
+        Ok((answer, line.len()))
+    }
+
+    /// Signals that no question follows and waits, at most for [`GRACE`], until the candidate ends, so that what it printed
+    /// is kept. Returns how it ended, and a failure when it sent an answer without a question or exceeded a limit.
+    pub fn part(mut self) -> Result<(Ended, Option<RunFailure>), SandboxError> {
+        self.outbox.then_close = true;
+        match self.line(Instant::now() + GRACE) {
+            Ok(_) | Err(Break::Silent(Heard::TooLong | Heard::End(true))) => {
+                Ok((self.end()?, Some(forged("an answer without a question"))))
+            }
+            Err(Break::Silent(Heard::Stopped)) => {
+                let (failure, ended) = self.silence(Heard::Stopped)?;
+                Ok((ended, Some(failure)))
+            }
+            Err(Break::Silent(Heard::Late)) => {
+                self.running.count_expired_grace();
+                Ok((self.end()?, None))
+            }
+            Err(Break::Lost(error)) => Err(error),
+            Err(_) => Ok((self.let_end()?, None)),
+        }
+    }
+
+    fn line(&mut self, until: Instant) -> Result<Vec<u8>, Break> {
+        match self.running.converse(&mut self.lines, &mut self.outbox, until) {
+            Ok(Heard::Line(line)) => Ok(line),
+            Ok(other) => Err(Break::Silent(other)),
+            Err(error) => Err(Break::Lost(error)),
+        }
+    }
+
+    /// Waits until the candidate ends, at most for [`GRACE`], so that its last output is kept.
+    fn let_end(mut self) -> Result<Ended, SandboxError> {
+        self.lines.close();
+        self.running.let_end()?;
+        self.end()
+    }
+
+    /// Ends the candidate now.
+    pub fn end(self) -> Result<Ended, SandboxError> {
+        only(self.running.end()?)
+    }
+
+    /// How a candidate failed that did not answer, and how its process ended.
+    pub fn stop(self, stop: Break) -> Result<(RunFailure, Ended), SandboxError> {
+        match stop {
+            Break::Silent(heard) => self.silence(heard),
+            Break::Lost(error) => Err(error),
+            Break::Failed(failure @ RunFailure::Forged { .. }) => Ok((failure, self.end()?)),
+            Break::Failed(failure) => Ok((failure, self.let_end()?)),
+        }
+    }
+
+    fn silence(self, heard: Heard) -> Result<(RunFailure, Ended), SandboxError> {
+        Ok(match heard {
+            Heard::TooLong => (forged("an answer without end"), self.end()?),
+            Heard::Late => (RunFailure::Ended(Ending::TimedOut), only(self.running.end_late()?)?),
+            Heard::Stopped => {
+                let ended = only(self.running.finish()?)?;
+                (silent_end(&ended)?, ended)
+            }
+            Heard::End(_) | Heard::Line(_) => {
+                let ended = self.let_end()?;
+                (silent_end(&ended)?, ended)
+            }
+        })
+    }
+}
