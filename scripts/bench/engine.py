@@ -23,12 +23,13 @@ BINARY = os.path.realpath(sys.argv[1])
 HUMANEVAL = Path(sys.argv[2])
 EACH = int(sys.argv[3]) if len(sys.argv) > 3 else 20
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-CALLS_PROGRAMS, CALLS = 1000, 100
+# Programs of a run, by the number of calls that each makes.
+CALLS = {1: 600, 10: 600, 100: 200}
+CALLS_ROUNDS = int(os.environ.get("CALLS_ROUNDS", "10"))
 NODE_PROGRAMS = 1000
 PYTHON = os.path.realpath(
     subprocess.check_output(["python3", "-c", "import sys; print(sys.executable)"], text=True).strip()
 )
-WORKERS = 2
 
 
 class Meter:
@@ -94,10 +95,10 @@ import concurrent.futures, subprocess, sys
 argv, paths = sys.argv[2:], [line.strip() for line in open(sys.argv[1])]
 def one(path):
     return subprocess.run(argv + [path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE).returncode
-with concurrent.futures.ThreadPoolExecutor(%d) as pool:
+with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
     bad = sum(code != 0 for code in pool.map(one, paths))
 print(bad)
-""" % WORKERS
+"""
 
 BARE = r"""
 import json, os, sys, typing, math, collections, re, itertools, functools, string, copy, random, gc
@@ -120,21 +121,20 @@ def serve(part):
                 os._exit(code)
         bad += os.waitpid(pid, 0)[1] != 0
     return bad
-workers = %d
 pids = []
-for k in range(workers):
+for k in range(WORKERS):
     pid = os.fork()
     if pid == 0:
-        os._exit(1 if serve(paths[k::workers]) else 0)
+        os._exit(1 if serve(paths[k::WORKERS]) else 0)
     pids.append(pid)
 print(sum(os.waitpid(pid, 0)[1] != 0 for pid in pids))
-""" % WORKERS
+"""
 
 
-def suite(folder, evals, **config):
+def suite(folder, evals, workers=2, **config):
     spec = {
         "name": "bench",
-        "config": {"max_workers": WORKERS, **config},
+        "config": {"max_workers": workers, **config},
         "target": {"type": "recorded", "path": "outputs.jsonl"},
         "evals": evals,
         "reporting": {"format": ["json", "markdown"]},
@@ -142,14 +142,23 @@ def suite(folder, evals, **config):
     (folder / "suite.yaml").write_text(json.dumps({"eval_suite": spec}))
 
 
+# Grace periods that expired in all runs: half a second of a worker each, and none for honest programs.
+expired_graces = 0
+
+
 def ours(meter, folder):
+    global expired_graces
     wall, cpu, _ = meter.run([BINARY, "run", "--suite", "suite.yaml", "--progress", "none"], folder)
+    for journal in (folder / "results").rglob("*.journal.jsonl"):
+        last = json.loads(journal.read_text().splitlines()[-1])
+        expired_graces += last["run_finished"].get("expired_graces", 0)
     shutil.rmtree(folder / "results")
     return wall, cpu
 
 
-def yardstick(meter, folder, program, paths, *argv):
+def yardstick(meter, folder, program, paths, *argv, workers=2):
     (folder / "list").write_text("\n".join(paths))
+    program = program.replace("WORKERS", str(workers))
     wall, cpu, said = meter.run([PYTHON, "-I", "-S", "-c", program, str(folder / "list"), *argv], folder)
     if said.split()[-1] != b"0":
         sys.exit(f"a yardstick failed: {said.decode()}")
@@ -159,14 +168,16 @@ def yardstick(meter, folder, program, paths, *argv):
 def table(title, programs, names, rounds, base):
     """Medians over rounds, a row a contender; ratios to `base`'s figures of the same round."""
     print(f"\n**{title}** ({programs:,} programs, {ROUNDS} rounds in turns, medians)\n")
-    print("| | CPU ms a program | wall ms a program | CPU / bare fork | CPU / plain |")
-    print("| --- | --- | --- | --- | --- |")
+    print("| | CPU ms a program | wall ms a program | CPU / bare fork | wall / bare fork | CPU / plain | wall / plain |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for i, name in enumerate(names):
         wall = statistics.median(r[i][0] for r in rounds) * 1000 / programs
         cpu = statistics.median(r[i][1] for r in rounds) * 1000 / programs
         ratios = []
         for k in base:
-            ratios.append("" if k is None else f"{statistics.median(r[i][1] / r[k][1] for r in rounds):.2f}")
+            for figure in (1, 0):
+                ratio = "" if k is None else f"{statistics.median(r[i][figure] / r[k][figure] for r in rounds):.2f}"
+                ratios.append(ratio)
         print(f"| {name} | {cpu:.2f} | {wall:.2f} | {' | '.join(ratios)} |", flush=True)
 
 
@@ -201,30 +212,48 @@ def humaneval(meter, folder):
 
 
 def calls(meter, folder):
-    # No argument is an earlier call's result: such calls would be asked one by one.
-    cases = [{"args": [i, 10_000 * (i + 1)], "expected": 10_000 * (i + 1) + i} for i in range(CALLS)]
+    print(f"\n**Calls of a function** ({CALLS_ROUNDS} runs in turns: median, worst)\n")
+    print("| workers | calls a program | programs | wall ms a program | wall / bare fork | CPU / bare fork | wall us a further call |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for workers in (1, 2):
+        rounds = {count: [] for count in CALLS}
+        for _ in range(CALLS_ROUNDS):
+            for count, programs in CALLS.items():
+                rounds[count].append(calls_once(meter, folder, workers, count, programs))
+        first = {n: run[0][0] / CALLS[1] for n, run in enumerate(rounds[1])}
+        for count, programs in CALLS.items():
+            walls = [ours[0] * 1000 / programs for ours, _ in rounds[count]]
+            ratios = [ours[0] / bare[0] for ours, bare in rounds[count]]
+            used = [ours[1] / bare[1] for ours, bare in rounds[count]]
+            # Of one worker: several make their calls at the same time.
+            more = [
+                (ours[0] / programs - first[n]) * workers * 1e6 / (count - 1)
+                for n, (ours, _) in enumerate(rounds[count])
+                if count > 1
+            ]
+            cells = [spread(walls), spread(ratios), spread(used), spread(more, 1) if more else ""]
+            print(f"| {workers} | {count} | {programs} | {' | '.join(cells)} |", flush=True)
+
+
+def spread(figures, digits=2):
+    return f"{statistics.median(figures):.{digits}f}, {max(figures):.{digits}f}"
+
+
+def calls_once(meter, folder, workers, count, programs):
+    """(wall, CPU) of our run and of the bare fork that runs the same calls as asserts."""
+    cases = [{"args": [i, 10_000 * (i + 1)], "expected": 10_000 * (i + 1) + i} for i in range(count)]
     config = {"method": "function_output", "function_name": "add", "test_cases": cases}
-    ids = [{"id": f"p{n}", "input": "x"} for n in range(CALLS_PROGRAMS)]
+    ids = [{"id": f"p{n}", "input": "x"} for n in range(programs)]
     evaluation = {"metadata": {"id": "bench-calls"}, "grader": {"type": "code", "config": config}, "test_cases": ids}
     (folder / "eval.yaml").write_text(json.dumps(evaluation))
     program = "def add(a, b):\n    return a + b\n"
     lines = [json.dumps({"case": case["id"], "output": program}) + "\n" for case in ids]
     (folder / "outputs.jsonl").write_text("".join(lines))
-    suite(folder, [{"$ref": "eval.yaml"}])
-    whole = program + "".join(f"assert add({i}, {10_000 * (i + 1)}) == {10_000 * (i + 1) + i}\n" for i in range(CALLS))
+    suite(folder, [{"$ref": "eval.yaml"}], workers=workers)
+    whole = program + "".join(f"assert add({i}, {10_000 * (i + 1)}) == {10_000 * (i + 1) + i}\n" for i in range(count))
     (folder / "program.py").write_text(whole)
-    paths = [str(folder / "program.py")] * CALLS_PROGRAMS
-    rounds = []
-    for _ in range(ROUNDS):
-        rounds.append(
-            [
-                ours(meter, folder),
-                yardstick(meter, folder, BARE, paths),
-                yardstick(meter, folder, PLAIN, paths, PYTHON, "-I", "-S"),
-            ]
-        )
-    names = [f"eval-harness, `function_output` with {CALLS} calls", "bare fork, as asserts", "plain `python3 -I -S`, as asserts"]
-    table(f"{CALLS} calls in one program", CALLS_PROGRAMS, names, rounds, (1, 2))
+    paths = [str(folder / "program.py")] * programs
+    return ours(meter, folder), yardstick(meter, folder, BARE, paths, workers=workers)
 
 
 def node(meter, folder):
@@ -261,6 +290,7 @@ def main():
             if measure.__name__ in wanted:
                 with tempfile.TemporaryDirectory() as folder:
                     measure(meter, Path(folder))
+        print(f"\ngrace periods that expired: {expired_graces}")
     finally:
         meter.close()
 

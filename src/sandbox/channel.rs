@@ -29,6 +29,8 @@ pub(super) struct Link {
     pub cgroup: Option<SharedGroup>,
     /// Of time-outs: what the processes had of the processor. Emptied by who asks.
     pub late: Vec<Shortage>,
+    /// How long a program that has nothing more to do may take to end.
+    pub grace: Duration,
     /// Grace periods that expired. Emptied by the pool.
     pub expired_graces: u64,
 }
@@ -43,6 +45,7 @@ impl Link {
             counts_processes: false,
             cgroup: None,
             late: Vec::new(),
+            grace: super::settings::GRACE,
             expired_graces: 0,
         }
     }

@@ -14,7 +14,8 @@ use super::ending::Ended;
 use super::error::SandboxError;
 use super::messages::{forged, load_failure, number, object, silent_end, text};
 use super::programs::only;
-use super::running::{GRACE, Heard, Running, bounded};
+use super::running::{Heard, Running, bounded};
+use super::same_core::{PATIENCE, SameCore};
 use super::types::*;
 
 /// Bytes of all answers of a job together, 256 MiB. Each answer is judged and dropped when it arrives; this bounds the time
@@ -39,6 +40,7 @@ pub(super) struct Conversation<'c> {
     pub deadline: Instant,
     /// Bytes of answers that may still come.
     bytes_left: usize,
+    same_core: SameCore,
 }
 
 impl<'c> Conversation<'c> {
@@ -46,7 +48,14 @@ impl<'c> Conversation<'c> {
     pub fn new(running: Running<'c>, ours: OwnedFd, limits: &Limits) -> Result<Self, SandboxError> {
         let lines = Lines::new(ours).map_err(SandboxError::lost)?;
         let deadline = running.started + bounded(limits.wall);
-        Ok(Conversation { running, lines, outbox: Outbox::default(), deadline, bytes_left: ANSWER_BYTES })
+        Ok(Conversation {
+            running,
+            lines,
+            outbox: Outbox::default(),
+            deadline,
+            bytes_left: ANSWER_BYTES,
+            same_core: SameCore::default(),
+        })
     }
 
     /// When the candidate's process was started.
@@ -75,7 +84,9 @@ impl<'c> Conversation<'c> {
 
     /// The answer to the question with this index, and its length in bytes.
     pub fn answer(&mut self, index: u64, until: Instant) -> Result<(Map<String, Value>, usize), Break> {
+        let asked = Instant::now();
         let line = self.line(until)?;
+        self.same_core.answered(asked.elapsed(), || self.running.process_ids());
         self.bytes_left = match self.bytes_left.checked_sub(line.len()) {
             Some(left) => left,
             None => return Err(Break::Failed(RunFailure::Ended(Ending::OutputLimit))),
@@ -85,11 +96,11 @@ impl<'c> Conversation<'c> {
         Ok((answer, line.len()))
     }
 
-    /// Signals that no question follows and waits, at most for [`GRACE`], until the candidate ends, so that what it printed
+    /// Signals that no question follows and waits, at most for [`Running::grace`], until the candidate ends, so that what it printed
     /// is kept. Returns how it ended, and a failure when it sent an answer without a question or exceeded a limit.
     pub fn part(mut self) -> Result<(Ended, Option<RunFailure>), SandboxError> {
         self.outbox.then_close = true;
-        match self.line(Instant::now() + GRACE) {
+        match self.line(Instant::now() + self.running.grace()) {
             Ok(_) | Err(Break::Silent(Heard::TooLong | Heard::End(true))) => {
                 Ok((self.end()?, Some(forged("an answer without a question"))))
             }
@@ -107,14 +118,25 @@ impl<'c> Conversation<'c> {
     }
 
     fn line(&mut self, until: Instant) -> Result<Vec<u8>, Break> {
-        match self.running.converse(&mut self.lines, &mut self.outbox, until) {
+        let mut heard = None;
+        if self.same_core.is_bound() {
+            let soon = Instant::now() + PATIENCE;
+            heard = Some(self.running.converse(&mut self.lines, &mut self.outbox, until.min(soon)));
+            if matches!(heard, Some(Ok(Heard::Late))) {
+                self.same_core.free(|| self.running.process_ids());
+                heard = None;
+            }
+        }
+        let heard =
+            heard.unwrap_or_else(|| self.running.converse(&mut self.lines, &mut self.outbox, until));
+        match heard {
             Ok(Heard::Line(line)) => Ok(line),
             Ok(other) => Err(Break::Silent(other)),
             Err(error) => Err(Break::Lost(error)),
         }
     }
 
-    /// Waits until the candidate ends, at most for [`GRACE`], so that its last output is kept.
+    /// Waits until the candidate ends, at most for [`Running::grace`], so that its last output is kept.
     fn let_end(mut self) -> Result<Ended, SandboxError> {
         self.lines.close();
         self.running.let_end()?;

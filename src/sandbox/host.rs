@@ -52,6 +52,8 @@ pub(super) struct CellSettings {
     pub tier: Tier,
     pub binds: Vec<String>,
     pub jobs_per_server: u32,
+    /// See [`SandboxConfig::grace`].
+    pub grace: Duration,
     /// Where cells get their control groups.
     pub cgroups: Option<Arc<CellGroups>>,
 }
@@ -62,7 +64,14 @@ impl CellSettings {
         let readable = config.readable.iter().filter_map(|p| p.to_str().map(str::to_owned));
         binds.extend(interpreter_binds.iter().cloned().chain(readable));
         let jobs_per_server = config.jobs_per_server;
-        CellSettings { helper: config.helper.clone(), tier, binds, jobs_per_server, cgroups: None }
+        CellSettings {
+            helper: config.helper.clone(),
+            tier,
+            binds,
+            jobs_per_server,
+            grace: config.grace,
+            cgroups: None,
+        }
     }
 }
 
@@ -140,7 +149,8 @@ impl Cell {
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", settings.helper.display())))?;
         let disk = scratch.clone().map(DiskWatch::new);
         let counts_processes = settings.tier == Tier::Landlock;
-        let link = Link { disk, counts_processes, cgroup, ..Link::new(ours) };
+        let grace = settings.grace;
+        let link = Link { disk, counts_processes, cgroup, grace, ..Link::new(ours) };
         // It waits for its settings: it has started nothing yet.
         if let Some(group) = &link.cgroup {
             group.get().add(child.id())?;

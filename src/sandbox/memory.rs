@@ -42,8 +42,13 @@ pub(super) fn processes(roots: &[OwnedFd]) -> Vec<u32> {
 
 /// The threads of the processes, which a limit of processes counts.
 pub(super) fn threads(processes: &[u32]) -> u64 {
-    let of = |pid: &u32| fs::read_dir(format!("/proc/{pid}/task")).map_or(0, |tasks| tasks.count() as u64);
-    processes.iter().map(of).sum()
+    thread_ids(processes).count() as u64
+}
+
+/// The ids of the threads of the processes.
+pub(super) fn thread_ids(processes: &[u32]) -> impl Iterator<Item = u32> {
+    let tasks = processes.iter().filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
+    tasks.flatten().filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
 }
 
 /// KiB that the processes hold together. Files don't count: those are bounded elsewhere. What is shared counts, since a

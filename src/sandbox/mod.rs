@@ -95,6 +95,8 @@ mod python;
 #[cfg(target_os = "linux")]
 mod running;
 #[cfg(target_os = "linux")]
+mod same_core;
+#[cfg(target_os = "linux")]
 mod sql;
 #[cfg(target_os = "linux")]
 mod syscalls;

@@ -26,10 +26,6 @@ const MEMORY_SLACK_MB: u64 = 64;
 /// How long a cell may take to start or to end processes before it is given up.
 const CELL_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a program that has nothing more to do may take to end. An honest one never needs it: periods that expire are
-/// counted ([`ServerReport::expired_graces`](super::settings::ServerReport)).
-pub(super) const GRACE: Duration = Duration::from_millis(500);
-
 /// Longer than this nothing runs; points in time beyond could not be computed.
 const FOREVER: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -177,6 +173,7 @@ impl<'c> Running<'c> {
     ) -> Result<Heard, SandboxError> {
         self.asked = Instant::now();
         loop {
+            outbox.flush(lines.raw_fd());
             let all_ended = self.all_ended();
             match lines.next() {
                 Line::Whole(line) => return Ok(Heard::Line(line)),
@@ -192,26 +189,35 @@ impl<'c> Running<'c> {
             if Instant::now() >= until {
                 return Ok(Heard::Late);
             }
-            outbox.flush(lines.raw_fd());
             let events = if outbox.is_empty() { libc::POLLIN } else { libc::POLLIN | libc::POLLOUT };
             self.step(until, Some((lines.raw_fd(), events)))?;
         }
     }
 
-    /// Waits until the processes ended by themselves, at most for [`GRACE`] and never beyond the job's own time.
+    /// How long a program that has nothing more to do may take to end. An honest one never needs it: periods that expire
+    /// are counted ([`ServerReport::expired_graces`](super::settings::ServerReport)).
+    pub fn grace(&self) -> Duration {
+        self.link.grace
+    }
+
+    /// Waits until the processes ended by themselves, at most for [`Running::grace`] and never beyond the job's own time.
     pub fn let_end(&mut self) -> Result<(), SandboxError> {
-        let until = Instant::now() + GRACE;
-        while !self.all_ended() && self.stop.is_none() {
-            if Instant::now() >= until {
-                self.count_expired_grace();
-                break;
-            }
+        let until = Instant::now() + self.grace();
+        while !self.all_ended() && self.stop.is_none() && Instant::now() < until {
             self.step(until, None)?;
+        }
+        if !self.all_ended() {
+            self.count_expired_grace();
         }
         Ok(())
     }
 
-    /// A program did not end within [`GRACE`].
+    /// The processes of the job, at this moment.
+    pub fn process_ids(&self) -> Vec<u32> {
+        memory::processes(&self.pidfds)
+    }
+
+    /// A program did not end within [`Running::grace`].
     pub fn count_expired_grace(&mut self) {
         self.link.expired_graces += 1;
     }

@@ -1,8 +1,12 @@
 //! How a sandbox is made, and what it says of itself.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::types::Tier;
+
+/// See [`SandboxConfig::grace`].
+pub(super) const GRACE: Duration = Duration::from_millis(500);
 
 /// What [`super::Sandbox::state`] says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +66,8 @@ pub struct SandboxConfig {
     pub readable: Vec<PathBuf>,
     /// After so many jobs a warm interpreter is replaced.
     pub jobs_per_server: u32,
+    /// How long a program that has nothing more to do may take to end; 500 ms by default.
+    pub grace: Duration,
 }
 
 impl SandboxConfig {
@@ -74,6 +80,7 @@ impl SandboxConfig {
             python: None,
             readable: Vec::new(),
             jobs_per_server: 1000,
+            grace: GRACE,
         }
     }
 }

@@ -58,7 +58,12 @@ impl Server {
         };
         let (pidfd, mut output) = cell.start_server(launch)?;
         let status = output.status.take();
-        let link = Link { process: Some(pidfd), cgroup: cell.link.cgroup.clone(), ..Link::new(ours) };
+        let link = Link {
+            process: Some(pidfd),
+            cgroup: cell.link.cgroup.clone(),
+            grace: cell.link.grace,
+            ..Link::new(ours)
+        };
         let server = Server { link, jobs: 0, _output: output };
         let mut buffer = [0u8; 16];
         match server.link.wait(&mut buffer, WARM_UP)? {
