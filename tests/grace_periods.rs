@@ -67,7 +67,12 @@ fn tests(code: &str, test: &str) -> TestJob {
 #[tokio::test]
 async fn python_calls_leave_no_grace_period_to_expire() {
     let Some(sandbox) = patient().await else { return };
-    for code in ["def f(x): return x", "def f(x): raise ValueError(x)", "print('loaded')\ndef f(x): print(x)", "def g(x): return x"] {
+    for code in [
+        "def f(x): return x",
+        "def f(x): raise ValueError(x)",
+        "print('loaded')\ndef f(x): print(x)",
+        "def g(x): return x",
+    ] {
         for calls in [1, 2, 10, 100] {
             for _ in 0..TIMES {
                 let report = sandbox.call_functions(function(code, calls), |_, value| value).await.unwrap();
@@ -91,7 +96,11 @@ async fn python_tests_leave_no_grace_period_to_expire() {
         ("def f(x): return x", "assert f(1) == 2", TestMode::Compared),
         (raises, "assert f(1) == 2", TestMode::Compared),
         (right, "for n in range(50):\n    if f(n) != n + 1: raise AssertionError(n)", TestMode::Split),
-        ("def f(x): return x", "for n in range(50):\n    if f(n) != n + 1: raise AssertionError(n)", TestMode::Split),
+        (
+            "def f(x): return x",
+            "for n in range(50):\n    if f(n) != n + 1: raise AssertionError(n)",
+            TestMode::Split,
+        ),
         (raises, "for n in range(50):\n    if f(n) != n + 1: raise AssertionError(n)", TestMode::Split),
         (right, in_process, TestMode::InProcess),
         ("def f(x): return x", in_process, TestMode::InProcess),

@@ -250,7 +250,8 @@ async fn functions(sandbox: &Sandbox, code: String, limits: &Limits) -> (bool, S
         per_call: None,
         limits: limits.clone(),
     };
-    let report = sandbox.call_functions(job, |_, value| value).await.expect("no child can take the harness down");
+    let report =
+        sandbox.call_functions(job, |_, value| value).await.expect("no child can take the harness down");
     let honest = [json!(3), json!(7), json!(0)];
     let all = report.calls.iter().zip(&honest).all(|(call, v)| call.outcome == CallOutcome::Value(v.clone()));
     // A tampered channel is believed in nothing.

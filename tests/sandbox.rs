@@ -332,9 +332,11 @@ async fn functions_of_every_kind_are_called() {
     let mut job = calls(code, "S.twice", &[json!([4])]);
     job.calls[0].kwargs = vec![("by".into(), json!(5))];
     assert_eq!(outcomes(&sandbox.call_functions(job, |_, value| value).await.unwrap()), ["20"]);
-    let report = sandbox.call_functions(calls(code, "same", &[json!([[0]])]), |_, value| value).await.unwrap();
+    let report =
+        sandbox.call_functions(calls(code, "same", &[json!([[0]])]), |_, value| value).await.unwrap();
     assert_eq!(outcomes(&report), ["[0,1]"]);
-    let report = sandbox.call_functions(calls(code, "missing", &[json!([])]), |_, value| value).await.unwrap();
+    let report =
+        sandbox.call_functions(calls(code, "missing", &[json!([])]), |_, value| value).await.unwrap();
     assert_eq!(outcomes(&report), ["NameError: name 'missing' is not defined"]);
 }
 
@@ -376,7 +378,8 @@ async fn a_call_does_not_pay_for_the_time_of_those_before_it() {
 async fn calls_that_end_every_process_are_bounded() {
     let sandbox = sandbox_or_skip!();
     let code = "import os\ndef f(x): os._exit(0)";
-    let report = sandbox.call_functions(calls(code, "f", &vec![json!([1]); 20]), |_, value| value).await.unwrap();
+    let report =
+        sandbox.call_functions(calls(code, "f", &vec![json!([1]); 20]), |_, value| value).await.unwrap();
     let outcomes = outcomes(&report);
     assert_eq!(report.processes, 8);
     assert!(outcomes[..8].iter().all(|o| o == "Exited { code: Some(0) }"), "{outcomes:?}");
@@ -397,7 +400,10 @@ async fn a_program_that_does_not_load_fails_every_call() {
         ("import os; os.abort()", "Ended(Signaled(6))"),
     ];
     for (code, want) in cases {
-        let report = sandbox.call_functions(calls(code, "f", &[json!([]), json!([])]), |_, value| value).await.unwrap();
+        let report = sandbox
+            .call_functions(calls(code, "f", &[json!([]), json!([])]), |_, value| value)
+            .await
+            .unwrap();
         let failure = format!("{:?}", report.load_failure.as_ref().unwrap());
         assert!(failure.starts_with(want), "{code:?}: {failure}");
         assert_eq!(outcomes(&report), [failure.clone(), failure]);

@@ -84,13 +84,7 @@ async fn job(sandbox: &Sandbox, n: usize) -> Duration {
         2 => {
             let calls = vec![Call { args: vec![json!(n), json!(1)], kwargs: Vec::new() }; 3];
             let entry_point = "solve".into();
-            let job = FunctionJob {
-                code,
-                entry_point,
-                calls,
-                per_call: None,
-                limits: limits.clone(),
-            };
+            let job = FunctionJob { code, entry_point, calls, per_call: None, limits: limits.clone() };
             let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
             let value = CallOutcome::Value(json!(n + 1));
             assert!(report.calls.iter().all(|call| (call.outcome == value) == good), "{report:?}");

@@ -15,7 +15,6 @@ use super::error::SandboxError;
 use super::messages::{forged, load_failure, number, object, silent_end, text};
 use super::programs::only;
 use super::running::{Heard, Running, bounded};
-use super::same_core::{PATIENCE, SameCore};
 use super::types::*;
 
 /// Bytes of all answers of a job together, 256 MiB. Each answer is judged and dropped when it arrives; this bounds the time
@@ -40,7 +39,6 @@ pub(super) struct Conversation<'c> {
     pub deadline: Instant,
     /// Bytes of answers that may still come.
     bytes_left: usize,
-    same_core: SameCore,
 }
 
 impl<'c> Conversation<'c> {
@@ -48,14 +46,7 @@ impl<'c> Conversation<'c> {
     pub fn new(running: Running<'c>, ours: OwnedFd, limits: &Limits) -> Result<Self, SandboxError> {
         let lines = Lines::new(ours).map_err(SandboxError::lost)?;
         let deadline = running.started + bounded(limits.wall);
-        Ok(Conversation {
-            running,
-            lines,
-            outbox: Outbox::default(),
-            deadline,
-            bytes_left: ANSWER_BYTES,
-            same_core: SameCore::default(),
-        })
+        Ok(Conversation { running, lines, outbox: Outbox::default(), deadline, bytes_left: ANSWER_BYTES })
     }
 
     /// When the candidate's process was started.
@@ -84,9 +75,7 @@ impl<'c> Conversation<'c> {
 
     /// The answer to the question with this index, and its length in bytes.
     pub fn answer(&mut self, index: u64, until: Instant) -> Result<(Map<String, Value>, usize), Break> {
-        let asked = Instant::now();
         let line = self.line(until)?;
-        self.same_core.answered(asked.elapsed(), || self.running.process_ids());
         self.bytes_left = match self.bytes_left.checked_sub(line.len()) {
             Some(left) => left,
             None => return Err(Break::Failed(RunFailure::Ended(Ending::OutputLimit))),
@@ -118,18 +107,7 @@ impl<'c> Conversation<'c> {
     }
 
     fn line(&mut self, until: Instant) -> Result<Vec<u8>, Break> {
-        let mut heard = None;
-        if self.same_core.is_bound() {
-            let soon = Instant::now() + PATIENCE;
-            heard = Some(self.running.converse(&mut self.lines, &mut self.outbox, until.min(soon)));
-            if matches!(heard, Some(Ok(Heard::Late))) {
-                self.same_core.free(|| self.running.process_ids());
-                heard = None;
-            }
-        }
-        let heard =
-            heard.unwrap_or_else(|| self.running.converse(&mut self.lines, &mut self.outbox, until));
-        match heard {
+        match self.running.converse(&mut self.lines, &mut self.outbox, until) {
             Ok(Heard::Line(line)) => Ok(line),
             Ok(other) => Err(Break::Silent(other)),
             Err(error) => Err(Break::Lost(error)),

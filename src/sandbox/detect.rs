@@ -10,6 +10,7 @@ use super::host::{Cell, CellSettings, Launch, request};
 use super::landlock;
 use super::launch::{process_limits, spec};
 use super::running::{Running, begin};
+use super::same_core::SameCore;
 use super::settings::{Isolation, SandboxConfig, SandboxReport};
 use super::types::{Ending, Limits, Tier};
 
@@ -76,7 +77,9 @@ fn try_tier(
     };
     let (keep, cancel) = pipe().map_err(|e| e.to_string())?;
     let ended = begin(&mut cell.link, &limits, |link| request(link, vec![trial]))
-        .and_then(|started| Running::new(&mut cell.link, keep.as_fd(), started, &limits)?.finish())
+        .and_then(|started| {
+            Running::new(&mut cell.link, keep.as_fd(), started, &limits, SameCore::default())?.finish()
+        })
         .map_err(|e| e.to_string())?;
     drop(cancel);
     match ended.into_iter().next().map(|e| e.ending) {

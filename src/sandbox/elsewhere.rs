@@ -53,7 +53,11 @@ impl Sandbox {
         match self.never {}
     }
 
-    pub async fn call_functions<T, R>(&self, _: FunctionJob, _: R) -> Result<FunctionReport<T>, SandboxError> {
+    pub async fn call_functions<T, R>(
+        &self,
+        _: FunctionJob,
+        _: R,
+    ) -> Result<FunctionReport<T>, SandboxError> {
         match self.never {}
     }
 

@@ -145,7 +145,8 @@ fn run_round<T>(
         let waited = since.elapsed();
         let (failure, ended) = talk.stop(stop)?;
         // The time of the process is up, used by the calls before: this one gets a process of its own.
-        let unlucky = failure == TIMED_OUT && !answered.is_empty() && job.per_call.is_some_and(|t| waited < t);
+        let unlucky =
+            failure == TIMED_OUT && !answered.is_empty() && job.per_call.is_some_and(|t| waited < t);
         if unlucky {
             return Ok(Round { answered, stopped: None, at_load: false, ended });
         }

@@ -14,6 +14,7 @@ use super::host::{Cell, CellSettings, Launch, request};
 use super::python::server::Server;
 use super::python::{Python, PythonJob};
 use super::running::{Running, Started, begin};
+use super::same_core::SameCore;
 use super::settings::ServerReport;
 use super::types::{Limits, Tier};
 
@@ -85,7 +86,7 @@ impl Worker {
     ) -> Result<Running<'w>, SandboxError> {
         let cell = self.cell()?;
         let started = begin(&mut cell.link, limits, |link| request(link, launches))?;
-        Running::new(&mut cell.link, cancel, started, limits)
+        Running::new(&mut cell.link, cancel, started, limits, SameCore::default())
     }
 
     /// Starts the processes of a Python job: as forks of the server, or each with an interpreter of its own where there can
@@ -99,12 +100,16 @@ impl Worker {
         make: impl Fn() -> Result<(Vec<PythonJob>, T), SandboxError>,
     ) -> Result<(Running<'w>, T), SandboxError> {
         let mut begun = None;
+        let mut same_core = SameCore::default();
         for _ in 0..2 {
             if !self.has_server(python)? {
                 break;
             }
+            if same_core.core().is_none() {
+                same_core = SameCore::bind();
+            }
             let (jobs, rest) = make()?;
-            match self.fork(jobs, limits) {
+            match self.fork(jobs, limits, &same_core) {
                 Ok(started) => {
                     begun = Some((started, rest));
                     break;
@@ -113,17 +118,24 @@ impl Worker {
             }
         }
         let Some((started, rest)) = begun else {
+            drop(same_core);
             let (jobs, rest) = make()?;
             let launches =
                 jobs.into_iter().map(|job| python.launch(job, limits)).collect::<Result<_, _>>()?;
             return Ok((self.run(cancel, launches, limits)?, rest));
         };
         let server = self.server.as_mut().ok_or_else(|| SandboxError::lost("no fork server"))?;
-        Ok((Running::new(&mut server.link, cancel, started, limits)?, rest))
+        Ok((Running::new(&mut server.link, cancel, started, limits, same_core)?, rest))
     }
 
-    fn fork(&mut self, jobs: Vec<PythonJob>, limits: &Limits) -> Result<Started, SandboxError> {
+    fn fork(
+        &mut self,
+        jobs: Vec<PythonJob>,
+        limits: &Limits,
+        same_core: &SameCore,
+    ) -> Result<Started, SandboxError> {
         let server = self.server.as_mut().ok_or_else(|| SandboxError::lost("no fork server"))?;
+        server.follow(same_core);
         let started = server.begin(jobs, limits)?;
         self.failures = 0;
         self.counts.jobs.fetch_add(1, Ordering::Relaxed);

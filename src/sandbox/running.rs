@@ -12,6 +12,7 @@ use super::error::SandboxError;
 use super::host::{DiskWatch, Ends};
 use super::memory::{self, Measure};
 use super::protocol::{Told, told};
+use super::same_core::{PATIENCE, SameCore};
 use super::syscalls::kill_by_pidfd;
 use super::types::{Ending, Limits};
 
@@ -68,6 +69,9 @@ pub(super) struct Running<'c> {
     /// How long this thread had waited for a processor before, and what a hypervisor had taken.
     own_delay: Duration,
     stolen: Option<Duration>,
+    same_core: SameCore,
+    /// When the job gave the last sign, or was asked for one.
+    awake: Instant,
 }
 
 /// A job whose processes run, and that nobody watches yet.
@@ -122,6 +126,7 @@ impl<'c> Running<'c> {
         cancel: BorrowedFd<'c>,
         started: Started,
         limits: &Limits,
+        same_core: SameCore,
     ) -> Result<Running<'c>, SandboxError> {
         let mut processes = Vec::new();
         for end in started.ends {
@@ -152,6 +157,8 @@ impl<'c> Running<'c> {
             kills: started.kills,
             own_delay: memory::own_delay(),
             stolen: None,
+            same_core,
+            awake: now,
         };
         for (index, reaped) in started.ended {
             running.reaped(index, reaped);
@@ -172,11 +179,15 @@ impl<'c> Running<'c> {
         until: Instant,
     ) -> Result<Heard, SandboxError> {
         self.asked = Instant::now();
+        self.awake = self.asked;
         loop {
             outbox.flush(lines.raw_fd());
             let all_ended = self.all_ended();
             match lines.next() {
-                Line::Whole(line) => return Ok(Heard::Line(line)),
+                Line::Whole(line) => {
+                    self.same_core.answered(self.asked.elapsed(), || memory::processes(&self.pidfds));
+                    return Ok(Heard::Line(line));
+                }
                 Line::TooLong => return Ok(Heard::TooLong),
                 Line::End(cut) => return Ok(Heard::End(cut)),
                 // Nobody is left to say more, although an unrelated process may still hold the descriptor.
@@ -210,11 +221,6 @@ impl<'c> Running<'c> {
             self.count_expired_grace();
         }
         Ok(())
-    }
-
-    /// The processes of the job, at this moment.
-    pub fn process_ids(&self) -> Vec<u32> {
-        memory::processes(&self.pidfds)
     }
 
     /// A program did not end within [`Running::grace`].
@@ -319,10 +325,13 @@ impl<'c> Running<'c> {
             self.look();
             self.next_look = Instant::now() + LOOK_AT_MEMORY.max(now.elapsed() * LOOKS_SHARE);
         }
-        let mut wake = until
-            .min(self.deadline)
-            .saturating_duration_since(now)
-            .min(self.next_look.saturating_duration_since(now));
+        if self.same_core.core().is_some() && now >= self.awake + PATIENCE {
+            self.same_core.free(|| memory::processes(&self.pidfds));
+        }
+        let mut wake = until.min(self.deadline).min(self.next_look).saturating_duration_since(now);
+        if self.same_core.core().is_some() {
+            wake = wake.min((self.awake + PATIENCE).saturating_duration_since(now));
+        }
         if self.stop.is_some() {
             wake = LOOK_AT_MEMORY;
         }

@@ -1,26 +1,26 @@
-//! Asker and candidate on one core, while short questions and answers alternate.
+//! A worker's thread and its job on one core, as long as the job answers soon.
 //!
-//! Only one of the two ever runs, and a wake-up of a process on another core, which may sleep, takes longer than both of them
-//! together. So after some quick answers the asking thread and the candidate are bound to the core that the thread is on. The
-//! first answer that takes longer frees both, so that a call may use every core.
+//! The thread, the fork server and the candidate wait for each other, so that only one of them ever runs. Waking a process on
+//! another core, which may sleep, takes longer than most of what they do. So a job begins on the core that the thread is on.
+//! One that takes longer than [`PATIENCE`] is freed, so that it may use every core; after some quick answers it is bound again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::memory;
 
-/// So many quick answers in a row before the two are bound.
+/// So many quick answers in a row bind a job that was freed.
 const QUICK_ANSWERS: u32 = 3;
 /// An answer within this time is quick.
 const QUICK: Duration = Duration::from_micros(500);
-/// How long an answer may take before the two are freed.
-pub(super) const PATIENCE: Duration = Duration::from_millis(1);
+/// How long the thread waits for a sign of the job before it frees it.
+pub(super) const PATIENCE: Duration = Duration::from_millis(5);
 
-/// Cores that some thread of this process is bound to. Two pairs on one core would wait for each other.
+/// Cores that some thread of this process is bound to. Two jobs on one core would wait for each other.
 static TAKEN: [AtomicBool; libc::CPU_SETSIZE as usize] =
     [const { AtomicBool::new(false) }; libc::CPU_SETSIZE as usize];
 
-/// The binding of the calling thread and of the processes of one job.
+/// The binding of the calling thread and of the processes of one job. Dropping it frees the thread.
 #[derive(Default)]
 pub(super) struct SameCore {
     quick: u32,
@@ -34,47 +34,41 @@ struct Bound {
 }
 
 impl SameCore {
-    /// Whether thread and candidate are bound, so that an answer should not be waited for longer than [`PATIENCE`].
-    pub fn is_bound(&self) -> bool {
-        self.bound.is_some()
+    /// Binds the calling thread to the core that it is on, unless another thread is bound to that.
+    pub fn bind() -> SameCore {
+        SameCore { quick: 0, bound: Bound::here() }
     }
 
-    /// Takes note of how long an answer took, and binds the two when it pays. `processes`: those of the job.
+    /// The core; `None` when nothing is bound.
+    pub fn core(&self) -> Option<usize> {
+        self.bound.as_ref().map(|bound| bound.core)
+    }
+
+    /// Lets a process use the cores that the thread may use now.
+    pub fn apply(&self, process: u32) {
+        if let Some(set) = allowed_here() {
+            set_allowed(process, &set);
+        }
+    }
+
+    /// Takes note of how long an answer took, and binds a job that was freed when it pays. `processes`: those of the job.
     pub fn answered(&mut self, took: Duration, processes: impl FnOnce() -> Vec<u32>) {
         self.quick = if took <= QUICK { self.quick.saturating_add(1) } else { 0 };
         if self.quick == QUICK_ANSWERS && self.bound.is_none() {
-            self.bind(&processes());
+            self.bound = Bound::here();
+            if self.bound.is_some() {
+                processes().into_iter().for_each(|process| self.apply(process));
+            }
         }
     }
 
-    fn bind(&mut self, processes: &[u32]) {
-        let Some(before) = allowed(0) else { return };
-        // SAFETY: no arguments; -1 on failure.
-        let Ok(core) = usize::try_from(unsafe { libc::sched_getcpu() }) else { return };
-        let Some(taken) = TAKEN.get(core) else { return };
-        // SAFETY: the set is a live local and `core` is below CPU_SETSIZE.
-        if unsafe { libc::CPU_COUNT(&before) } < 2 || taken.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        self.bound = Some(Bound { core, before });
-        // SAFETY: all bytes zero is the empty set; `core` is below CPU_SETSIZE.
-        let only = unsafe {
-            let mut only: libc::cpu_set_t = std::mem::zeroed();
-            libc::CPU_SET(core, &mut only);
-            only
-        };
-        set_allowed(0, &only);
-        processes.iter().for_each(|pid| set_allowed(*pid, &only));
-    }
-
-    /// Frees thread and processes; `processes` are those of the job.
+    /// Frees the thread and all threads of these processes, those of the job.
     pub fn free(&mut self, processes: impl FnOnce() -> Vec<u32>) {
         self.quick = 0;
         let Some(bound) = self.release() else { return };
         memory::thread_ids(&processes()).for_each(|thread| set_allowed(thread, &bound.before));
     }
 
-    /// Frees the thread alone.
     fn release(&mut self) -> Option<Bound> {
         let bound = self.bound.take()?;
         set_allowed(0, &bound.before);
@@ -91,17 +85,38 @@ impl Drop for SameCore {
     }
 }
 
-/// The cores that a thread may use; 0 is the calling one.
-fn allowed(thread: u32) -> Option<libc::cpu_set_t> {
-    // SAFETY: all bytes zero is the empty set; the kernel writes at most the size given into a live local.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        let read = libc::sched_getaffinity(thread as libc::pid_t, size_of::<libc::cpu_set_t>(), &mut set);
-        (read == 0).then_some(set)
+impl Bound {
+    fn here() -> Option<Bound> {
+        let before = allowed_here()?;
+        // SAFETY: no arguments; -1 on failure.
+        let core = usize::try_from(unsafe { libc::sched_getcpu() }).ok()?;
+        let taken = TAKEN.get(core)?;
+        // SAFETY: the set is a live local.
+        let cores = unsafe { libc::CPU_COUNT(&before) };
+        if cores < 2 || taken.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        // SAFETY: all bytes zero is the empty set; `core` is below CPU_SETSIZE.
+        let only = unsafe {
+            let mut only: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(core, &mut only);
+            only
+        };
+        set_allowed(0, &only);
+        Some(Bound { core, before })
     }
 }
 
-/// Without effect on a thread that has ended: where a thread runs changes no result.
+/// The cores that the calling thread may use.
+fn allowed_here() -> Option<libc::cpu_set_t> {
+    // SAFETY: all bytes zero is the empty set; the kernel writes at most the size given into a live local.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        (libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0).then_some(set)
+    }
+}
+
+/// Of a thread, 0 for the calling one. Without effect on one that has ended: where a thread runs changes no result.
 fn set_allowed(thread: u32, set: &libc::cpu_set_t) {
     // SAFETY: the set is live and of the size given.
     unsafe { libc::sched_setaffinity(thread as libc::pid_t, size_of::<libc::cpu_set_t>(), set) };
@@ -112,29 +127,25 @@ mod tests {
     use super::*;
 
     fn cores() -> Vec<usize> {
-        let set = allowed(0).unwrap();
+        let set = allowed_here().unwrap();
         // SAFETY: the set is live and every number is below CPU_SETSIZE.
         (0..libc::CPU_SETSIZE as usize).filter(|core| unsafe { libc::CPU_ISSET(*core, &set) }).collect()
     }
 
     #[test]
-    fn quick_answers_bind_the_thread_and_a_slow_one_frees_it() {
+    fn a_thread_is_bound_until_its_job_is_freed_or_over() {
         std::thread::spawn(|| {
             let before = cores();
-            let mut same = SameCore::default();
-            for _ in 0..QUICK_ANSWERS {
-                assert_eq!(cores(), before);
-                same.answered(Duration::ZERO, Vec::new);
-            }
-            if before.len() > 1 && same.is_bound() {
-                assert_eq!(cores().len(), 1);
-            }
+            let mut same = SameCore::bind();
+            assert_eq!(cores().len(), if before.len() > 1 { 1 } else { before.len() });
             same.free(Vec::new);
             assert_eq!(cores(), before);
+            same.answered(Duration::ZERO, Vec::new);
             same.answered(QUICK * 2, Vec::new);
             (1..QUICK_ANSWERS).for_each(|_| same.answered(Duration::ZERO, Vec::new));
-            assert_eq!(cores(), before, "not enough in a row");
+            assert_eq!(cores(), before, "not enough quick answers in a row");
             same.answered(Duration::ZERO, Vec::new);
+            assert_eq!(cores().len(), if before.len() > 1 { 1 } else { before.len() });
             drop(same);
             assert_eq!(cores(), before, "the thread serves other jobs next");
         })

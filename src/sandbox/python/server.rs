@@ -18,6 +18,7 @@ use crate::sandbox::host::{Cell, Ends, Launch, TMP_INODES, TMP_MB, input};
 use crate::sandbox::launch::process_limits;
 use crate::sandbox::memory::{Measure, held_kib, processes};
 use crate::sandbox::running::{Started, begin};
+use crate::sandbox::same_core::SameCore;
 use crate::sandbox::syscalls::kill_by_pidfd;
 use crate::sandbox::types::Limits;
 
@@ -30,6 +31,10 @@ const MOST_KIB: u64 = 128 << 10;
 /// A running fork server. Dropping it ends it, but not what it forked.
 pub(in crate::sandbox) struct Server {
     pub link: Link,
+    /// `None` when it can't be found out.
+    process: Option<u32>,
+    /// The core that it and its next jobs are bound to.
+    core: Option<usize>,
     jobs: u32,
     /// Kept open: its end would be a signal to the server when it writes.
     _output: Ends,
@@ -64,7 +69,8 @@ impl Server {
             grace: cell.link.grace,
             ..Link::new(ours)
         };
-        let server = Server { link, jobs: 0, _output: output };
+        let process = processes(link.process.as_slice()).first().copied();
+        let server = Server { link, process, core: None, jobs: 0, _output: output };
         let mut buffer = [0u8; 16];
         match server.link.wait(&mut buffer, WARM_UP)? {
             (1, _) if buffer.first() == Some(&b'R') => Ok(server),
@@ -90,6 +96,15 @@ impl Server {
         let look = self.jobs > 0 && self.jobs.is_multiple_of(LOOK_EVERY);
         let held = || held_kib(&processes(self.link.process.as_slice()), Measure::Resident);
         self.jobs >= most_jobs || look && held() > MOST_KIB
+    }
+
+    /// Lets the server, and what it forks from now on, run where the calling thread runs.
+    pub fn follow(&mut self, same_core: &SameCore) {
+        let core = same_core.core();
+        if let Some(process) = self.process.filter(|_| core != self.core) {
+            same_core.apply(process);
+            self.core = core;
+        }
     }
 
     /// Forks the processes of a job and waits until all of them run.

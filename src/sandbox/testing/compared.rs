@@ -296,7 +296,11 @@ mod tests {
     use super::*;
 
     fn request(shared: bool) -> Request {
-        Request { line: b"{\"i\": 1, \"f\": \"f\", \"a\": [[3, 1]], \"k\": {}}\n".to_vec(), shared, last_step: 0 }
+        Request {
+            line: b"{\"i\": 1, \"f\": \"f\", \"a\": [[3, 1]], \"k\": {}}\n".to_vec(),
+            shared,
+            last_step: 0,
+        }
     }
 
     fn answered(answer: Value, shared: bool) -> Result<String, String> {
