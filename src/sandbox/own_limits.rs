@@ -1,0 +1,16 @@
+//! Limits that a helper process of this program sets on itself before it reads anything.
+
+use std::io;
+
+/// Bounds the private memory of this process for the rest of its life, and forbids core dumps. An allocation beyond the bound ends
+/// the process. Without effect where the system cannot bound memory (anything but Linux).
+pub fn limit_own_memory(bytes: u64) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        super::syscalls::set_limit(libc::RLIMIT_DATA, bytes, bytes)?;
+        super::syscalls::set_limit(libc::RLIMIT_CORE, 0, 0)?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
+    Ok(())
+}
