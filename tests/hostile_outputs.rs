@@ -51,7 +51,8 @@ fn regex(pattern: &str) -> Value {
 }
 
 fn json_equal(value: Value, extract: Option<Value>) -> Value {
-    let mut case = json!({"grader": code(json!({"method": "json"})), "expected": {"type": "json", "value": value}});
+    let mut case =
+        json!({"grader": code(json!({"method": "json"})), "expected": {"type": "json", "value": value}});
     if let Some(extract) = extract {
         case["extract"] = extract;
     }
@@ -122,27 +123,33 @@ fn searches_that_do_not_end_are_errored() {
     };
     let beside = |combine: &str, other: Value| json!({"graders": [regex(LOOK_AHEAD)["grader"], other], "combine": combine});
     let contains = |part: &str| code(json!({"method": "contains", "must_include": [part]}));
-    let schema = |pattern: &str| graded(json!({"method": "json", "schema": {"type": "string", "pattern": pattern}}));
+    let schema =
+        |pattern: &str| graded(json!({"method": "json", "schema": {"type": "string", "pattern": pattern}}));
     let extract = |which: &str| {
         json!({
             "extract": [{"regex": {"pattern": LOOK_AHEAD, "group": "0", "which": which}}],
             "expected": {"type": "exact", "value": "x"},
         })
     };
+    let structural = json!({"expected": {"type": "structural", "value": [format!("{{{{any_regex(\"{LOOK_AHEAD}\")}}}}")]}});
     let cases = [
         hangs("look-ahead", regex(LOOK_AHEAD), xs()),
         hangs("negative look-ahead", regex(r"(?!.*bad)good\b.*\.$"), "good ".repeat(80_000)),
         hangs("look-behind", regex(r"(?<=a)(\w+\s?)+$"), format!("{}!", "a".repeat(2_000_000))),
         hangs("back-reference", regex(r#"(['"])x.*\1;"#), format!("'{}", "x'".repeat(200_000))),
         hangs("negated", negated(regex(LOOK_AHEAD)), xs()),
-        hangs("must not match", graded(json!({"method": "regex", "pattern": LOOK_AHEAD, "must_match": false})), xs()),
+        hangs(
+            "must not match",
+            graded(json!({"method": "regex", "pattern": LOOK_AHEAD, "must_match": false})),
+            xs(),
+        ),
         hangs("all", beside("all", contains("x")), xs()),
         hangs("any", beside("any", contains("y")), xs()),
         hangs("schema", schema(LOOK_AHEAD), format!("\"{}\"", xs())),
         hangs("json output", regex(LOOK_AHEAD), json!([xs()])),
         hangs("extract first", extract("first"), xs()),
         hangs("extract last", extract("last"), xs()),
-        hangs("matcher", json_equal(json!([format!("{{{{any_regex(\"{LOOK_AHEAD}\")}}}}")]), None), json!([xs()]).to_string()),
+        hangs("matcher", structural, json!([xs()]).to_string()),
         // A verdict that is certain whatever the search would have found.
         passes("any, decided", beside("any", contains("x")), xs()),
         fails("all, decided", beside("all", contains("y")), xs(), "missing \"y\""),
@@ -167,13 +174,23 @@ fn a_search_for_json_that_is_given_up_is_not_no_json() {
     let levels = |count: usize, bytes: usize| format!("{}{}x ]", "[1,".repeat(count), "1,".repeat(bytes / 2));
     let gives_up = "the search for JSON in the output was given up after reading ";
     let cases = [
-        broken("nested", any(), levels(120, 1 << 20), gives_up),
-        broken("embedded", extract(json!({"json": "embedded"})), levels(120, 1 << 20), gives_up),
-        broken("brackets", any(), format!("{}{}x ]", "[[],".repeat(100), "[],".repeat(1 << 18)), gives_up),
-        broken("objects", any(), format!("{}1]", "{\"a\":[".repeat(1 << 17)), gives_up),
-        broken("with an answer behind", any(), format!("{} [1]", levels(120, 1 << 20)), gives_up),
-        broken("over lines", any(), format!("{}{}x ]", "[\n1,".repeat(120), "1,\n".repeat(1 << 19)), gives_up),
-        fails("depth", any(), format!("{}1{}", "[".repeat(3_000), "]".repeat(3_000)), ""),
+        broken("nested", any(), levels(120, 1 << 17), gives_up),
+        broken("embedded", extract(json!({"json": "embedded"})), levels(120, 1 << 17), gives_up),
+        broken("brackets", any(), format!("{}{}x ]", "[[],".repeat(100), "[],".repeat(1 << 16)), gives_up),
+        broken("objects", any(), format!("{}1]", "{\"a\":[".repeat(1 << 14)), gives_up),
+        broken("with an answer behind", any(), format!("{} [1]", levels(120, 1 << 17)), gives_up),
+        broken(
+            "over lines",
+            any(),
+            format!("{}{}x ]", "[\n1,".repeat(120), "1,\n".repeat(1 << 16)),
+            gives_up,
+        ),
+        fails(
+            "depth",
+            any(),
+            format!("{}1{}", "[".repeat(3_000), "]".repeat(3_000)),
+            "JSON that is nested more than 100 deep in the output",
+        ),
         fails("no JSON", any(), "[note] ".repeat(10_000), "no JSON in the output"),
         passes("honest", any(), "The answer is [1]."),
         passes("honest, long", any(), format!("{}[1]", "[note] {x} ".repeat(10_000))),
@@ -188,7 +205,7 @@ fn repeated_keys_never_pass_for_one_of_them() {
     let one = || json_equal(json!({"a": 1}), None);
     let twice = r#"{"a": 2, "a": 1}"#;
     let why = "the key `a` is there twice";
-    let structural = graded(json!({"method": "structural_match", "expected": {"a": "{{any_number}}"}}));
+    let structural = json!({"expected": {"type": "structural", "value": {"a": "{{any_number}}"}}});
     let schema = graded(json!({"method": "json", "schema": {"required": ["a"]}}));
     let path = json!({"extract": [{"json_path": "$.a"}], "expected": {"type": "exact", "value": "1"}});
     let exact = json!({"grader": code(json!({"method": "exact_match"})), "expected": {"type": "exact", "value": {"a": 1}}});
@@ -197,8 +214,18 @@ fn repeated_keys_never_pass_for_one_of_them() {
         fails("nested", json_equal(json!({"b": {"a": 1}}), None), r#"{"b": {"a": 2, "a": 1}}"#, why),
         fails("escaped", one(), r#"{"a": 2, "\u0061": 1}"#, why),
         fails("the same value", one(), r#"{"a": 1, "a": 1}"#, why),
-        fails("extracted", json_equal(json!({"a": 1}), Some(json!(["json"]))), format!("It is {twice}."), why),
-        fails("fenced", json_equal(json!({"a": 1}), Some(json!(["json"]))), format!("```json\n{twice}\n```"), why),
+        fails(
+            "extracted",
+            json_equal(json!({"a": 1}), Some(json!(["json"]))),
+            format!("It is {twice}."),
+            why,
+        ),
+        fails(
+            "fenced",
+            json_equal(json!({"a": 1}), Some(json!(["json"]))),
+            format!("```json\n{twice}\n```"),
+            why,
+        ),
         fails("structure", structural.clone(), twice, why),
         fails("schema", schema.clone(), twice, why),
         fails("path", path.clone(), twice, why),
@@ -217,7 +244,9 @@ fn repeated_keys_never_pass_for_one_of_them() {
 #[test]
 fn bytes_that_are_no_text_equal_no_replacement_character() {
     let stdio = |stdout: &str, compare: &str| {
-        graded(json!({"method": "code_execution", "executor": "python", "stdio": [{"stdout": stdout}], "compare": compare}))
+        graded(
+            json!({"method": "code_execution", "executor": "python", "stdio": [{"stdout": stdout}], "compare": compare}),
+        )
     };
     let prints = |bytes: &str| format!("```python\nimport sys\nsys.stdout.buffer.write({bytes})\n```");
     let rows = |cell: Value| graded(json!({"method": "code_execution", "executor": "sql", "rows": [[cell]]}));
@@ -247,21 +276,38 @@ fn wide_values_are_judged_by_their_width() {
     };
     let equals = |expected: Value| calls(expected, "equals");
     let returns = |value: &str| {
-        format!("```python\nfrom decimal import Decimal\nfrom fractions import Fraction\ndef f(x):\n    return {value}\n```")
+        format!(
+            "```python\nfrom decimal import Decimal\nfrom fractions import Fraction\ndef f(x):\n    return {value}\n```"
+        )
     };
     let wide = "the parts of a range are wider than 20000 bits";
     let cases = [
         fails("range", equals(json!([1])), returns("range(0, 1 << 14000000)"), wide),
-        fails("range with a wide step", equals(json!([1])), returns("range(0, 1 << 14000000, (1 << 7000000) + 12345)"), wide),
+        fails(
+            "range with a wide step",
+            equals(json!([1])),
+            returns("range(0, 1 << 200000, (1 << 100000) + 12345)"),
+            wide,
+        ),
         fails("range with a wide start", equals(json!([1])), returns("range(-(1 << 14000000), 1)"), wide),
         fails("range in a list", equals(json!([1])), returns("[range(1 << 14000000)]"), wide),
         fails("integer", equals(json!([1])), returns("(1 << 24000000) + 1"), "<int of 24000001 bits>"),
-        fails("nested integers", equals(json!([1])), returns("[1 << 12000000, 1 << 12000000]"), "<int of 12000001 bits>"),
+        fails(
+            "nested integers",
+            equals(json!([1])),
+            returns("[1 << 12000000, 1 << 12000000]"),
+            "<int of 12000001 bits>",
+        ),
         fails("approx", calls(json!(1.5), "approx"), returns("1 << 14000000"), "<int of 14000001 bits>"),
         fails("decimal", equals(json!([1])), returns("Decimal('1E+999999999999999')"), "1E+999999999999999"),
         fails("decimals", equals(json!([1])), returns("[Decimal('1E+19999')] * 100000"), "1E+19999"),
         fails("long decimal", equals(json!([1])), returns("Decimal('1' * 3000000)"), "111111"),
-        fails("fraction", equals(json!([1])), returns("Fraction((1 << 14000000) + 1, 2)"), "<int of 14000001 bits>"),
+        fails(
+            "fraction",
+            equals(json!([1])),
+            returns("Fraction((1 << 14000000) + 1, 2)"),
+            "<int of 14000001 bits>",
+        ),
         broken(
             "pattern",
             calls(json!(LOOK_AHEAD), "regex"),
@@ -280,8 +326,10 @@ fn wide_values_are_judged_by_their_width() {
 
 /// A run whose graders never end.
 fn endless() -> Project {
-    let cases: Vec<Hostile> =
-        ["a", "b", "c", "d"].into_iter().map(|id| hangs(id, regex(LOOK_AHEAD), "x".repeat(4_000_000))).collect();
+    let cases: Vec<Hostile> = ["a", "b", "c", "d"]
+        .into_iter()
+        .map(|id| hangs(id, regex(LOOK_AHEAD), "x".repeat(4_000_000)))
+        .collect();
     project(&cases, 86_400.0)
 }
 
@@ -298,14 +346,17 @@ fn grader_processes(parent: u32) -> Vec<u32> {
 }
 
 fn started(project: &Project, args: &[&str]) -> (Child, Vec<u32>) {
-    let child = project.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    eventually("graders work", || grader_processes(child.id()).len() == 2);
+    let child =
+        project.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    eventually("a grader works", || !grader_processes(child.id()).is_empty());
     let graders = grader_processes(child.id());
     (child, graders)
 }
 
 fn are_gone(pids: &[u32]) {
-    eventually("the grader processes end", || pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}/exe")).exists()));
+    eventually("the grader processes end", || {
+        pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}/exe")).exists())
+    });
 }
 
 fn signal(pid: u32, signal: &str) {
@@ -349,7 +400,7 @@ fn a_killed_grader_process_is_started_again_once() {
     first.iter().for_each(|pid| signal(*pid, "-KILL"));
     eventually("others take their place", || {
         let now = grader_processes(child.id());
-        now.len() == 2 && now.iter().all(|pid| !first.contains(pid))
+        !now.is_empty() && now.iter().all(|pid| !first.contains(pid))
     });
     signal(child.id(), "-INT");
     Call::of(child.wait_with_output().expect("it ends")).expect(130);

@@ -66,7 +66,10 @@ impl<'de> Visitor<'de> for UniqueKeysVisitor {
         while let Some(key) = map.next_key::<String>()? {
             let UniqueKeys = map.next_value()?;
             if let Some(again) = seen.replace(key) {
-                return Err(A::Error::custom(format!("the key `{}` is there twice", shortened(&again, SHOWN))));
+                return Err(A::Error::custom(format!(
+                    "the key `{}` is there twice",
+                    shortened(&again, SHOWN)
+                )));
             }
         }
         Ok(UniqueKeys)

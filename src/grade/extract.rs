@@ -4,6 +4,7 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use crate::base::unique_keys::{self, UniqueKeys};
+use crate::matching::MAX_DEPTH;
 use crate::model::{Extract, JsonMode, OutputValue, Which};
 
 use super::fences::{fences, of_language};
@@ -129,12 +130,25 @@ fn json(text: &str, mode: JsonMode) -> Result<Value, Nothing> {
     })
 }
 
-/// A JSON text as a value; `None` when it is not JSON. A repeated key is an error: readers disagree on which value counts.
+/// A JSON text as a value; `None` when it is not JSON. A repeated key is an error: readers disagree on which value counts. So is
+/// nesting that no comparison reads, and that the journal could not read again.
 fn value_of(text: &str) -> Result<Option<Value>, Nothing> {
     let Ok(value) = serde_json::from_str(text) else { return Ok(None) };
+    if depth(&value) > MAX_DEPTH {
+        let what = format!("JSON that is nested more than {MAX_DEPTH} deep");
+        return Err(Nothing::Absent { what, code: false });
+    }
     match serde_json::from_str::<UniqueKeys>(text) {
         Ok(UniqueKeys) => Ok(Some(value)),
         Err(error) => Err(Nothing::Absent { what: format!("ambiguous JSON ({error})"), code: false }),
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        _ => 0,
     }
 }
 
@@ -305,22 +319,40 @@ mod tests {
 
     #[test]
     fn search_beyond_its_budget_is_broken_not_absent() {
-        let nested = |levels: usize, bytes: usize| format!("{}{}x ]", "[1,".repeat(levels), "1,".repeat(bytes / 2));
+        let nested =
+            |levels: usize, bytes: usize| format!("{}{}x ]", "[1,".repeat(levels), "1,".repeat(bytes / 2));
         let gives_up = |text: &str| matches!(embedded_value(text), Err(Nothing::Broken(_)));
         for hostile in [
-            nested(120, 1 << 20),
-            format!("{} {{\"a\": 1}}", nested(120, 1 << 20)),
-            format!("{}{}x ]", "[[],".repeat(100), "[],".repeat(1 << 18)),
-            format!("{}1]", "{\"a\":[".repeat(1 << 17)),
-            format!("{}{}x ]", "[\n1,".repeat(120), "1,\n".repeat(1 << 19)),
+            nested(120, 1 << 17),
+            format!("{} {{\"a\": 1}}", nested(120, 1 << 17)),
+            format!("{}{}x ]", "[[],".repeat(100), "[],".repeat(1 << 16)),
+            format!("{}1]", "{\"a\":[".repeat(1 << 14)),
+            format!("{}{}x ]", "[\n1,".repeat(120), "1,\n".repeat(1 << 16)),
         ] {
             assert!(gives_up(&hostile), "{}", &hostile[..20]);
         }
         // What fails early, or little, costs little.
         assert_eq!(embedded_value(&format!("{}[1]", "[note] ".repeat(1 << 16))), Ok(Some(json!([1]))));
         assert_eq!(embedded_value(&format!("{}[1]", nested(120, 4_000))), Ok(Some(json!([1]))));
-        let why = run(Extract::Json { mode: JsonMode::Any }, &nested(120, 1 << 20));
-        assert!(why.starts_with("broken the search for JSON in the output was given up after reading "), "{why}");
+        let why = run(Extract::Json { mode: JsonMode::Any }, &nested(120, 1 << 17));
+        assert!(
+            why.starts_with("broken the search for JSON in the output was given up after reading "),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn deep_json_is_not_found() {
+        for text in [
+            format!("{}1{}", "[".repeat(101), "]".repeat(101)),
+            format!("so {}1{}", "[".repeat(3_000), "]".repeat(3_000)),
+            format!("{}1{}", r#"{"a":"#.repeat(120), "}".repeat(120)),
+        ] {
+            let why = run(Extract::Json { mode: JsonMode::Any }, &text);
+            assert_eq!(why, "absent JSON that is nested more than 100 deep");
+        }
+        let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+        assert!(run(Extract::Json { mode: JsonMode::Any }, &deep).starts_with("json [["));
     }
 
     #[test]

@@ -57,7 +57,8 @@ fn compare(actual: Result<Number, String>, rule: &Rule) -> Result<Comparison, St
     let tolerance =
         Tolerance { absolute: rule.absolute, relative: rule.relative, min_delta: None, max_delta: None };
     if !expected.is_empty() && !expected.iter().any(|e| actual.within(e, &tolerance)) {
-        let wanted: Vec<String> = expected.iter().map(|number| shortened(&number.to_string(), SHOWN)).collect();
+        let wanted: Vec<String> =
+            expected.iter().map(|number| shortened(&number.to_string(), SHOWN)).collect();
         let reason = format!("expected {}{}, got {shown}", wanted.join(" or "), tolerance_text(rule));
         return Ok(Comparison::differs(reason));
     }
@@ -109,6 +110,7 @@ pub fn read(text: &str) -> Result<Number, String> {
     Err(match numbers_within(&plain).as_slice() {
         [] => format!("no number in {shown:?}"),
         [one] => {
+            let one = shortened(one, SHOWN);
             format!("the output is more than a number: {shown:?} (`extract` can take the {one} out of it)")
         }
         [..] => format!("no single number in {shown:?}"),

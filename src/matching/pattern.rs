@@ -49,15 +49,9 @@ pub struct Pattern {
 #[derive(Debug, Clone)]
 enum Engine {
     /// `size`: the compiled pattern takes no more bytes; `None` when it is larger than all of [`SIZES`].
-    Linear {
-        regex: regex::Regex,
-        size: Option<usize>,
-    },
+    Linear { regex: regex::Regex, size: Option<usize> },
     /// `longest`: texts of more bytes are not searched.
-    Backtracking {
-        regex: Box<fancy_regex::Regex>,
-        longest: Option<usize>,
-    },
+    Backtracking { regex: Box<fancy_regex::Regex>, longest: Option<usize> },
 }
 
 /// One match. Ranges are byte offsets into the text that was searched.

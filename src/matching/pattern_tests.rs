@@ -162,7 +162,7 @@ fn bounded_patterns_refuse_long_texts_only_where_they_backtrack() {
     }
     assert!(bounded("x+$").search(&long).unwrap().is_some());
     assert!(bounded(r"(?=x)x.*y").search("xxy").unwrap().is_some());
-    assert!(bounded(r"(?=(a+)+b)(a|aa)+$").search(&"a".repeat(60)).is_err());
+    assert!(bounded(r"(?=x?)(a|a)*b(?<!z)").search(&"a".repeat(60)).is_err());
 }
 
 #[test]

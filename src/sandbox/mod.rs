@@ -34,7 +34,7 @@ mod types;
 pub const CELL_ARGUMENT: &str = "__cell";
 
 pub use error::SandboxError;
-pub use own_limits::limit_own_memory;
+pub use own_limits::{end_helper, limit_own_memory};
 pub use settings::*;
 pub use types::*;
 

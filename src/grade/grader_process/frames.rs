@@ -219,7 +219,10 @@ mod tests {
 
     #[test]
     fn requests_cross_and_cut_frames_are_errors() {
-        let grader = CodeGrader::Json { any_of: vec![json!({"a": 265252859812191058636308480000000u128 as f64})], schema: None };
+        let grader = CodeGrader::Json {
+            any_of: vec![json!({"a": 265252859812191058636308480000000u128 as f64})],
+            schema: None,
+        };
         let value = OutputValue::Program("x".to_owned());
         let mut bytes = Vec::new();
         write(&mut bytes, &request(&Task::Grade(Cow::Borrowed(&grader)), &value).unwrap()).unwrap();

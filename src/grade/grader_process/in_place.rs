@@ -6,7 +6,8 @@
 //! - JSON against JSON without matchers, and paths that name one place: up to 16 KiB;
 //! - patterns of the linear engine: compiled size times bytes searched up to 2^30 (64 KiB for small patterns, 4 KiB for those with
 //!   `\w`); where all matches are looked for, times the output's bytes once more, since each match may scan all of the text;
-//! - everything else (patterns that backtrack, JSON Schemas, structures, similarities) never.
+//! - similarities: bytes of the output times those of the references up to 2^20;
+//! - everything else (patterns that backtrack, JSON Schemas, structures) never.
 
 use std::io;
 
@@ -25,6 +26,9 @@ const JSON_BYTES: usize = 16 << 10;
 
 /// Bytes of an output times what it is compared with.
 const COMPARED: usize = 16 << 20;
+
+/// Bytes of an output times those of the references that its distance is measured to.
+const MEASURED: usize = 1 << 20;
 
 /// Bytes of a compiled pattern times the bytes that it searches.
 const SEARCHED: usize = 1 << 30;
@@ -59,8 +63,11 @@ pub(super) fn grades(grader: &CodeGrader, value: &OutputValue, patterns: &Patter
             (Value::String(wanted), _) => !is_matcher(wanted),
             _ => false,
         },
+        CodeGrader::Similarity(rule) => {
+            let references: usize = rule.references.iter().map(|text| text.len() + 1).sum();
+            bytes.saturating_mul(references) <= MEASURED
+        }
         CodeGrader::Json { schema: Some(_), .. }
-        | CodeGrader::Similarity(_)
         | CodeGrader::FunctionOutput(_)
         | CodeGrader::CodeExecution(_)
         | CodeGrader::Command(_)
@@ -91,11 +98,13 @@ fn extracts_one(step: &Extract, bytes: usize, patterns: &Patterns) -> bool {
 pub(super) fn reads_program(grader: &CodeGrader, value: &OutputValue) -> bool {
     let Some(bytes) = size(value) else { return false };
     let tests = match grader {
-        CodeGrader::CodeExecution(execution) if execution.executor == Executor::Python => match &execution.tests {
-            Tests::Check { code } => code.len(),
-            Tests::Asserts { asserts } => asserts.iter().map(|assert| assert.len() + 1).sum(),
-            Tests::Stdio { .. } | Tests::Rows(_) => 0,
-        },
+        CodeGrader::CodeExecution(execution) if execution.executor == Executor::Python => {
+            match &execution.tests {
+                Tests::Check { code } => code.len(),
+                Tests::Asserts { asserts } => asserts.iter().map(|assert| assert.len() + 1).sum(),
+                Tests::Stdio { .. } | Tests::Rows(_) => 0,
+            }
+        }
         _ => 0,
     };
     // A line that defines a name has at least seven bytes.
@@ -124,7 +133,9 @@ fn has_matcher(value: &Value) -> bool {
 /// Bytes of an output; `None` when it is too large for any work in place. No more of it is read than that.
 fn size(value: &OutputValue) -> Option<usize> {
     let bytes = match value {
-        OutputValue::Text(text) | OutputValue::Program(text) | OutputValue::Json(Value::String(text)) => text.len(),
+        OutputValue::Text(text) | OutputValue::Program(text) | OutputValue::Json(Value::String(text)) => {
+            text.len()
+        }
         OutputValue::Json(value) => {
             let mut count = Count(0);
             // It fails when it has enough.
@@ -153,7 +164,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{JsonMode, Structural};
+    use crate::model::{EditUnit, JsonMode, Similarity, SimilarityMetric, Structural};
 
     fn text(bytes: usize) -> OutputValue {
         OutputValue::Text("x".repeat(bytes))
@@ -184,6 +195,17 @@ mod tests {
     #[test]
     fn only_bounded_linear_work_is_done_in_place() {
         let structural = |expected: Value| CodeGrader::StructuralMatch(Structural::as_it_stands(expected));
+        let similarity = |bytes: usize| {
+            CodeGrader::Similarity(Similarity {
+                references: vec!["y".repeat(bytes)],
+                measure: SimilarityMetric::Levenshtein,
+                unit: EditUnit::Chars,
+                threshold: 0.5,
+                case_sensitive: true,
+                trim_whitespace: true,
+                normalize_newlines: true,
+            })
+        };
         let rows = [
             ("text", exact(json!("x")), 64 << 10, true),
             ("long text", exact(json!("x")), (64 << 10) + 1, false),
@@ -202,6 +224,8 @@ mod tests {
             ("structural text", structural(json!("x")), 10, true),
             ("structural matcher", structural(json!("{{any_uuid}}")), 10, false),
             ("structural", structural(json!({"a": 1})), 10, false),
+            ("similarity", similarity(1023), 1 << 10, true),
+            ("similarity of long texts", similarity(1023), (1 << 10) + 1, false),
         ];
         for (name, grader, bytes, here) in rows {
             assert_eq!(grades(&grader, &text(bytes), &Patterns::default()), here, "{name}");

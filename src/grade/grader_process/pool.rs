@@ -1,7 +1,7 @@
 //! The grader processes of a run: started when they are needed, used again, ended when they take too long.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -118,7 +118,7 @@ struct GraderProcess {
 
 impl GraderProcess {
     /// The error says why there is none.
-    async fn start(helper: &PathBuf) -> Result<GraderProcess, String> {
+    async fn start(helper: &Path) -> Result<GraderProcess, String> {
         let cannot = |error: io::Error| format!("{} can't be started: {error}", helper.display());
         let mut child = Command::new(helper)
             .arg(GRADER_ARGUMENT)
@@ -193,7 +193,10 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let helper = Helper(dir);
             let ready = r"printf '\005\000\000\000\000\000\000\000ready'";
-            let script = format!("#!/bin/sh\necho x >> {}\n{ready}\n{then}\n", helper.0.path().join("starts").display());
+            let script = format!(
+                "#!/bin/sh\necho x >> {}\n{ready}\n{then}\n",
+                helper.0.path().join("starts").display()
+            );
             std::fs::write(helper.path(), script).unwrap();
             std::fs::set_permissions(helper.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
             helper
@@ -233,7 +236,10 @@ mod tests {
         for (then, why) in [
             ("echo boom >&2; exit 3", "it exited with code 3: boom"),
             ("kill -9 $$", "it was ended by SIGKILL"),
-            ("echo 'memory allocation of 64 bytes failed' >&2; kill -6 $$", "it needed more than 2048 MiB of memory"),
+            (
+                "echo 'memory allocation of 64 bytes failed' >&2; kill -6 $$",
+                "it needed more than 2048 MiB of memory",
+            ),
         ] {
             let helper = Helper::new(then);
             assert_eq!(asked(&helper.pool(LONG)).await, lost(why));

@@ -9,11 +9,11 @@ use std::thread;
 
 use super::frames::{self, Frames, READY};
 use super::{MEMORY_MIB, Patterns};
-use crate::sandbox::limit_own_memory;
+use crate::sandbox::{end_helper, limit_own_memory};
 
 /// What `eval-harness __grader` does.
 pub fn grader_process_main() -> ! {
-    std::process::exit(if serve().is_ok() { 0 } else { 97 })
+    end_helper(if serve().is_ok() { 0 } else { 97 })
 }
 
 fn serve() -> io::Result<()> {
@@ -27,7 +27,7 @@ fn serve() -> io::Result<()> {
             }
         }
         // The parent is gone, whatever is being done for it.
-        std::process::exit(0);
+        end_helper(0);
     });
     let patterns = Patterns::default();
     let mut out = io::stdout().lock();

@@ -33,7 +33,9 @@ impl Task<'_> {
             Task::Extract(steps) => Answer::Extracted(extract(steps, value, patterns)),
             Task::Grade(grader) => {
                 let grade = answers::grade(grader, value, patterns);
-                let other = || Grade::errored(GraderType::Code, grader.method(), Cause::Harness, "it looks at no text");
+                let other = || {
+                    Grade::errored(GraderType::Code, grader.method(), Cause::Harness, "it looks at no text")
+                };
                 Answer::Graded(Box::new(grade.unwrap_or_else(other)))
             }
             Task::Program(grader) => Answer::Program(match grader.as_ref() {
