@@ -131,12 +131,17 @@ fn searches_that_do_not_end_are_errored() {
             "expected": {"type": "exact", "value": "x"},
         })
     };
-    let structural = json!({"expected": {"type": "structural", "value": [format!("{{{{any_regex(\"{LOOK_AHEAD}\")}}}}")]}});
+    let structural = json!({"expected": {"type": "structural", "value": [format!("{{{{any_regex(\".*?{LOOK_AHEAD}\")}}}}")]}});
     let cases = [
         hangs("look-ahead", regex(LOOK_AHEAD), xs()),
         hangs("negative look-ahead", regex(r"(?!.*bad)good\b.*\.$"), "good ".repeat(80_000)),
         hangs("look-behind", regex(r"(?<=a)(\w+\s?)+$"), format!("{}!", "a".repeat(2_000_000))),
-        hangs("back-reference", regex(r#"(['"])x.*\1;"#), format!("'{}", "x'".repeat(200_000))),
+        broken(
+            "back-reference",
+            regex(r#"(['"])x.*\1;"#),
+            format!("'{}", "x'".repeat(200_000)),
+            "the pattern needs too much backtracking on this text",
+        ),
         hangs("negated", negated(regex(LOOK_AHEAD)), xs()),
         hangs(
             "must not match",
@@ -300,7 +305,7 @@ fn wide_values_are_judged_by_their_width() {
         ),
         fails("approx", calls(json!(1.5), "approx"), returns("1 << 14000000"), "<int of 14000001 bits>"),
         fails("decimal", equals(json!([1])), returns("Decimal('1E+999999999999999')"), "1E+999999999999999"),
-        fails("decimals", equals(json!([1])), returns("[Decimal('1E+19999')] * 100000"), "1E+19999"),
+        fails("decimals", equals(json!([1])), returns("[Decimal('1E+19999')] * 20000"), "1E+19999"),
         fails("long decimal", equals(json!([1])), returns("Decimal('1' * 3000000)"), "111111"),
         fails(
             "fraction",
@@ -345,9 +350,32 @@ fn grader_processes(parent: u32) -> Vec<u32> {
     .collect()
 }
 
-fn started(project: &Project, args: &[&str]) -> (Child, Vec<u32>) {
-    let child =
-        project.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+/// A run under way, which does not outlive its test.
+struct Running(Option<Child>);
+
+impl Running {
+    fn id(&self) -> u32 {
+        self.0.as_ref().map_or(0, Child::id)
+    }
+
+    fn end(mut self) -> Call {
+        Call::of(self.0.take().expect("a child").wait_with_output().expect("it ends"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn started(project: &Project, args: &[&str]) -> (Running, Vec<u32>) {
+    let mut command = project.command(args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let child = Running(Some(child));
     eventually("a grader works", || !grader_processes(child.id()).is_empty());
     let graders = grader_processes(child.id());
     (child, graders)
@@ -369,8 +397,7 @@ fn one_interrupt_ends_a_run_whose_graders_never_end() {
     let project = endless();
     let (child, graders) = started(&project, &RUN);
     signal(child.id(), "-INT");
-    let call = Call::of(child.wait_with_output().expect("it ends"));
-    let call = call.expect(130);
+    let call = child.end().expect(130);
     assert!(call.stderr.contains("--resume"), "{}", call.stderr);
     are_gone(&graders);
     let report = project.report();
@@ -380,16 +407,16 @@ fn one_interrupt_ends_a_run_whose_graders_never_end() {
     // The journal is whole: the run goes on, and is interrupted again.
     let (child, graders) = started(&project, &["run", "--resume", "latest", "--progress", "none"]);
     signal(child.id(), "-TERM");
-    Call::of(child.wait_with_output().expect("it ends")).expect(130);
+    child.end().expect(130);
     are_gone(&graders);
 }
 
 #[test]
 fn grader_processes_end_with_a_killed_run() {
     let project = endless();
-    let (mut child, graders) = started(&project, &RUN);
+    let (child, graders) = started(&project, &RUN);
     signal(child.id(), "-KILL");
-    child.wait().expect("it ends");
+    assert_eq!(child.end().code, None);
     are_gone(&graders);
 }
 
@@ -403,5 +430,5 @@ fn a_killed_grader_process_is_started_again_once() {
         !now.is_empty() && now.iter().all(|pid| !first.contains(pid))
     });
     signal(child.id(), "-INT");
-    Call::of(child.wait_with_output().expect("it ends")).expect(130);
+    child.end().expect(130);
 }
