@@ -16,6 +16,7 @@ fn graders() -> Graders {
         allow_unsandboxed: true,
         helper: env!("CARGO_BIN_EXE_eval-harness").into(),
         workers: 2,
+        grade_timeout: Settings::GRADE_TIMEOUT,
         demand: Default::default(),
         dir: std::env::temp_dir(),
         readable: Vec::new(),

@@ -19,6 +19,7 @@ fn graders_in(dir: &Path) -> Graders {
         allow_unsandboxed: true,
         helper: env!("CARGO_BIN_EXE_eval-harness").into(),
         workers: 2,
+        grade_timeout: Settings::GRADE_TIMEOUT,
         demand: SandboxDemand::default(),
         dir: dir.to_owned(),
         readable: vec![],

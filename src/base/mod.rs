@@ -10,4 +10,5 @@ pub mod placeholders;
 pub mod redact;
 pub mod shell;
 pub mod text;
+pub mod unique_keys;
 pub mod whole_file;

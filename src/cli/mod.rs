@@ -39,6 +39,7 @@ use clap::error::ErrorKind;
 use self::args::{Cli, Command};
 use self::console::Console;
 use crate::gate::ExitCode;
+use crate::grade;
 use crate::journal::JournalError;
 use crate::sandbox;
 
@@ -92,6 +93,9 @@ pub fn main() -> process::ExitCode {
     // A cell of the sandbox is this program again; it must not do anything before it is shut in.
     if std::env::args_os().nth(1).is_some_and(|arg| arg == sandbox::CELL_ARGUMENT) {
         sandbox::cell_main();
+    }
+    if std::env::args_os().nth(1).is_some_and(|arg| arg == grade::GRADER_ARGUMENT) {
+        grade::grader_process_main();
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -15,29 +15,29 @@ use super::{rows, stdio};
 
 pub(super) const METHOD: &str = "code_execution";
 
-pub(super) async fn grade(
-    grader: &CodeExecution,
-    value: &OutputValue,
-    sandbox: &Sandbox,
-    languages: &Languages,
-    demand: &SandboxDemand,
-) -> Grade {
+/// The program in an output, or why there is none.
+pub(super) fn program(grader: &CodeExecution, value: &OutputValue) -> Result<String, String> {
     let tests_text = match &grader.tests {
         Tests::Check { code } => code.clone(),
         Tests::Asserts { asserts } => asserts.join("\n"),
         Tests::Stdio { .. } | Tests::Rows(_) => String::new(),
     };
     let entry_point = grader.entry_point.as_deref();
-    let code = match &grader.executor {
+    match &grader.executor {
         Executor::Python => {
             candidate(value, Wanted { prefix: &grader.prefix, entry_point, tests: &tests_text })
         }
         other => source(value, other, &grader.prefix, entry_point),
-    };
-    let code = match code {
-        Ok(code) => code,
-        Err(why) => return Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why),
-    };
+    }
+}
+
+pub(super) async fn grade(
+    grader: &CodeExecution,
+    code: String,
+    sandbox: &Sandbox,
+    languages: &Languages,
+    demand: &SandboxDemand,
+) -> Grade {
     match &grader.tests {
         Tests::Check { .. } | Tests::Asserts { .. } => {
             judged_tests(grader, code, sandbox, languages, demand).await

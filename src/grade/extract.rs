@@ -3,9 +3,12 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
+use crate::base::unique_keys::{self, UniqueKeys};
+use crate::matching::MAX_DEPTH;
 use crate::model::{Extract, JsonMode, OutputValue, Which};
 
 use super::fences::{fences, of_language};
+use super::grader_process::Unfinished;
 use super::patterns::Patterns;
 
 /// Why a step gave nothing.
@@ -15,6 +18,8 @@ pub(super) enum Nothing {
     Absent { what: String, code: bool },
     /// The step itself is broken: nobody's answer is judged by it.
     Broken(String),
+    /// It did not come to an end.
+    Unfinished(Unfinished),
 }
 
 /// Runs the steps, each on what the one before it gave.
@@ -36,14 +41,16 @@ pub(super) fn as_text(value: &OutputValue) -> String {
     }
 }
 
-/// An output as JSON: a text must be one JSON value and nothing else.
+/// An output as JSON: a text must be one JSON value and nothing else, and its objects have each key once.
 pub(super) fn as_json(value: &OutputValue) -> Result<Value, serde_json::Error> {
     match value {
         OutputValue::Json(value) => Ok(value.clone()),
-        OutputValue::Text(text) | OutputValue::Program(text) => {
-            serde_json::from_str(text.trim_start_matches('\u{feff}'))
-        }
+        OutputValue::Text(text) | OutputValue::Program(text) => whole_json(text),
     }
+}
+
+fn whole_json(text: &str) -> Result<Value, serde_json::Error> {
+    unique_keys::from_str(text.trim_start_matches('\u{feff}'))
 }
 
 fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<OutputValue, Nothing> {
@@ -65,21 +72,10 @@ fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<Output
                 }
             }
         }
-        Extract::Json { mode } => {
-            let found = match &value {
-                OutputValue::Json(value) if !value.is_string() => Some(value.clone()),
-                _ => json(&as_text(&value), *mode),
-            };
-            found.map(OutputValue::Json).ok_or_else(|| {
-                let what = match mode {
-                    JsonMode::Any => "no JSON",
-                    JsonMode::Whole => "something other than one JSON value",
-                    JsonMode::Fenced => "no JSON in a code block",
-                    JsonMode::Embedded => "no JSON object or array",
-                };
-                Nothing::Absent { what: what.to_owned(), code: false }
-            })
-        }
+        Extract::Json { mode } => match &value {
+            OutputValue::Json(value) if !value.is_string() => Ok(OutputValue::Json(value.clone())),
+            _ => json(&as_text(&value), *mode).map(OutputValue::Json),
+        },
         Extract::Regex { pattern, flags, group, which } => {
             let compiled = patterns.get(pattern, *flags).map_err(Nothing::Broken)?;
             let text = as_text(&value);
@@ -113,27 +109,67 @@ fn pick<T: Copy>(all: &[T], which: Which) -> Option<T> {
     }
 }
 
-fn json(text: &str, mode: JsonMode) -> Option<Value> {
-    let whole = || serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
-    let fenced = || {
-        let blocks = fences(text);
-        let blocks = of_language(&blocks, Some("json"));
-        blocks.iter().rev().find_map(|block| serde_json::from_str(&block.content).ok())
+fn json(text: &str, mode: JsonMode) -> Result<Value, Nothing> {
+    let found = match mode {
+        JsonMode::Whole => whole_value(text),
+        JsonMode::Fenced => fenced_value(text),
+        JsonMode::Embedded => embedded_value(text),
+        JsonMode::Any => [whole_value, fenced_value, embedded_value]
+            .into_iter()
+            .find_map(|search| search(text).transpose())
+            .transpose(),
     };
-    match mode {
-        JsonMode::Any => whole().or_else(fenced).or_else(|| embedded(text)),
-        JsonMode::Whole => whole(),
-        JsonMode::Fenced => fenced(),
-        JsonMode::Embedded => embedded(text),
+    found?.ok_or_else(|| {
+        let what = match mode {
+            JsonMode::Any => "no JSON",
+            JsonMode::Whole => "something other than one JSON value",
+            JsonMode::Fenced => "no JSON in a code block",
+            JsonMode::Embedded => "no JSON object or array",
+        };
+        Nothing::Absent { what: what.to_owned(), code: false }
+    })
+}
+
+/// A JSON text as a value; `None` when it is not JSON. A repeated key is an error: readers disagree on which value counts. So is
+/// nesting that no comparison reads, and that the journal could not read again.
+fn value_of(text: &str) -> Result<Option<Value>, Nothing> {
+    let Ok(value) = serde_json::from_str(text) else { return Ok(None) };
+    if depth(&value) > MAX_DEPTH {
+        let what = format!("JSON that is nested more than {MAX_DEPTH} deep");
+        return Err(Nothing::Absent { what, code: false });
+    }
+    match serde_json::from_str::<UniqueKeys>(text) {
+        Ok(UniqueKeys) => Ok(Some(value)),
+        Err(error) => Err(Nothing::Absent { what: format!("ambiguous JSON ({error})"), code: false }),
     }
 }
 
-/// The last object or array that stands complete in a text. Bare numbers and words of a sentence are no JSON.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn whole_value(text: &str) -> Result<Option<Value>, Nothing> {
+    value_of(text.trim_start_matches('\u{feff}'))
+}
+
+/// The last code block that is JSON.
+fn fenced_value(text: &str) -> Result<Option<Value>, Nothing> {
+    let blocks = fences(text);
+    let blocks = of_language(&blocks, Some("json"));
+    blocks.iter().rev().find_map(|block| value_of(&block.content).transpose()).transpose()
+}
+
+/// The last object or array that is complete in a text. Bare numbers and words of a sentence are not JSON.
 ///
-/// A try that fails has gone at most as deep as the parser allows (128 levels), so that no part of the text is read more often
-/// than that; what no bracket closes is not tried at all.
-fn embedded(text: &str) -> Option<Value> {
-    let last_close = text.rfind([']', '}'])?;
+/// Each try reads from a bracket to where the text stops being JSON. A text of many brackets that nothing closes would be read
+/// once for each level that the parser allows (128), so all tries that find nothing share [`tries`] bytes.
+fn embedded_value(text: &str) -> Result<Option<Value>, Nothing> {
+    let Some(last_close) = text.rfind([']', '}']) else { return Ok(None) };
+    let mut left = tries(text);
     let mut found = None;
     let mut after = 0;
     for (start, _) in text.match_indices(['{', '[']).take_while(|(start, _)| *start < last_close) {
@@ -141,14 +177,44 @@ fn embedded(text: &str) -> Option<Value> {
             continue;
         }
         let here = text.get(start..).unwrap_or_default();
-        // As values, although most are thrown away: only so is the nesting bounded, and with it the cost of a try.
+        // As values, although most are thrown away: only values have a bounded depth.
         let mut stream = serde_json::Deserializer::from_str(here).into_iter::<Value>();
-        if let Some(Ok(value)) = stream.next() {
-            after = start + stream.byte_offset();
-            found = Some(value);
+        match stream.next() {
+            Some(Ok(_)) => {
+                let end = start + stream.byte_offset();
+                found = Some((start, end));
+                after = end;
+            }
+            Some(Err(error)) => {
+                left = left.checked_sub(read_before(&error, here)).ok_or_else(|| search_ended(text))?;
+            }
+            None => {}
         }
     }
-    found
+    match found.and_then(|(start, end)| text.get(start..end)) {
+        Some(json) => value_of(json),
+        None => Ok(None),
+    }
+}
+
+/// Bytes that the tries of a search for JSON may read.
+fn tries(text: &str) -> usize {
+    text.len().saturating_mul(4).saturating_add(1 << 20)
+}
+
+/// How far a parser came.
+fn read_before(error: &serde_json::Error, text: &str) -> usize {
+    let lines = error.line().saturating_sub(1);
+    let before: usize = text.split_inclusive('\n').take(lines).map(str::len).sum();
+    before + error.column()
+}
+
+fn search_ended(text: &str) -> Nothing {
+    Nothing::Broken(format!(
+        "the search for JSON in the output was given up after reading {} bytes behind brackets that no JSON follows; narrow it \
+         with `after_last`, `code` or `{{json: fenced}}`",
+        tries(text)
+    ))
 }
 
 /// A path that can name one place only gives its value; any other gives the array of what it names, also of one.
@@ -171,7 +237,7 @@ fn json_path(path: &str, value: &OutputValue) -> Result<OutputValue, Nothing> {
     })
 }
 
-fn names_one_place(path: &str) -> bool {
+pub(super) fn names_one_place(path: &str) -> bool {
     let mut quote = None;
     let mut escaped = false;
     let mut before = ' ';
@@ -206,6 +272,7 @@ mod tests {
                 format!("absent{} {what}", if code { " (code)" } else { "" })
             }
             Err(Nothing::Broken(why)) => format!("broken {why}"),
+            Err(Nothing::Unfinished(why)) => format!("{why:?}"),
         }
     }
 
@@ -244,17 +311,75 @@ mod tests {
     }
 
     #[test]
-    fn brackets_without_end_take_no_time() {
-        assert_eq!(embedded(&"[".repeat(200_000)), None);
-        assert_eq!(embedded(&"{\"a\":".repeat(50_000)), None);
-        assert_eq!(embedded(&format!("{}{}", "[".repeat(2_000), "]")), Some(json!([])));
+    fn brackets_without_end_are_not_tried() {
+        assert_eq!(embedded_value(&"[".repeat(200_000)), Ok(None));
+        assert_eq!(embedded_value(&"{\"a\":".repeat(50_000)), Ok(None));
+        assert_eq!(embedded_value(&format!("{}{}", "[".repeat(2_000), "]")), Ok(Some(json!([]))));
+    }
+
+    #[test]
+    fn search_beyond_its_budget_is_broken_not_absent() {
+        let nested =
+            |levels: usize, bytes: usize| format!("{}{}x ]", "[1,".repeat(levels), "1,".repeat(bytes / 2));
+        let gives_up = |text: &str| matches!(embedded_value(text), Err(Nothing::Broken(_)));
+        for hostile in [
+            nested(120, 1 << 17),
+            format!("{} {{\"a\": 1}}", nested(120, 1 << 17)),
+            format!("{}{}x ]", "[[],".repeat(100), "[],".repeat(1 << 16)),
+            format!("{}1]", "{\"a\":[".repeat(1 << 14)),
+            format!("{}{}x ]", "[\n1,".repeat(120), "1,\n".repeat(1 << 16)),
+        ] {
+            assert!(gives_up(&hostile), "{}", &hostile[..20]);
+        }
+        // What fails early, or little, costs little.
+        assert_eq!(embedded_value(&format!("{}[1]", "[note] ".repeat(1 << 16))), Ok(Some(json!([1]))));
+        assert_eq!(embedded_value(&format!("{}[1]", nested(120, 4_000))), Ok(Some(json!([1]))));
+        let why = run(Extract::Json { mode: JsonMode::Any }, &nested(120, 1 << 17));
+        assert!(
+            why.starts_with("broken the search for JSON in the output was given up after reading "),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn deep_json_is_not_found() {
+        for text in [
+            format!("{}1{}", "[".repeat(101), "]".repeat(101)),
+            format!("so {}1{}", "[".repeat(3_000), "]".repeat(3_000)),
+            format!("{}1{}", r#"{"a":"#.repeat(120), "}".repeat(120)),
+        ] {
+            let why = run(Extract::Json { mode: JsonMode::Any }, &text);
+            assert_eq!(why, "absent JSON that is nested more than 100 deep");
+        }
+        let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+        assert!(run(Extract::Json { mode: JsonMode::Any }, &deep).starts_with("json [["));
+    }
+
+    #[test]
+    fn repeated_keys_are_ambiguous_wherever_json_is_found() {
+        let twice = r#"{"a": 2, "a": 1}"#;
+        let why = |mode, text: &str| run(Extract::Json { mode }, text);
+        for (mode, text) in [
+            (JsonMode::Any, twice.to_owned()),
+            (JsonMode::Whole, format!("[{twice}]")),
+            (JsonMode::Fenced, format!("```json\n{twice}\n```")),
+            (JsonMode::Embedded, format!("first {{\"a\": 1}} then {twice}.")),
+            (JsonMode::Any, format!("It is {twice}.")),
+            (JsonMode::Whole, r#"{"b": {"a": 1, "\u0061": 2}}"#.to_owned()),
+        ] {
+            let why = why(mode, &text);
+            assert!(why.starts_with("absent ambiguous JSON (the key `a` is there twice"), "{text}: {why}");
+        }
+        let path = run(Extract::JsonPath { path: "$.a".into() }, twice);
+        assert!(path.starts_with("absent no JSON for the path `$.a` (the key `a` is there twice"), "{path}");
+        assert_eq!(why(JsonMode::Embedded, &format!("{twice} then {{\"b\": 1}}")), r#"json {"b":1}"#);
     }
 
     #[test]
     fn a_long_list_is_found_whole() {
         let list = format!("[{}]", vec!["{}"; 30_000].join(","));
-        let found = embedded(&format!("Here it is: {list} (done)"));
-        assert_eq!(found.and_then(|list| list.as_array().map(Vec::len)), Some(30_000));
+        let found = embedded_value(&format!("Here it is: {list} (done)"));
+        assert_eq!(found.ok().flatten().and_then(|list| list.as_array().map(Vec::len)), Some(30_000));
     }
 
     #[test]

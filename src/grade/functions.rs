@@ -22,21 +22,21 @@ const METHOD: &str = "function_output";
 /// Calls that a grade lists.
 const LISTED: usize = 20;
 
+/// The program in an output, or why there is none.
+pub(super) fn program(grader: &FunctionOutput, value: &OutputValue) -> Result<String, String> {
+    let entry_point = Some(grader.function_name.as_str());
+    match &grader.executor {
+        Executor::Python => candidate(value, Wanted { entry_point, ..Wanted::default() }),
+        other => source(value, other, "", entry_point),
+    }
+}
+
 pub(super) async fn grade(
     grader: &FunctionOutput,
-    value: &OutputValue,
+    code: String,
     sandbox: &Sandbox,
     languages: &Languages,
 ) -> Grade {
-    let entry_point = Some(grader.function_name.as_str());
-    let code = match &grader.executor {
-        Executor::Python => candidate(value, Wanted { entry_point, ..Wanted::default() }),
-        other => source(value, other, "", entry_point),
-    };
-    let code = match code {
-        Ok(code) => code,
-        Err(why) => return Grade::failed(GraderType::Code, METHOD, Cause::NoCode, why),
-    };
     let prepared: Result<Vec<(Prepared, Call)>, String> =
         grader.cases.iter().map(|case| Prepared::of(grader, case)).collect();
     let (calls, asked): (Vec<Prepared>, Vec<Call>) = match prepared {

@@ -14,6 +14,7 @@ mod extract;
 mod fences;
 mod finish;
 mod functions;
+mod grader_process;
 mod judge;
 mod languages;
 mod measure;
@@ -25,7 +26,6 @@ mod show;
 mod similarity;
 mod source;
 mod stdio;
-mod unique_keys;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -47,14 +47,15 @@ use crate::sandbox::languages::Language;
 use crate::sandbox::{Sandbox, SandboxError, Tier};
 
 pub use finish::apply_finish;
+pub use grader_process::{GRADER_ARGUMENT, grader_process_main};
 pub use judge::question_bytes as judge_question_bytes;
 pub use measure::without_output;
 
 use combine::{Decision, combine, decide, negate};
 use demands::Modes;
-use extract::{Nothing, extract};
+use extract::Nothing;
+use grader_process::{PoolConfig, TextWork};
 use languages::{Languages, language_of};
-use patterns::Patterns;
 use reference::References;
 
 /// What graders need to know of the run.
@@ -66,6 +67,8 @@ pub struct GradersConfig {
     pub helper: PathBuf,
     /// Programs that may run at once, at least 1.
     pub workers: usize,
+    /// Wall time of one grader that looks at an output, and of `extract`.
+    pub grade_timeout: Duration,
     /// What the suite demands of the sandbox.
     pub demand: SandboxDemand,
     /// The suite's folder, absolute: where the author's commands run.
@@ -102,10 +105,10 @@ pub struct Graded {
     pub verdict: Verdict,
 }
 
-/// The graders of one run: the sandbox, opened when first needed, and compiled patterns and schemas.
+/// The graders of one run: the sandbox, opened when first needed, and what looks at texts.
 pub struct Graders {
     config: GradersConfig,
-    patterns: Patterns,
+    text: TextWork,
     sandbox: OnceCell<Result<Sandbox, Refused>>,
     unsandboxed: OnceCell<Result<Sandbox, SandboxError>>,
     languages: Languages,
@@ -124,10 +127,15 @@ pub struct Graders {
 impl Graders {
     pub fn new(config: GradersConfig) -> Graders {
         let commands = CommandSandbox::new(wanted(&config), config.dir.clone());
+        let text = TextWork::new(PoolConfig {
+            helper: config.helper.clone(),
+            workers: config.workers,
+            limit: config.grade_timeout,
+        });
         Graders {
             languages: Languages::new(config.dir.clone()),
             config,
-            patterns: Patterns::default(),
+            text,
             sandbox: OnceCell::new(),
             unsandboxed: OnceCell::new(),
             needed: OnceLock::new(),
@@ -143,6 +151,16 @@ impl Graders {
     /// for grades bounds the work.
     pub fn sharing(self, places: Option<Arc<Semaphore>>) -> Graders {
         Graders { places, ..self }
+    }
+
+    /// The run is being ended: what looks at an output is given up unless it ends within a moment. Such an output's verdict has
+    /// the cause `interrupted`, which is not recorded.
+    pub fn interrupt(&self) {
+        self.text.interrupt();
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        self.text.is_interrupted()
     }
 
     /// Opens the sandbox when a case of the plan runs a program in it; `None` when none does.
@@ -235,7 +253,7 @@ impl Graders {
         }
         let mut place = Place::of(self.places.as_deref());
         place.take().await;
-        let value = match extract(&case.extract, &output.value, &self.patterns) {
+        let value = match self.text.extract(&case.extract, &output.value).await {
             Ok(value) => value,
             Err(nothing) => return Graded { extracted: None, verdict: not_extracted(case, nothing) },
         };
@@ -244,9 +262,9 @@ impl Graders {
     }
 
     /// What the graders of a case see of an output; else, in words, why they see nothing.
-    pub fn extracted(&self, case: &Case, output: &Output) -> Result<OutputValue, String> {
-        extract(&case.extract, &output.value, &self.patterns)
-            .map_err(|nothing| not_extracted(case, nothing).reason)
+    pub async fn extracted(&self, case: &Case, output: &Output) -> Result<OutputValue, String> {
+        let value = self.text.extract(&case.extract, &output.value).await;
+        value.map_err(|nothing| not_extracted(case, nothing).reason)
     }
 
     /// Grades in the order written, those that cost nothing first; with `all` and `any` the others are left out once the
@@ -271,6 +289,9 @@ impl Graders {
                     None => place.take().await,
                 }
                 let grade = self.one(grader, case, value, asked).await;
+                if grade.cause == Some(Cause::Interrupted) {
+                    return Verdict::without_grades(Cause::Interrupted, grade.reason);
+                }
                 if let Some(place) = grades.get_mut(index) {
                     *place = Some(grade);
                 }
@@ -303,7 +324,7 @@ impl Graders {
         if matches!(code, CodeGrader::NoBaseline) {
             return answers::no_baseline(&case.id);
         }
-        if let Some(grade) = answers::grade(code, value, &self.patterns) {
+        if let Some(grade) = self.text.grade(code, value).await {
             return grade;
         }
         let isolated = match code {
@@ -343,12 +364,17 @@ impl Graders {
     /// Runs the candidate's code; what the grade rests on is what it says, and at least what is demanded.
     async fn run(&self, code: &CodeGrader, value: &OutputValue, sandbox: &Sandbox) -> Grade {
         let (demand, languages) = (&self.config.demand, &self.languages);
+        let program = match self.text.program(code, value).await {
+            Ok(Ok(program)) => program,
+            Ok(Err(why)) => return Grade::failed(GraderType::Code, code.method(), Cause::NoCode, why),
+            Err(unfinished) => return unfinished.grade(code.method()),
+        };
         let grade = match code {
             CodeGrader::FunctionOutput(function) => {
-                functions::grade(function, value, sandbox, languages).await
+                functions::grade(function, program, sandbox, languages).await
             }
             CodeGrader::CodeExecution(execution) => {
-                execution::grade(execution, value, sandbox, languages, demand).await
+                execution::grade(execution, program, sandbox, languages, demand).await
             }
             other => Grade::errored(GraderType::Code, other.method(), Cause::Harness, "no such grader"),
         };
@@ -462,6 +488,10 @@ pub fn apply_latency(verdict: Verdict, latency: Option<Duration>, limit: Option<
 fn not_extracted(case: &Case, nothing: Nothing) -> Verdict {
     match nothing {
         Nothing::Broken(why) => without_output(case, Cause::Harness, format!("extract: {why}")),
+        Nothing::Unfinished(unfinished) => match unfinished.explain() {
+            (Cause::Interrupted, why) => Verdict::without_grades(Cause::Interrupted, why),
+            (cause, why) => without_output(case, cause, format!("extract: {why}")),
+        },
         Nothing::Absent { what, code } => {
             let runs = case
                 .grading

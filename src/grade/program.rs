@@ -8,13 +8,13 @@ use std::ffi::OsString;
 
 use serde_json::{Map, Value};
 
+use crate::base::unique_keys::UniqueKeys;
 use crate::model::{Case, Cause, CommandGrader, CommandVerdict, Grade, GraderType, OutputValue};
 use crate::sandbox::commands::CommandSandbox;
 use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
 
 use super::extract::as_text;
 use super::show::{bounded, bounded_text, compared, in_reason};
-use super::unique_keys::UniqueKeys;
 
 const METHOD: &str = "command";
 
@@ -97,7 +97,7 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
         }
         TreeEnd::TimedOut => {
             let limit = grader.timeout.as_secs_f64();
-            return errored(Cause::Harness, format!("the grader {name} did not end within {limit} s"));
+            return errored(Cause::GraderTimeout, format!("the grader {name} did not end within {limit} s"));
         }
     };
     match (grader.verdict, code) {
@@ -275,7 +275,7 @@ mod tests {
         errored - harness the grader ./grade exited with code 1: KeyError: 'x' {"stderr":"w.py:1: UserWarning: old\nTraceback (most recent call last):\nKeyError: 'x'"}
         errored - harness the grader ./grade exited with code 2: usage {}
         errored - harness the grader ./grade was ended by SIGSEGV {}
-        errored - harness the grader ./grade did not end within 1.5 s {}
+        errored - grader_timeout the grader ./grade did not end within 1.5 s {}
         passed 1 -  {}
         failed 0.25 wrong_answer half {"seen":[1]}
         failed 0 wrong_answer the grader says so and gives no reason {}

@@ -323,7 +323,15 @@ fn judge(
                 return Err((Cause::OutputLimit, "the program wrote more than is kept".to_owned()));
             }
             let compared = printed_as(stdout, &case.stdout, expected);
-            if compared.matched { Ok(()) } else { Err((Cause::WrongAnswer, compared.reason)) }
+            match std::str::from_utf8(&result.streams.stdout) {
+                _ if !compared.matched => Err((Cause::WrongAnswer, compared.reason)),
+                Ok(_) => Ok(()),
+                // Every byte that is no text was read as U+FFFD, which may be what is expected.
+                Err(error) => {
+                    let why = format!("the program's stdout is not UTF-8 (byte {})", error.valid_up_to());
+                    Err((Cause::WrongAnswer, why))
+                }
+            }
         }
         Ending::Exited(code) if case.exit_code != 0 => {
             let wanted = case.exit_code;

@@ -9,6 +9,7 @@ fn graders() -> Graders {
         allow_unsandboxed: false,
         helper: "/no/helper".into(),
         workers: 1,
+        grade_timeout: Settings::GRADE_TIMEOUT,
         demand: SandboxDemand::default(),
         dir: "/".into(),
         models: None,

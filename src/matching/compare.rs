@@ -166,7 +166,8 @@ fn regex(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
     let Datum::Text(pattern) = expected else {
         return Err(format!("a regex must be a text, not {expected}"));
     };
-    let pattern = Pattern::compile(pattern, RegexFlags::default()).map_err(|error| error.to_string())?;
+    let pattern =
+        Pattern::compile_bounded(pattern, RegexFlags::default()).map_err(|error| error.to_string())?;
     let Datum::Text(text) = actual else {
         return Ok(Comparison::differs(format!("expected a str that matches, got {actual}")));
     };

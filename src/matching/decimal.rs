@@ -67,6 +67,11 @@ impl Number {
         Number::Finite(Decimal { digits: value.clone(), exponent: 0, float: false })
     }
 
+    /// Whether writing it out takes at most this many digits more than it was written with.
+    pub(super) fn is_near_its_text(&self, digits: i64) -> bool {
+        !matches!(self, Number::Finite(decimal) if decimal.exponent.abs() > digits)
+    }
+
     /// The integer that it is, if it is one.
     pub fn to_int(&self) -> Option<BigInt> {
         match self {
@@ -192,7 +197,10 @@ impl Decimal {
     /// Both numbers' digits at the lower of the two exponents.
     fn aligned(&self, other: &Decimal) -> (BigInt, BigInt, i64) {
         let exponent = self.exponent.min(other.exponent);
-        let scaled = |d: &Decimal| &d.digits * ten_to((d.exponent - exponent) as u32);
+        let scaled = |d: &Decimal| match d.digits.sign() {
+            Sign::NoSign => BigInt::ZERO,
+            _ => &d.digits * ten_to((d.exponent - exponent) as u32),
+        };
         (scaled(self), scaled(other), exponent)
     }
 
@@ -240,7 +248,11 @@ impl Decimal {
     }
 
     fn is_whole(&self) -> bool {
-        self.exponent >= 0 || &self.digits % ten_to((-self.exponent) as u32) == BigInt::ZERO
+        if self.exponent >= 0 || self.digits.sign() == Sign::NoSign {
+            return true;
+        }
+        // What is less than 1 is known by its magnitude: a power of ten is written out only for a number as long as it.
+        self.magnitude().1 > 0 && &self.digits % ten_to((-self.exponent) as u32) == BigInt::ZERO
     }
 
     /// True when `self` is the shortest spelling of the double that `other` also denotes.

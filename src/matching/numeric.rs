@@ -11,6 +11,9 @@ use crate::model::Tolerance;
 use super::decimal::Number;
 use super::{Comparison, shortened};
 
+/// Characters of a number in a reason.
+const SHOWN: usize = 60;
+
 /// What a number must meet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rule<'a> {
@@ -49,16 +52,19 @@ fn compare(actual: Result<Number, String>, rule: &Rule) -> Result<Comparison, St
         Ok(actual) => actual,
         Err(why) => return Ok(Comparison::differs(why)),
     };
+    // Up to 20,000 digits are read.
+    let shown = shortened(&actual.to_string(), SHOWN);
     let tolerance =
         Tolerance { absolute: rule.absolute, relative: rule.relative, min_delta: None, max_delta: None };
     if !expected.is_empty() && !expected.iter().any(|e| actual.within(e, &tolerance)) {
-        let wanted: Vec<String> = expected.iter().map(ToString::to_string).collect();
-        let reason = format!("expected {}{}, got {actual}", wanted.join(" or "), tolerance_text(rule));
+        let wanted: Vec<String> =
+            expected.iter().map(|number| shortened(&number.to_string(), SHOWN)).collect();
+        let reason = format!("expected {}{}, got {shown}", wanted.join(" or "), tolerance_text(rule));
         return Ok(Comparison::differs(reason));
     }
     let bounded = rule.min.is_some() || rule.max.is_some();
     if bounded && expected.is_empty() && !matches!(actual, Number::Finite(_)) {
-        return Ok(Comparison::differs(format!("expected a finite number, got {actual}")));
+        return Ok(Comparison::differs(format!("expected a finite number, got {shown}")));
     }
     for (bound, wrong, word) in
         [(rule.min, std::cmp::Ordering::Less, "at least"), (rule.max, std::cmp::Ordering::Greater, "at most")]
@@ -66,7 +72,7 @@ fn compare(actual: Result<Number, String>, rule: &Rule) -> Result<Comparison, St
         let Some(bound) = bound else { continue };
         // NaN compares with nothing and so is within no bound.
         if actual.compare(&Number::from_f64(bound)).is_none_or(|order| order == wrong) {
-            return Ok(Comparison::differs(format!("expected {word} {bound}, got {actual}")));
+            return Ok(Comparison::differs(format!("expected {word} {bound}, got {shown}")));
         }
     }
     Ok(Comparison::matched())
@@ -104,6 +110,7 @@ pub fn read(text: &str) -> Result<Number, String> {
     Err(match numbers_within(&plain).as_slice() {
         [] => format!("no number in {shown:?}"),
         [one] => {
+            let one = shortened(one, SHOWN);
             format!("the output is more than a number: {shown:?} (`extract` can take the {one} out of it)")
         }
         [..] => format!("no single number in {shown:?}"),

@@ -3,6 +3,10 @@
 //! The `regex` crate (linear time) runs what it can; patterns with look-around, back-references, possessive quantifiers or
 //! atomic groups go to `fancy-regex` under a backtracking limit. A pattern that runs into the limit is an error: whether it
 //! matches is not known.
+//!
+//! The limit counts steps back, not characters: each step may scan the rest of the text, so a search takes time by the product
+//! of both. Who searches text from outside does it where the search can be ended (a grader process), or compiles the pattern with
+//! [`Pattern::compile_bounded`].
 
 use std::ops::Range;
 
@@ -10,8 +14,20 @@ use crate::model::RegexFlags;
 
 use super::translate::{Translated, translate};
 
-/// Steps of backtracking before a search is given up; about a second at worst.
+/// Steps of backtracking before a search is given up. Each may scan the rest of the text.
 const BACKTRACK_LIMIT: usize = 2_000_000;
+
+/// The same where nothing else ends a search; with [`BOUNDED_TEXT`] it stays below a few seconds.
+const BOUNDED_BACKTRACK_LIMIT: usize = 50_000;
+
+/// Bytes of text that a bounded pattern searches by backtracking.
+const BOUNDED_TEXT: usize = 16 << 10;
+
+/// Bytes of compiled patterns by which [`Pattern::linear_size`] tells them apart.
+const SIZES: [usize; 2] = [16 << 10, 256 << 10];
+
+/// Bytes of the largest compiled pattern: the `regex` crate's own limit.
+const LARGEST: usize = 10 << 20;
 
 /// A pattern that can't be compiled, or a search that was given up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,8 +48,10 @@ pub struct Pattern {
 
 #[derive(Debug, Clone)]
 enum Engine {
-    Linear(regex::Regex),
-    Backtracking(Box<fancy_regex::Regex>),
+    /// `size`: the compiled pattern takes no more bytes; `None` when it is larger than all of [`SIZES`].
+    Linear { regex: regex::Regex, size: Option<usize> },
+    /// `longest`: texts of more bytes are not searched.
+    Backtracking { regex: Box<fancy_regex::Regex>, longest: Option<usize> },
 }
 
 /// One match. Ranges are byte offsets into the text that was searched.
@@ -67,15 +85,31 @@ fn index_of(names: &[Option<String>], name_or_number: &str) -> Option<usize> {
 }
 
 impl Pattern {
+    /// For texts that the author wrote, or where the search can be ended from outside.
     pub fn compile(pattern: &str, flags: RegexFlags) -> Result<Pattern, PatternError> {
+        Pattern::compile_with(pattern, flags, BACKTRACK_LIMIT, None)
+    }
+
+    /// For texts of candidates, where nothing ends the search: what needs backtracking searches at most 16 KiB, and gives up
+    /// sooner.
+    pub fn compile_bounded(pattern: &str, flags: RegexFlags) -> Result<Pattern, PatternError> {
+        Pattern::compile_with(pattern, flags, BOUNDED_BACKTRACK_LIMIT, Some(BOUNDED_TEXT))
+    }
+
+    fn compile_with(
+        pattern: &str,
+        flags: RegexFlags,
+        steps: usize,
+        longest: Option<usize>,
+    ) -> Result<Pattern, PatternError> {
         let translated = translate(pattern, flags.verbose);
         let linear = if translated.possessive {
             None
         } else {
             match linear(&translated.pattern, flags) {
-                Ok(regex) => {
+                Ok((regex, size)) => {
                     let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
-                    return Ok(Pattern { engine: Engine::Linear(regex), names });
+                    return Ok(Pattern { engine: Engine::Linear { regex, size }, names });
                 }
                 // What only the other engine takes is none of Python's syntax unless it is one of these.
                 Err(error) if !needs_backtracking(pattern) => {
@@ -84,13 +118,22 @@ impl Pattern {
                 Err(error) => Some(error),
             }
         };
-        match backtracking(&translated.pattern, flags) {
+        match backtracking(&translated.pattern, flags, steps) {
             Ok(regex) => {
                 no_name_twice(pattern)?;
                 let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
-                Ok(Pattern { engine: Engine::Backtracking(Box::new(regex)), names })
+                Ok(Pattern { engine: Engine::Backtracking { regex: Box::new(regex), longest }, names })
             }
             Err(error) => Err(explain(pattern, &translated, linear, &error)),
+        }
+    }
+
+    /// Bytes that the compiled pattern takes at most, when one search takes time by the product of them and the text's bytes.
+    /// `None` for patterns that are larger, or that need backtracking.
+    pub fn linear_size(&self) -> Option<usize> {
+        match &self.engine {
+            Engine::Linear { size, .. } => *size,
+            Engine::Backtracking { .. } => None,
         }
     }
 
@@ -121,13 +164,18 @@ impl Pattern {
     ) -> impl Iterator<Item = Result<Match<'p, 't>, PatternError>> + use<'p, 't> {
         let text = without_final_newline(text);
         let mut engine = match &self.engine {
-            Engine::Linear(regex) => Found::Linear(regex.captures_iter(text)),
-            Engine::Backtracking(regex) => Found::Backtracking(regex.captures_iter(text)),
+            Engine::Linear { regex, .. } => Found::Linear(regex.captures_iter(text)),
+            Engine::Backtracking { regex, .. } => Found::Backtracking(regex.captures_iter(text)),
         };
+        let mut refused = self.refuse(text).err();
         let mut failed = false;
         std::iter::from_fn(move || {
             if failed {
                 return None;
+            }
+            if let Some(error) = refused.take() {
+                failed = true;
+                return Some(Err(error));
             }
             let next = match &mut engine {
                 Found::Linear(found) => Ok(self.linear_match(text, found.next()?)),
@@ -143,9 +191,10 @@ impl Pattern {
 
     /// Whether there is a match anywhere in `text`, final newline included.
     pub fn is_in(&self, text: &str) -> Result<bool, PatternError> {
+        self.refuse(text)?;
         match &self.engine {
-            Engine::Linear(regex) => Ok(regex.is_match(text)),
-            Engine::Backtracking(regex) => regex.is_match(text).map_err(|error| given_up(&error)),
+            Engine::Linear { regex, .. } => Ok(regex.is_match(text)),
+            Engine::Backtracking { regex, .. } => regex.is_match(text).map_err(|error| given_up(&error)),
         }
     }
 
@@ -155,14 +204,29 @@ impl Pattern {
     }
 
     fn next_from<'t>(&self, text: &'t str, start: usize) -> Result<Option<Match<'_, 't>>, PatternError> {
+        self.refuse(text)?;
         match &self.engine {
-            Engine::Linear(regex) => {
+            Engine::Linear { regex, .. } => {
                 Ok(regex.captures_at(text, start).map(|captures| self.linear_match(text, captures)))
             }
-            Engine::Backtracking(regex) => match regex.captures_from_pos(text, start) {
+            Engine::Backtracking { regex, .. } => match regex.captures_from_pos(text, start) {
                 Ok(captures) => Ok(captures.map(|captures| self.backtracking_match(text, captures))),
                 Err(error) => Err(given_up(&error)),
             },
+        }
+    }
+
+    /// Fails for a text that is too long to be searched by backtracking here.
+    fn refuse(&self, text: &str) -> Result<(), PatternError> {
+        match &self.engine {
+            Engine::Backtracking { longest: Some(longest), .. } if text.len() > *longest => {
+                let message = format!(
+                    "the pattern needs backtracking, which searches texts of up to {longest} bytes here; this one has {}",
+                    text.len()
+                );
+                Err(PatternError { message, offset: None })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -197,22 +261,35 @@ fn without_final_newline(text: &str) -> &str {
     }
 }
 
-fn linear(pattern: &str, flags: RegexFlags) -> Result<regex::Regex, regex::Error> {
-    regex::RegexBuilder::new(pattern)
+/// The pattern for the linear engine, and which of [`SIZES`] it keeps to.
+fn linear(pattern: &str, flags: RegexFlags) -> Result<(regex::Regex, Option<usize>), regex::Error> {
+    let mut builder = regex::RegexBuilder::new(pattern);
+    builder
         .case_insensitive(flags.ignorecase)
         .multi_line(flags.multiline)
         .dot_matches_new_line(flags.dotall)
-        .ignore_whitespace(flags.verbose)
-        .build()
+        .ignore_whitespace(flags.verbose);
+    for size in SIZES {
+        match builder.size_limit(size).build() {
+            Ok(regex) => return Ok((regex, Some(size))),
+            Err(regex::Error::CompiledTooBig(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((builder.size_limit(LARGEST).build()?, None))
 }
 
-fn backtracking(pattern: &str, flags: RegexFlags) -> Result<fancy_regex::Regex, fancy_regex::Error> {
+fn backtracking(
+    pattern: &str,
+    flags: RegexFlags,
+    steps: usize,
+) -> Result<fancy_regex::Regex, fancy_regex::Error> {
     fancy_regex::RegexBuilder::new(pattern)
         .case_insensitive(flags.ignorecase)
         .multi_line(flags.multiline)
         .dot_matches_new_line(flags.dotall)
         .ignore_whitespace(flags.verbose)
-        .backtrack_limit(BACKTRACK_LIMIT)
+        .backtrack_limit(steps)
         .build()
 }
 

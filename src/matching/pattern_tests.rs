@@ -146,3 +146,30 @@ fn errors_point_into_the_pattern() {
     assert_snapshot!(why(r"(?P<x>a)(?P<x>b)(?=c)"), @"two groups are named x at Some(8)");
     assert_snapshot!(why(r"a\Kb"), @"unrecognized escape sequence at Some(1)");
 }
+
+#[test]
+fn bounded_patterns_refuse_long_texts_only_where_they_backtrack() {
+    let bounded = |pattern: &str| Pattern::compile_bounded(pattern, RegexFlags::default()).unwrap();
+    let long = "x".repeat(200_000);
+    for pattern in [r"(?=x)x.*y", r"(?!.*bad)good\b.*\.$", r"(?<=a)(\w+\s?)+$", r#"(['"]).*?\1;"#] {
+        let why = bounded(pattern).search(&long).unwrap_err().to_string();
+        assert_eq!(
+            why,
+            "the pattern needs backtracking, which searches texts of up to 16384 bytes here; this one has 200000"
+        );
+        assert!(bounded(pattern).is_in(&long).is_err() && bounded(pattern).matches_whole(&long).is_err());
+        assert_eq!(bounded(pattern).find_all(&long).map(|hit| hit.is_err()).collect::<Vec<_>>(), [true]);
+    }
+    assert!(bounded("x+$").search(&long).unwrap().is_some());
+    assert!(bounded(r"(?=x)x.*y").search("xxy").unwrap().is_some());
+    assert!(bounded(r"(?=x?)(a|a)*b(?<!z)").search(&"a".repeat(60)).is_err());
+}
+
+#[test]
+fn the_size_of_a_pattern_is_known_where_it_is_linear_and_small() {
+    let size = |pattern: &str| compiled(pattern).linear_size();
+    assert_eq!(size("answer: [a-z]+"), Some(16 << 10));
+    assert_eq!(size(r"answer: \w+"), Some(256 << 10));
+    assert_eq!(size(r"\w{100}"), None);
+    assert_eq!(size(r"(?=x)x.*y"), None);
+}

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::decimal::Number;
 use super::shortened;
-use super::value::{Datum, MAX_DEPTH, float_repr, number_of, special_float};
+use super::value::{Datum, MAX_DEPTH, RANGE_BITS, float_repr, number_of, special_float};
 
 /// Why JSON could not be read as a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +30,8 @@ pub enum TaggedError {
     UnknownTag(String),
     #[error("malformed {tag}: {found}")]
     Malformed { tag: &'static str, found: String },
+    #[error("the parts of a range are wider than {RANGE_BITS} bits")]
+    WideRange,
 }
 
 impl Datum {
@@ -191,6 +193,11 @@ fn read_tag(tag: &str, map: &Map<String, Value>, depth: usize) -> Result<Datum, 
         },
         "$range" => match body.as_array().map(Vec::as_slice) {
             Some([a, b, c]) => match (read(a, depth + 1)?, read(b, depth + 1)?, read(c, depth + 1)?) {
+                (Datum::Int(start), Datum::Int(stop), Datum::Int(step))
+                    if [&start, &stop, &step].iter().any(|part| part.bits() > RANGE_BITS) =>
+                {
+                    Err(TaggedError::WideRange)
+                }
                 (Datum::Int(start), Datum::Int(stop), Datum::Int(step)) if step != BigInt::ZERO => {
                     Ok(Datum::Range { start, stop, step })
                 }
@@ -206,9 +213,13 @@ fn opaque(type_name: &str, repr: &str) -> Datum {
     Datum::Opaque { type_name: type_name.to_owned(), repr: shortened(repr, 500) }
 }
 
+/// Powers of ten of the decimals that are read as numbers: those of all doubles are among them.
+const EXACT_POWERS: i64 = 1_100;
+
 /// The integer or the float that a decimal text is without rounding.
 fn exact_number(text: &str) -> Option<Datum> {
-    let decimal = Number::parse(text)?;
+    // A short text such as 1E+19999 is a long number, and an answer may hold very many of them.
+    let decimal = Number::parse(text).filter(|number| number.is_near_its_text(EXACT_POWERS))?;
     if let Some(int) = decimal.to_int() {
         return Some(Datum::Int(int));
     }

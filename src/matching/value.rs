@@ -12,6 +12,8 @@ use super::tagged::TaggedError;
 pub const MAX_DEPTH: usize = 100;
 /// Integers wider than this are shown and reported in words: printing decimals takes quadratic time.
 const SHOWN_BITS: u64 = 20_000;
+/// Widest start, stop and step of a range that is read: its length is a division, which takes quadratic time.
+pub(super) const RANGE_BITS: u64 = 20_000;
 /// Characters of a value in a message.
 const SHOWN_CHARS: usize = 200;
 
@@ -185,8 +187,7 @@ fn write_repr(datum: &Datum, out: &mut Bounded) -> fmt::Result {
     match datum {
         Datum::None => out.write_str("None"),
         Datum::Bool(b) => out.write_str(if *b { "True" } else { "False" }),
-        Datum::Int(i) if i.bits() > SHOWN_BITS => write!(out, "<int of {} bits>", i.bits()),
-        Datum::Int(i) => write!(out, "{i}"),
+        Datum::Int(i) => write_int(i, out),
         Datum::Float(x) => out.write_str(&float_repr(*x)),
         Datum::Text(text) => write_quoted(text, out),
         Datum::WtfText(bytes) => write_quoted(&String::from_utf8_lossy(bytes), out),
@@ -210,9 +211,24 @@ fn write_repr(datum: &Datum, out: &mut Bounded) -> fmt::Result {
             out.write_char('}')
         }
         Datum::Complex(re, im) => write!(out, "complex({}, {})", float_repr(*re), float_repr(*im)),
-        Datum::Range { start, stop, step } => write!(out, "range({start}, {stop}, {step})"),
+        Datum::Range { start, stop, step } => {
+            out.write_str("range(")?;
+            for (i, part) in [start, stop, step].into_iter().enumerate() {
+                out.write_str(if i == 0 { "" } else { ", " })?;
+                write_int(part, out)?;
+            }
+            out.write_char(')')
+        }
         Datum::Opaque { type_name, repr } if repr.is_empty() => write!(out, "<{type_name} object>"),
         Datum::Opaque { repr, .. } => out.write_str(repr),
+    }
+}
+
+/// An integer in decimals, or its width where decimals would take too long.
+fn write_int(int: &BigInt, out: &mut Bounded) -> fmt::Result {
+    match int.bits() {
+        bits if bits > SHOWN_BITS => write!(out, "<int of {bits} bits>"),
+        _ => write!(out, "{int}"),
     }
 }
 

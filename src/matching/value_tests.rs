@@ -364,3 +364,82 @@ proptest! {
         prop_assert!(!equals(&Datum::Float(float), &Datum::Int(exact + 1), Equality::Python));
     }
 }
+
+#[test]
+fn wide_integers_are_shown_by_their_width_wherever_they_are() {
+    let wide = || BigInt::from(1u8) << 28_000_000u64;
+    let range = |start: BigInt, stop: BigInt, step: BigInt| Datum::Range { start, stop, step };
+    let one = || BigInt::from(1u8);
+    assert_snapshot!(range(BigInt::ZERO, wide(), one()), @"range(0, <int of 28000001 bits>, 1)");
+    assert_snapshot!(range(-wide(), one(), wide()), @"range(<int of 28000001 bits>, 1, <int of 28000001 bits>)");
+    assert_snapshot!(Datum::List(vec![range(one(), one(), -wide())]), @"[range(1, 1, <int of 28000001 bits>)]");
+    assert_snapshot!(Datum::Dict(vec![(Datum::Int(wide()), Datum::Tuple(vec![Datum::Int(-wide())]))]), @"{<int of 28000001 bits>: (<int of 28000001 bits>,)}");
+    assert_eq!(range(BigInt::ZERO, wide(), one()).to_json(), json!("range(0, <int of 28000001 bits>, 1)"));
+}
+
+#[test]
+fn wide_ranges_are_refused_where_they_are_read() {
+    let hex = |digits: usize| json!({"$int": format!("0x{}", "f".repeat(digits))});
+    for parts in [
+        json!([0, hex(4_700_000), hex(2_300_000)]),
+        json!([hex(5_001), 1, 1]),
+        json!([0, 1, hex(5_001)]),
+        json!([0, {"$int": format!("-0x{}", "f".repeat(5_001))}, 1]),
+    ] {
+        let range = json!({"$range": parts});
+        assert_eq!(Datum::from_tagged(&range).unwrap_err(), TaggedError::WideRange);
+        assert!(crate::matching::python::Object::from_tagged(&range).is_none());
+    }
+    assert_snapshot!(TaggedError::WideRange, @"the parts of a range are wider than 20000 bits");
+    assert!(Datum::from_tagged(&json!({"$range": [0, hex(5_000), 3]})).is_ok());
+}
+
+#[test]
+fn decimals_are_not_written_out_beyond_their_text() {
+    let read = |text: &str| Datum::from_tagged(&json!({"$decimal": text})).unwrap();
+    for (text, shown) in [
+        ("1E+3", "1000"),
+        ("2.50", "2.5"),
+        ("0E-19", "0"),
+        ("1E+19999", "1E+19999"),
+        ("1E-19999", "1E-19999"),
+        ("1E+999999999999999", "1E+999999999999999"),
+    ] {
+        assert_eq!(read(text).to_string(), shown);
+    }
+    // Written out they would be gigabytes.
+    let many = json!(vec![json!({"$decimal": "1E+19999"}); 300_000]);
+    let Ok(Datum::List(items)) = Datum::from_tagged(&many) else { panic!("no list") };
+    assert!(items.iter().all(|item| matches!(item, Datum::Opaque { .. })));
+    assert!(read(&"1".repeat(3_000_000)).to_string().starts_with("111"));
+    let fraction = json!({"$fraction": [{"$int": format!("0x{}", "f".repeat(3_500_000))}, {"$int": "0x3"}]});
+    assert_snapshot!(Datum::from_tagged(&fraction).unwrap(), @"Fraction(<int of 14000000 bits>, 3)");
+}
+
+#[test]
+fn tiny_numbers_among_many_are_known_by_their_magnitude() {
+    use crate::matching::decimal::Number;
+    let n = |text: &str| Number::parse(text).unwrap();
+    for _ in 0..200_000 {
+        assert!(!n("1e-19999").same(&n("2e-19999")));
+    }
+    assert!(n("1.50").same(&n("1.5")) && n("0.0").same(&n("0e-19999")) && !n("0.5").same(&n("0.25")));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Values that take minutes to be written out in decimals.
+    #[test]
+    fn any_wide_value_is_shown_in_few_characters(bits in 1_000_000u64..40_000_000, negative: bool, nested in 0..8usize) {
+        let int = BigInt::from(1u8) << bits;
+        let int = if negative { -int } else { int };
+        let parts = (BigInt::ZERO, int.clone(), BigInt::from(1u8));
+        let range = Datum::Range { start: parts.0, stop: parts.1, step: parts.2 };
+        let wrapped = |inner: Datum| (0..nested).fold(inner, |inner, _| Datum::List(vec![inner]));
+        let shown = wrapped(range).to_string();
+        prop_assert!(shown.contains(&format!("range(0, <int of {} bits>, 1)", bits + 1)), "{}", shown);
+        let shown = wrapped(Datum::Int(int)).to_string();
+        prop_assert_eq!(shown.trim_matches(['[', ']']), format!("<int of {} bits>", bits + 1));
+    }
+}

@@ -100,6 +100,8 @@ causes! {
     ExecutorMissing = "executor_missing" in Errored,
     SandboxUnavailable = "sandbox_unavailable" in Errored,
     NoBaseline = "no_baseline" in Errored,
+    /// A grader did not end within its time, so that nothing is known of the output.
+    GraderTimeout = "grader_timeout" in Errored,
     /// A fault of the harness or of the eval's own tests, not of the output.
     Harness = "harness" in Errored,
     Budget = "budget" in Skipped,

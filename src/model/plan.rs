@@ -105,6 +105,8 @@ pub struct Settings {
     /// Seed of the bootstrap, so that the same journal gives the same interval.
     pub seed: u64,
     pub timeout_global: Option<Duration>,
+    /// Wall time of one grader that looks at an output, and of `extract`.
+    pub grade_timeout: Duration,
     /// Further attempts at a sample whose grade failed, when its case does not say.
     pub retry_failed: u32,
     /// Stop starting samples after this many failed ones.
@@ -112,6 +114,11 @@ pub struct Settings {
     pub allow_unsandboxed: bool,
     pub sandbox: SandboxDemand,
     pub models: ModelSettings,
+}
+
+impl Settings {
+    /// What a grader that looks at an output may take when the suite does not say.
+    pub const GRADE_TIMEOUT: Duration = Duration::from_secs(10);
 }
 
 /// What is written when the run ends.

@@ -122,6 +122,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             ks: vec![1],
             seed: 0,
             timeout_global: None,
+            grade_timeout: Settings::GRADE_TIMEOUT,
             retry_failed: 0,
             max_fail: None,
             allow_unsandboxed: false,

@@ -10,7 +10,7 @@ use super::RunError;
 use super::cancel::{Cancel, Level};
 use super::queue::{Queue, Work};
 use super::recorder::{Recorder, TRAFFIC};
-use super::sample::{Bench, fault, run_sample};
+use super::sample::{Bench, fault, run_sample, unrecorded};
 use crate::base::clock::{Clock, rfc3339};
 use crate::model::{Attempt, Cause, Eval, Event, Outcome, SampleFinished, SampleSkipped, Settings};
 
@@ -92,6 +92,7 @@ impl Dispatcher<'_, '_> {
         let mut looks = tokio::time::interval(TRAFFIC);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let cancel = self.cancel.clone();
+        let mut interrupted = false;
         loop {
             // Ctrl-C may have come while the sandbox was opened: then nothing starts.
             let cancelled = cancel.level() >= Level::Finish;
@@ -109,8 +110,12 @@ impl Dispatcher<'_, '_> {
                 () = cancel.reached(Level::Stop) => {
                     return Ok(Ending::Early(Cause::Interrupted));
                 }
-                () = cancel.reached(Level::Finish), if ending == Ending::Complete => {
-                    ending = Ending::Early(Cause::Interrupted);
+                () = cancel.reached(Level::Finish), if !interrupted => {
+                    interrupted = true;
+                    self.bench.graders.interrupt();
+                    if ending == Ending::Complete {
+                        ending = Ending::Early(Cause::Interrupted);
+                    }
                 }
                 // What is only being finished is held to the run's time, too.
                 () = &mut deadline => {
@@ -158,6 +163,10 @@ impl Dispatcher<'_, '_> {
             let handle = tasks.spawn(async move {
                 let mut results = Vec::with_capacity(its_batch.len());
                 for work in &its_batch {
+                    // What has not begun is left for the run that goes on.
+                    if !results.is_empty() && bench.graders.is_interrupted() {
+                        break;
+                    }
                     results.push(run_sample(&bench, work).await);
                 }
                 results
@@ -170,9 +179,9 @@ impl Dispatcher<'_, '_> {
     fn finished(&mut self, done: Vec<(Work, Vec<Attempt>)>) -> Result<bool, RunError> {
         let finished_at = rfc3339(self.clock.now());
         let refused = done.iter().any(|(_, attempts)| attempts.is_empty());
-        let event = |(work, attempts): (Work, Vec<Attempt>)| match attempts.is_empty() {
-            true => skipped(&work.eval, work.case_id(), work.sample, Cause::Budget),
-            false => Event::SampleFinished(Box::new(SampleFinished {
+        let event = |(work, attempts): (Work, Vec<Attempt>)| match unrecorded(&attempts) {
+            Some(cause) => skipped(&work.eval, work.case_id(), work.sample, cause),
+            None => Event::SampleFinished(Box::new(SampleFinished {
                 eval: work.eval.info.id.clone(),
                 case: work.case_id().to_owned(),
                 sample: work.sample,

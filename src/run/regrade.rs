@@ -18,7 +18,7 @@ use super::planned::{case_planned, record_cases, record_eval};
 use super::prepare::{has_judges, prepare_judges, unanswered};
 use super::recorder::{Observer, Recorder, TRAFFIC};
 use super::refused::{Cases, Refused, listed};
-use super::sample::{fault, is_unpaid, judge, milliseconds};
+use super::sample::{fault, is_unpaid, judge, milliseconds, unrecorded};
 use super::session::{Finished, Said, end, graders, workers};
 use super::windows::Windows;
 use super::{RunError, conclude};
@@ -289,6 +289,7 @@ impl Again<'_, '_> {
         let mut looks = tokio::time::interval(TRAFFIC);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let cancel = self.cancel.clone();
+        let mut interrupted = false;
         loop {
             if cancel.level() >= Level::Finish && !over {
                 (over, ending) = (true, Ending::Early(Cause::Interrupted));
@@ -306,7 +307,10 @@ impl Again<'_, '_> {
             tokio::select! {
                 biased;
                 () = cancel.reached(Level::Stop) => return Ok(Ending::Early(Cause::Interrupted)),
-                () = cancel.reached(Level::Finish), if !over => {}
+                () = cancel.reached(Level::Finish), if !interrupted => {
+                    interrupted = true;
+                    self.bench.graders.interrupt();
+                }
                 Some(joined) = tasks.join_next() => self.finished(joined.map_err(|error| error.to_string()))?,
                 _ = looks.tick() => self.recorder.look(&self.bench.models),
             }
@@ -360,6 +364,10 @@ impl Again<'_, '_> {
         tasks.spawn(async move {
             let mut done = Vec::with_capacity(batch.len());
             for item in batch {
+                // What has not begun is left out.
+                if !done.is_empty() && bench.graders.is_interrupted() {
+                    break;
+                }
                 done.push(grade_sample(&bench, item).await);
             }
             done
@@ -370,12 +378,12 @@ impl Again<'_, '_> {
         let finished_at = rfc3339(self.clock.now());
         // A task that panicked says nothing of its samples: they stay open, and the gate with them.
         let samples = joined.unwrap_or_default().into_iter();
-        let event = |sample: SampleFinished| match sample.attempts.is_empty() {
-            true => {
+        let event = |sample: SampleFinished| match unrecorded(&sample.attempts) {
+            Some(cause) => {
                 let SampleFinished { eval, case, sample, .. } = sample;
-                Event::SampleSkipped(SampleSkipped { eval, case, sample, cause: Cause::Budget })
+                Event::SampleSkipped(SampleSkipped { eval, case, sample, cause })
             }
-            false => {
+            None => {
                 Event::SampleFinished(Box::new(SampleFinished { finished_at: finished_at.clone(), ..sample }))
             }
         };

@@ -64,6 +64,15 @@ pub(super) fn fault(reason: impl Into<String>) -> Attempt {
     }
 }
 
+/// Why the attempts of a sample are not recorded, if they are not: it was not asked for, or grading it was given up because the
+/// run is being ended.
+pub(super) fn unrecorded(attempts: &[Attempt]) -> Option<Cause> {
+    match attempts.last() {
+        None => Some(Cause::Budget),
+        Some(last) => last.verdict.cause.filter(|cause| *cause == Cause::Interrupted),
+    }
+}
+
 /// Runs a sample to its end: at least one attempt, or none when the run may spend no more on models.
 pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
     let case = match &work.case {

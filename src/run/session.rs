@@ -230,6 +230,7 @@ pub(super) fn graders(
         allow_unsandboxed: plan.settings.allow_unsandboxed,
         helper,
         workers: plan.settings.max_workers,
+        grade_timeout: plan.settings.grade_timeout,
         demand: plan.settings.sandbox.clone(),
         dir: plan.suite.dir.clone(),
         readable: plan.readable.clone(),

@@ -25,6 +25,7 @@ pub mod probe;
 pub mod process_tree;
 
 mod error;
+mod own_limits;
 mod settings;
 mod types;
 
@@ -32,6 +33,7 @@ mod types;
 pub const CELL_ARGUMENT: &str = "__cell";
 
 pub use error::SandboxError;
+pub use own_limits::{end_helper, limit_own_memory};
 pub use settings::*;
 pub use types::*;
 

@@ -269,12 +269,20 @@ fn cell(value: ValueRef<'_>, out: &mut String) {
         ValueRef::Integer(i) => write!(out, "{i}"),
         ValueRef::Real(x) if x.is_finite() => write!(out, "{x:?}"),
         ValueRef::Real(x) => write!(out, "{{\"$float\":\"{}\"}}", if x > 0.0 { "inf" } else { "-inf" }),
-        ValueRef::Text(bytes) => write!(out, "{}", Value::from(String::from_utf8_lossy(bytes))),
-        ValueRef::Blob(bytes) => {
-            out.push_str("{\"$bytes\":\"");
-            bytes.iter().try_for_each(|b| write!(out, "{b:02x}")).and_then(|()| write!(out, "\"}}"))
-        }
+        ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => write!(out, "{}", Value::from(text)),
+            // Equal to no text that a suite can hold.
+            Err(_) => tagged("$wtf8", bytes, out),
+        },
+        ValueRef::Blob(bytes) => tagged("$bytes", bytes, out),
     };
+}
+
+/// Bytes in hexadecimal under a tag.
+fn tagged(tag: &str, bytes: &[u8], out: &mut String) -> std::fmt::Result {
+    write!(out, "{{\"{tag}\":\"")?;
+    bytes.iter().try_for_each(|b| write!(out, "{b:02x}"))?;
+    out.write_str("\"}")
 }
 
 #[cfg(test)]
@@ -310,6 +318,7 @@ mod tests {
             told(SETUP, "DELETE FROM t WHERE a = 1", Some("SELECT count(*) AS n FROM t")),
             told(SETUP, "BEGIN; DELETE FROM t", Some("SELECT count(*) AS n FROM t")),
             told(SETUP, "INSERT INTO t VALUES (3, 'y') RETURNING a", None),
+            told("", "SELECT CAST(x'61ff' AS TEXT) AS t", None),
             told("", "", None),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -320,6 +329,7 @@ mod tests {
         ["n"] [[1]]
         ["n"] [[0]]
         ["a"] [[3]]
+        ["t"] [[{"$wtf8":"61ff"}]]
         [] []
         "#);
     }

@@ -122,6 +122,9 @@ pub struct SuiteConfig {
     /// Seconds for the whole run.
     #[schemars(range(min = 0.001, max = 31536000.0))]
     pub timeout_global: Option<f64>,
+    /// Seconds for one grader that looks at an output, and for `extract`; beyond them the sample is errored. Default 10.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub grade_timeout_seconds: Option<f64>,
     /// Try failed samples again. Default false.
     pub retry_failed: Option<bool>,
     /// How often. Default 1 when `retry_failed` is true.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::base::placeholders::fill;
+use crate::base::unique_keys;
 use crate::llm::Rendered;
 use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue};
 use crate::sandbox::commands::{CommandSandbox, PRIVATE_FOLDER};
@@ -179,7 +180,7 @@ fn read_output(target: &CommandTarget, name: &str, ended: &TreeOutput) -> Result
             return Err(fault(format!("the output of {name} is longer than {} MiB", KEEP_STDOUT >> 20)));
         }
         OutputFormat::Json => OutputValue::Json(
-            serde_json::from_str(text)
+            unique_keys::from_str(text)
                 .map_err(|error| fault(format!("the output of {name} is not JSON: {error}")))?,
         ),
     };

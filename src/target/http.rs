@@ -1,7 +1,7 @@
 //! HTTP targets: a request is made of the input, and the answer is the output, whatever its status.
 //!
 //! The output is `{status, headers, body}`: names of headers in lower case, several values of one joined by `, `; the body
-//! is data when its type is JSON and it parses, else a text, else `{"base64": "..."}`.
+//! is data when its type is JSON and it parses (with each key of an object once), else a text, else `{"base64": "..."}`.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -12,6 +12,7 @@ use crate::base::base64;
 use crate::base::percent;
 use crate::base::placeholders::{fill, lone};
 use crate::base::redact::REDACTED;
+use crate::base::unique_keys;
 use crate::llm::Rendered;
 use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
 use crate::net::{self, Clients, NetError, Phase, Request, Settings};
@@ -249,7 +250,7 @@ fn read_body(content_type: &str, bytes: &[u8]) -> Value {
     });
     let plain = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if is_json(media)
-        && let Ok(value) = serde_json::from_slice(plain)
+        && let Ok(Ok(value)) = std::str::from_utf8(plain).map(unique_keys::from_str)
     {
         return value;
     }

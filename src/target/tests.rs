@@ -79,6 +79,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             ks: vec![1],
             seed: 0,
             timeout_global: None,
+            grade_timeout: Settings::GRADE_TIMEOUT,
             retry_failed: 0,
             max_fail: None,
             allow_unsandboxed: false,

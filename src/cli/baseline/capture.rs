@@ -128,6 +128,7 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
         allow_unsandboxed: false,
         helper,
         workers: 1,
+        grade_timeout: plan.settings.grade_timeout,
         demand: plan.settings.sandbox.clone(),
         dir: dir.to_owned(),
         readable: Vec::new(),
@@ -166,7 +167,7 @@ impl Work {
         let mut taken = BTreeMap::new();
         let mut refused: BTreeMap<String, (String, bool)> = BTreeMap::new();
         for subject in subjects {
-            match self.take(subject, source) {
+            match self.take(subject, source).await {
                 Ok(one) => drop(taken.insert(subject.id().to_owned(), one)),
                 Err(why) => drop(refused.insert(subject.id().to_owned(), why)),
             }
@@ -200,7 +201,7 @@ impl Work {
     }
 
     /// The first answer of a case, as its graders would see it.
-    fn take(&self, subject: &Subject, source: &Source) -> Result<Taken, (String, bool)> {
+    async fn take(&self, subject: &Subject, source: &Source) -> Result<Taken, (String, bool)> {
         let answers = match source.answers.get(subject.id()) {
             None => return Err((format!("{} has no sample of it", source.run_id), false)),
             Some(Answers { input_hash: Some(hash), .. }) if *hash != subject.case.input_hash.to_string() => {
@@ -222,7 +223,7 @@ impl Work {
             let seen = match answer {
                 Ok(answer) => {
                     let output = Output { value: answer.output.clone(), ..Output::text("") };
-                    self.graders.extracted(&subject.case, &output).map(|output| (answer, output))
+                    self.graders.extracted(&subject.case, &output).await.map(|output| (answer, output))
                 }
                 Err(why) => Err(why.clone()),
             };

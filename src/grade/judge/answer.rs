@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::form::{Check, scale_of, short};
 use super::found::{Last, last_object, objects, parsable};
-use crate::grade::unique_keys::UniqueKeys;
+use crate::base::unique_keys::UniqueKeys;
 use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name};
 
 /// Bytes of a justification, and of one point of feedback, that are kept.

@@ -62,6 +62,7 @@ fn graders_with(redactor: Redactor, settings: ModelSettings) -> Graders {
         allow_unsandboxed: false,
         helper: "/no/helper".into(),
         workers: 1,
+        grade_timeout: Settings::GRADE_TIMEOUT,
         demand: SandboxDemand::default(),
         dir: "/".into(),
         readable: vec![],

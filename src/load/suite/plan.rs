@@ -165,6 +165,7 @@ impl Loader<'_> {
                 ks: thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites),
                 seed: config.seed.unwrap_or(0),
                 timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
+                grade_timeout: config.grade_timeout_seconds.map_or(Settings::GRADE_TIMEOUT, seconds),
                 retry_failed: retries,
                 max_fail: overrides.max_fail,
                 allow_unsandboxed: overrides.allow_unsandboxed,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::equality::{Key, key};
 use super::{Decimal, DictKind, Object, Stamp};
 use crate::matching::tagged::{parse_hex_int, unhex};
+use crate::matching::value::RANGE_BITS;
 
 impl Object {
     /// Reads tagged JSON whose nesting its parser has bounded.
@@ -94,6 +95,7 @@ fn tagged(tag: &str, body: &Value, map: &Map<String, Value>) -> Option<Object> {
             _ => return None,
         },
         "$range" => match <[BigInt; 3]>::try_from(numbers()?) {
+            Ok(parts) if parts.iter().any(|part| part.bits() > RANGE_BITS) => return None,
             Ok([start, stop, step]) if step != BigInt::ZERO => Object::Range { start, stop, step },
             _ => return None,
         },

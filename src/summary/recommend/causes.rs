@@ -55,6 +55,13 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
             (Rank::Unknown, format!("See to the judge, which gave no answer on {at}{told}"))
         }
         Cause::JudgeUnparseable => (Rank::Unknown, unparseable(known, &at)),
+        Cause::GraderTimeout => (
+            Rank::Unknown,
+            format!(
+                "Simplify the graders of {at}, or give them more time (`config.grade_timeout_seconds`, of a command its \
+                 `timeout_seconds`){told}"
+            ),
+        ),
         Cause::Harness => {
             (Rank::Unknown, format!("Correct the tests or settings of {at}, not the output{told}"))
         }

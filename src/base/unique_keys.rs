@@ -1,16 +1,20 @@
-//! Whether a JSON text says every key of every object once. serde_json's own values keep the last of two, silently.
+//! JSON in which every object has each of its keys once. `serde_json` keeps the last value of a repeated key, silently.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
-use super::show::in_reason;
+use super::text::shortened;
+
+/// Characters of a key in a message.
+const SHOWN: usize = 80;
 
 /// Reads any JSON, keeps nothing of it, and fails at a key that its object has twice.
 #[derive(Debug)]
-pub(super) struct UniqueKeys;
+pub struct UniqueKeys;
 
 impl<'de> Deserialize<'de> for UniqueKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -62,11 +66,21 @@ impl<'de> Visitor<'de> for UniqueKeysVisitor {
         while let Some(key) = map.next_key::<String>()? {
             let UniqueKeys = map.next_value()?;
             if let Some(again) = seen.replace(key) {
-                return Err(A::Error::custom(format!("the key `{}` is there twice", in_reason(&again))));
+                return Err(A::Error::custom(format!(
+                    "the key `{}` is there twice",
+                    shortened(&again, SHOWN)
+                )));
             }
         }
         Ok(UniqueKeys)
     }
+}
+
+/// Reads a JSON text in which every object has each of its keys once.
+pub fn from_str(text: &str) -> serde_json::Result<Value> {
+    let value = serde_json::from_str(text)?;
+    let UniqueKeys = serde_json::from_str(text)?;
+    Ok(value)
 }
 
 #[cfg(test)]

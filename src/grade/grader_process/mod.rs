@@ -1,0 +1,140 @@
+//! The entrance of everything that looks at an output's text: what may take long is done by a process that can be ended.
+//!
+//! A search by backtracking can't be interrupted, so it must not run on a thread of this process. Work whose cost is linear in a
+//! small output is done in place (`in_place` has the rule); all else goes to a grader process, which is this program
+//! again. It is ended at `grade_timeout_seconds` or at its memory limit, and the grade is then errored, whatever the grader
+//! would have said.
+
+mod frames;
+mod in_place;
+mod pool;
+mod serve;
+mod task;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::model::{Cause, CodeGrader, Extract, Grade, GraderType, Outcome, OutputValue};
+
+use super::extract::Nothing;
+use super::patterns::Patterns;
+use pool::GraderPool;
+use task::{Answer, Task};
+
+pub use pool::PoolConfig;
+pub use serve::grader_process_main;
+
+/// The hidden first argument that makes this program a grader process.
+pub const GRADER_ARGUMENT: &str = "__grader";
+
+/// MiB of private memory that a grader process may hold.
+const MEMORY_MIB: u64 = 2048;
+
+/// Why work on an output gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unfinished {
+    /// This limit was reached.
+    TimedOut(Duration),
+    /// The process ended without an answer, twice; in words.
+    Lost(String),
+    /// The run is being ended.
+    Interrupted,
+}
+
+impl Unfinished {
+    /// The cause of the outcome, and a sentence.
+    pub fn explain(&self) -> (Cause, String) {
+        match self {
+            Unfinished::TimedOut(limit) => (
+                Cause::GraderTimeout,
+                format!("the grader did not end within {} s (`grade_timeout_seconds`)", limit.as_secs_f64()),
+            ),
+            Unfinished::Lost(why) => {
+                (Cause::Harness, format!("the grader process ended before it had a grade: {why}"))
+            }
+            Unfinished::Interrupted => (Cause::Interrupted, "the run was interrupted".to_owned()),
+        }
+    }
+
+    /// The grade of a code grader; of an interrupted one it is skipped, and never recorded.
+    pub fn grade(&self, method: &str) -> Grade {
+        let (cause, reason) = self.explain();
+        match cause.outcome() {
+            Outcome::Errored => Grade::errored(GraderType::Code, method, cause, reason),
+            outcome => Grade {
+                outcome,
+                cause: Some(cause),
+                ..Grade::errored(GraderType::Code, method, Cause::Harness, reason)
+            },
+        }
+    }
+}
+
+/// Work on outputs, in place or in grader processes.
+#[derive(Debug)]
+pub(super) struct TextWork {
+    patterns: Patterns,
+    pool: GraderPool,
+}
+
+impl TextWork {
+    pub fn new(config: PoolConfig) -> TextWork {
+        TextWork { patterns: Patterns::default(), pool: GraderPool::new(config) }
+    }
+
+    /// From now on work is given up that does not end within a moment.
+    pub fn interrupt(&self) {
+        self.pool.interrupt();
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        self.pool.is_interrupted()
+    }
+
+    /// What the graders see of an output.
+    pub async fn extract(&self, steps: &[Extract], value: &OutputValue) -> Result<OutputValue, Nothing> {
+        if steps.is_empty() {
+            return Ok(value.clone());
+        }
+        let here = in_place::extracts(steps, value, &self.patterns);
+        match self.done(here, Task::Extract(Cow::Borrowed(steps)), value).await {
+            Ok(Answer::Extracted(found)) => found,
+            Ok(_) => Err(Nothing::Unfinished(mismatched())),
+            Err(unfinished) => Err(Nothing::Unfinished(unfinished)),
+        }
+    }
+
+    /// The grade of a grader that only looks; `None` for the others.
+    pub async fn grade(&self, grader: &CodeGrader, value: &OutputValue) -> Option<Grade> {
+        if grader.runs_candidate() || matches!(grader, CodeGrader::Command(_) | CodeGrader::NoBaseline) {
+            return None;
+        }
+        let here = in_place::grades(grader, value, &self.patterns);
+        Some(match self.done(here, Task::Grade(Cow::Borrowed(grader)), value).await {
+            Ok(Answer::Graded(grade)) => *grade,
+            Ok(_) => mismatched().grade(grader.method()),
+            Err(unfinished) => unfinished.grade(grader.method()),
+        })
+    }
+
+    /// The program that a grader is to run, or why there is none in the output.
+    pub async fn program(
+        &self,
+        grader: &CodeGrader,
+        value: &OutputValue,
+    ) -> Result<Result<String, String>, Unfinished> {
+        let here = in_place::reads_program(grader, value);
+        match self.done(here, Task::Program(Cow::Borrowed(grader)), value).await? {
+            Answer::Program(program) => Ok(program),
+            _ => Err(mismatched()),
+        }
+    }
+
+    async fn done(&self, here: bool, task: Task<'_>, value: &OutputValue) -> Result<Answer, Unfinished> {
+        if here { Ok(task.perform(value, &self.patterns)) } else { self.pool.call(&task, value).await }
+    }
+}
+
+fn mismatched() -> Unfinished {
+    Unfinished::Lost("it answered another question".to_owned())
+}

@@ -1,0 +1,272 @@
+//! The grader processes of a run: started when they are needed, used again, ended when they take too long.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+
+use super::frames::{self, Frames, READY};
+use super::task::{Answer, Task};
+use super::{GRADER_ARGUMENT, MEMORY_MIB, Unfinished};
+use crate::model::OutputValue;
+use crate::sandbox::process_tree::{printable, signal_name};
+
+/// What work has left when the run is interrupted.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// What a process may take to start, on a busy machine.
+const START: Duration = Duration::from_secs(30);
+
+/// What a process that closed its streams may take to end.
+const ENDING: Duration = Duration::from_secs(2);
+
+/// How the standard library begins its last words when memory is refused.
+const OUT_OF_MEMORY: &str = "memory allocation of ";
+
+/// Bytes of last words that are read.
+const LAST_WORDS: u64 = 4 << 10;
+
+/// How grader processes are made and what they may take.
+#[derive(Debug, Clone)]
+pub struct PoolConfig {
+    /// This program, which becomes a grader process by its first argument.
+    pub helper: PathBuf,
+    /// Processes at once, at least 1.
+    pub workers: usize,
+    /// Wall time of one piece of work.
+    pub limit: Duration,
+}
+
+#[derive(Debug)]
+pub(super) struct GraderPool {
+    config: PoolConfig,
+    places: Semaphore,
+    idle: Mutex<Vec<GraderProcess>>,
+    interrupted: watch::Sender<bool>,
+}
+
+impl GraderPool {
+    pub fn new(config: PoolConfig) -> GraderPool {
+        let places = Semaphore::new(config.workers.clamp(1, Semaphore::MAX_PERMITS));
+        GraderPool { config, places, idle: Mutex::default(), interrupted: watch::Sender::new(false) }
+    }
+
+    pub fn interrupt(&self) {
+        self.interrupted.send_replace(true);
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        *self.interrupted.borrow()
+    }
+
+    /// Has a task performed. When this future is dropped, the process that performs it is ended.
+    pub async fn call(&self, task: &Task<'_>, value: &OutputValue) -> Result<Answer, Unfinished> {
+        let request = frames::request(task, value).map_err(|error| Unfinished::Lost(error.to_string()))?;
+        let mut interrupted = self.interrupted.subscribe();
+        let over = async {
+            // The sender lives as long as this pool.
+            let _ = interrupted.wait_for(|is| *is).await;
+            sleep(GRACE).await;
+        };
+        tokio::select! {
+            answer = self.answer(&request) => answer,
+            () = over => Err(Unfinished::Interrupted),
+        }
+    }
+
+    /// A process that ends without an answer is started again once.
+    async fn answer(&self, request: &Frames) -> Result<Answer, Unfinished> {
+        // It is never closed.
+        let _place = self.places.acquire().await;
+        let mut left = self.config.limit;
+        let mut why = String::new();
+        for _ in 0..2 {
+            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut process = match idle {
+                Some(process) => process,
+                None => GraderProcess::start(&self.config.helper).await.map_err(Unfinished::Lost)?,
+            };
+            let started = Instant::now();
+            match timeout(left, process.ask(request)).await {
+                Ok(Ok(answer)) => {
+                    self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
+                    return Ok(answer);
+                }
+                Ok(Err(error)) => why = process.last_words(&error).await,
+                // The process ends with its value.
+                Err(_) => return Err(Unfinished::TimedOut(self.config.limit)),
+            }
+            left = left.saturating_sub(started.elapsed());
+        }
+        Err(Unfinished::Lost(why))
+    }
+}
+
+/// A process that waits for work, or works. It is killed when it is dropped.
+#[derive(Debug)]
+struct GraderProcess {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl GraderProcess {
+    /// The error says why there is none.
+    async fn start(helper: &Path) -> Result<GraderProcess, String> {
+        let cannot = |error: io::Error| format!("{} can't be started: {error}", helper.display());
+        let mut child = Command::new(helper)
+            .arg(GRADER_ARGUMENT)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Ctrl-C is for this process alone.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(cannot)?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(cannot(io::ErrorKind::BrokenPipe.into()));
+        };
+        let mut process = GraderProcess { child, stdin, stdout: BufReader::new(stdout) };
+        match timeout(START, frames::receive_one(&mut process.stdout)).await {
+            Ok(Ok(said)) if said == READY => Ok(process),
+            Ok(Ok(_)) => Err(cannot(io::ErrorKind::InvalidData.into())),
+            Ok(Err(error)) => Err(process.last_words(&error).await),
+            Err(_) => Err(cannot(io::ErrorKind::TimedOut.into())),
+        }
+    }
+
+    async fn ask(&mut self, request: &Frames) -> io::Result<Answer> {
+        frames::send(&mut self.stdin, request).await?;
+        frames::read_reply(frames::receive(&mut self.stdout).await?)
+    }
+
+    /// Why a process ended that did not answer.
+    async fn last_words(mut self, error: &io::Error) -> String {
+        drop(self.stdin);
+        let mut said = Vec::new();
+        if let Some(stderr) = self.child.stderr.take() {
+            let _ = timeout(ENDING, stderr.take(LAST_WORDS).read_to_end(&mut said)).await;
+        }
+        let said = printable(&said);
+        if said.contains(OUT_OF_MEMORY) {
+            return format!("it needed more than {MEMORY_MIB} MiB of memory");
+        }
+        let end = match timeout(ENDING, self.child.wait()).await {
+            Ok(Ok(status)) => {
+                use std::os::unix::process::ExitStatusExt as _;
+                match (status.signal(), status.code()) {
+                    (Some(signal), _) => format!("it was ended by {}", signal_name(signal)),
+                    (None, code) => format!("it exited with code {}", code.unwrap_or(-1)),
+                }
+            }
+            _ => format!("it closed its streams ({error})"),
+        };
+        match said.lines().find(|line| !line.trim().is_empty()) {
+            Some(line) => format!("{end}: {line}"),
+            None => end,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::model::{CodeGrader, RegexFlags};
+
+    /// A helper that says that it is ready, notes it, and goes on as told.
+    struct Helper(tempfile::TempDir);
+
+    impl Helper {
+        fn new(then: &str) -> Helper {
+            let dir = tempfile::tempdir().unwrap();
+            let helper = Helper(dir);
+            let ready = r"printf '\005\000\000\000\000\000\000\000ready'";
+            let script = format!(
+                "#!/bin/sh\necho x >> {}\n{ready}\n{then}\n",
+                helper.0.path().join("starts").display()
+            );
+            std::fs::write(helper.path(), script).unwrap();
+            std::fs::set_permissions(helper.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+            helper
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.path().join("helper")
+        }
+
+        fn starts(&self) -> usize {
+            std::fs::read_to_string(self.0.path().join("starts")).unwrap_or_default().lines().count()
+        }
+
+        fn pool(&self, limit: Duration) -> GraderPool {
+            GraderPool::new(PoolConfig { helper: self.path(), workers: 1, limit })
+        }
+    }
+
+    async fn asked(pool: &GraderPool) -> Result<Answer, Unfinished> {
+        let grader = CodeGrader::Regex {
+            patterns: vec!["x".to_owned()],
+            flags: RegexFlags::default(),
+            must_match: true,
+            capture_groups: Vec::new(),
+        };
+        pool.call(&Task::Grade(Cow::Borrowed(&grader)), &OutputValue::Text("x".to_owned())).await
+    }
+
+    fn lost(why: &str) -> Result<Answer, Unfinished> {
+        Err(Unfinished::Lost(why.to_owned()))
+    }
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    #[tokio::test]
+    async fn process_that_ends_is_started_once_more() {
+        for (then, why) in [
+            ("echo boom >&2; exit 3", "it exited with code 3: boom"),
+            ("kill -9 $$", "it was ended by SIGKILL"),
+            (
+                "echo 'memory allocation of 64 bytes failed' >&2; kill -6 $$",
+                "it needed more than 2048 MiB of memory",
+            ),
+        ] {
+            let helper = Helper::new(then);
+            assert_eq!(asked(&helper.pool(LONG)).await, lost(why));
+            assert_eq!(helper.starts(), 2, "{then}");
+        }
+    }
+
+    #[tokio::test]
+    async fn helper_that_cannot_start_is_named() {
+        let pool = GraderPool::new(PoolConfig { helper: "/no/helper".into(), workers: 1, limit: LONG });
+        let Err(Unfinished::Lost(why)) = asked(&pool).await else { panic!("it started") };
+        assert!(why.starts_with("/no/helper can't be started: "), "{why}");
+        let pool = GraderPool::new(PoolConfig { helper: "/bin/false".into(), workers: 1, limit: LONG });
+        assert_eq!(asked(&pool).await, lost("it exited with code 1"));
+    }
+
+    #[tokio::test]
+    async fn silent_process_is_ended_at_the_limit_or_the_interrupt() {
+        let helper = Helper::new("while :; do read -r line; done");
+        let pool = helper.pool(Duration::from_millis(20));
+        assert_eq!(asked(&pool).await, Err(Unfinished::TimedOut(Duration::from_millis(20))));
+        // It is not used again.
+        assert_eq!(asked(&pool).await, Err(Unfinished::TimedOut(Duration::from_millis(20))));
+        assert_eq!(helper.starts(), 2);
+        let pool = helper.pool(LONG);
+        pool.interrupt();
+        assert!(pool.is_interrupted());
+        assert_eq!(asked(&pool).await, Err(Unfinished::Interrupted));
+    }
+}

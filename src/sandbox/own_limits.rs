@@ -1,0 +1,22 @@
+//! What a helper process of this program does to itself: limits before it reads anything, and its end.
+
+use std::io;
+
+/// Bounds the private memory of this process for the rest of its life, and forbids core dumps. An allocation beyond the bound ends
+/// the process. Without effect where the system cannot bound memory (anything but Linux).
+pub fn limit_own_memory(bytes: u64) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        super::syscalls::set_limit(libc::RLIMIT_DATA, bytes, bytes)?;
+        super::syscalls::set_limit(libc::RLIMIT_CORE, 0, 0)?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
+    Ok(())
+}
+
+/// Ends a helper process at once, whatever its other threads do.
+pub fn end_helper(code: i32) -> ! {
+    // SAFETY: _exit never returns and touches no memory of ours.
+    unsafe { libc::_exit(code) }
+}
