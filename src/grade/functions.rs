@@ -61,7 +61,9 @@ pub(super) async fn grade(
     };
     match report {
         Ok(report) => {
-            judge(grader, &calls, &report).with_trust(Trust::Harness).with_adjudicated(report.adjudicated)
+            let grade = judge(grader, &calls, &report);
+            let grade = grade.with_trust(Trust::Harness).with_adjudicated(report.adjudicated);
+            endings::with_refused_call(grade, report.streams.refused_call)
         }
         Err(error) => not_run(METHOD, &error),
     }

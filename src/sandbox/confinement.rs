@@ -61,11 +61,10 @@ impl Confinement {
         if unsafe { libc::geteuid() } == 0 {
             (confinement.user, confinement.reads_all) = choose_user(config)?;
         }
-        filter::program(confinement.confines());
         Ok((confinement.clone(), confinement.notes()))
     }
 
-    fn confines(&self) -> Confines {
+    pub fn confines(&self) -> Confines {
         let signals_kept_in = self.abi >= SIGNALS_ABI;
         Confines::Host { owns_files: self.user != User::Own, signals_kept_in }
     }
@@ -149,7 +148,7 @@ impl Confinement {
             sys::drop_all_capabilities()?;
         }
         sys::die_with_parent();
-        filter::attach(&mut filter::program(self.confines()))
+        filter::attach(&mut filter::program(self.confines(), config.part))
     }
 
     /// RLIMIT_NPROC counts a user's processes over the whole machine: what the caller's other programs have comes on top.

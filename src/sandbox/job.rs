@@ -112,12 +112,12 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
 
 /// Turns the forked child into a fork server, which keeps the one capability that shutting jobs in needs. Returns only when
 /// that fails.
-pub(super) fn become_server(fds: &[OwnedFd]) -> io::Result<()> {
+pub(super) fn become_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<()> {
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
     let (spec, _) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
     place_descriptors(fds)?;
     sys::raise_ambient(sys::CAP_SYS_ADMIN)?;
-    filter::attach(&mut filter::for_server())?;
+    filter::attach(&mut filter::for_server(config.part))?;
     execute(&spec, None)
 }
 
@@ -134,7 +134,7 @@ fn become_program(
         Tier::Landlock => config.confinement.confine(config, folder.unwrap_or_default(), serial)?,
         Tier::Userns | Tier::Rootns => {
             sys::drop_all_capabilities()?;
-            filter::attach(&mut filter::program(Confines::Namespaces))?;
+            filter::attach(&mut filter::program(Confines::Namespaces, config.part))?;
         }
     }
     if let Some(BuiltIn::Sql) = spec.built_in {
@@ -178,6 +178,7 @@ fn set_limits(limits: &ProcessLimits, config: &CellConfig) -> io::Result<()> {
     // SIGXCPU at the soft limit can be caught; the hard one can't.
     sys::set_limit(libc::RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds.saturating_add(1))?;
     same(libc::RLIMIT_DATA, limits.data_bytes)?;
+    same(libc::RLIMIT_AS, limits.address_bytes)?;
     same(libc::RLIMIT_FSIZE, limits.file_bytes)?;
     same(libc::RLIMIT_NOFILE, limits.open_files)?;
     same(libc::RLIMIT_CORE, 0)?;

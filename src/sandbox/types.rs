@@ -132,7 +132,7 @@ pub fn signal_name(signal: i32) -> String {
     name.to_owned()
 }
 
-/// What a program wrote.
+/// What was seen of a program: what it wrote, and what it was refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Streams {
     pub stdout: Vec<u8>,
@@ -140,6 +140,8 @@ pub struct Streams {
     /// More was written than is kept.
     pub stdout_truncated: bool,
     pub stderr_truncated: bool,
+    /// The first system call that the sandbox refused its job, where that is noticed.
+    pub refused_call: Option<&'static str>,
 }
 
 /// A program to run as it is.

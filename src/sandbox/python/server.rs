@@ -58,7 +58,12 @@ impl Server {
         };
         let (pidfd, mut output) = cell.start_server(launch)?;
         let status = output.status.take();
-        let link = Link { process: Some(pidfd), cgroup: cell.link.cgroup.clone(), ..Link::new(ours) };
+        let link = Link {
+            process: Some(pidfd),
+            cgroup: cell.link.cgroup.clone(),
+            listener: cell.link.listener.clone(),
+            ..Link::new(ours)
+        };
         let server = Server { link, jobs: 0, _output: output };
         let mut buffer = [0u8; 16];
         match server.link.wait(&mut buffer, WARM_UP)? {
@@ -98,12 +103,13 @@ fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec
     let most = |value: u64| value.min(i64::MAX as u64 - 1);
     let limits = process_limits(limits);
     let mut message = format!(
-        "J {} {} {} {} {}",
+        "J {} {} {} {} {} {}",
         most(limits.cpu_seconds),
         most(limits.data_bytes),
         most(limits.file_bytes),
         most(limits.processes),
         most(limits.open_files),
+        most(limits.address_bytes),
     );
     let mut theirs: Vec<OwnedFd> = Vec::new();
     let mut ours = Vec::new();
