@@ -111,10 +111,12 @@ fn listen_and_serve(
     confines: Confines,
     mut notes: String,
 ) -> io::Result<()> {
-    let listener = filter::listen(confines);
-    if listener.is_ok() {
+    let listener = if config.observed { None } else { Some(filter::listen(confines)) };
+    let refused = listener.as_ref().is_some_and(|listener| listener.is_err());
+    let listener = listener.and_then(Result::ok);
+    if listener.is_some() {
         config.part = Part::BelowListener;
-    } else {
+    } else if refused {
         let space = if notes.is_empty() { "" } else { "; " };
         notes += &format!("{space}refused system calls are not named, since nothing can listen to them");
     }

@@ -54,6 +54,8 @@ pub(super) struct CellSettings {
     pub tier: Tier,
     pub binds: Vec<String>,
     pub jobs_per_server: u32,
+    /// Jobs are observed (`observe.rs`).
+    pub observed: bool,
     /// Where cells get their control groups.
     pub cgroups: Option<Arc<CellGroups>>,
 }
@@ -64,7 +66,14 @@ impl CellSettings {
         let readable = config.readable.iter().filter_map(|p| p.to_str().map(str::to_owned));
         binds.extend(interpreter_binds.iter().cloned().chain(readable));
         let jobs_per_server = config.jobs_per_server;
-        CellSettings { helper: config.helper.clone(), tier, binds, jobs_per_server, cgroups: None }
+        CellSettings {
+            helper: config.helper.clone(),
+            tier,
+            binds,
+            jobs_per_server,
+            observed: config.observed,
+            cgroups: None,
+        }
     }
 }
 
@@ -154,6 +163,7 @@ impl Cell {
             binds: settings.binds.clone(),
             tmp_mb: TMP_MB,
             tmp_inodes: TMP_INODES,
+            observed: settings.observed,
             scratch: cell.scratch.as_deref().and_then(Path::to_str).unwrap_or_default().to_owned(),
             confinement: Confinement::default(),
             part: Part::default(),
@@ -178,6 +188,11 @@ impl Cell {
             (_, Some(reason)) => Err(io::Error::other(reason.to_owned())),
             _ => Err(io::Error::other("the helper ended before its cell was ready")),
         }
+    }
+
+    /// Where its jobs have their folders; `None`: each has a `/tmp` of its own.
+    pub fn scratch(&self) -> Option<PathBuf> {
+        self.scratch.clone()
     }
 
     /// Starts a process that becomes a fork server: its pidfd and our ends.

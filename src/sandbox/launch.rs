@@ -77,6 +77,7 @@ pub(super) fn spec(
         executables: Vec::new(),
         built_in: None,
         collect: false,
+        observed: false,
     }
 }
 

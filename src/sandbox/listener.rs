@@ -5,6 +5,7 @@
 //! goes on (a lock) was looked at before: a program with several threads may put another file behind the same descriptor in
 //! between, which docs/sandbox.md says.
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
@@ -14,9 +15,10 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::filter::{self, Answer};
+use super::filter::{self, Answer, Verdict, Verdicts};
 use super::memory::process_of;
 use super::syscalls::{c_string, check};
+use super::types::ObservedCall;
 
 /// After this many refused calls of a job the listener closes: the kernel then refuses the rest at no cost to the harness.
 const MOST_REFUSED: u32 = 10_000;
@@ -55,6 +57,32 @@ pub(super) struct CallListener {
     locks: u32,
     /// Changes of modes that came before it was known which processes the job has.
     early: Vec<Notice>,
+    /// Notified of every call of one job, not only of what is refused.
+    observer: Option<Observer>,
+}
+
+/// Counts the calls of a job.
+struct Observer {
+    verdicts: Verdicts,
+    /// The program has started: what comes before is the sandbox's.
+    started: bool,
+    calls: BTreeMap<String, ObservedCall>,
+}
+
+impl Observer {
+    fn count(&mut self, name: String, reply: Reply, killed: bool) {
+        if !self.started {
+            self.started = name == "execve";
+            return;
+        }
+        let call = self
+            .calls
+            .entry(name.clone())
+            .or_insert_with(|| ObservedCall { name, ..ObservedCall::default() });
+        call.count += 1;
+        call.refused += u64::from(!matches!(reply, Reply::Continue | Reply::Errno(0)));
+        call.ends_program |= killed;
+    }
 }
 
 /// Shared by a cell and the fork server in it.
@@ -63,9 +91,22 @@ pub(super) struct SharedListener(Arc<Mutex<CallListener>>);
 
 impl SharedListener {
     pub fn new(fd: OwnedFd, scratch: Option<PathBuf>) -> Self {
-        let listener =
-            CallListener { fd: Some(fd), scratch, first: None, refused: 0, locks: 0, early: Vec::new() };
-        SharedListener(Arc::new(Mutex::new(listener)))
+        SharedListener(Arc::new(Mutex::new(CallListener {
+            fd: Some(fd),
+            scratch,
+            first: None,
+            refused: 0,
+            locks: 0,
+            early: Vec::new(),
+            observer: None,
+        })))
+    }
+
+    /// One that is notified of every call of one job.
+    pub fn observing(fd: OwnedFd, scratch: Option<PathBuf>, verdicts: Verdicts) -> Self {
+        let listener = SharedListener::new(fd, scratch);
+        listener.get().observer = Some(Observer { verdicts, started: false, calls: BTreeMap::new() });
+        listener
     }
 
     pub fn get(&self) -> MutexGuard<'_, CallListener> {
@@ -114,7 +155,42 @@ impl CallListener {
         }
     }
 
+    /// What was called, the most frequent first.
+    pub fn observed(&mut self) -> Vec<ObservedCall> {
+        let mut calls: Vec<_> =
+            self.observer.iter_mut().flat_map(|observer| std::mem::take(&mut observer.calls)).collect();
+        calls.sort_by_key(|(_, call)| std::cmp::Reverse(call.count));
+        calls.into_iter().map(|(_, call)| call).collect()
+    }
+
+    fn observe(&mut self, notice: Notice, verdict: Verdict, roots: Option<&[OwnedFd]>) {
+        let known = filter::answer(notice.number);
+        let (name, answer) = known.unwrap_or(("", Answer::Refuse(libc::ENOSYS)));
+        let reply = match verdict {
+            Verdict::Allow => Reply::Continue,
+            Verdict::Errno(errno) => Reply::Errno(errno),
+            Verdict::Kill => Reply::Errno(libc::EPERM),
+            Verdict::Notify => match answer {
+                Answer::Refuse(errno) => Reply::Errno(errno),
+                Answer::Lock => self.lock(&notice),
+                Answer::Mode => {
+                    let changed = self.change_mode(&notice, name, roots.unwrap_or_default());
+                    Reply::Errno(changed.err().unwrap_or(0))
+                }
+            },
+        };
+        let name = if name.is_empty() { format!("#{}", notice.number) } else { name.to_owned() };
+        if let Some(observer) = &mut self.observer {
+            observer.count(name, reply, verdict == Verdict::Kill);
+        }
+        self.send(&notice, reply);
+    }
+
     fn decide(&mut self, notice: Notice, roots: Option<&[OwnedFd]>) {
+        if let Some(observer) = &self.observer {
+            let verdict = observer.verdicts.of(notice.number, &notice.args);
+            return self.observe(notice, verdict, roots);
+        }
         let (name, answer) = filter::answer(notice.number).unwrap_or(("?", Answer::Refuse(libc::ENOSYS)));
         let reply = match answer {
             Answer::Refuse(errno) => Reply::Errno(errno),

@@ -79,6 +79,8 @@ mod messages;
 #[cfg(target_os = "linux")]
 mod namespaces;
 #[cfg(target_os = "linux")]
+mod observe;
+#[cfg(target_os = "linux")]
 mod open;
 #[cfg(target_os = "linux")]
 mod plans;

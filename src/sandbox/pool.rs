@@ -2,6 +2,7 @@
 //! thread that started it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +12,7 @@ use super::adjudicate::Shortage;
 use super::channel::pipe;
 use super::error::SandboxError;
 use super::host::{Cell, CellSettings, Launch, request};
+use super::listener::SharedListener;
 use super::python::server::Server;
 use super::python::{Python, PythonJob};
 use super::running::{Running, Started, begin};
@@ -58,7 +60,7 @@ impl Worker {
 
     /// The cell, made when there is none that works.
     fn cell(&mut self) -> Result<&mut Cell, SandboxError> {
-        if self.cell.as_ref().is_some_and(|cell| cell.link.broken) {
+        if self.cell.as_ref().is_some_and(|cell| cell.link.broken || cell.link.has_lost_listener()) {
             self.lose_cell();
         }
         match &mut self.cell {
@@ -82,6 +84,26 @@ impl Worker {
     ) -> Result<Running<'w>, SandboxError> {
         let cell = self.cell()?;
         let started = begin(&mut cell.link, limits, |link| request(link, launches))?;
+        Running::new(&mut cell.link, cancel, started, limits)
+    }
+
+    /// Where the folders of its cell's jobs are, and what its jobs are confined by.
+    pub fn place(&mut self) -> Result<(Tier, Option<PathBuf>), SandboxError> {
+        let tier = self.settings.tier;
+        Ok((tier, self.cell()?.scratch()))
+    }
+
+    /// Starts a program whose system calls `listener` makes known to the harness, once the program runs.
+    pub fn run_observed<'w>(
+        &'w mut self,
+        cancel: BorrowedFd<'w>,
+        launch: Launch,
+        limits: &Limits,
+        listener: impl FnOnce() -> Result<Option<SharedListener>, SandboxError>,
+    ) -> Result<Running<'w>, SandboxError> {
+        let cell = self.cell()?;
+        let started = begin(&mut cell.link, limits, |link| request(link, vec![launch]))?;
+        cell.link.listener = listener()?;
         Running::new(&mut cell.link, cancel, started, limits)
     }
 

@@ -73,6 +73,8 @@ pub(super) struct CellConfig {
     pub binds: Vec<String>,
     pub tmp_mb: u64,
     pub tmp_inodes: u64,
+    /// Jobs are observed, so that the cell has no listener of its own: there can be one only.
+    pub observed: bool,
     /// The folder below which jobs get theirs, in the tiers that share the host's file system; the keeper makes it.
     pub scratch: String,
     /// What the cell of the landlock tier found out about itself.
@@ -114,6 +116,9 @@ pub(super) struct ProcessSpec {
     /// not get itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub collect: bool,
+    /// Every system call is notified; the first of the extra descriptors is the socket that the listener leaves by.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
 }
 
 /// What a process may run without an `execve`.
@@ -175,6 +180,7 @@ mod tests {
             executables: vec!["d".into()],
             built_in: None,
             collect: false,
+            observed: false,
         };
         let bytes = encode_spec(&spec, &[b"\0\n\xff", b"", b"xy"]).unwrap();
         let (back, files) = decode_spec(&bytes).unwrap();

@@ -60,6 +60,8 @@ pub struct SandboxConfig {
     pub readable: Vec<PathBuf>,
     /// After so many jobs a warm interpreter is replaced.
     pub jobs_per_server: u32,
+    /// For [`super::Sandbox::observe`] only, which needs cells of its own.
+    pub observed: bool,
 }
 
 impl SandboxConfig {
@@ -72,6 +74,7 @@ impl SandboxConfig {
             python: None,
             readable: Vec::new(),
             jobs_per_server: 1000,
+            observed: false,
         }
     }
 }

@@ -166,6 +166,26 @@ pub struct Program {
     pub limits: Limits,
 }
 
+/// How often a program made a system call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ObservedCall {
+    /// A number with `#` in front where the call is newer than this program.
+    pub name: String,
+    pub count: u64,
+    /// How many of these the sandbox refused.
+    pub refused: u64,
+    /// A job would be ended by it.
+    pub ends_program: bool,
+}
+
+/// What became of a program whose system calls were counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    pub result: ProgramResult,
+    /// The most frequent first.
+    pub calls: Vec<ObservedCall>,
+}
+
 /// What became of a program that makes files, such as a compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Built {

@@ -422,8 +422,12 @@ pub(super) fn program(confines: Confines, part: Part) -> Vec<sock_filter> {
 /// Attaches the listener's program to the caller and all its descendants and returns the listener. Errors: EBUSY where
 /// something around this program listens already (a container), EINVAL before Linux 5.0.
 pub(super) fn listen(confines: Confines) -> io::Result<OwnedFd> {
-    let mut program =
-        HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines, Part::Listener));
+    attach_listener(
+        &mut HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines, Part::Listener)),
+    )
+}
+
+fn attach_listener(program: &mut [sock_filter]) -> io::Result<OwnedFd> {
     let fprog = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     // SAFETY: `fprog` points to a live array of that length; the kernel copies it. The descriptor is new and ours.
     unsafe {
@@ -443,7 +447,7 @@ pub(super) enum Answer {
     Mode,
 }
 
-/// The name of a call of this machine and what is done about it. A number without a name does not exist here.
+/// The name of a call of this machine and what is done about one that is notified. A number without a name does not exist here.
 pub(super) fn answer(number: i32) -> Option<(&'static str, Answer)> {
     static KNOWN: OnceLock<HashMap<u32, (&'static str, Answer)>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
@@ -459,6 +463,95 @@ pub(super) fn answer(number: i32) -> Option<(&'static str, Answer)> {
         HERE.iter().flat_map(|here| here.calls()).map(|(number, name)| (number, (name, of(name)))).collect()
     });
     known.get(&u32::try_from(number).ok()?).copied()
+}
+
+/// What becomes of one call, as the programs of a job decide together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    Allow,
+    /// The listener decides.
+    Notify,
+    /// Refused without notice; 0: does nothing and succeeds.
+    Errno(i32),
+    Kill,
+}
+
+/// Decides as the kernel does, for a job whose every call is looked at (`doctor --observe`).
+pub(super) struct Verdicts {
+    audit: u32,
+    job: Vec<sock_filter>,
+    listener: Vec<sock_filter>,
+}
+
+impl Verdicts {
+    /// `None` where this machine has no table.
+    pub fn new(confines: Confines) -> Option<Verdicts> {
+        let part = |part| HERE.map(|architecture| compile(architecture, confines, part));
+        Some(Verdicts {
+            audit: HERE?.audit,
+            job: part(Part::BelowListener)?,
+            listener: part(Part::Listener)?,
+        })
+    }
+
+    pub fn of(&self, number: i32, args: &[u64; 6]) -> Verdict {
+        let run = |program| run(program, self.audit, number as u32, args);
+        match run(&self.job) {
+            RET_ALLOW if run(&self.listener) == RET_USER_NOTIF => Verdict::Notify,
+            RET_ALLOW => Verdict::Allow,
+            returned if returned & 0xffff_0000 == RET_ERRNO => Verdict::Errno((returned & 0xffff) as i32),
+            _ => Verdict::Kill,
+        }
+    }
+}
+
+/// Runs a program over a call; what the kernel would refuse to attach kills.
+fn run(program: &[sock_filter], audit: u32, number: u32, args: &[u64; 6]) -> u32 {
+    let word = |offset: u32| match offset {
+        0 => number,
+        4 => audit,
+        offset => {
+            let argument = args.get((offset.saturating_sub(16) / 8) as usize).copied().unwrap_or(0);
+            if offset % 8 == 0 { argument as u32 } else { (argument >> 32) as u32 }
+        }
+    };
+    let (mut at, mut loaded) = (0usize, 0u32);
+    while let Some(i) = program.get(at) {
+        at += 1;
+        let jump = |yes: bool| usize::from(if yes { i.jt } else { i.jf });
+        match u32::from(i.code) {
+            LOAD => loaded = word(i.k),
+            RETURN => return i.k,
+            AND => loaded &= i.k,
+            GOTO => at += i.k as usize,
+            IF_EQUAL => at += jump(loaded == i.k),
+            IF_AT_LEAST => at += jump(loaded >= i.k),
+            IF_ANY_BIT => at += jump(loaded & i.k != 0),
+            _ => return RET_KILL_PROCESS,
+        }
+    }
+    RET_KILL_PROCESS
+}
+
+/// Where a process that is observed has the socket that its listener leaves by. No program may open as many files.
+pub(super) const OBSERVER_FD: RawFd = 198;
+
+/// Attaches a program that notifies of every call and returns its listener, for [`Verdicts`] to answer. Only `sendmsg` on
+/// [`OBSERVER_FD`] passes.
+pub(super) fn listen_to_all() -> io::Result<OwnedFd> {
+    let here = HERE.ok_or_else(|| io::Error::other("there is no table of system calls for this machine"))?;
+    let send = here.calls().find(|(_, name)| *name == "sendmsg").map_or(0, |(number, _)| number);
+    attach_listener(&mut [
+        op(LOAD, 4),
+        branch(IF_EQUAL, here.audit, 1, 0),
+        op(RETURN, RET_KILL_PROCESS),
+        op(LOAD, 0),
+        branch(IF_EQUAL, send, 0, 3),
+        argument(0),
+        branch(IF_EQUAL, OBSERVER_FD as u32, 0, 1),
+        op(RETURN, RET_ALLOW),
+        op(RETURN, RET_USER_NOTIF),
+    ])
 }
 
 /// Puts the caller and all its descendants under `program`, for ever. Needs NO_NEW_PRIVS or CAP_SYS_ADMIN.

@@ -11,32 +11,8 @@ const EVERY: [Confines; 4] = [
 ];
 const DENIED: u32 = RET_ERRNO | EPERM as u32;
 
-/// Runs the program as the kernel does, over (number, arguments).
 fn decide(program: &[sock_filter], arch: u32, number: u32, args: [u64; 6]) -> u32 {
-    let word = |offset: u32| match offset {
-        0 => number,
-        4 => arch,
-        o => {
-            let arg = args[((o - 16) / 8) as usize];
-            if o % 8 == 0 { arg as u32 } else { (arg >> 32) as u32 }
-        }
-    };
-    let (mut at, mut acc) = (0usize, 0u32);
-    loop {
-        let i = program[at];
-        at += 1;
-        let jump = |yes: bool| if yes { i.jt as usize } else { i.jf as usize };
-        match u32::from(i.code) {
-            LOAD => acc = word(i.k),
-            RETURN => return i.k,
-            AND => acc &= i.k,
-            GOTO => at += i.k as usize,
-            IF_EQUAL => at += jump(acc == i.k),
-            IF_AT_LEAST => at += jump(acc >= i.k),
-            IF_ANY_BIT => at += jump(acc & i.k != 0),
-            other => panic!("unknown instruction {other:#x}"),
-        }
-    }
+    run(program, arch, number, &args)
 }
 
 fn number(architecture: &Architecture, name: &str) -> u32 {
@@ -343,4 +319,21 @@ fn event_loops_and_threads_are_allowed() {
         assert_eq!([0, 8, 16, 32].map(barrier), [RET_ALLOW; 4]);
         assert_eq!([1, 2, 4].map(barrier), [DENIED; 3]);
     }
+}
+
+#[test]
+fn observed_call_gets_what_a_job_would_get() {
+    let architecture = HERE.unwrap();
+    let verdicts = Verdicts::new(Confines::Namespaces).unwrap();
+    let of = |name: &str, first: u64| verdicts.of(number(architecture, name) as i32, &[first, 0, 0, 0, 0, 0]);
+    assert_eq!(of("read", 0), Verdict::Allow);
+    assert_eq!(of("io_setup", 0), Verdict::Notify);
+    assert_eq!(of("flock", 0), Verdict::Notify);
+    assert_eq!(of("clone3", 0), Verdict::Errno(ENOSYS));
+    assert_eq!(of("sync", 0), Verdict::Errno(0));
+    assert_eq!(of("ptrace", 0), Verdict::Kill);
+    assert_eq!(of("clone", CLONE_NEWUSER as u64), Verdict::Kill);
+    assert_eq!(of("socket", AF_INET as u64), Verdict::Notify);
+    assert_eq!(of("socket", AF_UNIX as u64), Verdict::Errno(EPERM));
+    assert_eq!(verdicts.of(9999, &[0; 6]), Verdict::Errno(ENOSYS));
 }
