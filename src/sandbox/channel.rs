@@ -48,11 +48,6 @@ impl Link {
         }
     }
 
-    /// A job made so many calls that nothing listens any more.
-    pub fn has_lost_listener(&self) -> bool {
-        self.listener.as_ref().is_some_and(|listener| listener.get().is_closed())
-    }
-
     /// What to poll: a message, the end of the other side, and a system call to answer.
     pub fn poll_entries(&self) -> [libc::pollfd; 3] {
         let process = self.process.as_ref().map_or(-1, |fd| fd.as_raw_fd());

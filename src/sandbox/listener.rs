@@ -1,9 +1,9 @@
 //! The harness's end of a cell's listener (seccomp_unotify(2)): names the first system call that a job was refused, allows
 //! locks on files of the job's own, and changes their modes where the job itself may not.
 //!
-//! The kernel holds the calling thread until it is answered, and never runs a call that was refused here. A call that
-//! goes on (a lock) was looked at before: a program with several threads may put another file behind the same descriptor in
-//! between, which docs/sandbox.md says.
+//! The kernel holds the calling thread until it is answered, and never runs a call that was refused here; once the harness is
+//! gone, such a call returns ENOSYS. A call that goes on (a lock) was looked at before: a program with several threads may put
+//! another file behind the same descriptor in between, which docs/sandbox.md says.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -20,8 +20,6 @@ use super::memory::process_of;
 use super::syscalls::{c_string, check};
 use super::types::ObservedCall;
 
-/// After this many refused calls of a job the listener closes: the kernel then refuses the rest at no cost to the harness.
-const MOST_REFUSED: u32 = 10_000;
 /// A lock takes about 200 bytes of kernel memory that no limit counts: all of a job's together stay below 40 MB.
 const MOST_LOCKS: u32 = 200_000;
 /// The longest path that the kernel takes.
@@ -48,12 +46,11 @@ enum Reply {
 
 /// The listener of one cell.
 pub(super) struct CallListener {
-    /// `None`: it was closed because a job made too many calls, and the cell is of no further use.
+    /// `None`: everything in the cell has ended.
     fd: Option<OwnedFd>,
     /// Where jobs have their folders; `None`: each has a `/tmp` of its own.
     scratch: Option<PathBuf>,
     first: Option<&'static str>,
-    refused: u32,
     locks: u32,
     /// Changes of modes that came before it was known which processes the job has.
     early: Vec<Notice>,
@@ -95,7 +92,6 @@ impl SharedListener {
             fd: Some(fd),
             scratch,
             first: None,
-            refused: 0,
             locks: 0,
             early: Vec::new(),
             observer: None,
@@ -120,13 +116,9 @@ impl CallListener {
         self.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd())
     }
 
-    pub fn is_closed(&self) -> bool {
-        self.fd.is_none()
-    }
-
     /// A new job begins.
     pub fn begin(&mut self) {
-        (self.first, self.refused, self.locks) = (None, 0, 0);
+        (self.first, self.locks) = (None, 0);
         self.early.clear();
     }
 
@@ -204,12 +196,8 @@ impl CallListener {
         };
         if !matches!(reply, Reply::Continue | Reply::Errno(0)) {
             self.first.get_or_insert(name);
-            self.refused += 1;
         }
         self.send(&notice, reply);
-        if self.refused >= MOST_REFUSED {
-            self.fd = None;
-        }
     }
 
     fn receive(&self) -> Option<Notice> {

@@ -60,7 +60,7 @@ impl Worker {
 
     /// The cell, made when there is none that works.
     fn cell(&mut self) -> Result<&mut Cell, SandboxError> {
-        if self.cell.as_ref().is_some_and(|cell| cell.link.broken || cell.link.has_lost_listener()) {
+        if self.cell.as_ref().is_some_and(|cell| cell.link.broken) {
             self.lose_cell();
         }
         match &mut self.cell {

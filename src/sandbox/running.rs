@@ -10,7 +10,6 @@ use super::channel::{Link, Outbox, poll, poll_entry, receive};
 use super::ending::{Ended, Process, Reaped, Stop, conclude};
 use super::error::SandboxError;
 use super::host::{DiskWatch, Ends};
-use super::listener::SharedListener;
 use super::memory::{self, Measure};
 use super::protocol::{Told, told};
 use super::syscalls::kill_by_pidfd;
@@ -221,10 +220,8 @@ impl<'c> Running<'c> {
             self.step(self.deadline, None)?;
         }
         self.finished = true;
-        let listener = self.link.listener.as_ref().map(SharedListener::get);
-        let refused_call = listener.as_ref().and_then(|listener| listener.first());
-        // A listener that closed can't be had again.
-        self.link.broken = self.cell_lost || listener.is_some_and(|listener| listener.is_closed());
+        self.link.broken = self.cell_lost;
+        let refused_call = self.link.listener.as_ref().and_then(|listener| listener.get().first());
         let stop = self.stop.map(|(stop, _)| stop);
         let limits = self.limits.clone();
         let mut ended: Vec<Ended> = self.processes.drain(..).map(|p| conclude(p, stop, &limits)).collect();
