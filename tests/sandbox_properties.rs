@@ -312,6 +312,112 @@ async fn memory_is_bounded(tier: Tier) {
     assert_eq!(sandbox.run_script(script).await.unwrap().ending, Ending::MemoryLimit);
 }
 
+/// Page tables of pages that are nobody's, which no limit of the kernel's on one process counts.
+async fn page_tables_are_bounded(tier: Tier) {
+    let Some(sandbox) = open(tier).await else { return };
+    let code = "
+import ctypes, os, time
+l = ctypes.CDLL(None)
+l.mmap.restype = ctypes.c_void_p
+l.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+failed = ctypes.c_void_p(-1).value
+assert l.mmap(None, 1 << 40, 1, 0x4022, -1, 0) == failed, 'the address space has an end'
+for _ in range(3):
+    if os.fork() == 0: break
+p = l.mmap(None, 60 << 30, 1, 0x4022, -1, 0)
+l.madvise(ctypes.c_void_p(p), ctypes.c_size_t(60 << 30), 15)
+for i in range(30 << 10): ctypes.c_char.from_address(p + (i << 21)).value
+time.sleep(600)";
+    let limits = Limits { memory_mb: 64, ..wide() };
+    let result =
+        sandbox.run_script(Script { code: code.to_owned(), limits, ..Script::default() }).await.unwrap();
+    let stderr = String::from_utf8_lossy(&result.streams.stderr);
+    assert_eq!(result.ending, Ending::MemoryLimit, "{stderr}");
+}
+
+/// Runs a program and looks at the host until it has ended.
+async fn while_running(sandbox: &Sandbox, code: &str, mut look: impl FnMut()) -> String {
+    let run = says(sandbox, code);
+    tokio::pin!(run);
+    loop {
+        tokio::select! {
+            said = &mut run => return said,
+            () = tokio::time::sleep(Duration::from_millis(20)) => look(),
+        }
+    }
+}
+
+/// Asynchronous I/O is counted for the machine, inotify by user.
+async fn host_limits_are_untouched(tier: Tier) {
+    let Some(sandbox) = open(tier).await else { return };
+    let code = "
+import ctypes, os, time
+l = ctypes.CDLL(None, use_errno=True)
+taken = 0
+if os.uname().machine == 'x86_64':
+    for n in (60000, 5000, 500, 30, 1):
+        taken += l.syscall(206, n, ctypes.byref(ctypes.c_ulong(0))) == 0
+for _ in range(40):
+    if os.fork() == 0:
+        for _ in range(100): l.inotify_init()
+        time.sleep(1)
+        os._exit(0)
+    if _ > 20: break
+time.sleep(1)
+print(taken)";
+    let in_use = || {
+        let text = std::fs::read_to_string("/proc/sys/fs/aio-nr").unwrap_or_default();
+        text.trim().parse::<u64>().unwrap_or(0)
+    };
+    let before = in_use();
+    let said = while_running(&sandbox, code, || {
+        assert!(in_use() < before + 10_000, "{} were {before}", in_use());
+        let watch = "import ctypes; raise SystemExit(ctypes.CDLL(None).inotify_init() < 0)";
+        if let Ok(status) = std::process::Command::new("/usr/bin/python3").args(["-c", watch]).status() {
+            assert!(status.success(), "no instance of inotify is left for the host");
+        }
+    });
+    assert_eq!(said.await, "0");
+}
+
+/// A lock of a job on a file of the host would keep the host's programs waiting.
+async fn host_files_are_not_locked(tier: Tier) {
+    let Some(sandbox) = open(tier).await else { return };
+    let code = "
+import fcntl, os, struct, time
+held = []
+for path in ('/usr/bin/env', '/bin/sh'):
+    fd = os.open(path, os.O_RDONLY)
+    read = struct.pack('hhqqi4x', fcntl.F_RDLCK, 0, 0, 0, 0)
+    for lock in (lambda: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB), lambda: fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB),
+                 lambda: fcntl.fcntl(fd, fcntl.F_SETLK, read), lambda: fcntl.fcntl(fd, 37, read)):
+        try:
+            lock()
+            held.append(path)
+        except OSError:
+            pass
+time.sleep(0.5)
+print(held)";
+    let mut looks = 0;
+    let said = while_running(&sandbox, code, || {
+        let file = std::fs::File::open("/usr/bin/env").unwrap();
+        file.try_lock().expect("nothing of a job holds it");
+        looks += 1;
+    });
+    assert_eq!(said.await, "[]");
+    assert!(looks > 0);
+}
+
+async fn own_programs_run(tier: Tier) {
+    let Some(sandbox) = open(tier).await else { return };
+    let code = "
+import os, subprocess
+with open('tool', 'w') as f: f.write('#!/bin/sh\\necho made')
+os.chmod('tool', 0o755)
+print(subprocess.run(['./tool'], capture_output=True, text=True).stdout.strip())";
+    assert_eq!(says(&sandbox, code).await, "made");
+}
+
 async fn time_is_bounded(tier: Tier) {
     let Some(sandbox) = open(tier).await else { return };
     let limits = Limits { wall: Duration::from_millis(300), ..Limits::default() };
@@ -370,6 +476,7 @@ mod userns {
     properties!(Tier::Userns => host_files_are_unreadable host_paths_are_invisible nothing_of_the_host_can_be_written
         there_is_no_network what_a_job_starts_ends_with_it other_processes_are_invisible others_can_not_be_signalled
         the_folder_is_empty_and_private the_disk_is_bounded there_are_no_privileges the_user_is_not_root memory_is_bounded
+        page_tables_are_bounded host_limits_are_untouched host_files_are_not_locked own_programs_run
         time_is_bounded output_is_bounded the_environment_is_clean no_descriptor_is_inherited);
 }
 
@@ -378,6 +485,7 @@ mod rootns {
     properties!(Tier::Rootns => host_files_are_unreadable host_paths_are_invisible nothing_of_the_host_can_be_written
         there_is_no_network what_a_job_starts_ends_with_it other_processes_are_invisible others_can_not_be_signalled
         the_folder_is_empty_and_private the_disk_is_bounded there_are_no_privileges the_user_is_not_root memory_is_bounded
+        page_tables_are_bounded host_limits_are_untouched host_files_are_not_locked own_programs_run
         time_is_bounded output_is_bounded the_environment_is_clean no_descriptor_is_inherited);
 }
 
@@ -385,14 +493,16 @@ mod landlock {
     use eval_harness::sandbox::Tier;
     properties!(Tier::Landlock => host_files_are_unreadable nothing_of_the_host_can_be_written there_is_no_network
         what_a_job_starts_ends_with_it others_can_not_be_signalled the_folder_is_empty_and_private the_disk_is_bounded
-        there_are_no_privileges memory_is_bounded time_is_bounded output_is_bounded the_environment_is_clean
+        there_are_no_privileges memory_is_bounded page_tables_are_bounded host_limits_are_untouched
+        host_files_are_not_locked own_programs_run time_is_bounded output_is_bounded the_environment_is_clean
         no_descriptor_is_inherited);
 }
 
 /// What is kept without isolation.
 mod none {
     use eval_harness::sandbox::Tier;
-    properties!(Tier::None => time_is_bounded output_is_bounded memory_is_bounded the_environment_is_clean
+    properties!(Tier::None => time_is_bounded output_is_bounded memory_is_bounded page_tables_are_bounded
+        own_programs_run the_environment_is_clean
         no_descriptor_is_inherited what_a_job_starts_ends_with_it);
 }
 

@@ -400,10 +400,15 @@ pub struct SchemaArgs {
 #[command(after_help = "\
 Examples:
   eval-harness doctor
-  eval-harness doctor --format json")]
+  eval-harness doctor --format json
+  eval-harness doctor --observe python3 solution.py        the system calls of a program, and which are refused
+  eval-harness doctor --format json --observe node a.js")]
 pub struct DoctorArgs {
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
+    /// Run a command in the sandbox and list the system calls that it makes. Everything behind it is the command's.
+    #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true)]
+    pub observe: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{Cause, CodeLimits, Grade, GraderType};
+use crate::model::{Cause, CodeLimits, Grade, GraderType, Outcome};
 use crate::sandbox::{Ending, Limits, Raised, RunFailure, SandboxError, signal_name};
 
 use super::show::in_reason;
@@ -80,6 +80,16 @@ pub(super) fn exception(raised: &Raised) -> String {
     if message.is_empty() { raised.type_name.clone() } else { format!("{}: {message}", raised.type_name) }
 }
 
+/// A failed grade names the first system call that the sandbox refused the program; so does the reason where the program did
+/// not live on.
+pub(super) fn with_refused_call(mut grade: Grade, call: Option<&str>) -> Grade {
+    let Some(call) = call.filter(|_| grade.outcome == Outcome::Failed) else { return grade };
+    if matches!(grade.cause, Some(Cause::Exception | Cause::Crashed | Cause::Exited)) {
+        grade.reason = format!("{} (the sandbox refuses the system call `{call}`)", grade.reason);
+    }
+    grade.with_detail("refused_call", call)
+}
+
 /// Nothing about the candidate: it could not be run.
 pub(super) fn not_run(method: &str, error: &SandboxError) -> Grade {
     let cause = match error {
@@ -88,4 +98,26 @@ pub(super) fn not_run(method: &str, error: &SandboxError) -> Grade {
         SandboxError::BadRequest(_) => Cause::Harness,
     };
     Grade::errored(GraderType::Code, method, cause, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_call_is_named_where_a_program_failed() {
+        let failed = |cause| Grade::failed(GraderType::Code, "m", cause, "it ended");
+        let shown = |grade| {
+            let grade = with_refused_call(grade, Some("io_setup"));
+            let detail = grade.details.get("refused_call").map_or("-".to_owned(), ToString::to_string);
+            format!("{} {detail}", grade.reason)
+        };
+        let named = "it ended (the sandbox refuses the system call `io_setup`) \"io_setup\"";
+        for cause in [Cause::Exception, Cause::Crashed, Cause::Exited] {
+            assert_eq!(shown(failed(cause)), named);
+        }
+        assert_eq!(shown(failed(Cause::WrongAnswer)), "it ended \"io_setup\"");
+        assert_eq!(shown(Grade::passed(GraderType::Code, "m")), " -");
+        assert_eq!(with_refused_call(failed(Cause::Exited), None), failed(Cause::Exited));
+    }
 }

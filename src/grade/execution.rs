@@ -110,6 +110,7 @@ async fn judged_tests(
             let grade = judge(grader, &report)
                 .with_trust(demands::trust_of(report.mode))
                 .with_adjudicated(report.adjudicated);
+            let grade = endings::with_refused_call(grade, report.streams.refused_call);
             if report.mode == TestMode::InProcess && !report.mode_reason.is_empty() {
                 grade.with_detail("in_process", in_reason(&report.mode_reason))
             } else {
@@ -157,7 +158,9 @@ async fn in_process(
     }
     match sandbox.run_tests_in(found, job).await {
         Ok(report) => {
-            judge(grader, &report).with_trust(Trust::InProcess).with_adjudicated(report.adjudicated)
+            let grade =
+                judge(grader, &report).with_trust(Trust::InProcess).with_adjudicated(report.adjudicated);
+            endings::with_refused_call(grade, report.streams.refused_call)
         }
         Err(error) => not_run(METHOD, &error),
     }

@@ -58,8 +58,9 @@ pub(super) async fn grade(
     };
     match report {
         Ok(report) => {
-            let adjudicated = report.adjudicated;
-            judge(grader, &calls, report).with_trust(Trust::Harness).with_adjudicated(adjudicated)
+            let (adjudicated, refused) = (report.adjudicated, report.streams.refused_call);
+            let grade = judge(grader, &calls, report).with_trust(Trust::Harness);
+            endings::with_refused_call(grade.with_adjudicated(adjudicated), refused)
         }
         Err(error) => not_run(METHOD, &error),
     }

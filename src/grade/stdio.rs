@@ -60,7 +60,7 @@ pub(super) async fn grade(
     let mut listed = Vec::new();
     let mut passed = 0usize;
     let mut first = None;
-    let (mut adjudicated, mut slowest) = (false, Duration::ZERO);
+    let (mut adjudicated, mut slowest, mut refused) = (false, Duration::ZERO, None);
     for case in expected.cases {
         let result = match ready.run(case, limits(&grader.limits), sandbox).await {
             Ok(result) => result,
@@ -68,6 +68,7 @@ pub(super) async fn grade(
         };
         adjudicated |= result.adjudicated;
         slowest = slowest.max(result.wall);
+        refused = refused.or(result.streams.refused_call);
         let stdout = String::from_utf8_lossy(&result.streams.stdout).into_owned();
         let verdict = judge(grader, case, expected, &result, &stdout);
         if listed.len() < LISTED {
@@ -93,7 +94,7 @@ pub(super) async fn grade(
             .with_expected(bounded_text(&case.stdout))
             .with_actual(bounded_text(&stdout)),
     };
-    grade
+    endings::with_refused_call(grade, refused)
         .with_trust(Trust::Harness)
         .with_adjudicated(adjudicated)
         .with_detail(SLOWEST, endings::milliseconds(slowest))

@@ -11,9 +11,10 @@ use std::path::Path;
 
 use super::channel::{receive, send};
 use super::confinement::{self, Confinement};
+use super::filter::{self, Confines, Part};
 use super::job::{STATUS_FD, become_server, mind, report, write_line};
 use super::protocol::{CellConfig, START_SERVER};
-use super::{Tier, filter, folder, keeper, namespaces, syscalls as sys};
+use super::{Tier, folder, keeper, namespaces, syscalls as sys};
 
 /// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one thread.
 pub fn cell_main() -> ! {
@@ -68,17 +69,14 @@ fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
         return Ok(());
     }
     sys::die_with_parent();
-    let first = || -> io::Result<()> {
+    let mut first = || -> io::Result<()> {
         let proc_works = namespaces::enter_root()?;
         sys::keep_only_capability(sys::CAP_SYS_ADMIN)?;
         sys::no_new_privileges()?;
         // A change of credentials clears the wish to end with the parent.
         sys::die_with_parent();
-        // Made here once instead of by every forked child.
-        filter::program(filter::Confines::Namespaces);
         let notes = if proc_works { "" } else { "jobs have no /proc" };
-        send(socket.as_fd(), format!("O{notes}").as_bytes(), &[])?;
-        serve(socket, config)
+        listen_and_serve(socket, config, Confines::Namespaces, notes.to_owned())
     };
     let code = match first() {
         Ok(()) => 0,
@@ -95,15 +93,38 @@ fn prepare_on_the_host(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<
     keeper::stay_behind(socket, &config.scratch, || {
         if lone { Ok(false) } else { confinement::keep_signals_in() }
     })?;
-    let notes = if lone {
+    if lone {
         sys::become_subreaper();
-        String::new()
-    } else {
-        let (confinement, notes) = Confinement::enter(config)?;
-        config.confinement = confinement;
-        notes
-    };
-    send(socket.as_fd(), format!("O{notes}").as_bytes(), &[])?;
+        send(socket.as_fd(), b"O", &[])?;
+        return serve(socket, config);
+    }
+    let (confinement, notes) = Confinement::enter(config)?;
+    let confines = confinement.confines();
+    config.confinement = confinement;
+    listen_and_serve(socket, config, confines, notes)
+}
+
+/// Attaches the program that the harness listens to, where one can be had, says that the cell is ready, and serves jobs.
+fn listen_and_serve(
+    socket: &OwnedFd,
+    config: &mut CellConfig,
+    confines: Confines,
+    mut notes: String,
+) -> io::Result<()> {
+    let listener = if config.observed { None } else { Some(filter::listen(confines)) };
+    let refused = listener.as_ref().is_some_and(|listener| listener.is_err());
+    let listener = listener.and_then(Result::ok);
+    if listener.is_some() {
+        config.part = Part::BelowListener;
+    } else if refused {
+        let space = if notes.is_empty() { "" } else { "; " };
+        notes += &format!("{space}refused system calls are not named, since nothing can listen to them");
+    }
+    // Made here once instead of by every forked child.
+    filter::program(confines, config.part);
+    let raw: Vec<i32> = listener.iter().map(|fd| fd.as_raw_fd()).collect();
+    send(socket.as_fd(), format!("O{notes}").as_bytes(), &raw)?;
+    drop(listener);
     serve(socket, config)
 }
 
@@ -125,7 +146,7 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
         if buffer.get(..length) == Some(START_SERVER) {
             // No job is under way, so whoever has ended is a server of before. Left as they are they would count as processes.
             while let Ok(sys::Children::Ended) = sys::reap_ended() {}
-            let pid = start_server(&fds)?;
+            let pid = start_server(config, &fds)?;
             send(socket.as_fd(), b"V", &[sys::open_pidfd(pid)?.as_raw_fd()])?;
             continue;
         }
@@ -179,14 +200,14 @@ fn start(config: &CellConfig, fds: Vec<OwnedFd>, serial: u64) -> io::Result<libc
 }
 
 /// Forks a fork server. Its end is seen by the harness; here it is only reaped, with the next job's processes.
-fn start_server(fds: &[OwnedFd]) -> io::Result<libc::pid_t> {
+fn start_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<libc::pid_t> {
     let pid = sys::fork()?;
     if pid != 0 {
         return Ok(pid);
     }
     sys::die_with_parent();
     close_all_but(fds);
-    if let Err(e) = become_server(fds) {
+    if let Err(e) = become_server(config, fds) {
         write_line(STATUS_FD, &format!("F{e}\n"));
         report(fds, &format!("F{e}\n"));
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::adjudicate::Shortage;
 use super::cgroup::SharedGroup;
 use super::host::DiskWatch;
+use super::listener::SharedListener;
 use super::syscalls::{c_string, check};
 
 /// More than a message of ours ever carries (two processes of eight descriptors each).
@@ -27,6 +28,8 @@ pub(super) struct Link {
     pub counts_processes: bool,
     /// What bounds the memory of everything in the cell.
     pub cgroup: Option<SharedGroup>,
+    /// Where the cell's refused system calls are answered; `None`: they are refused without notice.
+    pub listener: Option<SharedListener>,
     /// Of time-outs: what the processes had of the processor. Emptied by who asks.
     pub late: Vec<Shortage>,
     /// How long a program that has nothing more to do may take to end.
@@ -44,16 +47,18 @@ impl Link {
             disk: None,
             counts_processes: false,
             cgroup: None,
+            listener: None,
             late: Vec::new(),
             grace: super::settings::GRACE,
             expired_graces: 0,
         }
     }
 
-    /// What to poll: a message, and the end of the other side.
-    pub fn poll_entries(&self) -> [libc::pollfd; 2] {
+    /// What to poll: a message, the end of the other side, and a system call to answer.
+    pub fn poll_entries(&self) -> [libc::pollfd; 3] {
         let process = self.process.as_ref().map_or(-1, |fd| fd.as_raw_fd());
-        [poll_entry(self.socket.as_raw_fd(), libc::POLLIN), poll_entry(process, libc::POLLIN)]
+        let calls = self.listener.as_ref().map_or(-1, |listener| listener.get().raw_fd());
+        [self.socket.as_raw_fd(), process, calls].map(|fd| poll_entry(fd, libc::POLLIN))
     }
 
     /// The next message, waited for at most so long. An empty one: the other side is gone.
@@ -64,6 +69,10 @@ impl Link {
         while entries[0].revents == 0 {
             if entries[1].revents != 0 {
                 return Ok((0, Vec::new()));
+            }
+            if let Some(listener) = self.listener.as_ref().filter(|_| entries[2].revents != 0) {
+                listener.get().answer(entries[2].revents, None);
+                entries[2].fd = listener.get().raw_fd();
             }
             let left = patience.saturating_sub(start.elapsed());
             if left.is_zero() {

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use super::filter::{self, Confines};
+use super::filter::Confines;
 use super::landlock::{self, NEEDED_ABI, Right, Ruleset, SIGNALS_ABI};
 use super::protocol::CellConfig;
 use super::syscalls as sys;
@@ -61,11 +61,10 @@ impl Confinement {
         if unsafe { libc::geteuid() } == 0 {
             (confinement.user, confinement.reads_all) = choose_user(config)?;
         }
-        filter::program(confinement.confines());
         Ok((confinement.clone(), confinement.notes()))
     }
 
-    fn confines(&self) -> Confines {
+    pub fn confines(&self) -> Confines {
         let signals_kept_in = self.abi >= SIGNALS_ABI;
         Confines::Host { owns_files: self.user != User::Own, signals_kept_in }
     }
@@ -124,7 +123,7 @@ impl Confinement {
         if self.user == User::Caller { Ok(()) } else { sys::write_files_as(0) }
     }
 
-    /// Called by the forked child: from here on it is confined. Its limit of processes comes with it.
+    /// Called by the forked child: from here on it is confined but for the filter of its system calls.
     pub fn confine(&self, config: &CellConfig, folder: &str, serial: u64) -> io::Result<()> {
         let rules = Ruleset::new(self.abi)?;
         for path in &config.binds {
@@ -149,7 +148,7 @@ impl Confinement {
             sys::drop_all_capabilities()?;
         }
         sys::die_with_parent();
-        filter::attach(&mut filter::program(self.confines()))
+        Ok(())
     }
 
     /// RLIMIT_NPROC counts a user's processes over the whole machine: what the caller's other programs have comes on top.

@@ -65,6 +65,10 @@ impl Sandbox {
         match self.never {}
     }
 
+    pub async fn observe(&self, _: Program) -> Result<Observation, SandboxError> {
+        match self.never {}
+    }
+
     pub async fn run_query(&self, _: QueryJob) -> Result<QueryReport, SandboxError> {
         match self.never {}
     }

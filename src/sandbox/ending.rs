@@ -83,6 +83,7 @@ pub(super) fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits
         stderr_truncated: process.stderr.truncated(),
         stdout: process.stdout.kept,
         stderr: process.stderr.kept,
+        refused_call: None,
     };
     Ended { ending, by_itself: status.is_some(), streams, cpu }
 }

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use super::cgroup::{CellGroups, SharedGroup};
 use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
+use super::filter::Part;
+use super::listener::SharedListener;
 use super::namespaces::below_tmp;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
 use super::settings::SandboxConfig;
@@ -54,6 +56,8 @@ pub(super) struct CellSettings {
     pub jobs_per_server: u32,
     /// See [`SandboxConfig::grace`].
     pub grace: Duration,
+    /// Jobs are observed (`observe.rs`).
+    pub observed: bool,
     /// Where cells get their control groups.
     pub cgroups: Option<Arc<CellGroups>>,
 }
@@ -70,6 +74,7 @@ impl CellSettings {
             binds,
             jobs_per_server,
             grace: config.grace,
+            observed: config.observed,
             cgroups: None,
         }
     }
@@ -162,24 +167,36 @@ impl Cell {
             binds: settings.binds.clone(),
             tmp_mb: TMP_MB,
             tmp_inodes: TMP_INODES,
+            observed: settings.observed,
             scratch: cell.scratch.as_deref().and_then(Path::to_str).unwrap_or_default().to_owned(),
             confinement: Confinement::default(),
+            part: Part::default(),
         };
         let file = sealed_file(&serde_json::to_vec(&config)?)?;
         send(cell.link.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
-        cell.notes = cell.await_answer()?;
+        cell.await_answer()?;
         Ok(cell)
     }
 
-    fn await_answer(&self) -> io::Result<String> {
+    fn await_answer(&mut self) -> io::Result<()> {
         let mut buffer = [0u8; 1024];
-        let (length, _) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
+        let (length, fds) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
         let text = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned();
         match (text.strip_prefix('O'), text.strip_prefix('E')) {
-            (Some(notes), _) => Ok(notes.to_owned()),
+            (Some(notes), _) => {
+                self.notes = notes.to_owned();
+                let listener = fds.into_iter().next();
+                self.link.listener = listener.map(|fd| SharedListener::new(fd, self.scratch.clone()));
+                Ok(())
+            }
             (_, Some(reason)) => Err(io::Error::other(reason.to_owned())),
             _ => Err(io::Error::other("the helper ended before its cell was ready")),
         }
+    }
+
+    /// Where its jobs have their folders; `None`: each has a `/tmp` of its own.
+    pub fn scratch(&self) -> Option<PathBuf> {
+        self.scratch.clone()
     }
 
     /// Starts a process that becomes a fork server: its pidfd and our ends.

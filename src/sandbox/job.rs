@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -112,12 +112,12 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
 
 /// Turns the forked child into a fork server, which keeps the one capability that shutting jobs in needs. Returns only when
 /// that fails.
-pub(super) fn become_server(fds: &[OwnedFd]) -> io::Result<()> {
+pub(super) fn become_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<()> {
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
     let (spec, _) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
     place_descriptors(fds)?;
     sys::raise_ambient(sys::CAP_SYS_ADMIN)?;
-    filter::attach(&mut filter::for_server())?;
+    filter::attach(&mut filter::for_server(config.part))?;
     execute(&spec, None)
 }
 
@@ -128,14 +128,29 @@ fn become_program(
     folder: Option<&str>,
     serial: u64,
 ) -> io::Result<()> {
+    let observer = spec.observed.then(place_observer).transpose()?;
     set_limits(&spec.limits, config)?;
-    match config.tier {
-        Tier::None => sys::die_with_parent(),
-        Tier::Landlock => config.confinement.confine(config, folder.unwrap_or_default(), serial)?,
+    let confines = match config.tier {
+        Tier::None => {
+            sys::die_with_parent();
+            None
+        }
+        Tier::Landlock => {
+            config.confinement.confine(config, folder.unwrap_or_default(), serial)?;
+            Some(config.confinement.confines())
+        }
         Tier::Userns | Tier::Rootns => {
             sys::drop_all_capabilities()?;
-            filter::attach(&mut filter::program(Confines::Namespaces))?;
+            Some(Confines::Namespaces)
         }
+    };
+    match (confines, observer) {
+        (Some(_), Some(observer)) => {
+            let listener = filter::listen_to_all()?;
+            super::channel::send(observer, b"L", &[listener.as_raw_fd()])?;
+        }
+        (Some(confines), None) => filter::attach(&mut filter::program(confines, config.part))?,
+        (None, _) => {}
     }
     if let Some(BuiltIn::Sql) = spec.built_in {
         sys::exit_now(super::sql::serve());
@@ -149,6 +164,18 @@ fn become_program(
         sys::exit_now(0);
     }
     execute(spec, folder)
+}
+
+/// Moves the socket of an observed process to where its program does not have it.
+fn place_observer() -> io::Result<BorrowedFd<'static>> {
+    const FIRST_EXTRA: i32 = 3;
+    // SAFETY: integer arguments; the descriptor is open from here on until `execve` closes it.
+    unsafe {
+        let place = filter::OBSERVER_FD;
+        sys::check(libc::dup3(FIRST_EXTRA, place, libc::O_CLOEXEC) as libc::c_long)?;
+        libc::close(FIRST_EXTRA);
+        Ok(BorrowedFd::borrow_raw(place))
+    }
 }
 
 /// stdin, stdout, stderr as 0, 1, 2; the extra ones as 3, 4, ...; the status pipe at [`STATUS_FD`], where `execve` closes
@@ -178,6 +205,7 @@ fn set_limits(limits: &ProcessLimits, config: &CellConfig) -> io::Result<()> {
     // SIGXCPU at the soft limit can be caught; the hard one can't.
     sys::set_limit(libc::RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds.saturating_add(1))?;
     same(libc::RLIMIT_DATA, limits.data_bytes)?;
+    same(libc::RLIMIT_AS, limits.address_bytes)?;
     same(libc::RLIMIT_FSIZE, limits.file_bytes)?;
     same(libc::RLIMIT_NOFILE, limits.open_files)?;
     same(libc::RLIMIT_CORE, 0)?;

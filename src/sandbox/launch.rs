@@ -25,10 +25,22 @@ pub(super) fn process_limits(limits: &Limits) -> ProcessLimits {
     ProcessLimits {
         cpu_seconds: cpu_seconds(limits),
         data_bytes: limits.memory_mb.saturating_mul(1 << 20),
+        address_bytes: address_bytes(limits.memory_mb),
         file_bytes: limits.file_mb.saturating_mul(1 << 20),
         processes: limits.processes,
         open_files: limits.open_files,
     }
+}
+
+/// Bytes of memory that a page of page tables maps, over the bytes of that page: a byte read in each 2 MiB takes 4 KiB.
+const MAPPED_PER_TABLE_BYTE: u64 = 512;
+/// Runtimes reserve far more than they use: node 10 GB for each WebAssembly memory, Java 9 GB.
+const LEAST_ADDRESS_MB: u64 = 64 << 10;
+
+/// The address space of one process: so large that its page tables, which no other limit of a process counts, can fill the
+/// limit of its memory and no more.
+fn address_bytes(memory_mb: u64) -> u64 {
+    memory_mb.saturating_mul(MAPPED_PER_TABLE_BYTE).max(LEAST_ADDRESS_MB).saturating_mul(1 << 20)
 }
 
 /// The processor time of one process, in the whole seconds that the kernel counts. Unless asked for otherwise wall time is
@@ -65,6 +77,7 @@ pub(super) fn spec(
         executables: Vec::new(),
         built_in: None,
         collect: false,
+        observed: false,
     }
 }
 
@@ -93,6 +106,15 @@ mod tests {
         for bad in ["", "/etc/passwd", "../a", "a/../../b", "./a", "a\0b"] {
             assert!(matches!(check_files(&file(bad)), Err(SandboxError::BadRequest(_))), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn address_space_page_tables_fit_the_memory_limit() {
+        for memory_mb in [1, 128, 256, 4096] {
+            let tables_mb = (address_bytes(memory_mb) >> 20) / MAPPED_PER_TABLE_BYTE;
+            assert_eq!(tables_mb, memory_mb.max(128));
+        }
+        assert_eq!(address_bytes(u64::MAX), u64::MAX);
     }
 
     #[test]

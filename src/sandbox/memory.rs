@@ -11,9 +11,9 @@ const MOST_PROCESSES: usize = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Resident pages of no file: cheap, but pages shared by copy-on-write count once per process.
+    /// Resident and swapped pages of no file, and page tables: cheap, but pages shared by copy-on-write count once per process.
     Resident,
-    /// Proportional memory of no file: a page that n processes share counts 1/n for each. Exact for what a tree shares within
+    /// The same, the pages in proportion: a page that n processes share counts 1/n for each. Exact for what a tree shares within
     /// itself; of pages shared with a warm interpreter outside of the job a part counts, once. Dear.
     Proportional,
 }
@@ -121,28 +121,38 @@ fn stolen_in(stat: &str) -> Option<u64> {
     stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().nth(7)?.parse().ok()
 }
 
-fn process_of(pidfd: &OwnedFd) -> Option<u32> {
+pub(super) fn process_of(pidfd: &OwnedFd) -> Option<u32> {
     let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd())).ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("Pid:"))?;
     line.trim().parse().ok() // "-1" once it ended
 }
 
 fn resident_kib(pid: u32) -> Option<u64> {
-    kib_of_no_file(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?, "RssAnon:", "RssShmem:")
+    resident_in(&status(pid)?)
 }
 
-/// The sum of two fields of a table of `/proc`.
-fn kib_of_no_file(text: &str, anonymous: &str, shared: &str) -> Option<u64> {
-    let field = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+fn status(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/status")).ok()
+}
+
+fn resident_in(status: &str) -> Option<u64> {
+    sum_kib(status, &["RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"])
+}
+
+/// The sum of fields of a table of `/proc`; `None` when it lacks the first.
+fn sum_kib(text: &str, names: &[&str]) -> Option<u64> {
+    let field = |name: &&str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(*name))?;
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok()
     };
-    Some(field(anonymous)?.saturating_add(field(shared).unwrap_or(0)))
+    field(names.first()?)?;
+    Some(names.iter().filter_map(field).fold(0, u64::saturating_add))
 }
 
 fn proportional_kib(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    kib_of_no_file(&text, "Pss_Anon:", "Pss_Shmem:")
+    let pages = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let tables = sum_kib(&status(pid)?, &["VmPTE:"]).unwrap_or(0);
+    Some(sum_kib(&pages, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"])?.saturating_add(tables))
 }
 
 fn cpu_of(pid: u32) -> Option<Duration> {
@@ -188,9 +198,10 @@ mod tests {
         assert_eq!(cpu_ticks(stat), Some(127));
         assert_eq!(cpu_ticks("12 (short) S 1 2"), Some(0));
         assert_eq!(cpu_ticks("nonsense"), None);
-        let status = "Name:\tRssAnon:\nRssAnon:\t    300 kB\nRssFile:\t  70 kB\nRssShmem:\t       5 kB\n";
-        assert_eq!(kib_of_no_file(status, "RssAnon:", "RssShmem:"), Some(305));
-        assert_eq!(kib_of_no_file(status, "Pss_Anon:", "Pss_Shmem:"), None);
+        let status = "Name:\tRssAnon:\nVmPTE:\t 20 kB\nVmSwap:\t 3000 kB\nRssAnon:\t    300 kB\nRssFile:\t  70 kB\nRssShmem:\t       5 kB\n";
+        assert_eq!(resident_in(status), Some(3325));
+        assert_eq!(resident_in("VmPTE:\t 20 kB\n"), None, "a thread of the kernel has no memory");
+        assert_eq!(sum_kib(status, &["Pss_Anon:", "Pss_Shmem:"]), None);
         assert_eq!(stolen_in("cpu  1 2 3 4 5 6 7 88 9 10\ncpu0 1"), Some(88));
         assert_eq!(stolen_in(""), None);
         let told = Scheduled { cpu: Duration::from_nanos(5), delay: Duration::from_nanos(7) };
@@ -245,6 +256,22 @@ mod tests {
                     print('x',flush=True); sys.stdin.read()";
         let Some((_child, pidfd)) = python(code) else { return };
         assert!(held_kib(&processes(&[pidfd]), Measure::Proportional) > 64 * MIB);
+    }
+
+    #[test]
+    fn page_tables_of_untouched_memory_count() {
+        // One byte of each 2 MiB is read: the page is the kernel's zero page, the table that names it takes 4 KiB.
+        let code = "import ctypes,sys\nl=ctypes.CDLL(None)\nl.mmap.restype=ctypes.c_void_p\n\
+                    l.mmap.argtypes=[ctypes.c_void_p,ctypes.c_size_t,ctypes.c_int,ctypes.c_int,ctypes.c_int,ctypes.c_long]\n\
+                    n=8192; size=n<<21\np=l.mmap(None,size,1,0x4022,-1,0)\n\
+                    l.madvise(ctypes.c_void_p(p),ctypes.c_size_t(size),15)\n\
+                    for i in range(n): ctypes.c_char.from_address(p+(i<<21)).value\n\
+                    print('x',flush=True); sys.stdin.read()";
+        let Some((_child, pidfd)) = python(code) else { return };
+        let tree = processes(&[pidfd]);
+        for measure in [Measure::Resident, Measure::Proportional] {
+            assert!(held_kib(&tree, measure) > 32 * MIB, "{measure:?}: {}", held_kib(&tree, measure));
+        }
     }
 
     #[test]

@@ -74,11 +74,15 @@ mod landlock;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
+mod listener;
+#[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
 mod messages;
 #[cfg(target_os = "linux")]
 mod namespaces;
+#[cfg(target_os = "linux")]
+mod observe;
 #[cfg(target_os = "linux")]
 mod open;
 #[cfg(target_os = "linux")]

@@ -15,7 +15,7 @@ use super::pool::{Pool, Worker};
 use super::python::Python;
 use super::settings::*;
 use super::types::*;
-use super::{functions, programs, sql, testing};
+use super::{functions, observe, programs, sql, testing};
 
 /// Runs untrusted code. Cheap to clone; the workers end with the last clone.
 ///
@@ -172,6 +172,11 @@ impl Sandbox {
     /// Runs a program and keeps the files that it leaves, such as what a compiler makes.
     pub async fn build(&self, program: Program) -> Result<Built, SandboxError> {
         self.run(move |worker, cancel| programs::build(worker, cancel, program.clone())).await
+    }
+
+    /// Runs a program and counts its system calls. Only for a sandbox whose [`SandboxConfig::observed`] is set.
+    pub async fn observe(&self, program: Program) -> Result<Observation, SandboxError> {
+        self.inner.pool.run(move |worker, cancel| observe::observe(worker, cancel, program)).await
     }
 
     /// Runs SQL on a new SQLite database.

@@ -2,6 +2,7 @@
 //! thread that started it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +12,7 @@ use super::adjudicate::Shortage;
 use super::channel::{Link, pipe};
 use super::error::SandboxError;
 use super::host::{Cell, CellSettings, Launch, request};
+use super::listener::SharedListener;
 use super::python::server::Server;
 use super::python::{Python, PythonJob};
 use super::running::{Running, Started, begin};
@@ -86,6 +88,26 @@ impl Worker {
     ) -> Result<Running<'w>, SandboxError> {
         let cell = self.cell()?;
         let started = begin(&mut cell.link, limits, |link| request(link, launches))?;
+        Running::new(&mut cell.link, cancel, started, limits, SameCore::default())
+    }
+
+    /// Where the folders of its cell's jobs are, and what its jobs are confined by.
+    pub fn place(&mut self) -> Result<(Tier, Option<PathBuf>), SandboxError> {
+        let tier = self.settings.tier;
+        Ok((tier, self.cell()?.scratch()))
+    }
+
+    /// Starts a program whose system calls `listener` makes known to the harness, once the program runs.
+    pub fn run_observed<'w>(
+        &'w mut self,
+        cancel: BorrowedFd<'w>,
+        launch: Launch,
+        limits: &Limits,
+        listener: impl FnOnce() -> Result<Option<SharedListener>, SandboxError>,
+    ) -> Result<Running<'w>, SandboxError> {
+        let cell = self.cell()?;
+        let started = begin(&mut cell.link, limits, |link| request(link, vec![launch]))?;
+        cell.link.listener = listener()?;
         Running::new(&mut cell.link, cancel, started, limits, SameCore::default())
     }
 

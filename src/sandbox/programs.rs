@@ -119,7 +119,7 @@ fn of_memory(mut result: ProgramResult) -> Result<ProgramResult, SandboxError> {
     Ok(result)
 }
 
-fn conclude(running: Running<'_>, program: &str) -> Result<ProgramResult, SandboxError> {
+pub(super) fn conclude(running: Running<'_>, program: &str) -> Result<ProgramResult, SandboxError> {
     let started = running.started;
     let ended = only(running.finish()?)?;
     let ending =

@@ -3,7 +3,8 @@
 //! Messages on the control socket are short; what can be long (a cell's settings, a process with its files) travels in
 //! a sealed memory file beside the message, and a process' file is opened only by the child that becomes that process.
 //!
-//! - harness -> cell, first message: a descriptor with [`CellConfig`] as JSON; the answer is `O<notes>` or `E<reason>`.
+//! - harness -> cell, first message: a descriptor with [`CellConfig`] as JSON; the answer is `O<notes>`, with the
+//!   listener of its system calls where it has one, or `E<reason>`.
 //! - harness -> cell, per job: one byte per process, its count of descriptors: specification, stdin, stdout, stderr,
 //!   status, and whatever the program gets as 3, 4, ...
 //! - cell -> harness: `S` with one pidfd per process, then for each that ended `X<index> <status> <cpu us> <max rss KiB>`.
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Tier;
 use super::confinement::Confinement;
+use super::filter::Part;
 
 /// Descriptors of a process before the extra ones: specification, stdin, stdout, stderr, status.
 pub(super) const FIXED_FDS: usize = 5;
@@ -71,11 +73,16 @@ pub(super) struct CellConfig {
     pub binds: Vec<String>,
     pub tmp_mb: u64,
     pub tmp_inodes: u64,
+    /// Jobs are observed, so that the cell has no listener of its own: there can be one only.
+    pub observed: bool,
     /// The folder below which jobs get theirs, in the tiers that share the host's file system; the keeper makes it.
     pub scratch: String,
     /// What the cell of the landlock tier found out about itself.
     #[serde(skip)]
     pub confinement: Confinement,
+    /// What the programs of jobs decide: not all where the cell has a listener.
+    #[serde(skip)]
+    pub part: Part,
 }
 
 /// The limits that the kernel keeps for each process.
@@ -83,6 +90,7 @@ pub(super) struct CellConfig {
 pub(super) struct ProcessLimits {
     pub cpu_seconds: u64,
     pub data_bytes: u64,
+    pub address_bytes: u64,
     pub file_bytes: u64,
     pub processes: u64,
     pub open_files: u64,
@@ -108,6 +116,9 @@ pub(super) struct ProcessSpec {
     /// not get itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub collect: bool,
+    /// Every system call is notified; the first of the extra descriptors is the socket that the listener leaves by.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
 }
 
 /// What a process may run without an `execve`.
@@ -155,6 +166,7 @@ mod tests {
         let limits = ProcessLimits {
             cpu_seconds: 1,
             data_bytes: u64::MAX,
+            address_bytes: u64::MAX,
             file_bytes: 3,
             processes: 4,
             open_files: 5,
@@ -168,6 +180,7 @@ mod tests {
             executables: vec!["d".into()],
             built_in: None,
             collect: false,
+            observed: false,
         };
         let bytes = encode_spec(&spec, &[b"\0\n\xff", b"", b"xy"]).unwrap();
         let (back, files) = decode_spec(&bytes).unwrap();

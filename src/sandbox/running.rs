@@ -100,6 +100,7 @@ pub(super) fn begin(
         }
         None => Kills::default(),
     };
+    link.listener.iter().for_each(|listener| listener.get().begin());
     let ends = request(link).map_err(SandboxError::lost)?;
     let mut started = Started { ends, pidfds: Vec::new(), ended: Vec::new(), kills };
     let mut buffer = [0u8; 128];
@@ -162,6 +163,9 @@ impl<'c> Running<'c> {
         };
         for (index, reaped) in started.ended {
             running.reaped(index, reaped);
+        }
+        if let Some(listener) = &running.link.listener {
+            listener.get().answer_early(&running.pidfds);
         }
         Ok(running)
     }
@@ -242,9 +246,11 @@ impl<'c> Running<'c> {
         }
         self.finished = true;
         self.link.broken = self.cell_lost;
+        let refused_call = self.link.listener.as_ref().and_then(|listener| listener.get().first());
         let stop = self.stop.map(|(stop, _)| stop);
         let limits = self.limits.clone();
         let mut ended: Vec<Ended> = self.processes.drain(..).map(|p| conclude(p, stop, &limits)).collect();
+        ended.iter_mut().for_each(|e| e.streams.refused_call = refused_call);
         let killed = |e: &Ended| {
             e.ending == Ok(Ending::Signaled(libc::SIGKILL))
                 && (e.by_itself || matches!(stop, None | Some(Stop::NotNeeded)))
@@ -335,10 +341,11 @@ impl<'c> Running<'c> {
         if self.stop.is_some() {
             wake = LOOK_AT_MEMORY;
         }
-        let [message, process] = self.link.poll_entries();
+        let [message, process, calls] = self.link.poll_entries();
         let mut entries = vec![
             message,
             process,
+            calls,
             poll_entry(if self.stop.is_none() { self.cancel.as_raw_fd() } else { -1 }, libc::POLLIN),
             channel.map_or(poll_entry(-1, 0), |(fd, events)| poll_entry(fd, events)),
         ];
@@ -352,7 +359,7 @@ impl<'c> Running<'c> {
         let mut over = false;
         for (i, process) in self.processes.iter_mut().enumerate() {
             for (k, capture) in [&mut process.stdout, &mut process.stderr].into_iter().enumerate() {
-                if happened(4 + 2 * i + k) {
+                if happened(5 + 2 * i + k) {
                     capture.pump();
                     over |= capture.is_over();
                 }
@@ -361,8 +368,13 @@ impl<'c> Running<'c> {
         if over {
             self.kill(Stop::Output);
         }
-        if happened(2) {
+        if happened(3) {
             self.kill(Stop::NotNeeded);
+        }
+        if let (Some(listener), Some(calls)) = (&self.link.listener, entries.get(2))
+            && calls.revents != 0
+        {
+            listener.get().answer(calls.revents, Some(&self.pidfds));
         }
         if happened(0) {
             self.listen_to_cell()?;

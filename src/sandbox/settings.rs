@@ -68,6 +68,8 @@ pub struct SandboxConfig {
     pub jobs_per_server: u32,
     /// How long a program that has nothing more to do may take to end; 500 ms by default.
     pub grace: Duration,
+    /// For [`super::Sandbox::observe`] only, which needs cells of its own.
+    pub observed: bool,
 }
 
 impl SandboxConfig {
@@ -81,6 +83,7 @@ impl SandboxConfig {
             readable: Vec::new(),
             jobs_per_server: 1000,
             grace: GRACE,
+            observed: false,
         }
     }
 }

@@ -132,7 +132,7 @@ pub fn signal_name(signal: i32) -> String {
     name.to_owned()
 }
 
-/// What a program wrote.
+/// What was seen of a program: what it wrote, and what it was refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Streams {
     pub stdout: Vec<u8>,
@@ -140,6 +140,8 @@ pub struct Streams {
     /// More was written than is kept.
     pub stdout_truncated: bool,
     pub stderr_truncated: bool,
+    /// The first system call that the sandbox refused its job, where that is noticed.
+    pub refused_call: Option<&'static str>,
 }
 
 /// A program to run as it is.
@@ -162,6 +164,26 @@ pub struct Program {
     /// Never try it a second time, not even when it ran out of time for lack of a processor.
     pub once: bool,
     pub limits: Limits,
+}
+
+/// How often a program made a system call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ObservedCall {
+    /// A number with `#` in front where the call is newer than this program.
+    pub name: String,
+    pub count: u64,
+    /// How many of these the sandbox refused.
+    pub refused: u64,
+    /// A job would be ended by it.
+    pub ends_program: bool,
+}
+
+/// What became of a program whose system calls were counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    pub result: ProgramResult,
+    /// The most frequent first.
+    pub calls: Vec<ObservedCall>,
 }
 
 /// What became of a program that makes files, such as a compiler.

@@ -3,6 +3,7 @@
 mod findings;
 mod isolation;
 mod machine;
+mod observe;
 mod page;
 mod programs;
 
@@ -25,8 +26,17 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
         .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
     let helper = std::env::current_exe()
         .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
-    let findings = runtime.block_on(examine(&helper));
     let mut bytes = Vec::new();
+    if !args.observe.is_empty() {
+        let observed = runtime.block_on(observe::observe(&helper, &args.observe))?;
+        match args.format {
+            ListFormat::Json => bytes.extend(format!("{:#}\n", observe::as_json(&observed)).into_bytes()),
+            ListFormat::Human => observe::write(&observed, &console.terminal_options(false), &mut bytes)?,
+        }
+        console.result(&bytes)?;
+        return Ok(ExitCode::Pass);
+    }
+    let findings = runtime.block_on(examine(&helper));
     match args.format {
         ListFormat::Json => bytes.extend(format!("{:#}\n", findings.as_json()).into_bytes()),
         ListFormat::Human => page::write(&findings, &console.terminal_options(false), &mut bytes)?,

@@ -3,7 +3,7 @@
 # by descriptor to the fork, so nothing of one job is in memory when the next is forked.
 #
 # Asked through a socket of messages: `J`, then the limits (seconds of CPU time, bytes of
-# data, bytes of a file, processes, open files), then per process its runner and its number of descriptors, which come
+# data, bytes of a file, processes, open files, bytes of address space), then per process its runner and its number of descriptors, which come
 # along: request, stdout, stderr, and whatever becomes 4, 5, ...; for a script stdin stands before stdout.
 # Answers: `S<index>` with two pidfds, of its own and of the first of its namespace, from each process once it is shut in, or `F<index> <reason>`; at its end
 # `X<index> <wait status> <cpu us> <max rss KiB>`.
@@ -50,7 +50,8 @@ LAST = ctypes.c_uint(0xffffffff)
 PAUSE = ctypes.cast(libc.pause, ctypes.c_void_p)
 _stack = ctypes.create_string_buffer(1 << 14)
 STACK = ctypes.c_void_p((ctypes.addressof(_stack) + (1 << 14)) & ~0xff)
-KINDS = ((resource.RLIMIT_CPU, 1), (resource.RLIMIT_DATA, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_NOFILE, 0))
+KINDS = ((resource.RLIMIT_CPU, 1), (resource.RLIMIT_DATA, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_NOFILE, 0),
+    (resource.RLIMIT_AS, 0))
 # A limit that somebody lowered before us can't be raised.
 MOST = [resource.getrlimit(kind)[1] for kind, _ in KINDS]
 for _kind, _value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0), (resource.RLIMIT_SIGPENDING, 256)):
@@ -131,9 +132,9 @@ def serve():
             posix._exit(0)
         fds = [fd for _, _, data_of in control for fd in memoryview(data_of).cast('i').tolist()]
         words = data.decode().split()
-        limits = [int(word) for word in words[1:6]]
+        limits = [int(word) for word in words[1:7]]
         left, taken = {}, 0
-        for index, (kind, count) in enumerate(zip(words[6::2], words[7::2])):
+        for index, (kind, count) in enumerate(zip(words[7::2], words[8::2])):
             mine = fds[taken:taken + int(count)]
             taken += len(mine)
             first = None

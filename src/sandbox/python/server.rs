@@ -16,7 +16,7 @@ use crate::sandbox::error::SandboxError;
 use crate::sandbox::filter;
 use crate::sandbox::host::{Cell, Ends, Launch, TMP_INODES, TMP_MB, input};
 use crate::sandbox::launch::process_limits;
-use crate::sandbox::memory::{Measure, held_kib, processes};
+use crate::sandbox::memory::{Measure, held_kib, process_of, processes};
 use crate::sandbox::running::{Started, begin};
 use crate::sandbox::same_core::SameCore;
 use crate::sandbox::syscalls::kill_by_pidfd;
@@ -67,9 +67,10 @@ impl Server {
             process: Some(pidfd),
             cgroup: cell.link.cgroup.clone(),
             grace: cell.link.grace,
+            listener: cell.link.listener.clone(),
             ..Link::new(ours)
         };
-        let process = processes(link.process.as_slice()).first().copied();
+        let process = link.process.as_ref().and_then(process_of);
         let server = Server { link, process, core: None, jobs: 0, _output: output };
         let mut buffer = [0u8; 16];
         match server.link.wait(&mut buffer, WARM_UP)? {
@@ -118,12 +119,13 @@ fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec
     let most = |value: u64| value.min(i64::MAX as u64 - 1);
     let limits = process_limits(limits);
     let mut message = format!(
-        "J {} {} {} {} {}",
+        "J {} {} {} {} {} {}",
         most(limits.cpu_seconds),
         most(limits.data_bytes),
         most(limits.file_bytes),
         most(limits.processes),
         most(limits.open_files),
+        most(limits.address_bytes),
     );
     let mut theirs: Vec<OwnedFd> = Vec::new();
     let mut ours = Vec::new();

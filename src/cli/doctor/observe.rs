@@ -1,0 +1,180 @@
+//! `doctor --observe COMMAND...`: which system calls a program makes in the sandbox, and which of them are refused.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::super::Failure;
+use crate::base::text::plural;
+use crate::report::TerminalOptions;
+use crate::report::terminal::page::{Page, Tone, pad_right, plain, span};
+use crate::sandbox::{Ending, Limits, Observation, Program, Sandbox, SandboxConfig, SandboxError};
+
+/// Each call waits for the harness, so that a program takes many times as long as it does else.
+const WALL: Duration = Duration::from_secs(120);
+const MEMORY_MB: u64 = 1024;
+const MOST_LINES: usize = 12;
+
+/// A program that ran to its end.
+pub struct Observed {
+    tier: &'static str,
+    command: Vec<String>,
+    observation: Observation,
+}
+
+/// Runs the command in the folder where the user is, which it can read and not write.
+pub async fn observe(helper: &Path, command: &[String]) -> Result<Observed, Failure> {
+    let dir = std::env::current_dir()
+        .map_err(|error| Failure::incomplete(format!("cannot find the working folder: {error}")))?;
+    let config = SandboxConfig {
+        observed: true,
+        readable: vec![dir.clone()],
+        ..SandboxConfig::new(helper.to_owned())
+    };
+    let sandbox = Sandbox::open(config).await.map_err(failure)?;
+    let mut argv = command.to_vec();
+    // The interpreter that candidates run in, not a shim that can't be seen inside.
+    if let (Some("python" | "python3"), Ok(python)) = (argv.first().map(String::as_str), sandbox.python()) {
+        argv.splice(..1, [python.path.to_string_lossy().into_owned()]);
+    }
+    let program = Program {
+        argv,
+        dir: Some(dir),
+        limits: Limits { wall: WALL, memory_mb: MEMORY_MB, ..Limits::default() },
+        ..Program::default()
+    };
+    let observation = sandbox.observe(program).await.map_err(failure)?;
+    Ok(Observed { tier: sandbox.state().tier.name(), command: command.to_vec(), observation })
+}
+
+fn failure(error: SandboxError) -> Failure {
+    let failure = Failure::incomplete(&error);
+    match error {
+        SandboxError::Unavailable { remedy, .. } => failure.hint(remedy),
+        SandboxError::CannotStart { .. } => failure.hint(
+            "inside, a program sees /usr, the Python interpreter and the working folder; give its path or run another folder's \
+             program from there",
+        ),
+        _ => failure,
+    }
+}
+
+pub fn as_json(observed: &Observed) -> Value {
+    let Observation { result, calls } = &observed.observation;
+    json!({
+        "sandbox": { "tier": observed.tier },
+        "command": observed.command,
+        "ending": result.ending.to_string(),
+        "stderr": last_line(&result.streams.stderr),
+        "calls": calls,
+    })
+}
+
+pub fn write(observed: &Observed, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
+    let Observation { result, calls } = &observed.observation;
+    let mut page = Page::new(out, options);
+    let total: u64 = calls.iter().map(|call| call.count).sum();
+    let head = format!(
+        "{} system calls of {}, tier {}: {}",
+        total,
+        plural(calls.len(), "kind"),
+        observed.tier,
+        result.ending
+    );
+    let tone = if result.ending == Ending::Exited(0) { Tone::Good } else { Tone::Warn };
+    page.wrapped(&[], tone, &head, MOST_LINES)?;
+    let said = last_line(&result.streams.stderr);
+    if !said.is_empty() && result.ending != Ending::Exited(0) {
+        page.wrapped(&[plain("  ")], Tone::Dim, &said, MOST_LINES)?;
+    }
+    page.blank()?;
+    let column = calls.iter().map(|call| call.name.len()).max().unwrap_or(0) + 2;
+    for call in calls {
+        let refused = match (call.ends_program, call.refused) {
+            (true, _) => "  refused: it ends a program at once".to_owned(),
+            (_, 0) => String::new(),
+            (_, all) if all == call.count => "  refused".to_owned(),
+            (_, some) => format!("  {some} refused"),
+        };
+        let name = pad_right(&call.name, column);
+        let count = format!("{:>8}", call.count);
+        page.line(&[plain("  "), plain(name), plain(count), span(Tone::Bad, refused)])?;
+    }
+    page.blank()?;
+    let kinds = calls.iter().filter(|call| call.refused > 0).count();
+    let text = match kinds {
+        0 => "The sandbox refuses none of these calls.".to_owned(),
+        some => format!("The sandbox refuses {some} of these kinds."),
+    };
+    page.wrapped(&[], if kinds == 0 { Tone::Good } else { Tone::Plain }, &text, MOST_LINES)
+}
+
+fn last_line(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().chars().take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::{ObservedCall, ProgramResult, Streams};
+
+    fn observed() -> Observed {
+        let call = |name: &str, count, refused, ends_program| ObservedCall {
+            name: name.into(),
+            count,
+            refused,
+            ends_program,
+        };
+        let streams = Streams { stderr: b"first\nno aio here\n\n".to_vec(), ..Streams::default() };
+        let result = ProgramResult {
+            ending: Ending::Exited(3),
+            streams,
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+            adjudicated: false,
+        };
+        let calls = vec![
+            call("read", 1200, 0, false),
+            call("fcntl", 4, 1, false),
+            call("io_setup", 1, 1, false),
+            call("ptrace", 1, 1, true),
+        ];
+        Observed {
+            tier: "userns",
+            command: vec!["db".into(), "--fast".into()],
+            observation: Observation { result, calls },
+        }
+    }
+
+    #[test]
+    fn page_names_calls_and_what_is_refused() {
+        let mut bytes = Vec::new();
+        write(&observed(), &TerminalOptions::default(), &mut bytes).unwrap();
+        insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @r"
+        1206 system calls of 4 kinds, tier userns: exited with 3
+          no aio here
+
+          read          1200
+          fcntl            4  1 refused
+          io_setup         1  refused
+          ptrace           1  refused: it ends a program at once
+
+        The sandbox refuses 3 of these kinds.
+        ");
+    }
+
+    #[test]
+    fn json_has_every_call() {
+        let value = as_json(&observed());
+        assert_eq!(
+            value["calls"][2],
+            json!({"name": "io_setup", "count": 1, "refused": 1, "ends_program": false})
+        );
+        assert_eq!(value["command"], json!(["db", "--fast"]));
+        assert_eq!(value["ending"], "exited with 3");
+        assert_eq!(value["stderr"], "no aio here");
+    }
+}

@@ -1,0 +1,419 @@
+//! The harness's end of a cell's listener (seccomp_unotify(2)): names the first system call that a job was refused, allows
+//! locks on files of the job's own, and changes their modes where the job itself may not.
+//!
+//! The kernel holds the calling thread until it is answered, and never runs a call that was refused here; once the harness is
+//! gone, such a call returns ENOSYS. A call that goes on (a lock) was looked at before: a program with several threads may put
+//! another file behind the same descriptor in between, which docs/sandbox.md says.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::filter::{self, Answer, Verdict, Verdicts};
+use super::memory::process_of;
+use super::syscalls::{c_string, check};
+use super::types::ObservedCall;
+
+/// A lock takes about 200 bytes of kernel memory that no limit counts: all of a job's together stay below 40 MB.
+const MOST_LOCKS: u32 = 200_000;
+/// The longest path that the kernel takes.
+const LONGEST_PATH: usize = 4096;
+const PAGE: u64 = 4096;
+
+const PERMISSIONS: libc::mode_t = 0o777;
+
+/// A call that waits for its answer.
+struct Notice {
+    id: u64,
+    /// The thread that calls, as the harness sees it.
+    pid: u32,
+    number: i32,
+    args: [u64; 6],
+}
+
+/// What is answered: the call goes on, or returns an error (0: success) without running.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reply {
+    Continue,
+    Errno(i32),
+}
+
+/// The listener of one cell.
+pub(super) struct CallListener {
+    /// `None`: everything in the cell has ended.
+    fd: Option<OwnedFd>,
+    /// Where jobs have their folders; `None`: each has a `/tmp` of its own.
+    scratch: Option<PathBuf>,
+    first: Option<&'static str>,
+    locks: u32,
+    /// Changes of modes that came before it was known which processes the job has.
+    early: Vec<Notice>,
+    /// Notified of every call of one job, not only of what is refused.
+    observer: Option<Observer>,
+}
+
+/// Counts the calls of a job.
+struct Observer {
+    verdicts: Verdicts,
+    /// The program has started: what comes before is the sandbox's.
+    started: bool,
+    calls: BTreeMap<String, ObservedCall>,
+}
+
+impl Observer {
+    fn count(&mut self, name: String, reply: Reply, killed: bool) {
+        if !self.started {
+            self.started = name == "execve";
+            return;
+        }
+        let call = self
+            .calls
+            .entry(name.clone())
+            .or_insert_with(|| ObservedCall { name, ..ObservedCall::default() });
+        call.count += 1;
+        call.refused += u64::from(!matches!(reply, Reply::Continue | Reply::Errno(0)));
+        call.ends_program |= killed;
+    }
+}
+
+/// Shared by a cell and the fork server in it.
+#[derive(Clone)]
+pub(super) struct SharedListener(Arc<Mutex<CallListener>>);
+
+impl SharedListener {
+    pub fn new(fd: OwnedFd, scratch: Option<PathBuf>) -> Self {
+        SharedListener(Arc::new(Mutex::new(CallListener {
+            fd: Some(fd),
+            scratch,
+            first: None,
+            locks: 0,
+            early: Vec::new(),
+            observer: None,
+        })))
+    }
+
+    /// One that is notified of every call of one job.
+    pub fn observing(fd: OwnedFd, scratch: Option<PathBuf>, verdicts: Verdicts) -> Self {
+        let listener = SharedListener::new(fd, scratch);
+        listener.get().observer = Some(Observer { verdicts, started: false, calls: BTreeMap::new() });
+        listener
+    }
+
+    pub fn get(&self) -> MutexGuard<'_, CallListener> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallListener {
+    /// For poll; -1 once it is closed.
+    pub fn raw_fd(&self) -> RawFd {
+        self.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd())
+    }
+
+    /// A new job begins.
+    pub fn begin(&mut self) {
+        (self.first, self.locks) = (None, 0);
+        self.early.clear();
+    }
+
+    /// The first call that the job was refused.
+    pub fn first(&self) -> Option<&'static str> {
+        self.first
+    }
+
+    /// Answers one call after poll reported `events`. `roots`: the first processes of the job, if they are known.
+    pub fn answer(&mut self, events: libc::c_short, roots: Option<&[OwnedFd]>) {
+        if events & libc::POLLIN == 0 {
+            // Everything that the program applied to has ended.
+            if events != 0 {
+                self.fd = None;
+            }
+            return;
+        }
+        let Some(notice) = self.receive() else { return };
+        self.decide(notice, roots);
+    }
+
+    /// Answers what came before the processes of the job were known.
+    pub fn answer_early(&mut self, roots: &[OwnedFd]) {
+        for notice in std::mem::take(&mut self.early) {
+            self.decide(notice, Some(roots));
+        }
+    }
+
+    /// What was called, the most frequent first.
+    pub fn observed(&mut self) -> Vec<ObservedCall> {
+        let mut calls: Vec<_> =
+            self.observer.iter_mut().flat_map(|observer| std::mem::take(&mut observer.calls)).collect();
+        calls.sort_by_key(|(_, call)| std::cmp::Reverse(call.count));
+        calls.into_iter().map(|(_, call)| call).collect()
+    }
+
+    fn observe(&mut self, notice: Notice, verdict: Verdict, roots: Option<&[OwnedFd]>) {
+        let known = filter::answer(notice.number);
+        let (name, answer) = known.unwrap_or(("", Answer::Refuse(libc::ENOSYS)));
+        let reply = match verdict {
+            Verdict::Allow => Reply::Continue,
+            Verdict::Errno(errno) => Reply::Errno(errno),
+            Verdict::Kill => Reply::Errno(libc::EPERM),
+            Verdict::Notify => match answer {
+                Answer::Refuse(errno) => Reply::Errno(errno),
+                Answer::Lock => self.lock(&notice),
+                Answer::Mode => {
+                    let changed = self.change_mode(&notice, name, roots.unwrap_or_default());
+                    Reply::Errno(changed.err().unwrap_or(0))
+                }
+            },
+        };
+        let name = if name.is_empty() { format!("#{}", notice.number) } else { name.to_owned() };
+        if let Some(observer) = &mut self.observer {
+            observer.count(name, reply, verdict == Verdict::Kill);
+        }
+        self.send(&notice, reply);
+    }
+
+    fn decide(&mut self, notice: Notice, roots: Option<&[OwnedFd]>) {
+        if let Some(observer) = &self.observer {
+            let verdict = observer.verdicts.of(notice.number, &notice.args);
+            return self.observe(notice, verdict, roots);
+        }
+        let (name, answer) = filter::answer(notice.number).unwrap_or(("?", Answer::Refuse(libc::ENOSYS)));
+        let reply = match answer {
+            Answer::Refuse(errno) => Reply::Errno(errno),
+            Answer::Lock => self.lock(&notice),
+            // The cell and its minders look after the folders.
+            Answer::Mode if is_ours(notice.pid) => Reply::Continue,
+            Answer::Mode => match roots {
+                Some(roots) => Reply::Errno(self.change_mode(&notice, name, roots).err().unwrap_or(0)),
+                None => return self.early.push(notice),
+            },
+        };
+        if !matches!(reply, Reply::Continue | Reply::Errno(0)) {
+            self.first.get_or_insert(name);
+        }
+        self.send(&notice, reply);
+    }
+
+    fn receive(&self) -> Option<Notice> {
+        // SAFETY: all-zero is a valid value, and what the kernel wants to find.
+        let mut raw: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+        // SAFETY: the kernel writes one struct of this type. It does not wait: poll said that there is one.
+        let r = unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &mut raw) };
+        // Its thread may have ended meanwhile.
+        check(r as libc::c_long).ok()?;
+        Some(Notice { id: raw.id, pid: raw.pid, number: raw.data.nr, args: raw.data.args })
+    }
+
+    fn send(&self, notice: &Notice, reply: Reply) {
+        // SAFETY: all-zero is a valid value.
+        let mut raw: libc::seccomp_notif_resp = unsafe { std::mem::zeroed() };
+        raw.id = notice.id;
+        match reply {
+            Reply::Continue => raw.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
+            Reply::Errno(errno) => raw.error = -errno,
+        }
+        // SAFETY: the struct outlives the call. An error means that the thread is gone.
+        unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw) };
+    }
+
+    /// Whether the thread still waits, so that what was read of `/proc/PID` is its own.
+    fn waits(&self, notice: &Notice) -> bool {
+        // SAFETY: the id outlives the call.
+        unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &notice.id) == 0 }
+    }
+
+    fn lock(&mut self, notice: &Notice) -> Reply {
+        self.locks = self.locks.saturating_add(1);
+        let fd = notice.args[0] as i32;
+        if self.locks <= MOST_LOCKS && self.is_private(notice.pid, fd) {
+            Reply::Continue
+        } else {
+            Reply::Errno(libc::ENOLCK)
+        }
+    }
+
+    /// Whether a descriptor of a job is a file of the job's own folder.
+    fn is_private(&self, pid: u32, fd: i32) -> bool {
+        let path = format!("/proc/{pid}/fd/{fd}");
+        match &self.scratch {
+            Some(scratch) => fs::read_link(path).is_ok_and(|file| file.starts_with(scratch)),
+            None => {
+                let device = |path: String| fs::metadata(path).map(|meta| meta.dev()).ok();
+                let own = device(format!("/proc/{pid}/root/tmp"));
+                own.is_some() && own == device(path)
+            }
+        }
+    }
+
+    /// Does what the job asks for to a file of its folder. The file is opened first and looked at then, so that no link leads
+    /// elsewhere. `Err`: the error that the call returns.
+    fn change_mode(&self, notice: &Notice, name: &str, roots: &[OwnedFd]) -> Result<(), i32> {
+        let args = &notice.args;
+        let (place, path, mode, flags) = match name {
+            "chmod" => (libc::AT_FDCWD, Some(args[0]), args[1], 0),
+            "fchmod" => (args[0] as i32, None, args[1], 0),
+            "fchmodat" => (args[0] as i32, Some(args[1]), args[2], 0),
+            _ => (args[0] as i32, Some(args[1]), args[2], args[3] as i32),
+        };
+        if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
+            return Err(libc::EINVAL);
+        }
+        let path = path.map(|address| read_path(notice.pid, address)).transpose()?;
+        let path = path.filter(|path| !(path.is_empty() && flags & libc::AT_EMPTY_PATH != 0));
+        let file = open_of(notice.pid, place, path.as_deref(), flags & libc::AT_SYMLINK_NOFOLLOW != 0)?;
+        let own = self.folder_of(notice.pid, roots).ok_or(libc::EPERM)?;
+        if !self.waits(notice) {
+            return Err(libc::EPERM);
+        }
+        let real = format!("/proc/self/fd/{}", file.as_raw_fd());
+        if !fs::read_link(&real).is_ok_and(|path| path.starts_with(&own)) {
+            return Err(libc::EPERM);
+        }
+        if file.metadata().map_err(number)?.is_symlink() {
+            return Err(libc::EOPNOTSUPP);
+        }
+        let real = c_string(&real).map_err(number)?;
+        // SAFETY: the path outlives the call.
+        let r = unsafe { libc::chmod(real.as_ptr(), mode as libc::mode_t & PERMISSIONS) };
+        check(r as libc::c_long).map(drop).map_err(number)
+    }
+
+    /// The folder of the process of the job that `pid` descends from. They are made in the order of the processes.
+    fn folder_of(&self, pid: u32, roots: &[OwnedFd]) -> Option<PathBuf> {
+        let roots: Vec<Option<u32>> = roots.iter().map(process_of).collect();
+        let mut at = pid;
+        let index = loop {
+            if let Some(index) = roots.iter().position(|root| *root == Some(at)) {
+                break index;
+            }
+            at = status_field(at, "PPid:").filter(|parent| *parent > 1)?;
+        };
+        let mut folders: Vec<u64> = fs::read_dir(self.scratch.as_ref()?)
+            .ok()?
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect();
+        folders.sort_unstable();
+        let serial = folders.get(index).filter(|_| folders.len() == roots.len())?;
+        Some(self.scratch.as_ref()?.join(serial.to_string()))
+    }
+}
+
+fn number(error: io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EPERM)
+}
+
+/// Whether it is a process of the cell: under the listener's program and whatever the harness is under. A job has one more,
+/// which it can't take off.
+fn is_ours(pid: u32) -> bool {
+    let filters = |pid| status_field(pid, "Seccomp_filters:");
+    let around = filters(std::process::id()).unwrap_or(0);
+    filters(pid).is_some_and(|filters| filters <= around + 1)
+}
+
+fn status_field(pid: u32, name: &str) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
+}
+
+/// The text at an address of another process, up to its NUL.
+fn read_path(pid: u32, address: u64) -> Result<Vec<u8>, i32> {
+    let memory = File::open(format!("/proc/{pid}/mem")).map_err(number)?;
+    let mut path = Vec::new();
+    let mut at = address;
+    while path.len() < LONGEST_PATH {
+        // What follows its page may not be there.
+        let mut buffer = [0u8; PAGE as usize];
+        let room = (PAGE - at % PAGE) as usize;
+        let part = buffer.get_mut(..room).unwrap_or_default();
+        memory.read_exact_at(part, at).map_err(|_| libc::EFAULT)?;
+        match part.iter().position(|byte| *byte == 0) {
+            Some(end) => {
+                path.extend(part.get(..end).unwrap_or_default());
+                return Ok(path);
+            }
+            None => path.extend_from_slice(part),
+        }
+        at = at.checked_add(room as u64).ok_or(libc::EFAULT)?;
+    }
+    Err(libc::ENAMETOOLONG)
+}
+
+/// Opens, without any right, what a process names: a path from a folder of its own, or a descriptor.
+fn open_of(pid: u32, place: i32, path: Option<&[u8]>, no_follow: bool) -> Result<File, i32> {
+    let place = match place {
+        libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
+        fd => format!("/proc/{pid}/fd/{fd}"),
+    };
+    let open = |at: RawFd, path: &[u8], flags: libc::c_int| {
+        let path = CString::new(path).map_err(|_| libc::EINVAL)?;
+        // SAFETY: the path outlives the call; the descriptor is new and ours.
+        unsafe {
+            let fd = libc::openat(at, path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC | flags);
+            check(fd as libc::c_long).map(|fd| File::from_raw_fd(fd as RawFd)).map_err(number)
+        }
+    };
+    match path {
+        Some(path) if path.is_empty() => Err(libc::ENOENT),
+        Some(path) if Path::new(std::ffi::OsStr::from_bytes(path)).is_absolute() => {
+            open(libc::AT_FDCWD, path, if no_follow { libc::O_NOFOLLOW } else { 0 })
+        }
+        Some(path) => {
+            let folder = open(libc::AT_FDCWD, place.as_bytes(), libc::O_DIRECTORY)?;
+            open(folder.as_raw_fd(), path, if no_follow { libc::O_NOFOLLOW } else { 0 })
+        }
+        None => open(libc::AT_FDCWD, place.as_bytes(), 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_of_another_process_ends_at_its_nul() {
+        let mut page = vec![b'x'; 3 * PAGE as usize];
+        let end = page.len() - 1;
+        page[end] = 0;
+        let me = std::process::id();
+        let at = |offset: usize| page.as_ptr() as u64 + offset as u64;
+        assert_eq!(read_path(me, at(end - 3)), Ok(b"xxx".to_vec()));
+        assert_eq!(read_path(me, at(end)), Ok(Vec::new()));
+        assert_eq!(read_path(me, at(0)), Err(libc::ENAMETOOLONG));
+        assert_eq!(read_path(me, 16), Err(libc::EFAULT));
+    }
+
+    #[test]
+    fn named_file_opens_by_path_and_by_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "x").unwrap();
+        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
+        let open = File::open(folder.path()).unwrap();
+        let me = std::process::id();
+        let found = |place: i32, path: Option<&[u8]>, no_follow: bool| {
+            let file = open_of(me, place, path, no_follow)?;
+            Ok(fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap())
+        };
+        let real = fs::canonicalize(&path).unwrap();
+        let fd = open.as_raw_fd();
+        assert_eq!(found(fd, Some(b"file"), false), Ok(real.clone()));
+        assert_eq!(found(fd, Some(b"link"), false), Ok(real.clone()));
+        assert_eq!(found(fd, Some(b"link"), true), Ok(real.with_file_name("link")));
+        assert_eq!(found(libc::AT_FDCWD, Some(path.as_os_str().as_bytes()), false), Ok(real.clone()));
+        assert_eq!(found(fd, None, false), Ok(real.parent().unwrap().to_owned()));
+        assert_eq!(found(fd, Some(b""), false), Err(libc::ENOENT));
+        assert_eq!(found(-1, Some(b"file"), false), Err(libc::ENOENT));
+    }
+
+    #[test]
+    fn process_that_ended_is_not_the_cells() {
+        assert!(!is_ours(u32::MAX));
+    }
+}

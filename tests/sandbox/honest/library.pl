@@ -1,0 +1,11 @@
+use strict; use warnings;
+use Fcntl ':flock'; use File::Temp 'tempfile'; use IO::Select; use POSIX; use Time::HiRes 'usleep';
+my ($file, $name) = tempfile(DIR => '.');
+flock($file, LOCK_EX) or die "flock: $!"; print $file 'x'; close $file;
+chmod 0755, $name or die "chmod: $!"; rename $name, "$name.2" or die; unlink "$name.2" or die;
+my $pid = fork(); if (!$pid) { exit 3 } waitpid($pid, 0); die unless $? >> 8 == 3;
+die unless `echo hi` eq "hi\n";
+usleep(10); my $seen = 0; local $SIG{ALRM} = sub { $seen = 1 }; alarm 1; select(undef, undef, undef, 5) until $seen;
+pipe(my $r, my $w) or die; syswrite $w, 'x'; die unless IO::Select->new($r)->can_read(5);
+mkfifo('fifo', 0600) or die; unlink 'fifo';
+print "well\n";
