@@ -13,5 +13,7 @@
 mod support;
 
 mod ahead;
+mod classes;
 mod known;
+mod mutations;
 mod trials;
