@@ -163,28 +163,28 @@ fn no_later_question_is_there_for_javascript() {
         [(json!("N"), json!("S")), (json!("S"), json!("N")), (json!(12), json!(21)), (json!(21), json!(12))];
     let grader = within(calls("javascript", "turn", &cases), 3.0);
     let answer_all = "const answer = (text) => { const qs = text.trim().split('\\n').map(JSON.parse).filter((q) => q.a); \
-                      let out = ''; qs.forEach((q, i) => { out += JSON.stringify({i: q.i, v: qs[i ^ 1].a[0]}) + '\\n' }); fs.writeSync(4, out) };";
-    let head = format!("const fs = require('fs');\nconst b = Buffer.alloc(1 << 16);\n{answer_all}\n");
+                      let out = ''; qs.forEach((q, i) => { out += JSON.stringify({i: q.i, v: qs[i ^ 1].a[0]}) + '\\n' }); files.writeSync(4, out) };";
+    let head = format!("const files = require('fs');\nconst store = Buffer.alloc(1 << 16);\n{answer_all}\n");
     let hacks = [
         (
             "while loading",
-            "for (const fd of [4, 3, 5, 6, 7]) { try { const n = fs.readSync(fd, b, 0, b.length, null); if (n > 0) { fs.writeSync(4, '{\"ready\":true}\\n'); answer(b.toString('utf8', 0, n)); process.exit(0) } } catch (e) {} }\nfunction turn(x) { return 0 }",
+            "for (const fd of [4, 3, 5, 6, 7]) { try { const n = files.readSync(fd, store, 0, store.length, null); if (n > 0) { files.writeSync(4, '{\"ready\":true}\\n'); answer(store.toString('utf8', 0, n)); process.exit(0) } } catch (e) {} }\nfunction turn(x) { return 0 }",
         ),
         (
             "in the first call",
-            "function turn(x) { const n = fs.readSync(4, b, 0, b.length, null); return JSON.parse(b.toString('utf8', 0, n).split('\\n')[0]).a[0] }",
+            "function turn(x) { const n = files.readSync(4, store, 0, store.length, null); return JSON.parse(store.toString('utf8', 0, n).split('\\n')[0]).a[0] }",
         ),
         (
             "in the background",
-            "let seen = [];\nfs.read(4, b, 0, b.length, null, (e, n) => { if (n > 0) answer(b.toString('utf8', 0, n)) })\nfunction turn(x) { return seen[0] }",
+            "let seen = [];\nfs.read(4, store, 0, store.length, null, (e, n) => { if (n > 0) answer(store.toString('utf8', 0, n)) })\nfunction turn(x) { return seen[0] }",
         ),
         (
             "by a stream",
-            "const net = require('net');\nlet text = '';\nfunction turn(x) { return new Promise((done) => { const s = new net.Socket({fd: 4}); s.on('data', (d) => { s.pause(); done(JSON.parse(String(d).split('\\n')[0]).a[0]) }); s.on('end', () => done(0)) }) }",
+            "const sockets = require('net');\nlet text = '';\nfunction turn(x) { return new Promise((done) => { const s = new sockets.Socket({fd: 4}); s.on('data', (d) => { s.pause(); done(JSON.parse(String(d).split('\\n')[0]).a[0]) }); s.on('end', () => done(0)) }) }",
         ),
         (
             "by its name",
-            "function turn(x) { for (const fd of fs.readdirSync('/proc/self/fd')) { try { const t = fs.readFileSync('/proc/self/fd/' + fd, 'utf8'); const q = t.split('\\n').map((l) => { try { return JSON.parse(l) } catch { return {} } }).filter((q) => q.a); if (q.length > 1) return q[1].a[0] } catch (e) {} } return 0 }",
+            "function turn(x) { for (const fd of files.readdirSync('/proc/self/fd')) { try { const t = files.readFileSync('/proc/self/fd/' + fd, 'utf8'); const q = t.split('\\n').map((l) => { try { return JSON.parse(l) } catch { return {} } }).filter((q) => q.a); if (q.length > 1) return q[1].a[0] } catch (e) {} } return 0 }",
         ),
     ];
     let honest = "function turn(x) { return {N: 'S', S: 'N', 12: 21, 21: 12}[x] }";

@@ -313,7 +313,7 @@ fn no_code_chooses_what_its_verdict_rests_on() {
 
 /// Answers that only an interpreter can compare take tests from the harness to a judge; under `trust: harness` they fail too.
 #[test]
-fn answers_that_the_harness_cannot_compare_fail_where_it_is_demanded() {
+fn answers_beyond_the_harness_fail_where_it_is_demanded() {
     let raw = |value: &str| {
         format!(
             "import os\ncalls = 0\ndef double(x):\n    global calls\n    calls += 1\n    os.write(4, b'{{\"i\": %d, \"v\": {value}}}\\n' % calls)\n    os.read(4, 1)\n"
@@ -501,7 +501,7 @@ fn answers_to_other_questions_are_not_believed() {
     if has_node() {
         let writes = |lines: &str| {
             format!(
-                "const fs = require('fs')\nfor (const line of {lines}) fs.writeSync(4, line + '\\n')\nfunction double(x) {{ return null }}"
+                "const files = require('fs')\nfor (const line of {lines}) files.writeSync(4, line + '\\n')\nfunction double(x) {{ return null }}"
             )
         };
         let programs = [
@@ -527,7 +527,7 @@ fn large_answers_fail() {
         ("a wide range", "def double(x): return range(0, 1 << 100000)"),
         ("a range of wide steps", "def double(x): return range(-1 << 90000, 1 << 90000, 1 << 80000)"),
         ("a wide number", "def double(x): return 1 << 200000"),
-        ("a long list", "numbers = [0] * 100000\ndef double(x): return numbers"),
+        ("a long list", "numbers = [0] * 30000\ndef double(x): return numbers"),
         ("a deep list", "def double(x):\n    a = 4\n    for _ in range(5000): a = [a]\n    return a"),
         ("a dict in itself", "def double(x):\n    a = {}\n    a[4] = a\n    return a"),
         ("a long text", "text = '4' * (9 << 20)\ndef double(x): return text"),
@@ -538,7 +538,7 @@ fn large_answers_fail() {
     if has_node() {
         assert_endings(&in_javascript(&[
             ("a wide number", "function double(x) { return 1n << 200000n }"),
-            ("a long list", "const a = new Array(100000).fill(0)\nfunction double(x) { return a }"),
+            ("a long list", "const a = new Array(30000).fill(0)\nfunction double(x) { return a }"),
             (
                 "a deep list",
                 "function double(x) { let a = 4; for (let i = 0; i < 5000; i++) a = [a]; return a }",

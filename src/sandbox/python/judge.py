@@ -164,11 +164,6 @@ def proxy(name):
     PROXIES[id(fn)] = name
     return fn
 
-def where(line):
-    lines = RUNNING['source'].splitlines()
-    text_of_line = lines[line - 1].strip()[:1000] if 0 < line <= len(lines) else ''
-    return {'index': RUNNING['index'], 'line': line, 'source': text_of_line}
-
 def conclude(e):
     # The innermost line of the tests themselves, and the innermost file of all.
     line, innermost, tb = 0, '', e.__traceback__

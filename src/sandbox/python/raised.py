@@ -229,6 +229,11 @@ def frames_of_tests():
 def scopes():
     return [frame.f_locals for frame in frames_of_tests()] + [RUNNING['globals']]
 
+def where(line):
+    lines = RUNNING['source'].splitlines()
+    text_of_line = lines[line - 1].strip()[:1000] if 0 < line <= len(lines) else ''
+    return {'index': RUNNING['index'], 'line': line, 'source': text_of_line}
+
 def place():
     lines = [frame.f_lineno for frame in frames_of_tests() if frame.f_code.co_filename == RUNNING['file']]
     return where(lines[0] if lines else 0)
