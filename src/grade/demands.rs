@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::model::{
-    Cause, CodeExecution, CodeGrader, Executor, Fingerprint, Grade, GraderType, MinimumTrust, SandboxDemand,
-    Tests, Trust,
+    Cause, CodeExecution, CodeGrader, Executor, Fingerprint, Grade, GraderType, MinimumTrust, Outcome,
+    SandboxDemand, Tests, Trust,
 };
 use crate::sandbox::{ModeChoice, Sandbox, TestMode};
 
@@ -79,9 +79,11 @@ impl Modes {
     }
 }
 
-/// A grade that rests on less than is demanded, whatever it says, says nothing.
+/// A grade that rests on less than is demanded is an error. The exception: where an answer that the harness can't compare took
+/// the tests to a judge, a failure remains one, so that no candidate turns its failure into an error.
 pub(super) fn keep(demand: &SandboxDemand, grade: Grade) -> Grade {
     match grade.trust {
+        Some(Trust::Split) if grade.outcome == Outcome::Failed => grade,
         Some(trust) if !demand.accepts(trust) => too_weak(&grade.method, demand, trust, ""),
         _ => grade,
     }
@@ -118,6 +120,11 @@ mod tests {
         let refused = keep(&demand(MinimumTrust::Split), passed(Trust::InProcess));
         assert_eq!((refused.cause, refused.score, refused.trust), (Some(Cause::Harness), None, None));
         insta::assert_snapshot!(refused.reason, @"the suite demands `trust: split`, and these tests must share an interpreter with the code that they test: rewrite the tests, or allow it with `sandbox: {trust: in_process}` in the suite");
+        let failed =
+            Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, "no").with_trust(Trust::Split);
+        assert_eq!(keep(&demand(MinimumTrust::Harness), failed.clone()), failed);
+        let refused = keep(&demand(MinimumTrust::Split), failed.with_trust(Trust::InProcess));
+        assert_eq!(refused.cause, Some(Cause::Harness));
         let refused = keep(&demand(MinimumTrust::Harness), passed(Trust::Split));
         insta::assert_snapshot!(refused.reason, @"the suite demands `trust: harness`, and these tests need a judge process of their own: rewrite the tests, or allow it with `sandbox: {trust: split}` in the suite");
     }

@@ -50,6 +50,10 @@ for _name in ('hash getattribute setattr delattr lt le gt ge len iter next conta
 _DECODERS['$opaque'] = lambda v, x: Opaque(str(v), x.get('truth', x.get('only_truth')), type(x.get('truth')) is bool)
 PROXIES = {}
 
+# Exceptions that were handed to the candidate, which may give them back.
+GIVEN = []
+_DECODERS['$error'] = lambda v, _: GIVEN[v['n']]
+
 def can_cross(x):
     # Whether `dec` makes values of this kind, so that one may have been an answer.
     t = type(x)
@@ -57,17 +61,28 @@ def can_cross(x):
         or t in _ITERATORS or t.__module__ in ('decimal', 'fractions', 'datetime', 'uuid')
         or t is type and getattr(builtins, x.__name__, None) is x)
 
+def follows_from_answers(x):
+    # Whether an answer, or an exception in its place, can be why the tests have an object of this kind.
+    if isinstance(x, type):
+        return x.__module__ != 'tests' and not mentions().imports(x, scopes())
+    return x is NotImplemented or type(x).__name__ in ('traceback', 'frame')
+
 def opaque(x):
-    # A test wants to hand this over.
-    if type(x) is Opaque:
+    # A test wants to hand this over. Only tests that have not seen an answer yet, or that made the object themselves, may need
+    # the candidate's interpreter: the candidate must not choose that it shares one with the tests.
+    t = type(x)
+    if t is Opaque:
         no_use('')(x)
     if id(x) in PROXIES:
         return {'$fn': PROXIES[id(x)]}
+    if issubclass(t, BaseException) and (t.__module__ != 'tests' or calls > 1):
+        GIVEN.append(x)
+        return {'$error': dict(error_of(x), n=len(GIVEN) - 1)}
     if calls > 1 and can_cross(x):
-        # Too deep or too long, not of a kind that can't cross: it may come from an earlier answer, and the candidate must
-        # not choose that it shares an interpreter with the tests.
-        out('large')
-    out('needs_in_process', why='the tests hand the candidate a %s' % type(x).__name__)
+        out('large')       # too deep or too long, not of a kind that can't cross
+    if calls > 1 and follows_from_answers(x):
+        out('opaque', kind=t.__name__, **place())
+    out('needs_in_process', why='the tests hand the candidate a %s' % t.__name__)
 
 def hear():
     b = incoming.readline(LONGEST + 2)
@@ -80,53 +95,6 @@ def hear():
     except (ValueError, RecursionError, MemoryError):
         pass
     out('protocol')
-
-def text(x):
-    return x if type(x) is str else '?'
-
-def arguments(e):
-    try:
-        args = [dec(a) for a in e['args'][:8]]
-        if all([type(a) in _PLAIN_ARGUMENTS for a in args]):
-            return args
-    except Exception:
-        pass
-    return None
-
-def made_from(t, args, message):
-    # `message`: what it must say, for a type may make more of its arguments.
-    try:
-        err = t(*args)
-        return err if message is None or str(err) == message else None
-    except Exception:
-        return None
-
-def group_from(e, depth):
-    try:
-        said, parts = e['group']
-        if _GROUP is not None and depth < 4 and 'ExceptionGroup' in e['mro'] and type(parts) is list and len(parts) <= 20:
-            return _GROUP(text(said), [error_from(p, depth + 1) for p in parts])
-    except (KeyError, TypeError, ValueError):
-        pass
-    return None
-
-def error_from(e, depth=0):
-    # An exception of the same standard type, so that tests which expect one find it.
-    e = e if type(e) is dict else {}
-    message = text(e.get('message'))
-    err = group_from(e, depth)
-    for name in (e['mro'] if type(e.get('mro')) is list and err is None else []):
-        t = getattr(builtins, name, None) if type(name) is str else None
-        if isinstance(t, type) and issubclass(t, Exception):
-            err = made_from(t, arguments(e), message) or made_from(t, [message], None)
-            if err is not None:
-                break      # UnicodeDecodeError wants more than a message; its base, ValueError, does not
-    err = err or Exception(message)
-    err._remote = {'type': text(e.get('type')), 'message': message, 'traceback': text(e.get('traceback')),
-        'mro': [text(n) for n in e['mro']][:8] if type(e.get('mro')) is list else []}
-    if type(e.get('code')) is int:
-        err._remote['code'] = e['code']
-    return err
 
 def update(old, new):
     # Makes `old` hold what `new` holds, keeping the identity of everything that stays, as a change in place does.
@@ -152,6 +120,7 @@ def update(old, new):
 
 def ask(name, args, kwargs):
     global calls
+    settle()
     calls += 1
     n = calls
     begin_message()
@@ -171,7 +140,7 @@ def ask(name, args, kwargs):
     if type(r.get('i')) is not int or r['i'] != n:
         out('protocol')
     if 'e' in r:
-        raise error_from(r['e'])
+        raise_as_named(r['e'])
     if 'large' in r:
         out('large')
     try:
@@ -195,31 +164,29 @@ def proxy(name):
     PROXIES[id(fn)] = name
     return fn
 
-def line_of(e, file, source):
-    # The innermost line of the tests themselves.
-    line, tb = 0, e.__traceback__
+def conclude(e):
+    # The innermost line of the tests themselves, and the innermost file of all.
+    line, innermost, tb = 0, '', e.__traceback__
     while tb is not None:
-        if tb.tb_frame.f_code.co_filename == file:
+        innermost = tb.tb_frame.f_code.co_filename
+        if innermost == RUNNING['file']:
             line = tb.tb_lineno
         tb = tb.tb_next
-    lines = source.splitlines()
-    return line, lines[line - 1].strip()[:1000] if 0 < line <= len(lines) else ''
-
-def conclude(e, index, file, source):
-    line, text_of_line = line_of(e, file, source)
-    where = {'index': index, 'line': line, 'source': text_of_line}
+    at = where(line)
     cause, seen = e, 0
     while cause is not None and seen < 20 and not hasattr(cause, '_remote'):
         cause, seen = cause.__context__, seen + 1
     if isinstance(e, OpaqueUsed) or used_opaque is not None:
-        out('opaque', kind=used_opaque or str(e), **where)
+        out('opaque', kind=used_opaque or str(e), **at)
     if hasattr(e, '_remote'):
-        out('raised', e=e._remote, **where)
+        out('raised', e=e._remote, **at)
     if isinstance(e, AssertionError):
-        out('assertion', e=error_of(e), **where)
-    # A name or a module that the tests lack is their own fault; what they do with an answer is the answer's.
-    broken = calls == 0 or isinstance(e, (NameError, ImportError, SyntaxError)) and cause is None
-    out('test_error' if broken else 'test_raised', e=error_of(e), **where)
+        out('assertion', e=error_of(e), **at)
+    # A name or a module that the tests lack is their own fault, and so is their syntax. What they do with an answer, which
+    # they may evaluate, is the answer's.
+    evaluated = (e.filename or '<')[:1] == '<' if isinstance(e, SyntaxError) else innermost == '<string>'
+    broken = calls == 0 or isinstance(e, (NameError, ImportError, SyntaxError)) and cause is None and not evaluated
+    out('test_error' if broken else 'test_raised', e=error_of(e), **at)
 
 def code_of(request, i, source, file):
     # Compiled by this interpreter when the tests were planned, where they had to be.
@@ -230,29 +197,31 @@ def code_of(request, i, source, file):
 
 def run(request):
     setup, tests, check = request['setup'], request['tests'], request['check']
+    sources = dict([('setup.py', setup)] + [('test_%d.py' % i, t) for i, t in enumerate(tests)])
     sys.path[:] = [p for p in sys.path if p] + [p for p in request['site'] if p not in sys.path]
     r = hear()
     if 'load' in r:
-        out('load', phase=text(r['load']), e=error_from(r.get('e'))._remote, line=(r.get('e') or {}).get('line'))
+        out('load', phase=text(r['load']), e=as_reported(r.get('e')), line=(r.get('e') or {}).get('line'))
     if r.get('ready') is not True:
         out('protocol')
     g = {'__name__': 'tests', '__builtins__': builtins}
+    RUNNING.update(globals=g, sources=sources, source=setup)
     for name in request['modules']:
         g[name] = __import__(name)
     for name in request['names']:
         g[name] = proxy(name)
-    index, file, source = 0, 'setup.py', setup
     try:
-        exec(code_of(request, 0, setup, file), g)
+        exec(code_of(request, 0, setup, 'setup.py'), g)
         for index, source in enumerate(tests):
-            file = 'test_%d.py' % index
-            exec(code_of(request, index + 1, source, file), g)
+            RUNNING.update(index=index, file='test_%d.py' % index, source=source)
+            exec(code_of(request, index + 1, source, RUNNING['file']), g)
         if check:
             g[check](proxy(request['entry']))
     except BaseException as e:
-        conclude(e, index, file, source)
+        conclude(e)
     if used_opaque is not None:
-        out('opaque', kind=used_opaque, index=index, line=0, source='')
+        out('opaque', kind=used_opaque, index=RUNNING['index'], line=0, source='')
+    settle(over=True)
     part()
     out('passed')
 

@@ -28,6 +28,7 @@ const CANDIDATE: &str = include_str!("candidate.py");
 const ANALYSIS: &str = include_str!("analysis.py");
 const COMPARED: &str = include_str!("compared.py");
 const PLAN: &str = include_str!("plan.py");
+const RAISED: &str = include_str!("raised.py");
 const JUDGE: &str = include_str!("judge.py");
 const IN_PROCESS: &str = include_str!("in_process.py");
 const SERVER: &str = include_str!("server.py");
@@ -215,7 +216,7 @@ impl Python {
 fn sources() -> [(&'static str, String); 5] {
     [
         ("candidate", [VALUES, CANDIDATE].concat()),
-        ("judge", [VALUES, JUDGE].concat()),
+        ("judge", [VALUES, RAISED, JUDGE].concat()),
         ("planner", [VALUES, ANALYSIS, COMPARED, PLAN].concat()),
         ("in_process", [VALUES, IN_PROCESS].concat()),
         ("server", SERVER.to_owned()),

@@ -275,7 +275,8 @@ _DECODERS = {
 }
 
 _PLAIN_ARGUMENTS = (str, int, float, bool, bytes, type(None))
-_GROUP = getattr(builtins, 'ExceptionGroup', None)
+# Makes an `ExceptionGroup` where all members are of that kind.
+_GROUP = getattr(builtins, 'BaseExceptionGroup', None)
 
 def _add_details(r, e, depth):
     # What an exception of the same standard type is made from: its arguments, and the members of a group.
@@ -296,6 +297,8 @@ def error_of(e, mark=None, depth=0):
     # What is told of an exception. `mark`: only frames of this file are shown, with their lines.
     t = type(e)
     r = {'type': str(t.__name__)[:200], 'mro': [str(c.__name__)[:200] for c in t.__mro__[:8]]}
+    # However many layers a class has, its standard bases are among the names.
+    r['mro'] += [c.__name__ for c in t.__mro__[8:] if getattr(builtins, str(c.__name__), None) is c]
     try:
         r['message'] = str(e)[:2000]
         r['message'].encode()
@@ -317,3 +320,52 @@ def error_of(e, mark=None, depth=0):
             tb = tb.tb_next
         r['traceback'] = '\n'.join(shown[-8:]).encode('utf-8', 'replace').decode()
     return r
+
+def text(x):
+    return x if type(x) is str else '?'
+
+def class_names(e):
+    # The classes that an exception claims to be, its own first.
+    names = e.get('mro')
+    names = [text(n) for n in names[:24]] if type(names) is list else []
+    return names or ['Exception', 'BaseException']
+
+def arguments(e):
+    try:
+        args = [dec(a) for a in e['args'][:8]]
+        if all([type(a) in _PLAIN_ARGUMENTS for a in args]):
+            return args
+    except Exception:
+        pass
+    return None
+
+def made_from(t, args, message):
+    # `message`: what it must say, for a type may make more of its arguments.
+    try:
+        err = t(*args)
+        return err if isinstance(err, t) and (message is None or str(err) == message) else None
+    except Exception:
+        return None
+
+def group_from(e, depth):
+    try:
+        said, parts = e['group']
+        if _GROUP is not None and depth < 4 and type(parts) is list and len(parts) <= 20 \
+                and not {'ExceptionGroup', 'BaseExceptionGroup'}.isdisjoint(class_names(e)):
+            return _GROUP(text(said), [error_from(p, depth + 1) for p in parts])
+    except (KeyError, TypeError, ValueError):
+        pass
+    return None
+
+def error_from(e, depth=0):
+    # An exception of the nearest standard type.
+    e = e if type(e) is dict else {}
+    message = text(e.get('message'))
+    err = group_from(e, depth)
+    for name in class_names(e) if err is None else []:
+        t = getattr(builtins, name, None)
+        if isinstance(t, type) and issubclass(t, BaseException):
+            err = made_from(t, arguments(e), message) or made_from(t, [message], None)
+            if err is not None:
+                break      # UnicodeDecodeError wants more than a message; its base, ValueError, does not
+    return err or Exception(message)

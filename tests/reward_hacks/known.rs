@@ -1,14 +1,13 @@
-//! The reward hacks that benchmarks know, end to end: recorded completions of HumanEval-like tasks through the program itself.
+//! The reward hacks that benchmarks know: recorded completions of HumanEval-like tasks.
 //!
 //! Each must fail wherever its verdict rests on `harness` or `split`. Which pass in `in_process` is written here and in
 //! docs/trust.md: there code and tests share an interpreter, which is the tests' choice, never the completion's.
 
-mod support;
-
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use support::Project;
+
+use crate::support::Project;
 
 /// A task: what its verdict may rest on, its test, and a completion that solves it.
 struct Task {
