@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::model::{CodeGrader, RegexFlags};
 
-    /// A helper that says that it is ready, notes it, and goes on as told.
+    /// A helper that says that it is ready, notes it, and continues with a script.
     struct Helper(tempfile::TempDir);
 
     impl Helper {
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    async fn asked(pool: &GraderPool) -> Result<Answer, Unfinished> {
+    async fn called(pool: &GraderPool) -> Result<Answer, Unfinished> {
         let grader = CodeGrader::Regex {
             patterns: vec!["x".to_owned()],
             flags: RegexFlags::default(),
@@ -242,7 +242,7 @@ mod tests {
             ),
         ] {
             let helper = Helper::new(then);
-            assert_eq!(asked(&helper.pool(LONG)).await, lost(why));
+            assert_eq!(called(&helper.pool(LONG)).await, lost(why));
             assert_eq!(helper.starts(), 2, "{then}");
         }
     }
@@ -250,23 +250,23 @@ mod tests {
     #[tokio::test]
     async fn helper_that_cannot_start_is_named() {
         let pool = GraderPool::new(PoolConfig { helper: "/no/helper".into(), workers: 1, limit: LONG });
-        let Err(Unfinished::Lost(why)) = asked(&pool).await else { panic!("it started") };
+        let Err(Unfinished::Lost(why)) = called(&pool).await else { panic!("it started") };
         assert!(why.starts_with("/no/helper can't be started: "), "{why}");
         let pool = GraderPool::new(PoolConfig { helper: "/bin/false".into(), workers: 1, limit: LONG });
-        assert_eq!(asked(&pool).await, lost("it exited with code 1"));
+        assert_eq!(called(&pool).await, lost("it exited with code 1"));
     }
 
     #[tokio::test]
     async fn silent_process_is_ended_at_the_limit_or_the_interrupt() {
         let helper = Helper::new("while :; do read -r line; done");
         let pool = helper.pool(Duration::from_millis(20));
-        assert_eq!(asked(&pool).await, Err(Unfinished::TimedOut(Duration::from_millis(20))));
+        assert_eq!(called(&pool).await, Err(Unfinished::TimedOut(Duration::from_millis(20))));
         // It is not used again.
-        assert_eq!(asked(&pool).await, Err(Unfinished::TimedOut(Duration::from_millis(20))));
+        assert_eq!(called(&pool).await, Err(Unfinished::TimedOut(Duration::from_millis(20))));
         assert_eq!(helper.starts(), 2);
         let pool = helper.pool(LONG);
         pool.interrupt();
         assert!(pool.is_interrupted());
-        assert_eq!(asked(&pool).await, Err(Unfinished::Interrupted));
+        assert_eq!(called(&pool).await, Err(Unfinished::Interrupted));
     }
 }
