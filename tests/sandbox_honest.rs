@@ -77,7 +77,13 @@ fn assert_well(what: &str, result: &ProgramResult) {
     let (stdout, stderr) = (text(&result.streams.stdout), text(&result.streams.stderr));
     assert_eq!(result.ending, Ending::Exited(0), "{what}: {stdout}{stderr}");
     assert!(stdout.ends_with("well\n"), "{what}: {stdout}{stderr}");
-    assert_eq!(result.streams.refused_call, None, "{what}");
+    assert_unnamed(what, result);
+}
+
+/// Java tries at its start whether there is a network, with the call of a program that wants one.
+fn assert_unnamed(what: &str, result: &ProgramResult) {
+    let refused = result.streams.refused_call;
+    assert!(refused.is_none() || what == "Java" && refused == Some("socket"), "{what}: {refused:?}");
 }
 
 async fn run(sandbox: &Sandbox, what: &str, program: Program) {
@@ -89,7 +95,7 @@ async fn build_and_run(sandbox: &Sandbox, what: &str, compile: Program, argv: &[
     let built = sandbox.build(compile).await.unwrap();
     let stderr = String::from_utf8_lossy(&built.result.streams.stderr);
     assert_eq!(built.result.ending, Ending::Exited(0), "{what}: {stderr}");
-    assert_eq!(built.result.streams.refused_call, None, "{what}: compiling");
+    assert_unnamed(what, &built.result);
     let made = Program {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         files: built.files,

@@ -40,7 +40,7 @@ enum Rule {
     /// `clone`: threads and children, no namespaces and no children of the caller's parent, who would have to reap them before
     /// the job's pid namespace can end.
     Clone,
-    /// `socket`: refused, and named unless it is local: the C library looks for a name service in that way.
+    /// `socket`: refused, and named unless it is of [`PROBED_FAMILIES`].
     Socket,
     /// `socketpair`: local streams only.
     SocketPair,
@@ -157,6 +157,8 @@ const SIOCSPGRP: u32 = 0x8902;
 const F_SETSIG: u32 = 10;
 const F_SETOWN_EX: u32 = 15;
 const LOCKS: [u32; 4] = [F_SETLK as u32, F_SETLKW as u32, F_OFD_SETLK as u32, F_OFD_SETLKW as u32];
+/// What runtimes try at their start: the C library a name service, Java whether there is IPv6.
+const PROBED_FAMILIES: [u32; 2] = [AF_UNIX as u32, AF_INET6 as u32];
 /// MEMBARRIER_CMD_QUERY and the private ones of membarrier(2).
 const OWN_BARRIERS: [u32; 7] = [0, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 8];
 
@@ -214,7 +216,7 @@ fn notice(rule: Rule) -> Vec<sock_filter> {
     let (allow, notify) = (op(RETURN, RET_ALLOW), op(RETURN, RET_USER_NOTIF));
     match rule {
         Rule::Refuse(_) | Rule::Lock | Rule::Mode => vec![notify],
-        Rule::Socket => after(argument(0), select(&[AF_UNIX as u32], allow, notify)),
+        Rule::Socket => after(argument(0), select(&PROBED_FAMILIES, allow, notify)),
         Rule::Fcntl => after(argument(1), select(&LOCKS, notify, allow)),
         _ => vec![allow],
     }
@@ -232,7 +234,7 @@ fn block(rule: Rule, part: Part) -> Vec<sock_filter> {
         Rule::Errno(e) => vec![errno(e)],
         Rule::Refuse(e) => vec![refused(e)],
         Rule::Mode => vec![refused(EPERM)],
-        Rule::Socket => after(argument(0), select(&[AF_UNIX as u32], errno(EPERM), refused(EPERM))),
+        Rule::Socket => after(argument(0), select(&PROBED_FAMILIES, errno(EPERM), refused(EPERM))),
         Rule::Barrier => after(argument(0), accept(&OWN_BARRIERS)),
         Rule::Kill => vec![kill],
         Rule::Clone => {
