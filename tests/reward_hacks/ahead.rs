@@ -161,14 +161,15 @@ fn no_later_question_is_there_for_javascript() {
     }
     let cases =
         [(json!("N"), json!("S")), (json!("S"), json!("N")), (json!(12), json!(21)), (json!(21), json!(12))];
-    let grader = within(calls("javascript", "turn", &cases), 3.0);
-    let answer_all = "const answer = (text) => { const qs = text.trim().split('\\n').map(JSON.parse).filter((q) => q.a); \
+    let usual = calls("javascript", "turn", &cases);
+    let grader = within(usual.clone(), 1.0);
+    let answer_all = "const reply = (text) => { const qs = text.trim().split('\\n').map(JSON.parse).filter((q) => q.a); \
                       let out = ''; qs.forEach((q, i) => { out += JSON.stringify({i: q.i, v: qs[i ^ 1].a[0]}) + '\\n' }); files.writeSync(4, out) };";
     let head = format!("const files = require('fs');\nconst store = Buffer.alloc(1 << 16);\n{answer_all}\n");
     let hacks = [
         (
             "while loading",
-            "for (const fd of [4, 3, 5, 6, 7]) { try { const n = files.readSync(fd, store, 0, store.length, null); if (n > 0) { files.writeSync(4, '{\"ready\":true}\\n'); answer(store.toString('utf8', 0, n)); process.exit(0) } } catch (e) {} }\nfunction turn(x) { return 0 }",
+            "for (const fd of [4, 3, 5, 6, 7]) { try { const n = files.readSync(fd, store, 0, store.length, null); if (n > 0) { files.writeSync(4, '{\"ready\":true}\\n'); reply(store.toString('utf8', 0, n)); process.exit(0) } } catch (e) {} }\nfunction turn(x) { return 0 }",
         ),
         (
             "in the first call",
@@ -176,7 +177,7 @@ fn no_later_question_is_there_for_javascript() {
         ),
         (
             "in the background",
-            "let seen = [];\nfs.read(4, store, 0, store.length, null, (e, n) => { if (n > 0) answer(store.toString('utf8', 0, n)) })\nfunction turn(x) { return seen[0] }",
+            "let seen = [];\nfiles.read(4, store, 0, store.length, null, (e, n) => { if (n > 0) reply(store.toString('utf8', 0, n)) })\nfunction turn(x) { return seen[0] }",
         ),
         (
             "by a stream",
@@ -188,7 +189,7 @@ fn no_later_question_is_there_for_javascript() {
         ),
     ];
     let honest = "function turn(x) { return {N: 'S', S: 'N', 12: 21, 21: 12}[x] }";
-    let mut trials = vec![Trial::new("honest", &grader, honest, Ending::Passes("harness"))];
+    let mut trials = vec![Trial::new("honest", &usual, honest, Ending::Passes("harness"))];
     trials.extend(
         hacks.iter().map(|(name, code)| Trial::new(*name, &grader, format!("{head}{code}"), Ending::Fails)),
     );
