@@ -3,7 +3,9 @@
 pub mod base64;
 pub mod blocks;
 pub mod clock;
+pub mod files;
 pub mod git;
+pub mod json;
 pub mod names;
 pub mod percent;
 pub mod placeholders;

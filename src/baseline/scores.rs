@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::lock::{FolderLock, NoLock, lock};
 use super::replace;
+use crate::base::files::read_text;
 use crate::base::git::{self, GitError};
 use crate::load::{BrokenScores, parse_scores, scores_file_name};
 use crate::model::{Fingerprint, Standing};
@@ -131,7 +132,7 @@ impl ScoreStore {
 
     /// Scores of any suite and target in a file of one's own.
     pub fn read_file(path: &Path) -> Result<ScoreBaselineFile, ScoresError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ScoresError::Io {
+        let text = read_text(path).map_err(|source| ScoresError::Io {
             what: "read",
             path: path.to_owned(),
             source,
@@ -241,7 +242,7 @@ impl ScoreStore {
             }
             _ => {}
         }
-        match std::fs::read_to_string(path) {
+        match read_text(path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(fail(error)),

@@ -208,7 +208,7 @@ impl Exporter<'_> {
                     usage: output.usage.as_ref(),
                     model: output.model.as_deref(),
                 };
-                serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
+                crate::base::json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
             }
             ExportFormat::Completions => {
                 if json.is_some() {
@@ -221,7 +221,7 @@ impl Exporter<'_> {
                     solution: program,
                     truncated: output.truncated,
                 };
-                serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
+                crate::base::json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
             }
         }
         Ok(out.write_all(b"\n")?)

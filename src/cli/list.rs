@@ -27,7 +27,7 @@ pub fn list(console: &Console, args: &ListArgs) -> Exit {
     let mut page = BufWriter::with_capacity(64 * 1024, Page { console });
     match args.format {
         ListFormat::Json => {
-            serde_json::to_writer_pretty(&mut page, &Listing(&plan)).map_err(io::Error::from)?;
+            crate::base::json::to_writer_pretty(&mut page, &Listing(&plan)).map_err(io::Error::from)?;
             writeln!(page)?;
         }
         ListFormat::Human => {

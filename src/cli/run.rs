@@ -11,6 +11,7 @@ use super::report::results_dir;
 use super::resume::Resumed;
 use super::{Exit, Failure, compared, list, notify, resume, sides, signals, suite};
 use crate::base::clock::SystemClock;
+use crate::base::json;
 use crate::gate::ExitCode;
 use crate::journal::RunPaths;
 use crate::load::{Overrides, Purpose};
@@ -245,9 +246,11 @@ struct EventLines;
 
 impl Observer for EventLines {
     fn event(&mut self, event: &Event) {
-        if let Ok(line) = serde_json::to_string(event) {
+        let mut line = Vec::new();
+        if json::to_writer(&mut line, event).is_ok() {
+            line.push(b'\n');
             // A reader that went away does not end the run.
-            let _ = writeln!(io::stdout().lock(), "{line}");
+            let _ = io::stdout().lock().write_all(&line);
         }
     }
 }

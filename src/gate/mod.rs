@@ -5,6 +5,7 @@
 
 mod answerable;
 mod decide;
+mod doubted;
 mod exit;
 mod hold;
 mod near;
@@ -14,6 +15,7 @@ mod tables;
 
 pub use answerable::{Extent, unanswerable};
 pub use decide::decide;
+pub use doubted::doubted;
 pub use exit::ExitCode;
 pub use hold::{held, hold};
 pub use reach::{Planned, count_together, out_of_reach};

@@ -62,6 +62,16 @@ fn weighted_bounds(grades: &[Graded]) -> (f64, f64) {
     (with(0.0), with(1.0))
 }
 
+/// The score over all grades.
+pub(super) fn combined_score(combine: Combine, grades: &[Graded]) -> f64 {
+    let known = || grades.iter().filter_map(|(_, grade)| grade.and_then(known_score));
+    match combine {
+        Combine::All => known().fold(1.0, f64::min),
+        Combine::Any => known().fold(0.0, f64::max),
+        Combine::Weighted { .. } | Combine::AtLeast { .. } => weighted_bounds(grades).0,
+    }
+}
+
 fn known_score(grade: &Grade) -> Option<f64> {
     grade.outcome.is_graded().then(|| grade.score.unwrap_or(0.0))
 }
@@ -76,12 +86,7 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
         .map(|(i, g)| (weights.get(i).copied().unwrap_or(1.0), g.as_ref()))
         .collect();
     let decision = decide(combine, &paired);
-    let known = || grades.iter().flatten().filter_map(known_score);
-    let score = match combine {
-        Combine::All => known().fold(1.0, f64::min),
-        Combine::Any => known().fold(0.0, f64::max),
-        Combine::Weighted { .. } | Combine::AtLeast { .. } => weighted_bounds(&paired).0,
-    };
+    let score = combined_score(combine, &paired);
     let first = |outcome: Outcome| grades.iter().flatten().find(|g| g.outcome == outcome);
     let (outcome, cause, reason) = match decision {
         Decision::Passed => {

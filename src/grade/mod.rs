@@ -7,6 +7,7 @@
 mod answers;
 mod candidate;
 mod combine;
+mod contradiction;
 mod demands;
 mod endings;
 mod execution;
@@ -46,6 +47,7 @@ use crate::sandbox::demand::{Refused, Wanted};
 use crate::sandbox::languages::Language;
 use crate::sandbox::{Sandbox, SandboxError, Tier};
 
+pub use contradiction::{Contradiction, contradiction};
 pub use finish::apply_finish;
 pub use grader_process::{GRADER_ARGUMENT, grader_process_main};
 pub use judge::question_bytes as judge_question_bytes;

@@ -67,7 +67,10 @@ struct Ended {
 #[derive(Deserialize)]
 struct Measured {
     outcome: Outcome,
+    score: Option<f64>,
     cause: Option<Cause>,
+    #[serde(default)]
+    informative: bool,
     #[serde(default)]
     metrics: BTreeMap<String, f64>,
     #[serde(default)]
@@ -140,8 +143,11 @@ fn attempt(said: Try) -> Attempt {
     let output = said.output.or(said.stored).map(|used| Output { usage: used.usage, ..Output::text("") });
     let call = said.call.filter(|call| call.source != AnswerSource::Network);
     let measured = said.verdict.grades.into_iter();
+    // All of those that may contradict a verdict; without them, those that count.
+    let plain = |said: &Measured| said.outcome == Outcome::Passed && said.score == Some(1.0);
+    let all = said.verdict.outcome == Outcome::Passed && !measured.as_slice().iter().all(plain);
     let grades = measured.filter(|said| {
-        !said.metrics.is_empty()
+        all || !said.metrics.is_empty()
             || !said.unmeasured.is_empty()
             || said.judged.is_some()
             || matches!(said.cause, Some(Cause::JudgeUnreachable | Cause::JudgeUnparseable))
@@ -169,6 +175,7 @@ fn attempt(said: Try) -> Attempt {
 fn grade(said: Measured) -> Grade {
     let mut grade = Grade::passed(GraderType::Code, "");
     (grade.outcome, grade.cause) = (said.outcome, said.cause);
+    (grade.score, grade.informative) = (said.score, said.informative);
     grade.judged = said.judged.map(|panel| Box::new(judged(*panel)));
     grade.metrics = said.metrics;
     grade.unmeasured = said.unmeasured;

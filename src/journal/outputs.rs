@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::base::json::is_deeper;
 use crate::base::text::{group_digits, shortened, truncate_bytes};
 use crate::model::{Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind};
 
@@ -16,6 +17,10 @@ pub(super) const LARGE: usize = 64 << 10;
 
 /// Bytes above which a line is made shorter by all means.
 const LONGEST_LINE: usize = 1 << 20;
+
+/// Levels of arrays and objects that a value in a line may have: with what is around it, a reader of JSON (128 levels) and a report
+/// take it.
+const DEEPEST: usize = 96;
 
 /// Bytes of an output that stay in the journal, for reports.
 const HEAD: usize = 1 << 10;
@@ -45,15 +50,15 @@ impl OutputStore {
         OutputStore { dir, written: HashSet::new() }
     }
 
-    /// True when some output is certainly too large for a line; cheap.
+    /// True when some output is certainly too large for a line, or a value too deep; cheap.
     pub fn is_large(sample: &SampleFinished) -> bool {
-        sample.attempts.iter().filter_map(|attempt| attempt.output.as_ref()).any(|output| {
-            match &output.value {
-                OutputValue::Text(text) | OutputValue::Program(text) => text.len() > LARGE,
-                OutputValue::Json(Value::String(text)) => text.len() > LARGE,
-                OutputValue::Json(_) => false,
-            }
-        })
+        let outputs = sample.attempts.iter().filter_map(|attempt| attempt.output.as_ref());
+        let large = |output: &Output| match &output.value {
+            OutputValue::Text(text) | OutputValue::Program(text) => text.len() > LARGE,
+            OutputValue::Json(Value::String(text)) => text.len() > LARGE,
+            OutputValue::Json(_) => false,
+        };
+        outputs.into_iter().any(large) || sample.attempts.iter().any(holds_deep)
     }
 
     /// Stores large outputs, and shortens what else makes the line too long. `line` is the length of the line as it is, or
@@ -75,9 +80,14 @@ impl OutputStore {
     }
 
     fn shrink_attempt(&mut self, attempt: &mut Attempt, limit: usize) -> Result<(), StoreError> {
-        if let Some(output) = attempt.output.take_if(|output| length(&output.value) > limit) {
+        let unfit = |output: &mut Output| {
+            matches!(&output.value, OutputValue::Json(value) if is_deeper(value, DEEPEST))
+                || length(&output.value) > limit
+        };
+        if let Some(output) = attempt.output.take_if(unfit) {
             attempt.stored = Some(self.store(output)?);
         }
+        flatten(attempt);
         if let Some(extracted) = &mut attempt.extracted {
             let bytes = value_length(extracted);
             if bytes > limit {
@@ -125,6 +135,33 @@ fn write_beside(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> 
         let _ = fs::remove_file(&fresh);
         (path, error)
     })
+}
+
+/// True when a value of an attempt is nested too deeply for a line.
+fn holds_deep(attempt: &Attempt) -> bool {
+    let output = attempt.output.as_ref().and_then(|output| match &output.value {
+        OutputValue::Json(value) => Some(value),
+        _ => None,
+    });
+    let excerpts = attempt
+        .verdict
+        .grades
+        .iter()
+        .flat_map(|grade| grade.expected.iter().chain(&grade.actual).chain(grade.details.values()));
+    output.into_iter().chain(&attempt.extracted).chain(excerpts).any(|value| is_deeper(value, DEEPEST))
+}
+
+/// Writes values that are nested too deeply as texts.
+fn flatten(attempt: &mut Attempt) {
+    let excerpts = attempt.verdict.grades.iter_mut().flat_map(|grade| {
+        let Grade { expected, actual, details, .. } = grade;
+        expected.iter_mut().chain(actual).chain(details.values_mut())
+    });
+    for value in attempt.extracted.iter_mut().chain(excerpts) {
+        if is_deeper(value, DEEPEST) {
+            *value = Value::String(value.take().to_string());
+        }
+    }
 }
 
 fn length(value: &OutputValue) -> usize {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::JournalError;
 use super::counts;
 use super::tail::is_json;
+use crate::base::files::open_file;
 use crate::model::{EvalPlanned, Event, JOURNAL_VERSION, RunStarted};
 
 /// A journal being read: an iterator over its events. A torn tail is left out.
@@ -86,7 +87,7 @@ pub fn evals(path: &Path) -> Result<Vec<EvalPlanned>, JournalError> {
 
 impl Journal {
     fn open(path: &Path) -> Result<Journal, JournalError> {
-        let file = File::open(path).map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
+        let file = open_file(path).map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
         let reader = BufReader::with_capacity(1 << 16, file);
         Ok(Journal {
             path: path.to_owned(),

@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use serde::de::IgnoredAny;
 use super::JournalError;
 use super::tail::is_json;
 use crate::base::blocks::{Blocks, Expect};
+use crate::base::files::open_file;
 use crate::base::names::Names;
 use crate::model::{Event, JOURNAL_VERSION, SampleFinished};
 
@@ -99,7 +99,7 @@ impl Ranks {
 /// counts. A torn tail is left out, as everywhere.
 pub fn index_samples(path: &Path, wanted: impl Fn(&str, &str) -> bool) -> Result<SampleIndex, JournalError> {
     let unreadable = |source| JournalError::Read { path: path.to_owned(), source };
-    let file = File::open(path).map_err(unreadable)?;
+    let file = open_file(path).map_err(unreadable)?;
     let held = file.try_clone().map_err(unreadable)?;
     let mut reader = BufReader::with_capacity(1 << 18, file);
     let (mut ranks, mut entries) = (Ranks::default(), Vec::new());
@@ -213,6 +213,7 @@ mod tests {
             tags: Vec::new(),
             position: None,
             input: None,
+            combine: None,
         };
         Event::CasesPlanned(CasesPlanned { eval: eval.to_owned(), cases: ids.iter().map(case).collect() })
     }

@@ -3,7 +3,6 @@
 //! `<day>/<stem>.outputs/<sha256>`: a text and a program as they are, a JSON value as JSON. A file that is not there or
 //! doesn't hold what its name says is an error, never another output.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::paths::outputs_of;
 use super::{JournalError, RunPaths};
+use crate::base::files::open_file;
 use crate::model::{Attempt, Output, OutputValue, Stored, StoredKind};
 
 impl RunPaths {
@@ -37,7 +37,7 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
     }
     let path = dir.join(&stored.sha256);
     let failed = |source: std::io::Error| damaged(path.clone(), &source.to_string());
-    let file = File::open(&path).map_err(failed)?;
+    let file = open_file(&path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     if length != stored.bytes {
         let message = format!("it holds {length} bytes, and {} were stored", stored.bytes);

@@ -15,6 +15,7 @@ use super::paths::outputs_of;
 use super::tail::sound_length;
 use super::{JournalError, RunPaths};
 
+use crate::base::json;
 use crate::base::redact::Redactor;
 use crate::model::Event;
 
@@ -206,7 +207,7 @@ impl JournalWriter {
 
     fn serialise(&mut self, event: &Event, start: usize) -> Result<(), JournalError> {
         self.lines.truncate(start);
-        serde_json::to_writer(&mut self.lines, event).map_err(|e| self.failed(e.into()))
+        json::to_writer(&mut self.lines, event).map_err(|e| self.failed(e.into()))
     }
 
     fn shrink(&mut self, event: &mut Event, line: Option<usize>) -> Result<(), JournalError> {
@@ -466,6 +467,7 @@ mod tests {
             tags: vec![],
             position: None,
             input: Some(Box::new(input)),
+            combine: None,
         };
         let event = Event::CasesPlanned(CasesPlanned { eval: "e".into(), cases: vec![case] });
         let Event::CasesPlanned(recorded) = journal.append(event).unwrap() else { panic!("another event") };

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 use super::Message;
+use crate::base::files::open_file;
 use crate::base::redact::{REDACTED, is_sensitive_header, without_secret_parameters};
 use crate::model::Input;
 
@@ -187,7 +188,7 @@ fn put_before(messages: &mut Vec<Message>, context: &str) {
 
 async fn read_file(path: &Path) -> Result<String, InputError> {
     let fault = |why: String| InputError { path: path.to_owned(), why };
-    let file = tokio::fs::File::open(path).await.map_err(|e| fault(e.to_string()))?;
+    let file = open_file(path).map(tokio::fs::File::from_std).map_err(|e| fault(e.to_string()))?;
     let mut bytes = Vec::new();
     file.take(MAX_FILE + 1).read_to_end(&mut bytes).await.map_err(|e| fault(e.to_string()))?;
     if bytes.len() as u64 > MAX_FILE {

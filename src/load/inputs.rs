@@ -220,7 +220,7 @@ pub(super) fn grading_hashed<'a>(
 }
 
 fn file_hash(path: &std::path::Path) -> Option<Fingerprint> {
-    let mut file = std::fs::File::open(path).ok()?;
+    let mut file = crate::base::files::open_file(path).ok()?;
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {

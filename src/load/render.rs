@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::problem::{Problem, Problems, Severity};
 use super::source::{Position, Sources, Span};
+use crate::base::json::escaped;
 
 /// How problems are shown to people.
 #[derive(Debug, Clone, Copy)]
@@ -99,7 +100,8 @@ pub fn json(problems: &Problems, sources: &Sources) -> String {
             })
         })
         .collect();
-    serde_json::to_string_pretty(&list).unwrap_or_else(|_| "[]".to_owned()) + "\n"
+    let json = serde_json::to_string_pretty(&list).unwrap_or_else(|_| "[]".to_owned()) + "\n";
+    escaped(&json).into_owned()
 }
 
 /// Workflow commands that GitHub shows beside the lines of a change.

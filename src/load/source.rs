@@ -3,12 +3,12 @@
 //! Nothing here knows what a file means. Offsets are bytes into the text as kept (a byte order mark is dropped).
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::problem::{Code, Problem};
+use crate::base::files::open_stream;
 
 /// The most that an authoring file (YAML or JSON) may hold, in bytes.
 pub const MAX_AUTHORING_BYTES: u64 = 64 << 20;
@@ -179,7 +179,7 @@ fn read_text(path: &Path, display: &str) -> Result<String, Problem> {
         };
         Problem::of_file(Code::Unreadable, display, format!("cannot read `{display}`: {reason}"))
     };
-    let file = File::open(path).map_err(|e| unreadable(&e))?;
+    let file = open_stream(path).map_err(|e| unreadable(&e))?;
     let meta = file.metadata().map_err(|e| unreadable(&e))?;
     if meta.is_dir() {
         return Err(unreadable(&ErrorKind::IsADirectory.into()));
@@ -293,7 +293,7 @@ mod tests {
         );
         assert_eq!(refused(dir.path()), "unreadable cannot read `x.yaml`: it is a folder, not a file | ");
         let large = dir.path().join("large.yaml");
-        File::create(&large).and_then(|f| f.set_len(100 << 20)).expect("a sparse file");
+        std::fs::File::create(&large).and_then(|f| f.set_len(100 << 20)).expect("a sparse file");
         assert_eq!(
             refused(&large),
             "too-large `x.yaml` is too large: 100 MiB, at most 64 MiB | put the cases into a dataset \

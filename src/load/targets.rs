@@ -8,6 +8,7 @@ pub(super) use http::{
 };
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::models;
@@ -16,6 +17,7 @@ use super::refs::lexical;
 use super::scope::{Desk, seconds};
 use super::source::Span;
 use super::tree::Node;
+use crate::base::files::check_stream;
 use crate::model::{CommandTarget, HttpTarget, Target};
 use crate::spec::{ModelSpec, SkillSpec, TargetSpec};
 
@@ -48,10 +50,13 @@ pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Pat
 
 /// A recording that a run needs must be there; while files are only looked at, its lack warns.
 fn recorded(desk: &mut Desk, path: &Path, written: &str, at: Span) -> Option<()> {
-    if path.is_file() {
-        return Some(());
-    }
-    let message = format!("there is no file `{written}` of recorded outputs");
+    let message = match check_stream(path) {
+        Ok(()) => return Some(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            format!("there is no file `{written}` of recorded outputs")
+        }
+        Err(error) => format!("cannot read the recorded outputs `{written}`: {error}"),
+    };
     desk.push_lenient(
         Problem::error(Code::MissingRef, at, message).hint("the path is relative to the file that names it"),
     );
@@ -110,8 +115,11 @@ pub(super) struct Chosen {
 /// The name and the target of a run: `--outputs`, else `--target`, else `default`, else the only one.
 pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_at: Span) -> Chosen {
     if let Some(path) = choice.outputs {
-        if !path.is_file() {
-            let message = format!("`--outputs`: there is no file `{}`", path.display());
+        if let Err(error) = check_stream(&path) {
+            let message = match error.kind() {
+                ErrorKind::NotFound => format!("`--outputs`: there is no file `{}`", path.display()),
+                _ => format!("`--outputs`: cannot read `{}`: {error}", path.display()),
+            };
             desk.push(Problem::general(Code::MissingRef, message));
             return Chosen::default();
         }

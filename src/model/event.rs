@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::asked::ModelCall;
 use super::comparison::ScoreBaselineRead;
 use super::grade::{Output, Stored, Verdict};
+use super::grader::Combine;
 use super::input_shown::InputShown;
 use super::metric::Composite;
 use super::outcome::Cause;
@@ -135,6 +136,18 @@ pub struct RecordingRead {
     pub bytes: u64,
     /// The first half of the SHA-256 (hex) of its content.
     pub sha256: String,
+    /// Records that could not be read and whose case is not known; absent when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<LostRecords>,
+}
+
+/// Records of a recording that could not be read and don't say which case they belong to: the run may lack as many samples.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LostRecords {
+    /// Numbers (from 1) of the first lines, or elements of an array, at most 20.
+    pub first: Vec<u32>,
+    pub count: usize,
 }
 
 /// One part of a suite that is run in parts: part `index` (from 1) of `of`.
@@ -223,6 +236,17 @@ pub struct CasePlanned {
     /// the case again without it leaves what was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Box<InputShown>>,
+    /// How the grades of the case become a verdict; absent when all of them must pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub combine: Option<Box<CombineRule>>,
+}
+
+/// How grades become a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CombineRule {
+    pub how: Combine,
+    /// Of each grader whose grade counts, in the order written.
+    pub weights: Vec<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use super::cases::CaseFault;
 use super::endpoint::{Endpoint, ModelTarget};
+use super::event::CombineRule;
 use super::executor::Executor;
 use super::fingerprint::Fingerprint;
+use super::grader::Combine;
 use super::judge::Judge;
 use super::metric::Measured;
 use super::plan::Case;
@@ -42,6 +44,10 @@ pub struct Profile {
     pub difficulty: Option<Difficulty>,
     /// In the order of the case.
     pub graders: Vec<GraderOutline>,
+    /// How their grades become a verdict; `None` when all must pass.
+    pub combine: Option<CombineRule>,
+    /// Over `combine`.
+    combine_hash: Option<Fingerprint>,
     /// The case's own target.
     pub target: Option<Target>,
     /// Over `target`.
@@ -114,7 +120,10 @@ impl Hash for Panel {
 
 impl Profile {
     pub fn of(case: &Case) -> Profile {
+        let combine = combine_rule(case);
         Profile {
+            combine_hash: combine.as_ref().map(Fingerprint::of),
+            combine,
             tags: case.tags.clone(),
             difficulty: case.difficulty,
             graders: grader_outlines(case).collect(),
@@ -142,16 +151,17 @@ impl Profile {
             && self.difficulty == case.difficulty
             && case.target.is_none()
             && self.target.is_none()
+            && self.combine == combine_rule(case)
             && self.graders.len() == case.grading.graders.len()
             && grader_outlines(case).zip(&self.graders).all(|(its, ours)| its == *ours)
     }
 
-    fn key(&self) -> (&[String], Option<Difficulty>, &[GraderOutline], Option<Fingerprint>) {
-        (&self.tags, self.difficulty, &self.graders, self.target_hash)
+    fn key(&self) -> (&[String], Option<Difficulty>, &[GraderOutline], [Option<Fingerprint>; 2]) {
+        (&self.tags, self.difficulty, &self.graders, [self.target_hash, self.combine_hash])
     }
 }
 
-// The hash stands for the target.
+// The hashes stand for the target and the rule.
 impl PartialEq for Profile {
     fn eq(&self, other: &Profile) -> bool {
         self.key() == other.key()
@@ -164,6 +174,14 @@ impl Hash for Profile {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.key().hash(state);
     }
+}
+
+/// The rule of a case whose grades must not all pass.
+fn combine_rule(case: &Case) -> Option<CombineRule> {
+    let how = case.grading.combine;
+    let deciding = case.grading.graders.iter().filter(|grader| !grader.informative);
+    (how != Combine::All)
+        .then(|| CombineRule { how, weights: deciding.map(|grader| grader.weight).collect() })
 }
 
 fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {

@@ -49,6 +49,9 @@ pub struct Summary {
     /// Which difference of `comparison` fails the gate; absent, it informs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<FailOn>,
+    /// Why the run can't be taken as it is; with any of these the gate does not pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<RunWarning>,
     pub evals: Vec<EvalResult>,
     pub failures: Vec<Failure>,
     pub recommendations: Vec<String>,
@@ -58,6 +61,26 @@ pub struct Summary {
     /// How much is not listed; absent when nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<Omitted>,
+}
+
+/// A reason not to take a run as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunWarning {
+    pub kind: RunWarningKind,
+    /// How many records or samples it is about.
+    pub count: usize,
+    /// One sentence, which names the first ones.
+    pub message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunWarningKind {
+    /// A recording holds records that can't be read and name no case: samples may be missing.
+    LostRecords,
+    /// An outcome does not follow from its grades and its score.
+    Contradiction,
 }
 
 /// What an earlier run came to.

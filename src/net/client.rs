@@ -201,7 +201,7 @@ impl Client {
 /// A sentence, when the file can't be read or holds none.
 pub fn authorities(file: &Path) -> Result<Vec<Certificate>, String> {
     let bad = |why: String| format!("the certificates in {} cannot be read: {why}", file.display());
-    let bytes = std::fs::read(file).map_err(|error| bad(error.to_string()))?;
+    let bytes = crate::base::files::read_bytes(file).map_err(|error| bad(error.to_string()))?;
     let found = Certificate::from_pem_bundle(&bytes).map_err(|_| bad("it is not PEM".to_owned()))?;
     match found.is_empty() {
         true => Err(bad("it holds no `BEGIN CERTIFICATE`".to_owned())),

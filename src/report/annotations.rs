@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use crate::base::text;
 use crate::model::{
@@ -223,20 +224,72 @@ fn escape_property(text: &str) -> String {
 }
 
 /// A page for the log of a step in which no line is a command to the runner, whatever a model said: `::set-output ...::` at the
-/// beginning of a line, or `##[...]` anywhere.
+/// beginning of a line (GitHub, after white space), or `##[...]` (GitHub, Azure) and `##vso[...]` (Azure) anywhere. A blank
+/// breaks them.
 pub fn without_commands(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
-    for line in page.split_inclusive('\n') {
-        let body = line.trim_start();
+    for line in page.split_inclusive(['\n', '\r']) {
+        let body = line.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}');
         let indent = line.len() - body.len();
-        match body.strip_prefix("::") {
+        let rest = match body.strip_prefix("::") {
             Some(rest) => {
                 out.push_str(line.get(..indent).unwrap_or_default());
                 out.push_str(": :");
-                out.push_str(&rest.replace("##[", "# #["));
+                rest
             }
-            None => out.push_str(&line.replace("##[", "# #[")),
+            None => line,
+        };
+        match rest.contains("##") {
+            true => out.push_str(&rest.replace("##[", "# #[").replace("##vso[", "# #vso[")),
+            false => out.push_str(rest),
         }
     }
     out
+}
+
+/// Passes a page on line by line, without commands to a runner: for reports that a later step may print.
+pub struct WithoutCommands<W: Write> {
+    out: W,
+    /// The line that has begun.
+    line: Vec<u8>,
+}
+
+impl<W: Write> WithoutCommands<W> {
+    /// Writes a page through it.
+    ///
+    /// # Errors
+    /// What `page` says, and when the end of the page can't be written.
+    pub fn write<E: From<io::Error>>(out: W, page: impl FnOnce(&mut Self) -> Result<(), E>) -> Result<(), E> {
+        let mut through = WithoutCommands { out, line: Vec::new() };
+        page(&mut through)?;
+        Ok(through.pass_on()?)
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
+        match std::str::from_utf8(&self.line) {
+            Ok(line) => self.out.write_all(without_commands(line).as_bytes())?,
+            Err(_) => {
+                self.out.write_all(without_commands(&String::from_utf8_lossy(&self.line)).as_bytes())?
+            }
+        }
+        self.line.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for WithoutCommands<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        if bytes.contains(&b'\n') {
+            let whole = self.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let rest = self.line.split_off(whole);
+            self.pass_on()?;
+            self.line = rest;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }

@@ -9,6 +9,7 @@ use std::io::Write;
 
 use crate::base::text;
 use crate::model::{Counts, Failure, Gate, Outcome, Summary};
+use crate::report::annotations::without_commands;
 use crate::report::markdown::escape::{code_whole, inline, sentence};
 use crate::report::markdown::{decision_sign, failures, table};
 use crate::report::{ReportError, commands, comparison, differences, figures, notices};
@@ -56,7 +57,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     page.push_str(&not_passed(summary, room)?);
     foot(summary, &mut page);
     // Reasons and metrics full of what must be escaped can take more than all that was reckoned with.
-    Ok(out.write_all(super::cut::cut(&page, LARGEST, "See the report.").as_bytes())?)
+    Ok(out.write_all(super::cut::cut(&without_commands(&page), LARGEST, "See the report.").as_bytes())?)
 }
 
 /// The hidden line by which a bot knows its own comment, with its line end: whose it is, and what it is about. The name is

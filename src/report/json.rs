@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use crate::base::json;
 use crate::model::Summary;
 use crate::report::ReportError;
 
@@ -15,7 +16,7 @@ struct Root<'a> {
 
 /// Writes `{"eval_report": ...}`, indented by two blanks, with a line end.
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
-    let written = serde_json::to_writer_pretty(&mut *out, &Root { eval_report: summary });
+    let written = json::to_writer_pretty(&mut *out, &Root { eval_report: summary });
     written.map_err(|e| if e.is_io() { ReportError::Io(e.into()) } else { ReportError::Json(e) })?;
     out.write_all(b"\n")?;
     Ok(())

@@ -35,6 +35,7 @@ mod tests;
 use std::io::{self, Write};
 
 use crate::model::{ReportFormat, Summary};
+use annotations::WithoutCommands;
 
 pub use files::{write_report, write_reports};
 pub use terminal::TerminalOptions;
@@ -57,9 +58,9 @@ pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> R
     match format {
         ReportFormat::Terminal => Ok(terminal::render(summary, &TerminalOptions::default(), &[], out)?),
         ReportFormat::Json => json::render(summary, out),
-        ReportFormat::Markdown => markdown::render(summary, out),
-        ReportFormat::Junit => junit::render(summary, out),
-        ReportFormat::Comment => comment::render(summary, out),
+        ReportFormat::Markdown => WithoutCommands::write(out, |out| markdown::render(summary, out)),
+        ReportFormat::Junit => WithoutCommands::write(out, |out| junit::render(summary, out)),
+        ReportFormat::Comment => WithoutCommands::write(out, |out| comment::render(summary, out)),
         ReportFormat::Html => html::render(summary, out),
     }
 }

@@ -47,6 +47,7 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
             ..Notice::loud(format!("{NOT_SANDBOXED}: code ran, or may have run, without isolation{tier}"))
         });
     }
+    all.extend(summary.warnings.iter().map(|warning| Notice::loud(&warning.message)));
     if metadata.interrupted {
         all.push(Notice {
             command: commands::resume(summary),

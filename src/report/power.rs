@@ -15,7 +15,7 @@ const NAME: usize = 10;
 
 /// The same for programs.
 pub fn json(report: &PowerReport, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, report)?;
+    crate::base::json::to_writer_pretty(&mut *out, report)?;
     writeln!(out)
 }
 

@@ -1,11 +1,11 @@
 //! The inputs of cases for the journal, bounded, so that reports can show what a target was given.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::base::files::open_file;
 use crate::base::redact::Redactor;
 use crate::llm::request_shown;
 use crate::model::{INPUT_BYTES, Input, InputKind, InputShown, Plan};
@@ -92,7 +92,7 @@ fn something(context: &Option<Value>) -> Option<Value> {
 /// which its samples say.
 fn read(path: &Path, redactor: &Redactor) -> (Value, bool) {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(READ_BYTES as u64).read_to_end(&mut bytes));
+    let read = open_file(path).and_then(|file| file.take(READ_BYTES as u64).read_to_end(&mut bytes));
     if read.is_err() {
         return (Value::Null, false);
     }

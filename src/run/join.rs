@@ -7,7 +7,9 @@ use super::environment::joined_sandbox;
 use super::refused::Refused;
 use super::{RunError, conclude};
 use crate::journal::{self, JournalError};
-use crate::model::{EvalPlanned, EvalScores, Event, RunScores, RunStarted, ScoresSource, Shard, Summary};
+use crate::model::{
+    EvalPlanned, EvalScores, Event, RunScores, RunStarted, RunWarning, ScoresSource, Shard, Summary,
+};
 use crate::spec::ScoreBaselineFile;
 use crate::summary::{Fold, SummaryError};
 
@@ -58,9 +60,15 @@ fn fold_part(
 /// One side of a comparison, read from a journal, or from those of shards of one suite: of all that there are, or of some.
 /// `label` and `shown` are how the command line named the side, and its journals.
 ///
+/// Returned beside it is why the run can't be taken as it is.
+///
 /// # Errors
 /// When a journal can't be read, or when several are no shards of one suite.
-pub fn run_scores(journals: &[PathBuf], label: String, shown: Vec<String>) -> Result<RunScores, RunError> {
+pub fn run_scores(
+    journals: &[PathBuf],
+    label: String,
+    shown: Vec<String>,
+) -> Result<(RunScores, Vec<RunWarning>), RunError> {
     let mut fold = Fold::scoring();
     match journals {
         [journal] => fold_part(&mut fold, journal::read_counts(journal)?, &mut None)?,
@@ -91,7 +99,8 @@ pub fn run_scores(journals: &[PathBuf], label: String, shown: Vec<String>) -> Re
             }
         }
     }
-    Ok(fold.run_scores(label, ScoresSource::Journals(shown))?)
+    let warnings = fold.warnings();
+    Ok((fold.run_scores(label, ScoresSource::Journals(shown))?, warnings))
 }
 
 /// What comes only when all cases are planned.

@@ -42,7 +42,7 @@ pub use session::{Finished, RunRequest, Said, run};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::gate::{decide, held};
+use crate::gate::{decide, doubted, held};
 use crate::grade::GradeError;
 use crate::journal::{self, JournalError};
 use crate::model::{Event, Summary};
@@ -108,6 +108,7 @@ pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
     if let Some(fail_on) = report.started.fail_on {
         gate = held(gate, fail_on, report.comparison.as_deref(), &report.tallies, report.interrupted);
     }
+    let gate = doubted(gate, &report.warnings, report.interrupted);
     Ok(report.with_gate(gate))
 }
 

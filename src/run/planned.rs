@@ -28,6 +28,7 @@ pub(super) fn case_planned(eval: &Eval, shard: bool) -> impl Iterator<Item = Cas
         tags: case.profile.tags.iter().filter(|tag| !eval.info.tags.contains(tag)).cloned().collect(),
         position: eval.cases.position(at).filter(|_| shard).and_then(|place| u32::try_from(place).ok()),
         input: None,
+        combine: case.profile.combine.clone().map(Box::new),
     })
 }
 

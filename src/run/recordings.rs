@@ -1,7 +1,5 @@
 //! What recordings held when a run read them, so that a run does not go on with other outputs under the same name.
 
-use std::path::Path;
-
 use super::prepare::Prepared;
 use crate::model::RecordingRead;
 use crate::target::Targets;
@@ -9,12 +7,14 @@ use crate::target::Targets;
 /// What the recordings of a plan hold now.
 pub(super) fn recordings(prepared: &Prepared) -> Vec<RecordingRead> {
     let root = &prepared.plan.suite.root;
-    let read = |(path, bytes, fingerprint): (&Path, u64, crate::model::Fingerprint)| RecordingRead {
+    let all = prepared.targets.recordings().into_iter();
+    all.map(|(path, bytes, fingerprint, lost)| RecordingRead {
         path: path.strip_prefix(root).unwrap_or(path).to_owned(),
         bytes,
         sha256: fingerprint.to_string(),
-    };
-    prepared.targets.recordings().into_iter().map(read).collect()
+        lost: Some(lost.clone()).filter(|lost| lost.count > 0),
+    })
+    .collect()
 }
 
 /// Why outputs of now don't go with those of then: a sentence for each recording that changed. One that has only grown at
@@ -28,7 +28,8 @@ pub(super) fn changed(prepared: &Prepared, then: &[RecordingRead], now: &[Record
             let beginning = Targets::beginning(&root.join(&was.path), was.bytes);
             beginning.is_ok_and(|(bytes, hash)| bytes == was.bytes && hash.to_string() == was.sha256)
         };
-        now != *was && !(now.bytes > was.bytes && grown())
+        let same = (now.bytes, &now.sha256) == (was.bytes, &was.sha256);
+        !same && !(now.bytes > was.bytes && grown())
     };
     let sentence = |was: &RecordingRead| {
         let path = was.path.display();

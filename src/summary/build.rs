@@ -17,8 +17,8 @@ use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
     CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, JudgeHealth,
-    Metadata, ModelsUsed, Omitted, Outcome, PastRate, RunStarted, SampleResult, ScoresSource, Shard, Summary,
-    Tallies, Totals, Trust,
+    Metadata, ModelsUsed, Omitted, Outcome, PastRate, RunStarted, RunWarning, SampleResult, ScoresSource,
+    Shard, Summary, Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -38,6 +38,8 @@ pub struct Report {
     /// Beside an earlier run or accepted scores, when the run was to be compared with either.
     pub comparison: Option<Box<Comparison>>,
     history: Vec<PastRate>,
+    /// Why the run can't be taken as it is.
+    pub warnings: Vec<RunWarning>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,
     omitted: Omitted,
@@ -64,6 +66,7 @@ impl Fold {
             estimates,
             comparison: self.comparison(&started)?,
             history: self.sessions.history().to_vec(),
+            warnings: self.warnings(),
             totals,
             tallies,
             evals,
@@ -129,6 +132,7 @@ impl Report {
             fail_on: self.started.fail_on.filter(|_| self.comparison.is_some()),
             comparison: self.comparison,
             history: self.history,
+            warnings: self.warnings,
             evals: self.evals,
             failures: self.failures,
             recommendations,

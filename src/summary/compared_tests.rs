@@ -65,6 +65,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
             tags: Vec::new(),
             position: None,
             input: None,
+            combine: None,
         };
         events.push(Event::CasesPlanned(CasesPlanned {
             eval: id.into(),

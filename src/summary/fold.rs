@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::calls::Calls;
 use super::columns::{CaseView, EvalFold, Figures};
 use super::details::{self, Details, Key, Room};
+use super::doubts::Doubts;
 use super::inputs::Inputs;
 use super::judges::JudgeNames;
 use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, Packed, USAGE_IN_PART};
@@ -12,8 +13,8 @@ use super::sessions::Sessions;
 use super::texts::Full;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, INPUTS_BYTES, LISTED_FAILURES, SummaryError};
 use crate::model::{
-    CasesPlanned, Counts, EvalPlanned, Event, InputShown, Outcome, RunStarted, SampleFinished, SampleResult,
-    SampleSkipped,
+    CasesPlanned, Counts, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning, SampleFinished,
+    SampleResult, SampleSkipped,
 };
 
 /// What is known of a run so far.
@@ -37,6 +38,7 @@ pub struct Fold {
     unpassed: Details,
     /// What cases give the target.
     inputs: Inputs,
+    doubts: Doubts,
 }
 
 /// Where a summary stops listing; figures count everything.
@@ -100,6 +102,7 @@ impl Fold {
             passed: room(),
             unpassed: room(),
             inputs: Inputs::within(Room { samples: limits.samples, bytes: limits.inputs }),
+            doubts: Doubts::default(),
         }
     }
 
@@ -110,6 +113,7 @@ impl Fold {
                 if self.started.is_none() {
                     self.started = Some((**started).clone());
                 }
+                self.doubts.started(started);
                 self.sessions.started(started);
                 self.calls.started(started.regrade_of.is_some());
             }
@@ -118,6 +122,7 @@ impl Fold {
                     let (run_id, timestamp) = (first.run_id.clone(), first.timestamp.clone());
                     *first = RunStarted { run_id, timestamp, ..(**resumed).clone() };
                 }
+                self.doubts.started(resumed);
                 self.sessions.resumed();
             }
             Event::EvalPlanned(planned) => self.plan_eval(planned),
@@ -184,6 +189,14 @@ impl Fold {
         of.get(key(eval, case.eval, case.at, sample))
     }
 
+    /// Why the run can't be taken as it is.
+    pub fn warnings(&self) -> Vec<RunWarning> {
+        self.doubts.warnings(|eval, case| {
+            let eval = self.evals.get(eval).filter(|eval| case < eval.len())?;
+            Some((eval.info.id.as_str(), eval.case(case).id()))
+        })
+    }
+
     /// What a case gives the target, if it was kept.
     pub(super) fn input(&self, eval: usize, case: CaseView<'_>) -> Option<&InputShown> {
         self.inputs.get(eval, case.at)
@@ -213,11 +226,15 @@ impl Fold {
             if contents {
                 self.evals[at].keep_content(case);
             }
-            if let Some(input) = case.input.as_deref().filter(|_| self.inputs.has_room())
+            let input = case.input.as_deref().filter(|_| self.inputs.has_room());
+            if (input.is_some() || case.combine.is_some() || self.doubts.has_rules())
                 && let Some(number) =
                     self.evals[at].find_from(self.evals[at].len().saturating_sub(1), &case.id)
             {
-                self.inputs.put(at, number, input);
+                self.doubts.planned(at, number, case);
+                if let Some(input) = input {
+                    self.inputs.put(at, number, input);
+                }
             }
             self.planned_samples += more.map_err(|Full| SummaryError::TooLarge(planned.eval.clone()))?;
         }
@@ -291,6 +308,7 @@ impl Fold {
             metrics: if graded { details::metrics(&verdict.grades) } else { Default::default() },
         };
         let eval = &mut self.evals[at];
+        self.doubts.finished((at as u32, eval.rank(case), sample.sample), case, verdict);
         eval.finish(slot, figures);
         let key = key(at, eval, case, sample.sample);
         let result = || details::sample_result(sample, last);

@@ -225,6 +225,7 @@ fn a_top_up_keeps_what_is_known() {
                 tags: Vec::new(),
                 position: None,
                 input: None,
+                combine: None,
             }],
         })
     };

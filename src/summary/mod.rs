@@ -13,6 +13,7 @@ pub mod compare;
 mod compared_tests;
 mod composite;
 mod details;
+mod doubts;
 mod failures;
 mod fold;
 mod inputs;

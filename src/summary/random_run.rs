@@ -396,6 +396,7 @@ impl Run {
                     tags: case.tags.clone(),
                     position: parts.then_some(c as u32),
                     input: None,
+                    combine: None,
                 })
                 .collect();
             events.push(Event::EvalPlanned(EvalPlanned { eval: eval.info.clone(), cases: cases.len() }));

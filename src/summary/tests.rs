@@ -139,6 +139,7 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
             tags: Vec::new(),
             position: None,
             input: None,
+            combine: None,
         });
         plan.push(Event::CasesPlanned(CasesPlanned { eval: id.clone(), cases: planned.collect() }));
         for (c, case) in cases.iter().enumerate() {

@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use crate::base::base64;
+use crate::base::json::is_deeper;
 use crate::base::percent;
 use crate::base::placeholders::{fill, lone};
 use crate::base::redact::REDACTED;
@@ -18,6 +19,9 @@ use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
 use crate::net::{self, Clients, NetError, Phase, Request, Settings};
 
 use super::{Answer, TargetFailure};
+
+/// Levels of a body that is data. The output around it is one more, and a reader of JSON takes 127.
+const DEEPEST_BODY: usize = 126;
 
 /// A request apart from where it goes.
 struct Call {
@@ -251,6 +255,7 @@ fn read_body(content_type: &str, bytes: &[u8]) -> Value {
     let plain = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if is_json(media)
         && let Ok(Ok(value)) = std::str::from_utf8(plain).map(unique_keys::from_str)
+        && !is_deeper(&value, DEEPEST_BODY)
     {
         return value;
     }

@@ -16,7 +16,7 @@ use crate::base::text::sanitize;
 use crate::model::{Output, OutputValue, Usage};
 
 /// Sample indexes from here on are refused: one stray number would plan as many samples.
-const MAX_SAMPLE: u32 = 1_000_000;
+pub(super) const MAX_SAMPLE: u32 = 1_000_000;
 
 /// A record as it is written. Unknown keys are skipped without being kept.
 #[derive(Deserialize)]
@@ -207,46 +207,63 @@ impl Content for Value {
     }
 }
 
-/// A record whose keys hold what they may.
+/// A record whose keys name a sample.
 pub(super) struct Checked<'a, V> {
     pub case: Cow<'a, str>,
     pub eval: Option<Cow<'a, str>>,
     pub sample: Option<u32>,
+    /// What was recorded of the sample, or why that can't be used.
+    pub content: Result<RecordContent<'a, V>, String>,
+}
+
+/// What a record holds beside the name of its sample.
+pub(super) struct RecordContent<'a, V> {
     /// A whole program.
     program: bool,
-    content: V,
+    output: V,
     usage: Option<Usage>,
     model: Option<Cow<'a, str>>,
     truncated: bool,
 }
 
 impl<'a, V: Content> Line<'a, V> {
+    /// Fails when the record does not name a sample: that is a fault of the file, whatever a target answered.
     pub fn check(self) -> Result<Checked<'a, V>, String> {
         let case = case_of(self.case, self.task_id)?;
+        let sample = self.sample.map(sample_of).transpose()?;
+        let eval = self.eval.map(|eval| text_of(eval, "eval")).transpose()?;
         let outputs = [
             ("output", self.output),
             ("completion", self.completion),
             ("response", self.response),
             ("solution", self.solution),
         ];
-        let (key, content) = content_of(outputs)?;
-        let usage = self.usage.map(usage_of).transpose()?;
-        let model = self.model.map(|model| text_of(model, "model")).transpose()?;
-        let sample = self.sample.map(sample_of).transpose()?;
-        let eval = self.eval.map(|eval| text_of(eval, "eval")).transpose()?;
-        let truncated = match self.truncated {
-            None => false,
-            Some(Value::Bool(truncated)) => truncated,
-            Some(_) => return Err("`truncated` must be true or false".to_owned()),
-        };
-        Ok(Checked { case, eval, sample, program: key == "solution", content, usage, model, truncated })
+        let content = record_content(outputs, self.usage, self.model, self.truncated);
+        Ok(Checked { case, eval, sample, content })
     }
 }
 
-impl Checked<'_, Value> {
+fn record_content<'a, V: Content>(
+    outputs: [(&'static str, Option<V>); 4],
+    usage: Option<Value>,
+    model: Option<Short<'a>>,
+    truncated: Option<Value>,
+) -> Result<RecordContent<'a, V>, String> {
+    let (key, output) = content_of(outputs)?;
+    let usage = usage.map(usage_of).transpose()?;
+    let model = model.map(|model| text_of(model, "model")).transpose()?;
+    let truncated = match truncated {
+        None => false,
+        Some(Value::Bool(truncated)) => truncated,
+        Some(_) => return Err("`truncated` must be true or false".to_owned()),
+    };
+    Ok(RecordContent { program: key == "solution", output, usage, model, truncated })
+}
+
+impl RecordContent<'_, Value> {
     /// The output; `None` when it is an explicit null.
     pub fn output(self) -> Option<Output> {
-        let value = match self.content {
+        let value = match self.output {
             Value::Null => return None,
             Value::String(text) if self.program => OutputValue::Program(text),
             Value::String(text) => OutputValue::Text(text),
@@ -257,6 +274,41 @@ impl Checked<'_, Value> {
     }
 }
 
+/// An id that is written as a number.
+pub(super) fn number_id(number: &serde_json::Number) -> String {
+    number.to_string()
+}
+
+/// Why a line is not a record.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct LineFault {
+    /// From 1, in bytes; `None` when the whole line is meant.
+    pub column: Option<usize>,
+    pub message: String,
+}
+
+/// The record that a line or an element of an array holds.
+pub(super) fn parse_record<'a, V: Deserialize<'a>>(bytes: &'a [u8]) -> Result<Line<'a, V>, LineFault> {
+    let text = std::str::from_utf8(bytes).map_err(|error| LineFault {
+        column: Some(error.valid_up_to() + 1),
+        message: "the file is not UTF-8 here".to_owned(),
+    })?;
+    serde_json::from_str::<Object<V>>(text).map(|Object(record)| record).map_err(|error| {
+        let mut message = without_position(&error);
+        if error.is_eof() && text.trim() == "{" {
+            message.push_str("; each line must hold one whole JSON object");
+        }
+        LineFault { column: Some(error.column().max(1)), message }
+    })
+}
+
+/// What a parser says, without the position.
+pub(super) fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    if error.is_data() { sanitize(message).into_owned() } else { format!("not JSON: {message}") }
+}
+
 pub(super) fn shown(id: &str) -> String {
     format!("`{}`", sanitize(id))
 }
@@ -264,7 +316,7 @@ pub(super) fn shown(id: &str) -> String {
 fn case_of<'a>(case: Option<Short<'a>>, task: Option<Short<'a>>) -> Result<Cow<'a, str>, String> {
     let read = |value: Short<'a>, key: &str| match value {
         Short::Text(text) => Ok(text),
-        Short::Other(Value::Number(number)) => Ok(Cow::Owned(number.to_string())),
+        Short::Other(Value::Number(number)) => Ok(Cow::Owned(number_id(&number))),
         Short::Other(_) => Err(format!("`{key}` must be a text or a number")),
     };
     let case = case.map(|value| read(value, "case")).transpose()?;

@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use crate::base::clock::SystemClock;
 use crate::base::redact::Redactor;
 use crate::llm::{KeptError, Models, ModelsConfig, Spent};
-use crate::model::{Case, Cause, Fingerprint, ModelCall, ModelTarget, Output, Plan, SandboxState, Target};
+use crate::model::{
+    Case, Cause, Fingerprint, LostRecords, ModelCall, ModelTarget, Output, Plan, SandboxState, Target,
+};
 use crate::net::Clients;
 use crate::sandbox::commands::CommandSandbox;
 use crate::sandbox::demand::{Refused, Wanted};
@@ -216,13 +218,14 @@ impl Targets {
         &self.warnings
     }
 
-    /// What each recording held when it was read, by its path.
-    pub fn recordings(&self) -> Vec<(&Path, u64, Fingerprint)> {
+    /// What each recording held when it was read, by its path: its length, the fingerprint of its content, and records that were
+    /// lost.
+    pub fn recordings(&self) -> Vec<(&Path, u64, Fingerprint, &LostRecords)> {
         let mut all = Vec::with_capacity(self.paths.len());
         for (path, number) in &self.paths {
             if let Some(recording) = self.recordings.get(*number) {
                 let (bytes, fingerprint) = recording.content;
-                all.push((path.as_path(), bytes, fingerprint));
+                all.push((path.as_path(), bytes, fingerprint, &recording.lost));
             }
         }
         all.sort_unstable_by_key(|(path, ..)| *path);

@@ -1,14 +1,18 @@
-//! Outputs that were recorded earlier: JSON lines (or one JSON array), checked once and read again when they are asked for.
+//! Outputs that were recorded earlier: JSON lines (or one JSON array), checked once and read again when a sample needs them.
 //!
 //! A line names its case by `case` (or `task_id`, a text or a number) and holds one of `output` (text or JSON),
 //! `completion`/`response` (text) and `solution` (a whole program); `eval`, `sample`, `usage`, `model` and `truncated` may be
 //! there. Other keys are of no concern.
 //!
-//! Of a file only where each record lies stays in memory, so its size doesn't matter. A file that changes meanwhile gives
+//! A record that can't be read (broken JSON, a lone surrogate, any depth, any length) is an error of its own sample and of no
+//! other. Where it doesn't say which sample it is, it counts as lost: a run that may lack a sample never passes its gate.
+//!
+//! Of a file only the place of each record stays in memory, so its size doesn't matter. A file that changes meanwhile gives
 //! errors, never another output.
 
 mod asked;
 mod index;
+mod partial;
 mod scan;
 
 use std::fmt;
@@ -20,13 +24,14 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::base::blocks::{BlockError, Blocks, Expect};
-use crate::model::{Fingerprint, Output};
+use crate::base::files::{open_file, open_stream};
+use crate::model::{Fingerprint, LostRecords, Output};
 
 use super::TargetError;
-use super::line::{Checked, Object};
+use super::line::{LineFault, parse_record};
 pub(super) use asked::Asked;
-use index::Index;
-use scan::{Ended, LONGEST, Scan, Sound, Wrong};
+use index::{Entry, Index};
+use scan::{Ended, LONGEST, Scan, Sound, TOO_LONG, Wrong, too_long};
 
 /// Bytes of the largest file that is one array, and of what comes through a pipe: they are read whole.
 const LARGEST_WHOLE: u64 = 1 << 30;
@@ -130,6 +135,9 @@ pub(super) struct Recording {
     asked: Asked,
     index: Index,
     blocks: Blocks,
+    longest: usize,
+    /// Records that can't be read and whose case is not known.
+    pub lost: LostRecords,
     /// Its length and the fingerprint of its content.
     pub content: (u64, Fingerprint),
 }
@@ -162,7 +170,7 @@ impl<R: Read> Read for Digesting<R> {
 
 /// Length and fingerprint of the first `bytes` of a file.
 pub(super) fn beginning(path: &Path, bytes: u64) -> std::io::Result<(u64, Fingerprint)> {
-    let mut reader = Digesting::new(File::open(path)?.take(bytes));
+    let mut reader = Digesting::new(open_file(path)?.take(bytes));
     let mut buffer = vec![0; 256 << 10];
     while reader.read(&mut buffer)? > 0 {}
     Ok(reader.content())
@@ -195,7 +203,7 @@ impl Recording {
             let mebibytes = largest_whole >> 20;
             whole_file(format!("{what} is read whole and may hold up to {mebibytes} MiB: {remedy}"))
         };
-        let file = File::open(path).map_err(unreadable)?;
+        let file = open_stream(path).map_err(unreadable)?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut scan = Scan::new(&asked, longest);
         let (blocks, content) = if file.metadata().map_err(unreadable)?.is_file() {
@@ -204,7 +212,7 @@ impl Recording {
                     .map_err(unreadable)?;
             let mut reader = BufReader::with_capacity(256 << 10, Digesting::new(&file));
             let mut content = None;
-            if let Ended::Array = scan.lines(&mut reader).map_err(unreadable)? {
+            if let Ended::Array = scan.lines(&mut reader, &blocks).map_err(unreadable)? {
                 (&file).seek(SeekFrom::Start(0)).map_err(unreadable)?;
                 let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
                     return Err(too_large("a JSON array", "write one JSON object a line instead"));
@@ -222,17 +230,20 @@ impl Recording {
             let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
                 return Err(too_large("what is not a regular file", "write it to a file first"));
             };
-            if let Ended::Array = scan.lines(&mut bytes.as_slice()).map_err(unreadable)? {
-                scan.array(&bytes);
-            }
             let content = (bytes.len() as u64, Fingerprint::of_bytes(&bytes));
-            (Blocks::of_memory(bytes), content)
+            let length = bytes.len();
+            let blocks = Blocks::of_memory(bytes);
+            let whole = blocks.read(0, length).map_err(|_| whole_file("it can't be read".to_owned()))?;
+            if let Ended::Array = scan.lines(&mut whole.bytes(), &blocks).map_err(unreadable)? {
+                scan.array(whole.bytes());
+            }
+            (blocks, content)
         };
-        let Sound { index, form, warnings } = scan.finish(&name).map_err(|wrong| {
+        let Sound { index, form, lost, warnings } = scan.finish(&name).map_err(|wrong| {
             let Wrong { problems, more } = wrong;
             RecordingProblems { path: path.to_owned(), problems, more }
         })?;
-        Ok((Recording { name, form, asked, index, blocks, content }, warnings))
+        Ok((Recording { name, form, asked, index, blocks, longest, lost, content }, warnings))
     }
 
     /// How many samples of a case can be asked for: one more than the highest index.
@@ -244,32 +255,85 @@ impl Recording {
     pub fn output(&self, eval: &str, case: &str, sample: u32) -> Result<Output, String> {
         let name = &self.name;
         let found = self.asked.slot(eval, case).map_or(Err(0), |slot| self.index.find(slot, sample));
-        let entry = found.map_err(|held| match held {
-            0 => format!("{name} holds no output of this case"),
-            held => format!(
-                "{name} holds {held} of this case's samples, and not sample {sample} (counted from 0)"
-            ),
+        let entry = found.map_err(|held| {
+            let missing = match held {
+                0 => format!("{name} holds no output of this case"),
+                held => format!(
+                    "{name} holds {held} of this case's samples, and not sample {sample} (counted from 0)"
+                ),
+            };
+            match self.lost_words() {
+                None => missing,
+                Some(lost) => format!("{missing}; {lost} cannot be read and may be the one"),
+            }
         })?;
+        self.record(entry, eval, case, sample)
+    }
+
+    fn record(&self, entry: &Entry, eval: &str, case: &str, sample: u32) -> Result<Output, String> {
+        let name = &self.name;
         let place = self.form.place(entry.place);
+        let cannot = |fault: LineFault| {
+            let column = fault.column.filter(|_| self.form == Form::Lines);
+            let column = column.map(|column| format!(" (column {column})")).unwrap_or_default();
+            format!("{} of {name} cannot be read{column}: {}", place.words(), fault.message)
+        };
+        if entry.length == TOO_LONG {
+            return Err(cannot(LineFault { column: None, message: too_long(self.longest) }));
+        }
         let changed =
             || format!("{name} has changed since it was checked, so its {} is not used", place.words());
         let piece = self.blocks.read(entry.offset, entry.length as usize).map_err(|error| match error {
             BlockError::Changed => changed(),
             BlockError::Io(error) => format!("cannot read {} of {name} again: {error}", place.words()),
         })?;
-        let record = read_again(piece.bytes(), eval, case, sample).ok_or_else(changed)?;
-        record.output().ok_or_else(|| format!("{name}:{place} records no output (null)"))
+        match read_again(piece.bytes(), eval, case, sample) {
+            RecordRead::Output(Some(output)) => Ok(*output),
+            RecordRead::Output(None) => Err(format!("{name}:{place} records no output (null)")),
+            RecordRead::Unreadable(fault) => Err(cannot(fault)),
+            RecordRead::OtherSample => Err(changed()),
+        }
+    }
+
+    /// `its line 3`, `its lines 3, 7 and 2 more`; `None` when every record says its case.
+    fn lost_words(&self) -> Option<String> {
+        let LostRecords { first, count } = &self.lost;
+        let named: Vec<String> = first.iter().take(3).map(ToString::to_string).collect();
+        let noun = match self.form {
+            Form::Lines => "line",
+            Form::Array => "record",
+        };
+        let plural = if *count == 1 { "" } else { "s" };
+        let more = count.saturating_sub(named.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (*count > 0).then(|| format!("its {noun}{plural} {}{more}", named.join(", ")))
     }
 }
 
-/// The record that these bytes hold, if it is one of this sample.
-fn read_again<'a>(bytes: &'a [u8], eval: &str, case: &str, sample: u32) -> Option<Checked<'a, Value>> {
-    let Object(record) = serde_json::from_slice::<Object<Value>>(bytes).ok()?;
-    let record = record.check().ok()?;
-    let same = record.case == case
-        && record.eval.as_deref().is_none_or(|said| said == eval)
-        && record.sample.is_none_or(|said| said == sample);
-    same.then_some(record)
+/// What the bytes of a record hold.
+enum RecordRead {
+    /// The output of the sample; `None` for an explicit null.
+    Output(Option<Box<Output>>),
+    Unreadable(LineFault),
+    /// A record of another sample.
+    OtherSample,
+}
+
+fn read_again(bytes: &[u8], eval: &str, case: &str, sample: u32) -> RecordRead {
+    let record = match parse_record::<Value>(bytes) {
+        Ok(record) => record,
+        Err(fault) => return RecordRead::Unreadable(fault),
+    };
+    let Ok(record) = record.check() else { return RecordRead::OtherSample };
+    let same_case = record.case == case && record.eval.as_deref().is_none_or(|said| said == eval);
+    match record.content {
+        _ if !same_case => RecordRead::OtherSample,
+        Err(message) => RecordRead::Unreadable(LineFault { column: None, message }),
+        Ok(content) if record.sample.is_none_or(|said| said == sample) => {
+            RecordRead::Output(content.output().map(Box::new))
+        }
+        Ok(_) => RecordRead::OtherSample,
+    }
 }
 
 /// The rest of a file; `None` when there is more than `largest` bytes.

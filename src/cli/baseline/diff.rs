@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::pending::{Gathered, Pending, gather};
 use super::shown::{Effect, Line, Tone, lines, painted};
 use super::{overview, relative};
+use crate::base::json::escaped;
 use crate::base::text::one_line;
 use crate::baseline::Store;
 use crate::cli::Exit;
@@ -29,7 +30,9 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     let page = match args.format {
         DiffFormat::Human => human(&gathered, limits, options.color, &counts),
         DiffFormat::Markdown => markdown(&gathered, limits, &counts),
-        DiffFormat::Json => format!("{:#}\n", as_json(&suite.name, &gathered, &counts)),
+        DiffFormat::Json => {
+            escaped(&format!("{:#}\n", as_json(&suite.name, &gathered, &counts))).into_owned()
+        }
     };
     console.result(page.as_bytes())?;
     gathered.tell_broken(console);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::inventory::{Inventory, Row, inventory};
 use super::review::target;
 use super::{pending, relative, scores};
+use crate::base::json::escaped;
 use crate::base::text::{one_line, plural, truncate_width, width};
 use crate::baseline::status::State;
 use crate::cli::args::{BaselineListArgs, ListFormat};
@@ -28,7 +29,7 @@ pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
         ListFormat::Json => {
             let mut listing = as_json(&inventory, &records);
             listing["scores"] = scores;
-            format!("{listing:#}\n")
+            escaped(&format!("{listing:#}\n")).into_owned()
         }
         ListFormat::Human => human(&inventory, &records) + &lines,
     };

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{overview, refuse_in_ci, relative};
+use crate::base::json::escaped;
 use crate::base::text::{one_line, plural};
 use crate::baseline::{ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, score_changes};
 use crate::cli::args::{CaptureArgs, DiffArgs, DiffFormat, OfSuiteArgs};
@@ -139,7 +140,7 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     }
     let differ = shown.iter().any(|(_, changes)| changes.as_ref().is_none_or(|changes| !changes.is_empty()));
     let page = match args.format {
-        DiffFormat::Json => format!("{:#}\n", as_json(&suite, &shown)),
+        DiffFormat::Json => escaped(&format!("{:#}\n", as_json(&suite, &shown))).into_owned(),
         DiffFormat::Markdown => format!("```text\n{}```\n", human(&shown).replace("```", "'''")),
         DiffFormat::Human => human(&shown),
     };

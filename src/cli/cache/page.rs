@@ -80,7 +80,7 @@ pub(super) fn json(file: &Path, stats: Option<&Stats>, out: &mut dyn Write) -> i
         "newest": stats.newest,
         "models": stats.models,
     });
-    serde_json::to_writer_pretty(&mut *out, &value)?;
+    crate::base::json::to_writer_pretty(&mut *out, &value)?;
     writeln!(out)
 }
 

@@ -195,13 +195,16 @@ impl Words<'_> {
 
     fn journals(&self, journals: Vec<PathBuf>, word: &str) -> Result<Side, Failure> {
         let shown = journals.iter().map(|journal| self.places.shown(journal)).collect();
-        let scores = run::run_scores(&journals, word.to_owned(), shown).map_err(|error| {
+        let (scores, warnings) = run::run_scores(&journals, word.to_owned(), shown).map_err(|error| {
             let failure = Failure::wrong(&error);
             match error.hint() {
                 Some(hint) => failure.hint(hint),
                 None => failure,
             }
         })?;
+        for warning in warnings {
+            self.console.warn(&format!("{}: {}", one_line(word), warning.message));
+        }
         Ok(Side { scores, journals })
     }
 
@@ -397,7 +400,7 @@ enum Kind {
 fn kind_of(path: &Path) -> Result<Kind, Failure> {
     use std::io::Read;
     let cannot = |error| Failure::wrong(format!("cannot read {}: {error}", path.display()));
-    let file = std::fs::File::open(path).map_err(cannot)?;
+    let file = crate::base::files::open_file(path).map_err(cannot)?;
     let mut start = Vec::new();
     file.take(512).read_to_end(&mut start).map_err(cannot)?;
     let start = String::from_utf8_lossy(&start);

@@ -15,6 +15,7 @@ use programs::FoundPython;
 use super::args::{DoctorArgs, ListFormat};
 use super::console::Console;
 use super::{Exit, Failure, suite};
+use crate::base::json::escaped;
 use crate::gate::ExitCode;
 use crate::run::harness_version;
 use crate::sandbox::{Ending, Sandbox, SandboxConfig, SandboxError, Script, Tier, probe};
@@ -38,7 +39,7 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
     }
     let findings = runtime.block_on(examine(&helper));
     match args.format {
-        ListFormat::Json => bytes.extend(format!("{:#}\n", findings.as_json()).into_bytes()),
+        ListFormat::Json => bytes.extend(escaped(&format!("{:#}\n", findings.as_json())).bytes()),
         ListFormat::Human => page::write(&findings, &console.terminal_options(false), &mut bytes)?,
     }
     console.result(&bytes)?;

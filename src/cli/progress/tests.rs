@@ -31,6 +31,7 @@ fn planned(cases: usize, samples: u32) -> Event {
         tags: Vec::new(),
         position: None,
         input: None,
+        combine: None,
     };
     Event::CasesPlanned(CasesPlanned { eval: "math".to_owned(), cases: (0..cases).map(case).collect() })
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::quotes::{Quotes, explained};
+use crate::base::files::open_file;
 
 /// Bytes of one record.
 pub(super) const MAX_RECORD: usize = 64 << 20;
@@ -163,7 +164,7 @@ impl Iterator for Records {
 }
 
 fn begins_an_array(path: &Path) -> Result<bool, RecordsError> {
-    let mut reader = BufReader::new(File::open(path)?);
+    let mut reader = BufReader::new(open_file(path)?);
     let mut first = [0; 1];
     while reader.read(&mut first)? == 1 {
         if !first[0].is_ascii_whitespace() && !b"\xEF\xBB\xBF".contains(&first[0]) {
@@ -180,7 +181,7 @@ struct Lines {
 
 impl Lines {
     fn open(path: &Path) -> Result<Lines, RecordsError> {
-        Ok(Lines { reader: BufReader::with_capacity(256 * 1024, File::open(path)?), line: 0 })
+        Ok(Lines { reader: BufReader::with_capacity(256 * 1024, open_file(path)?), line: 0 })
     }
 
     fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
@@ -242,7 +243,7 @@ struct Array {
 
 impl Array {
     fn open(path: &Path) -> Result<Array, RecordsError> {
-        let file = File::open(path)?;
+        let file = open_file(path)?;
         if file.metadata()?.len() > MAX_ARRAY {
             let reason = "a JSON array of more than 1 GiB; use JSON lines".to_owned();
             return Err(RecordsError::Format { line: 1, reason });
@@ -339,7 +340,7 @@ struct Table {
 
 impl Table {
     fn open(path: &Path) -> Result<Table, RecordsError> {
-        let file = Quotes::new(File::open(path)?);
+        let file = Quotes::new(open_file(path)?);
         let mut reader =
             csv::ReaderBuilder::new().flexible(true).buffer_capacity(64 * 1024).from_reader(file);
         let header = match reader.headers() {

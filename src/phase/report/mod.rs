@@ -13,11 +13,12 @@ mod terminal;
 use std::io::Write;
 
 use crate::model::{PhaseReport, StepResult};
+use crate::report::annotations::WithoutCommands;
 use crate::report::{ReportError, TerminalOptions};
 
 /// The report for people and for git: GitHub-flavoured.
 pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    markdown::render(report, out)
+    WithoutCommands::write(out, |out| markdown::render(report, out))
 }
 
 /// The report as a comment on a pull request: at most 60,000 bytes.

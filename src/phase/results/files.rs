@@ -1,7 +1,7 @@
 //! The JUnit files that globs find, and what they say together.
 
 use std::collections::BTreeSet;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{Tally, junit, say_each};
+use crate::base::files::open_file;
 use crate::base::text::plural;
 
 /// Files and folders that one glob may look at.
@@ -111,7 +112,7 @@ pub fn read(globs: &[String], root: &Path, before: Option<&Before>) -> Reading {
 }
 
 fn one(file: &Path, shown: &str) -> Tally {
-    let (mut tally, broken) = match File::open(file) {
+    let (mut tally, broken) = match open_file(file) {
         Ok(open) => junit::read(open),
         Err(error) => {
             let why = format!("it can't be read: {error}");

@@ -5,6 +5,7 @@ use std::io::Write;
 use super::words::{self, Headline, Kind, Leaning, Row};
 use crate::base::text;
 use crate::model::{CaseChanges, ComparedSide, Comparison, Comparisons};
+use crate::report::annotations::without_commands;
 use crate::report::markdown::escape::{inline, sentence};
 use crate::report::markdown::{decision_sign, table};
 use crate::report::{ReportError, comment as comments, cut, figures};
@@ -41,7 +42,7 @@ pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Rep
     let about = text::truncate_bytes(about.trim_end(), 1_000);
     let mut whole = comments::marker("eval-harness comparison", about).into_bytes();
     page(comparisons, COMMENT, &mut whole)?;
-    let whole = String::from_utf8_lossy(&whole);
+    let whole = without_commands(&String::from_utf8_lossy(&whole));
     Ok(out.write_all(cut::cut(&whole, comments::LARGEST, "See the comparison.").as_bytes())?)
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod words;
 use std::io::{self, Write};
 
 use crate::model::Comparisons;
+use crate::report::annotations::WithoutCommands;
 use crate::report::{ReportError, TerminalOptions};
 
 pub use terminal::section as section_terminal;
@@ -27,7 +28,7 @@ pub fn terminal(comparisons: &Comparisons, options: &TerminalOptions, out: &mut 
 
 /// Writes GitHub-flavoured Markdown; long lists are folded.
 pub fn markdown(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
-    markdown::render(comparisons, out)
+    WithoutCommands::write(out, |out| markdown::render(comparisons, out))
 }
 
 /// Writes Markdown of at most [`super::comment::LARGEST`] bytes, with a hidden first line that names what it is about.
@@ -37,7 +38,7 @@ pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Rep
 
 /// Writes the comparisons themselves, indented by two blanks, with a line end.
 pub fn json(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
-    let written = serde_json::to_writer_pretty(&mut *out, comparisons);
+    let written = crate::base::json::to_writer_pretty(&mut *out, comparisons);
     written.map_err(|e| if e.is_io() { ReportError::Io(e.into()) } else { ReportError::Json(e) })?;
     out.write_all(b"\n")?;
     Ok(())

@@ -73,7 +73,7 @@ pub fn render(
 /// The same as JSON, with an end of line. Outcomes of cases are told when evals were asked for.
 pub fn json(history: &History, shown: Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     let value: Value = json::history(history, shown);
-    serde_json::to_writer_pretty(&mut *out, &value)?;
+    crate::base::json::to_writer_pretty(&mut *out, &value)?;
     out.write_all(b"\n")
 }
 

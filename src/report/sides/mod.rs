@@ -14,6 +14,7 @@ use crate::base::text::plural;
 use crate::base::whole_file::write_whole;
 use crate::journal::RunPaths;
 use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
+use crate::report::annotations::WithoutCommands;
 use crate::report::{ReportError, TerminalOptions};
 use crate::report::{commands, figures, html};
 
@@ -167,7 +168,7 @@ impl<'a> Sides<'a> {
     pub fn write(&self, format: ReportFormat, out: &mut dyn Write) -> Result<(), ReportError> {
         match format {
             ReportFormat::Terminal => Ok(self.render(&TerminalOptions::default(), out)?),
-            ReportFormat::Markdown => markdown::render(self, out),
+            ReportFormat::Markdown => WithoutCommands::write(out, |out| markdown::render(self, out)),
             ReportFormat::Json => json::render(self, out),
             ReportFormat::Html => html::sides(self, out),
             ReportFormat::Junit | ReportFormat::Comment => Err(ReportError::OfOneRun),

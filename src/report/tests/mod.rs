@@ -251,6 +251,7 @@ pub(super) fn rich() -> Summary {
         adjudicated: 2,
     };
     Summary {
+        warnings: Vec::new(),
         metadata: Metadata {
             suite_name: "Parser suite".to_owned(),
             suite_version: Some("1.2.0".to_owned()),

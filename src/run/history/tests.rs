@@ -109,6 +109,7 @@ impl Written {
                 tags: Vec::new(),
                 position: None,
                 input: None,
+                combine: None,
             };
             let cases = cases.iter().map(planned).collect();
             events.push(Event::CasesPlanned(CasesPlanned { eval: (*id).into(), cases }));

@@ -1,5 +1,7 @@
 //! Where each record of a recording lies, found by slot and sample.
 
+use std::collections::HashSet;
+
 use crate::base::text::sanitize;
 
 use super::Form;
@@ -7,6 +9,9 @@ use super::asked::Asked;
 
 /// Set in `Entry::sample` while the record's index is its place among the records of its case.
 const IMPLIED: u32 = 1 << 31;
+
+/// Set in `Entry::sample` while it is not known which index a record that can't be read has.
+const UNREADABLE: u32 = 1 << 30;
 
 /// A record that is a fault, while faults are gathered.
 const DROPPED: u32 = u32::MAX;
@@ -32,8 +37,18 @@ impl Entry {
         Entry { offset, length, place, slot, sample: sample.map_or(IMPLIED, |n| n.min(IMPLIED - 1)) }
     }
 
+    /// A record of a case whose output can't be read. Its index counts where no readable record has the same.
+    pub fn unreadable(offset: u64, length: u32, place: u32, slot: u32, sample: Option<u32>) -> Self {
+        let entry = Entry::new(offset, length, place, slot, sample.map(|n| n.min(UNREADABLE - 1)));
+        Entry { sample: entry.sample | UNREADABLE, ..entry }
+    }
+
     fn says_its_sample(&self) -> bool {
         self.sample & IMPLIED == 0
+    }
+
+    fn is_unreadable(&self) -> bool {
+        self.sample & UNREADABLE != 0
     }
 }
 
@@ -156,13 +171,15 @@ impl Index {
     }
 }
 
-/// Numbers the records of one case, which stand in the order of the file, and sorts them by sample.
+/// Numbers the records of one case, which are in the order of the file, and sorts them by sample. A record that can't be read is
+/// never a fault: what a target answered must not stop the others.
 fn settle(records: &mut [Entry], faults: &mut Faults) {
-    let Some(first) = records.first().copied() else { return };
+    let readable = records.iter().find(|record| !record.is_unreadable());
+    let Some(first) = readable.or(records.first()).copied() else { return };
     let first_says = first.says_its_sample();
     let mut next = 0;
     for record in records.iter_mut() {
-        if record.says_its_sample() != first_says {
+        if !record.is_unreadable() && record.says_its_sample() != first_says {
             let kind = FaultKind::Mixed { first_says };
             faults.push(Fault { place: record.place, first: first.place, slot: record.slot, kind });
             record.sample = DROPPED;
@@ -174,6 +191,7 @@ fn settle(records: &mut [Entry], faults: &mut Faults) {
     if !first_says {
         return;
     }
+    number_unreadable(records);
     records.sort_unstable_by_key(|record| (record.sample, record.place));
     for same in records.chunk_by(|a, b| a.sample == b.sample) {
         let Some((first, others)) = same.split_first().filter(|(first, _)| first.sample != DROPPED) else {
@@ -183,5 +201,29 @@ fn settle(records: &mut [Entry], faults: &mut Faults) {
             let kind = FaultKind::Twice(record.sample);
             faults.push(Fault { place: record.place, first: first.place, slot: record.slot, kind });
         }
+    }
+}
+
+/// Gives each record that can't be read the index that it says, where no other record has it, else the next free one: so that
+/// its sample is there and errored.
+fn number_unreadable(records: &mut [Entry]) {
+    let unreadable = |record: &Entry| record.sample != DROPPED && record.is_unreadable();
+    if !records.iter().any(unreadable) {
+        return;
+    }
+    let mut taken: HashSet<u32> =
+        records.iter().filter(|record| !unreadable(record)).map(|record| record.sample).collect();
+    for record in records.iter_mut().filter(|record| unreadable(record) && record.says_its_sample()) {
+        let said = record.sample & !UNREADABLE;
+        if taken.insert(said) {
+            record.sample = said;
+        }
+    }
+    let mut next = 0;
+    for record in records.iter_mut().filter(|record| unreadable(record)) {
+        while !taken.insert(next) {
+            next += 1;
+        }
+        record.sample = next;
     }
 }

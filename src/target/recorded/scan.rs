@@ -1,14 +1,16 @@
-//! The one pass over a recording: every record is checked, and where it lies is kept.
+//! The one pass over a recording: every record is checked, and its place in the file is kept.
 
 use std::io::{self, BufRead, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
-use crate::base::text::sanitize;
+use crate::base::blocks::{BlockError, Blocks};
+use crate::model::LostRecords;
 
-use super::super::line::{Line, Object, Shape, shown};
+use super::super::line::{Line, LineFault, Object, Shape, parse_record, shown, without_position};
 use super::asked::{Asked, Fit};
 use super::index::{Entry, Index, MAX_RECORDS};
+use super::partial::{PartialReader, PartialRecord};
 use super::{Form, Place, Problem};
 
 /// Problems that are listed one by one; the others are counted.
@@ -23,8 +25,11 @@ const SEARCHED: usize = 20_000;
 /// Bytes of the longest line. Outputs of 100 MB exist.
 pub(super) const LONGEST: usize = 512 << 20;
 
-/// Bytes of a line's memory that are kept for the next line.
-const SPARE: usize = 4 << 20;
+/// Bytes of the longest line that is held while the file is scanned.
+const HELD: usize = 4 << 20;
+
+/// The length of a record that is longer than what is read.
+pub(super) const TOO_LONG: u32 = u32::MAX;
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
@@ -35,10 +40,11 @@ pub(super) enum Ended {
     Array,
 }
 
-/// A file without faults.
+/// A file whose readable records are without contradictions.
 pub(super) struct Sound {
     pub index: Index,
     pub form: Form,
+    pub lost: LostRecords,
     pub warnings: Vec<String>,
 }
 
@@ -50,14 +56,42 @@ pub(super) struct Wrong {
     pub more: usize,
 }
 
+/// Problems of which the first ones are kept, with the number of their place.
+#[derive(Default)]
+struct Problems {
+    first: Vec<(u32, Problem)>,
+    count: usize,
+}
+
+impl Problems {
+    fn add(&mut self, place: u32, problem: Problem) {
+        self.count += 1;
+        if self.first.len() < LISTED {
+            self.first.push((place, problem));
+        }
+    }
+}
+
+/// Where a record is: its number, its first byte in the file and its length.
+#[derive(Clone, Copy)]
+struct Span {
+    place: u32,
+    offset: u64,
+    length: u32,
+}
+
 pub(super) struct Scan<'a> {
     asked: &'a Asked,
     form: Form,
     longest: usize,
     entries: Vec<Entry>,
-    /// The first ones, with the number of their place.
-    problems: Vec<(u32, Problem)>,
-    problem_count: usize,
+    /// What is wrong with the file as a whole: nothing of it is used.
+    problems: Problems,
+    /// What keeps single records from being read.
+    unreadable: Problems,
+    /// Records that could be read, those of unknown cases among them.
+    readable: usize,
+    lost: LostRecords,
     /// The first records that fit no case: place and what they name.
     unknown: Vec<(Place, String)>,
     unknown_count: usize,
@@ -66,63 +100,52 @@ pub(super) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Lines of more than `longest` bytes are problems.
+    /// Lines of more than `longest` bytes can't be read.
     pub fn new(asked: &'a Asked, longest: usize) -> Self {
         Scan {
             asked,
             form: Form::Lines,
             longest,
             entries: Vec::new(),
-            problems: Vec::new(),
-            problem_count: 0,
+            problems: Problems::default(),
+            unreadable: Problems::default(),
+            readable: 0,
+            lost: LostRecords::default(),
             unknown: Vec::new(),
             unknown_count: 0,
             last: u32::MAX,
         }
     }
 
-    /// Checks a file of lines from its start. Stops where the file turns out to be an array, and where it is not UTF-8.
-    pub fn lines(&mut self, reader: &mut impl BufRead) -> io::Result<Ended> {
+    /// Checks a file of lines from its start, in memory that does not grow with the longest line that is no record. `blocks` is
+    /// the same file, to read a long line whole. Stops where the file turns out to be an array.
+    pub fn lines(&mut self, reader: &mut impl BufRead, blocks: &Blocks) -> io::Result<Ended> {
+        let held = HELD.min(self.longest);
         let (mut line, mut number, mut offset, mut blank) = (Vec::new(), 0u32, 0u64, true);
         loop {
             line.clear();
-            line.shrink_to(SPARE);
-            let read = reader.by_ref().take(self.longest as u64 + 1).read_until(b'\n', &mut line)?;
+            line.shrink_to(HELD);
+            // With room for `\r\n`.
+            let read = reader.by_ref().take(held as u64 + 2).read_until(b'\n', &mut line)?;
             if read == 0 {
                 return Ok(Ended::AtTheEnd);
             }
             number += 1;
-            let mut start = offset;
+            let marked = if number == 1 && line.starts_with(BOM) { BOM.len() } else { 0 };
+            let start = offset + marked as u64;
             offset += read as u64;
-            let mut bytes = line.strip_suffix(b"\n").unwrap_or(&line);
-            bytes = if bytes.len() < line.len() { bytes.strip_suffix(b"\r").unwrap_or(bytes) } else { bytes };
-            let marked = if number == 1 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
-            bytes = bytes.get(marked..).unwrap_or_default();
-            start += marked as u64;
+            let bytes = without_line_end(line.get(marked..).unwrap_or_default());
             if blank && bytes.trim_ascii_start().starts_with(b"[") {
                 return Ok(Ended::Array);
             }
-            if bytes.len() > self.longest {
-                let mebibytes = self.longest >> 20;
-                self.problem(
-                    number,
-                    None,
-                    format!("a line may hold up to {mebibytes} MiB, and this one is longer"),
-                );
-                offset += if line.ends_with(b"\n") { 0 } else { reader.skip_until(b'\n')? as u64 };
+            blank &= bytes.trim_ascii().is_empty();
+            if line.ends_with(b"\n") || read < held + 2 {
+                self.line(bytes, number, start);
+            } else {
+                let long = LongLine::read(line.get(marked..).unwrap_or_default(), reader)?;
+                offset += long.further;
                 blank = false;
-                continue;
-            }
-            match std::str::from_utf8(bytes) {
-                Ok(text) => {
-                    blank &= text.trim().is_empty();
-                    self.line(text, number, start);
-                }
-                Err(error) => {
-                    let column = marked + error.valid_up_to() + 1;
-                    self.problem(number, Some(column), "the file is not UTF-8 here".to_owned());
-                    return Ok(Ended::AtTheEnd);
-                }
+                self.long_line(long, number, start, blocks)?;
             }
             if number == MAX_RECORDS {
                 self.problem(number, None, format!("a recording may have up to {MAX_RECORDS} lines"));
@@ -131,54 +154,97 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn line(&mut self, text: &str, number: u32, start: u64) {
-        if text.trim().is_empty() {
+    fn line(&mut self, bytes: &[u8], place: u32, offset: u64) {
+        if bytes.trim_ascii().is_empty() {
             return;
         }
-        match serde_json::from_str::<Object<Shape>>(text) {
-            Ok(Object(record)) => {
-                // Lines are at most `longest` bytes.
-                let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-                self.take(record, number, start, length);
-            }
-            Err(error) => {
-                let mut message = without_position(&error);
-                if error.is_eof() && text.trim() == "{" {
-                    message.push_str("; each line must hold one whole JSON object");
+        // Lines are at most `longest` bytes.
+        let span = Span { place, offset, length: u32::try_from(bytes.len()).unwrap_or(u32::MAX) };
+        match parse_record::<Shape>(bytes) {
+            Ok(record) => self.take(record, span),
+            Err(mut fault) => {
+                if place == 1 && offset > 0 {
+                    fault.column = fault.column.map(|column| column + BOM.len());
                 }
-                self.problem(number, Some(error.column().max(1)), message);
+                self.broken(fault, span, PartialReader::read(bytes));
             }
         }
+    }
+
+    /// A line that is too long to be held while the file is scanned.
+    fn long_line(&mut self, long: LongLine, place: u32, offset: u64, blocks: &Blocks) -> io::Result<()> {
+        let length = usize::try_from(long.length).unwrap_or(usize::MAX);
+        if length <= self.longest {
+            match blocks.read(offset, length) {
+                Ok(piece) => self.line(piece.bytes(), place, offset),
+                // The whole file is then refused.
+                Err(BlockError::Changed) => {}
+                Err(BlockError::Io(error)) => return Err(error),
+            }
+            return Ok(());
+        }
+        let fault = LineFault { column: None, message: too_long(self.longest) };
+        self.broken(fault, Span { place, offset, length: TOO_LONG }, long.partial.finish());
+        Ok(())
     }
 
     /// Checks a file that is one array.
     pub fn array(&mut self, bytes: &[u8]) {
         self.form = Form::Array;
         let marked = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text.get(marked..).unwrap_or_default(),
+        let content = bytes.get(marked..).unwrap_or_default();
+        let fault = match std::str::from_utf8(content) {
+            Ok(text) => match self.whole_array(text) {
+                None => return self.place_elements(content, marked),
+                Some(fault) => fault,
+            },
             Err(error) => {
-                let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                let before = content.get(..error.valid_up_to()).unwrap_or_default();
                 let line = before.iter().filter(|b| **b == b'\n').count() + 1;
                 let column = before.iter().rev().take_while(|b| **b != b'\n').count() + 1;
-                return self.problem_at(0, Some(line), Some(column), "the file is not UTF-8 here".to_owned());
+                let message = "the file is not UTF-8 here".to_owned();
+                Problem { line: Some(line), column: Some(column), message }
             }
         };
-        let mut json = serde_json::Deserializer::from_str(text);
-        let read = Records { scan: self }.deserialize(&mut json).and_then(|()| json.end());
-        match read {
-            Ok(()) => self.place_elements(text, marked),
-            Err(error) => {
-                let (line, column) = (error.line(), error.column().max(1));
-                self.problem_at(u32::MAX, Some(line), Some(column), without_position(&error));
+        // Record by record: what can't be read must not stop the others.
+        *self = Scan { form: Form::Array, ..Scan::new(self.asked, self.longest) };
+        for (place, element) in (1..).zip(elements(content)) {
+            let span = Span {
+                place,
+                offset: (marked + element.range.start) as u64,
+                length: u32::try_from(element.range.len()).unwrap_or(u32::MAX),
+            };
+            let record = content.get(element.range).unwrap_or_default();
+            match parse_record::<Shape>(record) {
+                Ok(record) if element.is_whole => self.take(record, span),
+                Ok(_) => {
+                    let message = "the array is cut or goes on after its end".to_owned();
+                    self.broken(LineFault { column: None, message }, span, PartialReader::read(record));
+                }
+                Err(fault) => {
+                    self.broken(LineFault { column: None, ..fault }, span, PartialReader::read(record))
+                }
             }
+        }
+        if self.readable == 0 {
+            // What the parser says of the whole names the line.
+            self.unreadable = Problems::default();
+            self.unreadable.add(u32::MAX, fault);
         }
     }
 
-    /// Tells each record of an array that was found sound where it lies.
-    fn place_elements(&mut self, text: &str, marked: usize) {
+    /// Takes the records of an array that is sound JSON; what is wrong with it otherwise.
+    fn whole_array(&mut self, text: &str) -> Option<Problem> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let error = Records { scan: self }.deserialize(&mut json).and_then(|()| json.end()).err()?;
+        let (line, column) = (Some(error.line()), Some(error.column().max(1)));
+        Some(Problem { line, column, message: without_position(&error) })
+    }
+
+    /// Gives each record of a sound array its place in the file.
+    fn place_elements(&mut self, content: &[u8], marked: usize) {
         let mut entries = self.entries.iter_mut().peekable();
-        for (number, range) in (1..).zip(elements(text)) {
+        for (number, Element { range, .. }) in (1..).zip(elements(content)) {
             if let Some(entry) = entries.next_if(|entry| entry.place == number) {
                 entry.offset = (marked + range.start) as u64;
                 entry.length = u32::try_from(range.len()).unwrap_or(u32::MAX);
@@ -187,70 +253,126 @@ impl<'a> Scan<'a> {
     }
 
     fn problem(&mut self, place: u32, column: Option<usize>, message: String) {
-        self.problem_at(place, Some(place as usize), column, message);
+        self.problems.add(place, Problem { line: Some(place as usize), column, message });
     }
 
-    fn problem_at(&mut self, place: u32, line: Option<usize>, column: Option<usize>, message: String) {
-        self.problem_count += 1;
-        if self.problems.len() < LISTED {
-            self.problems.push((place, Problem { line, column, message }));
-        }
-    }
-
-    fn take(&mut self, record: Line<Shape>, place: u32, offset: u64, length: u32) {
-        if let Err(message) = self.store(record, place, offset, length) {
-            let problem = self.form.problem(place, message);
-            self.problem_at(place, problem.line, problem.column, problem.message);
-        }
-    }
-
-    fn store(&mut self, record: Line<Shape>, place: u32, offset: u64, length: u32) -> Result<(), String> {
-        let record = record.check()?;
+    fn take(&mut self, record: Line<Shape>, span: Span) {
+        let record = match record.check() {
+            Ok(record) => record,
+            Err(message) => return self.problems.add(span.place, self.form.problem(span.place, message)),
+        };
         match self.asked.fit(record.eval.as_deref(), &record.case, &mut self.last) {
             Fit::Slot(slot) => {
-                self.entries.push(Entry::new(offset, length, place, slot, record.sample));
-                Ok(())
+                let Span { place, offset, length } = span;
+                self.entries.push(match record.content {
+                    Ok(_) => Entry::new(offset, length, place, slot, record.sample),
+                    Err(_) => Entry::unreadable(offset, length, place, slot, record.sample),
+                });
             }
-            Fit::None => {
-                self.unknown_count += 1;
-                if self.unknown.len() < NAMED {
-                    self.unknown.push((self.form.place(place), record.case.into_owned()));
-                }
-                Ok(())
+            Fit::None => self.not_of_the_suite(span.place, record.case.into_owned()),
+            Fit::Several(first, second) => {
+                let message = format!(
+                    "case {} is in the evals {} and {}: say which with `eval`",
+                    shown(&record.case),
+                    shown(first),
+                    shown(second)
+                );
+                self.problems.add(span.place, self.form.problem(span.place, message));
             }
-            Fit::Several(first, second) => Err(format!(
-                "case {} is in the evals {} and {}: say which with `eval`",
-                shown(&record.case),
-                shown(first),
-                shown(second)
-            )),
+        }
+        match record.content {
+            Ok(_) => self.readable += 1,
+            Err(message) => self.unreadable.add(span.place, self.form.problem(span.place, message)),
         }
     }
 
-    /// What was found, at the end of the file.
+    /// A record that can't be read: its sample is there all the same when it says which one it is.
+    fn broken(&mut self, fault: LineFault, span: Span, partial: PartialRecord) {
+        let Span { place, offset, length } = span;
+        let problem = Problem { column: fault.column, ..self.form.problem(place, fault.message) };
+        self.unreadable.add(place, problem);
+        let mut is_lost = partial.holds_more;
+        match &partial.sample {
+            None => is_lost = true,
+            Some(name) => match self.asked.fit(name.eval.as_deref(), &name.case, &mut self.last) {
+                Fit::Slot(slot) => {
+                    self.entries.push(Entry::unreadable(offset, length, place, slot, name.index));
+                }
+                Fit::None => self.not_of_the_suite(place, name.case.clone()),
+                Fit::Several(..) => is_lost = true,
+            },
+        }
+        if is_lost {
+            self.lost.count += 1;
+            if self.lost.first.len() < LISTED {
+                self.lost.first.push(place);
+            }
+        }
+    }
+
+    fn not_of_the_suite(&mut self, place: u32, case: String) {
+        self.unknown_count += 1;
+        if self.unknown.len() < NAMED {
+            self.unknown.push((self.form.place(place), case));
+        }
+    }
+
+    /// What was found, at the end of the file. A file without any readable record is not a recording.
     pub fn finish(self, name: &str) -> Result<Sound, Wrong> {
         let warnings = self.warnings(name);
-        let Scan { asked, form, entries, mut problems, mut problem_count, .. } = self;
+        let Scan { asked, form, entries, mut problems, unreadable, readable, lost, .. } = self;
+        let is_recording = readable > 0 || unreadable.count == 0;
         match Index::build(entries, asked.slots(), LISTED) {
-            Ok(index) if problem_count == 0 => return Ok(Sound { index, form, warnings }),
+            Ok(index) if problems.count == 0 && is_recording => {
+                return Ok(Sound { index, form, lost, warnings });
+            }
             Ok(_) => {}
             Err(faults) => {
-                problem_count += faults.count;
+                problems.count += faults.count;
                 for fault in faults.first {
                     let message = fault.words(asked, form);
-                    problems.push((fault.place, form.problem(fault.place, message)));
+                    problems.first.push((fault.place, form.problem(fault.place, message)));
                 }
             }
         }
-        problems.sort_by_key(|(place, _)| *place);
-        problems.truncate(LISTED);
-        let more = problem_count - problems.len();
-        Err(Wrong { problems: problems.into_iter().map(|(_, problem)| problem).collect(), more })
+        let count = problems.count + unreadable.count;
+        let mut first = problems.first;
+        first.extend(unreadable.first);
+        first.sort_by_key(|(place, _)| *place);
+        first.truncate(LISTED);
+        let more = count - first.len();
+        Err(Wrong { problems: first.into_iter().map(|(_, problem)| problem).collect(), more })
     }
 
     fn warnings(&self, name: &str) -> Vec<String> {
+        self.unknown_warning(name).into_iter().chain(self.unreadable_warning(name)).collect()
+    }
+
+    fn unreadable_warning(&self, name: &str) -> Option<String> {
+        let Problems { first, count } = &self.unreadable;
+        if *count == 0 {
+            return None;
+        }
+        let named: Vec<String> = first
+            .iter()
+            .take(NAMED)
+            .map(|(place, problem)| {
+                let column = problem.column.map(|column| format!(", column {column}")).unwrap_or_default();
+                let of_record = format!("record {place}: ");
+                let message = problem.message.strip_prefix(&of_record).unwrap_or(&problem.message);
+                format!("{}{column}: {message}", self.form.place(*place).words())
+            })
+            .collect();
+        let more = count - named.len();
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let says =
+            if *count == 1 { "record that cannot be read is" } else { "records that cannot be read are" };
+        Some(format!("{name}: {count} {says} graded as errored: {}{more}", named.join("; ")))
+    }
+
+    fn unknown_warning(&self, name: &str) -> Option<String> {
         if self.unknown_count == 0 {
-            return Vec::new();
+            return None;
         }
         let known = self.asked.cases();
         let mut named: Vec<String> = Vec::new();
@@ -267,11 +389,59 @@ impl<'a> Scan<'a> {
         let more = self.unknown_count - named.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let says = if self.unknown_count == 1 { "record is" } else { "records are" };
-        vec![format!(
+        Some(format!(
             "{name}: {} {says} of no case of this suite: {}{more}",
             self.unknown_count,
             named.join(", ")
-        )]
+        ))
+    }
+}
+
+/// Why a line that is too long is not read.
+pub(super) fn too_long(longest: usize) -> String {
+    format!("a line may hold up to {} MiB, and this one is longer", longest >> 20)
+}
+
+fn without_line_end(line: &[u8]) -> &[u8] {
+    match line.strip_suffix(b"\n") {
+        Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
+        None => line,
+    }
+}
+
+/// A line that was not held: its length, and what it says of its sample.
+struct LongLine {
+    /// Without its line end.
+    length: u64,
+    /// Bytes that were taken from the reader, its line end among them.
+    further: u64,
+    partial: PartialReader,
+}
+
+impl LongLine {
+    /// Reads on to the end of the line that begins with `beginning`.
+    fn read(beginning: &[u8], reader: &mut impl BufRead) -> io::Result<LongLine> {
+        let mut partial = PartialReader::new();
+        partial.push(beginning);
+        let (mut further, mut end, mut last) = (0, 0, beginning.last().copied());
+        loop {
+            let bytes = reader.fill_buf()?;
+            if bytes.is_empty() {
+                break;
+            }
+            let line_end = bytes.iter().position(|byte| *byte == b'\n');
+            let piece = bytes.get(..line_end.unwrap_or(bytes.len())).unwrap_or_default();
+            partial.push(piece);
+            last = piece.last().copied().or(last);
+            let taken = piece.len() + usize::from(line_end.is_some());
+            reader.consume(taken);
+            further += taken as u64;
+            if line_end.is_some() {
+                end = if last == Some(b'\r') { 2 } else { 1 };
+                break;
+            }
+        }
+        Ok(LongLine { length: beginning.len() as u64 + further - end, further, partial })
     }
 }
 
@@ -299,50 +469,62 @@ impl<'de> Visitor<'de> for Records<'_, '_> {
         let mut number = 0u32;
         while let Some(Object(record)) = seq.next_element::<Object<Shape>>()? {
             number += 1;
-            self.scan.take(record, number, 0, 0);
+            // Where it is follows when the array is found sound.
+            self.scan.take(record, Span { place: number, offset: 0, length: 0 });
         }
         Ok(())
     }
 }
 
-/// Where the elements of an array of objects lie, in text that is sound JSON.
-fn elements(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
-    let mut bytes = text.bytes().enumerate();
-    let mut depth = 0usize;
+/// An element of an array.
+struct Element {
+    range: std::ops::Range<usize>,
+    /// False for what is cut by the end of the file, and for what follows the end of the array.
+    is_whole: bool,
+}
+
+/// The elements of an array, by its brackets, texts and commas alone: in text that is sound JSON exactly its elements.
+fn elements(content: &[u8]) -> impl Iterator<Item = Element> {
+    let opened = content.iter().position(|byte| *byte == b'[').map_or(content.len(), |at| at + 1);
+    let (mut at, mut is_over) = (opened, false);
     std::iter::from_fn(move || {
-        let mut start = 0;
-        while let Some((at, byte)) = bytes.next() {
-            match byte {
-                b'"' => {
-                    while let Some((_, inside)) = bytes.next() {
-                        match inside {
-                            b'\\' => _ = bytes.next(),
-                            b'"' => break,
-                            _ => {}
-                        }
-                    }
-                }
-                b'[' | b'{' => {
-                    depth += 1;
-                    if depth == 2 {
-                        start = at;
-                    }
-                }
-                b']' | b'}' => {
-                    depth = depth.saturating_sub(1);
-                    if depth == 1 {
-                        return Some(start..at + 1);
-                    }
-                }
-                _ => {}
+        loop {
+            if at >= content.len() {
+                return None;
+            }
+            let rest = content.get(at..).unwrap_or_default();
+            let (length, end) = if is_over { (rest.len(), None) } else { element_end(rest) };
+            let element = rest.get(..length).unwrap_or_default();
+            let start = at + element.len() - element.trim_ascii_start().len();
+            let range = start..start + element.trim_ascii().len();
+            let is_whole = !is_over && end.is_some();
+            at += length + usize::from(end.is_some());
+            is_over |= end == Some(b']');
+            // Blanks before the end of the array, and after it.
+            if !range.is_empty() || end == Some(b',') {
+                return Some(Element { range, is_whole });
             }
         }
-        None
     })
 }
 
-fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    if error.is_data() { sanitize(message).into_owned() } else { format!("not JSON: {message}") }
+/// The length of the element that begins here, and the comma or the bracket behind it; `None` when there is neither.
+fn element_end(bytes: &[u8]) -> (usize, Option<u8>) {
+    let (mut depth, mut at) = (0usize, 0);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at += 1;
+                while let Some(inside) = bytes.get(at).filter(|byte| **byte != b'"') {
+                    at += if *inside == b'\\' { 2 } else { 1 };
+                }
+            }
+            b'[' | b'{' => depth += 1,
+            b',' | b']' if depth == 0 => return (at, Some(*byte)),
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    (bytes.len(), None)
 }

@@ -251,13 +251,16 @@ fn a_file_that_changes_after_it_was_checked_gives_words_and_no_output() {
 
 #[test]
 fn a_record_of_another_sample_is_not_taken_for_the_one_asked() {
+    let is_output = |bytes: &[u8], eval, case, sample| {
+        matches!(read_again(bytes, eval, case, sample), RecordRead::Output(Some(_)))
+    };
     let bytes = br#"{"eval":"e","case":"a","sample":1,"output":"x"}"#;
-    assert!(read_again(bytes, "e", "a", 1).is_some());
-    assert!(read_again(bytes, "e", "a", 0).is_none());
-    assert!(read_again(bytes, "e", "b", 1).is_none());
-    assert!(read_again(bytes, "f", "a", 1).is_none());
-    assert!(read_again(&bytes[1..], "e", "a", 1).is_none());
-    assert!(read_again(b"{\"case\":\"\xff\",\"output\":1}", "e", "a", 1).is_none());
+    assert!(is_output(bytes, "e", "a", 1));
+    assert!(!is_output(bytes, "e", "a", 0));
+    assert!(!is_output(bytes, "e", "b", 1));
+    assert!(!is_output(bytes, "f", "a", 1));
+    assert!(!is_output(&bytes[1..], "e", "a", 1));
+    assert!(!is_output(b"{\"case\":\"\xff\",\"output\":1}", "e", "a", 1));
 }
 
 #[test]
@@ -322,18 +325,26 @@ fn outputs_of_every_size_come_back_and_a_cut_one_says_so() {
 }
 
 #[test]
-fn what_comes_through_a_pipe_is_kept() {
+fn what_comes_through_an_inherited_pipe_is_kept() {
+    use std::os::fd::AsRawFd;
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    std::io::Write::write_all(&mut writer, b"{\"case\":\"a\",\"output\":\"1\"}\n").unwrap();
+    drop(writer);
+    let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+    let (recording, _) = Recording::open(&path, asked(&[("e", "a")]), true).unwrap();
+    assert_eq!(text(recording.output("e", "a", 0)), Ok("1".to_owned()));
+}
+
+#[test]
+fn a_named_pipe_and_a_device_are_refused_at_once() {
     let folder = Folder::new();
     let pipe = folder.0.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
-    let writer = std::thread::spawn({
-        let pipe = pipe.clone();
-        move || std::fs::write(pipe, "{\"case\":\"a\",\"output\":\"1\"}\n").unwrap()
-    });
-    let (recording, _) = Recording::open(&pipe, asked(&[("e", "a")]), true).unwrap();
-    writer.join().unwrap();
-    assert_eq!(text(recording.output("e", "a", 0)), Ok("1".to_owned()));
+    for (path, why) in [(pipe.as_path(), "a named pipe"), (Path::new("/dev/zero"), "a device")] {
+        let error = Recording::open(path, asked(&[("e", "a")]), true).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("it is {why}, not a regular file")), "{error}");
+    }
 }
 
 #[test]
@@ -341,4 +352,77 @@ fn escapes_that_can_never_be_read_are_told_when_the_file_is_opened() {
     let folder = Folder::new();
     let told = folder.refused(r#"{"case":"a","output":["\ud800"]}"#, &[("e", "a")]);
     assert_eq!(told, "r.jsonl:1:30: not JSON: unexpected end of hex escape");
+}
+
+#[test]
+fn a_long_line_is_scanned_and_not_held() {
+    let folder = Folder::new();
+    let long = "x".repeat(6 << 20);
+    // The second is within the limit, the third is not; the others are unreadable after many bytes.
+    let lines = [
+        r#"{"case":"a","output":"1"}"#.to_owned(),
+        format!(r#"{{"output":"{long}","case":"b"}}"#),
+        format!(r#"{{"output":"{long}{long}","case":"c"}}"#),
+        format!(r#"{{"output":"{long}\ud800","case":"d"}}"#),
+        format!(r#"{{"output":"{long}","case":"e"#),
+    ];
+    std::fs::write(folder.path(), lines.join("\r\n")).unwrap();
+    let cases = ["a", "b", "c", "d", "e"].map(|case| ("e", case));
+    let opened = Recording::open_within(&folder.path(), asked(&cases), true, 10 << 20, 2 << 20);
+    let (recording, warnings) = opened.unwrap();
+    assert_eq!(text(recording.output("e", "a", 0)), Ok("1".to_owned()));
+    assert_eq!(text(recording.output("e", "b", 0)), Ok(long));
+    let reasons = ["c", "d", "e"].map(|case| text(recording.output("e", case, 0)).unwrap_err());
+    insta::assert_snapshot!(reasons.join("\n"), @r"
+    line 3 of r.jsonl cannot be read: a line may hold up to 10 MiB, and this one is longer
+    line 4 of r.jsonl cannot be read (column 6291474): not JSON: unexpected end of hex escape
+    r.jsonl holds no output of this case; its line 5 cannot be read and may be the one
+    ");
+    assert_eq!(recording.lost, LostRecords { first: vec![5], count: 1 });
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert!(
+        warning.starts_with("r.jsonl: 3 records that cannot be read are graded as errored: line 3: "),
+        "{warning}"
+    );
+    assert!(warning.ends_with("not JSON: EOF while parsing a string"), "{warning}");
+}
+
+proptest::proptest! {
+    /// Broken lines change nothing for the samples of readable lines, and each is errored or lost.
+    #[test]
+    fn broken_lines_leave_the_others_as_they_are(
+        broken in proptest::collection::vec((0..6usize, 0..8u32), 1..12),
+        good in 1..6u32,
+        says in proptest::bool::ANY,
+    ) {
+        let said = |sample: u32| if says { format!(r#""sample":{sample},"#) } else { String::new() };
+        let mut lines: Vec<(u32, String)> =
+            (0..good).map(|n| (n * 2, format!(r#"{{"case":"a",{}"output":"{n}"}}"#, said(n)))).collect();
+        for (kind, sample) in &broken {
+            let line = match kind {
+                0 => format!(r#"{{"case":"a",{}"output":NaN}}"#, said(*sample)),
+                1 => r#"{"case":"a","output":"\ud800"}"#.to_owned(),
+                2 => format!(r#"{{"case":"a","sample":{sample},"output":"#),
+                3 => "nothing".to_owned(),
+                4 => r#"{"output":"cut"#.to_owned(),
+                _ => r#"{"case":"a","output":"1"}{"case":"a","output":"2"}"#.to_owned(),
+            };
+            lines.push((*sample * 2 + 1, line));
+        }
+        lines.sort();
+        let content: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
+        let folder = Folder::new();
+        let recording = folder.open(content.join("\n"), &[("e", "a")]);
+        let samples = recording.samples("e", "a");
+        let answers: Vec<Result<String, String>> =
+            (0..samples).map(|sample| text(recording.output("e", "a", sample))).collect();
+        let sound: Vec<&String> = answers.iter().flatten().collect();
+        let expected: Vec<String> = (0..good).map(|n| n.to_string()).collect();
+        proptest::prop_assert_eq!(sound, expected.iter().collect::<Vec<_>>());
+        let of_case = broken.iter().filter(|(kind, _)| !matches!(kind, 3 | 4)).count();
+        let unreadable = answers.iter().filter(|answer| answer.as_ref().is_err_and(|why| why.starts_with("line ")));
+        proptest::prop_assert_eq!(unreadable.count(), of_case);
+        let lost = broken.iter().filter(|(kind, _)| *kind >= 3).count();
+        proptest::prop_assert_eq!(recording.lost.count, lost);
+    }
 }

@@ -136,6 +136,7 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             tags: Vec::new(),
             position: None,
             input: None,
+            combine: None,
         });
         events.push(Event::CasesPlanned(CasesPlanned { eval: info.id.clone(), cases: planned.collect() }));
     }

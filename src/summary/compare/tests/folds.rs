@@ -124,6 +124,7 @@ fn another_input_grading_or_share_that_must_pass_is_another_case() {
             tags: vec![],
             position: None,
             input: None,
+            combine: None,
         };
         let events = [
             Event::RunStarted(started(&run)),

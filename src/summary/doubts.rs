@@ -1,0 +1,121 @@
+//! Why a run can't be taken as it is: records that were lost, and verdicts that contradict their grades.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use crate::base::text::{plural, sanitize, truncate_bytes};
+use crate::grade::{Contradiction, contradiction};
+use crate::model::{CasePlanned, CombineRule, LostRecords, RunStarted, RunWarning, RunWarningKind, Verdict};
+
+/// Samples, and lines, that a sentence names.
+const NAMED: usize = 5;
+
+/// Bytes of an id in a sentence.
+const ID: usize = 120;
+
+/// Number of the eval, place of the case in its whole eval, and sample: joined shards have the order of the whole run.
+type SampleKey = (u32, u32, u32);
+
+/// A passed sample that contradicts itself.
+#[derive(Debug, Clone, Copy)]
+struct Contradicted {
+    /// Number of the case.
+    case: u32,
+    found: Contradiction,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    /// By recording, what the last session that read it said.
+    lost: BTreeMap<PathBuf, LostRecords>,
+    /// Of cases whose grades must not all pass, by numbers of eval and case. Few rules serve many cases.
+    rules: HashMap<(u32, u32), usize>,
+    known: Vec<CombineRule>,
+    contradictions: BTreeMap<SampleKey, Contradicted>,
+}
+
+impl Doubts {
+    pub fn started(&mut self, started: &RunStarted) {
+        for read in &started.recordings {
+            match &read.lost {
+                Some(lost) => _ = self.lost.insert(read.path.clone(), lost.clone()),
+                None => _ = self.lost.remove(&read.path),
+            }
+        }
+    }
+
+    /// True when a case that is planned again may have had a rule.
+    pub fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    pub fn planned(&mut self, eval: usize, case: usize, planned: &CasePlanned) {
+        let key = (eval as u32, case as u32);
+        let Some(rule) = planned.combine.as_deref() else {
+            self.rules.remove(&key);
+            return;
+        };
+        let known = self.known.iter().position(|known| known == rule).unwrap_or_else(|| {
+            self.known.push(rule.clone());
+            self.known.len() - 1
+        });
+        self.rules.insert(key, known);
+    }
+
+    /// A later event of a sample takes the place of an earlier one.
+    pub fn finished(&mut self, key: SampleKey, case: usize, verdict: &Verdict) {
+        let (eval, case) = (key.0, case as u32);
+        let rule = self.rules.get(&(eval, case)).and_then(|at| self.known.get(*at));
+        match contradiction(verdict, rule) {
+            Some(found) => _ = self.contradictions.insert(key, Contradicted { case, found }),
+            None => _ = self.contradictions.remove(&key),
+        }
+    }
+
+    /// One warning for each recording, one for all contradictions. `name` gives the ids of an eval and its case.
+    pub fn warnings<'a>(&self, name: impl Fn(usize, usize) -> Option<(&'a str, &'a str)>) -> Vec<RunWarning> {
+        let lost = self.lost.iter().map(|(path, lost)| {
+            let named: Vec<String> = lost.first.iter().take(NAMED).map(ToString::to_string).collect();
+            let more = lost.count.saturating_sub(named.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let (noun, verb) = if lost.count == 1 { ("record", "does") } else { ("records", "do") };
+            let message = format!(
+                "{} in {} can't be read and {verb} not say which case they belong to (number {}{more}): samples may be missing",
+                if lost.count == 1 { format!("1 {noun}") } else { format!("{} {noun}", lost.count) },
+                sanitize(&path.display().to_string()),
+                named.join(", ")
+            );
+            let message = if lost.count == 1 { message.replace("they belong", "it belongs") } else { message };
+            RunWarning { kind: RunWarningKind::LostRecords, count: lost.count, message }
+        });
+        lost.chain(self.contradicted(name)).collect()
+    }
+
+    fn contradicted<'a>(
+        &self,
+        name: impl Fn(usize, usize) -> Option<(&'a str, &'a str)>,
+    ) -> Option<RunWarning> {
+        let count = self.contradictions.len();
+        if count == 0 {
+            return None;
+        }
+        let shown = |text: &str| sanitize(truncate_bytes(text, ID)).into_owned();
+        let named: Vec<String> = self
+            .contradictions
+            .iter()
+            .take(NAMED)
+            .map(|((eval, _, sample), Contradicted { case, found })| {
+                let (eval, case) = name(*eval as usize, *case as usize).unwrap_or_default();
+                format!("{}/{} (sample {sample}): {}", shown(eval), shown(case), found.words())
+            })
+            .collect();
+        let more = count - named.len();
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let message = format!(
+            "{} recorded as passed, and the record contradicts itself: {}{more}",
+            plural(count, "sample") + if count == 1 { " is" } else { " are" },
+            named.join("; ")
+        );
+        Some(RunWarning { kind: RunWarningKind::Contradiction, count, message })
+    }
+}
