@@ -73,6 +73,8 @@ pub(super) struct Lines {
     begin: usize,
     /// Where to go on looking for a newline.
     searched: usize,
+    /// What is read into, kept because clearing it costs more than reading an answer.
+    chunk: Vec<u8>,
 }
 
 /// The longest line that is accepted.
@@ -92,7 +94,7 @@ pub(super) enum Line {
 impl Lines {
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
         set_nonblocking(fd.as_fd())?;
-        Ok(Lines { fd: Some(fd), buffer: Vec::new(), begin: 0, searched: 0 })
+        Ok(Lines { fd: Some(fd), buffer: Vec::new(), begin: 0, searched: 0, chunk: vec![0; READ] })
     }
 
     pub fn raw_fd(&self) -> RawFd {
@@ -121,11 +123,10 @@ impl Lines {
                 return Line::TooLong;
             }
             let Some(fd) = &self.fd else { return Line::End(!self.buffer.is_empty()) };
-            let mut chunk = [0u8; READ];
-            match read_some(fd.as_fd(), &mut chunk) {
+            match read_some(fd.as_fd(), &mut self.chunk) {
                 Ok(None) => return Line::Waiting,
                 Ok(Some(0)) | Err(_) => self.fd = None,
-                Ok(Some(n)) => self.buffer.extend(chunk.get(..n).unwrap_or_default()),
+                Ok(Some(n)) => self.buffer.extend(self.chunk.get(..n).unwrap_or_default()),
             }
         }
     }
