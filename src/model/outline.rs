@@ -118,6 +118,9 @@ impl Hash for Panel {
     }
 }
 
+/// What tells profiles apart: the hashes are those of the target and of the rule.
+type ProfileKey<'a> = (&'a [String], Option<Difficulty>, &'a [GraderOutline], [Option<Fingerprint>; 2]);
+
 impl Profile {
     pub fn of(case: &Case) -> Profile {
         let combine = combine_rule(case);
@@ -156,7 +159,7 @@ impl Profile {
             && grader_outlines(case).zip(&self.graders).all(|(its, ours)| its == *ours)
     }
 
-    fn key(&self) -> (&[String], Option<Difficulty>, &[GraderOutline], [Option<Fingerprint>; 2]) {
+    fn key(&self) -> ProfileKey<'_> {
         (&self.tags, self.difficulty, &self.graders, [self.target_hash, self.combine_hash])
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn changed(prepared: &Prepared, then: &[RecordingRead], now: &[Record
             beginning.is_ok_and(|(bytes, hash)| bytes == was.bytes && hash.to_string() == was.sha256)
         };
         let same = (now.bytes, &now.sha256) == (was.bytes, &was.sha256);
-        !same && !(now.bytes > was.bytes && grown())
+        !(same || now.bytes > was.bytes && grown())
     };
     let sentence = |was: &RecordingRead| {
         let path = was.path.display();
