@@ -82,7 +82,7 @@ impl Cycle {
     }
 
     /// A program that answers from the arguments that `look(x)` finds, in the order of the calls.
-    pub fn from_looking(&self, look: &str) -> String {
+    pub fn answering_from(&self, look: &str) -> String {
         format!(
             "import sys, os, json, time, select, socket\n{look}\nseen, at = None, -1\ndef turn(x):\n    global seen, at\n    at += 1\n    \
              if seen is None: seen = [x] + look()\n    i = at\n    return seen[{}]\n",
@@ -144,7 +144,7 @@ fn no_later_question_is_there_to_be_read() {
             let id = format!("{}, {place}", cycle.name);
             trials.push(Trial::new(format!("{id}: honest"), &grader, cycle.solution, Ending::Passes(trust)));
             for (name, look) in LOOKS {
-                let code = cycle.from_looking(&format!("{ARGUMENTS}{look}"));
+                let code = cycle.answering_from(&format!("{ARGUMENTS}{look}"));
                 trials.push(Trial::new(format!("{id}: {name}"), &grader, code, Ending::Fails));
             }
         }

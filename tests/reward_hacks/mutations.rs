@@ -363,7 +363,7 @@ fn drawn(draw: &mut Draw, id: &str) -> Vec<Trial> {
         let (_, trust, grader) = cycle.graders()[draw.below(3)].clone();
         let look = format!("{ARGUMENTS}{}", draw.pick(&LOOKS).1);
         return vec![
-            Trial::new(format!("{id} ahead"), &grader, cycle.from_looking(&look), Ending::Fails),
+            Trial::new(format!("{id} ahead"), &grader, cycle.answering_from(&look), Ending::Fails),
             Trial::new(format!("{id} honest"), &grader, cycle.honest(), Ending::Passes(trust)),
         ];
     }
