@@ -227,10 +227,16 @@ async fn functions_of_javascript_are_found_in_every_form() {
         "JSON.stringify = () => '{}'; Array.prototype.push = null; Object.defineProperty = null; const add = (a, b) => a + b",
         "String.prototype.slice = () => 'x'; Map.prototype.forEach = () => {}; globalThis.Buffer = 1; const add = (a, b) => a + b",
         "const { readFileSync } = require('fs'); function add(a, b) { return a + b } if (require.main === module) process.exit(3)",
+        // Names that the runner has, too.
+        "const fs = require('fs'), vm = 1, parse = 2, ME = 3, find = 4; let buffered; function say() {}\nfunction add(a, b) { return a + b }",
     ];
     for form in forms {
         assert_eq!(told(&graders, &grader, form).await, "passed -", "{form}");
     }
+    let of_runner = function(Executor::Javascript, "nextLine", vec![(json!([]), value(json!(null)))]);
+    assert_eq!(told(&graders, &of_runner, "function nextLine() { return null }").await, "passed -");
+    let undefined = told(&graders, &of_runner, "function other() {}").await;
+    assert_eq!(undefined, "failed exception: nextLine() raised ReferenceError: nextLine is not defined, expected None");
     let of_class = function(Executor::Javascript, "Solution.add", vec![(json!([1, 2]), value(json!(3)))]);
     assert_eq!(told(&graders, &of_class, "class Solution { add(a, b) { return a + b } }").await, "passed -");
     assert_eq!(

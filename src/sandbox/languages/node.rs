@@ -59,7 +59,8 @@ pub(super) fn runner(
     limits: &Limits,
 ) -> Result<Launch, SandboxError> {
     let mut argv = argv(node, limits);
-    argv.extend(["-e".to_owned(), [VALUES, main].concat()]);
+    // In a function of its own: a program may declare any name, and sees none of the runner's.
+    argv.extend(["-e".to_owned(), format!("(() => {{{VALUES}{main}}})();")]);
     let mut descriptors = vec![sealed_file(request).map_err(SandboxError::lost)?];
     descriptors.extend(extra);
     Ok(Launch {
