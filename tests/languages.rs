@@ -236,7 +236,10 @@ async fn functions_of_javascript_are_found_in_every_form() {
     let of_runner = function(Executor::Javascript, "nextLine", vec![(json!([]), value(json!(null)))]);
     assert_eq!(told(&graders, &of_runner, "function nextLine() { return null }").await, "passed -");
     let undefined = told(&graders, &of_runner, "function other() {}").await;
-    assert_eq!(undefined, "failed exception: nextLine() raised ReferenceError: nextLine is not defined, expected None");
+    assert_eq!(
+        undefined,
+        "failed exception: nextLine() raised ReferenceError: nextLine is not defined, expected None"
+    );
     let of_class = function(Executor::Javascript, "Solution.add", vec![(json!([1, 2]), value(json!(3)))]);
     assert_eq!(told(&graders, &of_class, "class Solution { add(a, b) { return a + b } }").await, "passed -");
     assert_eq!(

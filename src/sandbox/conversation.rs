@@ -4,7 +4,7 @@
 //! their number. That no more questions follow is signalled after the last answer, by closing our direction of the socket.
 
 use std::os::fd::OwnedFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
@@ -12,19 +12,30 @@ use super::capture::Lines;
 use super::channel::Outbox;
 use super::ending::Ended;
 use super::error::SandboxError;
-use super::messages::{forged, load_failure, number, object, silent_end, text};
+use super::messages::{forged, load_failure, number, object, silent_end, text, weight};
 use super::programs::only;
 use super::running::{Heard, Running, bounded};
 use super::types::*;
 
-/// Bytes of all answers of a job together, 256 MiB. Each answer is judged and dropped when it arrives; this bounds the time
-/// that the harness spends on reading them.
-const ANSWER_BYTES: usize = 256 << 20;
+/// What the answers of a job may cost the harness.
+pub(super) struct AnswerBudget {
+    /// Bytes that may still come, of 256 MiB at first. Each answer is judged and dropped when it arrives; this bounds the time
+    /// that the harness spends on reading them.
+    bytes: usize,
+    /// Time that the harness took between an answer and the next question, which is not the candidate's.
+    pub judging: Duration,
+}
+
+impl Default for AnswerBudget {
+    fn default() -> Self {
+        AnswerBudget { bytes: 256 << 20, judging: Duration::ZERO }
+    }
+}
 
 /// Why a conversation ended before the last answer.
 #[derive(Debug)]
-pub(super) enum Break {
-    /// What the candidate did is a failure by itself.
+pub(super) enum ConversationEnd {
+    /// What the candidate sent is a failure.
     Failed(RunFailure),
     /// Something other than a line arrived.
     Silent(Heard),
@@ -37,16 +48,23 @@ pub(super) struct Conversation<'c> {
     outbox: Outbox,
     /// When the process has used up its time.
     pub deadline: Instant,
-    /// Bytes of answers that may still come.
-    bytes_left: usize,
+    /// When the last answer arrived.
+    heard: Instant,
+    budget: &'c mut AnswerBudget,
 }
 
 impl<'c> Conversation<'c> {
     /// `ours`: the harness's end of the candidate's channel.
-    pub fn new(running: Running<'c>, ours: OwnedFd, limits: &Limits) -> Result<Self, SandboxError> {
+    pub fn new(
+        running: Running<'c>,
+        ours: OwnedFd,
+        limits: &Limits,
+        budget: &'c mut AnswerBudget,
+    ) -> Result<Self, SandboxError> {
         let lines = Lines::new(ours).map_err(SandboxError::lost)?;
         let deadline = running.started + bounded(limits.wall);
-        Ok(Conversation { running, lines, outbox: Outbox::default(), deadline, bytes_left: ANSWER_BYTES })
+        let heard = Instant::now();
+        Ok(Conversation { running, lines, outbox: Outbox::default(), deadline, heard, budget })
     }
 
     /// When the candidate's process was started.
@@ -55,34 +73,46 @@ impl<'c> Conversation<'c> {
     }
 
     /// Where the next question is written; it is sent with the next [`Conversation::answer`] or [`Conversation::greeting`].
+    /// The time since the last answer is added to the candidate's.
     pub fn question(&mut self) -> &mut Vec<u8> {
+        let judging = self.heard.elapsed();
+        self.heard += judging;
+        self.deadline += judging;
+        self.running.extend(judging);
+        self.budget.judging += judging;
         &mut self.outbox.bytes
     }
 
     /// Waits until the candidate's program is loaded.
-    pub fn greeting(&mut self) -> Result<(), Break> {
+    pub fn greeting(&mut self) -> Result<(), ConversationEnd> {
         let greeting = self.line(self.deadline)?;
         match object(&greeting) {
             Some(map) if map.get("ready") == Some(&Value::Bool(true)) => Ok(()),
             Some(map) if map.contains_key("load") => {
                 let error = map.get("e");
                 let line = error.and_then(|e| e.get("line")).and_then(Value::as_u64);
-                Err(Break::Failed(load_failure(&text(&map, "load"), error, line)))
+                Err(ConversationEnd::Failed(load_failure(&text(&map, "load"), error, line)))
             }
-            _ => Err(Break::Failed(forged("a false greeting"))),
+            _ => Err(ConversationEnd::Failed(forged("a false greeting"))),
         }
     }
 
-    /// The answer to the question with this index, and its length in bytes.
-    pub fn answer(&mut self, index: u64, until: Instant) -> Result<(Map<String, Value>, usize), Break> {
+    /// The answer to the question with this index, and about how many bytes of memory its values take.
+    pub fn answer(
+        &mut self,
+        index: u64,
+        until: Instant,
+    ) -> Result<(Map<String, Value>, usize), ConversationEnd> {
         let line = self.line(until)?;
-        self.bytes_left = match self.bytes_left.checked_sub(line.len()) {
+        self.heard = Instant::now();
+        self.budget.bytes = match self.budget.bytes.checked_sub(line.len()) {
             Some(left) => left,
-            None => return Err(Break::Failed(RunFailure::Ended(Ending::OutputLimit))),
+            None => return Err(ConversationEnd::Failed(RunFailure::Ended(Ending::OutputLimit))),
         };
         let answer = object(&line).filter(|map| number(map, "i") == Some(index));
-        let answer = answer.ok_or_else(|| Break::Failed(forged("an answer to another question")))?;
-        Ok((answer, line.len()))
+        let answer =
+            answer.ok_or_else(|| ConversationEnd::Failed(forged("an answer to another question")))?;
+        Ok((answer, line.len() + weight(&line)))
     }
 
     /// Signals that no question follows and waits, at most for [`Running::grace`], until the candidate ends, so that what it printed
@@ -90,27 +120,27 @@ impl<'c> Conversation<'c> {
     pub fn part(mut self) -> Result<(Ended, Option<RunFailure>), SandboxError> {
         self.outbox.then_close = true;
         match self.line(Instant::now() + self.running.grace()) {
-            Ok(_) | Err(Break::Silent(Heard::TooLong | Heard::End(true))) => {
+            Ok(_) | Err(ConversationEnd::Silent(Heard::TooLong | Heard::End(true))) => {
                 Ok((self.end()?, Some(forged("an answer without a question"))))
             }
-            Err(Break::Silent(Heard::Stopped)) => {
+            Err(ConversationEnd::Silent(Heard::Stopped)) => {
                 let (failure, ended) = self.silence(Heard::Stopped)?;
                 Ok((ended, Some(failure)))
             }
-            Err(Break::Silent(Heard::Late)) => {
+            Err(ConversationEnd::Silent(Heard::Late)) => {
                 self.running.count_expired_grace();
                 Ok((self.end()?, None))
             }
-            Err(Break::Lost(error)) => Err(error),
+            Err(ConversationEnd::Lost(error)) => Err(error),
             Err(_) => Ok((self.let_end()?, None)),
         }
     }
 
-    fn line(&mut self, until: Instant) -> Result<Vec<u8>, Break> {
+    fn line(&mut self, until: Instant) -> Result<Vec<u8>, ConversationEnd> {
         match self.running.converse(&mut self.lines, &mut self.outbox, until) {
             Ok(Heard::Line(line)) => Ok(line),
-            Ok(other) => Err(Break::Silent(other)),
-            Err(error) => Err(Break::Lost(error)),
+            Ok(other) => Err(ConversationEnd::Silent(other)),
+            Err(error) => Err(ConversationEnd::Lost(error)),
         }
     }
 
@@ -127,12 +157,12 @@ impl<'c> Conversation<'c> {
     }
 
     /// How a candidate failed that did not answer, and how its process ended.
-    pub fn stop(self, stop: Break) -> Result<(RunFailure, Ended), SandboxError> {
+    pub fn stop(self, stop: ConversationEnd) -> Result<(RunFailure, Ended), SandboxError> {
         match stop {
-            Break::Silent(heard) => self.silence(heard),
-            Break::Lost(error) => Err(error),
-            Break::Failed(failure @ RunFailure::Forged { .. }) => Ok((failure, self.end()?)),
-            Break::Failed(failure) => Ok((failure, self.let_end()?)),
+            ConversationEnd::Silent(heard) => self.silence(heard),
+            ConversationEnd::Lost(error) => Err(error),
+            ConversationEnd::Failed(failure @ RunFailure::Forged { .. }) => Ok((failure, self.end()?)),
+            ConversationEnd::Failed(failure) => Ok((failure, self.let_end()?)),
         }
     }
 

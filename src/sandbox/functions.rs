@@ -7,10 +7,10 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::channel::stream_pair;
-use super::conversation::Conversation;
+use super::conversation::{AnswerBudget, Conversation};
 use super::ending::Ended;
 use super::error::SandboxError;
-use super::messages::{disguised, forged, number, raised};
+use super::messages::{CallAnswer, disguised, forged, raised};
 use super::pool::Worker;
 use super::python::{Python, PythonJob, Runner};
 use super::running::{Running, bounded};
@@ -31,10 +31,10 @@ struct Round<T> {
 
 /// Reads what the call with this index returned, as tagged JSON. It runs when the answer arrives, and only what it returns is
 /// kept: a candidate can't fill the harness's memory with its answers.
-pub(super) type Read<'r, T> = dyn Fn(usize, Value) -> T + 'r;
+pub(super) type ReadAnswer<'r, T> = dyn Fn(usize, Value) -> T + 'r;
 
 /// Starts a process that has loaded the candidate's program, and gives our end of the channel on which it takes calls.
-pub(super) type Start<'s> =
+pub(super) type StartProcess<'s> =
     dyn for<'c> Fn(&'c mut Worker, BorrowedFd<'c>) -> Result<(Running<'c>, OwnedFd), SandboxError> + 's;
 
 /// Calls functions of a Python program.
@@ -43,9 +43,9 @@ pub(super) fn call_python<T>(
     cancel: BorrowedFd<'_>,
     python: &Python,
     job: &FunctionJob,
-    read: &Read<'_, T>,
+    read: &ReadAnswer<'_, T>,
 ) -> Result<FunctionReport<T>, SandboxError> {
-    let start: &Start<'_> = &|worker, cancel| {
+    let start: &StartProcess<'_> = &|worker, cancel| {
         worker.start(python, cancel, &job.limits, || {
             let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
             let request = Candidate { code: &job.code, imports: [], site: python.site() };
@@ -58,12 +58,13 @@ pub(super) fn call_python<T>(
 pub(super) fn call_functions<T>(
     worker: &mut Worker,
     cancel: BorrowedFd<'_>,
-    start: &Start<'_>,
+    start: &StartProcess<'_>,
     job: &FunctionJob,
-    read: &Read<'_, T>,
+    read: &ReadAnswer<'_, T>,
 ) -> Result<FunctionReport<T>, SandboxError> {
     let began = Instant::now();
     let last = began + bounded(job.limits.wall) * MOST_WALLS;
+    let mut budget = AnswerBudget::default();
     let mut report = FunctionReport {
         load_failure: None,
         calls: Vec::new(),
@@ -74,10 +75,12 @@ pub(super) fn call_functions<T>(
         adjudicated: false,
     };
     while report.processes == 0 || report.calls.len() < job.calls.len() {
-        if report.processes >= MOST_PROCESSES || (report.processes > 0 && Instant::now() >= last) {
+        if report.processes >= MOST_PROCESSES
+            || (report.processes > 0 && Instant::now() >= last + budget.judging)
+        {
             break;
         }
-        let round = run_round(worker, cancel, start, job, read, report.calls.len())?;
+        let round = run_round((worker, cancel), start, job, read, report.calls.len(), &mut budget)?;
         report.cpu += round.ended.cpu;
         if report.processes == 0 {
             report.streams = round.ended.streams;
@@ -112,39 +115,40 @@ fn failed<T>(failure: &RunFailure, wall: Duration) -> CallReport<T> {
 
 /// One process, from the call `first` on until it is stuck or ends.
 fn run_round<T>(
-    worker: &mut Worker,
-    cancel: BorrowedFd<'_>,
-    start: &Start<'_>,
+    (worker, cancel): (&mut Worker, BorrowedFd<'_>),
+    start: &StartProcess<'_>,
     job: &FunctionJob,
-    read: &Read<'_, T>,
+    read: &ReadAnswer<'_, T>,
     first: usize,
+    budget: &mut AnswerBudget,
 ) -> Result<Round<T>, SandboxError> {
     let (running, ours) = start(worker, cancel)?;
-    let mut talk = Conversation::new(running, ours, &job.limits)?;
+    let mut talk = Conversation::new(running, ours, &job.limits, budget)?;
     let mut answered = Vec::new();
     // The first question waits for the program, so that it need not wait for the question.
-    ask(&mut talk, job, first)?;
+    send_question(&mut talk, job, first)?;
     if let Err(stop) = talk.greeting() {
         let (failure, ended) = talk.stop(stop)?;
         return Ok(Round { answered, stopped: Some(failure), at_load: true, ended });
     }
     for (i, call) in job.calls.iter().enumerate().skip(first) {
-        let since = Instant::now();
         if i > first {
-            ask(&mut talk, job, i)?;
+            send_question(&mut talk, job, i)?;
         }
+        let since = Instant::now();
         let until = job.per_call.map_or(talk.deadline, |t| talk.deadline.min(since + bounded(t)));
         let stop = match talk.answer(i as u64, until) {
             Ok((answer, _)) => {
+                let wall = since.elapsed();
                 let outcome = outcome(answer, call, |value| read(i, value));
-                answered.push(CallReport { outcome, wall: since.elapsed() });
+                answered.push(CallReport { outcome, wall });
                 continue;
             }
             Err(stop) => stop,
         };
         let waited = since.elapsed();
         let (failure, ended) = talk.stop(stop)?;
-        // The time of the process is up, used by the calls before: this one gets a process of its own.
+        // The time of the process is up, used by the calls before: this one gets a new process.
         let unlucky =
             failure == TIMED_OUT && !answered.is_empty() && job.per_call.is_some_and(|t| waited < t);
         if unlucky {
@@ -160,11 +164,12 @@ fn run_round<T>(
 
 const TIMED_OUT: RunFailure = RunFailure::Ended(Ending::TimedOut);
 
-fn ask(talk: &mut Conversation<'_>, job: &FunctionJob, i: usize) -> Result<(), SandboxError> {
+fn send_question(talk: &mut Conversation<'_>, job: &FunctionJob, i: usize) -> Result<(), SandboxError> {
     let Some(call) = job.calls.get(i) else { return Ok(()) };
     let question = Question { i, f: &job.entry_point, a: &call.args, k: &call.kwargs };
-    serde_json::to_writer(talk.question(), &question).map_err(SandboxError::lost)?;
-    talk.question().push(b'\n');
+    let line = talk.question();
+    serde_json::to_writer(&mut *line, &question).map_err(SandboxError::lost)?;
+    line.push(b'\n');
     Ok(())
 }
 
@@ -192,30 +197,20 @@ fn as_map<S: Serializer>(pairs: &[(String, Value)], serializer: S) -> Result<S::
 
 /// What an answer says; `read` takes the value.
 pub(super) fn outcome<T>(
-    mut answer: Map<String, Value>,
+    answer: Map<String, Value>,
     call: &Call,
     read: impl FnOnce(Value) -> T,
 ) -> CallOutcome<T> {
-    if answer.contains_key("large") {
-        return CallOutcome::Failed(RunFailure::Ended(Ending::OutputLimit));
+    match CallAnswer::read(answer, |k| call.args.get(k).cloned()) {
+        CallAnswer::Value { value, .. } => CallOutcome::Value(read(value)),
+        CallAnswer::Raised(error) => {
+            let raised = raised(Some(&error));
+            match disguised(&raised, Some(&error)) {
+                Some(failure) => CallOutcome::Failed(failure),
+                None => CallOutcome::Raised(raised),
+            }
+        }
+        CallAnswer::TooLarge => CallOutcome::Failed(RunFailure::Ended(Ending::OutputLimit)),
+        CallAnswer::Malformed => CallOutcome::Failed(forged("an answer without a value")),
     }
-    if let Some(error) = answer.get("e") {
-        let raised = raised(Some(error));
-        return match disguised(&raised, Some(error)) {
-            Some(failure) => CallOutcome::Failed(failure),
-            None => CallOutcome::Raised(raised),
-        };
-    }
-    if let Some(value) = answer.remove("v") {
-        return CallOutcome::Value(read(value));
-    }
-    // It returned one of its arguments: as the call left it.
-    let same = number(&answer, "same").and_then(|k| {
-        let changed = answer.get("a").and_then(|a| a.get(k.to_string()));
-        changed.or_else(|| call.args.get(usize::try_from(k).ok()?)).cloned()
-    });
-    same.map_or_else(
-        || CallOutcome::Failed(forged("an answer without a value")),
-        |value| CallOutcome::Value(read(value)),
-    )
 }

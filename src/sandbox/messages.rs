@@ -62,6 +62,43 @@ pub(super) fn number(map: &Map<String, Value>, key: &str) -> Option<u64> {
     map.get(key).and_then(Value::as_u64)
 }
 
+/// What a runner answers to a call.
+pub(super) enum CallAnswer {
+    /// Tagged JSON. `changed`: the call changed an argument in place.
+    Value {
+        value: Value,
+        changed: bool,
+    },
+    Raised(Value),
+    /// More than an answer may hold.
+    TooLarge,
+    Malformed,
+}
+
+impl CallAnswer {
+    /// `argument`: the argument at this place, as it was sent.
+    pub fn read(mut answer: Map<String, Value>, argument: impl FnOnce(usize) -> Option<Value>) -> CallAnswer {
+        if answer.contains_key("large") {
+            return CallAnswer::TooLarge;
+        }
+        if let Some(error) = answer.remove("e") {
+            return CallAnswer::Raised(error);
+        }
+        let mut changes = answer.remove("a");
+        let changed = changes.is_some();
+        let value = match answer.remove("same") {
+            None => answer.remove("v"),
+            // It returned one of its arguments: as the call left it.
+            Some(k) => k.as_u64().and_then(|k| {
+                let now =
+                    changes.as_mut().and_then(Value::as_object_mut).and_then(|a| a.remove(&k.to_string()));
+                now.or_else(|| argument(usize::try_from(k).ok()?))
+            }),
+        };
+        value.map_or(CallAnswer::Malformed, |value| CallAnswer::Value { value, changed })
+    }
+}
+
 /// An exception as the runners tell it.
 pub(super) fn raised(error: Option<&Value>) -> Raised {
     let empty = Map::new();

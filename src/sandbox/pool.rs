@@ -136,7 +136,11 @@ impl Worker {
                     begun = Some((started, rest));
                     break;
                 }
-                Err(reason) => self.blame_server(&reason.to_string()),
+                Err(reason) => {
+                    // What is built next must not inherit the core.
+                    same_core = SameCore::default();
+                    self.blame_server(&reason.to_string());
+                }
             }
         }
         let Some((started, rest)) = begun else {

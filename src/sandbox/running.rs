@@ -215,6 +215,11 @@ impl<'c> Running<'c> {
         self.link.grace
     }
 
+    /// Adds time that was not the job's.
+    pub fn extend(&mut self, time: Duration) {
+        self.deadline += time;
+    }
+
     /// Waits until the processes ended by themselves, at most for [`Running::grace`] and never beyond the job's own time.
     pub fn let_end(&mut self) -> Result<(), SandboxError> {
         let until = Instant::now() + self.grace();

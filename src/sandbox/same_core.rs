@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::memory;
 
-/// So many quick answers in a row bind a job that was freed.
+/// This number of quick answers in a row binds a job that was freed.
 const QUICK_ANSWERS: u32 = 3;
 /// An answer within this time is quick.
 const QUICK: Duration = Duration::from_micros(500);
@@ -24,10 +24,10 @@ static TAKEN: [AtomicBool; libc::CPU_SETSIZE as usize] =
 #[derive(Default)]
 pub(super) struct SameCore {
     quick: u32,
-    bound: Option<Bound>,
+    bound: Option<CoreBinding>,
 }
 
-struct Bound {
+struct CoreBinding {
     core: usize,
     /// The cores that the thread could use before.
     before: libc::cpu_set_t,
@@ -36,7 +36,7 @@ struct Bound {
 impl SameCore {
     /// Binds the calling thread to the core that it is on, unless another thread is bound to that.
     pub fn bind() -> SameCore {
-        SameCore { quick: 0, bound: Bound::here() }
+        SameCore { quick: 0, bound: CoreBinding::here() }
     }
 
     /// The core; `None` when nothing is bound.
@@ -55,21 +55,24 @@ impl SameCore {
     pub fn answered(&mut self, took: Duration, processes: impl FnOnce() -> Vec<u32>) {
         self.quick = if took <= QUICK { self.quick.saturating_add(1) } else { 0 };
         if self.quick == QUICK_ANSWERS && self.bound.is_none() {
-            self.bound = Bound::here();
+            self.bound = CoreBinding::here();
             if self.bound.is_some() {
-                processes().into_iter().for_each(|process| self.apply(process));
+                memory::thread_ids(&processes()).for_each(|thread| self.apply(thread));
             }
         }
     }
 
     /// Frees the thread and all threads of these processes, those of the job.
-    pub fn free(&mut self, processes: impl FnOnce() -> Vec<u32>) {
+    pub fn free(&mut self, processes: impl Fn() -> Vec<u32>) {
         self.quick = 0;
         let Some(bound) = self.release() else { return };
-        memory::thread_ids(&processes()).for_each(|thread| set_allowed(thread, &bound.before));
+        // The second look finds what was started during the first.
+        for _ in 0..2 {
+            memory::thread_ids(&processes()).for_each(|thread| set_allowed(thread, &bound.before));
+        }
     }
 
-    fn release(&mut self) -> Option<Bound> {
+    fn release(&mut self) -> Option<CoreBinding> {
         let bound = self.bound.take()?;
         set_allowed(0, &bound.before);
         if let Some(taken) = TAKEN.get(bound.core) {
@@ -85,8 +88,8 @@ impl Drop for SameCore {
     }
 }
 
-impl Bound {
-    fn here() -> Option<Bound> {
+impl CoreBinding {
+    fn here() -> Option<CoreBinding> {
         let before = allowed_here()?;
         // SAFETY: no arguments; -1 on failure.
         let core = usize::try_from(unsafe { libc::sched_getcpu() }).ok()?;
@@ -103,7 +106,7 @@ impl Bound {
             only
         };
         set_allowed(0, &only);
-        Some(Bound { core, before })
+        Some(CoreBinding { core, before })
     }
 }
 

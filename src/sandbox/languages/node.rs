@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::channel::{sealed_file, stream_pair};
 use super::super::error::SandboxError;
-use super::super::functions::{Read, Start, call_functions};
+use super::super::functions::{ReadAnswer, StartProcess, call_functions};
 use super::super::host::Launch;
 use super::super::launch::{process_limits as usual_limits, spec};
 use super::super::pool::Worker;
@@ -86,11 +86,11 @@ pub(in crate::sandbox) fn call<T>(
     cancel: BorrowedFd<'_>,
     node: &Found,
     job: &FunctionJob,
-    read: &Read<'_, T>,
+    read: &ReadAnswer<'_, T>,
 ) -> Result<FunctionReport<T>, SandboxError> {
     let head = job.entry_point.split('.').next().unwrap_or_default();
     let request = json!({"code": job.code, "entry": head}).to_string();
-    let start: &Start<'_> = &|worker, cancel| {
+    let start: &StartProcess<'_> = &|worker, cancel| {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
         let launch = runner(node, CANDIDATE, request.as_bytes(), vec![theirs], &job.limits)?;
         Ok((worker.run(cancel, vec![launch], &job.limits)?, ours))

@@ -2,6 +2,7 @@
 //!
 //! No interpreter runs the tests, so that there is no verdict to forge: what is expected never leaves this process.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -10,15 +11,15 @@ use super::expression::{Answers, Expression};
 use super::{Place, candidate_request, raised_verdict};
 use crate::matching::python::Object;
 use crate::sandbox::channel::stream_pair;
-use crate::sandbox::conversation::{Break, Conversation};
+use crate::sandbox::conversation::{AnswerBudget, Conversation, ConversationEnd};
 use crate::sandbox::ending::Ended;
 use crate::sandbox::error::SandboxError;
-use crate::sandbox::messages::{forged, object};
+use crate::sandbox::messages::{CallAnswer, forged, object};
 use crate::sandbox::python::{PythonJob, Runner};
 use crate::sandbox::types::*;
 
-/// JSON text of the answers that later steps need, in bytes: 16 MiB. In memory they take up to about 60 times as much.
-const HELD_BYTES: usize = 16 << 20;
+/// Memory of the answers that later steps need, in bytes, by their estimated weight: three times the heaviest answer.
+const HELD_BYTES: usize = 192 << 20;
 
 /// Compiled tests.
 #[derive(Debug)]
@@ -33,8 +34,6 @@ struct Request {
     line: Vec<u8>,
     /// It hands over an object that the tests hold on to, so that a change of it would show later.
     shared: bool,
-    /// The last step that uses the answer.
-    last_step: usize,
 }
 
 #[derive(Debug)]
@@ -48,6 +47,8 @@ struct Step {
     test: Expression,
     /// Otherwise only a call is made.
     asserts: bool,
+    /// Calls whose answers no later step uses.
+    last_uses: Vec<usize>,
 }
 
 impl Compiled {
@@ -55,12 +56,14 @@ impl Compiled {
     pub fn read(value: &Value) -> Option<Compiled> {
         let requests = value.get("requests")?.as_array()?;
         let steps = value.get("steps")?.as_array()?;
-        let mut requests: Vec<Request> = requests.iter().map(Request::read).collect::<Option<_>>()?;
-        let steps: Vec<Step> = steps.iter().map(Step::read).collect::<Option<_>>()?;
-        for (at, step) in steps.iter().enumerate() {
-            step.test.calls(&mut |call| {
-                if let Some(request) = requests.get_mut(call) {
-                    request.last_step = at;
+        let requests: Vec<Request> = requests.iter().map(Request::read).collect::<Option<_>>()?;
+        let mut steps: Vec<Step> = steps.iter().map(Step::read).collect::<Option<_>>()?;
+        let mut used_later = HashSet::new();
+        for step in steps.iter_mut().rev() {
+            let (test, last_uses) = (&step.test, &mut step.last_uses);
+            test.calls(&mut |call| {
+                if used_later.insert(call) {
+                    last_uses.push(call);
                 }
             });
         }
@@ -71,13 +74,12 @@ impl Compiled {
 impl Request {
     fn read(value: &Value) -> Option<Request> {
         let line = format!("{}\n", value.get("line")?.as_str()?).into_bytes();
-        Some(Request { line, shared: value.get("shared")?.as_bool()?, last_step: 0 })
+        Some(Request { line, shared: value.get("shared")?.as_bool()? })
     }
 
     /// An argument as it was handed over.
-    fn argument(&self, k: u64) -> Option<Value> {
-        let args = object(&self.line)?.remove("a")?;
-        args.get(usize::try_from(k).ok()?).cloned()
+    fn argument(&self, k: usize) -> Option<Value> {
+        object(&self.line)?.remove("a")?.get(k).cloned()
     }
 }
 
@@ -90,12 +92,13 @@ impl Step {
             message: value.get("message").and_then(Value::as_str).map(str::to_owned),
             test: Expression::read(value.get("test")?)?,
             asserts: value.get("asserts")?.as_bool()?,
+            last_uses: Vec::new(),
         })
     }
 }
 
 /// What became of compiled tests.
-pub(super) enum Outcome {
+pub(super) enum ComparedOutcome {
     Decided(TestReport),
     /// An assert does not hold. What a judge would say of it takes a judge; that it fails is decided.
     Failed(TestReport),
@@ -104,24 +107,29 @@ pub(super) enum Outcome {
 }
 
 /// Why the tests do not go on.
-enum Stop {
+enum TestStop {
     Verdict(TestVerdict),
     /// A verdict without the words of a judge.
     Wordless(TestVerdict),
     /// Only an interpreter can decide.
     Undecided,
     /// The candidate did something other than answering.
-    Break(Break),
+    Ended(ConversationEnd),
 }
 
-pub(super) fn run(place: Place<'_>, job: &TestJob, compiled: &Compiled) -> Result<Outcome, SandboxError> {
+pub(super) fn run(
+    place: Place<'_>,
+    job: &TestJob,
+    compiled: &Compiled,
+) -> Result<ComparedOutcome, SandboxError> {
     let Place { worker, cancel, python } = place;
     let (running, ours) = worker.start(python, cancel, &job.limits, || {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
         Ok((vec![PythonJob::new(Runner::Candidate, &candidate_request(job, python), vec![theirs])?], ours))
     })?;
-    let talk = Conversation::new(running, ours, &job.limits)?;
-    let mut tests = Tests { talk, compiled, step: 0, calls: 0, answers: Vec::new(), dropped: 0, held: 0 };
+    let mut budget = AnswerBudget::default();
+    let talk = Conversation::new(running, ours, &job.limits, &mut budget)?;
+    let mut tests = Tests { talk, compiled, calls: 0, answers: Vec::new(), held: 0 };
     let stop = tests.through().err();
     tests.conclude(stop)
 }
@@ -129,57 +137,51 @@ pub(super) fn run(place: Place<'_>, job: &TestJob, compiled: &Compiled) -> Resul
 /// An answer that a later step needs.
 struct HeldAnswer {
     object: Arc<Object>,
-    /// Of its JSON text.
-    bytes: usize,
-    last_step: usize,
+    /// Its estimated memory, in bytes.
+    weight: usize,
 }
 
 /// Compiled tests while they run.
 struct Tests<'c> {
     talk: Conversation<'c>,
     compiled: &'c Compiled,
-    /// The step that is evaluated.
-    step: usize,
     /// Calls that were answered.
     calls: usize,
     /// By call; `None` once no step needs it.
     answers: Vec<Option<HeldAnswer>>,
-    /// How many of the first `answers` were dropped.
-    dropped: usize,
-    /// Bytes of the JSON text of all `answers`.
+    /// The weight of all `answers`.
     held: usize,
 }
 
 impl Answers for Tests<'_> {
-    type Error = Stop;
+    type Error = TestStop;
 
-    fn answer(&mut self, call: usize) -> Result<Arc<Object>, Stop> {
+    fn answer(&mut self, call: usize) -> Result<Arc<Object>, TestStop> {
         while self.answers.len() <= call {
             self.next()?;
         }
         let answer = self.answers.get(call).and_then(Option::as_ref);
-        answer.map(|answer| Arc::clone(&answer.object)).ok_or(Stop::Undecided)
+        answer.map(|answer| Arc::clone(&answer.object)).ok_or(TestStop::Undecided)
     }
 
-    fn undecided(&self, operands: &[&Object]) -> Stop {
+    fn undecided(&self, operands: &[&Object]) -> TestStop {
         // A judge ends a test that uses such a value.
         let opaque = operands.iter().find_map(|object| match object {
             Object::Opaque { type_name, .. } => Some(type_name.clone()),
             _ => None,
         });
-        opaque.map_or(Stop::Undecided, |type_name| Stop::Verdict(TestVerdict::Opaque { type_name }))
+        opaque.map_or(TestStop::Undecided, |type_name| TestStop::Verdict(TestVerdict::Opaque { type_name }))
     }
 }
 
 impl Tests<'_> {
     /// `Ok`: every assert holds.
-    fn through(&mut self) -> Result<(), Stop> {
+    fn through(&mut self) -> Result<(), TestStop> {
         // The first request waits for the program, so that it need not wait for the request.
-        self.ask();
-        self.talk.greeting().map_err(Stop::Break)?;
+        self.send_request();
+        self.talk.greeting().map_err(TestStop::Ended)?;
         let compiled = self.compiled;
-        for (at, step) in compiled.steps.iter().enumerate() {
-            self.step = at;
+        for step in &compiled.steps {
             if !step.asserts {
                 step.test.value(self)?;
             } else if !step.test.truth(self)? {
@@ -190,49 +192,46 @@ impl Tests<'_> {
                     message: step.message.clone().unwrap_or_default(),
                 };
                 let known = step.message.is_some();
-                return Err(if known { Stop::Verdict(verdict) } else { Stop::Wordless(verdict) });
+                return Err(if known { TestStop::Verdict(verdict) } else { TestStop::Wordless(verdict) });
             }
-            self.drop_answers();
+            self.drop_answers(&step.last_uses);
         }
-        if self.calls == compiled.requests.len() { Ok(()) } else { Err(Stop::Undecided) }
+        if self.calls == compiled.requests.len() { Ok(()) } else { Err(TestStop::Undecided) }
     }
 
-    fn ask(&mut self) {
+    fn send_request(&mut self) {
         if let Some(request) = self.compiled.requests.get(self.calls) {
             self.talk.question().extend_from_slice(&request.line);
         }
     }
 
-    /// Asks for the next call, the first of which is under way, and waits for its answer.
-    fn next(&mut self) -> Result<(), Stop> {
-        let request = self.compiled.requests.get(self.calls).ok_or(Stop::Undecided)?;
+    /// Requests the next call (the first was sent before) and waits for its answer.
+    fn next(&mut self) -> Result<(), TestStop> {
+        let request = self.compiled.requests.get(self.calls).ok_or(TestStop::Undecided)?;
         if self.calls > 0 {
-            self.ask();
+            self.send_request();
         }
-        let (answer, bytes) =
-            self.talk.answer(self.calls as u64 + 1, self.talk.deadline).map_err(Stop::Break)?;
-        let object = read_answer(&answer, request)?;
+        let (answer, weight) =
+            self.talk.answer(self.calls as u64 + 1, self.talk.deadline).map_err(TestStop::Ended)?;
+        let object = read_answer(answer, request)?;
         self.calls += 1;
-        self.held = self.held.saturating_add(bytes);
+        self.held = self.held.saturating_add(weight);
         if self.held > HELD_BYTES {
-            return Err(Stop::Verdict(TestVerdict::Failed(RunFailure::Ended(Ending::OutputLimit))));
+            return Err(TestStop::Verdict(TestVerdict::Failed(RunFailure::Ended(Ending::OutputLimit))));
         }
-        self.answers.push(Some(HeldAnswer { object, bytes, last_step: request.last_step }));
+        self.answers.push(Some(HeldAnswer { object, weight }));
         Ok(())
     }
 
-    /// Drops the answers that no later step needs.
-    fn drop_answers(&mut self) {
-        for held in self.answers.iter_mut().skip(self.dropped) {
-            if let Some(answer) = held.take_if(|answer| answer.last_step <= self.step) {
-                self.held = self.held.saturating_sub(answer.bytes);
+    fn drop_answers(&mut self, calls: &[usize]) {
+        for call in calls {
+            if let Some(answer) = self.answers.get_mut(*call).and_then(Option::take) {
+                self.held = self.held.saturating_sub(answer.weight);
             }
         }
-        let live = self.answers.iter().skip(self.dropped).position(Option::is_some);
-        self.dropped = live.map_or(self.answers.len(), |at| self.dropped + at);
     }
 
-    fn conclude(self, stop: Option<Stop>) -> Result<Outcome, SandboxError> {
+    fn conclude(self, stop: Option<TestStop>) -> Result<ComparedOutcome, SandboxError> {
         let calls = self.calls as u64;
         let started = self.talk.started();
         let report = |verdict, ended: Ended| TestReport {
@@ -248,45 +247,40 @@ impl Tests<'_> {
         Ok(match stop {
             None => {
                 let (ended, failure) = self.talk.part()?;
-                Outcome::Decided(report(failure.map_or(TestVerdict::Passed, TestVerdict::Failed), ended))
+                ComparedOutcome::Decided(report(
+                    failure.map_or(TestVerdict::Passed, TestVerdict::Failed),
+                    ended,
+                ))
             }
-            // The candidate ends by itself, so that what it printed is kept.
-            Some(Stop::Verdict(verdict)) => Outcome::Decided(report(verdict, self.talk.part()?.0)),
-            Some(Stop::Wordless(verdict)) => Outcome::Failed(report(verdict, self.talk.end()?)),
-            Some(Stop::Undecided) => {
+            // The candidate may end, so that what it printed is kept.
+            Some(TestStop::Verdict(verdict)) => {
+                ComparedOutcome::Decided(report(verdict, self.talk.part()?.0))
+            }
+            Some(TestStop::Wordless(verdict)) => ComparedOutcome::Failed(report(verdict, self.talk.end()?)),
+            Some(TestStop::Undecided) => {
                 self.talk.end()?;
-                Outcome::Undecided
+                ComparedOutcome::Undecided
             }
-            Some(Stop::Break(stop)) => {
+            Some(TestStop::Ended(stop)) => {
                 let (failure, ended) = self.talk.stop(stop)?;
-                Outcome::Decided(report(TestVerdict::Failed(failure), ended))
+                ComparedOutcome::Decided(report(TestVerdict::Failed(failure), ended))
             }
         })
     }
 }
 
 /// What a candidate answered to a request.
-fn read_answer(answer: &Map<String, Value>, request: &Request) -> Result<Arc<Object>, Stop> {
-    if let Some(error) = answer.get("e") {
-        return Err(Stop::Verdict(raised_verdict(Some(error))));
+fn read_answer(answer: Map<String, Value>, request: &Request) -> Result<Arc<Object>, TestStop> {
+    let failed = |failure| Err(TestStop::Verdict(TestVerdict::Failed(failure)));
+    match CallAnswer::read(answer, |k| request.argument(k)) {
+        CallAnswer::Value { changed: true, .. } if request.shared => Err(TestStop::Undecided),
+        CallAnswer::Value { value, .. } => {
+            Object::from_tagged(&value).map(Arc::new).ok_or(TestStop::Undecided)
+        }
+        CallAnswer::Raised(error) => Err(TestStop::Verdict(raised_verdict(Some(&error)))),
+        CallAnswer::TooLarge => failed(RunFailure::Ended(Ending::OutputLimit)),
+        CallAnswer::Malformed => failed(forged("an answer without a value")),
     }
-    if answer.contains_key("large") {
-        return Err(Stop::Verdict(TestVerdict::Failed(RunFailure::Ended(Ending::OutputLimit))));
-    }
-    let changed = answer.get("a");
-    if request.shared && changed.is_some() {
-        return Err(Stop::Undecided);
-    }
-    let value = match answer.get("same") {
-        None => answer.get("v").cloned(),
-        // It returned one of its arguments: as the call left it.
-        Some(k) => k.as_u64().and_then(|k| {
-            changed.and_then(|a| a.get(k.to_string())).cloned().or_else(|| request.argument(k))
-        }),
-    };
-    let no_value = || Stop::Verdict(TestVerdict::Failed(forged("an answer without a value")));
-    let value = value.ok_or_else(no_value)?;
-    Object::from_tagged(&value).map(Arc::new).ok_or(Stop::Undecided)
 }
 
 #[cfg(test)]
@@ -296,20 +290,16 @@ mod tests {
     use super::*;
 
     fn request(shared: bool) -> Request {
-        Request {
-            line: b"{\"i\": 1, \"f\": \"f\", \"a\": [[3, 1]], \"k\": {}}\n".to_vec(),
-            shared,
-            last_step: 0,
-        }
+        Request { line: b"{\"i\": 1, \"f\": \"f\", \"a\": [[3, 1]], \"k\": {}}\n".to_vec(), shared }
     }
 
     fn answered(answer: Value, shared: bool) -> Result<String, String> {
         let Value::Object(map) = answer else { return Err("no object".to_owned()) };
-        match read_answer(&map, &request(shared)) {
+        match read_answer(map, &request(shared)) {
             Ok(object) => Ok(format!("{object:?}")),
-            Err(Stop::Undecided) => Err("undecided".to_owned()),
-            Err(Stop::Verdict(verdict) | Stop::Wordless(verdict)) => Err(format!("{verdict:?}")),
-            Err(Stop::Break(stop)) => Err(format!("{stop:?}")),
+            Err(TestStop::Undecided) => Err("undecided".to_owned()),
+            Err(TestStop::Verdict(verdict) | TestStop::Wordless(verdict)) => Err(format!("{verdict:?}")),
+            Err(TestStop::Ended(stop)) => Err(format!("{stop:?}")),
         }
     }
 

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use compared::ComparedOutcome;
 pub(super) use compared::Compiled;
-use compared::Outcome;
 
 use super::capture::Lines;
 use super::ending::Ended;
@@ -81,9 +81,9 @@ fn compared_or_split(
     let Place { worker, cancel, python } = place;
     let outcome = compared::run(Place { worker: &mut *worker, cancel, python }, job, compiled)?;
     let failed = match outcome {
-        Outcome::Decided(report) => return Ok(report),
-        Outcome::Failed(report) => Some(report),
-        Outcome::Undecided => None,
+        ComparedOutcome::Decided(report) => return Ok(report),
+        ComparedOutcome::Failed(report) => Some(report),
+        ComparedOutcome::Undecided => None,
     };
     let judged = split::run(Place { worker, cancel, python }, job, plan)?;
     Ok(match failed {
