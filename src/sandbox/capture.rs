@@ -101,6 +101,11 @@ impl Lines {
         self.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd())
     }
 
+    /// Whether something was read that was not returned.
+    pub fn holds_more(&self) -> bool {
+        self.begin < self.buffer.len()
+    }
+
     /// The next line, reading only when none is complete.
     pub fn next(&mut self) -> Line {
         loop {

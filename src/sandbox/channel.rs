@@ -256,17 +256,18 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Writes what fits now. Without effect once the other side is gone.
-    pub fn flush(&mut self, socket: RawFd) {
+    /// Writes what fits now. True when something was there and all of it is written. Without effect once the other side is gone.
+    pub fn flush(&mut self, socket: RawFd) -> bool {
         if socket < 0 {
-            return;
+            return false;
         }
+        let before = self.bytes.len();
         // SAFETY: the caller's descriptor stays open during this call.
         let socket = unsafe { BorrowedFd::borrow_raw(socket) };
         while let Some(rest) = self.bytes.get(self.written..).filter(|rest| !rest.is_empty()) {
             match write_some(socket, rest) {
                 Ok(Some(n)) => self.written += n,
-                Ok(None) => return,
+                Ok(None) => return false,
                 Err(_) => break,
             }
         }
@@ -276,6 +277,7 @@ impl Outbox {
             // SAFETY: integer arguments only.
             unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) };
         }
+        before > 0
     }
 
     pub fn is_empty(&self) -> bool {

@@ -185,9 +185,10 @@ impl<'c> Running<'c> {
         self.asked = Instant::now();
         self.awake = self.asked;
         loop {
-            outbox.flush(lines.raw_fd());
             let all_ended = self.all_ended();
-            match lines.next() {
+            // The answer to what was just sent is not there yet: a look would be in vain.
+            let vain = outbox.flush(lines.raw_fd()) && !all_ended && !lines.holds_more();
+            match if vain { Line::Waiting } else { lines.next() } {
                 Line::Whole(line) => {
                     self.same_core.answered(self.asked.elapsed(), || memory::processes(&self.pidfds));
                     return Ok(Heard::Line(line));

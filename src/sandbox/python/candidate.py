@@ -109,8 +109,6 @@ def answer(g, lines, q):
     begin_message()
     try:
         f = find(g, q['f'])
-        _DECODERS['$fn'] = lambda v, _: find(g, v)
-        _DECODERS['$error'] = lambda v, raw: handed(g, v, raw)
         args = [dec(x) for x in raw]
         kwargs = {k: dec(x) for k, x in q['k'].items()}
         v = f(*args, **kwargs)
@@ -152,6 +150,8 @@ def main(request):
     posix.set_inheritable(CHANNEL, False)
     incoming = open(posix.dup(CHANNEL), 'rb', buffering=1 << 16)
     g, lines = load(request)
+    _DECODERS['$fn'] = lambda v, _: find(g, v)
+    _DECODERS['$error'] = lambda v, raw: handed(g, v, raw)
     tell({'ready': True})
     for line in incoming:
         q = _loads(line)
