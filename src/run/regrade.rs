@@ -210,6 +210,7 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         capture: false,
         arguments: said.arguments,
         cwd: said.cwd,
+        rules_recorded: true,
         ..was
     }
 }
