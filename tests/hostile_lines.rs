@@ -245,6 +245,35 @@ fn unreadable_elements_of_an_array_error_their_own_samples_alone() {
     assert_eq!(report["warnings"][0]["count"], 2, "the number and the surplus after a record are lost");
 }
 
+#[test]
+fn an_array_that_is_cut_or_ends_with_a_comma_lost_a_record() {
+    let record = "{\"case\": \"a\", \"output\": \"good\"}";
+    let project = Project::with(&[("suite.yaml", &suite(&recorded(), &["a".to_owned()]))]);
+    project.write("o.jsonl", &format!("[{record}]"));
+    project.call(&RUN).expect(0);
+    // How the array ends, and the outcome of the record before.
+    for (end, outcome) in [
+        (",", "passed"),
+        (", \n", "passed"),
+        (",]", "passed"),
+        (", ]\n", "passed"),
+        ("", "errored"),
+        (", {\"case\": \"a", "passed"),
+    ] {
+        let project = Project::with(&[("suite.yaml", &suite(&recorded(), &["a".to_owned()]))]);
+        project.write("o.jsonl", &format!("[{record}{end}"));
+        // A file without any readable record is not a recording.
+        let code = if outcome == "passed" { 3 } else { 2 };
+        project.call(&RUN).expect(code);
+        if code == 3 {
+            let report = project.report();
+            assert_eq!(outcomes(&report)["a"].0, outcome, "{end:?}");
+            assert_eq!(report["warnings"][0]["kind"], "lost_records", "{end:?}");
+            assert_eq!(report["warnings"][0]["count"], 1, "{end:?}");
+        }
+    }
+}
+
 /// Answers of a service or a program: the content, and how the sample ends when it must hold `good`.
 fn answers() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let nested = |levels: usize| format!("{}\"good\"{}", "[".repeat(levels), "]".repeat(levels)).into_bytes();
