@@ -60,6 +60,7 @@ fn unreadable_lines(id: impl Fn(usize) -> String) -> Vec<(Vec<u8>, &'static str)
         (b"\"good \xff\xfe\"".to_vec(), "not UTF-8"),
         (b"\"good \0\"".to_vec(), "control character"),
         (b"\"good \x1b[2J\"".to_vec(), "control character"),
+        (br#"{"ok": "good", "in": [{"ok": 1, "ok": 2}]}"#.to_vec(), "the key `ok` is there twice"),
         (br#""good", "output": "good""#.to_vec(), "duplicate field `output`"),
         (br#""good", "usage": {"input_tokens": -5}"#.to_vec(), "`usage` must hold"),
         (br#""good", "completion": "good""#.to_vec(), "has both `output` and `completion`"),
