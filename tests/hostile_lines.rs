@@ -435,11 +435,15 @@ fn finish(project: &Project, args: &[&str], stdin: Option<&str>) -> Call {
     if let (Some(text), Some(mut pipe)) = (stdin, child.stdin.take()) {
         std::io::Write::write_all(&mut pipe, text.as_bytes()).expect("written");
     }
+    ended(child, &format!("{args:?}"))
+}
+
+fn ended(mut child: std::process::Child, what: &str) -> Call {
     let begun = Instant::now();
     while child.try_wait().expect("waited").is_none() {
         if begun.elapsed() > Duration::from_secs(120) {
             child.kill().expect("killed");
-            panic!("{args:?} does not end");
+            panic!("{what} does not end");
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -504,6 +508,26 @@ fn devices_are_errors_and_a_pipe_of_the_command_line_is_read() {
     finish(&project, &["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"], Some(line)).expect(0);
     let hostile = format!("{line}{{\"case\": \"a\", \"output\": NaN}}\n");
     finish(&project, &["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"], Some(&hostile)).expect(3);
+}
+
+#[test]
+fn a_named_pipe_as_standard_input_is_read_and_not_opened_again() {
+    let project = Project::with(&[("suite.yaml", &suite(&recorded(), &["a".into()]))]);
+    let made = std::process::Command::new("mkfifo").arg(project.path().join("pipe")).status().unwrap();
+    assert!(made.success());
+    // The only writer is gone before the program starts: a second opening would wait for another one.
+    let script = "exec 3<>pipe; echo '{\"case\": \"a\", \"output\": \"good\"}' > pipe; exec 0<pipe 3>&-; exec \"$0\" \"$@\"";
+    let run = project.command(&["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"]);
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-c").arg(script).arg(run.get_program()).args(run.get_args());
+    shell.current_dir(project.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    ended(shell.spawn().expect("the shell starts"), "the run").expect(0);
 }
 
 #[test]
