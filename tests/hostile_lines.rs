@@ -776,7 +776,15 @@ fn machine_readable_output_hides_nothing() {
     let journal = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
     let report = project.call(&["report", "--run", "latest", "--format", "json"]).expect(0).stdout;
     let exported = project.call(&["export"]).expect(0).stdout;
-    for (name, page) in [("events", events), ("journal", journal), ("report", report), ("export", exported)] {
+    let observe = ["doctor", "--format", "json", "--observe", "/usr/bin/true", hidden];
+    let observed = project.call(&observe).expect(0).stdout;
+    for (name, page) in [
+        ("doctor", observed),
+        ("events", events),
+        ("journal", journal),
+        ("report", report),
+        ("export", exported),
+    ] {
         assert!(!page.contains(|c: char| hidden.contains(c) && !c.is_ascii_graphic()), "{name}: {page}");
         assert_eq!(commands(&page), Vec::<&str>::new(), "{name}");
         assert!(page.contains("\\u202e\\u2066\\u009b31m\\u061c\\u200f\\u007f"), "{name}: {page}");
