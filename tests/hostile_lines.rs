@@ -60,6 +60,7 @@ fn unreadable_lines(id: impl Fn(usize) -> String) -> Vec<(Vec<u8>, &'static str)
         (b"\"good \xff\xfe\"".to_vec(), "not UTF-8"),
         (b"\"good \0\"".to_vec(), "control character"),
         (b"\"good \x1b[2J\"".to_vec(), "control character"),
+        (br#"{"ok": "good", "in": [{"ok": 1, "ok": 2}]}"#.to_vec(), "the key `ok` is there twice"),
         (br#""good", "output": "good""#.to_vec(), "duplicate field `output`"),
         (br#""good", "usage": {"input_tokens": -5}"#.to_vec(), "`usage` must hold"),
         (br#""good", "completion": "good""#.to_vec(), "has both `output` and `completion`"),
@@ -245,6 +246,35 @@ fn unreadable_elements_of_an_array_error_their_own_samples_alone() {
     assert_eq!(report["warnings"][0]["count"], 2, "the number and the surplus after a record are lost");
 }
 
+#[test]
+fn an_array_that_is_cut_or_ends_with_a_comma_lost_a_record() {
+    let record = "{\"case\": \"a\", \"output\": \"good\"}";
+    let project = Project::with(&[("suite.yaml", &suite(&recorded(), &["a".to_owned()]))]);
+    project.write("o.jsonl", &format!("[{record}]"));
+    project.call(&RUN).expect(0);
+    // How the array ends, and the outcome of the record before.
+    for (end, outcome) in [
+        (",", "passed"),
+        (", \n", "passed"),
+        (",]", "passed"),
+        (", ]\n", "passed"),
+        ("", "errored"),
+        (", {\"case\": \"a", "passed"),
+    ] {
+        let project = Project::with(&[("suite.yaml", &suite(&recorded(), &["a".to_owned()]))]);
+        project.write("o.jsonl", &format!("[{record}{end}"));
+        // A file without any readable record is not a recording.
+        let code = if outcome == "passed" { 3 } else { 2 };
+        project.call(&RUN).expect(code);
+        if code == 3 {
+            let report = project.report();
+            assert_eq!(outcomes(&report)["a"].0, outcome, "{end:?}");
+            assert_eq!(report["warnings"][0]["kind"], "lost_records", "{end:?}");
+            assert_eq!(report["warnings"][0]["count"], 1, "{end:?}");
+        }
+    }
+}
+
 /// Answers of a service or a program: the content, and how the sample ends when it must hold `good`.
 fn answers() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let nested = |levels: usize| format!("{}\"good\"{}", "[".repeat(levels), "]".repeat(levels)).into_bytes();
@@ -405,11 +435,15 @@ fn finish(project: &Project, args: &[&str], stdin: Option<&str>) -> Call {
     if let (Some(text), Some(mut pipe)) = (stdin, child.stdin.take()) {
         std::io::Write::write_all(&mut pipe, text.as_bytes()).expect("written");
     }
+    ended(child, &format!("{args:?}"))
+}
+
+fn ended(mut child: std::process::Child, what: &str) -> Call {
     let begun = Instant::now();
     while child.try_wait().expect("waited").is_none() {
         if begun.elapsed() > Duration::from_secs(120) {
             child.kill().expect("killed");
-            panic!("{args:?} does not end");
+            panic!("{what} does not end");
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -474,6 +508,26 @@ fn devices_are_errors_and_a_pipe_of_the_command_line_is_read() {
     finish(&project, &["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"], Some(line)).expect(0);
     let hostile = format!("{line}{{\"case\": \"a\", \"output\": NaN}}\n");
     finish(&project, &["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"], Some(&hostile)).expect(3);
+}
+
+#[test]
+fn a_named_pipe_as_standard_input_is_read_and_not_opened_again() {
+    let project = Project::with(&[("suite.yaml", &suite(&recorded(), &["a".into()]))]);
+    let made = std::process::Command::new("mkfifo").arg(project.path().join("pipe")).status().unwrap();
+    assert!(made.success());
+    // The only writer is gone before the program starts: a second opening would wait for another one.
+    let script = "exec 3<>pipe; echo '{\"case\": \"a\", \"output\": \"good\"}' > pipe; exec 0<pipe 3>&-; exec \"$0\" \"$@\"";
+    let run = project.command(&["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"]);
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-c").arg(script).arg(run.get_program()).args(run.get_args());
+    shell.current_dir(project.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    ended(shell.spawn().expect("the shell starts"), "the run").expect(0);
 }
 
 #[test]
@@ -545,10 +599,6 @@ fn a_verdict_that_contradicts_its_grades_never_passes_the_gate() {
                 (&report["gate"]["decision"], &report["gate"]["exit_code"]),
                 (&json!("incomplete"), &json!(3))
             );
-            let compared = project.call(&["compare", "latest", "latest"]).stderr;
-            let journal = project.result(".journal.jsonl").to_string_lossy().into_owned();
-            let compared = compared + &project.call(&["compare", &journal]).stderr;
-            assert!(compared.contains("contradicts itself"), "{name}, {what}: {compared}");
             for format in ["terminal", "comment", "junit", "json", "html"] {
                 let page =
                     project.call(&["report", "--run", "latest", "--format", format, "--output", "page"]);
@@ -563,10 +613,80 @@ fn a_verdict_that_contradicts_its_grades_never_passes_the_gate() {
                     page.stderr
                 );
             }
+            let changed = project.path().join("changed.journal.jsonl");
+            std::fs::copy(project.result(".journal.jsonl"), &changed).unwrap();
+            project.call(&RUN).expect(1);
+            for sides in [["latest", "changed.journal.jsonl"], ["changed.journal.jsonl", "latest"]] {
+                let compare = ["compare", sides[0], sides[1], "--fail-on", "never", "--format", "json"];
+                let compared = project.call(&compare).expect(3);
+                assert!(
+                    compared.stderr.contains("contradicts itself"),
+                    "{name}, {what}: {}",
+                    compared.stderr
+                );
+                let page: Value = serde_json::from_str(&compared.stdout).unwrap();
+                assert_eq!(page["decision"], "incomplete", "{name}, {what}");
+                let reason = page["reasons"][0].as_str().unwrap_or_default();
+                assert!(reason.contains("contradicts itself"), "{name}, {what}: {reason}");
+            }
         }
         let (_, honest) = changed_journal(grader, |text| text);
         assert_eq!(honest.code, Some(1), "{name}: {}", honest.stdout);
         assert!(!honest.stdout.contains("contradicts"), "{name}");
+    }
+}
+
+/// A journal as the version before rules were recorded wrote it.
+fn without_rules(journal: &str) -> String {
+    let mut lines = String::new();
+    for line in journal.lines() {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        for name in ["run_started", "run_resumed"] {
+            if let Some(started) = event.get_mut(name).and_then(Value::as_object_mut) {
+                started.remove("rules_recorded");
+            }
+        }
+        let cases = event.get_mut("cases_planned").and_then(|planned| planned["cases"].as_array_mut());
+        for case in cases.into_iter().flatten().filter_map(Value::as_object_mut) {
+            case.remove("combine");
+        }
+        lines.push_str(&format!("{event}\n"));
+    }
+    lines
+}
+
+#[test]
+fn a_journal_without_rules_contradicts_nothing() {
+    let contains =
+        |text: &str| json!({"type": "code", "config": {"method": "contains", "must_include": [text]}});
+    for (combine, outputs) in [
+        (json!("any"), ["bad good", "right"]),
+        (json!({"at_least": 1}), ["bad good", "right"]),
+        (json!({"weighted": 0.5}), ["bad good", "right"]),
+    ] {
+        let eval = |id: &str| json!({"id": id, "input": "x", "graders": [contains("right"), contains("good")], "combine": combine});
+        let suite =
+            json!({"eval_suite": {"name": "s", "target": recorded(), "evals": [eval("a"), eval("b")]}});
+        let [a, b] = outputs.map(|output| json!(output));
+        let lines = format!("{}\n{}\n", json!({"case": "a", "output": a}), json!({"case": "b", "output": b}));
+        let project = Project::with(&[("suite.yaml", &suite.to_string()), ("o.jsonl", &lines)]);
+        project.call(&RUN).expect(0);
+        let journal = project.result(".journal.jsonl");
+        let text = std::fs::read_to_string(&journal).unwrap();
+        assert!(text.contains("\"rules_recorded\":true") && text.contains("\"combine\":"), "{text}");
+        let earlier = without_rules(&text);
+        std::fs::write(&journal, &earlier).unwrap();
+        let call = project.call(&["report", "--run", "latest", "--format", "markdown"]).expect(0);
+        assert!(!call.stdout.contains("contradicts"), "{combine}: {}", call.stdout);
+        // A run that began without rules goes on without them.
+        let begun: Vec<&str> = earlier.lines().filter(|line| !line.contains("\"run_finished\"")).collect();
+        std::fs::write(&journal, format!("{}\n", begun[..begun.len() - 1].join("\n"))).unwrap();
+        project.call(&["run", "--resume", "latest", "--progress", "none"]).expect(0);
+        project.call(&["report", "--run", "latest", "--format", "markdown"]).expect(0);
+        // A regrade is a run of its own, whose graders and rules are those of this version.
+        project.call(&["regrade", "--run", "latest", "--suite", "suite.yaml"]).expect(0);
+        let regraded = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
+        assert!(regraded.contains("\"rules_recorded\":true"), "{combine}");
     }
 }
 
@@ -656,7 +776,15 @@ fn machine_readable_output_hides_nothing() {
     let journal = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
     let report = project.call(&["report", "--run", "latest", "--format", "json"]).expect(0).stdout;
     let exported = project.call(&["export"]).expect(0).stdout;
-    for (name, page) in [("events", events), ("journal", journal), ("report", report), ("export", exported)] {
+    let observe = ["doctor", "--format", "json", "--observe", "/usr/bin/true", hidden];
+    let observed = project.call(&observe).expect(0).stdout;
+    for (name, page) in [
+        ("doctor", observed),
+        ("events", events),
+        ("journal", journal),
+        ("report", report),
+        ("export", exported),
+    ] {
         assert!(!page.contains(|c: char| hidden.contains(c) && !c.is_ascii_graphic()), "{name}: {page}");
         assert_eq!(commands(&page), Vec::<&str>::new(), "{name}");
         assert!(page.contains("\\u202e\\u2066\\u009b31m\\u061c\\u200f\\u007f"), "{name}: {page}");

@@ -408,6 +408,22 @@ fn one_interrupt_ends_a_run_whose_graders_never_end() {
 }
 
 #[test]
+fn an_interrupt_during_the_last_sample_of_a_regrade_is_recorded() {
+    let output = "x".repeat(4_000_000);
+    let quick = project(&[passes("a", regex("x"), output.clone())], 86_400.0);
+    quick.call(&RUN).expect(0);
+    // One sample for two workers: nothing is left to start when the signal comes.
+    let endless = project(&[hangs("a", regex(LOOK_AHEAD), output)], 86_400.0);
+    std::fs::copy(endless.path().join("suite.yaml"), quick.path().join("suite.yaml")).unwrap();
+    let regrade = ["regrade", "--run", "latest", "--suite", "suite.yaml", "--progress", "none"];
+    let (child, graders) = started(&quick, &regrade);
+    signal(child.id(), "-INT");
+    child.end().expect(130);
+    are_gone(&graders);
+    assert_eq!(quick.report()["metadata"]["interrupted"], true);
+}
+
+#[test]
 fn grader_processes_end_with_a_killed_run() {
     let project = endless();
     let (child, graders) = started(&project, &RUN);

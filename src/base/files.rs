@@ -2,6 +2,7 @@
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -19,12 +20,21 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 
 /// As [`open_file`], or the pipe that this process was started with, named as `/dev/stdin` or `/dev/fd/N` (which is what
 /// `<(command)` of a shell gives). It can be read once.
+///
+/// # Errors
+/// Also for a named pipe that is named by its descriptor: opening it waits for another writer.
 pub fn open_stream(path: &Path) -> io::Result<File> {
-    if is_inherited(path) && path.metadata()?.file_type().is_fifo() {
-        File::open(path)
-    } else {
-        open_file(path)
+    let Some(number) = inherited(path).filter(|_| is_pipe(path)) else { return open_file(path) };
+    if number == 0 {
+        return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     }
+    // Opening a pipe that has a name waits until it has a writer; one without a name is open at both ends.
+    let is_named = !std::fs::read_link(path)?.as_os_str().as_encoded_bytes().starts_with(b"pipe:[");
+    if is_named {
+        let why = "it is a named pipe; pass it as standard input and name /dev/stdin";
+        return Err(io::Error::new(ErrorKind::InvalidInput, why));
+    }
+    File::open(path)
 }
 
 /// Whether [`open_stream`] can open it; of a pipe nothing is read.
@@ -46,12 +56,17 @@ pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A descriptor of this process.
-fn is_inherited(path: &Path) -> bool {
-    let is_number =
-        |name: &Path| name.to_str().is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-    path == Path::new("/dev/stdin")
-        || ["/dev/fd", "/proc/self/fd"].iter().any(|dir| path.strip_prefix(dir).is_ok_and(is_number))
+/// The number of the descriptor of this process that a path names.
+fn inherited(path: &Path) -> Option<u32> {
+    if path == Path::new("/dev/stdin") {
+        return Some(0);
+    }
+    let name = ["/dev/fd", "/proc/self/fd"].iter().find_map(|dir| path.strip_prefix(dir).ok())?.to_str()?;
+    name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok())?
+}
+
+fn is_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|of| of.file_type().is_fifo())
 }
 
 fn check(kind: FileType) -> io::Result<()> {
@@ -99,6 +114,21 @@ mod tests {
         assert_eq!(refusal(Path::new("/dev/zero")), "it is a device, not a regular file");
         assert_eq!(open_file(folder.path()).unwrap_err().kind(), ErrorKind::IsADirectory);
         assert_eq!(open_file(&path("none")).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_named_pipe_is_not_opened_again_by_its_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let held = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        let path = Path::new("/dev/fd").join(held.as_raw_fd().to_string());
+        for _ in 0..2 {
+            let why = open_stream(&path).unwrap_err().to_string();
+            assert!(why.contains("name /dev/stdin"), "{why}");
+            // Nor where the name is gone.
+            let _ = std::fs::remove_file(&pipe);
+        }
     }
 
     #[test]

@@ -12,30 +12,36 @@ use serde_json::Value;
 
 /// Writes a value on one line.
 pub fn to_writer<T: Serialize + ?Sized>(out: impl Write, value: &T) -> serde_json::Result<()> {
-    serde_json::to_writer(Escaping(out), value)
+    serde_json::to_writer(EscapingWriter(out), value)
 }
 
 /// Writes a value, indented by two blanks.
 pub fn to_writer_pretty<T: Serialize + ?Sized>(out: impl Write, value: &T) -> serde_json::Result<()> {
-    serde_json::to_writer_pretty(Escaping(out), value)
+    serde_json::to_writer_pretty(EscapingWriter(out), value)
 }
 
 /// A text that is JSON, with its hiding characters escaped.
 pub fn escaped(json: &str) -> Cow<'_, str> {
-    let mut out = Vec::new();
-    match write_escaped(json.as_bytes(), &mut out) {
-        Ok(()) if out != json.as_bytes() => match String::from_utf8(out) {
+    let bytes = json.as_bytes();
+    let begins =
+        |(at, byte): (usize, &u8)| may_begin_escape(byte) && bytes.get(at..).and_then(escape).is_some();
+    if !bytes.iter().enumerate().any(begins) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = Vec::with_capacity(bytes.len() + 64);
+    match write_escaped(bytes, &mut out) {
+        Ok(()) => match String::from_utf8(out) {
             Ok(text) => Cow::Owned(text),
             Err(_) => Cow::Borrowed(json),
         },
-        _ => Cow::Borrowed(json),
+        Err(_) => Cow::Borrowed(json),
     }
 }
 
 /// Passes JSON on, escaped. The pieces that it is given hold whole characters.
-struct Escaping<W>(W);
+struct EscapingWriter<W>(W);
 
-impl<W: Write> Write for Escaping<W> {
+impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         write_escaped(bytes, &mut self.0)?;
         Ok(bytes.len())
@@ -82,7 +88,7 @@ fn escape(rest: &[u8]) -> Option<(usize, u32)> {
     }
 }
 
-/// True when arrays and objects are nested to more than so many levels. Looks no deeper than that.
+/// True when arrays and objects are nested to more than `levels` levels. Looks no deeper than that.
 pub fn is_deeper(value: &Value, levels: usize) -> bool {
     let Some(inner) = levels.checked_sub(1) else {
         return matches!(value, Value::Array(_) | Value::Object(_));

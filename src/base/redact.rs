@@ -1,10 +1,11 @@
 //! Keeps secrets out of everything that is written.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use serde_json::Value;
 
-use super::{base64, percent};
+use super::{base64, json, percent};
 
 /// What stands where a secret was.
 pub const REDACTED: &str = "[redacted]";
@@ -137,7 +138,8 @@ pub fn without_userinfo(text: &str) -> String {
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     /// Each secret as it is, in an address and in base64; each of these, where that differs, also as it looks quoted once, twice
-    /// and three times: a report quotes what an output quoted. Longest first, so that a secret that holds another is replaced
+    /// and three times: a report quotes what an output quoted. Beside each quoted form is the one of [`json`], which escapes more
+    /// characters. Longest first, so that a secret that holds another is replaced
     /// whole.
     needles: Vec<String>,
 }
@@ -172,6 +174,9 @@ impl Redactor {
                 let quoted = Value::String(needle.clone()).to_string();
                 let escaped = quoted[1..quoted.len() - 1].to_owned();
                 let plain = escaped == needle;
+                if let Cow::Owned(hidden) = json::escaped(&escaped) {
+                    needles.push(hidden);
+                }
                 needles.push(std::mem::replace(&mut needle, escaped));
                 if plain {
                     break;
@@ -278,6 +283,18 @@ mod tests {
         assert_eq!(redactor.redact("abc"), None);
         let twice = serde_json::json!({ "reason": format!("got {:?}", "pa\"ss\\word") }).to_string();
         assert_eq!(redactor.redact(&twice).unwrap(), r#"{"reason":"got \"[redacted]\""}"#);
+    }
+
+    #[test]
+    fn a_secret_is_found_in_json_that_hides_nothing() {
+        for secret in ["se##[cret", "##vso[secret", "sec\u{7f}ret", "sec\u{9b}ret", "se\u{202e}c\"ret"] {
+            let redactor = Redactor::new([secret.to_owned()]);
+            let plain = serde_json::json!({ "k": format!("a {secret} b") }).to_string();
+            let escaped = json::escaped(&plain);
+            assert_ne!(escaped, plain);
+            assert_eq!(redactor.redact(&escaped).unwrap(), r#"{"k":"a [redacted] b"}"#, "{secret:?}");
+            assert_eq!(redactor.redact(&plain).unwrap(), r#"{"k":"a [redacted] b"}"#, "{secret:?}");
+        }
     }
 
     #[test]

@@ -62,17 +62,26 @@ impl<'de> Visitor<'de> for UniqueKeysVisitor {
 
     /// Numbers come here, too: as an object of one key, which is how their digits are kept.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UniqueKeys, A::Error> {
-        let mut seen = BTreeSet::new();
+        let mut keys = UniqueKeySet::default();
         while let Some(key) = map.next_key::<String>()? {
             let UniqueKeys = map.next_value()?;
-            if let Some(again) = seen.replace(key) {
-                return Err(A::Error::custom(format!(
-                    "the key `{}` is there twice",
-                    shortened(&again, SHOWN)
-                )));
-            }
+            keys.insert(key)?;
         }
         Ok(UniqueKeys)
+    }
+}
+
+/// The keys of one object, for a reader that must see each of them once.
+#[derive(Debug, Default)]
+pub struct UniqueKeySet(BTreeSet<String>);
+
+impl UniqueKeySet {
+    /// Fails with the error of a deserializer when the key is already in the object.
+    pub fn insert<E: Error>(&mut self, key: String) -> Result<(), E> {
+        match self.0.replace(key) {
+            None => Ok(()),
+            Some(again) => Err(E::custom(format!("the key `{}` is there twice", shortened(&again, SHOWN)))),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A gate over a run that can't be taken as it is.
+//! A gate over a run with lost records or with verdicts that contradict their grades.
 
 use super::ExitCode;
 use crate::model::{Decision, Gate, RunWarning};
@@ -9,10 +9,20 @@ pub fn doubted(gate: Gate, warnings: &[RunWarning], interrupted: bool) -> Gate {
     if warnings.is_empty() || gate.decision != Decision::Pass {
         return gate;
     }
-    let decision = Decision::Incomplete;
-    let mut reasons = gate.reasons;
-    reasons.extend(warnings.iter().map(|warning| warning.message.clone()));
+    let (decision, reasons) = doubted_decision((gate.decision, gate.reasons), warnings);
     Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), reasons, ..gate }
+}
+
+/// A decision and its reasons with the warnings of every run that was read for it, by the rule of [`doubted`].
+pub fn doubted_decision(
+    (decision, mut reasons): (Decision, Vec<String>),
+    warnings: &[RunWarning],
+) -> (Decision, Vec<String>) {
+    if warnings.is_empty() || decision != Decision::Pass {
+        return (decision, reasons);
+    }
+    reasons.extend(warnings.iter().map(|warning| warning.message.clone()));
+    (Decision::Incomplete, reasons)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod tables;
 
 pub use answerable::{Extent, unanswerable};
 pub use decide::decide;
-pub use doubted::doubted;
+pub use doubted::{doubted, doubted_decision};
 pub use exit::ExitCode;
 pub use hold::{held, hold};
 pub use reach::{Planned, count_together, out_of_reach};

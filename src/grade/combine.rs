@@ -154,6 +154,7 @@ pub(super) fn negate(grade: Grade) -> Grade {
         return Grade { reason: format!("{} (negating it does not make it pass)", grade.reason), ..grade };
     }
     let score = grade.score.map(|s| 1.0 - s);
+    let grade = Grade { negated: true, ..grade };
     match grade.outcome {
         Outcome::Passed => Grade {
             outcome: Outcome::Failed,

@@ -32,24 +32,40 @@ impl Contradiction {
     }
 }
 
+/// What a journal records of the rule that makes a verdict of the grades of a case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RecordedRule<'a> {
+    /// The run recorded no rules: only the parts that hold under every rule are checked.
+    Absent,
+    /// All grades must pass.
+    All,
+    Written(&'a CombineRule),
+}
+
 /// Decides again by the rules that made the verdict. Verdicts other than `passed` are not checked: nothing is gained by them.
-pub fn contradiction(verdict: &Verdict, rule: Option<&CombineRule>) -> Option<Contradiction> {
+pub fn contradiction(verdict: &Verdict, rule: RecordedRule<'_>) -> Option<Contradiction> {
     if verdict.outcome != Outcome::Passed {
         return None;
     }
     if verdict.cause.is_some() {
         return Some(Contradiction::Cause);
     }
+    if rule == RecordedRule::All && is_single_pass(verdict) {
+        return None;
+    }
     let deciding: Vec<&Grade> = verdict.grades.iter().filter(|grade| !grade.informative).collect();
     let passed = || deciding.iter().filter(|grade| grade.outcome == Outcome::Passed);
     if passed().any(|grade| grade.cause.is_some()) {
         return Some(Contradiction::GradeCause);
     }
+    let (how, weights) = match rule {
+        RecordedRule::Absent => return None,
+        RecordedRule::All => (Combine::All, &[][..]),
+        RecordedRule::Written(rule) => (rule.how, rule.weights.as_slice()),
+    };
     if passed().any(|grade| is_below_threshold(grade)) {
         return Some(Contradiction::BelowThreshold);
     }
-    let how = rule.map_or(Combine::All, |rule| rule.how);
-    let weights = rule.map_or(&[][..], |rule| &rule.weights);
     // With `all` and `any` grades that were not needed are absent, and weights mean nothing. Otherwise a part of the grades
     // decides nothing.
     let all_there = weights.len() == deciding.len();
@@ -67,20 +83,27 @@ pub fn contradiction(verdict: &Verdict, rule: Option<&CombineRule>) -> Option<Co
     differs.then_some(Contradiction::Score)
 }
 
+/// Nearly all verdicts that pass: no more has to be looked at.
+fn is_single_pass(verdict: &Verdict) -> bool {
+    let [grade] = verdict.grades.as_slice() else { return false };
+    let is_plain = grade.outcome == Outcome::Passed && grade.cause.is_none() && !grade.informative;
+    is_plain && grade.score == Some(1.0) && verdict.score == Some(1.0)
+}
+
 /// Of one vote the score is what decides. A grade that was negated has the opposite score.
 fn is_below_threshold(grade: &Grade) -> bool {
     let Some(judged) = grade.judged.as_deref().filter(|judged| judged.votes.len() == 1) else { return false };
     // Without criteria nothing but the vote itself counts, and journals of counts hold no thresholds.
     let counts = judged.pass_threshold > 0.0 && !judged.criteria.is_empty();
-    let negated = grade.reason.starts_with("negated:");
-    counts && !negated && grade.score.is_some_and(|score| !reaches(score, judged.pass_threshold))
+    counts && !grade.negated && grade.score.is_some_and(|score| !reaches(score, judged.pass_threshold))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::combine::combine;
     use super::*;
-    use crate::model::{Cause, GraderType};
+    use crate::model::testing::judged;
+    use crate::model::{Cause, GraderType, Judged};
 
     fn passed() -> Grade {
         Grade::passed(GraderType::Code, "exact_match")
@@ -107,7 +130,11 @@ mod tests {
             for code in 0..grades.len().pow(3) {
                 let picked = [code % 4, code / 4 % 4, code / 16].map(|at| grades[at].clone());
                 let verdict = combine(rule.how, &rule.weights, picked.into_iter().map(Some).collect());
-                assert_eq!(contradiction(&verdict, Some(&rule)), None, "{rule:?} {verdict:?}");
+                assert_eq!(
+                    contradiction(&verdict, RecordedRule::Written(&rule)),
+                    None,
+                    "{rule:?} {verdict:?}"
+                );
             }
         }
     }
@@ -118,17 +145,20 @@ mod tests {
             let grades = vec![Some(failed()), Some(failed()), Some(failed().with_score(0.5))];
             let verdict = combine(rule.how, &rule.weights, grades);
             let changed = Verdict { outcome: Outcome::Passed, ..verdict.clone() };
-            assert_eq!(contradiction(&changed, Some(&rule)), Some(Contradiction::Cause));
+            assert_eq!(contradiction(&changed, RecordedRule::Written(&rule)), Some(Contradiction::Cause));
             let changed = Verdict { cause: None, ..changed };
-            assert_eq!(contradiction(&changed, Some(&rule)), Some(Contradiction::Grades));
+            assert_eq!(contradiction(&changed, RecordedRule::Written(&rule)), Some(Contradiction::Grades));
             let mut changed = changed;
             changed.grades.iter_mut().for_each(|grade| grade.outcome = Outcome::Passed);
-            assert_eq!(contradiction(&changed, Some(&rule)), Some(Contradiction::GradeCause));
+            assert_eq!(
+                contradiction(&changed, RecordedRule::Written(&rule)),
+                Some(Contradiction::GradeCause)
+            );
             changed.score = Some(0.9);
             changed.grades.iter_mut().for_each(|grade| grade.cause = None);
             let weighted = matches!(rule.how, Combine::Weighted { .. });
             let expected = if weighted { Contradiction::Grades } else { Contradiction::Score };
-            assert_eq!(contradiction(&changed, Some(&rule)), Some(expected), "{rule:?}");
+            assert_eq!(contradiction(&changed, RecordedRule::Written(&rule)), Some(expected), "{rule:?}");
         }
     }
 
@@ -143,10 +173,50 @@ mod tests {
             grades: vec![shown, passed()],
         };
         let any = CombineRule { how: Combine::Any, weights: vec![1.0; 3] };
-        assert_eq!(contradiction(&verdict, Some(&any)), None);
-        assert_eq!(contradiction(&verdict, None), None);
+        assert_eq!(contradiction(&verdict, RecordedRule::Written(&any)), None);
+        assert_eq!(contradiction(&verdict, RecordedRule::All), None);
         let two = CombineRule { how: Combine::AtLeast { n: 2 }, weights: vec![1.0; 3] };
-        assert_eq!(contradiction(&verdict, Some(&two)), None);
-        assert_eq!(contradiction(&Verdict { grades: Vec::new(), ..verdict }, Some(&two)), None);
+        assert_eq!(contradiction(&verdict, RecordedRule::Written(&two)), None);
+        assert_eq!(
+            contradiction(&Verdict { grades: Vec::new(), ..verdict }, RecordedRule::Written(&two)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_run_without_recorded_rules_is_not_checked_against_all() {
+        let grades = vec![failed(), passed()];
+        let verdict = Verdict {
+            outcome: Outcome::Passed,
+            score: Some(1.0),
+            cause: None,
+            reason: String::new(),
+            grades,
+        };
+        assert_eq!(contradiction(&verdict, RecordedRule::All), Some(Contradiction::Grades));
+        assert_eq!(contradiction(&verdict, RecordedRule::Absent), None);
+        let named = Verdict { cause: Some(Cause::WrongAnswer), ..verdict };
+        assert_eq!(contradiction(&named, RecordedRule::Absent), Some(Contradiction::Cause));
+    }
+
+    #[test]
+    fn a_negated_judge_below_its_threshold_contradicts_nothing() {
+        let judged = Judged { pass_threshold: 0.7, ..judged() };
+        let mut grade = passed().with_score(0.4);
+        grade.judged = Some(Box::new(judged));
+        let verdict = |grade: &Grade| Verdict {
+            outcome: Outcome::Passed,
+            score: Some(0.4),
+            cause: None,
+            reason: String::new(),
+            grades: vec![grade.clone()],
+        };
+        assert_eq!(contradiction(&verdict(&grade), RecordedRule::All), Some(Contradiction::BelowThreshold));
+        grade.reason = "negated: said by hand".to_owned();
+        assert_eq!(contradiction(&verdict(&grade), RecordedRule::All), Some(Contradiction::BelowThreshold));
+        // The reason is left out where the output holds a secret.
+        grade.reason = "left out".to_owned();
+        grade.negated = true;
+        assert_eq!(contradiction(&verdict(&grade), RecordedRule::All), None);
     }
 }

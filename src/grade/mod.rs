@@ -47,7 +47,7 @@ use crate::sandbox::demand::{Refused, Wanted};
 use crate::sandbox::languages::Language;
 use crate::sandbox::{Sandbox, SandboxError, Tier};
 
-pub use contradiction::{Contradiction, contradiction};
+pub use contradiction::{Contradiction, RecordedRule, contradiction};
 pub use finish::apply_finish;
 pub use grader_process::{GRADER_ARGUMENT, grader_process_main};
 pub use judge::question_bytes as judge_question_bytes;

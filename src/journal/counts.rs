@@ -7,8 +7,8 @@ use serde::de::IgnoredAny;
 
 use crate::model::{
     AnswerSource, Attempt, CasesPlanned, Cause, EvalPlanned, Event, Grade, GraderType, JudgeQuestion,
-    JudgeReply, JudgeVote, Judged, ModelCall, Outcome, Output, ReplyFault, RunFinished, RunStarted,
-    SampleFinished, SampleSkipped, Usage, Verdict,
+    JudgeReply, JudgeVote, Judged, JudgedCriterion, ModelCall, Outcome, Output, ReplyFault, RunFinished,
+    RunStarted, SampleFinished, SampleSkipped, Usage, Verdict,
 };
 
 /// The same names as [`Event`].
@@ -72,6 +72,8 @@ struct Measured {
     #[serde(default)]
     informative: bool,
     #[serde(default)]
+    negated: bool,
+    #[serde(default)]
     metrics: BTreeMap<String, f64>,
     #[serde(default)]
     unmeasured: Vec<String>,
@@ -83,6 +85,10 @@ struct Measured {
 struct Panel {
     #[serde(default)]
     votes: Vec<Vote>,
+    #[serde(default)]
+    criteria: Vec<JudgedCriterion>,
+    #[serde(default)]
+    pass_threshold: f64,
     asked: Question,
 }
 
@@ -144,8 +150,10 @@ fn attempt(said: Try) -> Attempt {
     let call = said.call.filter(|call| call.source != AnswerSource::Network);
     let measured = said.verdict.grades.into_iter();
     // All of those that may contradict a verdict; without them, those that count.
-    let plain = |said: &Measured| said.outcome == Outcome::Passed && said.score == Some(1.0);
-    let all = said.verdict.outcome == Outcome::Passed && !measured.as_slice().iter().all(plain);
+    let plain =
+        |said: &Measured| said.outcome == Outcome::Passed && said.score == Some(1.0) && said.cause.is_none();
+    let is_plain = said.verdict.score == Some(1.0) && measured.as_slice().iter().all(plain);
+    let all = said.verdict.outcome == Outcome::Passed && !is_plain;
     let grades = measured.filter(|said| {
         all || !said.metrics.is_empty()
             || !said.unmeasured.is_empty()
@@ -175,7 +183,7 @@ fn attempt(said: Try) -> Attempt {
 fn grade(said: Measured) -> Grade {
     let mut grade = Grade::passed(GraderType::Code, "");
     (grade.outcome, grade.cause) = (said.outcome, said.cause);
-    (grade.score, grade.informative) = (said.score, said.informative);
+    (grade.score, grade.informative, grade.negated) = (said.score, said.informative, said.negated);
     grade.judged = said.judged.map(|panel| Box::new(judged(*panel)));
     grade.metrics = said.metrics;
     grade.unmeasured = said.unmeasured;
@@ -207,6 +215,8 @@ fn judged(said: Panel) -> Judged {
     };
     Judged {
         votes: said.votes.into_iter().map(vote).collect(),
+        criteria: said.criteria,
+        pass_threshold: said.pass_threshold,
         asked: JudgeQuestion { id: said.asked.id, ..JudgeQuestion::default() },
         ..Judged::default()
     }

@@ -179,9 +179,9 @@ fn value_length(value: &Value) -> usize {
 }
 
 /// Counts bytes instead of keeping them.
-struct Count(usize);
+struct ByteCounter(usize);
 
-impl io::Write for Count {
+impl io::Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())
@@ -193,7 +193,7 @@ impl io::Write for Count {
 }
 
 fn json_length<T: serde::Serialize + ?Sized>(value: &T) -> usize {
-    let mut count = Count(0);
+    let mut count = ByteCounter(0);
     serde_json::to_writer(&mut count, value).map_or(0, |()| count.0)
 }
 

@@ -223,6 +223,7 @@ mod tests {
             fail_on: None,
             arguments: vec![],
             cwd: None,
+            rules_recorded: true,
         }))
     }
 

@@ -1,5 +1,6 @@
 //! Appending events.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -197,17 +198,28 @@ impl JournalWriter {
             *event = redacted(event, &self.redactor).map_err(|e| self.failed(e.into()))?;
             self.serialise(event, start)?;
         }
+        self.escape(start);
         if self.lines.len() - start > LARGE {
             self.shrink(event, Some(self.lines.len() - start))?;
             self.serialise(event, start)?;
+            self.escape(start);
         }
         self.lines.push(b'\n');
         Ok(())
     }
 
+    /// Without the escapes of [`json`]: which characters of a secret they change depends on what follows it.
     fn serialise(&mut self, event: &Event, start: usize) -> Result<(), JournalError> {
         self.lines.truncate(start);
-        json::to_writer(&mut self.lines, event).map_err(|e| self.failed(e.into()))
+        serde_json::to_writer(&mut self.lines, event).map_err(|e| self.failed(e.into()))
+    }
+
+    fn escape(&mut self, start: usize) {
+        let line = self.lines.get(start..).unwrap_or_default();
+        if let Ok(Cow::Owned(escaped)) = std::str::from_utf8(line).map(json::escaped) {
+            self.lines.truncate(start);
+            self.lines.extend_from_slice(escaped.as_bytes());
+        }
     }
 
     fn shrink(&mut self, event: &mut Event, line: Option<usize>) -> Result<(), JournalError> {
@@ -341,6 +353,20 @@ mod tests {
                 assert_eq!(events.len(), lines + 1, "cut at {cut}, {tail:?}");
                 assert_eq!(events.last(), Some(&skipped(2)));
             }
+        }
+    }
+
+    #[test]
+    fn no_escape_hides_a_secret() {
+        for secret in ["hunter2##[x", "hunter2\u{9b}x", "hunter2secret##"] {
+            let (_dir, paths) = run();
+            let mut writer =
+                JournalWriter::open(&paths.journal(), Redactor::new([secret.to_owned()])).unwrap();
+            let text = format!("a {secret}[b] \u{202e}");
+            writer.append(finished(OutputValue::Text(text), Grade::passed(GraderType::Code, "m"))).unwrap();
+            let line = std::fs::read_to_string(paths.journal()).unwrap();
+            assert!(line.contains(r"a [redacted][b] \u202e"), "{line}");
+            assert!(!line.contains("hunter2"), "{line}");
         }
     }
 

@@ -104,6 +104,10 @@ pub struct RunStarted {
     /// Where relative paths of `arguments` start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
+    /// True when every case of the run has its rule in `combine`, and every negated grade is marked: earlier versions recorded
+    /// neither. A session that resumes such a run keeps it false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rules_recorded: bool,
 }
 
 /// The git revision whose accepted baselines were compared with, in place of those on disk.
@@ -236,7 +240,7 @@ pub struct CasePlanned {
     /// the case again without it leaves what was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Box<InputShown>>,
-    /// How the grades of the case become a verdict; absent when all of them must pass.
+    /// How the grades of the case become a verdict; absent when all of them must pass, and in runs without `rules_recorded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub combine: Option<Box<CombineRule>>,
 }

@@ -126,6 +126,9 @@ pub struct Grade {
     /// True when the grade is only shown: it took no part in the verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub informative: bool,
+    /// True when the grader is negated: outcome and score are the opposite of what it found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub negated: bool,
     /// Who can have had a hand in the verdict; absent when no candidate's code ran for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
@@ -209,6 +212,7 @@ impl Grade {
             metrics: BTreeMap::new(),
             unmeasured: Vec::new(),
             informative: false,
+            negated: false,
             trust: None,
             adjudicated: false,
             judged: None,

@@ -49,7 +49,8 @@ pub struct Summary {
     /// Which difference of `comparison` fails the gate; absent, it informs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<FailOn>,
-    /// Why the run can't be taken as it is; with any of these the gate does not pass.
+    /// Why the figures may be wrong: lost records, and verdicts that contradict their grades. With any of these the gate does not
+    /// pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<RunWarning>,
     pub evals: Vec<EvalResult>,
@@ -63,7 +64,7 @@ pub struct Summary {
     pub omitted: Option<Omitted>,
 }
 
-/// A reason not to take a run as it is.
+/// A reason why the figures of a run may be wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunWarning {

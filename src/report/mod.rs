@@ -60,7 +60,8 @@ pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> R
         ReportFormat::Json => json::render(summary, out),
         ReportFormat::Markdown => WithoutCommands::write(out, |out| markdown::render(summary, out)),
         ReportFormat::Junit => WithoutCommands::write(out, |out| junit::render(summary, out)),
-        ReportFormat::Comment => WithoutCommands::write(out, |out| comment::render(summary, out)),
+        // Has no commands already: what replaces them counts towards its length.
+        ReportFormat::Comment => comment::render(summary, out),
         ReportFormat::Html => html::render(summary, out),
     }
 }

@@ -113,9 +113,8 @@ impl Dispatcher<'_, '_> {
                 () = cancel.reached(Level::Finish), if !interrupted => {
                     interrupted = true;
                     self.bench.graders.interrupt();
-                    if ending == Ending::Complete {
-                        ending = Ending::Early(Cause::Interrupted);
-                    }
+                    // Also when the run is being ended for another reason: what is under way may be given up.
+                    ending = Ending::Early(Cause::Interrupted);
                 }
                 // What is only being finished is held to the run's time, too.
                 () = &mut deadline => {

@@ -60,7 +60,7 @@ fn fold_part(
 /// One side of a comparison, read from a journal, or from those of shards of one suite: of all that there are, or of some.
 /// `label` and `shown` are how the command line named the side, and its journals.
 ///
-/// Returned beside it is why the run can't be taken as it is.
+/// Returned beside it are the reasons why its figures may be wrong.
 ///
 /// # Errors
 /// When a journal can't be read, or when several are no shards of one suite.

@@ -210,6 +210,7 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         capture: false,
         arguments: said.arguments,
         cwd: said.cwd,
+        rules_recorded: true,
         ..was
     }
 }
@@ -309,6 +310,8 @@ impl Again<'_, '_> {
                 () = cancel.reached(Level::Stop) => return Ok(Ending::Early(Cause::Interrupted)),
                 () = cancel.reached(Level::Finish), if !interrupted => {
                     interrupted = true;
+                    // What is under way may be given up, also when nothing is left to start.
+                    (over, ending) = (true, Ending::Early(Cause::Interrupted));
                     self.bench.graders.interrupt();
                 }
                 Some(joined) = tasks.join_next() => self.finished(joined.map_err(|error| error.to_string()))?,

@@ -64,8 +64,8 @@ pub(super) fn fault(reason: impl Into<String>) -> Attempt {
     }
 }
 
-/// Why the attempts of a sample are not recorded, if they are not: it was not asked for, or grading it was given up because the
-/// run is being ended.
+/// Why the attempts of a sample are not recorded, if they are not: its target was not called, or grading it was given up because
+/// the run is being ended.
 pub(super) fn unrecorded(attempts: &[Attempt]) -> Option<Cause> {
     match attempts.last() {
         None => Some(Cause::Budget),

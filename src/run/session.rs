@@ -131,6 +131,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     now.run_id = earlier.started.run_id.clone();
     now.timestamp = rfc3339(clock.now());
     now.recordings = recordings(&prepared);
+    now.rules_recorded = earlier.started.rules_recorded;
     let compares = |said: &RunStarted| said.score_baseline.is_some() || said.compared_run.is_some();
     if !compares(&now) {
         let was = &earlier.session;
@@ -284,6 +285,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         fail_on: said.fail_on,
         arguments: said.arguments,
         cwd: said.cwd,
+        rules_recorded: true,
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Report {
     /// Beside an earlier run or accepted scores, when the run was to be compared with either.
     pub comparison: Option<Box<Comparison>>,
     history: Vec<PastRate>,
-    /// Why the run can't be taken as it is.
+    /// Why the figures of the run may be wrong; with any of these the gate does not pass.
     pub warnings: Vec<RunWarning>,
     evals: Vec<EvalResult>,
     failures: Vec<Failure>,

@@ -1,10 +1,10 @@
-//! Why a run can't be taken as it is: records that were lost, and verdicts that contradict their grades.
+//! Reasons why the figures of a run may be wrong: records that were lost, and verdicts that contradict their grades.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use crate::base::text::{plural, sanitize, truncate_bytes};
-use crate::grade::{Contradiction, contradiction};
+use crate::grade::{Contradiction, RecordedRule, contradiction};
 use crate::model::{CasePlanned, CombineRule, LostRecords, RunStarted, RunWarning, RunWarningKind, Verdict};
 
 /// Samples, and lines, that a sentence names.
@@ -18,24 +18,29 @@ type SampleKey = (u32, u32, u32);
 
 /// A passed sample that contradicts itself.
 #[derive(Debug, Clone, Copy)]
-struct Contradicted {
+struct ContradictedSample {
     /// Number of the case.
     case: u32,
     found: Contradiction,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Doubts {
+pub(super) struct RunDoubts {
     /// By recording, what the last session that read it said.
     lost: BTreeMap<PathBuf, LostRecords>,
+    /// Whether the session that is read records the rules of its cases.
+    rules_recorded: bool,
     /// Of cases whose grades must not all pass, by numbers of eval and case. Few rules serve many cases.
     rules: HashMap<(u32, u32), usize>,
     known: Vec<CombineRule>,
-    contradictions: BTreeMap<SampleKey, Contradicted>,
+    /// Places in `known`, by what a rule says.
+    known_places: HashMap<String, usize>,
+    contradictions: BTreeMap<SampleKey, ContradictedSample>,
 }
 
-impl Doubts {
+impl RunDoubts {
     pub fn started(&mut self, started: &RunStarted) {
+        self.rules_recorded = started.rules_recorded;
         for read in &started.recordings {
             match &read.lost {
                 Some(lost) => _ = self.lost.insert(read.path.clone(), lost.clone()),
@@ -55,19 +60,24 @@ impl Doubts {
             self.rules.remove(&key);
             return;
         };
-        let known = self.known.iter().position(|known| known == rule).unwrap_or_else(|| {
+        let next = self.known.len();
+        let place = *self.known_places.entry(format!("{rule:?}")).or_insert(next);
+        if place == next {
             self.known.push(rule.clone());
-            self.known.len() - 1
-        });
-        self.rules.insert(key, known);
+        }
+        self.rules.insert(key, place);
     }
 
     /// A later event of a sample takes the place of an earlier one.
     pub fn finished(&mut self, key: SampleKey, case: usize, verdict: &Verdict) {
         let (eval, case) = (key.0, case as u32);
-        let rule = self.rules.get(&(eval, case)).and_then(|at| self.known.get(*at));
+        let written = || self.rules.get(&(eval, case)).and_then(|at| self.known.get(*at));
+        let rule = match self.rules_recorded {
+            false => RecordedRule::Absent,
+            true => written().map_or(RecordedRule::All, RecordedRule::Written),
+        };
         match contradiction(verdict, rule) {
-            Some(found) => _ = self.contradictions.insert(key, Contradicted { case, found }),
+            Some(found) => _ = self.contradictions.insert(key, ContradictedSample { case, found }),
             None => _ = self.contradictions.remove(&key),
         }
     }
@@ -78,14 +88,17 @@ impl Doubts {
             let named: Vec<String> = lost.first.iter().take(NAMED).map(ToString::to_string).collect();
             let more = lost.count.saturating_sub(named.len());
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let (noun, verb) = if lost.count == 1 { ("record", "does") } else { ("records", "do") };
+            let rest = if lost.count == 1 {
+                "does not say which case it belongs"
+            } else {
+                "do not say which case they belong"
+            };
             let message = format!(
-                "{} in {} can't be read and {verb} not say which case they belong to (number {}{more}): samples may be missing",
-                if lost.count == 1 { format!("1 {noun}") } else { format!("{} {noun}", lost.count) },
+                "{} in {} can't be read and {rest} to (number {}{more}): samples may be missing",
+                plural(lost.count, "record"),
                 sanitize(&path.display().to_string()),
                 named.join(", ")
             );
-            let message = if lost.count == 1 { message.replace("they belong", "it belongs") } else { message };
             RunWarning { kind: RunWarningKind::LostRecords, count: lost.count, message }
         });
         lost.chain(self.contradicted(name)).collect()
@@ -104,7 +117,7 @@ impl Doubts {
             .contradictions
             .iter()
             .take(NAMED)
-            .map(|((eval, _, sample), Contradicted { case, found })| {
+            .map(|((eval, _, sample), ContradictedSample { case, found })| {
                 let (eval, case) = name(*eval as usize, *case as usize).unwrap_or_default();
                 format!("{}/{} (sample {sample}): {}", shown(eval), shown(case), found.words())
             })

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::calls::Calls;
 use super::columns::{CaseView, EvalFold, Figures};
 use super::details::{self, Details, Key, Room};
-use super::doubts::Doubts;
+use super::doubts::RunDoubts;
 use super::inputs::Inputs;
 use super::judges::JudgeNames;
 use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, Packed, USAGE_IN_PART};
@@ -38,7 +38,7 @@ pub struct Fold {
     unpassed: Details,
     /// What cases give the target.
     inputs: Inputs,
-    doubts: Doubts,
+    doubts: RunDoubts,
 }
 
 /// Where a summary stops listing; figures count everything.
@@ -102,7 +102,7 @@ impl Fold {
             passed: room(),
             unpassed: room(),
             inputs: Inputs::within(Room { samples: limits.samples, bytes: limits.inputs }),
-            doubts: Doubts::default(),
+            doubts: RunDoubts::default(),
         }
     }
 
@@ -189,7 +189,7 @@ impl Fold {
         of.get(key(eval, case.eval, case.at, sample))
     }
 
-    /// Why the run can't be taken as it is.
+    /// Why the figures of the run may be wrong: lost records, and verdicts that contradict their grades.
     pub fn warnings(&self) -> Vec<RunWarning> {
         self.doubts.warnings(|eval, case| {
             let eval = self.evals.get(eval).filter(|eval| case < eval.len())?;

@@ -373,6 +373,7 @@ impl Run {
             fail_on: None,
             arguments: vec![],
             cwd: None,
+            rules_recorded: true,
         }))
     }
 

@@ -56,6 +56,7 @@ fn started(ks: &[u32]) -> Event {
         fail_on: None,
         arguments: vec![],
         cwd: None,
+        rules_recorded: true,
     }))
 }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::base::text::sanitize;
+use crate::base::unique_keys::UniqueKeySet;
 use crate::model::{Output, OutputValue, Usage};
 
 /// Sample indexes from here on are refused: one stray number would plan as many samples.
@@ -138,7 +139,8 @@ pub(super) enum Shape {
 }
 
 impl<'de> Deserialize<'de> for Shape {
-    /// Not `IgnoredAny`, which lets pass what can't be read later: lone surrogates, and nesting without bound.
+    /// Not `IgnoredAny`, which accepts what can't be read later: lone surrogates, and nesting without bound. A key that its object
+    /// has twice is refused.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ShapeVisitor;
         impl<'de> Visitor<'de> for ShapeVisitor {
@@ -178,7 +180,11 @@ impl<'de> Deserialize<'de> for Shape {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
-                while map.next_entry::<Shape, Shape>()?.is_some() {}
+                let mut keys = UniqueKeySet::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    let _: Shape = map.next_value()?;
+                    keys.insert(key)?;
+                }
                 Ok(Shape::Json)
             }
         }

@@ -28,7 +28,7 @@ use crate::base::files::{open_file, open_stream};
 use crate::model::{Fingerprint, LostRecords, Output};
 
 use super::TargetError;
-use super::line::{LineFault, parse_record};
+use super::line::{LineFault, Shape, parse_record};
 pub(super) use asked::Asked;
 use index::{Entry, Index};
 use scan::{Ended, LONGEST, Scan, Sound, TOO_LONG, Wrong, too_long};
@@ -287,6 +287,12 @@ impl Recording {
             BlockError::Changed => changed(),
             BlockError::Io(error) => format!("cannot read {} of {name} again: {error}", place.words()),
         })?;
+        // Only the check of a whole record finds a key that is there twice.
+        if entry.is_unreadable()
+            && let Err(fault) = parse_record::<Shape>(piece.bytes())
+        {
+            return Err(cannot(fault));
+        }
         match read_again(piece.bytes(), eval, case, sample) {
             RecordRead::Output(Some(output)) => Ok(*output),
             RecordRead::Output(None) => Err(format!("{name}:{place} records no output (null)")),

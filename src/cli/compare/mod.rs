@@ -13,13 +13,14 @@ use super::console::Console;
 use super::{Exit, Failure};
 use crate::base::whole_file::write_whole;
 use crate::gate::{self, ExitCode};
-use crate::model::{Comparison, ComparisonVerdict, Comparisons};
+use crate::model::{Comparison, ComparisonVerdict, Comparisons, RunWarning};
 use crate::report::comparison as page;
 use crate::report::{ReportError, TerminalOptions, html};
 use crate::spec::words::FailOn;
 use crate::summary::compare::{self as engine, CompareSettings, Incomparable};
 
 pub use places::Places;
+use side::NamedSides;
 pub use side::{Beside, Words, is_of_run};
 
 /// The version of the form of `compare --format json`.
@@ -35,7 +36,7 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
         [] => vec!["latest".to_owned()],
         named => named.to_vec(),
     };
-    let (reference, candidates) = words.sides(&args.reference, &candidates)?;
+    let NamedSides { reference, candidates, warnings } = words.sides(&args.reference, &candidates)?;
     let mut settings = CompareSettings {
         by: args.by.clone(),
         effect: args.effect,
@@ -53,7 +54,7 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
     }
     let compared =
         engine::compare(&reference, &candidates, &settings).map_err(|error| incomparable(&error))?;
-    let comparisons = decided(args.fail_on, compared);
+    let comparisons = decided(args.fail_on, compared, &warnings);
     show(console, args, &comparisons)?;
     Ok(ExitCode::of(comparisons.decision, false))
 }
@@ -67,9 +68,10 @@ pub fn incomparable(error: &Incomparable) -> Failure {
     }
 }
 
-/// With what `--fail-on` makes of them.
-fn decided(fail_on: FailOn, candidates: Vec<Comparison>) -> Comparisons {
-    let (decision, reasons) = gate::hold(fail_on, &candidates.iter().collect::<Vec<_>>());
+/// Decides by `--fail-on`, and by the warnings of the sides as the gate of each side's own report does.
+fn decided(fail_on: FailOn, candidates: Vec<Comparison>, warnings: &[RunWarning]) -> Comparisons {
+    let held = gate::hold(fail_on, &candidates.iter().collect::<Vec<_>>());
+    let (decision, reasons) = gate::doubted_decision(held, warnings);
     let verdict = candidates.iter().map(|one| one.verdict).min().unwrap_or(ComparisonVerdict::None);
     Comparisons {
         format_version: FORMAT_VERSION,

@@ -11,7 +11,9 @@ use crate::baseline::{ScoreStore, ScoresOf};
 use crate::cli::console::Console;
 use crate::cli::{Failure, baseline, scores};
 use crate::journal;
-use crate::model::{ComparedSide, RunScores, RunStarted, ScoreBaselineRead, ScoresSource, Standing};
+use crate::model::{
+    ComparedSide, RunScores, RunStarted, RunWarning, ScoreBaselineRead, ScoresSource, Standing,
+};
 use crate::run;
 use crate::summary::compare::of_baseline;
 
@@ -62,6 +64,16 @@ impl Beside {
 pub struct Side {
     pub scores: RunScores,
     pub journals: Vec<PathBuf>,
+    /// Why a gate over the side does not pass.
+    pub warnings: Vec<RunWarning>,
+}
+
+/// The sides that the words of a command line name.
+pub struct NamedSides {
+    pub reference: RunScores,
+    pub candidates: Vec<RunScores>,
+    /// Of all sides.
+    pub warnings: Vec<RunWarning>,
 }
 
 /// Refuses journals beside themselves: they never differ, so that a script which named the wrong run would take that for a pass.
@@ -93,11 +105,7 @@ pub struct Words<'a> {
 
 impl Words<'_> {
     /// The reference and the candidates. Words that refer to the other side are looked at last.
-    pub fn sides(
-        &self,
-        reference: &str,
-        candidates: &[String],
-    ) -> Result<(RunScores, Vec<RunScores>), Failure> {
+    pub fn sides(&self, reference: &str, candidates: &[String]) -> Result<NamedSides, Failure> {
         let mut found = Vec::with_capacity(candidates.len());
         for candidate in candidates {
             if candidate == PREVIOUS {
@@ -115,25 +123,22 @@ impl Words<'_> {
         let earliest =
             found.iter().flatten().min_by(|a, b| a.scores.side.timestamp.cmp(&b.scores.side.timestamp));
         let beside = earliest.or(known.as_ref()).map(Beside::read);
-        let mut sides = Vec::with_capacity(found.len());
+        let (mut sides, mut warnings) = (Vec::with_capacity(found.len()), Vec::new());
         for (side, word) in found.into_iter().zip(candidates) {
-            sides.push(match side {
-                Some(side) => side.scores,
-                None => self.referring(word, beside.as_ref())?,
-            });
+            let side = side.map_or_else(|| self.referring(word, beside.as_ref()), Ok)?;
+            warnings.extend(side.warnings);
+            sides.push(side.scores);
         }
-        let reference = match known.take() {
-            Some(side) => side.scores,
-            None => self.referring(reference, beside.as_ref())?,
-        };
-        Ok((reference, sides))
+        let reference = known.take().map_or_else(|| self.referring(reference, beside.as_ref()), Ok)?;
+        warnings.extend(reference.warnings);
+        Ok(NamedSides { reference: reference.scores, candidates: sides, warnings })
     }
 
     /// What a run is compared with that has not begun, or that goes on.
     pub fn reference(&self, word: &str, beside: &Beside) -> Result<RunScores, Failure> {
         match self.alone(word)? {
             Some(side) => Ok(side.scores),
-            None => self.referring(word, Some(beside)),
+            None => self.referring(word, Some(beside)).map(|side| side.scores),
         }
     }
 
@@ -202,10 +207,10 @@ impl Words<'_> {
                 None => failure,
             }
         })?;
-        for warning in warnings {
+        for warning in &warnings {
             self.console.warn(&format!("{}: {}", one_line(word), warning.message));
         }
-        Ok(Side { scores, journals })
+        Ok(Side { scores, journals, warnings })
     }
 
     /// A journal or a score baseline, by what it holds.
@@ -231,13 +236,18 @@ impl Words<'_> {
             Kind::Scores => {
                 let file = ScoreStore::read_file(path).map_err(scores::named)?;
                 let read = ScoreBaselineRead { path: self.places.shown(path), rev: None, file };
-                Ok(Side { scores: of_baseline(word.to_owned(), &read), journals: Vec::new() })
+                let scores = of_baseline(word.to_owned(), &read);
+                Ok(Side { scores, journals: Vec::new(), warnings: Vec::new() })
             }
         }
     }
 
     /// A word that means something only beside another side: `previous`, `accepted` or a revision.
-    fn referring(&self, word: &str, beside: Option<&Beside>) -> Result<RunScores, Failure> {
+    fn referring(&self, word: &str, beside: Option<&Beside>) -> Result<Side, Failure> {
+        let accepted = |rev| {
+            let scores = self.accepted(word, rev, beside)?;
+            Ok(Side { scores, journals: Vec::new(), warnings: Vec::new() })
+        };
         match word {
             PREVIOUS => {
                 let beside = beside.ok_or_else(|| {
@@ -247,13 +257,13 @@ impl Words<'_> {
                 let results = self.places.results()?;
                 let found = previous(self.console, results, beside)?;
                 let run = found.ok_or_else(|| self.no_previous(results, beside))?;
-                self.journals(vec![run.journal()], word).map(|side| side.scores)
+                self.journals(vec![run.journal()], word)
             }
-            ACCEPTED => self.accepted(word, None, beside),
+            ACCEPTED => accepted(None),
             rev => {
                 let at = self.repository()?;
                 match git::commit_of(&at, rev) {
-                    Ok(_) => self.accepted(word, Some(rev), beside),
+                    Ok(_) => accepted(Some(rev)),
                     Err(error) => Err(self.unknown(rev, &[no_revision(&error)])),
                 }
             }

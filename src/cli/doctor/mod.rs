@@ -31,7 +31,9 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
     if !args.observe.is_empty() {
         let observed = runtime.block_on(observe::observe(&helper, &args.observe))?;
         match args.format {
-            ListFormat::Json => bytes.extend(format!("{:#}\n", observe::as_json(&observed)).into_bytes()),
+            ListFormat::Json => {
+                bytes.extend(escaped(&format!("{:#}\n", observe::as_json(&observed))).bytes());
+            }
             ListFormat::Human => observe::write(&observed, &console.terminal_options(false), &mut bytes)?,
         }
         console.result(&bytes)?;

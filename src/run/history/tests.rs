@@ -90,6 +90,7 @@ impl Written {
             fail_on: None,
             arguments: vec![],
             cwd: None,
+            rules_recorded: true,
         }
     }
 

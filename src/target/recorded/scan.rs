@@ -92,6 +92,8 @@ pub(super) struct Scan<'a> {
     /// Records that could be read, those of unknown cases among them.
     readable: usize,
     lost: LostRecords,
+    /// Place of the record that was counted last among the lost ones.
+    last_lost: Option<u32>,
     /// The first records that fit no case: place and what they name.
     unknown: Vec<(Place, String)>,
     unknown_count: usize,
@@ -111,6 +113,7 @@ impl<'a> Scan<'a> {
             unreadable: Problems::default(),
             readable: 0,
             lost: LostRecords::default(),
+            last_lost: None,
             unknown: Vec::new(),
             unknown_count: 0,
             last: u32::MAX,
@@ -145,7 +148,7 @@ impl<'a> Scan<'a> {
                 let long = LongLine::read(line.get(marked..).unwrap_or_default(), reader)?;
                 offset += long.further;
                 blank = false;
-                self.long_line(long, number, start, blocks)?;
+                self.long_line(&long, number, start, blocks)?;
             }
             if number == MAX_RECORDS {
                 self.problem(number, None, format!("a recording may have up to {MAX_RECORDS} lines"));
@@ -172,20 +175,21 @@ impl<'a> Scan<'a> {
     }
 
     /// A line that is too long to be held while the file is scanned.
-    fn long_line(&mut self, long: LongLine, place: u32, offset: u64, blocks: &Blocks) -> io::Result<()> {
+    fn long_line(&mut self, long: &LongLine, place: u32, offset: u64, blocks: &Blocks) -> io::Result<()> {
         let length = usize::try_from(long.length).unwrap_or(usize::MAX);
-        if length <= self.longest {
-            match blocks.read(offset, length) {
-                Ok(piece) => self.line(piece.bytes(), place, offset),
-                // The whole file is then refused.
-                Err(BlockError::Changed) => {}
-                Err(BlockError::Io(error)) => return Err(error),
-            }
-            return Ok(());
+        let scanned = if length <= self.longest {
+            blocks.read(offset, length).map(|piece| self.line(piece.bytes(), place, offset))
+        } else {
+            partial_record(long.length, offset, blocks).map(|partial| {
+                let fault = LineFault { column: None, message: too_long(self.longest) };
+                self.broken(fault, Span { place, offset, length: TOO_LONG }, partial);
+            })
+        };
+        match scanned {
+            // The whole file is then refused.
+            Ok(()) | Err(BlockError::Changed) => Ok(()),
+            Err(BlockError::Io(error)) => Err(error),
         }
-        let fault = LineFault { column: None, message: too_long(self.longest) };
-        self.broken(fault, Span { place, offset, length: TOO_LONG }, long.partial.finish());
-        Ok(())
     }
 
     /// Checks a file that is one array.
@@ -209,6 +213,7 @@ impl<'a> Scan<'a> {
         // Record by record: what can't be read must not stop the others.
         *self = Scan { form: Form::Array, ..Scan::new(self.asked, self.longest) };
         for (place, element) in (1..).zip(elements(content)) {
+            let is_cut = element.is_cut;
             let span = Span {
                 place,
                 offset: (marked + element.range.start) as u64,
@@ -224,6 +229,10 @@ impl<'a> Scan<'a> {
                 Err(fault) => {
                     self.broken(LineFault { column: None, ..fault }, span, PartialReader::read(record))
                 }
+            }
+            // What followed it is not known.
+            if is_cut {
+                self.lose(place);
             }
         }
         if self.readable == 0 {
@@ -244,7 +253,7 @@ impl<'a> Scan<'a> {
     /// Gives each record of a sound array its place in the file.
     fn place_elements(&mut self, content: &[u8], marked: usize) {
         let mut entries = self.entries.iter_mut().peekable();
-        for (number, Element { range, .. }) in (1..).zip(elements(content)) {
+        for (number, ArrayElement { range, .. }) in (1..).zip(elements(content)) {
             if let Some(entry) = entries.next_if(|entry| entry.place == number) {
                 entry.offset = (marked + range.start) as u64;
                 entry.length = u32::try_from(range.len()).unwrap_or(u32::MAX);
@@ -303,10 +312,18 @@ impl<'a> Scan<'a> {
             },
         }
         if is_lost {
-            self.lost.count += 1;
-            if self.lost.first.len() < LISTED {
-                self.lost.first.push(place);
-            }
+            self.lose(place);
+        }
+    }
+
+    /// Counts a record, once for each place.
+    fn lose(&mut self, place: u32) {
+        if self.last_lost.replace(place) == Some(place) {
+            return;
+        }
+        self.lost.count += 1;
+        if self.lost.first.len() < LISTED {
+            self.lost.first.push(place);
         }
     }
 
@@ -409,20 +426,29 @@ fn without_line_end(line: &[u8]) -> &[u8] {
     }
 }
 
-/// A line that was not held: its length, and what it says of its sample.
+/// Reads which sample a line belongs to that is too long to be read whole.
+fn partial_record(length: u64, offset: u64, blocks: &Blocks) -> Result<PartialRecord, BlockError> {
+    let mut partial = PartialReader::new();
+    let mut at = 0;
+    while at < length {
+        let size = usize::try_from(length - at).unwrap_or(usize::MAX).min(HELD);
+        partial.push(blocks.read(offset + at, size)?.bytes());
+        at += size as u64;
+    }
+    Ok(partial.finish())
+}
+
+/// A line that was not held.
 struct LongLine {
     /// Without its line end.
     length: u64,
     /// Bytes that were taken from the reader, its line end among them.
     further: u64,
-    partial: PartialReader,
 }
 
 impl LongLine {
     /// Reads on to the end of the line that begins with `beginning`.
     fn read(beginning: &[u8], reader: &mut impl BufRead) -> io::Result<LongLine> {
-        let mut partial = PartialReader::new();
-        partial.push(beginning);
         let (mut further, mut end, mut last) = (0, 0, beginning.last().copied());
         loop {
             let bytes = reader.fill_buf()?;
@@ -431,7 +457,6 @@ impl LongLine {
             }
             let line_end = bytes.iter().position(|byte| *byte == b'\n');
             let piece = bytes.get(..line_end.unwrap_or(bytes.len())).unwrap_or_default();
-            partial.push(piece);
             last = piece.last().copied().or(last);
             let taken = piece.len() + usize::from(line_end.is_some());
             reader.consume(taken);
@@ -441,7 +466,7 @@ impl LongLine {
                 break;
             }
         }
-        Ok(LongLine { length: beginning.len() as u64 + further - end, further, partial })
+        Ok(LongLine { length: beginning.len() as u64 + further - end, further })
     }
 }
 
@@ -477,19 +502,22 @@ impl<'de> Visitor<'de> for Records<'_, '_> {
 }
 
 /// An element of an array.
-struct Element {
+struct ArrayElement {
     range: std::ops::Range<usize>,
     /// False for what is cut by the end of the file, and for what follows the end of the array.
     is_whole: bool,
+    /// True for the last element of an array that has no end.
+    is_cut: bool,
 }
 
-/// The elements of an array, by its brackets, texts and commas alone: in text that is sound JSON exactly its elements.
-fn elements(content: &[u8]) -> impl Iterator<Item = Element> {
+/// The elements of an array, by its brackets, texts and commas alone: in text that is sound JSON exactly its elements. A comma
+/// that no element follows gives an empty element.
+fn elements(content: &[u8]) -> impl Iterator<Item = ArrayElement> {
     let opened = content.iter().position(|byte| *byte == b'[').map_or(content.len(), |at| at + 1);
-    let (mut at, mut is_over) = (opened, false);
+    let (mut at, mut is_over, mut after_comma) = (opened, false, false);
     std::iter::from_fn(move || {
         loop {
-            if at >= content.len() {
+            if at >= content.len() && !after_comma {
                 return None;
             }
             let rest = content.get(at..).unwrap_or_default();
@@ -498,11 +526,13 @@ fn elements(content: &[u8]) -> impl Iterator<Item = Element> {
             let start = at + element.len() - element.trim_ascii_start().len();
             let range = start..start + element.trim_ascii().len();
             let is_whole = !is_over && end.is_some();
+            let is_cut = !is_over && end.is_none();
             at += length + usize::from(end.is_some());
             is_over |= end == Some(b']');
-            // Blanks before the end of the array, and after it.
-            if !range.is_empty() || end == Some(b',') {
-                return Some(Element { range, is_whole });
+            let is_expected = std::mem::replace(&mut after_comma, end == Some(b','));
+            // Otherwise blanks before the end of the array, or after it.
+            if !range.is_empty() || after_comma || is_expected {
+                return Some(ArrayElement { range, is_whole, is_cut });
             }
         }
     })

@@ -116,6 +116,7 @@ fn started(gate: GateSpec, ks: &[u32]) -> RunStarted {
         fail_on: None,
         arguments: vec![],
         cwd: None,
+        rules_recorded: true,
     }
 }
 
