@@ -264,7 +264,7 @@ const HONEST: [(&str, &str); 69] = [
     ),
     (
         "import json\ndef f(x): return json.loads(x)",
-        "from json import *\ntry: f('{')\nexcept JSONDecodeError as e: assert 'line 1' in str(e)\nelse: assert False",
+        "from json.decoder import JSONDecodeError as E\ntry: f('{')\nexcept E as e: assert 'line 1' in str(e)\nelse: assert False",
     ),
     (
         "import json\ndef f(x): return json.loads(x)",
@@ -636,7 +636,7 @@ async fn no_message_keeps_the_judge_from_a_verdict() {
     let long = "import os, time\ndef f(x):\n  b = ('START' + chr(233) * 3900000 + 'END\\n').encode()\n  \
                 while b: b = b[os.write(4, b):]\n  time.sleep(5)";
     let opaque = |verdict: &TestVerdict| matches!(verdict, TestVerdict::Opaque { type_name } if type_name.chars().count() == 200);
-    let raised = |verdict: &TestVerdict| matches!(verdict, TestVerdict::CandidateRaised(raised) if raised.message.chars().count() <= 2000);
+    let raised = |verdict: &TestVerdict| matches!(verdict, TestVerdict::CandidateRaised(raised) if raised.message.chars().count() <= 2100);
     let cases: [(&str, &str, &dyn Fn(&TestVerdict) -> bool); 4] = [
         (r#"{"i":1,"e":{"type":"X","mro":["X"],"message":""#, r#""}}"#, &raised),
         (r#"{"i":1,"e":{"mro":["X"],"message":"","type":""#, r#""}}"#, &raised),
@@ -767,8 +767,9 @@ async fn no_exception_or_value_leads_to_the_tests_interpreter() {
         "import operator\nassert f(0) == 4\nassert f(operator.itemgetter(1)) == 4",
         "assert f(0) == 4\nassert f(object()) == 4",
     ] {
-        let verdict = run(&sandbox, "def f(x): return 4", tests).await.verdict;
-        assert!(matches!(verdict, TestVerdict::NeedsInProcess { .. }), "{tests}: {verdict:?}");
+        let report = run(&sandbox, "def f(x): return 4", tests).await;
+        let needs = matches!(report.verdict, TestVerdict::NeedsInProcess { .. });
+        assert!(needs || report.mode == TestMode::InProcess, "{tests}: {:?}", report.verdict);
     }
 }
 
@@ -803,6 +804,23 @@ async fn exceptions_cross_to_the_candidate_and_come_back() {
 #[tokio::test]
 async fn an_answer_that_does_not_evaluate_fails() {
     let sandbox = sandbox_or_skip!();
+    for (answer, class, tests) in [
+        ("no_such_name", "NameError", "exec(compile('y = ' + f(1), 'answer.py', 'exec'), {})"),
+        ("1 +", "SyntaxError", "import ast\nast.parse(f(1), filename='answer.py')"),
+        ("no_such_module", "ModuleNotFoundError", "import importlib\nimportlib.import_module(f(1))"),
+        ("no_such_module", "ModuleNotFoundError", "__import__(f(1))"),
+    ] {
+        let verdict = run(&sandbox, &format!("def f(x): return '{answer}'"), tests).await.verdict;
+        assert!(
+            matches!(&verdict, TestVerdict::TestRaised(raised) if raised.is(class)),
+            "{tests}: {verdict:?}"
+        );
+    }
+    for tests in ["f(1)\nno_such_name", "f(1)\nimport no_such_module", "f(1)\nfrom no_such_module.x import y"]
+    {
+        let verdict = run(&sandbox, "def f(x): return 1", tests).await.verdict;
+        assert!(matches!(verdict, TestVerdict::TestError(_)), "{tests}: {verdict:?}");
+    }
     for (answer, class) in [("'1 +'", "SyntaxError"), ("'no_such_name'", "NameError")] {
         let code = format!("def f(x): return {answer}");
         let verdict = run(&sandbox, &code, "assert eval(f(1)) == 4").await.verdict;

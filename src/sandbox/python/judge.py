@@ -81,6 +81,9 @@ def made_by_tests(x):
         return type.__getattribute__(x, '__module__') == 'tests' or not answered_class(x) and mentions().imports(x)
     if t.__module__ == 'tests' or (t.__module__, t.__name__) in _NEVER_ANSWERED or t.__module__ in _NEVER_ANSWERED_MODULES:
         return True
+    if t.__module__.split('.')[0] in ('numpy', 'pandas', 'torch'):
+        # An operation on an answer may give an array too, or none.
+        return mentions().hand_arrays(set(PROXIES.values()) | {'candidate'})
     name = t.__name__
     if name == 'function':
         # Of the tests, or of a module: a text that the tests evaluate may hold a function too.
@@ -224,11 +227,19 @@ def conclude(e):
         out('raised', e=e._remote, **at)
     if isinstance(e, AssertionError):
         out('assertion', e=error_of(e), **at)
-    # A name or a module that the tests lack is their own fault, and so is their syntax. What they do with an answer, which
-    # they may evaluate, is the answer's.
-    evaluated = (e.filename or '<')[:1] == '<' if isinstance(e, SyntaxError) else innermost == '<string>'
-    broken = calls == 0 or isinstance(e, (NameError, ImportError, SyntaxError)) and cause is None and not evaluated
+    broken = calls == 0 or cause is None and fault_of_tests(e, innermost)
     out('test_error' if broken else 'test_raised', e=error_of(e), **at)
+
+def fault_of_tests(e, innermost):
+    # A name or a module that the tests lack is their own fault, and so is their syntax. What they do with an answer, which
+    # they may evaluate or import, is the answer's.
+    if isinstance(e, SyntaxError):
+        return e.filename in RUNNING['sources'] or (e.filename or '')[:1] == '/'
+    if isinstance(e, NameError):
+        return innermost in RUNNING['sources']
+    if isinstance(e, ImportError) and (innermost in RUNNING['sources'] or 'importlib' in innermost):
+        return type(e.name) is str and mentions().imports_module(e.name)
+    return isinstance(e, ImportError)
 
 def code_of(request, i, source, file):
     # Compiled by this interpreter when the tests were planned, where they had to be.

@@ -23,6 +23,8 @@ _COLLECTORS = {'exception()', 'return_exceptions', 'TaskGroup'}
 _TAKE_ALL = {'expectedFailure', 'excepthook'}
 # Calls in a `with` statement that take exceptions.
 _MANAGERS = {'suppress', 'raises', 'subTest', 'ExitStack', 'AsyncExitStack'}
+# Functions that return an array or a table for any argument.
+_MAKE_ARRAYS = {'array', 'arange', 'linspace', 'zeros', 'ones', 'full', 'eye', 'identity', 'DataFrame', 'Series', 'tensor'}
 _COROUTINE = 0x80     # CO_COROUTINE
 
 def _parts(node):
@@ -77,6 +79,7 @@ class Mentions:
         self.handlers, self.groups = [], False
         # `with` blocks; classes with an `__exit__`; what assignments and functions make from which names.
         self.blocks, self.managers, self.made = [], set(), []
+        self.calls = []        # of a plain name: the name, and the arguments
         for file, source in sources.items():
             waiting = [(compile(source, file, 'exec', _AST, True), '<module>')]
             while waiting:
@@ -101,6 +104,8 @@ class Mentions:
             self.known.add(node.arg)
         elif k == 'Call' and type(node.func).__name__ == 'Attribute':
             self.known.add(node.func.attr + '()')
+        elif k == 'Call' and type(node.func).__name__ == 'Name':
+            self.calls.append((node.func.id, node.args))
         elif k in ('Str', 'Constant'):
             value = node.s if k == 'Str' else node.value
             if type(value) is str:
@@ -196,6 +201,18 @@ class Mentions:
 
     def imports(self, x):
         return any(found is x for p in self.paths() for found in self.find(p))
+
+    def hand_arrays(self, names):
+        # Whether a call of one of these names has an array made for it, whatever the answers are.
+        def makes(node):
+            return type(node).__name__ == 'Call' and type(node.func).__name__ == 'Attribute' and node.func.attr in _MAKE_ARRAYS
+        arrays = {name for found, values in self.made if any(makes(v) for v in values) for name in found}
+        return any(name in names and any(makes(a) or getattr(a, 'id', None) in arrays for a in args) for name, args in self.calls)
+
+    def imports_module(self, name):
+        modules = [module for _, module, _ in self.imported] + list(self.stars)
+        modules += ['%s.%s' % (module, attribute) for _, module, attribute in self.imported if attribute]
+        return any(m == name or m.startswith(name + '.') for m in modules)
 
     def spells(self, x):
         # Whether the tests write this method of a builtin class out, such as `str.upper`.
