@@ -223,7 +223,58 @@ async fn the_end_of_the_program_is_no_expected_exception() {
 const NEGATIVE: &str = "def f(x):\n  if x < 0: raise ValueError('neg')\n  return x\n";
 
 /// Candidates that raise what their tests expect, in the ways in which tests say so.
-const HONEST: [(&str, &str); 57] = [
+const HONEST: [(&str, &str); 69] = [
+    (
+        "import re\ndef f(x): return re.match('a', x)",
+        "m = f('a')\nassert m\ntry:\n  f(None)\n  assert False\nexcept TypeError: pass",
+    ),
+    (NEGATIVE, "class T:\n  ok = False\n  try: f(-1)\n  except ValueError: ok = True\nassert T.ok"),
+    (
+        NEGATIVE,
+        "class Expect:\n  def __init__(self, t): self.t = t\n  def __enter__(self): return self\n  def __exit__(self, t, e, tb): return t is self.t\n\
+         def expect(t): return Expect(t)\nmanager = Expect(ValueError)\nwith manager: f(-1)\nwith expect(ValueError): f(-2)\nassert f(1) == 1",
+    ),
+    (
+        NEGATIVE,
+        "import contextlib\nwith contextlib.ExitStack() as stack:\n  stack.enter_context(contextlib.suppress(ValueError))\n  f(-1)\nassert f(1) == 1",
+    ),
+    (
+        NEGATIVE,
+        "import threading\nlock = threading.Lock()\ntry:\n  with lock: f(-1)\n  assert False\nexcept ValueError: pass\nassert f(1) == 1",
+    ),
+    (
+        NEGATIVE,
+        "import asyncio\nasync def main(): return await asyncio.gather(asyncio.to_thread(f, -1), asyncio.to_thread(f, 1), return_exceptions=True)\n\
+         r = asyncio.run(main())\nassert r[1] == 1 and type(r[0]) is ValueError",
+    ),
+    (
+        NEGATIVE,
+        "from multiprocessing.pool import ThreadPool\nwith ThreadPool(1) as pool:\n  r = pool.apply_async(f, (-1,))\n  r.wait()\n  \
+         assert not r.successful()\n  try: pool.map(f, [1, -1])\n  except ValueError: pass\n  else: assert False\nassert f(1) == 1",
+    ),
+    (
+        NEGATIVE,
+        "import logging\nlogging.disable(60)\ntry: f(-1)\nexcept ValueError: logging.exception('negative')\nelse: assert False\nassert f(1) == 1",
+    ),
+    (
+        NEGATIVE,
+        "import unittest\nclass T(unittest.TestCase):\n  def test_a(self):\n    for x in (-1, -2):\n      with self.subTest(x=x):\n        \
+         with self.assertRaises((ValueError, TypeError)): f(x)\n  @unittest.expectedFailure\n  def test_b(self): f(-1)\n\
+         r = unittest.TestResult()\nunittest.defaultTestLoader.loadTestsFromTestCase(T).run(r)\nassert r.wasSuccessful() and r.testsRun == 2, r.errors",
+    ),
+    (
+        "import json\ndef f(x): return json.loads(x)",
+        "from json.decoder import JSONDecodeError as E\ntry: f('{')\nexcept E as e: assert 'line 1' in str(e)\nelse: assert False",
+    ),
+    (
+        "import json\ndef f(x): return json.loads(x)",
+        "import json.decoder as d\nE = d.JSONDecodeError\ntry: f('{')\nexcept E as e: assert 'line 1' in str(e)\nelse: assert False",
+    ),
+    (
+        "def f(x): raise ExceptionGroup('g', [ValueError('a')]) if x else ValueError",
+        "import asyncio\nasync def g(): f(0)\nasync def main():\n  async with asyncio.TaskGroup() as t: t.create_task(g())\n\
+         seen = []\ntry: asyncio.run(main())\nexcept* ValueError: seen.append(1)\nassert seen == [1]",
+    ),
     (NEGATIVE, "try:\n  f(-1)\n  assert False\nexcept ValueError: pass\nassert f(1) == 1"),
     (
         NEGATIVE,
@@ -469,6 +520,162 @@ async fn a_check_function_may_import_the_class_that_it_expects() {
     assert_eq!(sandbox.run_tests(job).await.unwrap().verdict, TestVerdict::Passed);
 }
 
+/// Exceptions that the tests name somewhere and that nothing takes where they are raised.
+const NOT_TAKEN: [(&str, &str, &str); 13] = [
+    (
+        "a lock is no handler",
+        "StopIteration",
+        "import threading\nlock = threading.Lock()\ndef g(x):\n  with lock: return f(x)\nEXPECT\n\
+         assert all(map(lambda p: p[0] == p[1], zip(map(g, [1, 2]), [1, 4])))",
+    ),
+    (
+        "redirected output is no handler",
+        "StopIteration",
+        "import contextlib, io\ndef g(x):\n  with contextlib.redirect_stdout(io.StringIO()): return f(x)\nEXPECT\n\
+         for got, want in zip(map(g, [1, 2]), [1, 4]): assert got == want",
+    ),
+    (
+        "suppressing another class is no handler",
+        "StopIteration",
+        "import contextlib\ndef g(x):\n  with contextlib.suppress(KeyError): return f(x)\nEXPECT\n\
+         for got, want in zip(map(g, [1, 2]), [1, 4]): assert got == want",
+    ),
+    (
+        "a lock beside a manager of the tests",
+        "StopIteration",
+        "import threading\nlock = threading.Lock()\nclass M:\n  def __enter__(self): return self\n  def __exit__(self, *a): return False\n\
+         def g(x):\n  with lock: return f(x)\nEXPECT\nwith M(): pass\nfor got, want in zip(map(g, [1, 2]), [1, 4]): assert got == want",
+    ),
+    (
+        "results of futures",
+        "StopIteration",
+        "from concurrent.futures import ThreadPoolExecutor, Future\nEXPECT\nwith ThreadPoolExecutor(1) as ex:\n  \
+         fs = [ex.submit(f, x) for x in range(3)]\n  for got, want in zip(map(Future.result, fs), [0, 1, 4]): assert got == want",
+    ),
+    (
+        "results of a pool",
+        "StopIteration",
+        "from multiprocessing.pool import ThreadPool, ApplyResult\nEXPECT\nwith ThreadPool(1) as pool:\n  \
+         rs = [pool.apply_async(f, (x,)) for x in range(3)]\n  for got, want in zip(map(ApplyResult.get, rs), [0, 1, 4]): assert got == want",
+    ),
+    (
+        "an entry in a log",
+        "StopIteration",
+        "import logging\ndef first(it):\n  try: return next(it)\n  except StopIteration: logging.getLogger().exception('empty')\nEXPECT\n\
+         for got, want in zip(map(f, [1, 2]), [1, 4]): assert got == want",
+    ),
+    (
+        "a look at a traceback",
+        "IndexError",
+        "class Seq:\n  def __getitem__(self, i): return f(i)\ntry: [][0]\nexcept IndexError as e: tb = e.__traceback__\nEXPECT\n\
+         for got, want in zip(Seq(), [1, 4]): assert got == want",
+    ),
+    (
+        "a class that was an answer",
+        "StopIteration",
+        "r = f(0)\ndef g(x):\n  try: return f(x)\n  except r: raise\nfor got, want in zip(map(g, [1, 2]), [1, 4]): assert got == want",
+    ),
+    (
+        "a class that was an answer, in a global",
+        "StopIteration",
+        "import contextlib\nexpected = f(0)\ndef g(x):\n  with contextlib.suppress(expected): return f(x)\n\
+         for got, want in zip(map(g, [1, 2]), [1, 4]): assert got == want",
+    ),
+    (
+        "a class that was an answer, in place of an import",
+        "StopIteration",
+        "from json import JSONDecodeError\nJSONDecodeError = f(0)\ntry: f(1)\nexcept JSONDecodeError: pass\n",
+    ),
+    (
+        "a finally",
+        "StopIteration",
+        "seen = []\ndef g(x):\n  try: return f(x)\n  finally: seen.append(x)\nEXPECT\nassert list(map(g, [1])) == []",
+    ),
+    (
+        "a collected exception elsewhere",
+        "StopIteration",
+        "import asyncio\nasync def h(): return 1\nasync def main(): return await asyncio.gather(h(), return_exceptions=True)\n\
+         asyncio.run(main())\nEXPECT\nfor got, want in zip(map(f, [1, 2]), [1, 4]): assert got == want",
+    ),
+];
+#[tokio::test]
+async fn exceptions_that_nothing_takes_fail() {
+    let sandbox = sandbox_or_skip!();
+    for (name, exception, tests) in NOT_TAKEN {
+        let tests =
+            tests.replace("EXPECT", &format!("try: f(None)\nexcept {exception}: pass\nelse: assert False"));
+        let code =
+            format!("def f(x):\n  if x == 0 and x is not False: return {exception}\n  raise {exception}");
+        let code = if tests.contains("r = f(0)") || tests.contains("= f(0)") {
+            code
+        } else {
+            format!("def f(x): raise {exception}")
+        };
+        let report = run(&sandbox, &code, &tests).await;
+        assert_eq!(raised(&report.verdict).as_deref(), Some(exception), "{name}: {:?}", report.verdict);
+        assert_eq!(report.mode, TestMode::Split, "{name}");
+    }
+}
+
+/// What the candidate sends in place of an answer fails it, whatever its size or form.
+#[tokio::test]
+async fn no_message_keeps_the_judge_from_a_verdict() {
+    let sandbox = sandbox_or_skip!();
+    let forged = "import os, time\nos.write(4, b'{\"load\": \"run\", \"e\": FORM}\\n')\ntime.sleep(5)";
+    for form in [
+        "[1]",
+        "1",
+        "\"x\"",
+        "{\"line\": [1], \"type\": 5, \"mro\": {}}",
+        "{\"line\": 1e999, \"code\": 1e999}",
+    ] {
+        let verdict =
+            run(&sandbox, &forged.replace("FORM", form), "for i in [1]: assert f(i) == 1").await.verdict;
+        assert!(matches!(verdict, TestVerdict::Failed(_)), "{form}: {verdict:?}");
+    }
+    let long = "import os, time\ndef f(x):\n  b = ('START' + chr(233) * 3900000 + 'END\\n').encode()\n  \
+                while b: b = b[os.write(4, b):]\n  time.sleep(5)";
+    let opaque = |verdict: &TestVerdict| matches!(verdict, TestVerdict::Opaque { type_name } if type_name.chars().count() == 200);
+    let raised = |verdict: &TestVerdict| matches!(verdict, TestVerdict::CandidateRaised(raised) if raised.message.chars().count() <= 2100);
+    let cases: [(&str, &str, &dyn Fn(&TestVerdict) -> bool); 4] = [
+        (r#"{"i":1,"e":{"type":"X","mro":["X"],"message":""#, r#""}}"#, &raised),
+        (r#"{"i":1,"e":{"mro":["X"],"message":"","type":""#, r#""}}"#, &raised),
+        (r#"{"i":1,"e":{"type":"X","mro":["X"],"message":"","traceback":""#, r#""}}"#, &raised),
+        (r#"{"i":1,"v":{"$opaque":""#, r#""}}"#, &opaque),
+    ];
+    for (start, end, bounded) in cases {
+        let code = long.replace("START", start).replace("END", end);
+        let verdict = run(&sandbox, &code, "for i in [1]: assert f(i) == 1").await.verdict;
+        assert!(bounded(&verdict), "{start}: {:.300}", format!("{verdict:?}"));
+    }
+}
+
+/// Two programs in one interpreter share the channel of verdicts.
+#[tokio::test]
+async fn a_verdict_without_end_is_forged() {
+    let sandbox = sandbox_or_skip!();
+    let code = "import os\nfor fd in range(3, 20):\n  try:\n    os.fstat(fd)\n    \
+                for _ in range(9): os.write(fd, b'x' * (1 << 20))\n  except OSError: pass\ndef f(x): return 1\n";
+    let job = TestJob {
+        code: code.into(),
+        tests: vec!["assert f(1) == 1".into()],
+        mode: Some(TestMode::InProcess),
+        ..TestJob::default()
+    };
+    let verdict = sandbox.run_tests(job).await.unwrap().verdict;
+    assert!(matches!(&verdict, TestVerdict::Failed(RunFailure::Forged { .. })), "{verdict:?}");
+}
+
+#[tokio::test]
+async fn threads_of_the_tests_take_turns() {
+    let sandbox = sandbox_or_skip!();
+    let tests = "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(8) as ex:\n  \
+                 assert list(ex.map(f, range(200))) == [x * x for x in range(200)]\n  assert f(ex.map(f, range(9))) == 204";
+    let code = "def f(x): return x * x if type(x) is int else sum(x)";
+    let report = run(&sandbox, code, tests).await;
+    assert_eq!((report.verdict, report.mode, report.calls), (TestVerdict::Passed, TestMode::Split, 210));
+}
+
 /// Raises at the first call, knows the answer afterwards, and looks for tests in its interpreter.
 const SECOND_TRY: &str = "import sys\nfirst = True\ndef f(x):\n  global first\n  if 'token' in str([frame for frame in frames()]): sys.exit(7)\n  \
     if first:\n    first = False\n    FIRST\n  return 4\ndef frames():\n  frame = sys._getframe()\n  while frame:\n    yield list(frame.f_locals)\n    frame = frame.f_back\n";
@@ -504,6 +711,34 @@ async fn no_exception_or_value_leads_to_the_tests_interpreter() {
         ("return iter([1])", "r = f(1)\nassert f(type(r)) == 4", "opaque type"),
         ("from decimal import Decimal; return Decimal(1)", "r = f(1)\nassert f(type(r)) == 4", "opaque type"),
         ("return 'text'", "assert f((1).__eq__(f(1))) == 4", "opaque NotImplementedType"),
+        ("return 1.5", "r = f(1)\nassert f(r.__add__) == 4", "opaque method-wrapper"),
+        ("return b'1'", "assert f(type(f(1)).__len__) == 4", "opaque wrapper_descriptor"),
+        ("return 'text'", "assert f(f(1).upper) == 4", "opaque builtin_function_or_method"),
+        ("return 'text'", "assert f(type(f(1)).upper) == 4", "opaque method_descriptor"),
+        ("return 'text'", "import re\nassert f(re.match('t', f(1))) == 4", "opaque Match"),
+        ("return 'lambda: 1'", "assert f(eval(f(1))) == 4", "opaque function"),
+        (
+            "from decimal import Decimal; return Decimal(1)",
+            "from decimal import Decimal\nr = f(1)\nassert f(type(r)) == 4",
+            "opaque type",
+        ),
+        (
+            "from collections import OrderedDict; return OrderedDict(a=1)",
+            "r = f(1)\nfor x in (r.keys(), r.values(), r.items(), iter(r), reversed(r)): assert f(x) == 4",
+            "passed",
+        ),
+        (
+            "return {'a': 1}",
+            "r = f(1)\nfor x in (r.keys(), r.values(), r.items(), iter(r), iter(r.items())): assert f(x) == 4",
+            "passed",
+        ),
+        ("return b'ab'", "assert f(iter(f(1))) == 4", "passed"),
+        ("return bytearray(b'ab')", "assert f(iter(f(1))) == 4", "passed"),
+        (
+            "from collections import deque; return deque([1])",
+            "r = f(1)\nassert f(iter(r)) == 4 and f(reversed(r)) == 4",
+            "passed",
+        ),
         ("return 1", "r = f(1)\nassert f(type(r)) == 4", "passed"),
     ];
     for (first, tests, want) in table {
@@ -519,11 +754,22 @@ async fn no_exception_or_value_leads_to_the_tests_interpreter() {
     for tests in [
         "assert f(0) == 4\nclass Node: pass\nn = Node()\nassert f(n) == 4",
         "functions = [lambda x: x]\nassert f(functions[0]) == 4",
-        "from decimal import Decimal\nassert f(0) == 4\nassert f(Decimal) == 4",
-        "import decimal\nassert f(0) == 4\nassert f(decimal.Decimal) == 4",
+        "from enum import Enum\nassert f(0) == 4\nassert f(Enum) == 4",
+        "import enum\nassert f(0) == 4\nassert f(enum.Enum) == 4",
+        "class Node:\n  def go(self): pass\nassert f(0) == 4\nassert f(Node) == 4",
+        "class Node:\n  def go(self): pass\nassert f(0) == 4\nassert f(Node().go) == 4",
+        "async def go(): pass\nassert f(0) == 4\nassert f(go()) == 4",
+        "assert f(0) == 4\nassert f(len) == 4",
+        "assert f(0) == 4\nassert f(str.upper) == 4",
+        "import statistics\nassert f(0) == 4\nassert f(statistics.mean) == 4",
+        "import random\nassert f(0) == 4\nassert f(random.random) == 4 and f(random.randint) == 4",
+        "import functools\nassert f(0) == 4\nassert f(functools.partial(max, 1)) == 4",
+        "import operator\nassert f(0) == 4\nassert f(operator.itemgetter(1)) == 4",
+        "assert f(0) == 4\nassert f(object()) == 4",
     ] {
-        let verdict = run(&sandbox, "def f(x): return 4", tests).await.verdict;
-        assert!(matches!(verdict, TestVerdict::NeedsInProcess { .. }), "{tests}: {verdict:?}");
+        let report = run(&sandbox, "def f(x): return 4", tests).await;
+        let needs = matches!(report.verdict, TestVerdict::NeedsInProcess { .. });
+        assert!(needs || report.mode == TestMode::InProcess, "{tests}: {:?}", report.verdict);
     }
 }
 
@@ -558,6 +804,23 @@ async fn exceptions_cross_to_the_candidate_and_come_back() {
 #[tokio::test]
 async fn an_answer_that_does_not_evaluate_fails() {
     let sandbox = sandbox_or_skip!();
+    for (answer, class, tests) in [
+        ("no_such_name", "NameError", "exec(compile('y = ' + f(1), 'answer.py', 'exec'), {})"),
+        ("1 +", "SyntaxError", "import ast\nast.parse(f(1), filename='answer.py')"),
+        ("no_such_module", "ModuleNotFoundError", "import importlib\nimportlib.import_module(f(1))"),
+        ("no_such_module", "ModuleNotFoundError", "__import__(f(1))"),
+    ] {
+        let verdict = run(&sandbox, &format!("def f(x): return '{answer}'"), tests).await.verdict;
+        assert!(
+            matches!(&verdict, TestVerdict::TestRaised(raised) if raised.is(class)),
+            "{tests}: {verdict:?}"
+        );
+    }
+    for tests in ["f(1)\nno_such_name", "f(1)\nimport no_such_module", "f(1)\nfrom no_such_module.x import y"]
+    {
+        let verdict = run(&sandbox, "def f(x): return 1", tests).await.verdict;
+        assert!(matches!(verdict, TestVerdict::TestError(_)), "{tests}: {verdict:?}");
+    }
     for (answer, class) in [("'1 +'", "SyntaxError"), ("'no_such_name'", "NameError")] {
         let code = format!("def f(x): return {answer}");
         let verdict = run(&sandbox, &code, "assert eval(f(1)) == 4").await.verdict;

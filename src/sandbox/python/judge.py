@@ -5,6 +5,8 @@ import posix
 RESULT, CHANNEL = 4, 5
 LONGEST = 8 << 20
 calls = 0
+# Threads of the tests call the candidate one after the other.
+_turn, _verdict = _thread.allocate_lock(), _thread.allocate_lock()
 used_opaque = None
 
 class OpaqueUsed(BaseException):
@@ -12,9 +14,12 @@ class OpaqueUsed(BaseException):
 
 def out(verdict, **more):
     b = to_json(dict(more, token=TOKEN, verdict=verdict, calls=calls)).encode() + b'\n'
-    while b:
-        b = b[posix.write(RESULT, b):]
-    posix._exit(0)
+    _verdict.acquire()       # and never released: there is one verdict
+    try:
+        while b:
+            b = b[posix.write(RESULT, b):]
+    finally:
+        posix._exit(0)
 
 def no_use(name):
     def method(self, *a, **k):
@@ -47,11 +52,12 @@ for _name in ('hash getattribute setattr delattr lt le gt ge len iter next conta
         'and rand or ror xor rxor lshift rshift matmul rmatmul').split():
     setattr(Opaque, '__%s__' % _name, no_use('__%s__' % _name))
 
-_DECODERS['$opaque'] = lambda v, x: Opaque(str(v), x.get('truth', x.get('only_truth')), type(x.get('truth')) is bool)
+_DECODERS['$opaque'] = lambda v, x: Opaque(text(v)[:200], x.get('truth', x.get('only_truth')), type(x.get('truth')) is bool)
 PROXIES = {}
 
 # Exceptions that were handed to the candidate, which may give them back.
 GIVEN = []
+_giving = _thread.allocate_lock()
 _DECODERS['$error'] = lambda v, _: GIVEN[v['n']]
 
 def can_cross(x):
@@ -61,27 +67,59 @@ def can_cross(x):
         or t in _ITERATORS or t.__module__ in ('decimal', 'fractions', 'datetime', 'uuid')
         or t is type and getattr(builtins, x.__name__, None) is x)
 
-def follows_from_answers(x):
-    # Whether an answer, or an exception in its place, can be why the tests have an object of this kind.
-    if isinstance(x, type):
-        return x.__module__ != 'tests' and not mentions().imports(x, scopes())
-    return x is NotImplemented or type(x).__name__ in ('traceback', 'frame')
+# Types of which an answer is none and of which no operation on an answer makes one, beside those that the tests define.
+_NEVER_ANSWERED = {('builtins', 'object'), ('builtins', 'module'), ('builtins', 'slice'), ('builtins', 'property'), ('re', 'Pattern'),
+    ('_sre', 'SRE_Pattern'), ('functools', 'partial'), ('functools', '_lru_cache_wrapper'), ('types', 'SimpleNamespace'),
+    ('_io', 'StringIO'), ('_io', 'BytesIO'), ('_io', 'TextIOWrapper'), ('random', 'Random'), ('array', 'array'), ('string', 'Template'),
+    ('numpy', 'ufunc')}
+_NEVER_ANSWERED_MODULES = {'operator', 'itertools', 'pathlib', 'pathlib._local', '_thread', 'threading', 'queue', 'ipaddress', 'unittest.mock'}
+
+def made_by_tests(x):
+    # Whether the tests made or imported an object, whatever the answers were.
+    t, files = type(x), RUNNING['sources']
+    if issubclass(t, type):
+        return type.__getattribute__(x, '__module__') == 'tests' or not answered_class(x) and mentions().imports(x)
+    if t.__module__ == 'tests' or (t.__module__, t.__name__) in _NEVER_ANSWERED or t.__module__ in _NEVER_ANSWERED_MODULES:
+        return True
+    if t.__module__.split('.')[0] in ('numpy', 'pandas', 'torch'):
+        # An operation on an answer may give an array too, or none.
+        return mentions().hand_arrays(set(PROXIES.values()) | {'candidate'})
+    name = t.__name__
+    if name == 'function':
+        # Of the tests, or of a module: a text that the tests evaluate may hold a function too.
+        home = sys.modules.get(x.__module__)
+        return x.__code__.co_filename in files or home is not None and getattr(home, x.__name__, None) is x
+    if name == 'method':
+        code = getattr(x.__func__, '__code__', None)
+        return getattr(code, 'co_filename', None) in files or made_by_tests(x.__self__)
+    if name == 'builtin_function_or_method' and made_by_tests(x.__self__):
+        return True
+    if name in ('builtin_function_or_method', 'method_descriptor'):
+        return mentions().spells(x)
+    code = getattr(x, 'cr_code', None) or getattr(x, 'ag_code', None) if name in ('coroutine', 'async_generator') else None
+    return code is not None and code.co_filename in files
+
+def answered_class(x):
+    # Whether an answer, or an exception in its place, may be of this class.
+    return issubclass(x, BaseException) or is_container(x) or x.__module__ in ('builtins', 'decimal', 'fractions', 'datetime', 'uuid', 'numpy')
 
 def opaque(x):
-    # A test wants to hand this over. Only tests that have not seen an answer yet, or that made the object themselves, may need
-    # the candidate's interpreter: the candidate must not choose that it shares one with the tests.
+    # A test wants to hand this over. Before the first call any object may need the candidate's interpreter; later only one that
+    # the tests made for certain: the candidate must not choose that it shares an interpreter with the tests.
     t = type(x)
     if t is Opaque:
         no_use('')(x)
     if id(x) in PROXIES:
         return {'$fn': PROXIES[id(x)]}
-    if issubclass(t, BaseException) and (t.__module__ != 'tests' or calls > 1):
-        GIVEN.append(x)
-        return {'$error': dict(error_of(x), n=len(GIVEN) - 1)}
-    if calls > 1 and can_cross(x):
+    if issubclass(t, BaseException) and (t.__module__ != 'tests' or calls):
+        with _giving:
+            n = len(GIVEN)
+            GIVEN.append(x)
+        return {'$error': dict(error_of(x), n=n)}
+    if calls and can_cross(x):
         out('large')       # too deep or too long, not of a kind that can't cross
-    if calls > 1 and follows_from_answers(x):
-        out('opaque', kind=t.__name__, **place())
+    if calls and not made_by_tests(x):
+        out('opaque', kind=t.__name__[:200], **place())
     out('needs_in_process', why='the tests hand the candidate a %s' % t.__name__)
 
 def hear():
@@ -118,27 +156,34 @@ def update(old, new):
         dict.update(old, merged)
     return old
 
-def ask(name, args, kwargs):
+def exchange(body):
+    # Sends a call, and waits for its answer; other threads of the tests wait for their turn.
     global calls
+    with _turn:
+        calls += 1
+        b = b'{"i":%d,%s\n' % (calls, body[1:])
+        try:
+            while b:
+                b = b[posix.write(CHANNEL, b):]
+        except OSError:
+            out('ended')
+        r = hear()
+        if type(r.get('i')) is not int or r['i'] != calls:
+            out('protocol')
+        return r
+
+def ask(name, args, kwargs):
     settle()
-    calls += 1
-    n = calls
     begin_message()
     try:
-        b = to_json({'i': n, 'f': name, 'a': [enc(a) for a in args], 'k': {k: enc(v) for k, v in kwargs.items()}}).encode() + b'\n'
+        # Arguments may be iterators that call the candidate in their turn: no lock is held here.
+        body = to_json({'f': name, 'a': [enc(a) for a in args], 'k': {k: enc(v) for k, v in kwargs.items()}}).encode()
     except TooMuch:
         # What grew beyond all bounds may have come from an earlier answer.
-        if n > 1:
+        if calls:
             out('large')
         out('needs_in_process', why='the tests hand the candidate too much data')
-    try:
-        while b:
-            b = b[posix.write(CHANNEL, b):]
-    except OSError:
-        out('ended')
-    r = hear()
-    if type(r.get('i')) is not int or r['i'] != n:
-        out('protocol')
+    r = exchange(body)
     if 'e' in r:
         raise_as_named(r['e'])
     if 'large' in r:
@@ -182,11 +227,19 @@ def conclude(e):
         out('raised', e=e._remote, **at)
     if isinstance(e, AssertionError):
         out('assertion', e=error_of(e), **at)
-    # A name or a module that the tests lack is their own fault, and so is their syntax. What they do with an answer, which
-    # they may evaluate, is the answer's.
-    evaluated = (e.filename or '<')[:1] == '<' if isinstance(e, SyntaxError) else innermost == '<string>'
-    broken = calls == 0 or isinstance(e, (NameError, ImportError, SyntaxError)) and cause is None and not evaluated
+    broken = calls == 0 or cause is None and fault_of_tests(e, innermost)
     out('test_error' if broken else 'test_raised', e=error_of(e), **at)
+
+def fault_of_tests(e, innermost):
+    # A name or a module that the tests lack is their own fault, and so is their syntax. What they do with an answer, which
+    # they may evaluate or import, is the answer's.
+    if isinstance(e, SyntaxError):
+        return e.filename in RUNNING['sources'] or (e.filename or '')[:1] == '/'
+    if isinstance(e, NameError):
+        return innermost in RUNNING['sources']
+    if isinstance(e, ImportError) and (innermost in RUNNING['sources'] or 'importlib' in innermost):
+        return type(e.name) is str and mentions().imports_module(e.name)
+    return isinstance(e, ImportError)
 
 def code_of(request, i, source, file):
     # Compiled by this interpreter when the tests were planned, where they had to be.
@@ -195,17 +248,27 @@ def code_of(request, i, source, file):
         return marshal.loads(bytes.fromhex(request['code'][i]))
     return compile(source, file, 'exec', dont_inherit=True)
 
+def await_candidate():
+    # Returns when the candidate's program is loaded.
+    r = hear()
+    try:
+        if 'load' in r:
+            e = r.get('e')
+            line = e.get('line') if type(e) is dict else None
+            out('load', phase=text(r['load'])[:200], e=as_reported(e), line=line if small(line) else None)
+        if r.get('ready') is True:
+            return
+    except BaseException:
+        pass
+    out('protocol')
+
 def run(request):
     setup, tests, check = request['setup'], request['tests'], request['check']
     sources = dict([('setup.py', setup)] + [('test_%d.py' % i, t) for i, t in enumerate(tests)])
     sys.path[:] = [p for p in sys.path if p] + [p for p in request['site'] if p not in sys.path]
-    r = hear()
-    if 'load' in r:
-        out('load', phase=text(r['load']), e=as_reported(r.get('e')), line=(r.get('e') or {}).get('line'))
-    if r.get('ready') is not True:
-        out('protocol')
+    await_candidate()
     g = {'__name__': 'tests', '__builtins__': builtins}
-    RUNNING.update(globals=g, sources=sources, source=setup)
+    RUNNING.update(modules=request['modules'], sources=sources, source=setup)
     for name in request['modules']:
         g[name] = __import__(name)
     for name in request['names']:
@@ -226,21 +289,22 @@ def run(request):
     out('passed')
 
 def part():
-    # Takes leave of the candidate: whatever comes before the answer to that was not asked for.
-    b = to_json({'i': calls + 1, 'leave': True}).encode() + b'\n'
-    try:
-        posix.write(CHANNEL, b)
-    except OSError:
-        return
-    b = incoming.readline(LONGEST + 2)
-    if not b:
-        return         # it ended after its last answer, which is no matter any more
-    try:
-        r = from_json(b)
-    except (ValueError, RecursionError, MemoryError):
-        r = None
-    if r != {'i': calls + 1, 'left': True}:
-        out('protocol')
+    # Ends the conversation. Any line before the answer to this message is one that was not asked for.
+    with _turn:
+        b = to_json({'i': calls + 1, 'leave': True}).encode() + b'\n'
+        try:
+            posix.write(CHANNEL, b)
+        except OSError:
+            return
+        b = incoming.readline(LONGEST + 2)
+        if not b:
+            return         # the candidate's process ended after its last answer: all answers are known
+        try:
+            r = from_json(b)
+        except (ValueError, RecursionError, MemoryError):
+            r = None
+        if r != {'i': calls + 1, 'left': True}:
+            out('protocol')
 
 def main(request):
     global TOKEN, incoming

@@ -51,9 +51,12 @@ def is_container(t):
 
 def _generator():
     yield 0
-_ITERATORS = tuple(type(x) for x in (_generator(), map(abs, ()), filter(None, ()), zip(), enumerate(()), reversed([]),
-    iter(()), iter([]), iter(''), iter({}), iter(set()), iter(range(0)), iter({}.values()), iter({}.items()), iter(range(1 << 65))))
+_ITERATORS = tuple(type(x) for x in [_generator(), map(abs, ()), filter(None, ()), zip(), enumerate(()), reversed([]), reversed(()),
+    iter(()), iter([]), iter(''), iter({}), iter(set()), iter(range(0)), iter({}.values()), iter({}.items()), iter(range(1 << 65)),
+    iter(b''), iter(bytearray()), iter(deque()), reversed(deque()), iter(OrderedDict())]
+    + [reversed(x) for x in ({}, {}.values(), {}.items()) if hasattr(x, '__reversed__')])      # from Python 3.8 on
 _VIEWS = {type({}.keys()): '$dict_keys', type({}.values()): '$dict_values', type({}.items()): '$dict_items'}
+_VIEWS.update({type(getattr(OrderedDict(), n)()): '$dict_' + n for n in ('keys', 'values', 'items')})
 _MAPPINGS = {OrderedDict: '$odict', defaultdict: '$defaultdict'}
 
 class TooMuch(Exception):

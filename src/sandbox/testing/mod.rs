@@ -158,7 +158,14 @@ fn hear_verdict(
         }
         Heard::Late => Ok(finished(None, true, running.end_late()?)),
         Heard::Stopped => Ok(finished(None, true, running.finish()?)),
-        Heard::End(_) | Heard::TooLong => {
+        // A judge bounds its verdicts: an endless line is the work of the candidate, and no fault of the harness.
+        Heard::TooLong => {
+            let endless = Map::from_iter([("verdict".to_owned(), json!("endless"))]);
+            lines.close();
+            running.let_end()?;
+            Ok(finished(Some(endless), false, running.end()?))
+        }
+        Heard::End(_) => {
             lines.close();
             running.let_end()?;
             Ok(finished(None, false, running.end()?))
@@ -190,6 +197,7 @@ fn interpret(map: &Map<String, Value>, candidate: &Ended) -> Result<TestVerdict,
         "opaque" => TestVerdict::Opaque { type_name: text(map, "kind") },
         "needs_in_process" => TestVerdict::NeedsInProcess { why: text(map, "why") },
         "protocol" => failed(forged(BROKEN_PROTOCOL)),
+        "endless" => failed(forged("a verdict without end")),
         "tampered" => failed(forged("a false verdict was written to the channel of verdicts")),
         _ => failed(forged("an unknown verdict")),
     })
