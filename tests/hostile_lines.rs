@@ -662,7 +662,7 @@ fn a_journal_without_rules_contradicts_nothing() {
     for (combine, outputs) in [
         (json!("any"), ["bad good", "right"]),
         (json!({"at_least": 1}), ["bad good", "right"]),
-        (json!({"weighted": 0.5}), ["bad good", "right"]),
+        (json!({"weighted": {"pass_threshold": 0.5}}), ["bad good", "right"]),
     ] {
         let eval = |id: &str| json!({"id": id, "input": "x", "graders": [contains("right"), contains("good")], "combine": combine});
         let suite =

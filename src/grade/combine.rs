@@ -154,11 +154,11 @@ pub(super) fn negate(grade: Grade) -> Grade {
         return Grade { reason: format!("{} (negating it does not make it pass)", grade.reason), ..grade };
     }
     let score = grade.score.map(|s| 1.0 - s);
-    let grade = Grade { negated: true, ..grade };
     match grade.outcome {
         Outcome::Passed => Grade {
             outcome: Outcome::Failed,
             score,
+            negated: true,
             cause: Some(Cause::WrongAnswer),
             reason: "negated: the output meets what it must not meet".to_owned(),
             ..grade
@@ -166,6 +166,7 @@ pub(super) fn negate(grade: Grade) -> Grade {
         Outcome::Failed => Grade {
             outcome: Outcome::Passed,
             score,
+            negated: true,
             cause: None,
             reason: format!("negated: {}", grade.reason),
             ..grade

@@ -287,10 +287,8 @@ impl Recording {
             BlockError::Changed => changed(),
             BlockError::Io(error) => format!("cannot read {} of {name} again: {error}", place.words()),
         })?;
-        // Only the check of a whole record finds a key that is there twice.
-        if entry.is_unreadable()
-            && let Err(fault) = parse_record::<Shape>(piece.bytes())
-        {
+        // A value that is read keeps the last of two keys; only the check finds both.
+        if let Err(fault) = parse_record::<Shape>(piece.bytes()) {
             return Err(cannot(fault));
         }
         match read_again(piece.bytes(), eval, case, sample) {

@@ -47,7 +47,7 @@ impl Entry {
         self.sample & IMPLIED == 0
     }
 
-    pub fn is_unreadable(&self) -> bool {
+    fn is_unreadable(&self) -> bool {
         self.sample & UNREADABLE != 0
     }
 }
