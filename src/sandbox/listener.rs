@@ -6,7 +6,7 @@
 //! another file behind the same descriptor in between, which docs/sandbox.md says.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -251,8 +251,9 @@ impl CallListener {
         }
     }
 
-    /// Does what the job asks for to a file of its folder. The file is opened first and looked at then, so that no link leads
-    /// elsewhere. `Err`: the error that the call returns.
+    /// Changes the mode of a file in the job's folder. The harness may hold rights that the job lacks, so it resolves no path
+    /// outside that folder: its errors would show which files exist, and a dead mount would block it. `Err`: the error that
+    /// the call returns.
     fn change_mode(&self, notice: &Notice, name: &str, roots: &[OwnedFd]) -> Result<(), i32> {
         let args = &notice.args;
         let (place, path, mode, flags) = match name {
@@ -265,20 +266,22 @@ impl CallListener {
             return Err(libc::EINVAL);
         }
         let path = path.map(|address| read_path(notice.pid, address)).transpose()?;
-        let path = path.filter(|path| !(path.is_empty() && flags & libc::AT_EMPTY_PATH != 0));
-        let file = open_of(notice.pid, place, path.as_deref(), flags & libc::AT_SYMLINK_NOFOLLOW != 0)?;
-        let own = self.folder_of(notice.pid, roots).ok_or(libc::EPERM)?;
+        let folder = self.folder_of(notice.pid, roots).ok_or(libc::EPERM)?;
+        let file = match path {
+            Some(path) if !path.is_empty() => {
+                let no_follow = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+                open_named(notice.pid, place, &path, &folder, no_follow)?
+            }
+            Some(_) if flags & libc::AT_EMPTY_PATH == 0 => return Err(libc::ENOENT),
+            _ => open_descriptor(notice.pid, place, &folder)?,
+        };
         if !self.waits(notice) {
-            return Err(libc::EPERM);
-        }
-        let real = format!("/proc/self/fd/{}", file.as_raw_fd());
-        if !fs::read_link(&real).is_ok_and(|path| path.starts_with(&own)) {
             return Err(libc::EPERM);
         }
         if file.metadata().map_err(number)?.is_symlink() {
             return Err(libc::EOPNOTSUPP);
         }
-        let real = c_string(&real).map_err(number)?;
+        let real = c_string(&format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(number)?;
         // SAFETY: the path outlives the call.
         let r = unsafe { libc::chmod(real.as_ptr(), mode as libc::mode_t & PERMISSIONS) };
         check(r as libc::c_long).map(drop).map_err(number)
@@ -345,31 +348,79 @@ fn read_path(pid: u32, address: u64) -> Result<Vec<u8>, i32> {
     Err(libc::ENAMETOOLONG)
 }
 
-/// Opens, without any right, what a process names: a path from a folder of its own, or a descriptor.
-fn open_of(pid: u32, place: i32, path: Option<&[u8]>, no_follow: bool) -> Result<File, i32> {
-    let place = match place {
+/// What `/proc/PID/cwd` or a descriptor of a process names. Reads the link only and opens nothing.
+fn place_of(pid: u32, place: i32) -> (String, Option<PathBuf>) {
+    let link = match place {
         libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
         fd => format!("/proc/{pid}/fd/{fd}"),
     };
-    let open = |at: RawFd, path: &[u8], flags: libc::c_int| {
-        let path = CString::new(path).map_err(|_| libc::EINVAL)?;
-        // SAFETY: the path outlives the call; the descriptor is new and ours.
-        unsafe {
-            let fd = libc::openat(at, path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC | flags);
-            check(fd as libc::c_long).map(|fd| File::from_raw_fd(fd as RawFd)).map_err(number)
-        }
+    let target = fs::read_link(&link).ok();
+    (link, target)
+}
+
+/// Opens with `O_PATH` what a process names by a path, if the path leads to a file in `folder` and never leaves it.
+fn open_named(pid: u32, place: i32, path: &[u8], folder: &Path, no_follow: bool) -> Result<File, i32> {
+    let given = Path::new(OsStr::from_bytes(path));
+    let mut below = if given.is_absolute() {
+        Vec::new()
+    } else {
+        let (_, at) = place_of(pid, place);
+        let at = at.ok_or(libc::EBADF)?;
+        // The link ends in the name of the folder, so that what follows it is the path from there.
+        let at = at.strip_prefix(folder).map_err(|_| libc::EPERM)?;
+        at.as_os_str().as_bytes().to_vec()
     };
-    match path {
-        Some(path) if path.is_empty() => Err(libc::ENOENT),
-        Some(path) if Path::new(std::ffi::OsStr::from_bytes(path)).is_absolute() => {
-            open(libc::AT_FDCWD, path, if no_follow { libc::O_NOFOLLOW } else { 0 })
+    if given.is_absolute() {
+        below.extend(given.strip_prefix(folder).map_err(|_| libc::EPERM)?.as_os_str().as_bytes());
+    } else {
+        if !below.is_empty() {
+            below.push(b'/');
         }
-        Some(path) => {
-            let folder = open(libc::AT_FDCWD, place.as_bytes(), libc::O_DIRECTORY)?;
-            open(folder.as_raw_fd(), path, if no_follow { libc::O_NOFOLLOW } else { 0 })
-        }
-        None => open(libc::AT_FDCWD, place.as_bytes(), 0),
+        below.extend(path);
     }
+    if below.is_empty() {
+        below.push(b'.');
+    }
+    let below = CString::new(below).map_err(|_| libc::EINVAL)?;
+    let name = CString::new(folder.as_os_str().as_bytes()).map_err(|_| libc::EINVAL)?;
+    let path_only = libc::O_PATH | libc::O_CLOEXEC;
+    // SAFETY: the path outlives the call; the descriptor is new and ours.
+    let folder = unsafe {
+        let fd = libc::open(name.as_ptr(), path_only | libc::O_DIRECTORY | libc::O_NOFOLLOW);
+        File::from_raw_fd(check(fd as libc::c_long).map_err(number)? as RawFd)
+    };
+    // SAFETY: all-zero is a valid value.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = (path_only | if no_follow { libc::O_NOFOLLOW } else { 0 }) as u64;
+    how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS | libc::RESOLVE_NO_XDEV;
+    // SAFETY: path and struct outlive the call; the descriptor is new and ours.
+    let opened = unsafe {
+        let size = size_of::<libc::open_how>();
+        let fd = libc::syscall(libc::SYS_openat2, folder.as_raw_fd(), below.as_ptr(), &how, size);
+        check(fd).map(|fd| File::from_raw_fd(fd as RawFd))
+    };
+    opened.map_err(|error| match number(error) {
+        // It leaves the folder, or a folder on the way was renamed.
+        libc::EXDEV | libc::EAGAIN => libc::EPERM,
+        other => other,
+    })
+}
+
+/// Opens with `O_PATH` the file of a descriptor, if it is in `folder`.
+fn open_descriptor(pid: u32, place: i32, folder: &Path) -> Result<File, i32> {
+    let (link, target) = place_of(pid, place);
+    if !target.ok_or(libc::EBADF)?.starts_with(folder) {
+        return Err(libc::EPERM);
+    }
+    let link = c_string(&link).map_err(number)?;
+    // SAFETY: the path outlives the call; the descriptor is new and ours.
+    let file = unsafe {
+        let fd = libc::open(link.as_ptr(), libc::O_PATH | libc::O_CLOEXEC);
+        File::from_raw_fd(check(fd as libc::c_long).map_err(number)? as RawFd)
+    };
+    // The process may have put another file there meanwhile.
+    let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    if opened.is_ok_and(|path| path.starts_with(folder)) { Ok(file) } else { Err(libc::EPERM) }
 }
 
 #[cfg(test)]
@@ -389,27 +440,69 @@ mod tests {
         assert_eq!(read_path(me, 16), Err(libc::EFAULT));
     }
 
+    /// The real path of what a process opens by `path` below `folder`.
+    fn named(place: i32, path: &[u8], folder: &Path, no_follow: bool) -> Result<PathBuf, i32> {
+        let file = open_named(std::process::id(), place, path, folder, no_follow)?;
+        Ok(fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap())
+    }
+
     #[test]
-    fn named_file_opens_by_path_and_by_descriptor() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
+    fn file_in_the_folder_opens_by_path_and_by_descriptor() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = fs::canonicalize(outer.path()).unwrap();
+        let path = folder.join("sub/file");
+        fs::create_dir(folder.join("sub")).unwrap();
         fs::write(&path, "x").unwrap();
-        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
-        let open = File::open(folder.path()).unwrap();
+        std::os::unix::fs::symlink("sub/file", folder.join("link")).unwrap();
+        let (open, sub) = (File::open(&folder).unwrap(), File::open(folder.join("sub")).unwrap());
+        let (fd, sub) = (open.as_raw_fd(), sub.as_raw_fd());
+        assert_eq!(named(fd, b"sub/file", &folder, false), Ok(path.clone()));
+        assert_eq!(named(fd, b"link", &folder, false), Ok(path.clone()));
+        assert_eq!(named(fd, b"link", &folder, true), Ok(folder.join("link")));
+        assert_eq!(named(sub, b"../sub/file", &folder, false), Ok(path.clone()));
+        assert_eq!(named(sub, b"..", &folder, false), Ok(folder.clone()));
+        assert_eq!(named(-1, path.as_os_str().as_bytes(), &folder, false), Ok(path.clone()));
+        assert_eq!(named(-1, folder.as_os_str().as_bytes(), &folder, false), Ok(folder.clone()));
+        assert_eq!(named(fd, b"missing", &folder, false), Err(libc::ENOENT));
+        assert_eq!(named(-1, b"file", &folder, false), Err(libc::EBADF));
         let me = std::process::id();
-        let found = |place: i32, path: Option<&[u8]>, no_follow: bool| {
-            let file = open_of(me, place, path, no_follow)?;
-            Ok(fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap())
-        };
-        let real = fs::canonicalize(&path).unwrap();
-        let fd = open.as_raw_fd();
-        assert_eq!(found(fd, Some(b"file"), false), Ok(real.clone()));
-        assert_eq!(found(fd, Some(b"link"), false), Ok(real.clone()));
-        assert_eq!(found(fd, Some(b"link"), true), Ok(real.with_file_name("link")));
-        assert_eq!(found(libc::AT_FDCWD, Some(path.as_os_str().as_bytes()), false), Ok(real.clone()));
-        assert_eq!(found(fd, None, false), Ok(real.parent().unwrap().to_owned()));
-        assert_eq!(found(fd, Some(b""), false), Err(libc::ENOENT));
-        assert_eq!(found(-1, Some(b"file"), false), Err(libc::ENOENT));
+        assert!(open_descriptor(me, fd, &folder).is_ok());
+        assert_eq!(open_descriptor(me, -1, &folder).map(drop), Err(libc::EBADF));
+    }
+
+    /// The error is the same whether the file exists or not, so that a job learns nothing of what the harness may look up.
+    #[test]
+    fn path_out_of_the_folder_is_refused_without_a_look() {
+        let outer = tempfile::tempdir().unwrap();
+        let outer = fs::canonicalize(outer.path()).unwrap();
+        let folder = outer.join("job");
+        fs::create_dir(&folder).unwrap();
+        fs::write(outer.join("there"), "x").unwrap();
+        for (name, target) in [("link", "../there"), ("dangling", "../missing"), ("own", "/proc/self/exe")] {
+            std::os::unix::fs::symlink(target, folder.join(name)).unwrap();
+        }
+        let (open, other) = (File::open(&folder).unwrap(), File::open(&outer).unwrap());
+        let (fd, other) = (open.as_raw_fd(), other.as_raw_fd());
+        let absolute = |name: &str| outer.join(name).to_str().unwrap().to_owned();
+        for path in [
+            "../there",
+            "../missing",
+            "link",
+            "dangling",
+            "own",
+            "/proc/self/cwd",
+            "/proc/self/missing",
+            &absolute("there"),
+            &absolute("missing"),
+            &absolute("job/../there"),
+            &absolute("job/../missing"),
+            &absolute("job-2"),
+        ] {
+            assert_eq!(named(fd, path.as_bytes(), &folder, false), Err(libc::EPERM), "{path}");
+        }
+        assert_eq!(named(other, b"there", &folder, false), Err(libc::EPERM));
+        assert_eq!(named(other, b"missing", &folder, false), Err(libc::EPERM));
+        assert_eq!(open_descriptor(std::process::id(), other, &folder).map(drop), Err(libc::EPERM));
     }
 
     #[test]
