@@ -1,5 +1,5 @@
 //! The harness's end of a cell's listener (seccomp_unotify(2)): names the first system call that a job was refused, allows
-//! locks on files of the job's own, and changes their modes where the job itself may not.
+//! locks on files of the job's folder, and changes their modes where the job itself may not.
 //!
 //! The kernel holds the calling thread until it is answered, and never runs a call that was refused here; once the harness is
 //! gone, such a call returns ENOSYS. A call that goes on (a lock) was looked at before: a program with several threads may put
@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -22,6 +22,8 @@ use super::types::ObservedCall;
 
 /// A lock takes about 200 bytes of kernel memory that no limit counts: all of a job's together stay below 40 MB.
 const MOST_LOCKS: u32 = 200_000;
+/// A job that holds more when its locks are counted gets no further lock.
+const MOST_LOCKS_HELD: u32 = MOST_LOCKS / 2;
 /// The longest path that the kernel takes.
 const LONGEST_PATH: usize = 4096;
 const PAGE: u64 = 4096;
@@ -29,7 +31,7 @@ const PAGE: u64 = 4096;
 const PERMISSIONS: libc::mode_t = 0o777;
 
 /// A call that waits for its answer.
-struct Notice {
+struct CallNotice {
     id: u64,
     /// The thread that calls, as the harness sees it.
     pid: u32,
@@ -39,7 +41,7 @@ struct Notice {
 
 /// What is answered: the call goes on, or returns an error (0: success) without running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Reply {
+enum NoticeReply {
     Continue,
     Errno(i32),
 }
@@ -48,12 +50,13 @@ enum Reply {
 pub(super) struct CallListener {
     /// `None`: everything in the cell has ended.
     fd: Option<OwnedFd>,
-    /// Where jobs have their folders; `None`: each has a `/tmp` of its own.
+    /// Where jobs have their folders; `None`: each has a private `/tmp`.
     scratch: Option<PathBuf>,
     first: Option<&'static str>,
+    /// An upper bound of the locks that the job holds: those of the last count and every call since.
     locks: u32,
     /// Changes of modes that came before it was known which processes the job has.
-    early: Vec<Notice>,
+    early: Vec<CallNotice>,
     /// Notified of every call of one job, not only of what is refused.
     observer: Option<Observer>,
 }
@@ -67,7 +70,7 @@ struct Observer {
 }
 
 impl Observer {
-    fn count(&mut self, name: String, reply: Reply, killed: bool) {
+    fn count(&mut self, name: String, reply: NoticeReply, killed: bool) {
         if !self.started {
             self.started = name == "execve";
             return;
@@ -77,7 +80,7 @@ impl Observer {
             .entry(name.clone())
             .or_insert_with(|| ObservedCall { name, ..ObservedCall::default() });
         call.count += 1;
-        call.refused += u64::from(!matches!(reply, Reply::Continue | Reply::Errno(0)));
+        call.refused += u64::from(!matches!(reply, NoticeReply::Continue | NoticeReply::Errno(0)));
         call.ends_program |= killed;
     }
 }
@@ -130,8 +133,8 @@ impl CallListener {
     /// Answers one call after poll reported `events`. `roots`: the first processes of the job, if they are known.
     pub fn answer(&mut self, events: libc::c_short, roots: Option<&[OwnedFd]>) {
         if events & libc::POLLIN == 0 {
-            // Everything that the program applied to has ended.
-            if events != 0 {
+            // Everything that the program applied to has ended. A signal may cause POLLERR, which passes.
+            if events & libc::POLLHUP != 0 {
                 self.fd = None;
             }
             return;
@@ -155,90 +158,111 @@ impl CallListener {
         calls.into_iter().map(|(_, call)| call).collect()
     }
 
-    fn observe(&mut self, notice: Notice, verdict: Verdict, roots: Option<&[OwnedFd]>) {
+    fn decide(&mut self, notice: CallNotice, roots: Option<&[OwnedFd]>) {
+        let verdict =
+            self.observer.as_ref().map(|observer| observer.verdicts.of(notice.number, &notice.args));
         let known = filter::answer(notice.number);
-        let (name, answer) = known.unwrap_or(("", Answer::Refuse(libc::ENOSYS)));
-        let reply = match verdict {
-            Verdict::Allow => Reply::Continue,
-            Verdict::Errno(errno) => Reply::Errno(errno),
-            Verdict::Kill => Reply::Errno(libc::EPERM),
-            Verdict::Notify => match answer {
-                Answer::Refuse(errno) => Reply::Errno(errno),
-                Answer::Lock => self.lock(&notice),
-                Answer::Mode => {
-                    let changed = self.change_mode(&notice, name, roots.unwrap_or_default());
-                    Reply::Errno(changed.err().unwrap_or(0))
-                }
-            },
-        };
-        let name = if name.is_empty() { format!("#{}", notice.number) } else { name.to_owned() };
-        if let Some(observer) = &mut self.observer {
-            observer.count(name, reply, verdict == Verdict::Kill);
-        }
-        self.send(&notice, reply);
-    }
-
-    fn decide(&mut self, notice: Notice, roots: Option<&[OwnedFd]>) {
-        if let Some(observer) = &self.observer {
-            let verdict = observer.verdicts.of(notice.number, &notice.args);
-            return self.observe(notice, verdict, roots);
-        }
-        let (name, answer) = filter::answer(notice.number).unwrap_or(("?", Answer::Refuse(libc::ENOSYS)));
-        let reply = match answer {
-            Answer::Refuse(errno) => Reply::Errno(errno),
-            Answer::Lock => self.lock(&notice),
-            // The cell and its minders look after the folders.
-            Answer::Mode if is_ours(notice.pid) => Reply::Continue,
-            Answer::Mode => match roots {
-                Some(roots) => Reply::Errno(self.change_mode(&notice, name, roots).err().unwrap_or(0)),
+        let name = known.map_or("?", |(name, _)| name);
+        let answer = known.map_or(Answer::Refuse(libc::ENOSYS), |(_, answer)| answer);
+        // Without an observer only what the listener decides arrives.
+        let reply = match (verdict.unwrap_or(Verdict::Notify), answer) {
+            (Verdict::Allow, _) => NoticeReply::Continue,
+            (Verdict::Errno(errno), _) | (Verdict::Notify, Answer::Refuse(errno)) => {
+                NoticeReply::Errno(errno)
+            }
+            (Verdict::Kill, _) => NoticeReply::Errno(libc::EPERM),
+            (Verdict::Notify, Answer::Lock) => self.lock(&notice, name),
+            // The cell and its minders look after the folders. An observed process is never one of them.
+            (Verdict::Notify, Answer::Mode) if verdict.is_none() && is_ours(notice.pid) => {
+                NoticeReply::Continue
+            }
+            (Verdict::Notify, Answer::Mode) => match roots {
+                Some(roots) => NoticeReply::Errno(self.change_mode(&notice, name, roots).err().unwrap_or(0)),
                 None => return self.early.push(notice),
             },
         };
-        if !matches!(reply, Reply::Continue | Reply::Errno(0)) {
+        if let Some(observer) = &mut self.observer {
+            let name = known.map_or_else(|| format!("#{}", notice.number), |(name, _)| name.to_owned());
+            observer.count(name, reply, verdict == Some(Verdict::Kill));
+        } else if !matches!(reply, NoticeReply::Continue | NoticeReply::Errno(0)) {
             self.first.get_or_insert(name);
         }
         self.send(&notice, reply);
     }
 
-    fn receive(&self) -> Option<Notice> {
+    fn receive(&self) -> Option<CallNotice> {
         // SAFETY: all-zero is a valid value, and what the kernel wants to find.
         let mut raw: libc::seccomp_notif = unsafe { std::mem::zeroed() };
         // SAFETY: the kernel writes one struct of this type. It does not wait: poll said that there is one.
         let r = unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &mut raw) };
         // Its thread may have ended meanwhile.
         check(r as libc::c_long).ok()?;
-        Some(Notice { id: raw.id, pid: raw.pid, number: raw.data.nr, args: raw.data.args })
+        Some(CallNotice { id: raw.id, pid: raw.pid, number: raw.data.nr, args: raw.data.args })
     }
 
-    fn send(&self, notice: &Notice, reply: Reply) {
+    fn send(&self, notice: &CallNotice, reply: NoticeReply) {
         // SAFETY: all-zero is a valid value.
         let mut raw: libc::seccomp_notif_resp = unsafe { std::mem::zeroed() };
         raw.id = notice.id;
         match reply {
-            Reply::Continue => raw.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
-            Reply::Errno(errno) => raw.error = -errno,
+            NoticeReply::Continue => raw.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
+            NoticeReply::Errno(errno) => raw.error = -errno,
         }
         // SAFETY: the struct outlives the call. An error means that the thread is gone.
         unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw) };
     }
 
     /// Whether the thread still waits, so that what was read of `/proc/PID` is its own.
-    fn waits(&self, notice: &Notice) -> bool {
+    fn waits(&self, notice: &CallNotice) -> bool {
         // SAFETY: the id outlives the call.
         unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &notice.id) == 0 }
     }
 
-    fn lock(&mut self, notice: &Notice) -> Reply {
-        self.locks = self.locks.saturating_add(1);
-        let fd = notice.args[0] as i32;
-        if self.locks <= MOST_LOCKS && self.is_private(notice.pid, fd) {
-            Reply::Continue
-        } else {
-            Reply::Errno(libc::ENOLCK)
+    fn lock(&mut self, notice: &CallNotice, name: &str) -> NoticeReply {
+        let [fd, operation, ..] = notice.args;
+        let is_flock = name == "flock";
+        if is_flock && operation as i32 & !libc::LOCK_NB == libc::LOCK_UN {
+            return NoticeReply::Continue;
         }
+        if !self.is_private(notice.pid, fd as i32) {
+            return NoticeReply::Errno(libc::ENOLCK);
+        }
+        // An open file has one such lock at most, so that the limit of open files bounds them.
+        if is_flock {
+            return NoticeReply::Continue;
+        }
+        // The struct that says whether `fcntl` locks or unlocks is not read: another thread may change it after that.
+        if self.locks >= MOST_LOCKS {
+            self.locks = match self.held_locks(notice.pid) {
+                Some(held) if held <= MOST_LOCKS_HELD => held,
+                _ => u32::MAX,
+            };
+        }
+        self.locks = self.locks.saturating_add(1);
+        if self.locks <= MOST_LOCKS { NoticeReply::Continue } else { NoticeReply::Errno(libc::ENOLCK) }
     }
 
-    /// Whether a descriptor of a job is a file of the job's own folder.
+    /// Counts the locks on files of the job: those of its `/tmp`, or where it has none all of the machine, which are at least as
+    /// many. Stops above [`MOST_LOCKS_HELD`]. `None`: they can't be counted.
+    fn held_locks(&self, pid: u32) -> Option<u32> {
+        let place = match &self.scratch {
+            Some(_) => String::new(),
+            None => {
+                let device = fs::metadata(format!("/proc/{pid}/root/tmp")).ok()?.dev();
+                format!(" {:02x}:{:02x}:", libc::major(device), libc::minor(device))
+            }
+        };
+        let mut held = 0;
+        for line in BufReader::new(File::open("/proc/locks").ok()?).lines() {
+            held += u32::from(line.ok()?.contains(&place));
+            if held > MOST_LOCKS_HELD {
+                break;
+            }
+        }
+        Some(held)
+    }
+
+    /// Whether a descriptor of a job is a file of the job's folder.
     fn is_private(&self, pid: u32, fd: i32) -> bool {
         let path = format!("/proc/{pid}/fd/{fd}");
         match &self.scratch {
@@ -254,7 +278,7 @@ impl CallListener {
     /// Changes the mode of a file in the job's folder. The harness may hold rights that the job lacks, so it resolves no path
     /// outside that folder: its errors would show which files exist, and a dead mount would block it. `Err`: the error that
     /// the call returns.
-    fn change_mode(&self, notice: &Notice, name: &str, roots: &[OwnedFd]) -> Result<(), i32> {
+    fn change_mode(&self, notice: &CallNotice, name: &str, roots: &[OwnedFd]) -> Result<(), i32> {
         let args = &notice.args;
         let (place, path, mode, flags) = match name {
             "chmod" => (libc::AT_FDCWD, Some(args[0]), args[1], 0),
