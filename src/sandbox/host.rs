@@ -265,9 +265,12 @@ impl Drop for Cell {
 /// A folder that does not exist yet; the keeper makes it, who will also remove it.
 fn new_scratch() -> PathBuf {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
+    // The listener compares it with real paths, and the cell works in another folder.
+    let temporary = std::env::temp_dir();
+    let temporary = std::fs::canonicalize(&temporary).unwrap_or(temporary);
     loop {
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("eval-harness-{}-{serial}", std::process::id()));
+        let path = temporary.join(format!("eval-harness-{}-{serial}", std::process::id()));
         if std::fs::symlink_metadata(&path).is_err() {
             return path;
         }
