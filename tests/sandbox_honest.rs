@@ -173,6 +173,17 @@ async fn java_runs(tier: Tier) {
 }
 
 /// What `doctor --observe` shows.
+/// SQLite makes about ten calls of `fcntl` for each statement that writes, and releases every lock again.
+async fn sqlite_inserts_run(tier: Tier) {
+    let Some(sandbox) = open(config(tier)).await else { return };
+    let path = sandbox.python().unwrap().path.to_string_lossy().into_owned();
+    let code = "import sqlite3\nc = sqlite3.connect('own.db', isolation_level=None)\n\
+                c.execute('pragma journal_mode=memory')\nc.execute('create table t(a)')\n\
+                for i in range(25000): c.execute('insert into t values(?)', (i,))\n\
+                assert c.execute('select count(*) from t').fetchone() == (25000,)\nprint('well')";
+    run(&sandbox, "SQLite", program(&[&path, "main.py"], "main.py", code.as_bytes())).await;
+}
+
 async fn calls_are_observed(tier: Tier) {
     let Some(sandbox) = open(SandboxConfig { observed: true, ..config(tier) }).await else { return };
     let path = sandbox.python().unwrap().path.to_string_lossy().into_owned();
@@ -207,7 +218,7 @@ macro_rules! honest {
     ($($tier:ident = $value:expr),*) => {
         $(mod $tier {
             use eval_harness::sandbox::Tier;
-            honest!(in $value => python_runs node_runs compiled_programs_run shell_programs_run java_runs calls_are_observed);
+            honest!(in $value => python_runs node_runs compiled_programs_run shell_programs_run java_runs sqlite_inserts_run calls_are_observed);
         })*
     };
     (in $value:expr => $($name:ident)*) => {

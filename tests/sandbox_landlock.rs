@@ -329,6 +329,41 @@ async fn what_is_shown_below_a_private_folder_can_be_read_and_its_neighbours_not
     assert_eq!(said.matches("Permission denied").count(), 2, "{said}");
 }
 
+/// Set when a test runs again with another TMPDIR.
+const OTHER_TMPDIR: &str = "SANDBOX_TEST_OTHER_TMPDIR";
+
+/// The listener compares the folder with real paths.
+#[tokio::test]
+async fn linked_or_relative_tmpdir_keeps_locks_and_modes() {
+    let name = "linked_or_relative_tmpdir_keeps_locks_and_modes";
+    if ran_as_nobody(name) {
+        return;
+    }
+    if std::env::var_os(OTHER_TMPDIR).is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("real")).unwrap();
+        std::os::unix::fs::symlink("real", folder.path().join("link")).unwrap();
+        for tmpdir in [folder.path().join("link"), PathBuf::from("real")] {
+            let mut again = Command::new(std::env::current_exe().unwrap());
+            again.args([name, "--exact", "--nocapture"]).env(OTHER_TMPDIR, "1").env("TMPDIR", &tmpdir);
+            let output = again.current_dir(folder.path()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout).into_owned()
+                + &String::from_utf8_lossy(&output.stderr);
+            println!("{said}");
+            assert!(output.status.success() && said.contains("1 passed"), "{}: {said}", tmpdir.display());
+        }
+        return;
+    }
+    let sandbox = sandbox_or_skip!();
+    if sandbox.state().notes.iter().any(|note| note.contains("nothing can listen")) {
+        return println!("SKIPPED: nothing can listen to system calls");
+    }
+    let code = "import fcntl, os\nf = open('own', 'w')\nfcntl.flock(f, fcntl.LOCK_EX)\nfcntl.lockf(f, fcntl.LOCK_EX)\n\
+                os.fchmod(f.fileno(), 0o640)\nos.chmod('own', 0o600)\nos.chmod(os.path.abspath('own'), 0o604)\n\
+                print(oct(os.stat('own').st_mode & 0o777))";
+    assert_eq!(python(&sandbox, code).await, "0o604\n");
+}
+
 /// Not a test of its own: a harness that has started a job, for the test below to kill.
 #[tokio::test]
 async fn a_harness_to_kill() {

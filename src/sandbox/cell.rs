@@ -1,8 +1,8 @@
 //! The inside of a cell: the same program started again with the hidden argument `__cell`.
 //!
 //! It has one thread, so it may fork and then allocate. It builds namespaces and root once, then serves jobs until its
-//! control socket (descriptor 0) closes. Every process of a job is the child of a *minder*, the first process of a pid
-//! namespace of its own: when the minder ends, the kernel ends everything that the job has started.
+//! control socket (descriptor 0) closes. Every process of a job is the child of a *minder*, the first process of a separate
+//! pid namespace: when the minder ends, the kernel ends everything that the job has started.
 
 use std::fs;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::channel::{receive, send};
 use super::confinement::{self, Confinement};
-use super::filter::{self, Confines, Part};
+use super::filter::{self, Confines, FilterPart};
 use super::job::{STATUS_FD, become_server, mind, report, write_line};
 use super::protocol::{CellConfig, START_SERVER};
 use super::{Tier, folder, keeper, namespaces, syscalls as sys};
@@ -115,7 +115,7 @@ fn listen_and_serve(
     let refused = listener.as_ref().is_some_and(|listener| listener.is_err());
     let listener = listener.and_then(Result::ok);
     if listener.is_some() {
-        config.part = Part::BelowListener;
+        config.part = FilterPart::BelowListener;
     } else if refused {
         let space = if notes.is_empty() { "" } else { "; " };
         notes += &format!("{space}refused system calls are not named, since nothing can listen to them");

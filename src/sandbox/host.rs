@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::cgroup::{CellGroups, SharedGroup};
 use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
-use super::filter::Part;
+use super::filter::FilterPart;
 use super::listener::SharedListener;
 use super::namespaces::below_tmp;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
@@ -170,7 +170,7 @@ impl Cell {
             observed: settings.observed,
             scratch: cell.scratch.as_deref().and_then(Path::to_str).unwrap_or_default().to_owned(),
             confinement: Confinement::default(),
-            part: Part::default(),
+            part: FilterPart::default(),
         };
         let file = sealed_file(&serde_json::to_vec(&config)?)?;
         send(cell.link.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
@@ -194,7 +194,7 @@ impl Cell {
         }
     }
 
-    /// Where its jobs have their folders; `None`: each has a `/tmp` of its own.
+    /// Where its jobs have their folders; `None`: each has a private `/tmp`.
     pub fn scratch(&self) -> Option<PathBuf> {
         self.scratch.clone()
     }
@@ -265,9 +265,12 @@ impl Drop for Cell {
 /// A folder that does not exist yet; the keeper makes it, who will also remove it.
 fn new_scratch() -> PathBuf {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
+    // The listener compares it with real paths, and the cell works in another folder.
+    let temporary = std::env::temp_dir();
+    let temporary = std::fs::canonicalize(&temporary).unwrap_or(temporary);
     loop {
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("eval-harness-{}-{serial}", std::process::id()));
+        let path = temporary.join(format!("eval-harness-{}-{serial}", std::process::id()));
         if std::fs::symlink_metadata(&path).is_err() {
             return path;
         }

@@ -81,7 +81,7 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
     Ok(())
 }
 
-/// A fresh, empty working folder. In the tiers with namespaces it is a `/tmp` of the job's own, of bounded size, which
+/// A fresh, empty working folder. In the tiers with namespaces it is a private `/tmp` of bounded size, which
 /// vanishes with the namespace; on the host it is a folder below the cell's, whose path is returned.
 fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>> {
     if config.tier == Tier::None {

@@ -1,14 +1,14 @@
 //! The harness's end of a cell's listener (seccomp_unotify(2)): names the first system call that a job was refused, allows
-//! locks on files of the job's own, and changes their modes where the job itself may not.
+//! locks on files of the job's folder, and changes their modes where the job itself may not.
 //!
 //! The kernel holds the calling thread until it is answered, and never runs a call that was refused here; once the harness is
 //! gone, such a call returns ENOSYS. A call that goes on (a lock) was looked at before: a program with several threads may put
 //! another file behind the same descriptor in between, which docs/sandbox.md says.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -22,6 +22,8 @@ use super::types::ObservedCall;
 
 /// A lock takes about 200 bytes of kernel memory that no limit counts: all of a job's together stay below 40 MB.
 const MOST_LOCKS: u32 = 200_000;
+/// A job that holds more when its locks are counted gets no further lock.
+const MOST_LOCKS_HELD: u32 = MOST_LOCKS / 2;
 /// The longest path that the kernel takes.
 const LONGEST_PATH: usize = 4096;
 const PAGE: u64 = 4096;
@@ -29,7 +31,7 @@ const PAGE: u64 = 4096;
 const PERMISSIONS: libc::mode_t = 0o777;
 
 /// A call that waits for its answer.
-struct Notice {
+struct CallNotice {
     id: u64,
     /// The thread that calls, as the harness sees it.
     pid: u32,
@@ -39,7 +41,7 @@ struct Notice {
 
 /// What is answered: the call goes on, or returns an error (0: success) without running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Reply {
+enum NoticeReply {
     Continue,
     Errno(i32),
 }
@@ -48,12 +50,13 @@ enum Reply {
 pub(super) struct CallListener {
     /// `None`: everything in the cell has ended.
     fd: Option<OwnedFd>,
-    /// Where jobs have their folders; `None`: each has a `/tmp` of its own.
+    /// Where jobs have their folders; `None`: each has a private `/tmp`.
     scratch: Option<PathBuf>,
     first: Option<&'static str>,
+    /// An upper bound of the locks that the job holds: those of the last count and every call since.
     locks: u32,
     /// Changes of modes that came before it was known which processes the job has.
-    early: Vec<Notice>,
+    early: Vec<CallNotice>,
     /// Notified of every call of one job, not only of what is refused.
     observer: Option<Observer>,
 }
@@ -67,7 +70,7 @@ struct Observer {
 }
 
 impl Observer {
-    fn count(&mut self, name: String, reply: Reply, killed: bool) {
+    fn count(&mut self, name: String, reply: NoticeReply, killed: bool) {
         if !self.started {
             self.started = name == "execve";
             return;
@@ -77,7 +80,7 @@ impl Observer {
             .entry(name.clone())
             .or_insert_with(|| ObservedCall { name, ..ObservedCall::default() });
         call.count += 1;
-        call.refused += u64::from(!matches!(reply, Reply::Continue | Reply::Errno(0)));
+        call.refused += u64::from(!matches!(reply, NoticeReply::Continue | NoticeReply::Errno(0)));
         call.ends_program |= killed;
     }
 }
@@ -130,8 +133,8 @@ impl CallListener {
     /// Answers one call after poll reported `events`. `roots`: the first processes of the job, if they are known.
     pub fn answer(&mut self, events: libc::c_short, roots: Option<&[OwnedFd]>) {
         if events & libc::POLLIN == 0 {
-            // Everything that the program applied to has ended.
-            if events != 0 {
+            // Everything that the program applied to has ended. A signal may cause POLLERR, which passes.
+            if events & libc::POLLHUP != 0 {
                 self.fd = None;
             }
             return;
@@ -155,90 +158,111 @@ impl CallListener {
         calls.into_iter().map(|(_, call)| call).collect()
     }
 
-    fn observe(&mut self, notice: Notice, verdict: Verdict, roots: Option<&[OwnedFd]>) {
+    fn decide(&mut self, notice: CallNotice, roots: Option<&[OwnedFd]>) {
+        let verdict =
+            self.observer.as_ref().map(|observer| observer.verdicts.of(notice.number, &notice.args));
         let known = filter::answer(notice.number);
-        let (name, answer) = known.unwrap_or(("", Answer::Refuse(libc::ENOSYS)));
-        let reply = match verdict {
-            Verdict::Allow => Reply::Continue,
-            Verdict::Errno(errno) => Reply::Errno(errno),
-            Verdict::Kill => Reply::Errno(libc::EPERM),
-            Verdict::Notify => match answer {
-                Answer::Refuse(errno) => Reply::Errno(errno),
-                Answer::Lock => self.lock(&notice),
-                Answer::Mode => {
-                    let changed = self.change_mode(&notice, name, roots.unwrap_or_default());
-                    Reply::Errno(changed.err().unwrap_or(0))
-                }
-            },
-        };
-        let name = if name.is_empty() { format!("#{}", notice.number) } else { name.to_owned() };
-        if let Some(observer) = &mut self.observer {
-            observer.count(name, reply, verdict == Verdict::Kill);
-        }
-        self.send(&notice, reply);
-    }
-
-    fn decide(&mut self, notice: Notice, roots: Option<&[OwnedFd]>) {
-        if let Some(observer) = &self.observer {
-            let verdict = observer.verdicts.of(notice.number, &notice.args);
-            return self.observe(notice, verdict, roots);
-        }
-        let (name, answer) = filter::answer(notice.number).unwrap_or(("?", Answer::Refuse(libc::ENOSYS)));
-        let reply = match answer {
-            Answer::Refuse(errno) => Reply::Errno(errno),
-            Answer::Lock => self.lock(&notice),
-            // The cell and its minders look after the folders.
-            Answer::Mode if is_ours(notice.pid) => Reply::Continue,
-            Answer::Mode => match roots {
-                Some(roots) => Reply::Errno(self.change_mode(&notice, name, roots).err().unwrap_or(0)),
+        let name = known.map_or("?", |(name, _)| name);
+        let answer = known.map_or(Answer::Refuse(libc::ENOSYS), |(_, answer)| answer);
+        // Without an observer only what the listener decides arrives.
+        let reply = match (verdict.unwrap_or(Verdict::Notify), answer) {
+            (Verdict::Allow, _) => NoticeReply::Continue,
+            (Verdict::Errno(errno), _) | (Verdict::Notify, Answer::Refuse(errno)) => {
+                NoticeReply::Errno(errno)
+            }
+            (Verdict::Kill, _) => NoticeReply::Errno(libc::EPERM),
+            (Verdict::Notify, Answer::Lock) => self.lock(&notice, name),
+            // The cell and its minders look after the folders. An observed process is never one of them.
+            (Verdict::Notify, Answer::Mode) if verdict.is_none() && is_ours(notice.pid) => {
+                NoticeReply::Continue
+            }
+            (Verdict::Notify, Answer::Mode) => match roots {
+                Some(roots) => NoticeReply::Errno(self.change_mode(&notice, name, roots).err().unwrap_or(0)),
                 None => return self.early.push(notice),
             },
         };
-        if !matches!(reply, Reply::Continue | Reply::Errno(0)) {
+        if let Some(observer) = &mut self.observer {
+            let name = known.map_or_else(|| format!("#{}", notice.number), |(name, _)| name.to_owned());
+            observer.count(name, reply, verdict == Some(Verdict::Kill));
+        } else if !matches!(reply, NoticeReply::Continue | NoticeReply::Errno(0)) {
             self.first.get_or_insert(name);
         }
         self.send(&notice, reply);
     }
 
-    fn receive(&self) -> Option<Notice> {
+    fn receive(&self) -> Option<CallNotice> {
         // SAFETY: all-zero is a valid value, and what the kernel wants to find.
         let mut raw: libc::seccomp_notif = unsafe { std::mem::zeroed() };
         // SAFETY: the kernel writes one struct of this type. It does not wait: poll said that there is one.
         let r = unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &mut raw) };
         // Its thread may have ended meanwhile.
         check(r as libc::c_long).ok()?;
-        Some(Notice { id: raw.id, pid: raw.pid, number: raw.data.nr, args: raw.data.args })
+        Some(CallNotice { id: raw.id, pid: raw.pid, number: raw.data.nr, args: raw.data.args })
     }
 
-    fn send(&self, notice: &Notice, reply: Reply) {
+    fn send(&self, notice: &CallNotice, reply: NoticeReply) {
         // SAFETY: all-zero is a valid value.
         let mut raw: libc::seccomp_notif_resp = unsafe { std::mem::zeroed() };
         raw.id = notice.id;
         match reply {
-            Reply::Continue => raw.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
-            Reply::Errno(errno) => raw.error = -errno,
+            NoticeReply::Continue => raw.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
+            NoticeReply::Errno(errno) => raw.error = -errno,
         }
         // SAFETY: the struct outlives the call. An error means that the thread is gone.
         unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw) };
     }
 
     /// Whether the thread still waits, so that what was read of `/proc/PID` is its own.
-    fn waits(&self, notice: &Notice) -> bool {
+    fn waits(&self, notice: &CallNotice) -> bool {
         // SAFETY: the id outlives the call.
         unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &notice.id) == 0 }
     }
 
-    fn lock(&mut self, notice: &Notice) -> Reply {
-        self.locks = self.locks.saturating_add(1);
-        let fd = notice.args[0] as i32;
-        if self.locks <= MOST_LOCKS && self.is_private(notice.pid, fd) {
-            Reply::Continue
-        } else {
-            Reply::Errno(libc::ENOLCK)
+    fn lock(&mut self, notice: &CallNotice, name: &str) -> NoticeReply {
+        let [fd, operation, ..] = notice.args;
+        let is_flock = name == "flock";
+        if is_flock && operation as i32 & !libc::LOCK_NB == libc::LOCK_UN {
+            return NoticeReply::Continue;
         }
+        if !self.is_private(notice.pid, fd as i32) {
+            return NoticeReply::Errno(libc::ENOLCK);
+        }
+        // An open file has one such lock at most, so that the limit of open files bounds them.
+        if is_flock {
+            return NoticeReply::Continue;
+        }
+        // The struct that says whether `fcntl` locks or unlocks is not read: another thread may change it after that.
+        if self.locks >= MOST_LOCKS {
+            self.locks = match self.held_locks(notice.pid) {
+                Some(held) if held <= MOST_LOCKS_HELD => held,
+                _ => u32::MAX,
+            };
+        }
+        self.locks = self.locks.saturating_add(1);
+        if self.locks <= MOST_LOCKS { NoticeReply::Continue } else { NoticeReply::Errno(libc::ENOLCK) }
     }
 
-    /// Whether a descriptor of a job is a file of the job's own folder.
+    /// Counts the locks on files of the job: those of its `/tmp`, or where it has none all of the machine, which are at least as
+    /// many. Stops above [`MOST_LOCKS_HELD`]. `None`: they can't be counted.
+    fn held_locks(&self, pid: u32) -> Option<u32> {
+        let place = match &self.scratch {
+            Some(_) => String::new(),
+            None => {
+                let device = fs::metadata(format!("/proc/{pid}/root/tmp")).ok()?.dev();
+                format!(" {:02x}:{:02x}:", libc::major(device), libc::minor(device))
+            }
+        };
+        let mut held = 0;
+        for line in BufReader::new(File::open("/proc/locks").ok()?).lines() {
+            held += u32::from(line.ok()?.contains(&place));
+            if held > MOST_LOCKS_HELD {
+                break;
+            }
+        }
+        Some(held)
+    }
+
+    /// Whether a descriptor of a job is a file of the job's folder.
     fn is_private(&self, pid: u32, fd: i32) -> bool {
         let path = format!("/proc/{pid}/fd/{fd}");
         match &self.scratch {
@@ -251,9 +275,10 @@ impl CallListener {
         }
     }
 
-    /// Does what the job asks for to a file of its folder. The file is opened first and looked at then, so that no link leads
-    /// elsewhere. `Err`: the error that the call returns.
-    fn change_mode(&self, notice: &Notice, name: &str, roots: &[OwnedFd]) -> Result<(), i32> {
+    /// Changes the mode of a file in the job's folder. The harness may hold rights that the job lacks, so it resolves no path
+    /// outside that folder: its errors would show which files exist, and a dead mount would block it. `Err`: the error that
+    /// the call returns.
+    fn change_mode(&self, notice: &CallNotice, name: &str, roots: &[OwnedFd]) -> Result<(), i32> {
         let args = &notice.args;
         let (place, path, mode, flags) = match name {
             "chmod" => (libc::AT_FDCWD, Some(args[0]), args[1], 0),
@@ -265,20 +290,22 @@ impl CallListener {
             return Err(libc::EINVAL);
         }
         let path = path.map(|address| read_path(notice.pid, address)).transpose()?;
-        let path = path.filter(|path| !(path.is_empty() && flags & libc::AT_EMPTY_PATH != 0));
-        let file = open_of(notice.pid, place, path.as_deref(), flags & libc::AT_SYMLINK_NOFOLLOW != 0)?;
-        let own = self.folder_of(notice.pid, roots).ok_or(libc::EPERM)?;
+        let folder = self.folder_of(notice.pid, roots).ok_or(libc::EPERM)?;
+        let file = match path {
+            Some(path) if !path.is_empty() => {
+                let no_follow = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
+                open_named(notice.pid, place, &path, &folder, no_follow)?
+            }
+            Some(_) if flags & libc::AT_EMPTY_PATH == 0 => return Err(libc::ENOENT),
+            _ => open_descriptor(notice.pid, place, &folder)?,
+        };
         if !self.waits(notice) {
-            return Err(libc::EPERM);
-        }
-        let real = format!("/proc/self/fd/{}", file.as_raw_fd());
-        if !fs::read_link(&real).is_ok_and(|path| path.starts_with(&own)) {
             return Err(libc::EPERM);
         }
         if file.metadata().map_err(number)?.is_symlink() {
             return Err(libc::EOPNOTSUPP);
         }
-        let real = c_string(&real).map_err(number)?;
+        let real = c_string(&format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(number)?;
         // SAFETY: the path outlives the call.
         let r = unsafe { libc::chmod(real.as_ptr(), mode as libc::mode_t & PERMISSIONS) };
         check(r as libc::c_long).map(drop).map_err(number)
@@ -345,31 +372,79 @@ fn read_path(pid: u32, address: u64) -> Result<Vec<u8>, i32> {
     Err(libc::ENAMETOOLONG)
 }
 
-/// Opens, without any right, what a process names: a path from a folder of its own, or a descriptor.
-fn open_of(pid: u32, place: i32, path: Option<&[u8]>, no_follow: bool) -> Result<File, i32> {
-    let place = match place {
+/// What `/proc/PID/cwd` or a descriptor of a process names. Reads the link only and opens nothing.
+fn place_of(pid: u32, place: i32) -> (String, Option<PathBuf>) {
+    let link = match place {
         libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
         fd => format!("/proc/{pid}/fd/{fd}"),
     };
-    let open = |at: RawFd, path: &[u8], flags: libc::c_int| {
-        let path = CString::new(path).map_err(|_| libc::EINVAL)?;
-        // SAFETY: the path outlives the call; the descriptor is new and ours.
-        unsafe {
-            let fd = libc::openat(at, path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC | flags);
-            check(fd as libc::c_long).map(|fd| File::from_raw_fd(fd as RawFd)).map_err(number)
-        }
+    let target = fs::read_link(&link).ok();
+    (link, target)
+}
+
+/// Opens with `O_PATH` what a process names by a path, if the path leads to a file in `folder` and never leaves it.
+fn open_named(pid: u32, place: i32, path: &[u8], folder: &Path, no_follow: bool) -> Result<File, i32> {
+    let given = Path::new(OsStr::from_bytes(path));
+    let mut below = if given.is_absolute() {
+        Vec::new()
+    } else {
+        let (_, at) = place_of(pid, place);
+        let at = at.ok_or(libc::EBADF)?;
+        // The link ends in the name of the folder, so that what follows it is the path from there.
+        let at = at.strip_prefix(folder).map_err(|_| libc::EPERM)?;
+        at.as_os_str().as_bytes().to_vec()
     };
-    match path {
-        Some(path) if path.is_empty() => Err(libc::ENOENT),
-        Some(path) if Path::new(std::ffi::OsStr::from_bytes(path)).is_absolute() => {
-            open(libc::AT_FDCWD, path, if no_follow { libc::O_NOFOLLOW } else { 0 })
+    if given.is_absolute() {
+        below.extend(given.strip_prefix(folder).map_err(|_| libc::EPERM)?.as_os_str().as_bytes());
+    } else {
+        if !below.is_empty() {
+            below.push(b'/');
         }
-        Some(path) => {
-            let folder = open(libc::AT_FDCWD, place.as_bytes(), libc::O_DIRECTORY)?;
-            open(folder.as_raw_fd(), path, if no_follow { libc::O_NOFOLLOW } else { 0 })
-        }
-        None => open(libc::AT_FDCWD, place.as_bytes(), 0),
+        below.extend(path);
     }
+    if below.is_empty() {
+        below.push(b'.');
+    }
+    let below = CString::new(below).map_err(|_| libc::EINVAL)?;
+    let name = CString::new(folder.as_os_str().as_bytes()).map_err(|_| libc::EINVAL)?;
+    let path_only = libc::O_PATH | libc::O_CLOEXEC;
+    // SAFETY: the path outlives the call; the descriptor is new and ours.
+    let folder = unsafe {
+        let fd = libc::open(name.as_ptr(), path_only | libc::O_DIRECTORY | libc::O_NOFOLLOW);
+        File::from_raw_fd(check(fd as libc::c_long).map_err(number)? as RawFd)
+    };
+    // SAFETY: all-zero is a valid value.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = (path_only | if no_follow { libc::O_NOFOLLOW } else { 0 }) as u64;
+    how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS | libc::RESOLVE_NO_XDEV;
+    // SAFETY: path and struct outlive the call; the descriptor is new and ours.
+    let opened = unsafe {
+        let size = size_of::<libc::open_how>();
+        let fd = libc::syscall(libc::SYS_openat2, folder.as_raw_fd(), below.as_ptr(), &how, size);
+        check(fd).map(|fd| File::from_raw_fd(fd as RawFd))
+    };
+    opened.map_err(|error| match number(error) {
+        // It leaves the folder, or a folder on the way was renamed.
+        libc::EXDEV | libc::EAGAIN => libc::EPERM,
+        other => other,
+    })
+}
+
+/// Opens with `O_PATH` the file of a descriptor, if it is in `folder`.
+fn open_descriptor(pid: u32, place: i32, folder: &Path) -> Result<File, i32> {
+    let (link, target) = place_of(pid, place);
+    if !target.ok_or(libc::EBADF)?.starts_with(folder) {
+        return Err(libc::EPERM);
+    }
+    let link = c_string(&link).map_err(number)?;
+    // SAFETY: the path outlives the call; the descriptor is new and ours.
+    let file = unsafe {
+        let fd = libc::open(link.as_ptr(), libc::O_PATH | libc::O_CLOEXEC);
+        File::from_raw_fd(check(fd as libc::c_long).map_err(number)? as RawFd)
+    };
+    // The process may have put another file there meanwhile.
+    let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    if opened.is_ok_and(|path| path.starts_with(folder)) { Ok(file) } else { Err(libc::EPERM) }
 }
 
 #[cfg(test)]
@@ -389,27 +464,69 @@ mod tests {
         assert_eq!(read_path(me, 16), Err(libc::EFAULT));
     }
 
+    /// The real path of what a process opens by `path` below `folder`.
+    fn named(place: i32, path: &[u8], folder: &Path, no_follow: bool) -> Result<PathBuf, i32> {
+        let file = open_named(std::process::id(), place, path, folder, no_follow)?;
+        Ok(fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap())
+    }
+
     #[test]
-    fn named_file_opens_by_path_and_by_descriptor() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
+    fn file_in_the_folder_opens_by_path_and_by_descriptor() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = fs::canonicalize(outer.path()).unwrap();
+        let path = folder.join("sub/file");
+        fs::create_dir(folder.join("sub")).unwrap();
         fs::write(&path, "x").unwrap();
-        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
-        let open = File::open(folder.path()).unwrap();
+        std::os::unix::fs::symlink("sub/file", folder.join("link")).unwrap();
+        let (open, sub) = (File::open(&folder).unwrap(), File::open(folder.join("sub")).unwrap());
+        let (fd, sub) = (open.as_raw_fd(), sub.as_raw_fd());
+        assert_eq!(named(fd, b"sub/file", &folder, false), Ok(path.clone()));
+        assert_eq!(named(fd, b"link", &folder, false), Ok(path.clone()));
+        assert_eq!(named(fd, b"link", &folder, true), Ok(folder.join("link")));
+        assert_eq!(named(sub, b"../sub/file", &folder, false), Ok(path.clone()));
+        assert_eq!(named(sub, b"..", &folder, false), Ok(folder.clone()));
+        assert_eq!(named(-1, path.as_os_str().as_bytes(), &folder, false), Ok(path.clone()));
+        assert_eq!(named(-1, folder.as_os_str().as_bytes(), &folder, false), Ok(folder.clone()));
+        assert_eq!(named(fd, b"missing", &folder, false), Err(libc::ENOENT));
+        assert_eq!(named(-1, b"file", &folder, false), Err(libc::EBADF));
         let me = std::process::id();
-        let found = |place: i32, path: Option<&[u8]>, no_follow: bool| {
-            let file = open_of(me, place, path, no_follow)?;
-            Ok(fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap())
-        };
-        let real = fs::canonicalize(&path).unwrap();
-        let fd = open.as_raw_fd();
-        assert_eq!(found(fd, Some(b"file"), false), Ok(real.clone()));
-        assert_eq!(found(fd, Some(b"link"), false), Ok(real.clone()));
-        assert_eq!(found(fd, Some(b"link"), true), Ok(real.with_file_name("link")));
-        assert_eq!(found(libc::AT_FDCWD, Some(path.as_os_str().as_bytes()), false), Ok(real.clone()));
-        assert_eq!(found(fd, None, false), Ok(real.parent().unwrap().to_owned()));
-        assert_eq!(found(fd, Some(b""), false), Err(libc::ENOENT));
-        assert_eq!(found(-1, Some(b"file"), false), Err(libc::ENOENT));
+        assert!(open_descriptor(me, fd, &folder).is_ok());
+        assert_eq!(open_descriptor(me, -1, &folder).map(drop), Err(libc::EBADF));
+    }
+
+    /// The error is the same whether the file exists or not, so that a job learns nothing of what the harness may look up.
+    #[test]
+    fn path_out_of_the_folder_is_refused_without_a_look() {
+        let outer = tempfile::tempdir().unwrap();
+        let outer = fs::canonicalize(outer.path()).unwrap();
+        let folder = outer.join("job");
+        fs::create_dir(&folder).unwrap();
+        fs::write(outer.join("there"), "x").unwrap();
+        for (name, target) in [("link", "../there"), ("dangling", "../missing"), ("own", "/proc/self/exe")] {
+            std::os::unix::fs::symlink(target, folder.join(name)).unwrap();
+        }
+        let (open, other) = (File::open(&folder).unwrap(), File::open(&outer).unwrap());
+        let (fd, other) = (open.as_raw_fd(), other.as_raw_fd());
+        let absolute = |name: &str| outer.join(name).to_str().unwrap().to_owned();
+        for path in [
+            "../there",
+            "../missing",
+            "link",
+            "dangling",
+            "own",
+            "/proc/self/cwd",
+            "/proc/self/missing",
+            &absolute("there"),
+            &absolute("missing"),
+            &absolute("job/../there"),
+            &absolute("job/../missing"),
+            &absolute("job-2"),
+        ] {
+            assert_eq!(named(fd, path.as_bytes(), &folder, false), Err(libc::EPERM), "{path}");
+        }
+        assert_eq!(named(other, b"there", &folder, false), Err(libc::EPERM));
+        assert_eq!(named(other, b"missing", &folder, false), Err(libc::EPERM));
+        assert_eq!(open_descriptor(std::process::id(), other, &folder).map(drop), Err(libc::EPERM));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) fn observe(
     let (tier, scratch) = worker.place()?;
     let confines = match tier {
         Tier::Userns | Tier::Rootns => Confines::Namespaces,
-        // Whether Landlock keeps signals in plays no part: those of the job's own are allowed either way.
+        // Whether Landlock keeps signals in plays no part: those to the job's processes are allowed either way.
         Tier::Landlock => Confines::Host { owns_files: true, signals_kept_in: true },
         Tier::None => {
             return Err(SandboxError::BadRequest("without isolation no system call is refused".to_owned()));

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Tier;
 use super::confinement::Confinement;
-use super::filter::Part;
+use super::filter::FilterPart;
 
 /// Descriptors of a process before the extra ones: specification, stdin, stdout, stderr, status.
 pub(super) const FIXED_FDS: usize = 5;
@@ -73,7 +73,7 @@ pub(super) struct CellConfig {
     pub binds: Vec<String>,
     pub tmp_mb: u64,
     pub tmp_inodes: u64,
-    /// Jobs are observed, so that the cell has no listener of its own: there can be one only.
+    /// Jobs are observed, so that the cell has no listener: there can be one only.
     pub observed: bool,
     /// The folder below which jobs get theirs, in the tiers that share the host's file system; the keeper makes it.
     pub scratch: String,
@@ -82,7 +82,7 @@ pub(super) struct CellConfig {
     pub confinement: Confinement,
     /// What the programs of jobs decide: not all where the cell has a listener.
     #[serde(skip)]
-    pub part: Part,
+    pub part: FilterPart,
 }
 
 /// The limits that the kernel keeps for each process.

@@ -68,7 +68,7 @@ pub struct SandboxConfig {
     pub jobs_per_server: u32,
     /// How long a program that has nothing more to do may take to end; 500 ms by default.
     pub grace: Duration,
-    /// For [`super::Sandbox::observe`] only, which needs cells of its own.
+    /// For [`super::Sandbox::observe`] only, which needs separate cells.
     pub observed: bool,
 }
 

@@ -51,9 +51,9 @@ enum Rule {
     /// `fcntl`: none that has the kernel send signals to others, no leases, which keep others from opening a file, and no notes of
     /// what others do. Locks as [`Rule::Lock`].
     Fcntl,
-    /// `flock`: the listener allows it on files of the job's own; without one it is allowed.
+    /// `flock`: the listener allows it on files of the job's folder; without one it is allowed.
     Lock,
-    /// `chmod` and its kin: the listener does it to files of the job's own; without one it is refused.
+    /// `chmod` and its kin: the listener does it to files of the job's folder; without one it is refused.
     Mode,
     /// `membarrier`: the caller's own threads.
     Barrier,
@@ -73,7 +73,7 @@ enum Rule {
 
 /// What a program decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Part {
+pub(super) enum FilterPart {
     /// Everything: there is no listener.
     #[default]
     Alone,
@@ -86,7 +86,7 @@ pub(super) enum Part {
 /// Whom a program is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Confines {
-    /// A job in namespaces of its own.
+    /// A job in separate namespaces.
     Namespaces,
     /// A job that shares the host's file system and processes.
     Host {
@@ -222,13 +222,13 @@ fn notice(rule: Rule) -> Vec<sock_filter> {
     }
 }
 
-fn block(rule: Rule, part: Part) -> Vec<sock_filter> {
-    if part == Part::Listener {
+fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
+    if part == FilterPart::Listener {
         return notice(rule);
     }
     let allow = op(RETURN, RET_ALLOW);
     let kill = op(RETURN, RET_KILL_PROCESS);
-    let refused = |e| if part == Part::BelowListener { allow } else { errno(e) };
+    let refused = |e| if part == FilterPart::BelowListener { allow } else { errno(e) };
     match rule {
         Rule::Allow | Rule::Lock => vec![allow],
         Rule::Errno(e) => vec![errno(e)],
@@ -295,7 +295,7 @@ fn after(first: sock_filter, mut program: Vec<sock_filter>) -> Vec<sock_filter> 
     program
 }
 
-fn tree(ranges: &[(u32, Rule)], part: Part) -> Vec<sock_filter> {
+fn tree(ranges: &[(u32, Rule)], part: FilterPart) -> Vec<sock_filter> {
     match ranges {
         [] => block(Rule::Errno(ENOSYS), part),
         [(_, rule)] => block(*rule, part),
@@ -340,11 +340,11 @@ fn table(architecture: &Architecture, confines: Confines) -> Vec<Rule> {
     table
 }
 
-fn compile(architecture: &Architecture, confines: Confines, part: Part) -> Vec<sock_filter> {
+fn compile(architecture: &Architecture, confines: Confines, part: FilterPart) -> Vec<sock_filter> {
     assemble(architecture, table(architecture, confines), part)
 }
 
-fn assemble(architecture: &Architecture, table: Vec<Rule>, part: Part) -> Vec<sock_filter> {
+fn assemble(architecture: &Architecture, table: Vec<Rule>, part: FilterPart) -> Vec<sock_filter> {
     let mut ranges: Vec<(u32, Rule)> = Vec::new();
     for (number, rule) in (0..).zip(table.into_iter().chain([Rule::Errno(ENOSYS)])) {
         // Rules that this part decides alike are one range: attaching costs by the instruction.
@@ -356,7 +356,7 @@ fn assemble(architecture: &Architecture, table: Vec<Rule>, part: Part) -> Vec<so
         }
     }
     // The job's program kills what comes by another ABI; that of the listener is also the cell's own.
-    let foreign = if part == Part::Listener { RET_ALLOW } else { RET_KILL_PROCESS };
+    let foreign = if part == FilterPart::Listener { RET_ALLOW } else { RET_KILL_PROCESS };
     let mut program =
         vec![op(LOAD, 4), branch(IF_EQUAL, architecture.audit, 1, 0), op(RETURN, foreign), op(LOAD, 0)];
     program.extend(tree(&ranges, part));
@@ -375,11 +375,11 @@ fn server_only(architecture: &Architecture) -> impl Iterator<Item = u32> {
 }
 
 /// The program of a fork server, which its jobs inherit: it lets through what makes namespaces.
-pub(super) fn for_server(part: Part) -> Vec<sock_filter> {
+pub(super) fn for_server(part: FilterPart) -> Vec<sock_filter> {
     HERE.map_or_else(Vec::new, |architecture| compile_for_server(architecture, part))
 }
 
-fn compile_for_server(architecture: &Architecture, part: Part) -> Vec<sock_filter> {
+fn compile_for_server(architecture: &Architecture, part: FilterPart) -> Vec<sock_filter> {
     let mut table = table(architecture, Confines::Namespaces);
     for number in server_only(architecture) {
         if let Some(slot) = table.get_mut(number as usize) {
@@ -414,8 +414,8 @@ pub(super) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
 
 /// The program of a job; empty where this machine has no table. A cell needs one kind only, so that one is kept: made before
 /// a fork, it costs the forked nothing.
-pub(super) fn program(confines: Confines, part: Part) -> Vec<sock_filter> {
-    static KEPT: OnceLock<((Confines, Part), Vec<sock_filter>)> = OnceLock::new();
+pub(super) fn program(confines: Confines, part: FilterPart) -> Vec<sock_filter> {
+    static KEPT: OnceLock<((Confines, FilterPart), Vec<sock_filter>)> = OnceLock::new();
     let make = || HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines, part));
     let (kept_for, kept) = KEPT.get_or_init(|| ((confines, part), make()));
     if *kept_for == (confines, part) { kept.clone() } else { make() }
@@ -425,7 +425,7 @@ pub(super) fn program(confines: Confines, part: Part) -> Vec<sock_filter> {
 /// something around this program listens already (a container), EINVAL before Linux 5.0.
 pub(super) fn listen(confines: Confines) -> io::Result<OwnedFd> {
     attach_listener(
-        &mut HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines, Part::Listener)),
+        &mut HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines, FilterPart::Listener)),
     )
 }
 
@@ -450,6 +450,7 @@ pub(super) enum Answer {
 }
 
 /// The name of a call of this machine and what is done about one that is notified. A number without a name does not exist here.
+/// The rules of the host serve for every cell: they differ only in calls that a cell in namespaces is not notified of.
 pub(super) fn answer(number: i32) -> Option<(&'static str, Answer)> {
     static KNOWN: OnceLock<HashMap<u32, (&'static str, Answer)>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
@@ -491,8 +492,8 @@ impl Verdicts {
         let part = |part| HERE.map(|architecture| compile(architecture, confines, part));
         Some(Verdicts {
             audit: HERE?.audit,
-            job: part(Part::BelowListener)?,
-            listener: part(Part::Listener)?,
+            job: part(FilterPart::BelowListener)?,
+            listener: part(FilterPart::Listener)?,
         })
     }
 

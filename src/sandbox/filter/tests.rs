@@ -21,10 +21,10 @@ fn number(architecture: &Architecture, name: &str) -> u32 {
 
 /// What both architectures say to a call, which must be the same.
 fn verdict(confines: Confines, name: &str, args: [u64; 6]) -> u32 {
-    verdict_of(confines, Part::Alone, name, args)
+    verdict_of(confines, FilterPart::Alone, name, args)
 }
 
-fn verdict_of(confines: Confines, part: Part, name: &str, args: [u64; 6]) -> u32 {
+fn verdict_of(confines: Confines, part: FilterPart, name: &str, args: [u64; 6]) -> u32 {
     let of = |a: &Architecture| decide(&compile(a, confines, part), a.audit, number(a, name), args);
     assert_eq!(of(&X86_64), of(&AARCH64), "{name}");
     of(&X86_64)
@@ -39,7 +39,7 @@ fn strictest(answers: &[u32]) -> u32 {
 fn the_tree_agrees_with_the_table_for_every_number() {
     for architecture in [&X86_64, &AARCH64] {
         for confines in EVERY {
-            let program = compile(architecture, confines, Part::Alone);
+            let program = compile(architecture, confines, FilterPart::Alone);
             for (number, rule) in (0..).zip(table(architecture, confines)) {
                 let got = decide(&program, architecture.audit, number, [0; 6]);
                 let want = match rule {
@@ -58,7 +58,7 @@ fn the_tree_agrees_with_the_table_for_every_number() {
 #[test]
 fn unknown_numbers_and_the_x32_abi_do_not_exist_and_other_machines_are_killed() {
     for (architecture, gaps) in [(&X86_64, [335, 423]), (&AARCH64, [244, 423])] {
-        let program = compile(architecture, Confines::Namespaces, Part::Alone);
+        let program = compile(architecture, Confines::Namespaces, FilterPart::Alone);
         for number in [467u32, 500, 9999, 0x4000_0000, 0x4000_0065, u32::MAX].into_iter().chain(gaps) {
             let got = decide(&program, architecture.audit, number, [0; 6]);
             assert_eq!(got, RET_ERRNO | ENOSYS as u32, "{number:#x}");
@@ -217,9 +217,9 @@ fn who_owns_nothing_on_the_host_may_change_its_own_files() {
 #[test]
 fn a_job_of_a_server_may_do_what_any_job_may() {
     for architecture in [&x86_64::X86_64, &aarch64::AARCH64] {
-        let server = compile_for_server(architecture, Part::Alone);
+        let server = compile_for_server(architecture, FilterPart::Alone);
         let extra = compile_job_extra(architecture);
-        let whole = compile(architecture, Confines::Namespaces, Part::Alone);
+        let whole = compile(architecture, Confines::Namespaces, FilterPart::Alone);
         assert_eq!(to_bytes(&extra).len(), 8 * extra.len());
         let names: HashMap<u32, &str> = architecture.calls().collect();
         for number in 0..600 {
@@ -252,15 +252,15 @@ fn refused_calls_reach_the_listener_and_never_run() {
             ("fcntl", [3, F_OFD_SETLKW as u64, 0, 0, 0, 0]),
         ] {
             let of = |part| verdict_of(confines, part, name, args);
-            let both = strictest(&[of(Part::Listener), of(Part::BelowListener)]);
+            let both = strictest(&[of(FilterPart::Listener), of(FilterPart::BelowListener)]);
             assert_eq!(both, notice, "{name}");
-            let alone = of(Part::Alone);
+            let alone = of(FilterPart::Alone);
             let is_lock = name == "flock" || name == "fcntl";
             assert_eq!(alone == RET_ALLOW, is_lock, "{name}: {alone:#x}");
         }
     }
-    let mode = verdict_of(HOST, Part::Listener, "fchmodat", [0; 6]);
-    assert_eq!((mode, verdict_of(HOST, Part::BelowListener, "fchmodat", [0; 6])), (notice, RET_ALLOW));
+    let mode = verdict_of(HOST, FilterPart::Listener, "fchmodat", [0; 6]);
+    assert_eq!((mode, verdict_of(HOST, FilterPart::BelowListener, "fchmodat", [0; 6])), (notice, RET_ALLOW));
 }
 
 #[test]
@@ -268,7 +268,8 @@ fn what_is_not_refused_passes_the_listener_and_is_decided_as_without() {
     for architecture in [&X86_64, &AARCH64] {
         for confines in EVERY {
             let part = |part| compile(architecture, confines, part);
-            let [alone, below, listener] = [Part::Alone, Part::BelowListener, Part::Listener].map(part);
+            let [alone, below, listener] =
+                [FilterPart::Alone, FilterPart::BelowListener, FilterPart::Listener].map(part);
             assert!(below.len() <= alone.len());
             for number in (0..600).chain([0x4000_0003]) {
                 let of = |program: &[sock_filter]| decide(program, architecture.audit, number, [0; 6]);
@@ -294,6 +295,21 @@ fn answers_name_the_call_and_keep_its_error() {
     assert_eq!(of("fcntl"), Some(("fcntl", Answer::Lock)));
     assert_eq!(of("fchmod"), Some(("fchmod", Answer::Mode)));
     assert_eq!((answer(-1), answer(9999)), (None, None));
+}
+
+/// [`answer`] goes by the rules of the host, whatever the cell.
+#[test]
+fn notified_call_has_the_same_rule_in_every_cell() {
+    let notifies = |rule: &Rule| block(*rule, FilterPart::Listener).iter().any(|i| i.k == RET_USER_NOTIF);
+    let host = Confines::Host { owns_files: true, signals_kept_in: true }.rules();
+    for confines in EVERY {
+        let rules = confines.rules();
+        let notified: Vec<_> = rules.iter().filter(|(_, rule)| notifies(rule)).collect();
+        assert!(notified.len() > 40, "{confines:?}: {}", notified.len());
+        for (name, rule) in notified {
+            assert_eq!(host.get(name), Some(rule), "{confines:?}: {name}");
+        }
+    }
 }
 
 /// What a job must be able to call, in every tier and on every architecture.
