@@ -166,8 +166,11 @@ fn fenced_value(text: &str) -> Result<Option<Value>, Nothing> {
 /// Each try reads from a bracket to where the text stops being JSON. A text of many brackets that nothing closes would be read
 /// once for each level that the parser allows (128), so all tries that find nothing share [`tries`] bytes.
 fn embedded_value(text: &str) -> Result<Option<Value>, Nothing> {
+    embedded_within(text, tries(text))
+}
+
+fn embedded_within(text: &str, mut left: usize) -> Result<Option<Value>, Nothing> {
     let Some(last_close) = text.rfind([']', '}']) else { return Ok(None) };
-    let mut left = tries(text);
     let mut found = None;
     let mut after = 0;
     for (start, _) in text.match_indices(['{', '[']).take_while(|(start, _)| *start < last_close) {
@@ -323,25 +326,27 @@ mod tests {
     fn search_beyond_its_budget_is_given_up_not_absent() {
         let nested =
             |levels: usize, bytes: usize| format!("{}{}x ]", "[1,".repeat(levels), "1,".repeat(bytes / 2));
-        let gives_up = |text: &str| matches!(embedded_value(text), Err(Nothing::GivenUp(_)));
+        let gives_up = |text: &str| {
+            matches!(embedded_within(text, 4 * text.len() + (1 << 20)), Err(Nothing::GivenUp(_)))
+        };
         for hostile in [
-            nested(120, 1 << 18),
-            format!("{} {{\"a\": 1}}", nested(120, 1 << 18)),
-            format!("{}{}x ]", "[[],".repeat(100), "[],".repeat(1 << 17)),
-            format!("{}1]", "{\"a\":[".repeat(1 << 17)),
-            format!("{}{}x ]", "[\n1,".repeat(120), "1,\n".repeat(1 << 17)),
+            nested(120, 1 << 17),
+            format!("{} {{\"a\": 1}}", nested(120, 1 << 17)),
+            format!("{}{}x ]", "[[],".repeat(100), "[],".repeat(1 << 16)),
+            format!("{}1]", "{\"a\":[".repeat(1 << 14)),
+            format!("{}{}x ]", "[\n1,".repeat(120), "1,\n".repeat(1 << 16)),
         ] {
             assert!(gives_up(&hostile), "{}", &hostile[..20]);
         }
         // What fails early, or little, costs little.
         assert_eq!(embedded_value(&format!("{}[1]", "[note] ".repeat(1 << 16))), Ok(Some(json!([1]))));
-        assert_eq!(embedded_value(&format!("{}[1]", nested(120, 20_000))), Ok(Some(json!([1]))));
-        assert_eq!(embedded_value(&nested(120, 60_000)), Ok(None));
-        let why = run(Extract::Json { mode: JsonMode::Any }, &nested(120, 1 << 18));
-        assert!(
-            why.starts_with("given up the search for JSON in the output was given up after reading "),
-            "{why}"
-        );
+        assert_eq!(embedded_value(&format!("{}[1]", nested(120, 4_000))), Ok(Some(json!([1]))));
+        // Each of 64 KiB, once for each of 128 levels, inside and outside of strings.
+        assert!(tries("") >= 2 * 128 * (64 << 10));
+        let Err(Nothing::GivenUp(why)) = embedded_within(&nested(120, 1 << 17), 1 << 20) else {
+            panic!("it went on")
+        };
+        assert!(why.starts_with("the search for JSON in the output was given up after reading "), "{why}");
     }
 
     #[test]
