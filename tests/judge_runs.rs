@@ -141,7 +141,7 @@ fn programs_wait_for_a_worker_while_judges_are_waited_for() {
     assert!(server.peak() > 2, "{}", server.peak());
 }
 
-/// A judge that never answers keeps nobody who says stop twice.
+/// A judge that never answers does not keep a run from ending.
 #[test]
 fn calls_of_judges_end_with_the_run() {
     let server = ModelServer::start(|_: &Ask| Act::StallHead);

@@ -3,12 +3,13 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
+use crate::base::json::is_deeper;
 use crate::base::unique_keys::{self, UniqueKeys};
 use crate::matching::MAX_DEPTH;
 use crate::model::{Extract, JsonMode, OutputValue, Which};
 
 use super::fences::{fences, of_language};
-use super::grader_process::Unfinished;
+use super::grader_process::TaskFailure;
 use super::patterns::Patterns;
 
 /// Why a step gave nothing.
@@ -16,10 +17,12 @@ use super::patterns::Patterns;
 pub(super) enum Nothing {
     /// The output has no such thing: it fails. `code` when code was asked for.
     Absent { what: String, code: bool },
-    /// The step itself is broken: nobody's answer is judged by it.
+    /// The step itself is broken: it can't judge any output.
     Broken(String),
-    /// It did not come to an end.
-    Unfinished(Unfinished),
+    /// The search took more work than it may.
+    GivenUp(String),
+    /// The grader process gave no answer.
+    Unfinished(TaskFailure),
 }
 
 /// Runs the steps, each on what the one before it gave.
@@ -134,9 +137,8 @@ fn json(text: &str, mode: JsonMode) -> Result<Value, Nothing> {
 /// nesting that no comparison reads, and that the journal could not read again.
 fn value_of(text: &str) -> Result<Option<Value>, Nothing> {
     let Ok(value) = serde_json::from_str(text) else { return Ok(None) };
-    if depth(&value) > MAX_DEPTH {
-        let what = format!("JSON that is nested more than {MAX_DEPTH} deep");
-        return Err(Nothing::Absent { what, code: false });
+    if is_deeper(&value, MAX_DEPTH) {
+        return Err(too_deep());
     }
     match serde_json::from_str::<UniqueKeys>(text) {
         Ok(UniqueKeys) => Ok(Some(value)),
@@ -144,12 +146,8 @@ fn value_of(text: &str) -> Result<Option<Value>, Nothing> {
     }
 }
 
-fn depth(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
-        _ => 0,
-    }
+fn too_deep() -> Nothing {
+    Nothing::Absent { what: format!("JSON that is nested more than {MAX_DEPTH} deep"), code: false }
 }
 
 fn whole_value(text: &str) -> Result<Option<Value>, Nothing> {
@@ -168,8 +166,11 @@ fn fenced_value(text: &str) -> Result<Option<Value>, Nothing> {
 /// Each try reads from a bracket to where the text stops being JSON. A text of many brackets that nothing closes would be read
 /// once for each level that the parser allows (128), so all tries that find nothing share [`tries`] bytes.
 fn embedded_value(text: &str) -> Result<Option<Value>, Nothing> {
+    embedded_within(text, tries(text))
+}
+
+fn embedded_within(text: &str, mut left: usize) -> Result<Option<Value>, Nothing> {
     let Some(last_close) = text.rfind([']', '}']) else { return Ok(None) };
-    let mut left = tries(text);
     let mut found = None;
     let mut after = 0;
     for (start, _) in text.match_indices(['{', '[']).take_while(|(start, _)| *start < last_close) {
@@ -197,12 +198,13 @@ fn embedded_value(text: &str) -> Result<Option<Value>, Nothing> {
     }
 }
 
-/// Bytes that the tries of a search for JSON may read.
+/// Bytes that the tries of a search for JSON may read. A text of up to 64 KiB can't need more: its bytes are read once for each of
+/// the 128 levels that the parser allows, and at most as often again where brackets are in strings.
 fn tries(text: &str) -> usize {
-    text.len().saturating_mul(4).saturating_add(1 << 20)
+    text.len().saturating_mul(4).saturating_add(16 << 20)
 }
 
-/// How far a parser came.
+/// Bytes that a parser read before its error.
 fn read_before(error: &serde_json::Error, text: &str) -> usize {
     let lines = error.line().saturating_sub(1);
     let before: usize = text.split_inclusive('\n').take(lines).map(str::len).sum();
@@ -210,7 +212,7 @@ fn read_before(error: &serde_json::Error, text: &str) -> usize {
 }
 
 fn search_ended(text: &str) -> Nothing {
-    Nothing::Broken(format!(
+    Nothing::GivenUp(format!(
         "the search for JSON in the output was given up after reading {} bytes behind brackets that no JSON follows; narrow it \
          with `after_last`, `code` or `{{json: fenced}}`",
         tries(text)
@@ -231,10 +233,12 @@ fn json_path(path: &str, value: &OutputValue) -> Result<OutputValue, Nothing> {
         [one] if names_one_place(path) => (*one).clone(),
         all => Value::Array(all.iter().map(|value| (*value).clone()).collect()),
     };
-    Ok(match value {
-        Value::String(text) => OutputValue::Text(text),
-        value => OutputValue::Json(value),
-    })
+    match value {
+        Value::String(text) => Ok(OutputValue::Text(text)),
+        // An array of what is found is one level deeper than the output, and may be more than can be read again.
+        value if is_deeper(&value, MAX_DEPTH) => Err(too_deep()),
+        value => Ok(OutputValue::Json(value)),
+    }
 }
 
 pub(super) fn names_one_place(path: &str) -> bool {
@@ -272,6 +276,7 @@ mod tests {
                 format!("absent{} {what}", if code { " (code)" } else { "" })
             }
             Err(Nothing::Broken(why)) => format!("broken {why}"),
+            Err(Nothing::GivenUp(why)) => format!("given up {why}"),
             Err(Nothing::Unfinished(why)) => format!("{why:?}"),
         }
     }
@@ -318,10 +323,12 @@ mod tests {
     }
 
     #[test]
-    fn search_beyond_its_budget_is_broken_not_absent() {
+    fn search_beyond_its_budget_is_given_up_not_absent() {
         let nested =
             |levels: usize, bytes: usize| format!("{}{}x ]", "[1,".repeat(levels), "1,".repeat(bytes / 2));
-        let gives_up = |text: &str| matches!(embedded_value(text), Err(Nothing::Broken(_)));
+        let gives_up = |text: &str| {
+            matches!(embedded_within(text, 4 * text.len() + (1 << 20)), Err(Nothing::GivenUp(_)))
+        };
         for hostile in [
             nested(120, 1 << 17),
             format!("{} {{\"a\": 1}}", nested(120, 1 << 17)),
@@ -334,11 +341,12 @@ mod tests {
         // What fails early, or little, costs little.
         assert_eq!(embedded_value(&format!("{}[1]", "[note] ".repeat(1 << 16))), Ok(Some(json!([1]))));
         assert_eq!(embedded_value(&format!("{}[1]", nested(120, 4_000))), Ok(Some(json!([1]))));
-        let why = run(Extract::Json { mode: JsonMode::Any }, &nested(120, 1 << 17));
-        assert!(
-            why.starts_with("broken the search for JSON in the output was given up after reading "),
-            "{why}"
-        );
+        // Each of 64 KiB, once for each of 128 levels, inside and outside of strings.
+        assert!(tries("") >= 2 * 128 * (64 << 10));
+        let Err(Nothing::GivenUp(why)) = embedded_within(&nested(120, 1 << 17), 1 << 20) else {
+            panic!("it went on")
+        };
+        assert!(why.starts_with("the search for JSON in the output was given up after reading "), "{why}");
     }
 
     #[test]

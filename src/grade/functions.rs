@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::matching::{self, Datum};
+use crate::matching::{self, Datum, Pattern};
 use crate::model::{
-    Cause, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue, Trust,
+    Cause, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue,
+    Trust,
 };
 use crate::sandbox::{Call, CallOutcome, FunctionJob, FunctionReport, Raised, Sandbox, SandboxError};
 
@@ -103,6 +104,8 @@ struct Prepared {
     case: FunctionCase,
     /// `None`: an exception is expected, or what no JSON says.
     expected: Option<Datum>,
+    /// `expected` as a pattern, where that is how it is compared; else why it can't be one.
+    pattern: Option<Result<Pattern, String>>,
     /// What JavaScript has beside JSON: the kind of object and its text.
     special: Option<(&'static str, String)>,
     /// Values are shown as JavaScript has them.
@@ -139,8 +142,10 @@ impl Prepared {
             Expectation::Value(value) => Some(read("the expected value", value)?),
             Expectation::Raises(_) => None,
         };
+        let is_pattern = case.comparator == Comparator::Regex;
+        let pattern = expected.as_ref().filter(|_| is_pattern).map(matching::expected_pattern);
         let shown = format!("{}({})", grader.function_name, shown.join(", "));
-        Ok((Prepared { case: case.clone(), expected, special, as_json, shown }, call))
+        Ok((Prepared { case: case.clone(), expected, pattern, special, as_json, shown }, call))
     }
 
     fn show(&self, value: &Datum) -> String {
@@ -308,8 +313,14 @@ fn judge_value(call: &Prepared, value: &Datum) -> Returned {
             ))
         }
         Some(expected) => {
-            let compared =
-                matching::compare(call.case.comparator, value, expected, call.case.tolerance.as_ref())?;
+            let compared = match &call.pattern {
+                Some(pattern) => {
+                    matching::compare_pattern(pattern.as_ref().map_err(Clone::clone)?, value, expected)?
+                }
+                None => {
+                    matching::compare(call.case.comparator, value, expected, call.case.tolerance.as_ref())?
+                }
+            };
             if compared.matched {
                 Ok(())
             } else {
@@ -321,7 +332,6 @@ fn judge_value(call: &Prepared, value: &Datum) -> Returned {
 }
 
 fn wrong(call: &Prepared, value: &Datum, expected: &Datum, reason: &str) -> String {
-    use crate::model::Comparator;
     let shown = &call.shown;
     match call.case.comparator {
         Comparator::Equals => {

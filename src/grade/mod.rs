@@ -16,6 +16,7 @@ mod fences;
 mod finish;
 mod functions;
 mod grader_process;
+mod interrupt;
 mod judge;
 mod languages;
 mod measure;
@@ -155,8 +156,8 @@ impl Graders {
         Graders { places, ..self }
     }
 
-    /// The run is being ended: what looks at an output is given up unless it ends within a moment. Such an output's verdict has
-    /// the cause `interrupted`, which is not recorded.
+    /// The run is being ended: graders that look at an output, commands and judges are given up half a second later. Such an
+    /// output's verdict has the cause `interrupted`, which is not recorded. Candidates' programs keep their own limits.
     pub fn interrupt(&self) {
         self.text.interrupt();
     }
@@ -309,7 +310,10 @@ impl Graders {
         let grade = match &grader.kind {
             GraderKind::Code(code) => self.code(code, case, value).await,
             GraderKind::Model(judge) => {
-                judge::grade(judge, grader.negate, asked, case, value, &self.config, &self.structured).await
+                let grade =
+                    judge::grade(judge, grader.negate, asked, case, value, &self.config, &self.structured);
+                let grade = self.text.until_interrupted(grade).await;
+                grade.unwrap_or_else(|failure| failure.grade(judge::METHOD))
             }
             GraderKind::Human { .. } => {
                 Grade::pending(GraderType::Human, "human", "waits for a person's grade")
@@ -331,8 +335,12 @@ impl Graders {
         }
         let isolated = match code {
             CodeGrader::Command(command) => {
-                let _place = self.references.place().await;
-                return self.command(command, case, value).await;
+                let grade = async {
+                    let _place = self.references.place().await;
+                    self.command(command, case, value).await
+                };
+                let grade = self.text.until_interrupted(grade).await;
+                return grade.unwrap_or_else(|failure| failure.grade(code.method()));
             }
             CodeGrader::FunctionOutput(function) => function.sandbox,
             CodeGrader::CodeExecution(execution) => execution.sandbox,
@@ -490,6 +498,7 @@ pub fn apply_latency(verdict: Verdict, latency: Option<Duration>, limit: Option<
 fn not_extracted(case: &Case, nothing: Nothing) -> Verdict {
     match nothing {
         Nothing::Broken(why) => without_output(case, Cause::Harness, format!("extract: {why}")),
+        Nothing::GivenUp(why) => without_output(case, Cause::GraderTimeout, format!("extract: {why}")),
         Nothing::Unfinished(unfinished) => match unfinished.explain() {
             (Cause::Interrupted, why) => Verdict::without_grades(Cause::Interrupted, why),
             (cause, why) => without_output(case, cause, format!("extract: {why}")),

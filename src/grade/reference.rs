@@ -63,14 +63,19 @@ impl References {
             Arc::clone(measured.entry(Fingerprint::of(code)).or_default())
         };
         let measured = cell
-            .get_or_init(|| async {
+            .get_or_try_init(|| async {
                 let _alone = self.quiet.write().await;
-                measure(code, reference, grade).await
+                match measure(code, reference, grade).await {
+                    // An interrupt says nothing about the reference, so it is not kept.
+                    Err(grade) if grade.cause == Some(Cause::Interrupted) => Err(grade),
+                    measured => Ok(measured),
+                }
             })
             .await;
         Some(match measured {
-            Ok(time) => Ok(with_limit(code, *time, reference.factor)),
-            Err(grade) => Err((**grade).clone()),
+            Ok(Ok(time)) => Ok(with_limit(code, *time, reference.factor)),
+            Ok(Err(grade)) => Err((**grade).clone()),
+            Err(interrupted) => Err(*interrupted),
         })
     }
 }
@@ -111,6 +116,9 @@ fn slowest_run(graded: &Grade) -> Option<Duration> {
 }
 
 fn useless(code: &CodeGrader, graded: &Grade) -> Grade {
+    if graded.cause == Some(Cause::Interrupted) {
+        return graded.clone();
+    }
     let (cause, what) = match (graded.outcome, graded.cause) {
         (Outcome::Errored, Some(cause)) => (cause, "could not be run"),
         _ => (Cause::Harness, "fails its tests"),
@@ -137,6 +145,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::grade::grader_process::TaskFailure;
     use crate::model::{CodeExecution, CodeLimits, Executor, Tests};
 
     fn grader(wall: u64, factor: f64) -> CodeGrader {
@@ -224,6 +233,18 @@ mod tests {
         let lost =
             Grade::errored(GraderType::Code, "code_execution", Cause::SandboxUnavailable, "it broke down");
         insta::assert_snapshot!(told(lost, 2).await, @"Errored Some(SandboxUnavailable) the reference solution could not be run: it broke down");
+    }
+
+    #[tokio::test]
+    async fn interrupted_reference_is_skipped_and_measured_again() {
+        let references = References::default();
+        let skipped = |_: OutputValue| answer(TaskFailure::Interrupted.grade("code_execution"));
+        let grade = references.limited(&grader(10, 3.0), &skipped).await.unwrap().unwrap_err();
+        assert_eq!((grade.outcome, grade.cause), (Outcome::Skipped, Some(Cause::Interrupted)));
+        assert_eq!(grade.reason, "the run was interrupted");
+        let passes = |_: OutputValue| answer(Grade::passed(GraderType::Code, "code_execution"));
+        let limited = references.limited(&grader(10, 3.0), &passes).await.unwrap().unwrap();
+        assert_eq!(wall(&limited), FLOOR);
     }
 
     #[tokio::test]

@@ -248,3 +248,13 @@ fn a_late_answer_fails_and_nothing_else_changes() {
     assert_eq!(apply_latency(passed.clone(), ms(1000), ms(1000)), passed);
     assert_eq!(apply_latency(passed.clone(), None, ms(1000)), passed);
 }
+
+#[tokio::test(start_paused = true)]
+async fn interrupt_skips_commands_that_run() {
+    let case = case(vec![command(&["/bin/sleep", "3600"])], Combine::All, vec![]);
+    let graders = graders();
+    graders.interrupt();
+    let graded = graders.grade(&case, &Output::text("x"), Asked::default()).await;
+    assert_eq!((graded.verdict.outcome, graded.verdict.cause), (Outcome::Skipped, Some(Cause::Interrupted)));
+    assert_eq!(graded.verdict.reason, "the run was interrupted");
+}

@@ -163,11 +163,19 @@ fn contains(actual: &Datum, expected: &Datum) -> Comparison {
 }
 
 fn regex(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
+    compare_pattern(&expected_pattern(expected)?, actual, expected)
+}
+
+/// The pattern that an expected value is for [`Comparator::Regex`], compiled before the answer is there.
+pub fn expected_pattern(expected: &Datum) -> Result<Pattern, String> {
     let Datum::Text(pattern) = expected else {
         return Err(format!("a regex must be a text, not {expected}"));
     };
-    let pattern =
-        Pattern::compile_bounded(pattern, RegexFlags::default()).map_err(|error| error.to_string())?;
+    Pattern::compile_bounded(pattern, RegexFlags::default()).map_err(|error| error.to_string())
+}
+
+/// [`compare`] by [`Comparator::Regex`] with the pattern that [`expected_pattern`] gave.
+pub fn compare_pattern(pattern: &Pattern, actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
     let Datum::Text(text) = actual else {
         return Ok(Comparison::differs(format!("expected a str that matches, got {actual}")));
     };

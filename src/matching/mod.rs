@@ -28,7 +28,7 @@ mod value;
 mod value_tests;
 
 pub use bleu::bleu;
-pub use compare::compare;
+pub use compare::{compare, compare_pattern, expected_pattern};
 pub use differences::{Difference, DifferenceKind, counted_differences, differences};
 pub use distance::{Budget, TooLong};
 pub use equality::{Equality, equals};

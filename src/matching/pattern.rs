@@ -23,8 +23,14 @@ const BOUNDED_BACKTRACK_LIMIT: usize = 50_000;
 /// Bytes of text that a bounded pattern searches by backtracking.
 const BOUNDED_TEXT: usize = 16 << 10;
 
-/// Bytes of compiled patterns by which [`Pattern::linear_size`] tells them apart.
+/// Bytes of compiled patterns that [`Pattern::linear_size`] distinguishes.
 const SIZES: [usize; 2] = [16 << 10, 256 << 10];
+
+/// The same of bounded patterns, whose texts are bounded by them.
+const BOUNDED_SIZES: [usize; 4] = [16 << 10, 256 << 10, 1 << 20, 4 << 20];
+
+/// Bytes of a bounded pattern that is compiled for the linear engine, times bytes of the text that it searches.
+const BOUNDED_WORK: usize = 1 << 30;
 
 /// Bytes of the largest compiled pattern: the `regex` crate's own limit.
 const LARGEST: usize = 10 << 20;
@@ -48,8 +54,8 @@ pub struct Pattern {
 
 #[derive(Debug, Clone)]
 enum Engine {
-    /// `size`: the compiled pattern takes no more bytes; `None` when it is larger than all of [`SIZES`].
-    Linear { regex: regex::Regex, size: Option<usize> },
+    /// `size`: the compiled pattern takes no more bytes; `None` when it is larger than all of [`SIZES`]. `longest`: as below.
+    Linear { regex: regex::Regex, size: Option<usize>, longest: Option<usize> },
     /// `longest`: texts of more bytes are not searched.
     Backtracking { regex: Box<fancy_regex::Regex>, longest: Option<usize> },
 }
@@ -87,29 +93,27 @@ fn index_of(names: &[Option<String>], name_or_number: &str) -> Option<usize> {
 impl Pattern {
     /// For texts that the author wrote, or where the search can be ended from outside.
     pub fn compile(pattern: &str, flags: RegexFlags) -> Result<Pattern, PatternError> {
-        Pattern::compile_with(pattern, flags, BACKTRACK_LIMIT, None)
+        Pattern::compile_with(pattern, flags, false)
     }
 
     /// For texts of candidates, where nothing ends the search: what needs backtracking searches at most 16 KiB, and gives up
-    /// sooner.
+    /// sooner; any other searches 2^30 bytes at most, divided by the bytes that the compiled pattern takes.
     pub fn compile_bounded(pattern: &str, flags: RegexFlags) -> Result<Pattern, PatternError> {
-        Pattern::compile_with(pattern, flags, BOUNDED_BACKTRACK_LIMIT, Some(BOUNDED_TEXT))
+        Pattern::compile_with(pattern, flags, true)
     }
 
-    fn compile_with(
-        pattern: &str,
-        flags: RegexFlags,
-        steps: usize,
-        longest: Option<usize>,
-    ) -> Result<Pattern, PatternError> {
+    fn compile_with(pattern: &str, flags: RegexFlags, bounded: bool) -> Result<Pattern, PatternError> {
+        let sizes: &[usize] = if bounded { &BOUNDED_SIZES } else { &SIZES };
+        let steps = if bounded { BOUNDED_BACKTRACK_LIMIT } else { BACKTRACK_LIMIT };
         let translated = translate(pattern, flags.verbose);
         let linear = if translated.possessive {
             None
         } else {
-            match linear(&translated.pattern, flags) {
+            match linear(&translated.pattern, flags, sizes) {
                 Ok((regex, size)) => {
                     let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
-                    return Ok(Pattern { engine: Engine::Linear { regex, size }, names });
+                    let longest = bounded.then(|| BOUNDED_WORK / size.unwrap_or(LARGEST));
+                    return Ok(Pattern { engine: Engine::Linear { regex, size, longest }, names });
                 }
                 // What only the other engine takes is none of Python's syntax unless it is one of these.
                 Err(error) if !needs_backtracking(pattern) => {
@@ -122,6 +126,7 @@ impl Pattern {
             Ok(regex) => {
                 no_name_twice(pattern)?;
                 let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
+                let longest = bounded.then_some(BOUNDED_TEXT);
                 Ok(Pattern { engine: Engine::Backtracking { regex: Box::new(regex), longest }, names })
             }
             Err(error) => Err(explain(pattern, &translated, linear, &error)),
@@ -216,12 +221,19 @@ impl Pattern {
         }
     }
 
-    /// Fails for a text that is too long to be searched by backtracking here.
+    /// Fails for a text that is too long to be searched here.
     fn refuse(&self, text: &str) -> Result<(), PatternError> {
         match &self.engine {
             Engine::Backtracking { longest: Some(longest), .. } if text.len() > *longest => {
                 let message = format!(
                     "the pattern needs backtracking, which searches texts of up to {longest} bytes here; this one has {}",
+                    text.len()
+                );
+                Err(PatternError { message, offset: None })
+            }
+            Engine::Linear { longest: Some(longest), .. } if text.len() > *longest => {
+                let message = format!(
+                    "a pattern of this size searches texts of up to {longest} bytes here; this one has {}",
                     text.len()
                 );
                 Err(PatternError { message, offset: None })
@@ -261,17 +273,21 @@ fn without_final_newline(text: &str) -> &str {
     }
 }
 
-/// The pattern for the linear engine, and which of [`SIZES`] it keeps to.
-fn linear(pattern: &str, flags: RegexFlags) -> Result<(regex::Regex, Option<usize>), regex::Error> {
+/// The pattern for the linear engine, and the first of the sizes that it does not exceed.
+fn linear(
+    pattern: &str,
+    flags: RegexFlags,
+    sizes: &[usize],
+) -> Result<(regex::Regex, Option<usize>), regex::Error> {
     let mut builder = regex::RegexBuilder::new(pattern);
     builder
         .case_insensitive(flags.ignorecase)
         .multi_line(flags.multiline)
         .dot_matches_new_line(flags.dotall)
         .ignore_whitespace(flags.verbose);
-    for size in SIZES {
-        match builder.size_limit(size).build() {
-            Ok(regex) => return Ok((regex, Some(size))),
+    for size in sizes {
+        match builder.size_limit(*size).build() {
+            Ok(regex) => return Ok((regex, Some(*size))),
             Err(regex::Error::CompiledTooBig(_)) => {}
             Err(error) => return Err(error),
         }

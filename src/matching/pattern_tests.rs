@@ -148,7 +148,7 @@ fn errors_point_into_the_pattern() {
 }
 
 #[test]
-fn bounded_patterns_refuse_long_texts_only_where_they_backtrack() {
+fn bounded_patterns_refuse_long_texts() {
     let bounded = |pattern: &str| Pattern::compile_bounded(pattern, RegexFlags::default()).unwrap();
     let long = "x".repeat(200_000);
     for pattern in [r"(?=x)x.*y", r"(?!.*bad)good\b.*\.$", r"(?<=a)(\w+\s?)+$", r#"(['"]).*?\1;"#] {
@@ -160,7 +160,13 @@ fn bounded_patterns_refuse_long_texts_only_where_they_backtrack() {
         assert!(bounded(pattern).is_in(&long).is_err() && bounded(pattern).matches_whole(&long).is_err());
         assert_eq!(bounded(pattern).find_all(&long).map(|hit| hit.is_err()).collect::<Vec<_>>(), [true]);
     }
-    assert!(bounded("x+$").search(&long).unwrap().is_some());
+    assert!(bounded("x+$").search(&"x".repeat(64 << 10)).unwrap().is_some());
+    let why = bounded("x+$").search(&long).unwrap_err().to_string();
+    assert_eq!(why, "a pattern of this size searches texts of up to 65536 bytes here; this one has 200000");
+    let large = bounded(r"\w{100}");
+    let why = large.search(&"x".repeat(5_000)).unwrap_err().to_string();
+    assert!(why.starts_with("a pattern of this size searches texts of up to "), "{why}");
+    assert!(large.search(&"x".repeat(100)).unwrap().is_some());
     assert!(bounded(r"(?=x)x.*y").search("xxy").unwrap().is_some());
     assert!(bounded(r"(?=x?)(a|a)*b(?<!z)").search(&"a".repeat(60)).is_err());
 }

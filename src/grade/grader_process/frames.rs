@@ -1,17 +1,21 @@
-//! What crosses between this program and its grader processes: frames of a length (8 bytes, little endian) and so many bytes.
+//! What crosses between this program and its grader processes: frames, each a length (8 bytes, little endian) and its bytes.
 //!
-//! A request and an answer are two frames each: a head in JSON, and a value as it is. The value has a frame of its own, so that
-//! texts are not escaped and the depth of JSON is that of the value alone.
+//! A request is three frames: a head in JSON, the task in JSON (empty when the process has it), and the value as it is. A reply is
+//! two: a head in JSON and a value. Values have a frame of their own, so that texts are not escaped and the depth of JSON is that
+//! of the value alone.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::task::{Answer, Task};
+use super::task::{GraderTask, TaskAnswer};
+use crate::base::json::is_deeper;
 use crate::grade::extract::Nothing;
-use crate::model::{Grade, OutputValue};
+use crate::model::{Fingerprint, Grade, OutputValue};
 
 /// The first frame of a process, which says that it waits for work.
 pub(super) const READY: &[u8] = b"ready";
@@ -19,8 +23,41 @@ pub(super) const READY: &[u8] = b"ready";
 /// Bytes of a frame at most.
 const LONGEST: u64 = 4 << 30;
 
+/// Levels of a value in a grade; deeper ones are written as texts, as the journal does. The parser refuses 128.
+const DEEPEST: usize = 96;
+
+/// Bytes of the tasks that a process keeps.
+const KEPT_BYTES: usize = 16 << 20;
+
+/// Head, task and value.
+pub(super) type RequestFrames = [Vec<u8>; 3];
+
 /// Head and value.
-pub(super) type Frames = (Vec<u8>, Vec<u8>);
+pub(super) type ReplyFrames = [Vec<u8>; 2];
+
+/// What was sent to a process, by fingerprint. Both ends keep one and add to it alike, so that they hold the same tasks.
+#[derive(Debug)]
+pub(super) struct KeptTasks<T> {
+    tasks: HashMap<String, T>,
+    bytes: usize,
+}
+
+impl<T> Default for KeptTasks<T> {
+    fn default() -> KeptTasks<T> {
+        KeptTasks { tasks: HashMap::new(), bytes: 0 }
+    }
+}
+
+impl<T> KeptTasks<T> {
+    /// Forgets all others when they exceed [`KEPT_BYTES`] together.
+    fn insert(&mut self, key: String, bytes: usize, task: T) {
+        if self.bytes.saturating_add(bytes) > KEPT_BYTES {
+            *self = KeptTasks::default();
+        }
+        self.bytes += bytes;
+        self.tasks.insert(key, task);
+    }
+}
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum ValueKind {
@@ -30,13 +67,23 @@ enum ValueKind {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Request<'a> {
-    task: Task<'a>,
+struct RequestHead {
+    /// Its fingerprint.
+    task: String,
     kind: ValueKind,
 }
 
+/// A task with the output that it is for, as it is sent.
+#[derive(Debug)]
+pub(super) struct TaskRequest<'v> {
+    task: Vec<u8>,
+    key: String,
+    head: Vec<u8>,
+    value: Cow<'v, [u8]>,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
-enum Reply {
+enum TaskReply {
     /// The value has its own frame.
     Extracted(ValueKind),
     Absent {
@@ -44,6 +91,7 @@ enum Reply {
         code: bool,
     },
     Broken(String),
+    GivenUp(String),
     /// JSON has no `Some(null)`.
     Graded {
         grade: Box<Grade>,
@@ -53,13 +101,15 @@ enum Reply {
     /// The text has its own frame.
     Program,
     NoProgram(String),
+    /// The request could not be read, or its answer not be written.
+    Unreadable(String),
 }
 
-fn of_value(value: &OutputValue) -> serde_json::Result<(ValueKind, Vec<u8>)> {
+fn of_value(value: &OutputValue) -> serde_json::Result<(ValueKind, Cow<'_, [u8]>)> {
     Ok(match value {
-        OutputValue::Text(text) => (ValueKind::Text, text.clone().into_bytes()),
-        OutputValue::Program(text) => (ValueKind::Program, text.clone().into_bytes()),
-        OutputValue::Json(value) => (ValueKind::Json, serde_json::to_vec(value)?),
+        OutputValue::Text(text) => (ValueKind::Text, Cow::Borrowed(text.as_bytes())),
+        OutputValue::Program(text) => (ValueKind::Program, Cow::Borrowed(text.as_bytes())),
+        OutputValue::Json(value) => (ValueKind::Json, Cow::Owned(serde_json::to_vec(value)?)),
     })
 }
 
@@ -72,126 +122,163 @@ fn to_value(kind: ValueKind, bytes: Vec<u8>) -> io::Result<OutputValue> {
     })
 }
 
-pub(super) fn request(task: &Task<'_>, value: &OutputValue) -> io::Result<Frames> {
-    #[derive(Serialize)]
-    struct RequestRef<'a, 't> {
-        task: &'a Task<'t>,
-        kind: ValueKind,
-    }
-    let (kind, bytes) = of_value(value)?;
-    Ok((serde_json::to_vec(&RequestRef { task, kind })?, bytes))
+pub(super) fn request<'v>(
+    task: &GraderTask<'_>,
+    value: &'v OutputValue,
+) -> serde_json::Result<TaskRequest<'v>> {
+    let (kind, value) = of_value(value)?;
+    let task = serde_json::to_vec(task)?;
+    let key = Fingerprint::of_bytes(&task).to_string();
+    let head = serde_json::to_vec(&RequestHead { task: key.clone(), kind })?;
+    Ok(TaskRequest { head, task, key, value })
 }
 
-pub(super) fn read_request((head, value): Frames) -> io::Result<(Task<'static>, OutputValue)> {
-    let Request { task, kind } = serde_json::from_slice(&head)?;
+impl TaskRequest<'_> {
+    /// The frames for a process that has these tasks, and has this one from then on.
+    fn frames(&self, kept: &mut KeptTasks<()>) -> [&[u8]; 3] {
+        let task: &[u8] = if kept.tasks.contains_key(&self.key) {
+            &[]
+        } else {
+            kept.insert(self.key.clone(), self.task.len(), ());
+            &self.task
+        };
+        [&self.head, task, &self.value]
+    }
+}
+
+/// The task of a request, which is kept, and its value.
+pub(super) fn read_request<'k>(
+    [head, task, value]: RequestFrames,
+    kept: &'k mut KeptTasks<GraderTask<'static>>,
+) -> io::Result<(&'k GraderTask<'static>, OutputValue)> {
+    let RequestHead { task: key, kind } = serde_json::from_slice(&head)?;
+    if !task.is_empty() {
+        kept.insert(key.clone(), task.len(), serde_json::from_slice(&task)?);
+    }
+    let task = kept.tasks.get(&key).ok_or_else(|| io::Error::other("a task that was not sent"))?;
     Ok((task, to_value(kind, value)?))
 }
 
-pub(super) fn reply(answer: Answer) -> io::Result<Frames> {
+pub(super) fn reply(answer: TaskAnswer) -> io::Result<ReplyFrames> {
     let mut bytes = Vec::new();
     let reply = match answer {
-        Answer::Extracted(Ok(value)) => {
+        TaskAnswer::Extracted(Ok(value)) => {
             let (kind, value) = of_value(&value)?;
-            bytes = value;
-            Reply::Extracted(kind)
+            bytes = value.into_owned();
+            TaskReply::Extracted(kind)
         }
-        Answer::Extracted(Err(Nothing::Absent { what, code })) => Reply::Absent { what, code },
-        Answer::Extracted(Err(Nothing::Broken(why))) => Reply::Broken(why),
-        Answer::Extracted(Err(Nothing::Unfinished(why))) => Reply::Broken(why.explain().1),
-        Answer::Graded(grade) => {
+        TaskAnswer::Extracted(Err(Nothing::Absent { what, code })) => TaskReply::Absent { what, code },
+        TaskAnswer::Extracted(Err(Nothing::Broken(why))) => TaskReply::Broken(why),
+        TaskAnswer::Extracted(Err(Nothing::GivenUp(why))) => TaskReply::GivenUp(why),
+        TaskAnswer::Extracted(Err(Nothing::Unfinished(why))) => TaskReply::Broken(why.explain().1),
+        TaskAnswer::Graded(mut grade) => {
+            let Grade { expected, actual, details, .. } = grade.as_mut();
+            for value in expected.iter_mut().chain(actual).chain(details.values_mut()) {
+                if is_deeper(value, DEEPEST) {
+                    *value = Value::String(value.take().to_string());
+                }
+            }
             let null = |value: &Option<Value>| value.as_ref().is_some_and(Value::is_null);
             let (expected_null, actual_null) = (null(&grade.expected), null(&grade.actual));
-            Reply::Graded { grade, expected_null, actual_null }
+            TaskReply::Graded { grade, expected_null, actual_null }
         }
-        Answer::Program(Ok(program)) => {
+        TaskAnswer::Program(Ok(program)) => {
             bytes = program.into_bytes();
-            Reply::Program
+            TaskReply::Program
         }
-        Answer::Program(Err(why)) => Reply::NoProgram(why),
+        TaskAnswer::Program(Err(why)) => TaskReply::NoProgram(why),
     };
-    Ok((serde_json::to_vec(&reply)?, bytes))
+    Ok([serde_json::to_vec(&reply)?, bytes])
 }
 
-pub(super) fn read_reply((head, value): Frames) -> io::Result<Answer> {
+/// The reply where there can be no other.
+pub(super) fn unreadable(error: &io::Error) -> io::Result<ReplyFrames> {
+    Ok([serde_json::to_vec(&TaskReply::Unreadable(error.to_string()))?, Vec::new()])
+}
+
+pub(super) fn read_reply([head, value]: ReplyFrames) -> io::Result<TaskAnswer> {
     Ok(match serde_json::from_slice(&head)? {
-        Reply::Extracted(kind) => Answer::Extracted(Ok(to_value(kind, value)?)),
-        Reply::Absent { what, code } => Answer::Extracted(Err(Nothing::Absent { what, code })),
-        Reply::Broken(why) => Answer::Extracted(Err(Nothing::Broken(why))),
-        Reply::Graded { mut grade, expected_null, actual_null } => {
+        TaskReply::Extracted(kind) => TaskAnswer::Extracted(Ok(to_value(kind, value)?)),
+        TaskReply::Absent { what, code } => TaskAnswer::Extracted(Err(Nothing::Absent { what, code })),
+        TaskReply::Broken(why) => TaskAnswer::Extracted(Err(Nothing::Broken(why))),
+        TaskReply::GivenUp(why) => TaskAnswer::Extracted(Err(Nothing::GivenUp(why))),
+        TaskReply::Graded { mut grade, expected_null, actual_null } => {
             if expected_null {
                 grade.expected = Some(Value::Null);
             }
             if actual_null {
                 grade.actual = Some(Value::Null);
             }
-            Answer::Graded(grade)
+            TaskAnswer::Graded(grade)
         }
-        Reply::Program => Answer::Program(Ok(String::from_utf8(value).map_err(io::Error::other)?)),
-        Reply::NoProgram(why) => Answer::Program(Err(why)),
+        TaskReply::Program => TaskAnswer::Program(Ok(String::from_utf8(value).map_err(io::Error::other)?)),
+        TaskReply::NoProgram(why) => TaskAnswer::Program(Err(why)),
+        TaskReply::Unreadable(why) => return Err(io::Error::other(why)),
     })
 }
 
-pub(super) fn write(out: &mut impl Write, (head, value): &Frames) -> io::Result<()> {
-    write_one(out, head)?;
-    write_one(out, value)?;
+pub(super) fn write(out: &mut impl Write, frames: &[impl AsRef<[u8]>]) -> io::Result<()> {
+    for frame in frames {
+        let frame = frame.as_ref();
+        out.write_all(&(frame.len() as u64).to_le_bytes())?;
+        out.write_all(frame)?;
+    }
     out.flush()
 }
 
-pub(super) fn write_one(out: &mut impl Write, frame: &[u8]) -> io::Result<()> {
-    out.write_all(&(frame.len() as u64).to_le_bytes())?;
-    out.write_all(frame)?;
-    out.flush()
-}
-
-pub(super) fn read(input: &mut impl Read) -> io::Result<Frames> {
-    let mut one = || {
+pub(super) fn read<const N: usize>(input: &mut impl Read) -> io::Result<[Vec<u8>; N]> {
+    let mut frames = [const { Vec::new() }; N];
+    for frame in &mut frames {
         let mut length = [0; 8];
         input.read_exact(&mut length)?;
         let length = checked(u64::from_le_bytes(length))?;
-        let mut frame = Vec::new();
-        input.take(length).read_to_end(&mut frame)?;
-        whole(frame, length)
-    };
-    Ok((one()?, one()?))
+        input.take(length).read_to_end(frame)?;
+        whole(frame, length)?;
+    }
+    Ok(frames)
 }
 
-pub(super) async fn send(out: &mut (impl AsyncWrite + Unpin), frames: &Frames) -> io::Result<()> {
-    for frame in [&frames.0, &frames.1] {
+/// Sends a request to a process that has these tasks.
+pub(super) async fn send(
+    out: &mut (impl AsyncWrite + Unpin),
+    request: &TaskRequest<'_>,
+    kept: &mut KeptTasks<()>,
+) -> io::Result<()> {
+    for frame in request.frames(kept) {
         out.write_all(&(frame.len() as u64).to_le_bytes()).await?;
         out.write_all(frame).await?;
     }
     out.flush().await
 }
 
-pub(super) async fn receive(input: &mut (impl AsyncRead + Unpin)) -> io::Result<Frames> {
-    Ok((receive_one(input).await?, receive_one(input).await?))
-}
-
-pub(super) async fn receive_one(input: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
-    let length = checked(input.read_u64_le().await?)?;
-    let mut frame = Vec::new();
-    input.take(length).read_to_end(&mut frame).await?;
-    whole(frame, length)
+pub(super) async fn receive<const N: usize>(
+    input: &mut (impl AsyncRead + Unpin),
+) -> io::Result<[Vec<u8>; N]> {
+    let mut frames = [const { Vec::new() }; N];
+    for frame in &mut frames {
+        let length = checked(input.read_u64_le().await?)?;
+        input.take(length).read_to_end(frame).await?;
+        whole(frame, length)?;
+    }
+    Ok(frames)
 }
 
 fn checked(length: u64) -> io::Result<u64> {
     if length <= LONGEST { Ok(length) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
-fn whole(frame: Vec<u8>, length: u64) -> io::Result<Vec<u8>> {
-    if frame.len() as u64 == length { Ok(frame) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+fn whole(frame: &[u8], length: u64) -> io::Result<()> {
+    if frame.len() as u64 == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use serde_json::json;
 
     use super::*;
     use crate::model::{Cause, CodeGrader, GraderType};
 
-    fn crossed(answer: Answer) -> Answer {
+    fn crossed(answer: TaskAnswer) -> TaskAnswer {
         let mut bytes = Vec::new();
         write(&mut bytes, &reply(answer).unwrap()).unwrap();
         read_reply(read(&mut bytes.as_slice()).unwrap()).unwrap()
@@ -203,17 +290,41 @@ mod tests {
         let grade = failed.with_expected(Value::Null).with_actual(json!([1.0, 1e2, "x"]));
         let answers = || {
             [
-                Answer::Graded(Box::new(grade.clone())),
-                Answer::Extracted(Ok(OutputValue::Text("a\n\u{0}\"".to_owned()))),
-                Answer::Extracted(Ok(OutputValue::Json(json!({"a": [null, 1]})))),
-                Answer::Extracted(Err(Nothing::Absent { what: "no code".to_owned(), code: true })),
-                Answer::Extracted(Err(Nothing::Broken("why".to_owned()))),
-                Answer::Program(Ok("print()\n".to_owned())),
-                Answer::Program(Err("none".to_owned())),
+                TaskAnswer::Graded(Box::new(grade.clone())),
+                TaskAnswer::Extracted(Ok(OutputValue::Text("a\n\u{0}\"".to_owned()))),
+                TaskAnswer::Extracted(Ok(OutputValue::Json(json!({"a": [null, 1]})))),
+                TaskAnswer::Extracted(Err(Nothing::Absent { what: "no code".to_owned(), code: true })),
+                TaskAnswer::Extracted(Err(Nothing::Broken("why".to_owned()))),
+                TaskAnswer::Extracted(Err(Nothing::GivenUp("why".to_owned()))),
+                TaskAnswer::Program(Ok("print()\n".to_owned())),
+                TaskAnswer::Program(Err("none".to_owned())),
             ]
         };
         for (answer, same) in answers().into_iter().zip(answers()) {
             assert_eq!(crossed(answer), same);
+        }
+    }
+
+    #[test]
+    fn deep_values_of_grades_cross_as_texts() {
+        let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+        let failed = Grade::failed(GraderType::Code, "json", Cause::WrongAnswer, "x");
+        let deep = failed.with_expected(nested(96)).with_actual(nested(127)).with_detail("at", nested(97));
+        let TaskAnswer::Graded(grade) = crossed(TaskAnswer::Graded(Box::new(deep))) else {
+            panic!("a grade")
+        };
+        assert_eq!((grade.outcome, grade.cause), (crate::model::Outcome::Failed, Some(Cause::WrongAnswer)));
+        assert_eq!(grade.expected, Some(nested(96)));
+        assert_eq!(grade.actual, Some(nested(127).to_string().into()));
+        assert_eq!(grade.details.get("at"), Some(&nested(97).to_string().into()));
+    }
+
+    fn regex(pattern: String) -> CodeGrader {
+        CodeGrader::Regex {
+            patterns: vec![pattern],
+            flags: crate::model::RegexFlags::default(),
+            must_match: true,
+            capture_groups: Vec::new(),
         }
     }
 
@@ -224,14 +335,46 @@ mod tests {
             schema: None,
         };
         let value = OutputValue::Program("x".to_owned());
+        let request = request(&GraderTask::Grade(Cow::Borrowed(&grader)), &value).unwrap();
+        let (mut sent, mut kept) = (KeptTasks::default(), KeptTasks::default());
         let mut bytes = Vec::new();
-        write(&mut bytes, &request(&Task::Grade(Cow::Borrowed(&grader)), &value).unwrap()).unwrap();
-        let (task, read_value) = read_request(read(&mut bytes.as_slice()).unwrap()).unwrap();
-        assert!(matches!(task, Task::Grade(same) if *same == grader));
+        write(&mut bytes, &request.frames(&mut sent)).unwrap();
+        let (task, read_value) = read_request(read(&mut bytes.as_slice()).unwrap(), &mut kept).unwrap();
+        assert!(matches!(task, GraderTask::Grade(same) if **same == grader));
         assert_eq!(read_value, value);
         for cut in [0, 7, 9, bytes.len() - 1] {
-            assert!(read(&mut &bytes[..cut]).is_err(), "{cut}");
+            assert!(read::<3>(&mut &bytes[..cut]).is_err(), "{cut}");
         }
-        assert!(read(&mut u64::MAX.to_le_bytes().as_slice()).is_err());
+        assert!(read::<3>(&mut u64::MAX.to_le_bytes().as_slice()).is_err());
+    }
+
+    #[test]
+    fn task_is_sent_to_a_process_once() {
+        let (mut sent, mut kept) = (KeptTasks::default(), KeptTasks::default());
+        let value = OutputValue::Text("x".to_owned());
+        let mut lengths = Vec::new();
+        // The third task takes all the room that there is.
+        for pattern in ["a", "b", "a", &"c".repeat(KEPT_BYTES), "a", "a"] {
+            let grader = regex(pattern.to_owned());
+            let request = request(&GraderTask::Grade(Cow::Borrowed(&grader)), &value).unwrap();
+            let frames = request.frames(&mut sent).map(<[u8]>::to_vec);
+            lengths.push(frames[1].len());
+            let (task, _) = read_request(frames, &mut kept).unwrap();
+            assert!(matches!(task, GraderTask::Grade(same) if **same == grader));
+        }
+        assert!(lengths[0] > 0 && lengths[1] > 0 && lengths[3] > KEPT_BYTES && lengths[4] > 0, "{lengths:?}");
+        assert_eq!((lengths[2], lengths[5]), (0, 0));
+        assert_eq!((sent.tasks.len(), kept.tasks.len()), (1, 1));
+    }
+
+    #[test]
+    fn request_without_its_task_is_unreadable() {
+        let grader = regex("a".to_owned());
+        let value = OutputValue::Text("x".to_owned());
+        let request = request(&GraderTask::Grade(Cow::Borrowed(&grader)), &value).unwrap();
+        let frames = [request.head.clone(), Vec::new(), Vec::new()];
+        let error = read_request(frames, &mut KeptTasks::default()).unwrap_err();
+        let error = read_reply(unreadable(&error).unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), "a task that was not sent");
     }
 }

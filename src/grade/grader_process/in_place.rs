@@ -98,7 +98,12 @@ fn extracts_one(step: &Extract, bytes: usize, patterns: &Patterns) -> bool {
 pub(super) fn reads_program(grader: &CodeGrader, value: &OutputValue) -> bool {
     let Some(bytes) = size(value) else { return false };
     let tests = match grader {
-        CodeGrader::CodeExecution(execution) if execution.executor == Executor::Python => {
+        // Only these look for the names that tests use (`candidate`).
+        CodeGrader::CodeExecution(execution)
+            if execution.executor == Executor::Python
+                && execution.entry_point.is_none()
+                && !matches!(value, OutputValue::Program(_)) =>
+        {
             match &execution.tests {
                 Tests::Check { code } => code.len(),
                 Tests::Asserts { asserts } => asserts.iter().map(|assert| assert.len() + 1).sum(),
@@ -164,7 +169,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{EditUnit, JsonMode, Similarity, SimilarityMetric, Structural};
+    use crate::model::{
+        CodeExecution, CodeLimits, EditUnit, JsonMode, Similarity, SimilarityMetric, Structural,
+    };
 
     fn text(bytes: usize) -> OutputValue {
         OutputValue::Text("x".repeat(bytes))
@@ -232,6 +239,26 @@ mod tests {
         }
         let large = OutputValue::Json(json!(vec![1; 40_000]));
         assert!(!grades(&exact(json!("x")), &large, &Patterns::default()));
+    }
+
+    #[test]
+    fn tests_count_only_where_their_names_are_looked_for() {
+        let check = |entry_point: Option<&str>| {
+            CodeGrader::CodeExecution(CodeExecution {
+                executor: Executor::Python,
+                prefix: String::new(),
+                tests: Tests::Check { code: "x".repeat(200_000) },
+                setup: String::new(),
+                entry_point: entry_point.map(str::to_owned),
+                limits: CodeLimits::default(),
+                sandbox: true,
+                reference: None,
+            })
+        };
+        assert!(reads_program(&check(Some("solve")), &text(64 << 10)));
+        assert!(reads_program(&check(None), &OutputValue::Program("x".repeat(64 << 10))));
+        assert!(!reads_program(&check(None), &text(64 << 10)));
+        assert!(reads_program(&check(None), &text(1 << 10)));
     }
 
     #[test]

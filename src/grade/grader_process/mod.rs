@@ -19,7 +19,7 @@ use crate::model::{Cause, CodeGrader, Extract, Grade, GraderType, Outcome, Outpu
 use super::extract::Nothing;
 use super::patterns::Patterns;
 use pool::GraderPool;
-use task::{Answer, Task};
+use task::{GraderTask, TaskAnswer};
 
 pub use pool::PoolConfig;
 pub use serve::grader_process_main;
@@ -32,27 +32,42 @@ const MEMORY_MIB: u64 = 2048;
 
 /// Why work on an output gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unfinished {
+pub(super) enum TaskFailure {
     /// This limit was reached.
     TimedOut(Duration),
-    /// The process ended without an answer, twice; in words.
-    Lost(String),
+    /// Two processes ended without an answer; how the second one did.
+    Ended(String),
+    /// A process could not be started.
+    NotStarted(String),
+    /// The request or the reply could not be written or read.
+    Unreadable(String),
     /// The run is being ended.
     Interrupted,
 }
 
-impl Unfinished {
+impl TaskFailure {
     /// The cause of the outcome, and a sentence.
     pub fn explain(&self) -> (Cause, String) {
         match self {
-            Unfinished::TimedOut(limit) => (
+            TaskFailure::TimedOut(limit) => (
                 Cause::GraderTimeout,
                 format!("the grader did not end within {} s (`grade_timeout_seconds`)", limit.as_secs_f64()),
             ),
-            Unfinished::Lost(why) => {
+            TaskFailure::Ended(why) => {
                 (Cause::Harness, format!("the grader process ended before it had a grade: {why}"))
             }
-            Unfinished::Interrupted => (Cause::Interrupted, "the run was interrupted".to_owned()),
+            TaskFailure::NotStarted(why) => (
+                Cause::Harness,
+                format!(
+                    "no grader process can be started: {why} (start the run again if the executable was replaced or deleted \
+                     during it)"
+                ),
+            ),
+            TaskFailure::Unreadable(why) => (
+                Cause::Harness,
+                format!("the output or its grade can't be passed to or from a grader process: {why}"),
+            ),
+            TaskFailure::Interrupted => (Cause::Interrupted, "the run was interrupted".to_owned()),
         }
     }
 
@@ -82,13 +97,18 @@ impl TextWork {
         TextWork { patterns: Patterns::default(), pool: GraderPool::new(config) }
     }
 
-    /// From now on work is given up that does not end within a moment.
+    /// Half a second from the first call on, work is given up.
     pub fn interrupt(&self) {
-        self.pool.interrupt();
+        self.pool.interrupt.interrupt();
     }
 
     pub fn is_interrupted(&self) -> bool {
-        self.pool.is_interrupted()
+        self.pool.interrupt.is_interrupted()
+    }
+
+    /// Performs other work of a grader, which is given up like that on outputs.
+    pub async fn until_interrupted<T>(&self, work: impl Future<Output = T>) -> Result<T, TaskFailure> {
+        self.pool.interrupt.bound(work).await
     }
 
     /// What the graders see of an output.
@@ -97,8 +117,8 @@ impl TextWork {
             return Ok(value.clone());
         }
         let here = in_place::extracts(steps, value, &self.patterns);
-        match self.done(here, Task::Extract(Cow::Borrowed(steps)), value).await {
-            Ok(Answer::Extracted(found)) => found,
+        match self.done(here, GraderTask::Extract(Cow::Borrowed(steps)), value).await {
+            Ok(TaskAnswer::Extracted(found)) => found,
             Ok(_) => Err(Nothing::Unfinished(mismatched())),
             Err(unfinished) => Err(Nothing::Unfinished(unfinished)),
         }
@@ -110,8 +130,8 @@ impl TextWork {
             return None;
         }
         let here = in_place::grades(grader, value, &self.patterns);
-        Some(match self.done(here, Task::Grade(Cow::Borrowed(grader)), value).await {
-            Ok(Answer::Graded(grade)) => *grade,
+        Some(match self.done(here, GraderTask::Grade(Cow::Borrowed(grader)), value).await {
+            Ok(TaskAnswer::Graded(grade)) => *grade,
             Ok(_) => mismatched().grade(grader.method()),
             Err(unfinished) => unfinished.grade(grader.method()),
         })
@@ -122,19 +142,24 @@ impl TextWork {
         &self,
         grader: &CodeGrader,
         value: &OutputValue,
-    ) -> Result<Result<String, String>, Unfinished> {
+    ) -> Result<Result<String, String>, TaskFailure> {
         let here = in_place::reads_program(grader, value);
-        match self.done(here, Task::Program(Cow::Borrowed(grader)), value).await? {
-            Answer::Program(program) => Ok(program),
+        match self.done(here, GraderTask::Program(Cow::Borrowed(grader)), value).await? {
+            TaskAnswer::Program(program) => Ok(program),
             _ => Err(mismatched()),
         }
     }
 
-    async fn done(&self, here: bool, task: Task<'_>, value: &OutputValue) -> Result<Answer, Unfinished> {
+    async fn done(
+        &self,
+        here: bool,
+        task: GraderTask<'_>,
+        value: &OutputValue,
+    ) -> Result<TaskAnswer, TaskFailure> {
         if here { Ok(task.perform(value, &self.patterns)) } else { self.pool.call(&task, value).await }
     }
 }
 
-fn mismatched() -> Unfinished {
-    Unfinished::Lost("it answered another question".to_owned())
+fn mismatched() -> TaskFailure {
+    TaskFailure::Unreadable("the reply is of a different kind than the request".to_owned())
 }

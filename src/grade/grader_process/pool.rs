@@ -8,17 +8,15 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::sync::{Semaphore, watch};
-use tokio::time::{sleep, timeout};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
-use super::frames::{self, Frames, READY};
-use super::task::{Answer, Task};
-use super::{GRADER_ARGUMENT, MEMORY_MIB, Unfinished};
+use super::frames::{self, KeptTasks, READY, TaskRequest};
+use super::task::{GraderTask, TaskAnswer};
+use super::{GRADER_ARGUMENT, MEMORY_MIB, TaskFailure};
+use crate::grade::interrupt::GraderInterrupt;
 use crate::model::OutputValue;
 use crate::sandbox::process_tree::{printable, signal_name};
-
-/// What work has left when the run is interrupted.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// What a process may take to start, on a busy machine.
 const START: Duration = Duration::from_secs(30);
@@ -48,49 +46,34 @@ pub(super) struct GraderPool {
     config: PoolConfig,
     places: Semaphore,
     idle: Mutex<Vec<GraderProcess>>,
-    interrupted: watch::Sender<bool>,
+    pub interrupt: GraderInterrupt,
 }
 
 impl GraderPool {
     pub fn new(config: PoolConfig) -> GraderPool {
         let places = Semaphore::new(config.workers.clamp(1, Semaphore::MAX_PERMITS));
-        GraderPool { config, places, idle: Mutex::default(), interrupted: watch::Sender::new(false) }
-    }
-
-    pub fn interrupt(&self) {
-        self.interrupted.send_replace(true);
-    }
-
-    pub fn is_interrupted(&self) -> bool {
-        *self.interrupted.borrow()
+        GraderPool { config, places, idle: Mutex::default(), interrupt: GraderInterrupt::default() }
     }
 
     /// Has a task performed. When this future is dropped, the process that performs it is ended.
-    pub async fn call(&self, task: &Task<'_>, value: &OutputValue) -> Result<Answer, Unfinished> {
-        let request = frames::request(task, value).map_err(|error| Unfinished::Lost(error.to_string()))?;
-        let mut interrupted = self.interrupted.subscribe();
-        let over = async {
-            // The sender lives as long as this pool.
-            let _ = interrupted.wait_for(|is| *is).await;
-            sleep(GRACE).await;
-        };
-        tokio::select! {
-            answer = self.answer(&request) => answer,
-            () = over => Err(Unfinished::Interrupted),
-        }
+    pub async fn call(&self, task: &GraderTask<'_>, value: &OutputValue) -> Result<TaskAnswer, TaskFailure> {
+        let request =
+            frames::request(task, value).map_err(|error| TaskFailure::Unreadable(error.to_string()))?;
+        self.interrupt.bound(self.answer(&request)).await?
     }
 
-    /// A process that ends without an answer is started again once.
-    async fn answer(&self, request: &Frames) -> Result<Answer, Unfinished> {
+    /// When a process ends without an answer, a new one gets the request once more.
+    async fn answer(&self, request: &TaskRequest<'_>) -> Result<TaskAnswer, TaskFailure> {
         // It is never closed.
         let _place = self.places.acquire().await;
         let mut left = self.config.limit;
         let mut why = String::new();
-        for _ in 0..2 {
-            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut process = match idle {
+        for first in [true, false] {
+            let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut process = match first.then(idle).flatten() {
                 Some(process) => process,
-                None => GraderProcess::start(&self.config.helper).await.map_err(Unfinished::Lost)?,
+                // Another idle process may have ended as well.
+                None => GraderProcess::start(&self.config.helper).await.map_err(TaskFailure::NotStarted)?,
             };
             let started = Instant::now();
             match timeout(left, process.ask(request)).await {
@@ -98,13 +81,16 @@ impl GraderPool {
                     self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
                     return Ok(answer);
                 }
-                Ok(Err(error)) => why = process.last_words(&error).await,
+                Ok(Err(AskError::Unreadable(error))) => {
+                    return Err(TaskFailure::Unreadable(error.to_string()));
+                }
+                Ok(Err(AskError::Ended(error))) => why = process.last_words(&error).await,
                 // The process ends with its value.
-                Err(_) => return Err(Unfinished::TimedOut(self.config.limit)),
+                Err(_) => return Err(TaskFailure::TimedOut(self.config.limit)),
             }
             left = left.saturating_sub(started.elapsed());
         }
-        Err(Unfinished::Lost(why))
+        Err(TaskFailure::Ended(why))
     }
 }
 
@@ -114,6 +100,15 @@ struct GraderProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
+    kept: KeptTasks<()>,
+}
+
+/// Why a process gave no answer.
+enum AskError {
+    /// It closed its streams.
+    Ended(io::Error),
+    /// The request or the reply could not be read.
+    Unreadable(io::Error),
 }
 
 impl GraderProcess {
@@ -135,18 +130,20 @@ impl GraderProcess {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(cannot(io::ErrorKind::BrokenPipe.into()));
         };
-        let mut process = GraderProcess { child, stdin, stdout: BufReader::new(stdout) };
-        match timeout(START, frames::receive_one(&mut process.stdout)).await {
-            Ok(Ok(said)) if said == READY => Ok(process),
+        let mut process =
+            GraderProcess { child, stdin, stdout: BufReader::new(stdout), kept: KeptTasks::default() };
+        match timeout(START, frames::receive(&mut process.stdout)).await {
+            Ok(Ok([said])) if said == READY => Ok(process),
             Ok(Ok(_)) => Err(cannot(io::ErrorKind::InvalidData.into())),
             Ok(Err(error)) => Err(process.last_words(&error).await),
             Err(_) => Err(cannot(io::ErrorKind::TimedOut.into())),
         }
     }
 
-    async fn ask(&mut self, request: &Frames) -> io::Result<Answer> {
-        frames::send(&mut self.stdin, request).await?;
-        frames::read_reply(frames::receive(&mut self.stdout).await?)
+    async fn ask(&mut self, request: &TaskRequest<'_>) -> Result<TaskAnswer, AskError> {
+        frames::send(&mut self.stdin, request, &mut self.kept).await.map_err(AskError::Ended)?;
+        let reply = frames::receive(&mut self.stdout).await.map_err(AskError::Ended)?;
+        frames::read_reply(reply).map_err(AskError::Unreadable)
     }
 
     /// Why a process ended that did not answer.
@@ -183,7 +180,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::model::{CodeGrader, RegexFlags};
+    use crate::model::{Cause, CodeGrader, RegexFlags};
 
     /// A helper that says that it is ready, notes it, and continues with a script.
     struct Helper(tempfile::TempDir);
@@ -215,18 +212,18 @@ mod tests {
         }
     }
 
-    async fn called(pool: &GraderPool) -> Result<Answer, Unfinished> {
+    async fn called(pool: &GraderPool) -> Result<TaskAnswer, TaskFailure> {
         let grader = CodeGrader::Regex {
             patterns: vec!["x".to_owned()],
             flags: RegexFlags::default(),
             must_match: true,
             capture_groups: Vec::new(),
         };
-        pool.call(&Task::Grade(Cow::Borrowed(&grader)), &OutputValue::Text("x".to_owned())).await
+        pool.call(&GraderTask::Grade(Cow::Borrowed(&grader)), &OutputValue::Text("x".to_owned())).await
     }
 
-    fn lost(why: &str) -> Result<Answer, Unfinished> {
-        Err(Unfinished::Lost(why.to_owned()))
+    fn ended(why: &str) -> Result<TaskAnswer, TaskFailure> {
+        Err(TaskFailure::Ended(why.to_owned()))
     }
 
     const LONG: Duration = Duration::from_secs(3600);
@@ -242,7 +239,7 @@ mod tests {
             ),
         ] {
             let helper = Helper::new(then);
-            assert_eq!(called(&helper.pool(LONG)).await, lost(why));
+            assert_eq!(called(&helper.pool(LONG)).await, ended(why));
             assert_eq!(helper.starts(), 2, "{then}");
         }
     }
@@ -250,23 +247,56 @@ mod tests {
     #[tokio::test]
     async fn helper_that_cannot_start_is_named() {
         let pool = GraderPool::new(PoolConfig { helper: "/no/helper".into(), workers: 1, limit: LONG });
-        let Err(Unfinished::Lost(why)) = called(&pool).await else { panic!("it started") };
-        assert!(why.starts_with("/no/helper can't be started: "), "{why}");
+        let failure = called(&pool).await.unwrap_err();
+        let (cause, why) = failure.explain();
+        assert_eq!(cause, Cause::Harness);
+        assert!(why.starts_with("no grader process can be started: /no/helper can't be started: "), "{why}");
+        assert!(why.contains("the executable was replaced or deleted"), "{why}");
         let pool = GraderPool::new(PoolConfig { helper: "/bin/false".into(), workers: 1, limit: LONG });
-        assert_eq!(called(&pool).await, lost("it exited with code 1"));
+        let why = "it exited with code 1".to_owned();
+        assert_eq!(called(&pool).await, Err(TaskFailure::NotStarted(why)));
+    }
+
+    #[tokio::test]
+    async fn second_try_starts_a_process_whatever_is_idle() {
+        let helper = Helper::new("exit 3");
+        let pool = helper.pool(LONG);
+        for _ in 0..3 {
+            let process = GraderProcess::start(&helper.path()).await.unwrap();
+            pool.idle.lock().unwrap().push(process);
+        }
+        assert_eq!(called(&pool).await, ended("it exited with code 3"));
+        assert_eq!(helper.starts(), 4);
+        assert_eq!(pool.idle.lock().unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn reply_that_does_not_parse_is_no_end_of_the_process() {
+        let reply =
+            r"printf '\001\000\000\000\000\000\000\000{\000\000\000\000\000\000\000\000'; cat >/dev/null";
+        let helper = Helper::new(reply);
+        let Err(failure @ TaskFailure::Unreadable(_)) = called(&helper.pool(LONG)).await else {
+            panic!("a reply")
+        };
+        let (cause, why) = failure.explain();
+        assert_eq!(cause, Cause::Harness);
+        assert_eq!(
+            why,
+            "the output or its grade can't be passed to or from a grader process: EOF while parsing an object at line 1 column 1"
+        );
+        assert_eq!(helper.starts(), 1);
     }
 
     #[tokio::test]
     async fn silent_process_is_ended_at_the_limit_or_the_interrupt() {
         let helper = Helper::new("while :; do read -r line; done");
         let pool = helper.pool(Duration::from_millis(20));
-        assert_eq!(called(&pool).await, Err(Unfinished::TimedOut(Duration::from_millis(20))));
+        assert_eq!(called(&pool).await, Err(TaskFailure::TimedOut(Duration::from_millis(20))));
         // It is not used again.
-        assert_eq!(called(&pool).await, Err(Unfinished::TimedOut(Duration::from_millis(20))));
+        assert_eq!(called(&pool).await, Err(TaskFailure::TimedOut(Duration::from_millis(20))));
         assert_eq!(helper.starts(), 2);
         let pool = helper.pool(LONG);
-        pool.interrupt();
-        assert!(pool.is_interrupted());
-        assert_eq!(called(&pool).await, Err(Unfinished::Interrupted));
+        pool.interrupt.interrupt();
+        assert_eq!(called(&pool).await, Err(TaskFailure::Interrupted));
     }
 }

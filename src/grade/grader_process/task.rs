@@ -11,7 +11,7 @@ use crate::model::{Cause, CodeGrader, Extract, Grade, GraderType, OutputValue};
 
 /// One piece of work on one output.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Task<'a> {
+pub(super) enum GraderTask<'a> {
     Extract(Cow<'a, [Extract]>),
     /// By a grader that only looks.
     Grade(Cow<'a, CodeGrader>),
@@ -21,24 +21,24 @@ pub(super) enum Task<'a> {
 
 /// What came of it.
 #[derive(Debug, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum TaskAnswer {
     Extracted(Result<OutputValue, Nothing>),
     Graded(Box<Grade>),
     Program(Result<String, String>),
 }
 
-impl Task<'_> {
-    pub fn perform(&self, value: &OutputValue, patterns: &Patterns) -> Answer {
+impl GraderTask<'_> {
+    pub fn perform(&self, value: &OutputValue, patterns: &Patterns) -> TaskAnswer {
         match self {
-            Task::Extract(steps) => Answer::Extracted(extract(steps, value, patterns)),
-            Task::Grade(grader) => {
+            GraderTask::Extract(steps) => TaskAnswer::Extracted(extract(steps, value, patterns)),
+            GraderTask::Grade(grader) => {
                 let grade = answers::grade(grader, value, patterns);
                 let other = || {
                     Grade::errored(GraderType::Code, grader.method(), Cause::Harness, "it looks at no text")
                 };
-                Answer::Graded(Box::new(grade.unwrap_or_else(other)))
+                TaskAnswer::Graded(Box::new(grade.unwrap_or_else(other)))
             }
-            Task::Program(grader) => Answer::Program(match grader.as_ref() {
+            GraderTask::Program(grader) => TaskAnswer::Program(match grader.as_ref() {
                 CodeGrader::FunctionOutput(function) => functions::program(function, value),
                 CodeGrader::CodeExecution(execution) => execution::program(execution, value),
                 other => Err(format!("{} runs no program", other.method())),

@@ -31,7 +31,7 @@ pub(super) use structured::Structured;
 use vote::Agenda;
 
 /// In grades.
-const METHOD: &str = "model";
+pub(super) const METHOD: &str = "model";
 
 fn errored(cause: Cause, reason: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Model, METHOD, cause, reason)

@@ -55,6 +55,9 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
             (Rank::Unknown, format!("See to the judge, which gave no answer on {at}{told}"))
         }
         Cause::JudgeUnparseable => (Rank::Unknown, unparseable(known, &at)),
+        Cause::GraderTimeout if why.starts_with("extract: the search for JSON") => {
+            (Rank::Unknown, format!("Look at the output and the `extract` of {at}{told}"))
+        }
         Cause::GraderTimeout => (
             Rank::Unknown,
             format!(
