@@ -621,6 +621,11 @@ async fn exceptions_that_nothing_takes_fail() {
 #[tokio::test]
 async fn no_message_keeps_the_judge_from_a_verdict() {
     let sandbox = sandbox_or_skip!();
+    let judged = async |code: String| {
+        let tests = vec!["assert f(1) == 1".into()];
+        let job = TestJob { code, tests, mode: Some(TestMode::Split), ..TestJob::default() };
+        sandbox.run_tests(job).await.unwrap().verdict
+    };
     let forged = "import os, time\nos.write(4, b'{\"load\": \"run\", \"e\": FORM}\\n')\ntime.sleep(5)";
     for form in [
         "[1]",
@@ -629,14 +634,13 @@ async fn no_message_keeps_the_judge_from_a_verdict() {
         "{\"line\": [1], \"type\": 5, \"mro\": {}}",
         "{\"line\": 1e999, \"code\": 1e999}",
     ] {
-        let verdict =
-            run(&sandbox, &forged.replace("FORM", form), "for i in [1]: assert f(i) == 1").await.verdict;
+        let verdict = judged(forged.replace("FORM", form)).await;
         assert!(matches!(verdict, TestVerdict::Failed(_)), "{form}: {verdict:?}");
     }
     let long = "import os, time\ndef f(x):\n  b = ('START' + chr(233) * 3900000 + 'END\\n').encode()\n  \
                 while b: b = b[os.write(4, b):]\n  time.sleep(5)";
     let opaque = |verdict: &TestVerdict| matches!(verdict, TestVerdict::Opaque { type_name } if type_name.chars().count() == 200);
-    let raised = |verdict: &TestVerdict| matches!(verdict, TestVerdict::CandidateRaised(raised) if raised.message.chars().count() <= 2100);
+    let raised = |verdict: &TestVerdict| matches!(verdict, TestVerdict::CandidateRaised(raised) if raised.message.chars().count() <= 2000);
     let cases: [(&str, &str, &dyn Fn(&TestVerdict) -> bool); 4] = [
         (r#"{"i":1,"e":{"type":"X","mro":["X"],"message":""#, r#""}}"#, &raised),
         (r#"{"i":1,"e":{"mro":["X"],"message":"","type":""#, r#""}}"#, &raised),
@@ -645,7 +649,7 @@ async fn no_message_keeps_the_judge_from_a_verdict() {
     ];
     for (start, end, bounded) in cases {
         let code = long.replace("START", start).replace("END", end);
-        let verdict = run(&sandbox, &code, "for i in [1]: assert f(i) == 1").await.verdict;
+        let verdict = judged(code).await;
         assert!(bounded(&verdict), "{start}: {:.300}", format!("{verdict:?}"));
     }
 }
@@ -816,8 +820,7 @@ async fn an_answer_that_does_not_evaluate_fails() {
             "{tests}: {verdict:?}"
         );
     }
-    for tests in ["f(1)\nno_such_name", "f(1)\nimport no_such_module", "f(1)\nfrom no_such_module.x import y"]
-    {
+    for tests in ["f(1)\nimport no_such_module", "f(1)\nfrom no_such_module.x import y"] {
         let verdict = run(&sandbox, "def f(x): return 1", tests).await.verdict;
         assert!(matches!(verdict, TestVerdict::TestError(_)), "{tests}: {verdict:?}");
     }

@@ -30,7 +30,7 @@ def no_use(name):
     return method
 
 class Opaque:
-    # What the candidate returned and nobody here can know: any use of it ends the test. Its truth may be known.
+    # An answer of a kind that does not cross: any use of it ends the test. Its truth may be known.
     __slots__ = ('kind', 'truth', 'unique')
     def __init__(self, kind, truth, unique):
         object.__setattr__(self, 'kind', kind)
