@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::ending::Ended;
 use super::error::SandboxError;
 use super::types::{Ending, Raised, RunFailure};
+use crate::base::text::shortened;
 
 /// Bytes of memory that the values of one line may take. A line of 8 MiB can hold values of half a gigabyte; the candidate's
 /// runner keeps to the same (`heavy` in `candidate.py`), so that only a forged line is heavier.
@@ -62,6 +63,11 @@ pub(super) fn number(map: &Map<String, Value>, key: &str) -> Option<u64> {
     map.get(key).and_then(Value::as_u64)
 }
 
+/// Bytes of a class's name, and of a message or a traceback. The runners keep to about the same, so that only forged ones are
+/// longer.
+const MOST_NAME: usize = 800;
+const MOST_MESSAGE: usize = 16 << 10;
+
 /// What a runner answers to a call.
 pub(super) enum CallAnswer {
     /// Tagged JSON. `changed`: the call changed an argument in place.
@@ -104,11 +110,12 @@ pub(super) fn raised(error: Option<&Value>) -> Raised {
     let empty = Map::new();
     let map = error.and_then(Value::as_object).unwrap_or(&empty);
     let mro = map.get("mro").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let cut = |text: &str, most: usize| shortened(text, most).into_owned();
     Raised {
-        type_name: text(map, "type"),
-        mro: mro.iter().filter_map(Value::as_str).take(8).map(str::to_owned).collect(),
-        message: text(map, "message"),
-        traceback: text(map, "traceback"),
+        type_name: cut(&text(map, "type"), MOST_NAME),
+        mro: mro.iter().filter_map(Value::as_str).take(24).map(|name| cut(name, MOST_NAME)).collect(),
+        message: cut(&text(map, "message"), MOST_MESSAGE),
+        traceback: cut(&text(map, "traceback"), MOST_MESSAGE),
     }
 }
 
