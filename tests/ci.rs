@@ -131,13 +131,13 @@ fn a_report_in_a_log_holds_no_command_of_a_models_making() {
         let call = Call::of(command.env("GITHUB_ACTIONS", "true").output().expect("it starts")).expect(1);
         assert!(!commands(&call.stdout), "{}", call.stdout);
     }
-    // A file is no log.
+    // A file may be printed into a log later.
     let mut command =
         project.command(&["report", "--run", "latest", "--format", "markdown", "--output", "page.md"]);
     Call::of(command.env("GITHUB_ACTIONS", "true").output().expect("it starts")).expect(1);
     let outside = project.call(&["report", "--run", "latest", "--format", "markdown"]).expect(1);
     assert_eq!(read(&project.path().join("page.md")), outside.stdout);
-    assert!(outside.stdout.contains("##[add-mask]e"));
+    assert!(!commands(&outside.stdout) && outside.stdout.contains("# #[add-mask]e"), "{}", outside.stdout);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
     ````diff
     -bye
     +::set-output name=decision::pass
-    +##[add-mask]e
+    +# #[add-mask]e
     +@all fixes #1 <b>
     +```
     ````
