@@ -198,7 +198,7 @@ fn what_a_target_said_before_it_failed_is_no_output() {
 }
 
 #[test]
-fn a_recording_with_one_broken_line_far_inside_is_refused_with_its_place() {
+fn a_recording_with_one_broken_line_far_inside_is_graded_but_for_that_line() {
     let project = project();
     let mut content = String::new();
     for n in 0..50_000 {
@@ -208,11 +208,7 @@ fn a_recording_with_one_broken_line_far_inside_is_refused_with_its_place() {
     content.push_str("{\"case\": \"b\", \"sample\": 50001, \"output\": \"two\"}\n");
     project.write("broken.jsonl", &content);
     let call =
-        project.call(&["run", "--suite", "suite.yaml", "--outputs", "broken.jsonl", "--case", "b"]).expect(2);
-    let place = format!(
-        "{}:50001:46: not JSON: EOF while parsing a string",
-        project.path().join("broken.jsonl").display()
-    );
-    assert!(call.stderr.contains(&place), "{}", call.stderr);
-    assert!(!project.path().join("results").exists());
+        project.call(&["run", "--suite", "suite.yaml", "--outputs", "broken.jsonl", "--case", "b"]).expect(3);
+    let place = "line 50001, column 46: not JSON: EOF while parsing a string";
+    assert!(call.stderr.contains(place), "{}", call.stderr);
 }

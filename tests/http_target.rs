@@ -154,7 +154,7 @@ fn answers_become_outputs_whatever_they_hold() {
         told.push_str(&format!("{name}: {}\n", output(get(&server, ""))["body"]));
     }
     insta::assert_snapshot!(told, @r##"
-    names twice: {"a":2}
+    names twice: "{\"a\": 1, \"a\": 2}"
     broken JSON: "{\"a\": 1"
     bytes: {"base64":"//4A"}
     bad UTF-8: {"base64":"Y2Fm6Q=="}
