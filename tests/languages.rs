@@ -238,7 +238,7 @@ async fn functions_of_javascript_are_found_in_every_form() {
     let undefined = told(&graders, &of_runner, "function other() {}").await;
     assert_eq!(
         undefined,
-        "failed exception: nextLine() raised ReferenceError: nextLine is not defined, expected None"
+        "failed exception nextLine() raised ReferenceError: nextLine is not defined, expected null"
     );
     let of_class = function(Executor::Javascript, "Solution.add", vec![(json!([1, 2]), value(json!(3)))]);
     assert_eq!(told(&graders, &of_class, "class Solution { add(a, b) { return a + b } }").await, "passed -");
