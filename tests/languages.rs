@@ -310,8 +310,8 @@ async fn wrong_and_hostile_javascript_gets_its_label() {
     failed exception f(1) raised RangeError: Maximum call stack size exceeded, expected 3
     failed exited f(1): the program ended with exit code 0 before its tests did
     failed exited the program ended with exit code 0 before its tests did
-    failed forged f(1): the program tampered with the verdict: an answer that was not asked for
-    failed forged f(1): the program tampered with the verdict: an answer that was not asked for
+    failed forged f(1): the program tampered with the verdict: an answer without a question
+    failed forged f(1): the program tampered with the verdict: an answer without a question
     failed exited f(1): the program ended with exit code 0 before its tests did
     failed exited f(1): the program ended with exit code 1 before its tests did
     failed crashed f(1): the program was ended by SIGSEGV
