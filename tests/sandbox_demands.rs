@@ -404,7 +404,7 @@ fn sandboxed_graders_judge_as_the_others_do() {
     let causes: Vec<&str> = inside.iter().map(|(told, _)| told.as_str()).collect();
     assert_eq!(causes[0], "passes passed - -");
     assert_eq!(causes[1], "fails failed wrong_answer -");
-    assert_eq!(causes[7], "sleeps errored harness -");
+    assert_eq!(causes[7], "sleeps errored grader_timeout -");
 }
 
 #[test]
