@@ -1,5 +1,6 @@
 # about: page tables of children that a function starts
 # mode: fn
+# wall: 60
 # expect: memory_limit
 import ctypes, os, time
 l = ctypes.CDLL(None, use_errno=True)

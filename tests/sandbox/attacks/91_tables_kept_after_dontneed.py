@@ -1,5 +1,6 @@
 # about: what is let go leaves its page tables behind
 # expect: memory_limit
+# wall: 60
 import ctypes, os, time
 l = ctypes.CDLL(None, use_errno=True)
 l.mmap.restype = ctypes.c_void_p

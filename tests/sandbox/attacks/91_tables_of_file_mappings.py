@@ -1,5 +1,6 @@
 # about: page tables of one page of the interpreter, mapped 30000 times 2 MiB apart in each of four processes
 # expect: memory_limit
+# wall: 60
 import ctypes, os, time
 l = ctypes.CDLL(None, use_errno=True)
 l.mmap.restype = ctypes.c_void_p

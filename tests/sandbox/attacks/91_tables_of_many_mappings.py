@@ -1,5 +1,6 @@
 # about: page tables of sixty mappings of 1 GiB in each of four processes
 # expect: memory_limit
+# wall: 60
 import ctypes, os, time
 l = ctypes.CDLL(None, use_errno=True)
 l.mmap.restype = ctypes.c_void_p

@@ -1,5 +1,6 @@
 # about: four processes read a byte of every 2 MiB of 60 GiB: no page is theirs, but each byte takes 4 KiB of page tables
 # expect: memory_limit
+# wall: 60
 import ctypes, os, time
 l = ctypes.CDLL(None, use_errno=True)
 l.mmap.restype = ctypes.c_void_p
