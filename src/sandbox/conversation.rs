@@ -75,12 +75,16 @@ impl<'c> Conversation<'c> {
     /// Where the next question is written; it is sent with the next [`Conversation::answer`] or [`Conversation::greeting`].
     /// The time since the last answer is added to the candidate's.
     pub fn question(&mut self) -> &mut Vec<u8> {
+        self.leave_out_judging();
+        &mut self.outbox.bytes
+    }
+
+    fn leave_out_judging(&mut self) {
         let judging = self.heard.elapsed();
         self.heard += judging;
         self.deadline += judging;
         self.running.extend(judging);
         self.budget.judging += judging;
-        &mut self.outbox.bytes
     }
 
     /// Waits until the candidate's program is loaded.
@@ -118,6 +122,7 @@ impl<'c> Conversation<'c> {
     /// Signals that no question follows and waits, at most for [`Running::grace`], until the candidate ends, so that what it printed
     /// is kept. Returns how it ended, and a failure when it sent an answer without a question or exceeded a limit.
     pub fn part(mut self) -> Result<(Ended, Option<RunFailure>), SandboxError> {
+        self.leave_out_judging();
         self.outbox.then_close = true;
         match self.line(Instant::now() + self.running.grace()) {
             Ok(_) | Err(ConversationEnd::Silent(Heard::TooLong | Heard::End(true))) => {
