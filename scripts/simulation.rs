@@ -165,7 +165,13 @@ impl Design {
                 eval.cases.push(case);
             }
         }
-        RunScores { side: side(label), ks: vec![1, 3.min(self.samples)], score_metrics: Vec::new(), evals }
+        RunScores {
+            side: side(label),
+            ks: vec![1, 3.min(self.samples)],
+            interval_scope: Default::default(),
+            score_metrics: Vec::new(),
+            evals,
+        }
     }
 
     fn case(&self, at: usize, p: f64, dice: &mut Dice) -> CaseScores {

@@ -207,6 +207,7 @@ mod tests {
             composites: Vec::new(),
             score_metrics: Vec::new(),
             ks: vec![1],
+            interval_scope: crate::model::IntervalScope::default(),
             seed: 18_446_744_073_709_551_615,
             formats: vec![],
             include_details: true,

@@ -19,7 +19,7 @@ use super::plan::{EvalInfo, GateSpec};
 use super::run_scores::RunScores;
 use super::summary::PastRate;
 use crate::base::text;
-use crate::spec::words::{FailOn, GraderType, ReportFormat};
+use crate::spec::words::{FailOn, GraderType, IntervalScope, ReportFormat};
 
 /// The version of the journal's format; a reader refuses a higher one.
 pub const JOURNAL_VERSION: u32 = 2;
@@ -63,6 +63,9 @@ pub struct RunStarted {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub score_metrics: Vec<String>,
     pub ks: Vec<u32>,
+    /// What intervals speak about.
+    #[serde(default, skip_serializing_if = "IntervalScope::is_default")]
+    pub interval_scope: IntervalScope,
     pub seed: u64,
     pub formats: Vec<ReportFormat>,
     pub include_details: bool,

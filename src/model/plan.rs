@@ -8,7 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, Figure, Message, ReportFormat};
+use crate::spec::words::{
+    Bound, Criticality, Difficulty, EvalType, Figure, IntervalScope, Message, ReportFormat,
+};
 
 use super::asked::ModelSettings;
 use super::baseline::{BaselineOrigin, BaselineSettings};
@@ -102,6 +104,8 @@ pub struct Settings {
     pub in_flight: usize,
     /// The k of pass@k and pass^k that are reported, ascending and without repeats; 1 is always among them.
     pub ks: Vec<u32>,
+    /// What intervals speak about.
+    pub interval_scope: IntervalScope,
     /// Seed of the bootstrap, so that the same journal gives the same interval.
     pub seed: u64,
     pub timeout_global: Option<Duration>,

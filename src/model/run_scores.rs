@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Shard;
 use super::outcome::Outcome;
-use crate::spec::words::{Criticality, Difficulty, EvalType};
+use crate::spec::words::{Criticality, Difficulty, EvalType, IntervalScope};
 
 /// One side of a comparison, read from journals or from a score baseline. It is journalled with a run that is compared with it,
 /// so that a report can be made again when its source is gone.
@@ -16,6 +16,9 @@ pub struct RunScores {
     pub side: ComparedSide,
     /// The k of pass@k and pass^k that were reported.
     pub ks: Vec<u32>,
+    /// What intervals of the run speak about.
+    #[serde(default, skip_serializing_if = "IntervalScope::is_default")]
+    pub interval_scope: IntervalScope,
     /// Named metrics that are scores, in [0, 1].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub score_metrics: Vec<String>,

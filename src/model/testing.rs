@@ -120,6 +120,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
             max_workers: 4,
             in_flight: 4,
             ks: vec![1],
+            interval_scope: IntervalScope::default(),
             seed: 0,
             timeout_global: None,
             grade_timeout: Settings::GRADE_TIMEOUT,

@@ -172,6 +172,7 @@ fn differences(first: &Part, part: &Part, whole: bool, reasons: &mut Vec<String>
         (a.gate == b.gate, "thresholds"),
         (a.composites == b.composites && a.score_metrics == b.score_metrics, "composite metrics"),
         (a.seed == b.seed, "seed"),
+        (a.interval_scope == b.interval_scope, "scope of intervals"),
         (compared(a) == compared(b), "reference, since they are compared with different scores"),
         (a.fail_on == b.fail_on, "word after --fail-on"),
     ];

@@ -201,6 +201,7 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         composites: plan.composites.clone(),
         score_metrics: plan.score_metrics.clone(),
         ks: plan.settings.ks.clone(),
+        interval_scope: plan.settings.interval_scope,
         seed: plan.settings.seed,
         formats: plan.reporting.formats.clone(),
         include_details: plan.reporting.include_details,

@@ -202,6 +202,7 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && now.composites == was.composites
         && now.score_metrics == was.score_metrics
         && now.ks == was.ks
+        && now.interval_scope == was.interval_scope
         && now.seed == was.seed
         && now.formats == was.formats
         && now.include_details == was.include_details
@@ -269,6 +270,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         composites: plan.composites.clone(),
         score_metrics: plan.score_metrics.clone(),
         ks: plan.settings.ks.clone(),
+        interval_scope: plan.settings.interval_scope,
         seed: plan.settings.seed,
         formats: plan.reporting.formats.clone(),
         include_details: plan.reporting.include_details,

@@ -13,7 +13,7 @@ use super::prices::{BudgetSpec, SuitePrices};
 use super::sandbox::SandboxSpec;
 use super::shape::EvalShape;
 use super::thresholds::Thresholds;
-use super::words::ReportFormat;
+use super::words::{IntervalScope, ReportFormat};
 use super::{ChannelSpec, OneOrMany, ProviderSpec, RefOr, SkillSpec, SuiteCache, TargetSpec};
 
 /// A file with `eval_suite:`.
@@ -136,6 +136,9 @@ pub struct SuiteConfig {
     /// The k of pass@k and pass^k to report.
     #[serde(default)]
     pub k: OneOrMany<u32>,
+    /// What intervals speak about: `these_cases` (more samples of the same cases), `similar_cases` (cases like these in these evals,
+    /// the default) or `similar_evals` (evals like these; at least 5).
+    pub intervals: Option<IntervalScope>,
     /// Seed of the resampling. Default 0.
     pub seed: Option<u64>,
     /// Seconds for one call of the target, where the eval does not say. Default 60.

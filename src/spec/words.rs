@@ -61,6 +61,37 @@ impl Criticality {
     }
 }
 
+/// What intervals and tests generalize to: the random part of a figure.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalScope {
+    /// More samples of these very cases: only samples are random.
+    TheseCases,
+    /// Cases like these in these evals: cases and samples are random, evals are strata.
+    #[default]
+    SimilarCases,
+    /// Evals like these: evals, their cases and samples are random, evals are clusters.
+    SimilarEvals,
+}
+
+impl IntervalScope {
+    /// As authors write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            IntervalScope::TheseCases => "these_cases",
+            IntervalScope::SimilarCases => "similar_cases",
+            IntervalScope::SimilarEvals => "similar_evals",
+        }
+    }
+
+    /// True when an event or a file can leave it out.
+    pub fn is_default(&self) -> bool {
+        *self == IntervalScope::default()
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Difficulty {

@@ -357,6 +357,7 @@ impl Run {
             composites: Vec::new(),
             score_metrics: Vec::new(),
             ks: self.ks.clone(),
+            interval_scope: IntervalScope::default(),
             seed: 7,
             formats: vec![],
             include_details: self.include_details,

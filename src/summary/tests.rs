@@ -40,6 +40,7 @@ fn started(ks: &[u32]) -> Event {
         composites: Vec::new(),
         score_metrics: Vec::new(),
         ks: ks.to_vec(),
+        interval_scope: crate::model::IntervalScope::default(),
         seed: 7,
         formats: vec![],
         include_details: true,

@@ -77,6 +77,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
             max_workers: 1,
             in_flight: 1,
             ks: vec![1],
+            interval_scope: crate::model::IntervalScope::default(),
             seed: 0,
             timeout_global: None,
             grade_timeout: Settings::GRADE_TIMEOUT,

@@ -163,6 +163,7 @@ impl Loader<'_> {
                 max_workers: max_workers.max(1),
                 in_flight: in_flight.max(1),
                 ks: thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites),
+                interval_scope: config.intervals.unwrap_or_default(),
                 seed: config.seed.unwrap_or(0),
                 timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
                 grade_timeout: config.grade_timeout_seconds.map_or(Settings::GRADE_TIMEOUT, seconds),

@@ -74,6 +74,7 @@ impl Written {
             composites: Vec::new(),
             score_metrics: Vec::new(),
             ks: vec![1],
+            interval_scope: crate::model::IntervalScope::default(),
             seed: 7,
             formats: vec![],
             include_details: true,

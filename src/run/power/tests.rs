@@ -36,7 +36,13 @@ fn run(cases: &[(u32, u32)], suite: &str) -> RunScores {
     };
     let side =
         crate::model::ComparedSide { suite: suite.into(), run_id: "eval-1".into(), ..compared_side("r") };
-    RunScores { side, ks: vec![1], score_metrics: Vec::new(), evals: vec![eval] }
+    RunScores {
+        side,
+        ks: vec![1],
+        interval_scope: crate::model::IntervalScope::default(),
+        score_metrics: Vec::new(),
+        evals: vec![eval],
+    }
 }
 
 fn near(a: f64, b: f64) {

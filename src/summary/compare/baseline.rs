@@ -1,7 +1,7 @@
 //! A score baseline as one side of a comparison.
 
 use crate::model::{
-    CaseScores, ComparedSide, EvalScores, Outcome, RunScores, ScoreBaselineRead, ScoresSource,
+    CaseScores, ComparedSide, EvalScores, IntervalScope, Outcome, RunScores, ScoreBaselineRead, ScoresSource,
 };
 use crate::spec::{ScoredCase, ScoredEval, ScoredOutcome};
 
@@ -30,6 +30,7 @@ pub fn of_baseline(label: String, read: &ScoreBaselineRead) -> RunScores {
             capture: false,
         },
         ks: file.ks.clone(),
+        interval_scope: IntervalScope::default(),
         score_metrics: Vec::new(),
         evals: file.evals.iter().map(|(id, eval)| eval_scores(id, eval)).collect(),
     }

@@ -20,6 +20,7 @@ impl Fold {
         Ok(RunScores {
             side: self.side(started, label, source),
             ks: started.ks.clone(),
+            interval_scope: started.interval_scope,
             score_metrics: started.score_metrics.clone(),
             evals: counted.iter().map(eval_scores).collect(),
         })

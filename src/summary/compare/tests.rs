@@ -11,7 +11,13 @@ use crate::model::*;
 
 /// A run of suite `S` with these evals.
 pub(super) fn side(label: &str, evals: Vec<EvalScores>) -> RunScores {
-    RunScores { side: testing::compared_side(label), ks: vec![1], score_metrics: vec![], evals }
+    RunScores {
+        side: testing::compared_side(label),
+        ks: vec![1],
+        interval_scope: crate::model::IntervalScope::default(),
+        score_metrics: vec![],
+        evals,
+    }
 }
 
 pub(super) fn eval(id: &str, cases: Vec<CaseScores>) -> EvalScores {

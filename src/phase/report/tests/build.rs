@@ -100,6 +100,7 @@ fn started(gate: GateSpec, ks: &[u32]) -> RunStarted {
         composites: Vec::new(),
         score_metrics: Vec::new(),
         ks: ks.to_vec(),
+        interval_scope: crate::model::IntervalScope::default(),
         seed: 7,
         formats: vec![],
         include_details: true,
