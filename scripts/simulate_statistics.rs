@@ -5,14 +5,12 @@
 
 use std::fmt::Write as _;
 
-use eval_harness::model::{Comparison, ComparisonVerdict, Metric};
-use eval_harness::stats::{
-    Interval, Undefined, Values, bootstrap_weighted_mean, cluster_bootstrap_mean, pass_at_k, pass_hat_k,
-    pass_hat_k_unbiased,
-};
+use eval_harness::model::{Comparison, ComparisonVerdict, IntervalScope, Metric};
+use eval_harness::stats::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 use eval_harness::summary::compare::{CompareSettings, compare};
 use rayon::prelude::*;
 
+mod simulated_intervals;
 mod simulation;
 
 use simulation::{Change, Design, Dice, Population};
@@ -20,7 +18,6 @@ use simulation::{Change, Design, Dice, Population};
 const SIMULATIONS: u64 = 2_000;
 /// Of comparisons; a p-value from drawn sign flips is valid for any number (docs/statistics.md).
 const RESAMPLES: usize = 1_000;
-const LEVEL: f64 = 0.95;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -30,7 +27,9 @@ fn main() {
     let tables = [
         ("verdicts", verdicts(&mut wrong)),
         ("differences", differences(&mut wrong)),
-        ("metrics", metrics(&mut wrong)),
+        ("these_cases", simulated_intervals::table(IntervalScope::TheseCases, SIMULATIONS, &mut wrong)),
+        ("similar_cases", simulated_intervals::table(IntervalScope::SimilarCases, SIMULATIONS, &mut wrong)),
+        ("similar_evals", simulated_intervals::table(IntervalScope::SimilarEvals, SIMULATIONS, &mut wrong)),
         ("evals", evals(&mut wrong)),
     ];
     let mut text = std::fs::read_to_string(&page).expect("the page");
@@ -173,54 +172,7 @@ fn line(table: &mut String, name: &str, row: &[f64], wrong: &mut Vec<String>) {
     }
 }
 
-fn covered(truth: f64, of: impl Fn(u64, &mut Dice) -> Result<Interval, Undefined> + Sync) -> f64 {
-    let covers = |at: &u64| {
-        let interval = of(*at, &mut Dice::new(31, *at));
-        interval.is_ok_and(|ci| ci.low <= truth && truth <= ci.high)
-    };
-    percent((0..SIMULATIONS).into_par_iter().filter(covers).count())
-}
-
-/// Coverage of the metrics' own intervals, of independent cases.
-fn metrics(wrong: &mut Vec<String>) -> String {
-    let from = Population::Independent;
-    let mut table = "| Metric | 50 cases | 164 cases | 400 cases |\n| --- | --- | --- | --- |\n".to_owned();
-    let mut add = |name: &str, n: u32, estimator: &(dyn Fn(u32) -> f64 + Sync)| {
-        let truth = from.expected(n, 1.0, estimator);
-        let row = [50, 164, 400].map(|cases| {
-            covered(truth, |seed, dice| {
-                let mut values = Values::new();
-                for (_, p) in from.chances(cases, dice) {
-                    values.push(estimator(dice.passes(n, p)));
-                }
-                // As reports choose it.
-                if values.are_binary() { values.wilson(LEVEL) } else { values.interval(seed, LEVEL) }
-            })
-        });
-        line(&mut table, name, &row, wrong);
-    };
-    add("pass_at_1, n = 1 (Wilson)", 1, &f64::from);
-    add("case_pass_rate, n = 5 (Wilson)", 5, &|c| f64::from(u8::from(c == 5)));
-    add("pass_at_3, n = 3 (Wilson)", 3, &|c| f64::from(u8::from(c > 0)));
-    add("pass_at_1, n = 5", 5, &|c| f64::from(c) / 5.0);
-    add("pass_at_3, n = 5", 5, &|c| pass_at_k(5, u64::from(c), 3).unwrap_or(0.0));
-    add("pass_hat_3, n = 5", 5, &|c| pass_hat_k(5, u64::from(c), 3).unwrap_or(0.0));
-    add("pass_hat_3_unbiased, n = 5", 5, &|c| pass_hat_k_unbiased(5, u64::from(c), 3).unwrap_or(0.0));
-    let row = [50, 164, 400].map(|cases| {
-        // What fails scores uniformly below 0.6.
-        covered(0.8 + 0.2 * 0.3, |seed, dice| {
-            let mut values = Values::new();
-            for (_, p) in from.chances(cases, dice) {
-                values.push(if dice.passes(1, p) == 1 { 1.0 } else { 0.6 * dice.unit() });
-            }
-            values.interval(seed, LEVEL)
-        })
-    });
-    line(&mut table, "score", &row, wrong);
-    table
-}
-
-/// Coverage where cases of an eval belong together, by the number of evals; and of weighted scores.
+/// Coverage of differences where cases of an eval belong together, by the number of evals.
 fn evals(wrong: &mut Vec<String>) -> String {
     const PER_EVAL: usize = 10;
     let from = Population::Evals(PER_EVAL);
@@ -234,40 +186,6 @@ fn evals(wrong: &mut Vec<String>) -> String {
             wrong.append(&mut few);
         }
     };
-    let clusters = |evals: usize, n: u32, estimator: &dyn Fn(u32) -> f64, dice: &mut Dice| {
-        let mut clusters = vec![(0.0, 0u64); evals];
-        for (eval, p) in from.chances(evals * PER_EVAL, dice) {
-            let (sum, count) = clusters[eval];
-            clusters[eval] = (sum + estimator(dice.passes(n, p)), count + 1);
-        }
-        clusters
-    };
-    for (name, n, estimator) in [
-        ("pass_at_1, n = 1", 1, &f64::from as &(dyn Fn(u32) -> f64 + Sync)),
-        ("pass_at_1, n = 5", 5, &|c| f64::from(c) / 5.0),
-        ("pass_at_3, n = 5", 5, &|c| pass_at_k(5, u64::from(c), 3).unwrap_or(0.0)),
-        ("pass_hat_3, n = 5", 5, &|c| pass_hat_k(5, u64::from(c), 3).unwrap_or(0.0)),
-    ] {
-        let truth = from.expected(n, 1.0, estimator);
-        let row = sizes.map(|evals| {
-            covered(truth, |seed, dice| {
-                cluster_bootstrap_mean(&clusters(evals, n, estimator, dice), 2_000, seed, LEVEL)
-            })
-        });
-        add(name, row, true);
-    }
-    let row = sizes.map(|evals| {
-        covered(0.8, |seed, dice| {
-            let weigh = |(sum, count): (f64, u64), weight: f64| (sum / count as f64, weight);
-            let clusters = clusters(evals, 1, &f64::from, dice);
-            let weighted: Vec<(f64, f64)> = clusters
-                .into_iter()
-                .map(|cluster| weigh(cluster, 1.0 + (3.0 * dice.unit()).floor()))
-                .collect();
-            bootstrap_weighted_mean(&weighted, 2_000, seed, LEVEL)
-        })
-    });
-    add("weighted_score, weights 1 to 3", row, true);
     for samples in [1, 5] {
         let row = sizes.map(|evals| {
             let design = Design {

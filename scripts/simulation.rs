@@ -39,7 +39,7 @@ impl Dice {
         ((self.0.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         (-2.0 * self.unit().ln()).sqrt() * (2.0 * std::f64::consts::PI * self.unit()).cos()
     }
 
@@ -58,7 +58,7 @@ impl Dice {
         }
     }
 
-    fn beta(&mut self, a: f64, b: f64) -> f64 {
+    pub fn beta(&mut self, a: f64, b: f64) -> f64 {
         let (x, y) = (self.ln_gamma(a), self.ln_gamma(b));
         1.0 / (1.0 + (y - x).exp())
     }

@@ -169,7 +169,7 @@ fn threshold_reason(threshold: &Threshold, result: &ThresholdResult, tallies: &T
             let (value, bound) = apart(value, result.threshold);
             if status == Decision::Fail {
                 let near = settled(tallies, name).and_then(|estimate| {
-                    near::miss(threshold, estimate, tallies.actual.shares.get(name).copied())
+                    near::miss(threshold, estimate, tallies.actual.shares.get(name).copied(), tallies.scope)
                 });
                 let near = near.map(|near| format!(": {near}")).unwrap_or_default();
                 format!("{of}{name} is {value}, {sign} {bound} was asked{near}")
@@ -185,6 +185,7 @@ fn threshold_reason(threshold: &Threshold, result: &ThresholdResult, tallies: &T
         (None, _) => {
             let reason = match tallies.actual.metrics.get(name) {
                 Some(Estimate { undefined: Some(reason), .. }) => reason,
+                Some(Estimate { note: Some(note), .. }) => note,
                 Some(Estimate { value: Some(_), .. }) => "too few cases for an interval",
                 _ => "it has no value here",
             };
@@ -240,7 +241,7 @@ fn apart(value: f64, bound: f64) -> (String, String) {
 }
 
 /// Without trailing zeros.
-pub(super) fn number(value: f64, decimals: usize) -> String {
+pub fn number(value: f64, decimals: usize) -> String {
     if value.abs() >= 1e12 {
         return format!("{value:.3e}");
     }
@@ -259,11 +260,12 @@ mod tests {
             value,
             ci,
             level: 0.95,
-            method: "wilson".into(),
+            method: "empirical_likelihood".into(),
             n_cases: 10,
             worst: None,
             best: None,
             undefined: value.is_none().then(|| "no data".to_owned()),
+            note: None,
         }
     }
 
@@ -285,6 +287,7 @@ mod tests {
 
     fn settled(tally: Tally) -> Tallies {
         Tallies {
+            scope: crate::model::IntervalScope::default(),
             actual: tally.clone(),
             worst: tally.clone(),
             best: tally,
@@ -357,6 +360,7 @@ mod tests {
     #[test]
     fn errors_leave_the_gate_open_only_when_they_could_decide() {
         let open = |worst: f64, best: f64, errored, pending| Tallies {
+            scope: crate::model::IntervalScope::default(),
             actual: tally(&[(CAP, None, Outcome::Errored)], Some(best)),
             worst: tally(&[(CAP, None, Outcome::Failed)], Some(worst)),
             best: tally(&[(CAP, None, Outcome::Passed)], Some(best)),
@@ -399,6 +403,7 @@ mod tests {
     fn an_upper_bound_on_a_rate_is_open_between_the_extremes() {
         let passed = |rate| tally(&[(CAP, None, Outcome::Passed)], Some(rate));
         let run = Tallies {
+            scope: crate::model::IntervalScope::default(),
             actual: passed(0.5),
             worst: passed(0.4),
             best: passed(0.9),

@@ -9,13 +9,11 @@ mod doubted;
 mod exit;
 mod hold;
 mod near;
-mod reach;
 #[cfg(test)]
 mod tables;
 
 pub use answerable::{Extent, unanswerable};
-pub use decide::decide;
+pub use decide::{decide, number};
 pub use doubted::{doubted, doubted_decision};
 pub use exit::ExitCode;
 pub use hold::{held, hold};
-pub use reach::{Planned, count_together, out_of_reach};

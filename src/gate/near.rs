@@ -4,13 +4,18 @@
 //! one fewer does not; else it says "about", or nothing.
 
 use super::decide::{number, within};
-use crate::model::{Bound, Estimate, Figure, Metric, MetricName, Threshold};
+use crate::model::{Bound, Estimate, Figure, IntervalScope, Metric, MetricName, Threshold};
+use crate::stats::likelihood::of_counts;
 use crate::stats::power::{self, Demand, MANY};
-use crate::stats::{Method, wilson};
 
 /// The words after the reason of a threshold that failed, for an estimate that is settled; `share` as in
 /// [`Tally::shares`](crate::model::Tally::shares). `None`: there is nothing to add.
-pub(super) fn miss(threshold: &Threshold, estimate: &Estimate, share: Option<[u64; 2]>) -> Option<String> {
+pub(super) fn miss(
+    threshold: &Threshold,
+    estimate: &Estimate,
+    share: Option<[u64; 2]>,
+    scope: IntervalScope,
+) -> Option<String> {
     let value = estimate.value?;
     let share = share.filter(|[passed, n]| passed <= n && *n > 0);
     let one_sided = (threshold.on, threshold.bound);
@@ -22,7 +27,7 @@ pub(super) fn miss(threshold: &Threshold, estimate: &Estimate, share: Option<[u6
         }
         (Figure::Value, Bound::Max) => short(value, threshold),
         (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max) if within(value, threshold) => {
-            lack(threshold, estimate, value, share)
+            lack(threshold, estimate, value, share, scope)
         }
         // The value is not met, or the far end misses, and so does all that lies before it.
         _ => too(value),
@@ -81,24 +86,27 @@ fn more_passes(threshold: &Threshold, [passed, n]: [u64; 2]) -> Option<String> {
 }
 
 /// The value meets the demand, and the end of its interval does not.
-fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, share: Option<[u64; 2]>) -> String {
+fn lack(
+    threshold: &Threshold,
+    estimate: &Estimate,
+    value: f64,
+    share: Option<[u64; 2]>,
+    scope: IntervalScope,
+) -> String {
     let metric = threshold.metric.parse::<MetricName>().ok().map(|name| name.metric);
     let unit = metric.as_ref().map_or("case", unit);
-    let said = format!("the value itself, {}, meets it; only data is lacking", number(value, 4));
-    let alike = alike(estimate, value);
-    let more = match share.or(alike) {
-        Some(share) if has_wilsons(estimate, share) => exact(threshold, share, estimate.level),
-        Some(_) => about_alike(threshold, estimate, value),
+    let fact = format!("the value itself, {}, meets it; only data is lacking", number(value, 4));
+    let share = share.filter(|share| is_of_counts(estimate, *share));
+    let more = match share {
+        Some(share) => exact(threshold, share, estimate.level),
         None => about(threshold, estimate, value),
     };
-    // What belongs together counts as one, so that more of it would add nothing.
-    let grouped = estimate.method == Method::ClusterBootstrap.name()
-        || unit == "case" && alike.is_some_and(|share| !has_wilsons(estimate, share));
-    let where_to = if grouped { ", in evals of their own," } else { "" };
+    // Cases of an eval count together, so that more of them would add nothing.
+    let where_to = match scope {
+        IntervalScope::SimilarEvals if unit == "case" && share.is_none() => ", in separate evals,",
+        _ => "",
+    };
     let rest = match more {
-        More::Exact { more, .. } if share.is_none() => {
-            format!("{more} more {} like these would have met it", plural(unit, more))
-        }
         More::Exact { more, passing } if passing == more => {
             let pass = if more == 1 { "passes" } else { "pass" };
             format!("{more} more {} that {pass} would have met it", plural(unit, more))
@@ -107,6 +115,10 @@ fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, share: Option<[u
             "{more} more {}, {passing} of them passing (the same rate), would have met it",
             plural(unit, more)
         ),
+        More::About(more) if scope == IntervalScope::TheseCases && unit == "case" => {
+            let times = 1.0 + more as f64 / estimate.n_cases as f64;
+            format!("about {times:.1} times as many samples of each case would have met it")
+        }
         More::About(more) => {
             format!("about {more} more {} like these{where_to} would have met it", plural(unit, more))
         }
@@ -117,24 +129,13 @@ fn lack(threshold: &Threshold, estimate: &Estimate, value: f64, share: Option<[u
             );
         }
     };
-    format!("{said}: {rest}")
+    format!("{fact}: {rest}")
 }
 
-/// Values that are all 0 or all 1 as counts: they have Wilson's interval, too, whatever they are made of.
-fn alike(estimate: &Estimate, value: f64) -> Option<[u64; 2]> {
-    let n = estimate.n_cases as u64;
-    let is_wilson = estimate.method == Method::Wilson.name() && n > 0;
-    match value {
-        1.0 if is_wilson => Some([n, n]),
-        0.0 if is_wilson => Some([0, n]),
-        _ => None,
-    }
-}
-
-/// True when the interval is that of so many counts: cases that belong together, and unequal weights, count as fewer.
-fn has_wilsons(estimate: &Estimate, [passed, n]: [u64; 2]) -> bool {
+/// True when the interval is that of so many independent verdicts.
+fn is_of_counts(estimate: &Estimate, [passed, n]: [u64; 2]) -> bool {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9;
-    let of_counts = wilson(passed, n, estimate.level).ok();
+    let of_counts = of_counts(passed as f64, n as f64, estimate.level).ok();
     of_counts.zip(estimate.ci).is_some_and(|(of, [low, high])| near(of.low, low) && near(of.high, high))
 }
 
@@ -160,39 +161,36 @@ fn exact(threshold: &Threshold, [passed, n]: [u64; 2], level: f64) -> More {
     }
 }
 
-/// An interval's width falls with the root of the number of cases.
+/// As many units as there are verdicts whose interval ends where this one does, and as many more as those would need.
 fn about(threshold: &Threshold, estimate: &Estimate, value: f64) -> More {
-    let Some([low, high]) = estimate.ci else { return More::Many };
-    let end = if threshold.bound == Bound::Min { low } else { high };
-    let room = (value - threshold.value).abs();
-    if room <= 1e-9 {
-        return More::Never;
-    }
-    let n = estimate.n_cases as f64;
-    let more = n * ((value - end).abs() / room).powi(2) - n;
-    told(more)
-}
-
-fn told(more: f64) -> More {
-    match more {
-        more if !more.is_finite() || more > MANY as f64 => More::Many,
-        more => More::About(rounded(((more - 1e-6).ceil() as u64).max(1))),
-    }
-}
-
-/// The same for values that are all 1 or all 0, whose interval counts them as fewer than they are: the lower end of Wilson's interval
-/// of e passes in e is e / (e + z^2), so that e goes with the odds of the end, and the number of cases with e.
-fn about_alike(threshold: &Threshold, estimate: &Estimate, value: f64) -> More {
     let Some([low, high]) = estimate.ci else { return More::Many };
     if (value - threshold.value).abs() <= 1e-9 {
         return More::Never;
     }
-    let odds = |end: f64| end / (1.0 - end);
-    let ratio = match threshold.bound {
-        Bound::Min => odds(threshold.value) / odds(low),
-        Bound::Max => odds(1.0 - threshold.value) / odds(1.0 - high),
+    let verdicts_to = |end: f64| {
+        let reaches = |n: f64| {
+            of_counts(value * n, n, estimate.level).is_ok_and(|interval| match threshold.bound {
+                Bound::Min => interval.low >= end,
+                Bound::Max => interval.high <= end,
+            })
+        };
+        // The end moves towards the value with ever more of them.
+        let (mut few, mut enough) = (0.0, 1.0);
+        while !reaches(enough) && enough < 1e12 {
+            (few, enough) = (enough, enough * 2.0);
+        }
+        for _ in 0..50 {
+            let middle = f64::midpoint(few, enough);
+            if reaches(middle) { enough = middle } else { few = middle }
+        }
+        enough
     };
-    told(estimate.n_cases as f64 * (ratio - 1.0))
+    let now = verdicts_to(if threshold.bound == Bound::Min { low } else { high });
+    let more = estimate.n_cases as f64 * (verdicts_to(threshold.value) / now - 1.0);
+    match more {
+        more if !more.is_finite() || more > MANY as f64 => More::Many,
+        more => More::About(rounded(((more - 1e-6).ceil() as u64).max(1))),
+    }
 }
 
 /// Two digits that count, upwards: more would claim what an estimate doesn't know.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{ExitCode, decide};
 use crate::model::*;
-use crate::stats::wilson;
+use crate::stats::likelihood::of_counts;
 
 /// Evals of which so many passed and failed; the rest has no grade.
 #[derive(Debug, Clone, Copy)]
@@ -35,16 +35,17 @@ impl Evals {
 
     fn tally(self, passed: u64, failed: u64) -> Tally {
         let n = passed + failed;
-        let interval = wilson(passed, n.max(1), 0.95).unwrap();
+        let interval = of_counts(passed as f64, n.max(1) as f64, 0.95).unwrap();
         let estimate = Estimate {
             value: (n > 0).then(|| passed as f64 / n as f64),
             ci: (n > 0).then_some([interval.low, interval.high]),
             level: 0.95,
-            method: "wilson".into(),
+            method: "empirical_likelihood".into(),
             n_cases: n as usize,
             worst: None,
             best: None,
             undefined: (n == 0).then(|| "no data".to_owned()),
+            note: None,
         };
         let eval = |at, outcome| EvalTally {
             id: format!("e{at}"),
@@ -73,6 +74,7 @@ impl Evals {
 
     fn tallies(self) -> Tallies {
         Tallies {
+            scope: IntervalScope::default(),
             actual: self.tally(self.passed, self.failed),
             worst: self.tally(self.passed, self.failed + self.open()),
             best: self.tally(self.passed + self.open(), self.failed),

@@ -15,7 +15,7 @@ use super::judge_health::JudgeHealth;
 use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
 use super::plan::Place;
-use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish};
+use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish, IntervalScope};
 
 /// The root of `run-<time>.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -130,6 +130,9 @@ pub struct Metadata {
     pub duration_seconds: f64,
     pub harness_version: String,
     pub environment: Environment,
+    /// What intervals speak about.
+    #[serde(default)]
+    pub interval_scope: IntervalScope,
     /// Filters in words, when the run was not the whole suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
@@ -243,7 +246,7 @@ pub struct Estimate {
     pub ci: Option<[f64; 2]>,
     /// Confidence of the interval, 0.95.
     pub level: f64,
-    /// `wilson`, `bootstrap`, `cluster_bootstrap`, `normal`, or `none`.
+    /// `empirical_likelihood`, `normal`, or `none`.
     pub method: String,
     /// Cases that entered the estimate.
     pub n_cases: usize,
@@ -253,6 +256,9 @@ pub struct Estimate {
     pub best: Option<f64>,
     /// Why there is no value.
     pub undefined: Option<String>,
+    /// What a reader must know of the interval, such as why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -430,6 +436,8 @@ pub struct Failure {
 /// What a gate decides from: the run as graded, and the two extremes that the samples without a grade leave open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tallies {
+    /// What intervals speak about.
+    pub scope: IntervalScope,
     pub actual: Tally,
     /// As if every sample without a grade had failed.
     pub worst: Tally,

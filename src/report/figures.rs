@@ -324,6 +324,26 @@ pub fn interval_label(summary: &Summary) -> String {
     format!("{} CI", percent(level).replace(".0 ", " "))
 }
 
+/// What the intervals are about, and why figures have none, in sentences; nothing where no metric could have one.
+pub fn interval_notes(summary: &Summary) -> Vec<String> {
+    let estimates = || summary.estimates.values();
+    let mut notes = Vec::new();
+    if estimates().any(|estimate| estimate.ci.is_some()) {
+        notes.push(format!("Intervals are for {}.", summary.metadata.interval_scope.about()));
+    }
+    let mut reasons: Vec<&str> = estimates().filter_map(|estimate| estimate.note.as_deref()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    notes.extend(reasons.into_iter().map(|reason| {
+        let mut letters = reason.chars();
+        letters
+            .next()
+            .map(|first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+            .unwrap_or_default()
+    }));
+    notes
+}
+
 /// A threshold as every report shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThresholdRow {

@@ -32,6 +32,7 @@ pub use cancel::{Cancel, Level};
 pub use environment::{git_state, harness_version};
 pub use join::{any_shard, join, run_scores};
 use parallel::in_parallel;
+mod reach;
 pub use prepare::{Prepared, prepare, too_few};
 pub use recorder::Observer;
 pub use refused::Refused;

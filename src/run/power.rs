@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::gate::count_together;
 use crate::load::part_of_plan;
 use crate::model::{
     Bound, Eval, EvalType, Figure, Metric, MetricName, Plan, PlannedPower, PowerBasis, PowerReport,
@@ -181,8 +180,8 @@ fn threshold_power(
         _ => (cases, false),
     };
     // How much cases of one eval have in common nobody knows before a run; as if they had nothing, the chance would be told too high.
-    let together =
-        count_together(evals.iter().map(|eval| eval.cases.len() as u64).filter(|cases| *cases > 0));
+    let together = plan.settings.interval_scope == crate::model::IntervalScope::SimilarEvals
+        && evals.iter().any(|eval| eval.cases.len() > 1);
     let (chance, needed) = match of_first_attempts && n > 0 && !together {
         true => chance_and_needed(threshold, n, samples, basis, power),
         false => (None, None),

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::RunError;
 use super::planned::Built;
-use crate::gate::{Extent, Planned, out_of_reach, unanswerable};
+use super::reach::{PlannedEval, out_of_reach, without_interval};
+use crate::gate::{Extent, unanswerable};
 use crate::llm::Models;
 use crate::load::part_of_plan;
 use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan};
+use crate::summary::FEWEST_EVALS;
 use crate::target::{TargetError, Targets};
 
 /// A plan whose targets are open and whose cases all know their number of samples.
@@ -58,26 +60,34 @@ pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Op
         Extent { fewest: counts.min().unwrap_or(u32::MAX), kinds, judged }
     };
     let whole = extent(None, &plan.evals);
-    unanswerable(&plan.gate, &plan.composites, |part| match part {
+    let evals = |part: Option<&Part>| match part {
+        // As above: what is run again, or a shard, is not all that the thresholds look at.
+        _ if plan.again || plan.shard.is_some() => FEWEST_EVALS,
+        None => plan.evals.len() as u64,
+        Some(part) => part_of_plan(part, &plan.evals).len() as u64,
+    };
+    let mut problems = without_interval(&plan.gate.thresholds, plan.settings.interval_scope, evals);
+    problems.extend(unanswerable(&plan.gate, &plan.composites, |part| match part {
         None => whole.clone(),
         Some(part) => extent(Some(part), &part_of_plan(part, &plan.evals)),
-    })
+    }));
+    problems
 }
 
 /// Thresholds on ends of intervals that this plan is too small to meet, in sentences. A shard decides no gate.
 pub fn too_few(plan: &Plan) -> Vec<String> {
     let planned = |evals: &[Arc<Eval>]| {
-        let of = |eval: &Arc<Eval>| Planned {
+        let of = |eval: &Arc<Eval>| PlannedEval {
             kind: eval.info.kind,
             weight: eval.info.weight,
-            cases: eval.cases.outlines().count() as u64,
+            samples: eval.cases.outlines().map(Prepared::samples).collect(),
         };
-        evals.iter().map(of).collect::<Vec<Planned>>()
+        evals.iter().map(of).collect::<Vec<PlannedEval>>()
     };
     if plan.shard.is_some() {
         return Vec::new();
     }
-    out_of_reach(&plan.gate, |part| match part {
+    out_of_reach(&plan.gate.thresholds, plan.settings.interval_scope, |part| match part {
         None => planned(&plan.evals),
         Some(part) => planned(&part_of_plan(part, &plan.evals)),
     })

@@ -86,6 +86,15 @@ impl IntervalScope {
         }
     }
 
+    /// What is random, as it completes "intervals are for ...".
+    pub fn about(self) -> &'static str {
+        match self {
+            IntervalScope::TheseCases => "more samples of these cases",
+            IntervalScope::SimilarCases => "cases like these, in these evals",
+            IntervalScope::SimilarEvals => "evals like these",
+        }
+    }
+
     /// True when an event or a file can leave it out.
     pub fn is_default(&self) -> bool {
         *self == IntervalScope::default()

@@ -1,4 +1,4 @@
-//! Confidence intervals in closed form.
+//! A confidence interval, and the normal distribution.
 
 use super::Undefined;
 
@@ -14,7 +14,7 @@ pub struct Interval {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    Wilson,
+    EmpiricalLikelihood,
     Bootstrap,
     ClusterBootstrap,
     /// The mean and its standard error, where there is too much to draw.
@@ -27,42 +27,13 @@ impl Method {
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Method::Wilson => "wilson",
+            Method::EmpiricalLikelihood => "empirical_likelihood",
             Method::Bootstrap => "bootstrap",
             Method::ClusterBootstrap => "cluster_bootstrap",
             Method::Normal => "normal",
             Method::Tango => "tango",
         }
     }
-}
-
-/// Wilson's score interval of a proportion, without continuity correction.
-///
-/// Source: E. B. Wilson, JASA 22 (1927). Unlike the normal approximation it stays within [0, 1] and keeps a width when
-/// none or all succeed (for 0 of n the upper end is z²/(n + z²)).
-pub fn wilson(successes: u64, n: u64, level: f64) -> Result<Interval, Undefined> {
-    if successes > n {
-        return Err(Undefined::MorePassesThanSamples { n, c: successes });
-    }
-    if n == 0 {
-        return Err(Undefined::NoData);
-    }
-    wilson_of_share(successes as f64 / n as f64, n as f64, level)
-}
-
-/// Wilson's interval around a mean `p` of `n` values in [0, 1] that need not be 0 or 1.
-///
-/// Of all variables in [0, 1] with mean `p` the one that is only ever 0 or 1 varies most, by p(1 - p) (Bhatia & Davis,
-/// Amer. Math. Monthly 107, 2000), so this is never too narrow for want of variance.
-pub fn wilson_of_share(p: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
-    let z = two_sided_quantile(level)?;
-    let z2 = z * z;
-    let centre = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
-    let half = z / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
-    // The ends are 0 and 1 exactly in these cases; rounding must not say otherwise.
-    let low = if p == 0.0 { 0.0 } else { (centre - half).max(0.0) };
-    let high = if p == 1.0 { 1.0 } else { (centre + half).min(1.0) };
-    Ok(Interval { low, high, level, method: Method::Wilson })
 }
 
 /// The normal interval around a mean of given standard error, kept within the `range` of the values: no resample could leave it.
@@ -126,14 +97,7 @@ pub(super) fn normal_cdf(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    fn shown(successes: u64, n: u64, level: f64) -> String {
-        let interval = wilson(successes, n, level).unwrap();
-        format!("{:.4} {:.4}", interval.low, interval.high)
-    }
 
     #[test]
     fn quantiles_are_those_of_the_tables() {
@@ -162,42 +126,5 @@ mod tests {
             assert!((normal_cdf(x) / tail - 1.0).abs() < 1e-9, "{x}: {}", normal_cdf(x));
         }
         assert_eq!([-300.0, f64::NEG_INFINITY, 300.0, f64::INFINITY].map(normal_cdf), [0.0, 0.0, 1.0, 1.0]);
-    }
-
-    /// Newcombe, Statistics in Medicine 17 (1998), table I, method 3: the four examples of that paper.
-    #[test]
-    fn wilson_gives_newcombes_published_values() {
-        assert_eq!(shown(81, 263, 0.95), "0.2553 0.3662");
-        assert_eq!(shown(15, 148, 0.95), "0.0624 0.1605");
-        assert_eq!(shown(0, 20, 0.95), "0.0000 0.1611");
-        assert_eq!(shown(1, 29, 0.95), "0.0061 0.1718");
-    }
-
-    #[test]
-    fn wilson_needs_data_and_a_level() {
-        assert_eq!(wilson(0, 0, 0.95), Err(Undefined::NoData));
-        assert_eq!(wilson(2, 1, 0.95), Err(Undefined::MorePassesThanSamples { n: 1, c: 2 }));
-        for level in [0.0, 1.0, -1.0, f64::NAN] {
-            assert_eq!(wilson(1, 2, level), Err(Undefined::Level));
-        }
-        let one = wilson(1, 1, 0.95).unwrap();
-        assert_eq!(one.high, 1.0);
-        assert!(one.low > 0.2 && one.low < 0.21, "{one:?}");
-    }
-
-    proptest! {
-        /// The interval's ends solve (p - x)² = z² x(1 - x) / n, by definition.
-        #[test]
-        fn wilson_solves_its_defining_equation(n in 1u64..5000, share in 0.0f64..=1.0) {
-            let c = ((n as f64) * share) as u64;
-            let interval = wilson(c, n, 0.95).unwrap();
-            let p = c as f64 / n as f64;
-            let z = normal_quantile(0.975);
-            prop_assert!(0.0 <= interval.low && interval.low <= p && p <= interval.high && interval.high <= 1.0);
-            prop_assert!(interval.high - interval.low > 0.0);
-            for x in [interval.low, interval.high] {
-                prop_assert!(((p - x).powi(2) - z * z * x * (1.0 - x) / n as f64).abs() < 1e-10);
-            }
-        }
     }
 }

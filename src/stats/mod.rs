@@ -8,6 +8,7 @@ mod binomial;
 mod bootstrap;
 mod distributions;
 mod interval;
+pub mod likelihood;
 mod paired;
 mod pass_rates;
 pub mod power;
@@ -16,15 +17,13 @@ mod thresholds;
 mod values;
 
 pub use agreement::{Agreement, cohen_kappa};
-pub use bootstrap::{
-    CLUSTERS, DEFAULT_RESAMPLES, bootstrap_mean, bootstrap_weighted_mean, cluster_bootstrap_mean,
-};
-pub use interval::{Interval, Method, normal_quantile, wilson, wilson_of_share};
+pub use bootstrap::CLUSTERS;
+pub use interval::{Interval, Method, normal_quantile};
 pub use paired::{Dealt, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired};
-pub use pass_rates::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
+pub use pass_rates::{Curve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
 pub use thresholds::{reaches, stays_within};
-pub use values::{DRAWN_VALUES, Values};
+pub use values::{KEPT_VALUES, Values};
 
 /// Why a figure has no value. The text completes "undefined: ...".
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]

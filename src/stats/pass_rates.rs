@@ -39,6 +39,59 @@ pub fn pass_hat_k_unbiased(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
     Ok(if failures < k { falling_ratio(n - k, n, failures) } else { falling_ratio(c, n, k) })
 }
 
+/// A figure of one case as a function of the share of its samples that pass; never falling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Curve {
+    kind: CurveKind,
+    k: u32,
+    mirrored: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CurveKind {
+    PassAt,
+    PassHat,
+    PassHatUnbiased,
+}
+
+impl Curve {
+    /// [`pass_at_k`].
+    pub fn pass_at(k: u32) -> Curve {
+        Curve { kind: CurveKind::PassAt, k, mirrored: false }
+    }
+
+    /// [`pass_hat_k`].
+    pub fn pass_hat(k: u32) -> Curve {
+        Curve { kind: CurveKind::PassHat, k, mirrored: false }
+    }
+
+    /// [`pass_hat_k_unbiased`].
+    pub fn pass_hat_unbiased(k: u32) -> Curve {
+        Curve { kind: CurveKind::PassHatUnbiased, k, mirrored: false }
+    }
+
+    /// The same of failures: 1 less the figure of the other share.
+    pub(super) fn mirrored(self) -> Curve {
+        Curve { mirrored: !self.mirrored, ..self }
+    }
+
+    /// The figure of a case of `n` samples of which the share `p` passed; for whole numbers of passes it is the estimator's, between
+    /// them the products go on.
+    pub fn value(self, n: f64, p: f64) -> f64 {
+        if self.mirrored {
+            return 1.0 - Curve { mirrored: false, ..self }.value(n, 1.0 - p);
+        }
+        // The chance that k drawn samples are all among `of` samples.
+        let all_of =
+            |of: f64| (0..self.k).map(f64::from).map(|j| ((of - j) / (n - j)).max(0.0)).product::<f64>();
+        match self.kind {
+            CurveKind::PassAt => 1.0 - all_of(n * (1.0 - p)),
+            CurveKind::PassHat => p.powi(self.k as i32),
+            CurveKind::PassHatUnbiased => all_of(n * p),
+        }
+    }
+}
+
 /// The product of `(top - j) / (bottom - j)` for `j` below `steps`; `steps <= top <= bottom`.
 fn falling_ratio(top: u64, bottom: u64, steps: u64) -> f64 {
     (0..steps).map(|j| (top - j) as f64 / (bottom - j) as f64).product()

@@ -1,28 +1,22 @@
-//! The mean of values that come one by one, with its interval; in bounded memory and time however many they are.
-
-use std::collections::BTreeMap;
+//! The mean of values without bounds that come eval by eval, with its interval; in bounded memory and time however many they are.
 
 use super::Undefined;
-use super::bootstrap::{DEFAULT_RESAMPLES, bootstrap_mean, resampled_histogram};
-use super::interval::{Interval, normal_of_mean, wilson};
+use super::interval::{Interval, normal_of_mean};
+use super::likelihood::{Level, of_values};
 use super::quantile::finite;
 
-/// Values up to which each is kept and drawn; [`bootstrap_mean`] draws 2,000 x n times.
-pub const DRAWN_VALUES: usize = 5_000;
-/// Different values up to which, beyond [`DRAWN_VALUES`], resamples are drawn from the histogram.
-const DISTINCT: usize = 100;
+/// Values up to which each is kept; of more the interval is normal.
+pub const KEPT_VALUES: usize = 5_000;
 
 /// Values in the order in which they came.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     n: usize,
     sum: f64,
-    zeros: u64,
-    ones: u64,
-    /// All of them, while they are at most [`DRAWN_VALUES`].
+    /// All of them, while they are at most [`KEPT_VALUES`].
     few: Vec<f64>,
-    /// How often each value came, by its bits, but for 0 and 1; `None` when there are too many different ones.
-    others: Option<BTreeMap<u64, u64>>,
+    /// Sum and number by eval.
+    evals: Vec<(usize, f64, u64)>,
     moments: Option<Moments>,
 }
 
@@ -38,17 +32,22 @@ struct Moments {
 
 impl Values {
     pub fn new() -> Self {
-        Values { others: Some(BTreeMap::new()), ..Values::default() }
+        Values::default()
     }
 
+    /// A value of a case of the eval.
     #[inline]
-    pub fn push(&mut self, value: f64) {
+    pub fn push(&mut self, eval: usize, value: f64) {
         self.n += 1;
         self.sum += value;
-        if self.n <= DRAWN_VALUES {
+        if self.n <= KEPT_VALUES {
             self.few.push(value);
         } else if !self.few.is_empty() {
             self.few = Vec::new();
+        }
+        match self.evals.last_mut().filter(|(last, ..)| *last == eval) {
+            Some((_, sum, count)) => (*sum, *count) = (*sum + value, *count + 1),
+            None => self.evals.push((eval, value, 1)),
         }
         let moments = self.moments.get_or_insert(Moments {
             first: value,
@@ -62,16 +61,6 @@ impl Values {
         moments.squares += distance * distance;
         moments.least = moments.least.min(value);
         moments.most = moments.most.max(value);
-        if value == 0.0 {
-            self.zeros += 1;
-        } else if value == 1.0 {
-            self.ones += 1;
-        } else if let Some(others) = &mut self.others {
-            *others.entry(value.to_bits()).or_default() += 1;
-            if others.len() > DISTINCT {
-                self.others = None;
-            }
-        }
     }
 
     pub fn len(&self) -> usize {
@@ -82,104 +71,75 @@ impl Values {
         self.n == 0
     }
 
+    /// How many evals they are of.
+    pub fn evals(&self) -> usize {
+        self.evals.len()
+    }
+
     /// The arithmetic mean.
     pub fn mean(&self) -> Result<f64, Undefined> {
         if self.n == 0 { Err(Undefined::NoData) } else { finite(self.sum / self.n as f64) }
     }
 
-    /// True when every value is 0 or 1.
-    pub fn are_binary(&self) -> bool {
-        self.zeros + self.ones == self.n as u64
-    }
-
-    /// Wilson's interval of the share of ones, for values that are all 0 or 1.
-    pub fn wilson(&self, level: f64) -> Result<Interval, Undefined> {
-        wilson(self.ones, self.n as u64, level)
-    }
-
-    /// The bootstrap interval of the mean. Beyond [`DRAWN_VALUES`] values the same resamples are drawn by how often each value
-    /// comes, when there are few different ones; else the interval is normal around the mean, which at that size is what the
-    /// bootstrap tends to (Efron & Tibshirani 1993, section 5.2).
-    pub fn interval(&self, seed: u64, level: f64) -> Result<Interval, Undefined> {
-        if self.n <= DRAWN_VALUES {
-            return bootstrap_mean(&self.few, DEFAULT_RESAMPLES, seed, level);
-        }
-        if let Some(others) = &self.others {
-            let mut histogram: Vec<(f64, u64)> = vec![(0.0, self.zeros), (1.0, self.ones)];
-            histogram.extend(others.iter().map(|(bits, count)| (f64::from_bits(*bits), *count)));
-            return resampled_histogram(&histogram, DEFAULT_RESAMPLES, seed, level);
+    /// The interval of the mean, of cases that are independent. Beyond [`KEPT_VALUES`] it is normal around the mean, which at that size
+    /// is what the likelihood tends to (Owen 2001, section 2.3).
+    pub fn interval(&self, level: f64) -> Result<Interval, Undefined> {
+        if self.n <= KEPT_VALUES {
+            return of_values(
+                &self.few.iter().map(|value| Level::of(*value, 1.0)).collect::<Vec<_>>(),
+                level,
+            );
         }
         let moments = self.moments.ok_or(Undefined::NoData)?;
         let n = self.n as f64;
         let variance = ((moments.squares - moments.sum * moments.sum / n) / (n - 1.0)).max(0.0);
+        if variance == 0.0 {
+            return Err(Undefined::NoVariation);
+        }
         normal_of_mean(self.mean()?, (variance / n).sqrt(), (moments.least, moments.most), level)
+    }
+
+    /// The interval of the mean, where whole evals are drawn.
+    pub fn interval_of_evals(&self, level: f64) -> Result<Interval, Undefined> {
+        let level_of =
+            |(_, sum, count): &(usize, f64, u64)| Level { sum: *sum, size: *count as f64, count: 1.0 };
+        of_values(&self.evals.iter().map(level_of).collect::<Vec<_>>(), level)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
-    use super::super::{Method, mean};
     use super::*;
 
     fn of(values: impl IntoIterator<Item = f64>) -> Values {
         let mut all = Values::new();
-        values.into_iter().for_each(|value| all.push(value));
+        values.into_iter().for_each(|value| all.push(0, value));
         all
     }
 
-    /// Ends of two intervals of one thing, within a share of their width.
-    fn alike(a: Interval, b: Interval, share: f64) -> bool {
-        let slack = share * (b.high - b.low);
-        (a.low - b.low).abs() < slack && (a.high - b.high).abs() < slack
-    }
-
     #[test]
-    fn beyond_the_bound_the_histogram_gives_what_drawing_each_would() {
-        // 6,000 cases of 4 samples: values 0, 1/4, 1/2, 3/4, 1, mostly passes.
-        let values: Vec<f64> =
-            (0..6_000u32).map(|i| f64::from([4, 4, 4, 3, 1, 0, 4, 2][i as usize % 8]) / 4.0).collect();
-        let drawn = bootstrap_mean(&values, 2_000, 3, 0.95).unwrap();
-        let counted = of(values.iter().copied()).interval(3, 0.95).unwrap();
-        assert_eq!(counted.method, Method::Bootstrap);
-        assert!(alike(counted, drawn, 0.04), "{counted:?} {drawn:?}");
-        assert_eq!(of(values.iter().copied()).interval(3, 0.95), Ok(counted));
-    }
-
-    #[test]
-    fn many_different_values_get_a_normal_interval_of_the_right_width() {
-        let values: Vec<f64> =
-            (0..6_000u32).map(|i| (f64::from(i * 7919 % 6_007) / 6_007.0).powi(2)).collect();
-        let drawn = bootstrap_mean(&values, 2_000, 3, 0.95).unwrap();
-        let normal = of(values.iter().copied()).interval(3, 0.95).unwrap();
-        assert_eq!(normal.method.name(), "normal");
-        assert!(alike(normal, drawn, 0.04), "{normal:?} {drawn:?}");
+    fn many_values_get_a_normal_interval_of_the_right_width() {
+        let value = |i: u32| (f64::from(i * 7919 % 6_007) / 6_007.0).powi(2);
+        let kept = of((0..5_000).map(value)).interval(0.95).unwrap();
+        let normal = of((0..6_000).map(value)).interval(0.95).unwrap();
+        assert_eq!((kept.method.name(), normal.method.name()), ("empirical_likelihood", "normal"));
+        let ratio = (kept.high - kept.low) / (normal.high - normal.low);
+        assert!((ratio / (6_000f64 / 5_000.0).sqrt() - 1.0).abs() < 0.01, "{ratio}");
         // Large and alike: no digits are lost.
-        let shifted = of(values.iter().map(|value| value + 1e9)).interval(3, 0.95).unwrap();
+        let shifted = of((0..6_000).map(|i| value(i) + 1e9)).interval(0.95).unwrap();
         assert!((shifted.high - shifted.low - (normal.high - normal.low)).abs() < 1e-6);
+        assert_eq!(of((0..20_000).map(|_| 7.0)).interval(0.95), Err(Undefined::NoVariation));
     }
 
     #[test]
-    fn one_miss_in_many_keeps_the_interval_within_the_data() {
-        let interval = of((0..20_000u32).map(|i| if i == 0 { 0.5 } else { 1.0 })).interval(3, 0.95).unwrap();
-        assert!(
-            interval.high <= 1.0 && interval.low > 0.9998 && interval.low < interval.high,
-            "{interval:?}"
-        );
-        let same = of((0..20_000).map(|_| 0.5)).interval(3, 0.95).unwrap();
-        assert_eq!(same.method, Method::Wilson);
-        assert_eq!(of((0..20_000).map(|_| 7.0)).interval(3, 0.95), Err(Undefined::NoVariation));
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn up_to_the_bound_it_is_the_plain_bootstrap(values in prop::collection::vec(0.0f64..=1.0, 1..30), seed: u64) {
-            let all = of(values.iter().copied());
-            prop_assert_eq!(all.mean(), mean(&values));
-            prop_assert_eq!(all.interval(seed, 0.95), bootstrap_mean(&values, 2_000, seed, 0.95));
+    fn whole_evals_are_as_wide_as_their_means_differ() {
+        let mut values = Values::new();
+        for eval in 0..12 {
+            (0..10).for_each(|_| values.push(eval, f64::from((eval * 5 % 12) as u32)));
         }
+        let (cases, evals) = (values.interval(0.95).unwrap(), values.interval_of_evals(0.95).unwrap());
+        let ratio = (evals.high - evals.low) / (cases.high - cases.low);
+        // The root of 10 cases an eval, and Student's t of 12 units.
+        assert!((3.2..4.0).contains(&ratio), "{ratio}");
     }
 }

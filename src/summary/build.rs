@@ -50,7 +50,7 @@ impl Fold {
     pub fn finish(&self) -> Result<Report, SummaryError> {
         let started = self.started.clone().ok_or(SummaryError::NotStarted)?;
         let shards = self.sessions.lone_shards();
-        let counted = self.counted(&started, Some(started.seed));
+        let counted = self.counted(&started, true);
         let tallies = tallies(&counted, &started);
         let mut lister = Lister::new(self, started.include_details);
         let estimates = ranged(&tallies);
@@ -88,9 +88,10 @@ impl Fold {
         Ok(compared.into_iter().next().map(Box::new))
     }
 
-    /// The evals of the run, to be counted; without a `seed` no interval is resampled.
-    pub(super) fn counted<'a>(&'a self, started: &'a RunStarted, seed: Option<u64>) -> Counted<'a> {
-        Counted::new(self.counted_evals(), &started.ks, seed, &started.score_metrics)
+    /// The evals of the run, to be counted, with intervals or without.
+    pub(super) fn counted<'a>(&'a self, started: &'a RunStarted, intervals: bool) -> Counted<'a> {
+        let scope = intervals.then_some(started.interval_scope);
+        Counted::new(self.counted_evals(), &started.ks, scope, &started.score_metrics)
     }
 
     pub(super) fn counted_evals(&self) -> Vec<CountedEval<'_>> {
@@ -155,7 +156,7 @@ pub(super) fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
     let readings = [(Reading::Graded, &mut actual), (Reading::Worst, &mut worst), (Reading::Best, &mut best)];
     parts::add(counted, started, readings);
     let Counted { errored, skipped, pending, .. } = *counted;
-    Tallies { actual, worst, best, errored, skipped, pending }
+    Tallies { scope: started.interval_scope, actual, worst, best, errored, skipped, pending }
 }
 
 /// The estimates with the range that samples without a grade leave open.
@@ -176,6 +177,7 @@ fn metadata(started: &RunStarted, sessions: &Sessions, lone: &[Shard]) -> Metada
         timestamp: sessions.timestamp().unwrap_or(&started.timestamp).to_owned(),
         duration_seconds: sessions.duration_seconds(),
         harness_version: started.harness_version.clone(),
+        interval_scope: started.interval_scope,
         environment: started.environment.clone(),
         filters: started.filters.clone(),
         interrupted: sessions.interrupted(),

@@ -26,6 +26,7 @@ fn composite_estimate(composite: &Composite, metrics: &BTreeMap<String, Estimate
         worst: None,
         best: None,
         undefined: Some(reason),
+        note: None,
     };
     let (mut sum, mut total, mut fewest) = (0.0, 0.0, usize::MAX);
     for component in &composite.components {

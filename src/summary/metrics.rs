@@ -9,11 +9,11 @@ use super::judges::JudgeCounts;
 use super::measured::Measured;
 use super::named::Named;
 use super::outcomes::{EvalCounter, Reading, SampleCounts};
+use super::over_cases::{FEWEST_EVALS, OverCases, Samples, too_few_evals};
 use crate::load::PartFilter;
-use crate::model::{Estimate, EvalInfo, EvalTally, EvalType, Metric, Outcome, Tally};
+use crate::model::{Estimate, EvalInfo, EvalTally, EvalType, IntervalScope, Metric, Outcome, Tally};
 use crate::stats::{
-    CLUSTERS, DEFAULT_RESAMPLES, Interval, Undefined, Values, bootstrap_weighted_mean,
-    cluster_bootstrap_mean, pass_at_k, pass_hat_k, pass_hat_k_unbiased, weighted_mean, wilson,
+    Curve, Interval, Undefined, Values, likelihood, pass_at_k, pass_hat_k, pass_hat_k_unbiased,
 };
 
 /// Confidence of every interval.
@@ -23,8 +23,8 @@ pub(super) const LEVEL: f64 = 0.95;
 pub(super) struct Counted<'a> {
     pub evals: Vec<CountedEval<'a>>,
     ks: Vec<u32>,
-    /// Of resampling; `None` when nobody asks for intervals that need it.
-    seed: Option<u64>,
+    /// What intervals speak about; `None` when no interval is needed.
+    intervals: Option<IntervalScope>,
     /// The metrics that are asked for, of a part of a run; of others the interval may be missing.
     wanted: Option<BTreeSet<Metric>>,
     /// Samples of the case that has fewest.
@@ -88,8 +88,13 @@ impl<'a> CountedEval<'a> {
 }
 
 impl<'a> Counted<'a> {
-    pub fn new(evals: Vec<CountedEval<'a>>, ks: &[u32], seed: Option<u64>, score_metrics: &[String]) -> Self {
-        Counted::wanted(evals, ks.to_vec(), seed, None, score_metrics)
+    pub fn new(
+        evals: Vec<CountedEval<'a>>,
+        ks: &[u32],
+        intervals: Option<IntervalScope>,
+        score_metrics: &[String],
+    ) -> Self {
+        Counted::wanted(evals, ks.to_vec(), intervals, None, score_metrics)
     }
 
     /// Some evals of this run, with some of their cases, for the sake of some metrics.
@@ -102,13 +107,13 @@ impl<'a> Counted<'a> {
         let mut ks: Vec<u32> = wanted.iter().filter_map(Metric::k).collect();
         ks.sort_unstable();
         ks.dedup();
-        Counted::wanted(evals, ks, self.seed, Some(wanted), score_metrics)
+        Counted::wanted(evals, ks, self.intervals, Some(wanted), score_metrics)
     }
 
     fn wanted(
         evals: Vec<CountedEval<'a>>,
         ks: Vec<u32>,
-        seed: Option<u64>,
+        intervals: Option<IntervalScope>,
         wanted: Option<BTreeSet<Metric>>,
         score_metrics: &[String],
     ) -> Self {
@@ -126,13 +131,19 @@ impl<'a> Counted<'a> {
         let is_wanted = |name: &str| {
             wanted.as_ref().is_none_or(|wanted| wanted.contains(&Metric::Named(name.to_owned())))
         };
-        let named =
-            Named::all(&evals, is_wanted, score_metrics, measured.samples, errored + skipped + pending, seed);
+        let named = Named::all(
+            &evals,
+            is_wanted,
+            score_metrics,
+            measured.samples,
+            errored + skipped + pending,
+            intervals,
+        );
         let judges = JudgeCounts::new(&evals);
         Counted {
             evals,
             ks,
-            seed,
+            intervals,
             wanted,
             fewest,
             errored,
@@ -150,9 +161,9 @@ impl<'a> Counted<'a> {
         self.judges.as_ref()
     }
 
-    /// The seed, for metrics whose interval somebody asks for.
-    fn seed_of(&self, metric: &Metric) -> Option<u64> {
-        self.seed.filter(|_| self.wanted.as_ref().is_none_or(|wanted| wanted.contains(metric)))
+    /// True when the interval of a metric is needed.
+    fn has_interval(&self, metric: &Metric) -> bool {
+        self.intervals.is_some() && self.wanted.as_ref().is_none_or(|wanted| wanted.contains(metric))
     }
 
     /// True when what is not known could change a figure, so that its worst and best differ.
@@ -167,7 +178,7 @@ impl<'a> Counted<'a> {
 
     /// Outcomes and metrics under one reading.
     pub fn tally(&self, reading: Reading) -> Tally {
-        let mut read = Read::new(&self.ks);
+        let mut read = Read::new(&self.ks, self.intervals.unwrap_or_default());
         let mut evals = Vec::with_capacity(self.evals.len());
         for (at, eval) in self.evals.iter().enumerate() {
             let mut counter = eval.counter();
@@ -176,7 +187,7 @@ impl<'a> Counted<'a> {
             }
             let outcome = counter.outcome();
             let info = eval.info();
-            read.eval(info, outcome, counter.score());
+            read.eval(at, info, outcome);
             let (id, kind, criticality) = (info.id.clone(), info.kind, info.criticality);
             evals.push(EvalTally { id, kind, criticality, outcome });
         }
@@ -186,7 +197,7 @@ impl<'a> Counted<'a> {
         let mut metrics: BTreeMap<String, Estimate> =
             self.named.iter().map(|named| (named.name.clone(), named.estimate(reading))).collect();
         let built_in = read
-            .estimates(self.fewest, |metric| self.seed_of(metric))
+            .estimates(self.fewest, |metric| self.has_interval(metric))
             .into_iter()
             .chain(self.measured.estimates(reading))
             .chain(self.judges.iter().flat_map(|judges| judges.estimates(reading)));
@@ -206,49 +217,52 @@ struct Read {
     evals: Rate,
     capabilities: Rate,
     regressions: Rate,
-    /// Scores of graded evals with their weights.
-    weighted: Vec<(f64, f64)>,
+    /// Weights of graded evals, by their place.
+    weights: BTreeMap<usize, f64>,
+    scope: IntervalScope,
 }
 
 impl Read {
-    fn new(ks: &[u32]) -> Self {
+    fn new(ks: &[u32], scope: IntervalScope) -> Self {
         let metrics =
             ks.iter().flat_map(|k| [Metric::PassAt(*k), Metric::PassHat(*k), Metric::PassHatUnbiased(*k)]);
         Read {
-            pass_k: metrics.map(PassK::new).collect(),
-            cases: OverCases::new(),
-            scores: OverCases::new(),
+            pass_k: metrics.map(|metric| PassK::new(metric, scope)).collect(),
+            cases: OverCases::new(scope),
+            scores: OverCases::new(scope),
             single: true,
             evals: Rate::default(),
             capabilities: Rate::default(),
             regressions: Rate::default(),
-            weighted: Vec::new(),
+            weights: BTreeMap::new(),
+            scope,
         }
     }
 
     fn case(&mut self, eval: usize, counter: &mut EvalCounter, finals: &SampleCounts, firsts: &SampleCounts) {
         let outcome = counter.add(finals);
         if outcome.is_graded() {
-            self.cases.add(eval, f64::from(u8::from(outcome == Outcome::Passed)));
+            self.cases.add(eval, f64::from(u8::from(outcome == Outcome::Passed)), None);
         }
         let score = finals.score();
         self.single &= finals.total() == 1 && score.is_none_or(|score| score == 0.0 || score == 1.0);
         if let Some(score) = score {
-            self.scores.add(eval, score);
+            let samples = Samples { n: finals.passed + finals.failed, sum: finals.score_sum };
+            self.scores.add(eval, score, Some(samples));
         }
         for pass_k in &mut self.pass_k {
             pass_k.add(eval, firsts);
         }
     }
 
-    fn eval(&mut self, info: &EvalInfo, outcome: Outcome, score: Option<f64>) {
+    fn eval(&mut self, at: usize, info: &EvalInfo, outcome: Outcome) {
         self.evals.add(outcome);
         match info.kind {
             EvalType::Capability => self.capabilities.add(outcome),
             EvalType::Regression => self.regressions.add(outcome),
         }
-        if let (true, Some(score)) = (outcome.is_graded(), score) {
-            self.weighted.push((score, info.weight));
+        if outcome.is_graded() {
+            self.weights.insert(at, info.weight);
         }
     }
 
@@ -271,21 +285,22 @@ impl Read {
     fn estimates(
         self,
         fewest: Option<u32>,
-        seed_of: impl Fn(&Metric) -> Option<u64>,
+        has_interval: impl Fn(&Metric) -> bool,
     ) -> Vec<(Metric, Estimate)> {
-        let interval = |seed| bootstrap_weighted_mean(&self.weighted, DEFAULT_RESAMPLES, seed, LEVEL);
-        let weighted_interval = seed_of(&Metric::WeightedScore).map_or(Err(Undefined::NoData), interval);
-        let n = self.weighted.len();
-        let weighted = estimate(weighted_mean(&self.weighted), weighted_interval, n);
-        let of_k = |pass_k: &PassK| (pass_k.metric.clone(), pass_k.estimate(fewest, seed_of(&pass_k.metric)));
+        let of = |metric: Metric, of: &dyn Fn(bool) -> Estimate| {
+            let estimate = of(has_interval(&metric));
+            (metric, estimate)
+        };
+        let of_k = |pass_k: &PassK| of(pass_k.metric.clone(), &|interval| pass_k.estimate(fewest, interval));
         let mut estimates: Vec<(Metric, Estimate)> = self.pass_k.iter().map(of_k).collect();
+        let weight = |eval: usize| self.weights.get(&eval).copied().unwrap_or(0.0);
         estimates.extend([
-            (Metric::PassRate, self.evals.estimate()),
-            (Metric::CapabilityPassRate, self.capabilities.estimate()),
-            (Metric::RegressionPassRate, self.regressions.estimate()),
-            (Metric::CasePassRate, self.cases.estimate(true, true, seed_of(&Metric::CasePassRate))),
-            (Metric::Score, self.scores.estimate(self.single, true, seed_of(&Metric::Score))),
-            (Metric::WeightedScore, weighted),
+            of(Metric::PassRate, &|_| self.evals.estimate(self.scope)),
+            of(Metric::CapabilityPassRate, &|_| self.capabilities.estimate(self.scope)),
+            of(Metric::RegressionPassRate, &|_| self.regressions.estimate(self.scope)),
+            of(Metric::CasePassRate, &|interval| self.cases.estimate(interval)),
+            of(Metric::Score, &|interval| self.scores.estimate(interval)),
+            of(Metric::WeightedScore, &|interval| self.scores.weighted_estimate(weight, interval)),
         ]);
         estimates
     }
@@ -304,12 +319,16 @@ impl Rate {
         self.passed += u64::from(outcome == Outcome::Passed);
     }
 
-    fn estimate(&self) -> Estimate {
+    fn estimate(&self, scope: IntervalScope) -> Estimate {
         if self.graded == 0 {
             return undefined(Undefined::NoData);
         }
-        let share = self.passed as f64 / self.graded as f64;
-        estimate(Ok(share), wilson(self.passed, self.graded, LEVEL), self.graded as usize)
+        let (passed, graded) = (self.passed as f64, self.graded as f64);
+        if scope == IntervalScope::SimilarEvals && self.graded < FEWEST_EVALS {
+            let of = estimate(Ok(passed / graded), Err(Undefined::NoData), self.graded as usize);
+            return Estimate { note: Some(too_few_evals(self.graded)), ..of };
+        }
+        estimate(Ok(passed / graded), likelihood::of_counts(passed, graded, LEVEL), self.graded as usize)
     }
 }
 
@@ -323,9 +342,15 @@ struct PassK {
 }
 
 impl PassK {
-    fn new(metric: Metric) -> Self {
-        let k = u64::from(metric.k().unwrap_or(1));
-        PassK { metric, k, values: OverCases::new(), single: true }
+    fn new(metric: Metric, scope: IntervalScope) -> Self {
+        let k = metric.k().unwrap_or(1);
+        let curve = match metric {
+            _ if k == 1 => None,
+            Metric::PassAt(_) => Some(Curve::pass_at(k)),
+            Metric::PassHat(_) => Some(Curve::pass_hat(k)),
+            _ => Some(Curve::pass_hat_unbiased(k)),
+        };
+        PassK { metric, k: u64::from(k), values: OverCases::of_curve(scope, curve), single: true }
     }
 
     fn add(&mut self, eval: usize, firsts: &SampleCounts) {
@@ -339,11 +364,12 @@ impl PassK {
             && let Ok(value) = estimator(n, c, self.k)
         {
             self.single &= n == 1;
-            self.values.add(eval, value);
+            let samples = Samples { n: firsts.passed + firsts.failed, sum: f64::from(firsts.passed) };
+            self.values.add(eval, value, Some(samples));
         }
     }
 
-    fn estimate(&self, fewest: Option<u32>, seed: Option<u64>) -> Estimate {
+    fn estimate(&self, fewest: Option<u32>, interval: bool) -> Estimate {
         let k = self.k;
         match fewest.map(u64::from) {
             Some(n) if n < k => undefined(Undefined::TooFewSamples { n, k }),
@@ -352,69 +378,23 @@ impl PassK {
                 let plural = if k == 1 { "" } else { "s" };
                 undefined_because(format!("no case has {k} graded sample{plural}"))
             }
-            Some(_) => self.values.estimate(self.single, true, seed),
+            Some(_) => self.values.estimate(interval),
         }
     }
 }
 
-/// A mean over cases, whose values come eval by eval.
-pub(super) struct OverCases {
-    values: Values,
-    /// Sum and number of values by eval, for evals that have any.
-    clusters: Vec<(f64, u64)>,
-    eval: Option<usize>,
-}
-
-impl OverCases {
-    pub fn new() -> Self {
-        OverCases { values: Values::new(), clusters: Vec::new(), eval: None }
-    }
-
-    #[inline]
-    pub fn add(&mut self, eval: usize, value: f64) {
-        if self.eval != Some(eval) {
-            self.eval = Some(eval);
-            self.clusters.push((0.0, 0));
+/// The mean of numbers without bounds, whose samples say nothing of what lies within a case.
+pub(super) fn of_values(values: &Values, intervals: Option<IntervalScope>) -> Estimate {
+    let evals = values.evals() as u64;
+    let (interval, note) = match intervals {
+        None => (Err(Undefined::NoData), None),
+        Some(IntervalScope::SimilarEvals) if evals < FEWEST_EVALS => {
+            (Err(Undefined::NoData), Some(too_few_evals(evals)))
         }
-        if let Some((sum, count)) = self.clusters.last_mut() {
-            *sum += value;
-            *count += 1;
-        }
-        self.values.push(value);
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// How many values are 1, of how many, when they are all 0 or 1.
-    pub fn share(&self) -> Option<[u64; 2]> {
-        let n = self.values.len();
-        let ones = (self.values.mean().ok()? * n as f64).round();
-        self.is_binary().then_some([ones as u64, n as u64])
-    }
-
-    /// True when every value is 0 or 1.
-    pub fn is_binary(&self) -> bool {
-        self.values.are_binary()
-    }
-
-    /// The mean, with an interval: where cases belong together a bootstrap of whole evals, if there is a seed for it; else Wilson's
-    /// when each value is 0 or 1, of one sample (`single`) or as a share such as pass@3 of 3 samples; else a bootstrap of cases.
-    /// Wilson's takes cases as independent: of evals that stand or fall together it held the truth in 4 of 5 runs, not in 19 of 20.
-    pub fn estimate(&self, single: bool, shares: bool, seed: Option<u64>) -> Estimate {
-        let belong_together =
-            self.clusters.len() >= CLUSTERS && self.clusters.iter().any(|(_, count)| *count > 1);
-        let interval = match seed {
-            Some(seed) if belong_together => {
-                cluster_bootstrap_mean(&self.clusters, DEFAULT_RESAMPLES, seed, LEVEL)
-            }
-            _ if !belong_together && (single || shares && self.is_binary()) => self.values.wilson(LEVEL),
-            None => Err(Undefined::NoData),
-            Some(seed) => self.values.interval(seed, LEVEL),
-        };
-        estimate(self.values.mean(), interval, self.values.len())
-    }
+        Some(IntervalScope::SimilarEvals) => (values.interval_of_evals(LEVEL), None),
+        Some(_) => (values.interval(LEVEL), None),
+    };
+    Estimate { note, ..estimate(values.mean(), interval, values.len()) }
 }
 
 pub(super) fn blank() -> Estimate {
@@ -427,6 +407,7 @@ pub(super) fn blank() -> Estimate {
         worst: None,
         best: None,
         undefined: None,
+        note: None,
     }
 }
 
@@ -438,7 +419,11 @@ pub(super) fn undefined_because(reason: String) -> Estimate {
     Estimate { undefined: Some(reason), ..blank() }
 }
 
-fn estimate(value: Result<f64, Undefined>, interval: Result<Interval, Undefined>, n: usize) -> Estimate {
+pub(super) fn estimate(
+    value: Result<f64, Undefined>,
+    interval: Result<Interval, Undefined>,
+    n: usize,
+) -> Estimate {
     match (value, interval) {
         (Err(reason), _) => undefined(reason),
         (Ok(value), Ok(ci)) => Estimate {

@@ -26,6 +26,7 @@ mod measured;
 mod metrics;
 mod named;
 mod outcomes;
+mod over_cases;
 mod packed;
 mod parts;
 #[cfg(test)]
@@ -45,6 +46,8 @@ mod told;
 
 pub use build::Report;
 pub use fold::Fold;
+pub(crate) use over_cases::{Design, FEWEST_EVALS};
+pub use over_cases::{OverCases, Samples};
 pub use recommend::{LITTLE_DATA, MOST_RECOMMENDATIONS};
 pub use told::{CaseTold, EvalTold, Told};
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::metrics::{CountedEval, OverCases, undefined_because};
+use super::metrics::{CountedEval, of_values, undefined_because};
 use super::outcomes::Reading;
-use crate::model::Estimate;
-use crate::stats::Method;
+use super::over_cases::{OverCases, Samples};
+use crate::model::{Estimate, IntervalScope};
+use crate::stats::Values;
 
 /// One name: the mean over cases of the mean over each case's graded samples that have the number.
 pub(super) struct Named {
@@ -29,13 +30,13 @@ impl Named {
         scores: &[String],
         samples: usize,
         ungraded: usize,
-        seed: Option<u64>,
+        intervals: Option<IntervalScope>,
     ) -> Vec<Named> {
         let names: BTreeSet<&str> =
             evals.iter().flat_map(|eval| eval.fold.metric_names()).filter(|name| wanted(name)).collect();
         let named = |name: &str| {
             let is_score = scores.iter().any(|score| score == name);
-            Named::new(name, is_score, evals, samples, ungraded, seed)
+            Named::new(name, is_score, evals, samples, ungraded, intervals)
         };
         names.into_iter().filter_map(named).collect()
     }
@@ -46,9 +47,10 @@ impl Named {
         evals: &[CountedEval<'_>],
         samples: usize,
         ungraded: usize,
-        seed: Option<u64>,
+        intervals: Option<IntervalScope>,
     ) -> Option<Named> {
-        let mut over = OverCases::new();
+        let scope = intervals.unwrap_or_default();
+        let (mut over, mut values) = (OverCases::new(scope), Values::new());
         let (mut missing, mut single) = (ungraded, true);
         for (at, eval) in evals.iter().enumerate() {
             let Some(numbers) = eval.fold.metric(name).filter(|numbers| !numbers.is_empty()) else {
@@ -64,20 +66,23 @@ impl Named {
                     }
                 }
                 if n > 0 {
-                    over.add(at, sum / n as f64);
+                    let value = sum / n as f64;
+                    if is_score {
+                        over.add(at, value, Some(Samples { n: n as u32, sum }));
+                    }
+                    values.push(at, value);
                     single &= n == 1;
                 }
             }
         }
-        if over.is_empty() {
+        if values.is_empty() {
             return None;
         }
         let share = over.share().filter(|_| is_score && single);
-        let mut estimate = over.estimate(share.is_some(), is_score, seed);
-        if !is_score && estimate.method == Method::Wilson.name() {
-            // Of counts that are all 1 nothing says that the next one is no 2: they are no share of anything.
-            (estimate.ci, estimate.method) = (None, "none".to_owned());
-        }
+        let estimate = match is_score {
+            true => over.estimate(intervals.is_some()),
+            false => of_values(&values, intervals),
+        };
         Some(Named { name: name.to_owned(), estimate, share, missing, samples })
     }
 

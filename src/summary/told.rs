@@ -70,7 +70,7 @@ impl Fold {
     pub fn told(&self) -> Result<Told<'_>, SummaryError> {
         let started = self.started.as_ref().ok_or(SummaryError::NotStarted)?;
         let held = started.gate.thresholds.iter().any(|threshold| threshold.on != Figure::Value);
-        let counted = self.counted(started, held.then_some(started.seed));
+        let counted = self.counted(started, held);
         let evals = counted.evals.iter().map(|eval| {
             let mut counter = eval.counter();
             let mut counts = Counts::default();

@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::stats::{Values, wilson_of_share};
+use crate::summary::OverCases;
+
+const SCOPE: IntervalScope = IntervalScope::SimilarCases;
 
 fn estimate(value: f64, n: usize, ci: [f64; 2], method: &str) -> Estimate {
     Estimate {
@@ -13,12 +15,18 @@ fn estimate(value: f64, n: usize, ci: [f64; 2], method: &str) -> Estimate {
         worst: None,
         best: None,
         undefined: None,
+        note: None,
     }
 }
 
+/// The interval of verdicts.
+fn counted(passed: f64, n: f64) -> [f64; 2] {
+    let ci = super::of_counts(passed, n, 0.95).unwrap();
+    [ci.low, ci.high]
+}
+
 fn of_counts(passed: u64, n: u64) -> Estimate {
-    let ci = wilson(passed, n, 0.95).unwrap();
-    estimate(passed as f64 / n as f64, n as usize, [ci.low, ci.high], "wilson")
+    estimate(passed as f64 / n as f64, n as usize, counted(passed as f64, n as f64), "verdicts")
 }
 
 fn threshold(metric: &str, bound: Bound, value: f64, on: Figure) -> Threshold {
@@ -28,8 +36,8 @@ fn threshold(metric: &str, bound: Bound, value: f64, on: Figure) -> Threshold {
 /// Estimates of `of_counts` are shares of verdicts.
 fn said(metric: &str, (bound, on): (Bound, Figure), value: f64, estimate: &Estimate) -> String {
     let passed = estimate.value.unwrap() * estimate.n_cases as f64;
-    let share = (estimate.method == "wilson").then_some([passed.round() as u64, estimate.n_cases as u64]);
-    miss(&threshold(metric, bound, value, on), estimate, share).unwrap_or_default()
+    let share = (estimate.method == "verdicts").then_some([passed.round() as u64, estimate.n_cases as u64]);
+    miss(&threshold(metric, bound, value, on), estimate, share, SCOPE).unwrap_or_default()
 }
 
 const POINT: (Bound, Figure) = (Bound::Min, Figure::Value);
@@ -47,7 +55,7 @@ fn a_missed_rate_says_how_many_more() {
     assert_eq!(of("pass_at_3", 0.9), "0.043 short");
     assert_eq!(of("score", 0.9), "0.043 short");
     assert_eq!(of("lint_pass", 0.9), "0.043 short");
-    let several = estimate(0.5, 4, [0.2, 0.8], "bootstrap");
+    let several = estimate(0.5, 4, [0.2, 0.8], "empirical_likelihood");
     assert_eq!(said("pass_at_1", POINT, 0.9, &several), "0.4 short");
     let slow = Estimate { ci: None, ..estimate(2310.0, 9, [0.0, 0.0], "none") };
     assert_eq!(said("latency_p95_ms", (Bound::Max, Figure::Value), 2000.0, &slow), "310 over");
@@ -83,7 +91,7 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
         said("pass_rate", LOWER, 0.4999, &of_counts(5, 10)),
         "the value itself, 0.5, meets it; only data is lacking: more than 10000000 evals would be needed"
     );
-    let spread = estimate(0.8, 20, [0.7, 0.9], "bootstrap");
+    let spread = estimate(0.8, 20, [0.7, 0.9], "empirical_likelihood");
     assert_eq!(
         said("pass_at_3", LOWER, 0.75, &spread),
         "the value itself, 0.8, meets it; only data is lacking: about 60 more cases like these would have met it"
@@ -105,7 +113,7 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
 #[test]
 fn cases_of_several_samples_that_are_all_alike_are_no_counts() {
     let miss = |metric: &str, value: f64, on: Figure, estimate: &Estimate| {
-        miss(&threshold(metric, Bound::Min, value, on), estimate, None).unwrap()
+        miss(&threshold(metric, Bound::Min, value, on), estimate, None, SCOPE).unwrap()
     };
     // Each of 4 cases passed in 1 of 2 samples: 2 of 4 passed would be a lie.
     let half = of_counts(2, 4);
@@ -138,7 +146,7 @@ proptest! {
         let asked = threshold("pass_rate", Bound::Min, percent as f64 / 100.0, Figure::Value);
         let meets = |passed: u64| within(passed as f64 / n as f64, &asked);
         prop_assume!(!meets(passed));
-        let text = miss(&asked, &of_counts(passed, n), Some([passed, n])).unwrap();
+        let text = miss(&asked, &of_counts(passed, n), Some([passed, n]), SCOPE).unwrap();
         let more = numbers(&text)[2];
         prop_assert!(meets(passed + more), "{}", text);
         prop_assert!(more == 0 || !meets(passed + more - 1), "{}", text);
@@ -155,12 +163,12 @@ proptest! {
         let passed = if upper { passed.min(n - 1) } else { passed.clamp(1, n) };
         let (bound, on) = if upper { UPPER } else { LOWER };
         // Between the end of the interval and the value.
-        let ci = wilson(passed, n, 0.95).unwrap();
-        let (share, end) = (passed as f64 / n as f64, if upper { ci.high } else { ci.low });
+        let ci = counted(passed as f64, n as f64);
+        let (share, end) = (passed as f64 / n as f64, if upper { ci[1] } else { ci[0] });
         let asked = threshold("case_pass_rate", bound, end + between * (share - end), on);
         let meets = |passed: u64, n: u64| {
-            let ci = wilson(passed, n, 0.95).unwrap();
-            within(if upper { ci.high } else { ci.low }, &asked)
+            let ci = counted(passed as f64, n as f64);
+            within(if upper { ci[1] } else { ci[0] }, &asked)
         };
         prop_assert!(!meets(passed, n) && within(share, &asked));
         match exact(&asked, [passed, n], 0.95) {
@@ -168,14 +176,14 @@ proptest! {
                 prop_assert!(meets(passed + passing, n + more));
                 let steady = |more: u64| if upper { (more * passed).div_ceil(n) } else { more * passed / n };
                 prop_assert_eq!(passing, steady(more));
-                for fewer in (0..more).rev().take(2000) {
+                for fewer in (0..more).rev().take(200) {
                     prop_assert!(!meets(passed + steady(fewer), n + fewer), "{} fewer", fewer);
                 }
                 // The gate computes its interval in just this way.
-                let mut values = Values::new();
-                (0..n + more).for_each(|at| values.push(if at < passed + passing { 1.0 } else { 0.0 }));
-                let ci = values.wilson(0.95).unwrap();
-                let end = if upper { ci.high } else { ci.low };
+                let mut cases = OverCases::new(SCOPE);
+                (0..n + more).for_each(|at| cases.add(0, f64::from(u8::from(at < passed + passing)), None));
+                let ci = cases.estimate(true).ci.unwrap();
+                let end = if upper { ci[1] } else { ci[0] };
                 prop_assert!(within(end, &asked));
             }
             More::Many => prop_assert!((share - asked.value).abs() < 1e-3, "{share} {asked:?}"),
@@ -186,30 +194,21 @@ proptest! {
 }
 
 #[test]
-fn what_counts_as_fewer_than_it_is_says_about() {
-    // 100 cases of 10 evals that belong together, all alike: Wilson's interval of 10.
-    let ci = wilson(10, 10, 0.95).unwrap();
-    let together = estimate(1.0, 100, [ci.low, ci.high], "wilson");
-    let miss_of = |metric: &str, bound, value: f64, on, estimate: &Estimate| {
-        miss(&threshold(metric, bound, value, on), estimate, None).unwrap()
+fn intervals_of_fewer_units_say_about() {
+    // 100 cases in 10 evals, all alike, of which evals are drawn: the interval of 10 verdicts.
+    let together = estimate(1.0, 100, counted(10.0, 10.0), "empirical_likelihood");
+    let said = |metric: &str, bound, value: f64, on, estimate: &Estimate, scope| {
+        miss(&threshold(metric, bound, value, on), estimate, None, scope).unwrap()
     };
-    let (needed, fewer) = (wilson(35, 35, 0.95).unwrap().low, wilson(34, 34, 0.95).unwrap().low);
-    assert!(needed >= 0.9 && fewer < 0.9, "25 evals of 10 cases more");
-    assert_eq!(
-        miss_of("pass_at_1", Bound::Min, 0.9, Figure::CiLower, &together),
-        "the value itself, 1, meets it; only data is lacking: about 250 more cases like these, in evals of their own, would have met it"
-    );
+    let evals = IntervalScope::SimilarEvals;
+    insta::assert_snapshot!(said("pass_at_1", Bound::Min, 0.9, Figure::CiLower, &together, evals), @"");
+    let none = estimate(0.0, 100, [0.0, 1.0 - counted(10.0, 10.0)[0]], "empirical_likelihood");
+    insta::assert_snapshot!(said("pass_at_1", Bound::Max, 0.1, Figure::CiUpper, &none, evals), @"");
+    // 20 cases of 5 samples, of which samples are drawn.
+    let samples = estimate(0.97, 20, counted(97.0, 100.0), "empirical_likelihood");
+    insta::assert_snapshot!(said("pass_at_1", Bound::Min, 0.94, Figure::CiLower, &samples, IntervalScope::TheseCases), @"");
     // 4 evals, one of which weighs 10 times as much as the others.
-    let ci = wilson_of_share(1.0, 169.0 / 103.0, 0.95).unwrap();
-    let weighed = estimate(1.0, 4, [ci.low, ci.high], "wilson");
-    let said = miss_of("weighted_score", Bound::Min, 0.5, Figure::CiLower, &weighed);
-    assert!(
-        said.ends_with("only data is lacking: about 6 more evals like these would have met it"),
-        "{said}"
-    );
-    let none = estimate(0.0, 100, [0.0, 1.0 - wilson(10, 10, 0.95).unwrap().low], "wilson");
-    let said = miss_of("pass_at_1", Bound::Max, 0.1, Figure::CiUpper, &none);
-    assert!(said.contains("about 250 more cases like these, in evals of their own,"), "{said}");
-    let said = miss_of("pass_at_1", Bound::Min, 1.0, Figure::CiLower, &together);
-    assert!(said.contains("the value itself is the threshold"), "{said}");
+    let weighed = estimate(1.0, 4, counted(169.0 / 103.0, 169.0 / 103.0), "empirical_likelihood");
+    insta::assert_snapshot!(said("weighted_score", Bound::Min, 0.5, Figure::CiLower, &weighed, SCOPE), @"");
+    insta::assert_snapshot!(said("pass_at_1", Bound::Min, 1.0, Figure::CiLower, &together, evals), @"");
 }

@@ -308,6 +308,10 @@ fn metrics(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         })
         .collect();
     table(out, &head, &right, &cells)?;
+    let notes = figures::interval_notes(summary);
+    if !notes.is_empty() {
+        writeln!(out, "{}\n", notes.join(" "))?;
+    }
     if ranged {
         writeln!(
             out,

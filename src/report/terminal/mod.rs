@@ -286,6 +286,9 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
             page.wrapped(&first, Tone::Dim, &row.undefined, 2)?;
         }
     }
+    for note in figures::interval_notes(summary) {
+        page.wrapped(&[plain("  ")], Tone::Dim, &note, 2)?;
+    }
     if ranged {
         let note = "[worst, best]: if all that errored, was skipped or is pending had failed, or had passed.";
         page.wrapped(&[plain("  ")], Tone::Dim, note, 2)?;

@@ -104,11 +104,12 @@ fn estimate(
         value,
         ci,
         level: 0.95,
-        method: "wilson".to_owned(),
+        method: "empirical_likelihood".to_owned(),
         n_cases: 6,
         worst: range.map(|r| r[0]),
         best: range.map(|r| r[1]),
         undefined: undefined.map(str::to_owned),
+        note: None,
     }
 }
 
@@ -253,6 +254,7 @@ pub(super) fn rich() -> Summary {
     Summary {
         warnings: Vec::new(),
         metadata: Metadata {
+            interval_scope: crate::model::IntervalScope::default(),
             suite_name: "Parser suite".to_owned(),
             suite_version: Some("1.2.0".to_owned()),
             run_id: "eval-20260102-120000".to_owned(),

@@ -9,7 +9,7 @@ mod threshold;
 pub use components::{CaseCounts, Spread, Variance, components};
 pub use design::Aim;
 pub use mcnemar::{connor_cases, miettinen_cases};
-pub use threshold::{Demand, More};
+pub use threshold::{Demand, More, first};
 
 /// Cases beyond which no number is told: nobody will write more.
 pub const MANY: u64 = 10_000_000;

@@ -1,10 +1,10 @@
-//! Thresholds on an end of Wilson's interval: the chance that they are met, and the cases that it takes.
+//! Thresholds on an end of an interval of a share: the chance that they are met, and the cases that it takes.
 
 use super::MANY;
 use crate::stats::distributions::{binomial_at_least, binomial_at_most};
-use crate::stats::{Interval, reaches, stays_within, wilson, wilson_of_share};
+use crate::stats::{Interval, likelihood::of_counts, reaches, stays_within};
 
-/// What an end of Wilson's interval of a share must come to.
+/// What an end of the interval of a share has to reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demand {
     /// True: the upper end must stay within the value. False: the lower end must reach it.
@@ -35,7 +35,7 @@ impl Demand {
 
     /// Whether so many passes among so many cases meet it.
     pub fn is_met(&self, passed: u64, cases: u64) -> bool {
-        wilson(passed, cases, self.level).is_ok_and(|interval| self.is_met_by(interval))
+        of_counts(passed as f64, cases as f64, self.level).is_ok_and(|interval| self.is_met_by(interval))
     }
 
     /// Whether cases that all do as well as they can meet it: all pass, or for an upper end none does.
@@ -73,7 +73,7 @@ impl Demand {
     /// The fewest cases at which all passing (for an upper end: none passing) would do; `None` when no number up to [`MANY`] does.
     pub fn fewest_at_best(&self) -> Option<u64> {
         // Monotone: of ever more cases that all pass the lower end rises.
-        self.first(|cases| self.is_met_at_best(cases))
+        first(|cases| self.is_met_at_best(cases))
     }
 
     /// The fewest cases from which on the chance is never below `power` again, at the true rate; `None` when no number up to [`MANY`]
@@ -95,27 +95,11 @@ impl Demand {
             };
             chance >= power
         };
-        let mut cases = self.first(bounded)?;
+        let mut cases = first(bounded)?;
         while cases > 1 && self.chance(cases - 1, rate) >= power {
             cases -= 1;
         }
         Some(cases)
-    }
-
-    /// The first number of cases that does, of a property that stays once it is there.
-    fn first(&self, does: impl Fn(u64) -> bool) -> Option<u64> {
-        let (mut not, mut yes) = (0, 1);
-        while !does(yes) {
-            if yes >= MANY {
-                return None;
-            }
-            (not, yes) = (yes, (yes * 2).min(MANY));
-        }
-        while yes - not > 1 {
-            let middle = not.midpoint(yes);
-            if does(middle) { yes = middle } else { not = middle }
-        }
-        Some(yes)
     }
 
     /// The fewest further cases, of which as many pass as of those that there are or, where that is no whole number, the next one
@@ -127,7 +111,8 @@ impl Demand {
         }
         // A steady rate, over a number of cases that need not fit it: no count at that rate or a worse one does better.
         let steady = |total: u64| {
-            wilson_of_share(share, total as f64, self.level).is_ok_and(|interval| self.is_met_by(interval))
+            of_counts(share * total as f64, total as f64, self.level)
+                .is_ok_and(|interval| self.is_met_by(interval))
         };
         let (mut missed, mut met) = (n, n.saturating_mul(2));
         while !steady(met) {
@@ -154,6 +139,22 @@ impl Demand {
         }
         More::Many
     }
+}
+
+/// The first number up to [`MANY`] that does, of a property that stays once it is there.
+pub fn first(does: impl Fn(u64) -> bool) -> Option<u64> {
+    let (mut not, mut yes) = (0, 1);
+    while !does(yes) {
+        if yes >= MANY {
+            return None;
+        }
+        (not, yes) = (yes, (yes * 2).min(MANY));
+    }
+    while yes - not > 1 {
+        let middle = not.midpoint(yes);
+        if does(middle) { yes = middle } else { not = middle }
+    }
+    Some(yes)
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
         "reasons": summary.gate.reasons,
         "notices": notices,
         "level": figures::interval_label(summary).replace("CI", "interval"),
+        "interval_notes": figures::interval_notes(summary),
         "metrics": table::rows(eval).iter().map(|row| metric(summary, row)).collect::<Vec<_>>(),
         "ungraded": ungraded_words(summary),
         "kinds": kinds,

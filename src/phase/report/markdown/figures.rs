@@ -133,6 +133,10 @@ pub fn section(eval: &EvalStepResult, out: &mut dyn Write) -> Result<(), ReportE
         })
         .collect();
     table(out, &["Metric", "Value", &label, "Threshold", "Status"], &[false; 5], &cells)?;
+    let notes = figures::interval_notes(summary);
+    if !notes.is_empty() {
+        writeln!(out, "{}\n", notes.join(" "))?;
+    }
     for row in &rows {
         if let Some(why) = undefined(summary, row) {
             writeln!(out, "{} has no value: {}.\n", inline(&row.name), sentence(why))?;

@@ -8,7 +8,7 @@ function verdict(name, label) {
   return badge(name, [el('span', { 'aria-hidden': 'true' }, `${SIGNS[name] ?? ''} `), label ?? name]);
 }
 
-function runMetricsCard({ rows, interval_label: label, ranged }, curves) {
+function runMetricsCard({ rows, interval_label: label, interval_notes: notes, ranged }, curves) {
   if (rows.length === 0) return null;
   const drawn = rows.filter((row) => row.drawn && !row.undefined);
   const plain = rows.filter((row) => !row.drawn && !row.undefined);
@@ -44,7 +44,8 @@ function runMetricsCard({ rows, interval_label: label, ranged }, curves) {
       [{ title: 'Metric' }, { title: 'Value', number: true }, { title: label }, { title: 'Interval by' }, { title: 'Cases', number: true }, ranged && { title: '[worst, best]' }].filter(Boolean),
       rows.map((row) => [said(row.name), row.value, row.interval, row.method, row.cases, ranged && row.range].filter((cell) => cell !== false))));
   const curved = curves.length > 0 && curve({ label: 'pass@k and pass^k over k', series: curves, note: 'first attempts only', max: 1 });
-  return card('Metrics', el('div', { class: curved ? 'with-curve' : null }, chart || null, curved || null), others || null, unknown || null, all);
+  const about = notes.length > 0 && el('p', { class: 'soft small' }, notes.join(' '));
+  return card('Metrics', el('div', { class: curved ? 'with-curve' : null }, chart || null, curved || null), others || null, about || null, unknown || null, all);
 }
 
 /** Pass rates by type, category, tag and grader: a card of charts. */
@@ -53,7 +54,7 @@ function groupsCard(groups) {
   const ticks = PERCENT_TICKS;
   return card('Pass rates', el('p', { class: 'soft small' }, 'Of what was graded, with 95 % intervals where they are known. The lowest first; a name leads to its cases.'),
     el('div', { class: 'cards tight' }, groups.map(({ by, unit, rows, more, intervals }) => intervalChart({
-      label: `Pass rate by ${by}`, note: `${unit}${intervals ? '' : ', which belong together: no interval'}`, min: 0, max: 1, ticks, shown: 12,
+      label: `Pass rate by ${by}`, note: `${unit}${intervals ? '' : ': no interval for evals like these'}`, min: 0, max: 1, ticks, shown: 12,
       rows: rows.map((row) => groupRow(by, row)).concat(more > 0 ? [{ name: `and ${grouped(more)} more, in the JSON report`, text: '' }] : []),
     }))));
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{brief, counted};
-use crate::model::{Cause, Counts, EvalResult, EvalType, Outcome, Summary};
+use crate::model::{Cause, Counts, EvalResult, EvalType, IntervalScope, Outcome, Summary};
 use crate::report::{figures, notices};
-use crate::stats::wilson;
+use crate::stats::likelihood::of_counts;
 
 /// Groups of one kind that cross to the page.
 const GROUPS: usize = 500;
@@ -17,14 +17,13 @@ const EVALS: usize = 2_000;
 const EVAL_NAMES: usize = 1 << 20;
 const LEVEL: f64 = 0.95;
 
-/// The kinds of groups that there are. Evals have one verdict each, so Wilson's interval fits their share; that of cases is given
-/// where the run's own share of cases has one: where they belong together it would be too narrow.
+/// The kinds of groups that there are. Evals have one verdict each, so that their share has an interval; that of cases has none where
+/// intervals are about evals like these, of which it would be too narrow.
 pub(super) fn of(summary: &Summary) -> Vec<Value> {
     let totals = &summary.summary;
     let by_type: BTreeMap<String, Counts> =
         totals.by_type.iter().map(|(kind, counts)| (type_name(*kind).to_owned(), *counts)).collect();
-    let independent =
-        summary.estimates.get("case_pass_rate").is_some_and(|estimate| estimate.method == "wilson");
+    let independent = summary.metadata.interval_scope != IntervalScope::SimilarEvals;
     let kinds = [
         ("type", "evals", &by_type, true),
         ("grader", "cases", &totals.by_grader, independent),
@@ -51,7 +50,7 @@ pub(super) fn of(summary: &Summary) -> Vec<Value> {
 
 fn row(name: &str, counts: &Counts, independent: bool) -> Value {
     let graded = counts.passed + counts.failed;
-    let interval = independent.then(|| wilson(counts.passed as u64, graded as u64, LEVEL).ok()).flatten();
+    let interval = independent.then(|| of_counts(counts.passed as f64, graded as f64, LEVEL).ok()).flatten();
     json!({
         "name": name,
         "counts": counted(counts),

@@ -10,7 +10,12 @@ pub(super) fn of(summary: &Summary) -> Value {
     let names = figures::telling_metrics(summary);
     let rows: Vec<Value> = names.iter().map(|metric| row(summary, metric)).collect();
     let ranged = names.iter().any(|metric| !figures::metric_row(summary, metric).range.is_empty());
-    json!({ "rows": rows, "interval_label": figures::interval_label(summary), "ranged": ranged })
+    json!({
+        "rows": rows,
+        "interval_label": figures::interval_label(summary),
+        "interval_notes": figures::interval_notes(summary),
+        "ranged": ranged,
+    })
 }
 
 fn row(summary: &Summary, metric: &str) -> Value {
@@ -64,9 +69,7 @@ fn worst_status(summary: &Summary, metric: &str) -> Option<&'static str> {
 /// How an interval was made, in words.
 fn method(estimate: &Estimate) -> &str {
     match estimate.method.as_str() {
-        "wilson" => "Wilson",
-        "bootstrap" => "bootstrap over cases",
-        "cluster_bootstrap" => "bootstrap over evals",
+        "empirical_likelihood" => "empirical likelihood",
         "none" => "",
         other => other,
     }

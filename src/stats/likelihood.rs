@@ -1,0 +1,348 @@
+//! Intervals of a mean by empirical likelihood: of values in [0, 1], in one stratum or several, and of unbounded values.
+//!
+//! The lower end is the least mean that any reweighting of the units gives, among the reweightings whose log-likelihood is at most
+//! c = z²/2 below the best (A. B. Owen, Biometrika 75:237-249, 1988, and "Empirical Likelihood", 2001). Which reweightings those are
+//! does not depend on the values, and of each the mean rises with every value, so the end can only rise when a value rises: the interval
+//! is monotone by construction, whatever the data.
+//!
+//! Values in [0, 1] get a pseudo-observation, as in adjusted empirical likelihood (J. Chen, A. M. Variyath & B. Abraham, Journal of
+//! Computational and Graphical Statistics 17:426-443, 2008): for the lower end [`UNSEEN`] of a unit at 0, for the upper end as much at
+//! 1. It stands for failures (or passes) that no sample has shown yet, and keeps a width where all values are equal.
+//! docs/statistics.md has the coverage.
+
+use super::Undefined;
+use super::distributions::t_quantile;
+use super::interval::{Interval, Method, two_sided_quantile};
+use super::pass_rates::Curve;
+
+/// Weight of the pseudo-observation, in units. Of n cases that all pass the lower end is about 1 - 3.5/n, and the chance that all of them
+/// pass when the truth is there is about exp(-3.5) = 3 %. For 0/1 values of any chance the exact coverage is at least 93.6 %.
+const UNSEEN: f64 = 0.55;
+/// Halvings of a bracket: enough for all digits of an f64.
+const HALVINGS: usize = 64;
+
+/// So many units with the same values: their sum and their number, such as the cases of an eval. A single value has size 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// Of values in [0, 1]: at most `size`.
+    pub sum: f64,
+    /// Above 0.
+    pub size: f64,
+    /// How many such units there are; above 0, and possibly no whole number.
+    pub count: f64,
+}
+
+impl Level {
+    pub fn of(value: f64, count: f64) -> Level {
+        Level { sum: value, size: 1.0, count }
+    }
+}
+
+/// Units that vary around a mean of their own, which has a fixed share of the whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stratum {
+    /// Its share of the mean of all; those of all strata, each as often as it repeats, add up to 1.
+    pub share: f64,
+    /// How many strata are just like this one.
+    pub repeats: f64,
+    pub units: Units,
+}
+
+/// What a stratum is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Units {
+    /// The stratum's value is the sum of all sums by the sum of all sizes; among several strata all sizes must be 1.
+    Levels(Vec<Level>),
+    /// Samples of one case, of which so many passed; its value is a curve of the share that passes.
+    Samples { n: f64, passed: f64, curve: Curve },
+}
+
+/// The interval of a mean of values in [0, 1].
+///
+/// One stratum is a ratio of sums, of equal or unequal units. Among several strata each keeps its share (C. Zhong & J. N. K. Rao,
+/// Biometrika 87:929-938, 2000), and each gives up one degree of freedom of its units for its own mean.
+///
+/// # Errors
+/// Without units, or when a number is not finite.
+pub fn of_shares(strata: &[Stratum], level: f64) -> Result<Interval, Undefined> {
+    let z = two_sided_quantile(level)?;
+    let lower = |strata: &[Stratum]| match strata {
+        [] => Err(Undefined::NoData),
+        [Stratum { units: Units::Levels(levels), .. }] => ratio_of_shares(levels, z * z / 2.0),
+        several => stratified(several, z * z / 2.0),
+    };
+    let mirrored: Vec<Stratum> = strata.iter().map(Stratum::mirrored).collect();
+    let (low, high) = (lower(strata)?, 1.0 - lower(&mirrored)?);
+    if !(low.is_finite() && high.is_finite()) {
+        return Err(Undefined::NotFinite);
+    }
+    Ok(Interval { low: low.max(0.0), high: high.min(1.0), level, method: Method::EmpiricalLikelihood })
+}
+
+/// The interval of the share `passed` of `n` independent verdicts; neither needs to be a whole number.
+pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
+    let levels = [Level::of(0.0, n - passed), Level::of(1.0, passed)];
+    let units = Units::Levels(levels.into_iter().filter(|level| level.count > 0.0).collect());
+    if n > 0.0 && (0.0..=n).contains(&passed) {
+        of_shares(&[Stratum { share: 1.0, repeats: 1.0, units }], level)
+    } else {
+        Err(Undefined::NoData)
+    }
+}
+
+/// The interval of a mean, or ratio of sums, of values without bounds: no pseudo-observation, and Student's t in place of z for few units
+/// (Owen 2001, section 2.3).
+///
+/// # Errors
+/// For fewer than 2 units, or when all have the same value, which says nothing of their spread.
+pub fn of_values(levels: &[Level], level: f64) -> Result<Interval, Undefined> {
+    two_sided_quantile(level)?;
+    let n: f64 = levels.iter().map(|level| level.count).sum();
+    if n < 2.0 {
+        return Err(Undefined::TooFewUnits { n: n as usize, unit: "values" });
+    }
+    if levels.iter().any(|level| !level.sum.is_finite()) {
+        return Err(Undefined::NotFinite);
+    }
+    let t = t_quantile(0.5 + level / 2.0, n - 1.0);
+    let ends = |levels: &[Level]| {
+        let each = || levels.iter().map(|level| level.sum / level.size);
+        let least = each().fold(f64::INFINITY, f64::min);
+        let centre = mean(levels);
+        let spread = each().map(|value| (value - centre).abs()).fold(0.0, f64::max);
+        if spread <= 1e-12 * centre.abs() || centre <= least {
+            return Err(Undefined::NoVariation);
+        }
+        Ok(least_mean(levels, least, centre, t * t / 2.0))
+    };
+    let mirrored: Vec<Level> = levels.iter().map(|level| Level { sum: -level.sum, ..*level }).collect();
+    Ok(Interval { low: ends(levels)?, high: -ends(&mirrored)?, level, method: Method::EmpiricalLikelihood })
+}
+
+impl Stratum {
+    /// The same with failures for passes.
+    fn mirrored(&self) -> Stratum {
+        let units = match &self.units {
+            Units::Levels(levels) => {
+                let other = |level: &Level| Level { sum: level.size - level.sum, ..*level };
+                Units::Levels(levels.iter().map(other).collect())
+            }
+            Units::Samples { n, passed, curve } => {
+                Units::Samples { n: *n, passed: n - passed, curve: curve.mirrored() }
+            }
+        };
+        Stratum { units, ..*self }
+    }
+
+    /// How many units it and those just like it have.
+    pub fn units(&self) -> f64 {
+        self.repeats * self.size()
+    }
+
+    /// The same with so many times the units.
+    pub fn times(&self, times: f64) -> Stratum {
+        match &self.units {
+            Units::Levels(levels) => {
+                let more = |level: &Level| Level { count: level.count * times, ..*level };
+                Stratum { units: Units::Levels(levels.iter().map(more).collect()), ..self.clone() }
+            }
+            Units::Samples { n, passed, curve } => {
+                let units = Units::Samples { n: n * times, passed: passed * times, curve: *curve };
+                Stratum { units, ..self.clone() }
+            }
+        }
+    }
+
+    fn size(&self) -> f64 {
+        match &self.units {
+            Units::Levels(levels) => levels.iter().map(|level| level.count).sum(),
+            Units::Samples { n, .. } => *n,
+        }
+    }
+}
+
+fn mean(levels: &[Level]) -> f64 {
+    let (sum, size) = levels.iter().fold((0.0, 0.0), |(sum, size), level| {
+        (sum + level.sum * level.count, size + level.size * level.count)
+    });
+    sum / size
+}
+
+/// The lower end of one stratum, with a pseudo-observation of a typical size.
+fn ratio_of_shares(levels: &[Level], c: f64) -> Result<f64, Undefined> {
+    let n: f64 = levels.iter().map(|level| level.count).sum();
+    if n.is_nan() || n <= 0.0 {
+        return Err(Undefined::NoData);
+    }
+    let typical = levels.iter().map(|level| level.size * level.count).sum::<f64>() / n;
+    let mut all = Vec::with_capacity(levels.len() + 1);
+    all.extend_from_slice(levels);
+    all.push(Level { sum: 0.0, size: typical, count: UNSEEN });
+    Ok(least_mean(&all, 0.0, mean(&all), c))
+}
+
+/// The least ratio of sums whose log-likelihood is within `c` of the best; between `least`, the smallest ratio of a unit, and the observed.
+fn least_mean(levels: &[Level], least: f64, observed: f64, c: f64) -> f64 {
+    let (mut out, mut within) = (least, observed);
+    for _ in 0..HALVINGS {
+        let middle = out.midpoint(within);
+        if loss(levels, middle) > c { out = middle } else { within = middle }
+    }
+    within
+}
+
+/// How much log-likelihood it costs that the ratio of sums is `t`, below the observed one: the maximum over x of sum log(1 + x d) for
+/// d = sum - t size (Owen 1988, section 2).
+fn loss(levels: &[Level], t: f64) -> f64 {
+    let distances = || levels.iter().map(|level| (level.sum - t * level.size, level.count));
+    let least = distances().map(|(d, _)| d).fold(f64::INFINITY, f64::min);
+    if least >= 0.0 {
+        return f64::INFINITY;
+    }
+    // The derivative falls from above 0 at 0 to minus infinity at the upper bound.
+    let (mut low, mut high) = (0.0, -1.0 / least);
+    let mut x = 0.0;
+    for _ in 0..HALVINGS {
+        let (slope, curvature) = distances().fold((0.0, 0.0), |(slope, curvature), (d, count)| {
+            let part = d / (1.0 + x * d);
+            (slope + count * part, curvature - count * part * part)
+        });
+        if slope > 0.0 {
+            low = x
+        } else {
+            high = x
+        }
+        let newton = x - slope / curvature;
+        let next = if newton > low && newton < high { newton } else { low.midpoint(high) };
+        if (next - x).abs() <= 1e-15 * x.abs() {
+            break;
+        }
+        x = next;
+    }
+    distances().map(|(d, count)| count * (x * d).ln_1p()).sum()
+}
+
+/// The lower end of several strata.
+///
+/// By Lagrange's method: the least of mean + price x loss separates into strata once the price is known, and the price is that at
+/// which the loss is `c`. The pseudo-observation joins the whole as a further unit.
+fn stratified(strata: &[Stratum], c: f64) -> Result<f64, Undefined> {
+    let (mut several, mut units) = (0.0, 0.0);
+    for stratum in strata {
+        several += stratum.repeats;
+        units += stratum.units();
+    }
+    if units.is_nan() || units <= 0.0 {
+        return Err(Undefined::NoData);
+    }
+    // ln of the price: the loss falls with it.
+    let (mut low, mut high) = (-60.0, 60.0);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        let point = Point::at(strata, several, units, f64::exp(middle));
+        if point.loss > c { low = middle } else { high = middle }
+    }
+    let point = Point::at(strata, several, units, f64::exp(high));
+    Ok((point.mean + point.price * (point.loss - c)).max(0.0))
+}
+
+/// What a price of likelihood buys.
+struct Point {
+    mean: f64,
+    loss: f64,
+    /// Of the whole, the pseudo-observation included.
+    price: f64,
+}
+
+impl Point {
+    fn at(strata: &[Stratum], several: f64, units: f64, price: f64) -> Point {
+        let (mut mean, mut loss) = (0.0, 0.0);
+        for stratum in strata {
+            let (value, lost) = stratum.tilted(several, price);
+            mean += stratum.repeats * stratum.share * value;
+            loss += stratum.repeats * lost;
+        }
+        // What the pseudo-observation weighs for each unit of weight of the strata, by their optimality conditions.
+        let room = price * units - mean;
+        if room <= 0.0 {
+            return Point { mean: 0.0, loss: f64::INFINITY, price };
+        }
+        let unseen = price * UNSEEN / room;
+        let weight = 1.0 / (1.0 + unseen);
+        let all = units + UNSEEN;
+        let part = |count: f64, weight: f64| -count * (weight * all / count).ln();
+        loss += part(units, weight) + part(UNSEEN, unseen * weight);
+        Point { mean: weight * mean, loss, price: price * weight }
+    }
+}
+
+impl Stratum {
+    /// The value at which share x value + price x loss is least, and that loss, for one of `several` strata.
+    fn tilted(&self, several: f64, price: f64) -> (f64, f64) {
+        let n = self.size();
+        // Its own mean costs a degree of freedom, but for what the pseudo-observation gives back to a single stratum.
+        let freedom = 1.0 - (1.0 - 1.0 / several) / n;
+        let rate = price * freedom / self.share;
+        match &self.units {
+            Units::Levels(levels) => {
+                let (value, lost) = tilted_levels(levels, n, rate);
+                (value, lost * freedom)
+            }
+            Units::Samples { n, passed, curve } => {
+                let (value, lost) = tilted_samples(*n, *passed, *curve, rate);
+                (value, lost * freedom)
+            }
+        }
+    }
+}
+
+/// The weights count / (value - floor) with the floor at which they add up to 1, in units of `rate`.
+fn tilted_levels(levels: &[Level], n: f64, rate: f64) -> (f64, f64) {
+    let least = levels.iter().map(|level| level.sum).fold(f64::INFINITY, f64::min);
+    let above = |level: &Level| (level.sum - least) / rate;
+    // Convex and falling, so that Newton's steps from the left never overshoot.
+    let mut floor = levels.iter().filter(|level| level.sum == least).map(|level| level.count).sum::<f64>();
+    for _ in 0..HALVINGS {
+        let (sum, slope) = levels.iter().fold((-1.0, 0.0), |(sum, slope), level| {
+            let weight = level.count / (above(level) + floor);
+            (sum + weight, slope + weight / (above(level) + floor))
+        });
+        let step = sum / slope;
+        floor += step;
+        if step <= 1e-15 * floor {
+            break;
+        }
+    }
+    levels.iter().fold((0.0, 0.0), |(value, lost), level| {
+        let weight = 1.0 / (above(level) + floor);
+        (value + level.count * weight * level.sum, lost - level.count * (weight * n).ln())
+    })
+}
+
+/// The share of passes that is best, by a search over all below the observed one: a curve need not be convex.
+fn tilted_samples(n: f64, passed: f64, curve: Curve, rate: f64) -> (f64, f64) {
+    let observed = passed / n;
+    let failed = n - passed;
+    if passed <= 0.0 || failed <= 0.0 {
+        return (curve.value(n, observed), 0.0);
+    }
+    let lost = |p: f64| -passed * (p / observed).ln() - failed * ((1.0 - p) * n / failed).ln();
+    let total = |p: f64| curve.value(n, p) + rate * lost(p);
+    const STEPS: usize = 32;
+    let at = |step: f64| observed * step / STEPS as f64;
+    let best =
+        (1..=STEPS).min_by(|a, b| total(at(*a as f64)).total_cmp(&total(at(*b as f64)))).unwrap_or(STEPS);
+    let (mut low, mut high) = (at(best as f64 - 1.0), at((best as f64 + 1.0).min(STEPS as f64)));
+    // Golden section.
+    const CUT: f64 = 0.618_033_988_749_894_8;
+    for _ in 0..48 {
+        let (a, b) = (high - CUT * (high - low), low + CUT * (high - low));
+        if total(a) < total(b) { high = b } else { low = a }
+    }
+    let p = low.midpoint(high);
+    let p = if total(observed) <= total(p) { observed } else { p };
+    (curve.value(n, p), lost(p))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,337 @@
+//! The mean over cases of a value in [0, 1], with the interval that the run's scope asks for.
+//!
+//! The scope decides what is random (docs/statistics.md, "What an interval speaks about"): samples within each case, cases within each
+//! eval, or evals. Here the values become the strata and units of [`likelihood`], which has the method. Nothing but the plan decides
+//! how cases are arranged, never the values, so that intervals stay monotone.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Estimate, IntervalScope};
+use crate::stats::likelihood::{self, Level, Stratum, Units};
+use crate::stats::power::first;
+use crate::stats::{Curve, Interval, Undefined};
+
+use super::metrics::{LEVEL, blank, estimate};
+
+/// Evals below which nothing is said of evals like these.
+pub const FEWEST_EVALS: u64 = 5;
+/// Values of a metric up to which each keeps its digits; of more, each end takes them rounded away from it to a [`GRID`].
+const EXACT_VALUES: u64 = 16_384;
+const GRID: f64 = 16_384.0;
+
+/// The samples of a case that its value is made of: so many, whose values (each in [0, 1]) sum up to so much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Samples {
+    pub n: u32,
+    pub sum: f64,
+}
+
+/// Values of cases, which come eval by eval.
+#[derive(Debug, Clone)]
+pub struct OverCases {
+    scope: IntervalScope,
+    /// What a case's value is of the share of its samples that passes; `None`: that share.
+    curve: Option<Curve>,
+    n: u64,
+    sum: f64,
+    binary: bool,
+    evals: Vec<EvalValues>,
+}
+
+#[derive(Debug, Clone)]
+struct EvalValues {
+    eval: usize,
+    n: u64,
+    sum: f64,
+    /// How many cases have a value, by its bits. Only cases like these need it.
+    values: BTreeMap<u64, u64>,
+    /// How many cases have such samples, by their number and the bits of their sum. Only these cases need it.
+    samples: BTreeMap<(u32, u64), u64>,
+}
+
+impl OverCases {
+    /// Of values that are the share of samples that passed, or their mean score.
+    pub fn new(scope: IntervalScope) -> Self {
+        OverCases { scope, curve: None, n: 0, sum: 0.0, binary: true, evals: Vec::new() }
+    }
+
+    /// Of values that are a curve of the share of samples that passed.
+    pub fn of_curve(scope: IntervalScope, curve: Option<Curve>) -> Self {
+        OverCases { curve, ..OverCases::new(scope) }
+    }
+
+    /// The value of a case; `samples` of `None` when it is a verdict over all of them, which says nothing of each.
+    pub fn add(&mut self, eval: usize, value: f64, samples: Option<Samples>) {
+        if self.evals.last().is_none_or(|last| last.eval != eval) {
+            let (values, samples) = (BTreeMap::new(), BTreeMap::new());
+            self.evals.push(EvalValues { eval, n: 0, sum: 0.0, values, samples });
+        }
+        self.n += 1;
+        self.sum += value;
+        self.binary &= value == 0.0 || value == 1.0;
+        let Some(last) = self.evals.last_mut() else { return };
+        last.n += 1;
+        last.sum += value;
+        match (self.scope, samples) {
+            (IntervalScope::TheseCases, Some(Samples { n, sum })) if n > 1 => {
+                *last.samples.entry((n, sum.to_bits())).or_default() += 1;
+            }
+            (IntervalScope::SimilarEvals, _) => {}
+            _ => *last.values.entry(value.to_bits()).or_default() += 1,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// How many values are 1, of how many, when they are all 0 or 1.
+    pub fn share(&self) -> Option<[u64; 2]> {
+        self.binary.then_some([self.sum.round() as u64, self.n])
+    }
+
+    /// The mean over cases, with its interval if that is needed.
+    pub fn estimate(&self, interval: bool) -> Estimate {
+        let value = if self.n == 0 { Err(Undefined::NoData) } else { Ok(self.sum / self.n as f64) };
+        self.finish(value, self.n, interval, || {
+            let share = 1.0 / self.n as f64;
+            self.strata(|_| share)
+        })
+    }
+
+    /// The mean over evals of their cases' means, weighted; `weight` of 0 leaves an eval out.
+    pub fn weighted_estimate(&self, weight: impl Fn(usize) -> f64, interval: bool) -> Estimate {
+        let weighed =
+            || self.evals.iter().map(|eval| (eval, weight(eval.eval))).filter(|(_, weight)| *weight > 0.0);
+        let (sum, total, evals) = weighed().fold((0.0, 0.0, 0), |(sum, total, evals), (eval, weight)| {
+            (sum + weight * eval.sum / eval.n as f64, total + weight, evals + 1)
+        });
+        let value = match () {
+            () if evals == 0 => Err(Undefined::NoData),
+            () if !f64::is_finite(total) => Err(Undefined::NotFinite),
+            () => Ok(sum / total),
+        };
+        self.finish(value, evals, interval, || {
+            // Shares of one case of each eval.
+            let share = |eval: &EvalValues| weight(eval.eval) / (total * eval.n as f64);
+            let kept = OverCases {
+                evals: weighed().map(|(eval, _)| eval.clone()).collect(),
+                ..OverCases::of_curve(self.scope, self.curve)
+            };
+            kept.strata(share)
+        })
+    }
+
+    /// The interval, and how many units it is over: samples, cases or evals. `weight` as in [`OverCases::weighted_estimate`]; `None`:
+    /// every case counts alike.
+    pub(crate) fn design(&self, weight: Option<&dyn Fn(usize) -> f64>) -> Design {
+        let strata = match weight {
+            None => self.strata(|_| 1.0 / self.n as f64),
+            Some(weight) => {
+                let total: f64 = self.evals.iter().map(|eval| weight(eval.eval)).sum();
+                self.strata(|eval| weight(eval.eval) / (total * eval.n as f64))
+            }
+        };
+        let unit = match self.scope {
+            IntervalScope::SimilarEvals => "eval",
+            IntervalScope::TheseCases if self.evals.iter().any(|eval| !eval.samples.is_empty()) => "sample",
+            _ => "case",
+        };
+        Design { strata, unit }
+    }
+
+    fn finish(
+        &self,
+        value: Result<f64, Undefined>,
+        n: u64,
+        interval: bool,
+        strata: impl Fn() -> Vec<Stratum>,
+    ) -> Estimate {
+        let evals = self.evals.len() as u64;
+        if value.is_ok() && self.scope == IntervalScope::SimilarEvals && evals < FEWEST_EVALS {
+            let few = too_few_evals(evals);
+            return Estimate { value: value.ok(), n_cases: n as usize, note: Some(few), ..blank() };
+        }
+        let interval =
+            if value.is_ok() && interval { self.interval(&strata()) } else { Err(Undefined::NoData) };
+        estimate(value, interval, n as usize)
+    }
+
+    /// Values are rounded away from each end, where there are very many different ones.
+    fn interval(&self, strata: &[Stratum]) -> Result<Interval, Undefined> {
+        if self.curve.is_some() || self.binary || self.n <= EXACT_VALUES {
+            return likelihood::of_shares(strata, LEVEL);
+        }
+        let rounded = |round: fn(f64) -> f64| -> Vec<Stratum> {
+            let coarse = |stratum: &Stratum| match &stratum.units {
+                Units::Levels(levels) => {
+                    Stratum { units: Units::Levels(coarse(levels, round)), ..stratum.clone() }
+                }
+                Units::Samples { .. } => stratum.clone(),
+            };
+            strata.iter().map(coarse).collect()
+        };
+        let low = likelihood::of_shares(&rounded(f64::floor), LEVEL)?;
+        let high = likelihood::of_shares(&rounded(f64::ceil), LEVEL)?;
+        Ok(Interval { high: high.high, ..low })
+    }
+
+    /// The values arranged for the scope; `share` is that of one case of an eval in the mean.
+    fn strata(&self, share: impl Fn(&EvalValues) -> f64) -> Vec<Stratum> {
+        match self.scope {
+            IntervalScope::TheseCases => self.by_case(share),
+            IntervalScope::SimilarCases => self.by_eval(share),
+            IntervalScope::SimilarEvals => {
+                let level = |eval: &EvalValues| Level {
+                    sum: eval.sum * share(eval),
+                    size: eval.n as f64 * share(eval),
+                    count: 1.0,
+                };
+                whole(self.evals.iter().map(level).collect())
+            }
+        }
+    }
+
+    /// Evals are strata. Those of a single case, which alone says nothing of others like it, are one stratum together ("collapsed
+    /// strata": W. G. Cochran, "Sampling Techniques", 1977, section 5A.12), which can only widen the interval.
+    fn by_eval(&self, share: impl Fn(&EvalValues) -> f64) -> Vec<Stratum> {
+        let (single, several): (Vec<&EvalValues>, Vec<&EvalValues>) =
+            self.evals.iter().partition(|eval| eval.n == 1);
+        let alike = single.windows(2).all(|two| share(two[0]) == share(two[1]));
+        if several.is_empty() || single.len() == 1 || !alike || self.evals.len() == 1 {
+            let cases = self.evals.iter().flat_map(|eval| levels(eval, share(eval)));
+            return whole(cases.collect());
+        }
+        let stratum = |share: f64, levels: Vec<Level>| {
+            (!levels.is_empty()).then_some(Stratum { share, repeats: 1.0, units: Units::Levels(levels) })
+        };
+        let collapsed = single.first().and_then(|first| {
+            let pooled = single.iter().flat_map(|eval| levels(eval, 1.0)).collect();
+            stratum(share(first) * single.len() as f64, merged(pooled))
+        });
+        let of_eval = |eval: &&EvalValues| stratum(share(eval) * eval.n as f64, levels(eval, 1.0).collect());
+        several.iter().filter_map(of_eval).chain(collapsed).collect()
+    }
+
+    /// Cases are strata of their samples. Of cases with one sample, and of verdicts, see [`OverCases::by_eval`].
+    fn by_case(&self, share: impl Fn(&EvalValues) -> f64) -> Vec<Stratum> {
+        let mut kinds: BTreeMap<(u64, u32, u64), f64> = BTreeMap::new();
+        let mut loose: Vec<Level> = Vec::new();
+        for eval in &self.evals {
+            for ((n, sum), count) in &eval.samples {
+                *kinds.entry((share(eval).to_bits(), *n, *sum)).or_default() += *count as f64;
+            }
+            loose.extend(levels(eval, share(eval)));
+        }
+        let shares = loose.iter().map(|level| level.size * level.count).sum::<f64>();
+        let lone = loose.iter().map(|level| level.count).sum::<f64>() == 1.0;
+        if kinds.is_empty() || lone {
+            let of_samples = kinds.iter().map(|((share, n, sum), count)| {
+                let (share, value) = (f64::from_bits(*share), self.value(*n, f64::from_bits(*sum)));
+                Level { sum: value * share, size: share, count: *count }
+            });
+            return whole(loose.into_iter().chain(of_samples).collect());
+        }
+        let strata = kinds.into_iter().map(|((share, n, sum), repeats)| {
+            let (n, sum) = (f64::from(n), f64::from_bits(sum));
+            let units = match self.curve {
+                Some(curve) => Units::Samples { n, passed: sum, curve },
+                // Scores vary at most as much as passes and failures of the same mean.
+                None => {
+                    let parts = [Level::of(0.0, n - sum), Level::of(1.0, sum)];
+                    Units::Levels(parts.into_iter().filter(|level| level.count > 0.0).collect())
+                }
+            };
+            Stratum { share: f64::from_bits(share), repeats, units }
+        });
+        let mut strata: Vec<Stratum> = strata.collect();
+        if shares > 0.0 {
+            let each = shares / loose.iter().map(|level| level.count).sum::<f64>();
+            let pooled =
+                loose.iter().map(|l| Level { sum: l.sum / each, size: l.size / each, count: l.count });
+            strata.push(Stratum { share: shares, repeats: 1.0, units: Units::Levels(pooled.collect()) });
+        }
+        strata
+    }
+
+    fn value(&self, n: u32, sum: f64) -> f64 {
+        let share = sum / f64::from(n);
+        self.curve.map_or(share, |curve| curve.value(f64::from(n), share))
+    }
+}
+
+/// Values as strata, to ask what more of the same would give.
+#[derive(Debug, Clone)]
+pub(crate) struct Design {
+    strata: Vec<Stratum>,
+    /// What it is made of: `sample`, `case` or `eval`.
+    pub unit: &'static str,
+}
+
+impl Design {
+    pub fn of_verdicts(passed: f64, n: f64, unit: &'static str) -> Design {
+        Design { strata: whole(vec![Level::of(0.0, n - passed), Level::of(1.0, passed)]), unit }
+    }
+
+    pub fn units(&self) -> f64 {
+        self.strata.iter().map(Stratum::units).sum()
+    }
+
+    /// The interval of so many units that are like these.
+    pub fn interval(&self, units: f64) -> Result<Interval, Undefined> {
+        let times = units / self.units();
+        let scaled: Vec<Stratum> = self.strata.iter().map(|stratum| stratum.times(times)).collect();
+        likelihood::of_shares(&scaled, LEVEL)
+    }
+
+    /// The fewest units like these whose interval does, up to [`MANY`]; of a property that stays once it is there.
+    pub fn fewest(&self, does: impl Fn(&Interval) -> bool) -> Option<u64> {
+        let met = |units: u64| self.interval(units as f64).is_ok_and(|interval| does(&interval));
+        first(met)
+    }
+}
+
+/// Why so few evals have no interval.
+pub(crate) fn too_few_evals(evals: u64) -> String {
+    let plural = if evals == 1 { "" } else { "s" };
+    format!(
+        "no interval: {evals} eval{plural} are too few to speak about evals like these (at least {FEWEST_EVALS} are needed)"
+    )
+}
+
+/// The cases of an eval, each of a size.
+fn levels(eval: &EvalValues, size: f64) -> impl Iterator<Item = Level> + '_ {
+    eval.values.iter().map(move |(value, count)| Level {
+        sum: f64::from_bits(*value) * size,
+        size,
+        count: *count as f64,
+    })
+}
+
+fn whole(levels: Vec<Level>) -> Vec<Stratum> {
+    let levels = levels.into_iter().filter(|level| level.count > 0.0).collect();
+    vec![Stratum { share: 1.0, repeats: 1.0, units: Units::Levels(merged(levels)) }]
+}
+
+/// Equal levels as one.
+fn merged(levels: Vec<Level>) -> Vec<Level> {
+    let mut counts: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+    for level in levels {
+        *counts.entry((level.sum.to_bits(), level.size.to_bits())).or_default() += level.count;
+    }
+    let level = |((sum, size), count): ((u64, u64), f64)| Level {
+        sum: f64::from_bits(sum),
+        size: f64::from_bits(size),
+        count,
+    };
+    counts.into_iter().map(level).collect()
+}
+
+/// Levels whose values are rounded to the grid.
+fn coarse(levels: &[Level], round: fn(f64) -> f64) -> Vec<Level> {
+    let on_grid = |level: &Level| {
+        let value = round(level.sum / level.size * GRID).clamp(0.0, GRID) / GRID;
+        Level { sum: value * level.size, ..*level }
+    };
+    merged(levels.iter().map(on_grid).collect())
+}
