@@ -106,7 +106,7 @@ fn intervals_hold_in_every_scope() {
         .filter_map(|setting| {
             let own = setting.simulate(SIMULATIONS, 11)[0];
             let (covered, above) = (own.covered, own.above);
-            (!own.holds(SIMULATIONS)).then(|| format!("{}: {covered}, {above}", setting.name()))
+            (!own.holds()).then(|| format!("{}: {covered}, {above}", setting.name()))
         })
         .collect();
     // The bounds are two standard deviations away, which some of so many lines miss by chance.

@@ -53,8 +53,8 @@ pub struct Stratum {
 pub enum Units {
     /// The stratum's value is the sum of all sums by the sum of all sizes; among several strata all sizes must be 1.
     Levels(Vec<Level>),
-    /// Samples of one case, of which so many passed; its value is a curve of the share that passes.
-    Samples { n: f64, passed: f64, curve: Curve },
+    /// Samples of one case, of which so many passed; its value is a curve, which has to be defined for one sample less, too.
+    Samples { n: u32, passed: u32, curve: Curve, times: f64 },
 }
 
 /// The interval of a mean of values in [0, 1].
@@ -66,13 +66,12 @@ pub enum Units {
 /// Without units, or when a number is not finite.
 pub fn of_shares(strata: &[Stratum], level: f64) -> Result<Interval, Undefined> {
     let z = two_sided_quantile(level)?;
-    let lower = |strata: &[Stratum]| match strata {
+    let lower = |end: End| match strata {
         [] => Err(Undefined::NoData),
-        [Stratum { units: Units::Levels(levels), .. }] => ratio_of_shares(levels, z * z / 2.0),
-        several => stratified(several, z * z / 2.0),
+        [Stratum { units: Units::Levels(levels), .. }] => ratio_of_shares(&end.of(levels), z * z / 2.0),
+        several => stratified(several, end, level),
     };
-    let mirrored: Vec<Stratum> = strata.iter().map(Stratum::mirrored).collect();
-    let (low, high) = (lower(strata)?, 1.0 - lower(&mirrored)?);
+    let (low, high) = (lower(End::Lower)?, 1.0 - lower(End::Upper)?);
     if !(low.is_finite() && high.is_finite()) {
         return Err(Undefined::NotFinite);
     }
@@ -120,20 +119,6 @@ pub fn of_values(levels: &[Level], level: f64) -> Result<Interval, Undefined> {
 }
 
 impl Stratum {
-    /// The same with failures for passes.
-    fn mirrored(&self) -> Stratum {
-        let units = match &self.units {
-            Units::Levels(levels) => {
-                let other = |level: &Level| Level { sum: level.size - level.sum, ..*level };
-                Units::Levels(levels.iter().map(other).collect())
-            }
-            Units::Samples { n, passed, curve } => {
-                Units::Samples { n: *n, passed: n - passed, curve: curve.mirrored() }
-            }
-        };
-        Stratum { units, ..*self }
-    }
-
     /// How many units it and those just like it have.
     pub fn units(&self) -> f64 {
         self.repeats * self.size()
@@ -146,8 +131,8 @@ impl Stratum {
                 let more = |level: &Level| Level { count: level.count * times, ..*level };
                 Stratum { units: Units::Levels(levels.iter().map(more).collect()), ..self.clone() }
             }
-            Units::Samples { n, passed, curve } => {
-                let units = Units::Samples { n: n * times, passed: passed * times, curve: *curve };
+            Units::Samples { n, passed, curve, times: before } => {
+                let units = Units::Samples { n: *n, passed: *passed, curve: *curve, times: before * times };
                 Stratum { units, ..self.clone() }
             }
         }
@@ -156,7 +141,7 @@ impl Stratum {
     fn size(&self) -> f64 {
         match &self.units {
             Units::Levels(levels) => levels.iter().map(|level| level.count).sum(),
-            Units::Samples { n, .. } => *n,
+            Units::Samples { n, times, .. } => f64::from(*n) * times,
         }
     }
 }
@@ -222,27 +207,54 @@ fn loss(levels: &[Level], t: f64) -> f64 {
     distances().map(|(d, count)| count * (x * d).ln_1p()).sum()
 }
 
-/// The lower end of several strata.
+/// Which end is looked for. The upper one is 1 less the lower one of what fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Lower,
+    Upper,
+}
+
+impl End {
+    fn of(self, levels: &[Level]) -> Vec<Level> {
+        let failing = |level: &Level| Level { sum: level.size - level.sum, ..*level };
+        match self {
+            End::Lower => levels.to_vec(),
+            End::Upper => levels.iter().map(failing).collect(),
+        }
+    }
+}
+
+/// What a stratum may be for one end: of levels just these. Of samples those of its case, or of one that did better by any number of
+/// passes (for the upper end worse), since less can vary in a better case: the least of all of them is what can only rise with a pass.
+struct Alternatives {
+    share: f64,
+    repeats: f64,
+    units: f64,
+    of: Vec<Vec<Level>>,
+}
+
+/// The lower end of several strata, or 1 less the upper one.
 ///
 /// By Lagrange's method: the least of mean + price x loss separates into strata once the price is known, and the price is that at
-/// which the loss is `c`. The pseudo-observation joins the whole as a further unit.
-fn stratified(strata: &[Stratum], c: f64) -> Result<f64, Undefined> {
-    let (mut several, mut units) = (0.0, 0.0);
-    for stratum in strata {
-        several += stratum.repeats;
-        units += stratum.units();
-    }
+/// which the loss is `c`. The pseudo-observation joins the whole as a further unit. Means of strata cost degrees of freedom, so that
+/// Student's t is in the place of z.
+fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined> {
+    let several: f64 = strata.iter().map(|stratum| stratum.repeats).sum();
+    let units: f64 = strata.iter().map(Stratum::units).sum();
     if units.is_nan() || units <= 0.0 {
         return Err(Undefined::NoData);
     }
+    let t = t_quantile(0.5 + level / 2.0, (units - several).max(1.0));
+    let c = t * t / 2.0;
+    let strata = strata.iter().map(|stratum| stratum.alternatives(end)).collect::<Result<Vec<_>, _>>()?;
     // ln of the price: the loss falls with it.
     let (mut low, mut high) = (-60.0, 60.0);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
-        let point = Point::at(strata, several, units, f64::exp(middle));
+        let point = Point::at(&strata, several, units, f64::exp(middle));
         if point.loss > c { low = middle } else { high = middle }
     }
-    let point = Point::at(strata, several, units, f64::exp(high));
+    let point = Point::at(&strata, several, units, f64::exp(high));
     Ok((point.mean + point.price * (point.loss - c)).max(0.0))
 }
 
@@ -255,7 +267,7 @@ struct Point {
 }
 
 impl Point {
-    fn at(strata: &[Stratum], several: f64, units: f64, price: f64) -> Point {
+    fn at(strata: &[Alternatives], several: f64, units: f64, price: f64) -> Point {
         let (mut mean, mut loss) = (0.0, 0.0);
         for stratum in strata {
             let (value, lost) = stratum.tilted(several, price);
@@ -277,27 +289,43 @@ impl Point {
 }
 
 impl Stratum {
+    fn alternatives(&self, end: End) -> Result<Alternatives, Undefined> {
+        let of = match &self.units {
+            Units::Levels(levels) => vec![end.of(levels)],
+            Units::Samples { n, passed, curve, times } => {
+                let levels = |c: u32| {
+                    let [pass, fail] = curve.contributions(*n, c)?;
+                    let parts = [(pass, c), (fail, n.saturating_sub(c))];
+                    let seen = parts.into_iter().filter(|(_, count)| *count > 0);
+                    let levels: Vec<Level> =
+                        seen.map(|(value, count)| Level::of(value, f64::from(count) * times)).collect();
+                    Ok(end.of(&levels))
+                };
+                let better = match end {
+                    End::Lower => *passed..=*n,
+                    End::Upper => 0..=*passed,
+                };
+                better.map(levels).collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Alternatives { share: self.share, repeats: self.repeats, units: self.size(), of })
+    }
+}
+
+impl Alternatives {
     /// The value at which share x value + price x loss is least, and that loss, for one of `several` strata.
     fn tilted(&self, several: f64, price: f64) -> (f64, f64) {
-        let n = self.size();
         // Its own mean costs a degree of freedom, but for what the pseudo-observation gives back to a single stratum.
-        let freedom = 1.0 - (1.0 - 1.0 / several) / n;
+        let freedom = 1.0 - (1.0 - 1.0 / several) / self.units;
         let rate = price * freedom / self.share;
-        match &self.units {
-            Units::Levels(levels) => {
-                let (value, lost) = tilted_levels(levels, n, rate);
-                (value, lost * freedom)
-            }
-            Units::Samples { n, passed, curve } => {
-                let (value, lost) = tilted_samples(*n, *passed, *curve, rate);
-                (value, lost * freedom)
-            }
-        }
+        let each = self.of.iter().map(|levels| tilted(levels, self.units, rate));
+        let least = each.min_by(|a, b| (a.0 + rate * a.1).total_cmp(&(b.0 + rate * b.1)));
+        least.map_or((0.0, 0.0), |(value, lost)| (value, lost * freedom))
     }
 }
 
 /// The weights count / (value - floor) with the floor at which they add up to 1, in units of `rate`.
-fn tilted_levels(levels: &[Level], n: f64, rate: f64) -> (f64, f64) {
+fn tilted(levels: &[Level], n: f64, rate: f64) -> (f64, f64) {
     let least = levels.iter().map(|level| level.sum).fold(f64::INFINITY, f64::min);
     let above = |level: &Level| (level.sum - least) / rate;
     // Convex and falling, so that Newton's steps from the left never overshoot.
@@ -317,31 +345,6 @@ fn tilted_levels(levels: &[Level], n: f64, rate: f64) -> (f64, f64) {
         let weight = 1.0 / (above(level) + floor);
         (value + level.count * weight * level.sum, lost - level.count * (weight * n).ln())
     })
-}
-
-/// The share of passes that is best, by a search over all below the observed one: a curve need not be convex.
-fn tilted_samples(n: f64, passed: f64, curve: Curve, rate: f64) -> (f64, f64) {
-    let observed = passed / n;
-    let failed = n - passed;
-    if passed <= 0.0 || failed <= 0.0 {
-        return (curve.value(n, observed), 0.0);
-    }
-    let lost = |p: f64| -passed * (p / observed).ln() - failed * ((1.0 - p) * n / failed).ln();
-    let total = |p: f64| curve.value(n, p) + rate * lost(p);
-    const STEPS: usize = 32;
-    let at = |step: f64| observed * step / STEPS as f64;
-    let best =
-        (1..=STEPS).min_by(|a, b| total(at(*a as f64)).total_cmp(&total(at(*b as f64)))).unwrap_or(STEPS);
-    let (mut low, mut high) = (at(best as f64 - 1.0), at((best as f64 + 1.0).min(STEPS as f64)));
-    // Golden section.
-    const CUT: f64 = 0.618_033_988_749_894_8;
-    for _ in 0..48 {
-        let (a, b) = (high - CUT * (high - low), low + CUT * (high - low));
-        if total(a) < total(b) { high = b } else { low = a }
-    }
-    let p = low.midpoint(high);
-    let p = if total(observed) <= total(p) { observed } else { p };
-    (curve.value(n, p), lost(p))
 }
 
 #[cfg(test)]

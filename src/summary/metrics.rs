@@ -346,9 +346,9 @@ impl PassK {
         let k = metric.k().unwrap_or(1);
         let curve = match metric {
             _ if k == 1 => None,
-            Metric::PassAt(_) => Some(Curve::pass_at(k)),
-            Metric::PassHat(_) => Some(Curve::pass_hat(k)),
-            _ => Some(Curve::pass_hat_unbiased(k)),
+            Metric::PassAt(_) => Some(Curve::PassAt(k)),
+            Metric::PassHat(_) => Some(Curve::PassHat(k)),
+            _ => Some(Curve::PassHatUnbiased(k)),
         };
         PassK { metric, k: u64::from(k), values: OverCases::of_curve(scope, curve), single: true }
     }

@@ -30,7 +30,7 @@ pub struct Samples {
 #[derive(Debug, Clone)]
 pub struct OverCases {
     scope: IntervalScope,
-    /// What a case's value is of the share of its samples that passes; `None`: that share.
+    /// What a case's value is of its samples; `None`: their mean.
     curve: Option<Curve>,
     n: u64,
     sum: f64,
@@ -55,7 +55,7 @@ impl OverCases {
         OverCases { scope, curve: None, n: 0, sum: 0.0, binary: true, evals: Vec::new() }
     }
 
-    /// Of values that are a curve of the share of samples that passed.
+    /// Of values that are a curve of the samples that passed.
     pub fn of_curve(scope: IntervalScope, curve: Option<Curve>) -> Self {
         OverCases { curve, ..OverCases::new(scope) }
     }
@@ -72,8 +72,14 @@ impl OverCases {
         let Some(last) = self.evals.last_mut() else { return };
         last.n += 1;
         last.sum += value;
+        // Fewer samples show too little of how the figure of a case varies: the case then counts as one of others like it, which can
+        // only widen the interval.
+        let needed = match self.curve {
+            None => 3,
+            Some(Curve::PassAt(k) | Curve::PassHat(k) | Curve::PassHatUnbiased(k)) => k + 2,
+        };
         match (self.scope, samples) {
-            (IntervalScope::TheseCases, Some(Samples { n, sum })) if n > 1 => {
+            (IntervalScope::TheseCases, Some(Samples { n, sum })) if n >= needed => {
                 *last.samples.entry((n, sum.to_bits())).or_default() += 1;
             }
             (IntervalScope::SimilarEvals, _) => {}
@@ -233,12 +239,12 @@ impl OverCases {
             return whole(loose.into_iter().chain(of_samples).collect());
         }
         let strata = kinds.into_iter().map(|((share, n, sum), repeats)| {
-            let (n, sum) = (f64::from(n), f64::from_bits(sum));
+            let sum = f64::from_bits(sum);
             let units = match self.curve {
-                Some(curve) => Units::Samples { n, passed: sum, curve },
+                Some(curve) => Units::Samples { n, passed: sum.round() as u32, curve, times: 1.0 },
                 // Scores vary at most as much as passes and failures of the same mean.
                 None => {
-                    let parts = [Level::of(0.0, n - sum), Level::of(1.0, sum)];
+                    let parts = [Level::of(0.0, f64::from(n) - sum), Level::of(1.0, sum)];
                     Units::Levels(parts.into_iter().filter(|level| level.count > 0.0).collect())
                 }
             };
@@ -255,8 +261,8 @@ impl OverCases {
     }
 
     fn value(&self, n: u32, sum: f64) -> f64 {
-        let share = sum / f64::from(n);
-        self.curve.map_or(share, |curve| curve.value(f64::from(n), share))
+        let curve = self.curve.and_then(|curve| curve.value(n, sum.round() as u32).ok());
+        curve.unwrap_or(sum / f64::from(n))
     }
 }
 

@@ -2,7 +2,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::stats::distributions::binomial_term;
-use crate::stats::{pass_at_k, pass_hat_k_unbiased};
 
 const Z2: f64 = 1.959963984540054 * 1.959963984540054;
 
@@ -70,18 +69,22 @@ fn verdicts_are_covered_as_promised_at_every_chance() {
     }
 }
 
+/// Of the unbiased figures the mean over all ways to leave a sample out is the figure itself.
 #[test]
-fn the_end_of_a_case_of_samples_is_that_of_its_curve() {
-    for n in 2..12u64 {
+fn contributions_of_samples_average_to_the_figure() {
+    for n in 2..9u32 {
         for c in 0..=n {
-            for k in 1..=n.min(4) {
-                let p = c as f64 / n as f64;
-                let at = Curve::pass_at(k as u32).value(n as f64, p);
-                assert!((at - pass_at_k(n, c, k).unwrap()).abs() < 1e-12, "{n} {c} {k}");
-                let hat = Curve::pass_hat_unbiased(k as u32).value(n as f64, p);
-                assert!((hat - pass_hat_k_unbiased(n, c, k).unwrap()).abs() < 1e-12, "{n} {c} {k}");
+            for k in 1..n {
+                for curve in [Curve::PassAt(k), Curve::PassHat(k), Curve::PassHatUnbiased(k)] {
+                    let [pass, fail] = curve.contributions(n, c).unwrap();
+                    let mean = (f64::from(c) * pass + f64::from(n - c) * fail) / f64::from(n);
+                    assert!((mean - curve.value(n, c).unwrap()).abs() < 1e-9, "{n} {c} {curve:?}");
+                }
             }
+            let [pass, fail] = Curve::PassAt(1).contributions(n, c).unwrap();
+            assert!((c == 0 || (pass - 1.0).abs() < 1e-9) && (c == n || fail.abs() < 1e-9), "{n} {c}");
         }
+        assert!(Curve::PassAt(n).contributions(n, 1).is_err());
     }
 }
 
@@ -117,8 +120,8 @@ fn runs() -> impl Strategy<Value = Vec<Vec<(u8, u8)>>> {
 
 /// The strata of such a run under a question, of a curve: 0 these cases, 1 cases like these, 2 evals like these.
 fn strata(run: &[Vec<(u8, u8)>], question: u8, k: u32) -> Vec<Stratum> {
-    let curve = Curve::pass_at(k);
-    let of = |(n, c): (u8, u8)| curve.value(f64::from(n), f64::from(c) / f64::from(n));
+    let curve = Curve::PassAt(k);
+    let of = |(n, c): (u8, u8)| curve.value(u32::from(n), u32::from(c)).unwrap();
     let cases: f64 = run.iter().map(|eval| eval.len() as f64).sum();
     let levels =
         |eval: &[(u8, u8)]| -> Vec<Level> { eval.iter().map(|case| Level::of(of(*case), 1.0)).collect() };
@@ -128,8 +131,8 @@ fn strata(run: &[Vec<(u8, u8)>], question: u8, k: u32) -> Vec<Stratum> {
             .iter()
             .flatten()
             .map(|(n, c)| {
-                let (n, passed) = (f64::from(*n), f64::from(*c));
-                stratum(1.0 / cases, Units::Samples { n, passed, curve })
+                let (n, passed) = (u32::from(*n), u32::from(*c));
+                stratum(1.0 / cases, Units::Samples { n, passed, curve, times: 1.0 })
             })
             .collect(),
         1 => run.iter().map(|eval| stratum(eval.len() as f64 / cases, Units::Levels(levels(eval)))).collect(),
@@ -161,8 +164,11 @@ proptest! {
     #[test]
     fn a_price_finds_the_same_end(fifths in prop::collection::vec(0u8..=5, 1..30)) {
         let levels: Vec<Level> = fifths.iter().map(|f| Level::of(f64::from(*f) / 5.0, 1.0)).collect();
-        let by_ratio = ratio_of_shares(&levels, Z2 / 2.0).unwrap();
-        let by_price = stratified(&one(levels), Z2 / 2.0).unwrap();
+        let levels_again = levels.clone();
+        let n = levels.len() as f64;
+        let by_price = stratified(&one(levels), End::Lower, 0.95).unwrap();
+        let t = t_quantile(0.975, (n - 1.0).max(1.0));
+        let by_ratio = if n > 1.0 { ratio_of_shares(&levels_again, t * t / 2.0).unwrap() } else { by_price };
         prop_assert!((by_ratio - by_price).abs() < 1e-9, "{} {}", by_ratio, by_price);
     }
 
@@ -221,7 +227,7 @@ proptest! {
         // As is done with real runs, cases of fewer samples than k have no value.
         let run: Vec<Vec<(u8, u8)>> = run
             .into_iter()
-            .map(|eval| eval.into_iter().filter(|(n, _)| u32::from(*n) >= k).collect::<Vec<_>>())
+            .map(|eval| eval.into_iter().filter(|(n, _)| u32::from(*n) > k).collect::<Vec<_>>())
             .filter(|eval| !eval.is_empty())
             .collect();
         prop_assume!(!run.is_empty());
