@@ -189,7 +189,7 @@ impl Design {
     }
 }
 
-fn blank_eval(number: usize) -> EvalScores {
+pub fn blank_eval(number: usize) -> EvalScores {
     EvalScores {
         id: format!("e{number}"),
         outcome: Outcome::Passed,
@@ -206,7 +206,7 @@ fn blank_eval(number: usize) -> EvalScores {
 }
 
 /// As a file would have it, so that fields which a side may lack need not be named here.
-fn side(label: &str) -> ComparedSide {
+pub fn side(label: &str) -> ComparedSide {
     let text = format!(
         r#"{{"label": "{label}", "source": {{"journals": []}}, "suite": "simulated", "target": "t", "target_type": "recorded",
              "run_id": "{label}", "timestamp": "2026-01-01T00:00:00Z", "harness_version": "0"}}"#

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::run_scores::ComparedSide;
 use super::summary::Decision;
 use crate::spec::ScoreBaselineFile;
-use crate::spec::words::{Criticality, FailOn, Grouping};
+use crate::spec::words::{Criticality, FailOn, Grouping, IntervalScope};
 
 /// The score baseline that a run is compared with, as it was when the run began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +87,8 @@ pub struct Comparison {
     pub verdict_worst: ComparisonVerdict,
     /// The verdict if everything without a grade had gone for the candidate.
     pub verdict_best: ComparisonVerdict,
+    /// What the verdict speaks about: `these_cases`, or `similar_evals` where whole evals were tested.
+    pub scope: IntervalScope,
     /// The verdict in words: the first sentence says it, the others say what it rests on.
     pub sentences: Vec<String>,
     /// In reading order; those that the verdict rests on first.
@@ -137,7 +139,7 @@ pub struct MetricDifference {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DifferenceTest {
-    /// `mcnemar_mid_p`, `sign_flip` or `cluster_sign_flip`.
+    /// `mcnemar_mid_p`, `within_cases`, `sign_flip` or `cluster_sign_flip`.
     pub method: String,
     /// One-sided: the chance of a difference at least as bad for the candidate, if there is none.
     pub p_worse: f64,
@@ -234,11 +236,11 @@ pub struct CaseFlip {
 pub struct Detectable {
     /// The metric that it speaks of: the first that the verdict rests on.
     pub metric: String,
-    /// The smallest true drop that is found with the chance `power` of the settings, in the metric's unit.
-    pub drop: f64,
-    /// The drop that `cases` and `samples` are for: the one that was asked for, else the observed one, else half of `drop`.
-    pub effect: f64,
-    /// Cases like these that would find it, with as many samples; `null` when more than 10 million.
+    /// The smallest true drop that is found with the chance `power` of the settings, in the metric's unit; `null` when none is.
+    pub drop: Option<f64>,
+    /// The drop that `cases` and `samples` are for: the required one, else the observed one, else half of `drop`.
+    pub effect: Option<f64>,
+    /// Cases like these that would find it, with as many samples; `null` when more than 10 million, or none would.
     pub cases: Option<u64>,
     /// Samples of each of the compared cases that would find it; `null` when no number would, or it can't be known.
     pub samples: Option<u32>,

@@ -58,11 +58,11 @@ pub struct PowerBasis {
 #[serde(deny_unknown_fields)]
 pub struct PlannedPower {
     pub samples: u32,
-    /// The smallest true drop that is found with the wanted chance.
-    pub detectable: f64,
+    /// The smallest true drop that is found with the required chance; `null` when not even the loss of all passes is.
+    pub detectable: Option<f64>,
     /// The chance of finding the effect.
     pub chance: f64,
-    /// Cases that would find the effect with the wanted chance; `null` beyond 10 million.
+    /// Cases that would find the effect with the required chance; `null` beyond 10 million, or when no number would.
     pub cases_needed: Option<u64>,
 }
 

@@ -250,6 +250,7 @@ pub fn compared_side(label: &str) -> ComparedSide {
 /// Two runs that do not differ, and of which nothing was tested.
 pub fn comparison() -> Comparison {
     Comparison {
+        scope: IntervalScope::TheseCases,
         reference: compared_side("a"),
         candidate: compared_side("b"),
         verdict: ComparisonVerdict::None,

@@ -111,10 +111,11 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
         met if !enough && met == sure => format!("just under {sure}"),
         met => met,
     };
-    let found = format!(
-        "a true drop of {effect} would be found with a chance of {met}; the smallest that is found with {sure} is {}",
-        points(plan.detectable)
-    );
+    let smallest = match plan.detectable {
+        Some(drop) => format!("the smallest that is found with {sure} is {}", points(drop)),
+        None => format!("no drop, however large, is found with {sure}"),
+    };
+    let found = format!("a true drop of {effect} would be found with a chance of {met}; {smallest}");
     page.wrapped(&[span(tone, format!("{mark} "))], Tone::Plain, &found, 4)?;
     if enough {
         return Ok(());
@@ -126,11 +127,11 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
                 group_digits(usize::try_from(rounded(cases)).unwrap_or(usize::MAX))
             )
         }
-        None => "more than 10 million cases".to_owned(),
+        None => "no number of cases like these would be enough".to_owned(),
     };
     let samples = match report.samples_needed {
         Some(samples) => format!("or {} of each of these cases", plural(samples as usize, "sample")),
-        None => "and no number of samples of these cases would do".to_owned(),
+        None => "and no number of samples of these cases would be enough".to_owned(),
     };
     let text = format!("to find {effect} with a chance of {sure}: {cases}, {samples}");
     page.wrapped(&[plain("  ")], Tone::Plain, &text, 4)
@@ -156,9 +157,9 @@ fn table(page: &mut Page, report: &PowerReport) -> io::Result<()> {
 fn row(plan: &PlannedPower) -> String {
     let needed = plan.cases_needed.and_then(|cases| usize::try_from(cases).ok());
     let cells = [
-        points(plan.detectable),
+        plan.detectable.map_or_else(|| "none".to_owned(), points),
         chance(plan.chance),
-        needed.map_or_else(|| "over 10 million".to_owned(), group_digits),
+        needed.map_or_else(|| "none".to_owned(), group_digits),
     ];
     let cells: String = cells.iter().map(|cell| pad_left(cell, CELL)).collect();
     format!("{}{cells}", pad_right(&plan.samples.to_string(), NAME))

@@ -3,13 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::load::part_of_plan;
 use crate::model::{
-    Bound, Eval, EvalType, Figure, Metric, MetricName, Plan, PlannedPower, PowerBasis, PowerReport,
-    RunScores, Threshold, ThresholdPower,
+    Bound, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Plan, PlannedPower, PowerBasis,
+    PowerReport, RunScores, Threshold, ThresholdPower,
 };
-use crate::stats::power::{Aim, Demand, Spread, Variance};
-use crate::summary::compare::ALPHA;
+use crate::stats::power::{Aim, Demand, Design, Population, fewest_cases};
+use crate::stats::{reaches, stays_within};
+use crate::summary::compare::{ALPHA, are_units};
+use crate::summary::{OverCases, Samples};
 
 /// The version of the form.
 const FORMAT_VERSION: u32 = 1;
@@ -17,9 +21,14 @@ const FORMAT_VERSION: u32 = 1;
 /// The share of samples that is expected to pass when nobody says.
 const ASSUMED_RATE: f64 = 0.8;
 
-/// Confidence of the intervals that thresholds look at, and what lies beyond one of their ends.
+/// Confidence of the intervals that thresholds look at.
 const LEVEL: f64 = 0.95;
-const BEYOND: f64 = (1.0 - LEVEL) / 2.0;
+/// The share of p (1 - p) that lies within cases when nothing is measured: that of chances from Beta(rate, 1 - rate).
+const ASSUMED_WITHIN: f64 = 0.5;
+/// Simulated runs for the chance of a threshold, and the cases that all of them may have together.
+const RUNS: usize = 1_000;
+const FEWEST_RUNS: usize = 100;
+const CASES: usize = 200_000;
 
 /// What is asked of a plan.
 #[derive(Debug)]
@@ -61,9 +70,7 @@ pub fn power(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerReport, Power
     let planned = outlines.filter_map(|case| case.samples).min();
     let samples = planned.or(plan.settings.ks.iter().copied().max()).unwrap_or(1).max(1);
     let basis = basis(plan, asked)?;
-    let aim = Aim { alpha: ALPHA, power: asked.power };
-    let size = Size { cases: cases as f64, effect: asked.effect, aim };
-    let variance = Variance { within: [basis.within; 2], between: 0.0 };
+    let size = Size::new(plan, &basis, asked);
     let mut wanted = if asked.samples.is_empty() { vec![samples] } else { asked.samples.clone() };
     wanted.sort_unstable();
     wanted.dedup();
@@ -80,30 +87,55 @@ pub fn power(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerReport, Power
         effect: asked.effect,
         power: asked.power,
         alpha: ALPHA,
-        plans: wanted.iter().map(|n| size.planned(&variance, *n)).collect(),
-        samples_needed: aim.samples(&variance, size.cases, asked.effect),
+        plans: wanted.iter().map(|n| size.planned(*n)).collect(),
+        samples_needed: size.aim.samples(&size.design(samples), size.population, &share, asked.effect),
         thresholds: thresholds.collect(),
         sentences: sentences(&basis, &size, samples),
         basis,
     })
 }
 
+/// pass@1 of a case.
+fn share(n: u32, c: u32) -> Option<f64> {
+    (n > 0).then(|| f64::from(c) / f64::from(n))
+}
+
 /// The size of a plan, and what it is to find.
 struct Size {
-    cases: f64,
+    /// Numbers of cases by eval.
+    evals: Vec<u32>,
+    whole_evals: bool,
+    population: Population,
     effect: f64,
     aim: Aim,
 }
 
 impl Size {
-    fn planned(&self, variance: &Variance, samples: u32) -> PlannedPower {
-        let each = [f64::from(samples); 2];
-        let error = variance.error(self.cases, each);
+    fn new(plan: &Plan, basis: &PowerBasis, asked: &PowerRequest<'_>) -> Size {
+        let evals: Vec<u32> =
+            plan.evals.iter().map(|eval| eval.cases.len() as u32).filter(|n| *n > 0).collect();
+        let whole_evals = plan.settings.interval_scope == IntervalScope::SimilarEvals && are_units(&evals);
+        Size {
+            evals,
+            whole_evals,
+            population: Population::of(basis.rate, basis.within),
+            effect: asked.effect,
+            aim: Aim { alpha: ALPHA, power: asked.power, seed: plan.settings.seed },
+        }
+    }
+
+    fn design(&self, samples: u32) -> Design {
+        let eval = |cases: &u32| vec![[samples; 2]; *cases as usize];
+        Design { evals: self.evals.iter().map(eval).collect(), whole_evals: self.whole_evals }
+    }
+
+    fn planned(&self, samples: u32) -> PlannedPower {
+        let design = self.design(samples);
         PlannedPower {
             samples,
-            detectable: self.aim.detectable(error).min(1.0),
-            chance: self.aim.power_at(error, self.effect),
-            cases_needed: self.aim.cases(variance.of_case(each), self.effect),
+            detectable: self.aim.detectable(&design, self.population, &share),
+            chance: self.aim.chance(&design, self.population, &share, self.effect),
+            cases_needed: self.aim.cases(&design, self.population, &share, self.effect),
         }
     }
 }
@@ -112,7 +144,7 @@ impl Size {
 fn basis(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerBasis, PowerError> {
     let Some(run) = asked.run else {
         let rate = asked.rate.unwrap_or(ASSUMED_RATE);
-        let [within, _] = Variance::assumed(rate, Spread::Mixed).within;
+        let within = ASSUMED_WITHIN * rate * (1.0 - rate);
         return Ok(PowerBasis { run: None, rate, within, measured: false });
     };
     let id = run.side.run_id.clone();
@@ -148,7 +180,7 @@ fn basis(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerBasis, PowerError
     let within = match measured {
         true => within / several,
         // Samples of one case can't differ where there is one of each.
-        false => Variance::assumed(rate, Spread::Mixed).within[0],
+        false => ASSUMED_WITHIN * rate * (1.0 - rate),
     };
     Ok(PowerBasis { run: Some(id), rate, within, measured })
 }
@@ -179,11 +211,15 @@ fn threshold_power(
         Some(Metric::CasePassRate) => (cases, samples == 1),
         _ => (cases, false),
     };
-    // How much cases of one eval have in common nobody knows before a run; as if they had nothing, the chance would be told too high.
-    let together = plan.settings.interval_scope == crate::model::IntervalScope::SimilarEvals
-        && evals.iter().any(|eval| eval.cases.len() > 1);
+    // How much cases of one eval have in common is unknown before a run; without it the chance would be too high.
+    let scope = plan.settings.interval_scope;
+    let together = scope == IntervalScope::SimilarEvals && evals.iter().any(|eval| eval.cases.len() > 1);
+    let sizes: Vec<usize> = evals.iter().map(|eval| eval.cases.len()).collect();
     let (chance, needed) = match of_first_attempts && n > 0 && !together {
-        true => chance_and_needed(threshold, n, samples, basis, power),
+        true => {
+            let planned = Planned { sizes: &sizes, samples, scope, seed: plan.settings.seed };
+            chance_and_needed(threshold, n, &planned, basis, power)
+        }
         false => (None, None),
     };
     ThresholdPower {
@@ -197,53 +233,83 @@ fn threshold_power(
     }
 }
 
+/// Cases of a plan by eval, with their samples.
+struct Planned<'a> {
+    sizes: &'a [usize],
+    samples: u32,
+    scope: IntervalScope,
+    seed: u64,
+}
+
 fn chance_and_needed(
     threshold: &Threshold,
     n: usize,
-    samples: u32,
+    planned: &Planned<'_>,
     basis: &PowerBasis,
     power: f64,
 ) -> (Option<f64>, Option<u64>) {
     let upper = threshold.on == Figure::CiUpper;
-    if samples == 1 && upper == (threshold.bound == Bound::Max) {
+    // The far end requires less than the value itself: nothing to plan by.
+    if upper != (threshold.bound == Bound::Max) {
+        return (None, None);
+    }
+    let one_eval = planned.sizes.len() == 1 || planned.sizes.iter().all(|cases| *cases == 1);
+    if planned.samples == 1 && one_eval {
         let demand = Demand { upper, value: threshold.value, level: LEVEL };
         return (Some(demand.chance(n as u64, basis.rate)), demand.cases(basis.rate, power));
     }
-    // The near end of an interval is a test of level (1 - LEVEL) / 2: of several samples a case its mean is about normal.
-    let room = match (threshold.bound, upper) {
-        (Bound::Min, false) => basis.rate - threshold.value,
-        (Bound::Max, true) => threshold.value - basis.rate,
-        // The far end asks less than the value itself, and nobody plans by it.
-        _ => return (None, None),
-    };
-    let between = (basis.rate * (1.0 - basis.rate) - basis.within).max(0.0);
-    let of_case = between + basis.within / f64::from(samples);
-    let aim = Aim { alpha: BEYOND, power };
-    let error = (of_case / n as f64).sqrt();
-    (Some(aim.power_at(error, room)), aim.cases(of_case, room))
+    let population = Population::of(basis.rate, basis.within);
+    let better = if upper { basis.rate < threshold.value } else { basis.rate > threshold.value };
+    let chance = |cases: usize| planned.chance(threshold, population, cases);
+    (Some(chance(n)), if better { fewest_cases(n, power, chance) } else { None })
+}
+
+impl Planned<'_> {
+    /// The share of simulated runs of so many cases like these that meet a threshold, by the intervals of reports.
+    fn chance(&self, threshold: &Threshold, population: Population, cases: usize) -> f64 {
+        let runs = (CASES / cases.max(1)).clamp(FEWEST_RUNS, RUNS);
+        let meets = |number: &u64| {
+            let passes = population.run((0..cases).map(|_| self.samples), self.seed, *number);
+            let mut over = OverCases::new(self.scope);
+            let sizes = self.sizes.iter().enumerate().filter(|(_, size)| **size > 0).cycle();
+            let evals = sizes.enumerate().flat_map(|(round, (_, size))| std::iter::repeat_n(round, *size));
+            for (eval, passed) in evals.zip(passes) {
+                let (n, sum) = (self.samples, f64::from(passed));
+                over.add(eval, sum / f64::from(n), Some(Samples { n, sum }));
+            }
+            over.estimate(true).ci.is_some_and(|[low, high]| match threshold.bound {
+                Bound::Min => reaches(low, threshold.value),
+                Bound::Max => stays_within(high, threshold.value),
+            })
+        };
+        (0..runs as u64).into_par_iter().filter(meets).count() as f64 / runs as f64
+    }
 }
 
 /// What the figures rest on.
 fn sentences(basis: &PowerBasis, size: &Size, samples: u32) -> Vec<String> {
     let mut said = Vec::new();
     if !basis.measured {
-        let detectable = |spread| {
-            let planned = size.planned(&Variance::assumed(basis.rate, spread), samples);
-            planned.detectable * 100.0
+        let detectable = |within: f64| {
+            let population = Population { within, ..size.population };
+            let drop = size.aim.detectable(&size.design(samples), population, &share);
+            drop.map_or("none".to_owned(), |drop| format!("{:.1} points", drop * 100.0))
         };
         said.push(format!(
             "Assumed: most cases nearly always or nearly never pass, so that half of what makes outcomes differ is luck. Were all cases \
-             equally hard, the smallest drop that is found would be {:.1} points, not {:.1}; --run measures it in a run of several \
-             samples a case.",
-            detectable(Spread::Alike),
-            detectable(Spread::Mixed),
+             equally hard, the smallest drop that is found would be {}, not {}; --run measures it in a run of several samples a case.",
+            detectable(1.0),
+            detectable(ASSUMED_WITHIN),
         ));
     }
     said.push(
-        "It speaks of pass@1 and of a drop that is the same for every case. One that only some cases have takes more cases, and no \
-         number of samples makes up for them."
+        "The figures are of pass@1, simulated with the test that `compare` uses, for a drop by the same share of every case's chance. One \
+         that only some cases have may take more cases."
             .to_owned(),
     );
+    if size.whole_evals {
+        said.push("Evals like these are tested, as if their cases had nothing in common: take the figures as a lower bound.".to_owned());
+    }
     said.push(
         "Several metrics, groups or candidates at once share the 5 % of false alarms, and each then needs more.".to_owned(),
     );

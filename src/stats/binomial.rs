@@ -1,6 +1,6 @@
 //! Binomial draws in constant time, for resampling a histogram.
 
-use super::bootstrap::Draws;
+use super::draws::Draws;
 
 /// The number of successes among `n` trials of chance `p`.
 ///

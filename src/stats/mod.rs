@@ -5,8 +5,8 @@
 
 mod agreement;
 mod binomial;
-mod bootstrap;
 mod distributions;
+mod draws;
 mod interval;
 pub mod likelihood;
 mod paired;
@@ -17,9 +17,10 @@ mod thresholds;
 mod values;
 
 pub use agreement::{Agreement, cohen_kappa};
-pub use bootstrap::CLUSTERS;
 pub use interval::{Interval, Method, normal_quantile};
-pub use paired::{Dealt, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired};
+pub use paired::{
+    Deal, Deals, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired,
+};
 pub use pass_rates::{Curve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};
 pub use thresholds::{reaches, stays_within};

@@ -76,7 +76,7 @@ impl OverCases {
         // only widen the interval.
         let needed = match self.curve {
             None => 3,
-            Some(Curve::PassAt(k) | Curve::PassHat(k) | Curve::PassHatUnbiased(k)) => k + 2,
+            Some(Curve::PassAt(k) | Curve::PassHat(k) | Curve::PassHatUnbiased(k)) => 2 * k + 1,
         };
         match (self.scope, samples) {
             (IntervalScope::TheseCases, Some(Samples { n, sum })) if n >= needed => {

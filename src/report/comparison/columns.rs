@@ -217,7 +217,10 @@ impl Block<'_> {
         let drops: Vec<String> = self
             .candidates
             .iter()
-            .map(|c| c.detectable.as_ref().map(|d| words::size(&d.metric, d.drop)).unwrap_or_default())
+            .map(|c| {
+                let found = c.detectable.as_ref();
+                found.and_then(|d| Some(words::size(&d.metric, d.drop?))).unwrap_or_default()
+            })
             .collect();
         if self.shown.clone().any(|at| drops.get(at).is_some_and(|drop| !drop.is_empty())) {
             self.row(page, "could have found", |at| (Tone::Dim, drops.get(at).cloned().unwrap_or_default()))?;

@@ -49,25 +49,48 @@ fn near(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-6, "{a} is not {b}");
 }
 
-/// z(0.95) + z(0.8) = 1.6448536 + 0.8416212. Half of 0.8 x 0.2 lies within cases, on either side: 0.16 a case.
+/// Of many cases the normal approximation holds: (1.6448536 + 0.8416212) standard errors, of 0.16 a case for one sample; half of
+/// 0.8 x 0.2 lies within cases, on either side.
 #[test]
-fn a_suite_of_400_cases_by_hand() {
+fn large_suites_have_the_figures_of_the_normal_approximation() {
     let report = power(&planned(400, 1), &asked(0.05)).unwrap();
     let [only] = report.plans.as_slice() else { panic!("{report:?}") };
     let reach = 1.644_853_626_951_472 + 0.841_621_233_572_914;
-    near(only.detectable, reach * (0.16f64 / 400.0).sqrt());
-    assert_eq!(only.cases_needed, Some((0.16 * (reach / 0.05) * (reach / 0.05)).ceil() as u64));
-    // Phi(0.05 / 0.02 - 1.644854) = Phi(0.855146).
-    assert!((only.chance - 0.803_765).abs() < 1e-4, "{}", only.chance);
-    assert_eq!(report.samples_needed, Some(1));
+    let drop = only.detectable.unwrap();
+    // The drop itself adds flips, so that a little more is needed than without.
+    let normal = reach * (0.16f64 / 400.0).sqrt();
+    assert!(drop > 0.98 * normal && drop < 1.15 * normal, "{drop} {normal}");
+    assert!((only.chance - 0.78).abs() < 0.05, "{}", only.chance);
+    let cases = only.cases_needed.unwrap();
+    assert!((390..=500).contains(&cases), "{cases}");
     assert_eq!((report.cases, report.samples, report.basis.measured), (400, 1, false));
     // Samples of each case do as cases do.
     let more = PowerRequest { samples: vec![4, 1, 4], ..asked(0.02) };
     let report = power(&planned(400, 1), &more).unwrap();
     let [one, four] = report.plans.as_slice() else { panic!("{report:?}") };
     assert_eq!((one.samples, four.samples), (1, 4));
-    near(one.detectable, 2.0 * four.detectable);
-    assert_eq!(report.samples_needed, Some((0.16 / (400.0 * (0.02 / reach) * (0.02 / reach))).ceil() as u32));
+    let ratio = one.detectable.unwrap() / four.detectable.unwrap();
+    assert!((1.8..2.3).contains(&ratio), "{ratio}");
+    let normal = 0.16 / (400.0 * (0.02 / reach) * (0.02 / reach));
+    assert!((f64::from(report.samples_needed.unwrap()) / normal - 1.0).abs() < 0.2, "{report:?} {normal}");
+}
+
+#[test]
+fn too_few_evals_find_no_drop_and_no_advice_would_help() {
+    let mut plan = planned(10, 3);
+    plan.settings.interval_scope = crate::model::IntervalScope::SimilarEvals;
+    let eval = plan.evals[0].clone();
+    plan.evals = vec![eval.clone(); 6];
+    // Signs of six evals reach 1/64, which all but one of them failing does not.
+    let report = power(&plan, &asked(0.05)).unwrap();
+    assert!(report.plans[0].chance < 0.6, "{report:?}");
+    // Four evals can't be tested as evals; their cases are.
+    plan.evals = vec![eval; 4];
+    let report = power(&plan, &asked(0.05)).unwrap();
+    assert!(report.plans[0].detectable.is_some(), "{report:?}");
+    // One case of one sample can lose no more than one flip, of p = 0.25.
+    let report = power(&planned(1, 1), &asked(0.05)).unwrap();
+    assert_eq!((report.plans[0].detectable, report.plans[0].chance), (None, 0.0));
 }
 
 #[test]
@@ -101,14 +124,13 @@ fn what_a_run_measured_takes_the_place_of_what_is_assumed() {
 
 /// A run in which no sample ever differs from another of its case.
 #[test]
-fn certain_cases_find_any_drop() {
+fn few_certain_cases_need_many_samples() {
     let plan = planned(2, 2);
     let certain = run(&[(2, 2), (2, 0)], &plan.suite.name);
     let report = power(&plan, &PowerRequest { run: Some(&certain), ..asked(0.05) }).unwrap();
-    assert_eq!(
-        (report.plans[0].detectable, report.plans[0].chance, report.samples_needed),
-        (0.0, 1.0, Some(1))
-    );
+    // Of two cases of which only one ever passes, a drop shows in its samples alone.
+    assert!(report.plans[0].chance < 0.2, "{report:?}");
+    assert!(report.samples_needed.is_some_and(|samples| samples > 10), "{report:?}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::tango::tango;
 use crate::stats::Undefined;
 use crate::stats::binomial::binomial;
-use crate::stats::bootstrap::Draws;
 use crate::stats::distributions::t_quantile;
+use crate::stats::draws::Draws;
 use crate::stats::interval::{Interval, Method};
 
 /// Resamples that share a stream of the generator.

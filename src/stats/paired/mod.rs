@@ -7,12 +7,14 @@ mod mcnemar;
 mod sign_flip;
 mod tango;
 
+pub use dealt::{Deal, Deals, of_deals};
 pub use holm::holm;
 pub use mcnemar::mcnemar_mid_p;
 
 use super::Undefined;
 use super::interval::Interval;
 use interval::{Units, bootstrap};
+pub use sign_flip::of_signs;
 use sign_flip::sign_flip;
 use tango::tango;
 
@@ -28,22 +30,13 @@ pub struct Pairs<'a> {
     pub weights: Option<&'a [f64]>,
     /// The number of the group that each pair belongs to, ascending, where pairs of a group stand or fall together.
     pub groups: Option<&'a [u32]>,
-    /// What each difference could have been had the pair's samples been dealt otherwise, where some pairs have more samples on one side
-    /// than on the other.
-    pub dealt: Option<Dealt<'a>>,
+    /// What each case's difference could have been had its samples been dealt otherwise, by kind of case: then samples within cases are
+    /// tested, if no groups are.
+    pub deals: Option<&'a [(Deal, u32)]>,
     /// Every value is 0 or 1, of one sample.
     pub single: bool,
     /// Every value lies in [0, 1].
     pub shares: bool,
-}
-
-/// What differences could have been if the samples of each pair had been dealt to the sides by chance.
-#[derive(Debug, Clone, Copy)]
-pub struct Dealt<'a> {
-    /// (difference, chance); chances of a table sum to 1.
-    pub tables: &'a [Vec<(f64, f64)>],
-    /// The number of each pair's table.
-    pub of: &'a [u32],
 }
 
 /// What pairs say. Differences are `candidate - reference`.
@@ -56,9 +49,6 @@ pub struct Paired {
     pub difference: f64,
     pub interval: Result<Interval, Undefined>,
     pub test: Result<PairedTest, Undefined>,
-    /// The standard error of the difference if there is none: what its detectable size rests on. Undefined where no unit differs, from
-    /// which nobody can tell how much units would.
-    pub null_error: Result<f64, Undefined>,
 }
 
 /// One-sided p-values of the hypothesis that the sides don't differ.
@@ -74,6 +64,8 @@ pub struct PairedTest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestMethod {
     McNemarMidP,
+    /// Samples dealt to the sides within each case.
+    WithinCases,
     SignFlip,
     ClusterSignFlip,
 }
@@ -83,6 +75,7 @@ impl TestMethod {
     pub fn name(self) -> &'static str {
         match self {
             TestMethod::McNemarMidP => "mcnemar_mid_p",
+            TestMethod::WithinCases => "within_cases",
             TestMethod::SignFlip => "sign_flip",
             TestMethod::ClusterSignFlip => "cluster_sign_flip",
         }
@@ -97,8 +90,8 @@ pub struct Resampling {
     pub level: f64,
 }
 
-/// Compares: with McNemar's test and Tango's interval where each pair is two single outcomes, else with sign flips and a bootstrap of
-/// pairs, or of whole groups.
+/// Compares: with McNemar's test and Tango's interval where each pair is two single outcomes, else by samples dealt within cases or
+/// by sign flips of pairs or whole groups, and a bootstrap of pairs or whole groups.
 ///
 /// # Errors
 /// When there are no pairs, a value or weight or a sum of them is not finite, or all weights are 0.
@@ -120,18 +113,26 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
         (interval, mcnemar_mid_p(lost, gained))
     } else {
         let sums: Vec<f64> = units.ratios.iter().map(|(sum, _)| *sum).collect();
-        let (mut p_lower, mut p_higher) = sign_flip(&sums, how.resamples, how.seed);
-        if let Some(dealt) = &pairs.dealt {
-            // A sign is as likely as its opposite only where both sides have as many samples, and cases of an eval may belong together:
-            // the larger of the two chances holds where either does.
-            let (lower, higher) = dealt::dealt(dealt, sum, how.resamples, how.seed);
-            (p_lower, p_higher) = (p_lower.max(lower), p_higher.max(higher));
-        }
-        let method = if units.grouped { TestMethod::ClusterSignFlip } else { TestMethod::SignFlip };
+        let signs = || sign_flip(&sums, how.resamples, how.seed);
+        let ((p_lower, p_higher), method) = match pairs.deals {
+            None if units.grouped => (signs(), TestMethod::ClusterSignFlip),
+            None => (signs(), TestMethod::SignFlip),
+            Some(deals) => {
+                let dealt = dealt::dealt(deals, sum, how.resamples, how.seed);
+                match units.grouped {
+                    false => (dealt, TestMethod::WithinCases),
+                    // With more samples on one side than on the other a sign is not as likely as its opposite: the larger of the two
+                    // chances holds where either does.
+                    true => {
+                        let (lower, higher) = signs();
+                        ((lower.max(dealt.0), higher.max(dealt.1)), TestMethod::ClusterSignFlip)
+                    }
+                }
+            }
+        };
         let interval = bootstrap(&units, how.resamples, how.seed, how.level);
         (interval, PairedTest { method, p_lower, p_higher })
     };
-    let null_error = units.ratios.iter().map(|(sum, _)| sum * sum).sum::<f64>().sqrt() / total;
     Ok(Paired {
         n,
         reference,
@@ -139,21 +140,12 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
         difference: if f64::abs(sum) > ROUNDING * size { candidate - reference } else { 0.0 },
         interval,
         test: Ok(test),
-        null_error: match null_error {
-            error if !error.is_finite() => Err(Undefined::NotFinite),
-            error if error > 0.0 => Ok(error),
-            _ => Err(Undefined::NoVariation),
-        },
     })
 }
 
 fn check(pairs: &Pairs<'_>) -> Result<(), Undefined> {
     let (left, right) = (pairs.reference.len(), pairs.candidate.len());
-    let others = [
-        pairs.weights.map(<[f64]>::len),
-        pairs.groups.map(<[u32]>::len),
-        pairs.dealt.map(|dealt| dealt.of.len()),
-    ];
+    let others = [pairs.weights.map(<[f64]>::len), pairs.groups.map(<[u32]>::len)];
     if let Some(right) = [Some(right)].into_iter().chain(others).flatten().find(|len| *len != left) {
         return Err(Undefined::Unpaired { left, right });
     }

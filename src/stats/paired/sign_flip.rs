@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::stats::bootstrap::Draws;
+use crate::stats::draws::Draws;
 use crate::stats::interval::normal_cdf;
 
 /// Units that differ up to which every pattern of signs is looked at.
@@ -58,6 +58,15 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
         count => (count + 1) as f64 / all,
     };
     (p(low, z), p(high, -z))
+}
+
+/// The chance of a sum as low as that of these units, as simulated pairs of runs take it: exact for few units, else the normal limit.
+pub fn of_signs(units: &[f64]) -> f64 {
+    let open: Vec<f64> = units.iter().copied().filter(|unit| *unit != 0.0).collect();
+    if open.len() <= ENUMERATED {
+        return sign_flip(&open, 100, 0).0;
+    }
+    normal_cdf(open.iter().sum::<f64>() / open.iter().map(|unit| unit * unit).sum::<f64>().sqrt())
 }
 
 /// Sums of all patterns of signs.

@@ -1,15 +1,11 @@
 //! What a number of cases and samples can find, and what it takes to find something: for paired differences and for thresholds on an
 //! end of an interval.
 
-mod components;
-mod design;
-mod mcnemar;
+mod simulated;
 mod threshold;
 
-pub use components::{CaseCounts, Spread, Variance, components};
-pub use design::Aim;
-pub use mcnemar::{connor_cases, miettinen_cases};
+pub use simulated::{Aim, CaseFigure, Design, Moment, Population, Samples, fewest_cases, smallest};
 pub use threshold::{Demand, More, first};
 
-/// Cases beyond which no number is told: nobody will write more.
+/// Cases beyond which no number is given.
 pub const MANY: u64 = 10_000_000;

@@ -1,11 +1,13 @@
-//! What a comparison could have found, and what it would take to find less.
+//! What a comparison could have found, and what it would take to find less: by simulated pairs of runs and the test that was made.
 
 use super::super::outcomes::Reading;
 use super::draft::Draft;
+use super::metrics::Columns;
 use super::values::Measure;
 use super::{ALPHA, POWER};
-use crate::model::{CaseScores, ComparisonSettings, ComparisonVerdict, Detectable, Metric};
-use crate::stats::power::{Aim, Variance};
+use crate::model::{ComparisonSettings, ComparisonVerdict, Detectable, Metric};
+use crate::stats::TestMethod;
+use crate::stats::power::{Aim, Design, Population, fewest_cases, smallest};
 
 /// Of what the effect is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,15 +29,13 @@ pub(super) struct About {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Samples {
     Known,
-    /// The metric is none of samples, so that nobody asks.
+    /// The metric is none of samples.
     Senseless,
-    /// Each case has one sample on both sides, which tells nothing of how samples of a case vary.
-    Unknown,
-    /// The cases themselves move too much.
+    /// No number of samples finds it with these cases.
     Futile,
 }
 
-/// Of the first tested metric; `None` when nothing could be tested, or nothing moved.
+/// Of the first tested metric; `None` when nothing could be tested.
 pub(super) fn detectable(
     draft: &Draft<'_>,
     verdict: ComparisonVerdict,
@@ -44,21 +44,34 @@ pub(super) fn detectable(
 ) -> Option<(Detectable, About)> {
     let (measure, row) = (draft.measures.first()?, draft.rows.first()?);
     let found = row.paired.as_ref()?;
-    let error = found.null_error.ok().filter(|error| *error > 0.0 && error.is_finite())?;
-    row.difference.test.as_ref()?;
+    let test = row.difference.test.as_ref()?;
+    let higher = measure.higher_is_better?;
     // Holm's first step is the hardest.
-    let aim = Aim { alpha: ALPHA / family.max(1) as f64, power: POWER };
-    let drop = aim.detectable(error);
-    let worse = if measure.higher_is_better? { -found.difference } else { found.difference };
-    let (effect, of) = match settings.effect {
-        Some(asked) if asked > 0.0 => (asked, Of::Asked),
-        _ if worse > 0.0 && verdict == ComparisonVerdict::None => (worse, Of::Observed),
-        _ => (drop / 2.0, Of::Half),
+    let aim = Aim { alpha: ALPHA / family.max(1) as f64, power: POWER, seed: settings.seed };
+    let columns = Columns::new(&draft.pairing, measure, Reading::Graded, None);
+    let whole_evals = test.method == TestMethod::ClusterSignFlip.name();
+    let pairs = match of_samples(measure) {
+        true => Pairs::samples(draft, measure, whole_evals),
+        false => Pairs::units(&columns, higher, found.reference.abs().max(found.candidate.abs()), measure),
     };
-    let cases = aim.cases(error * error * found.n as f64, effect).map(two_digits);
-    let (samples, why) = samples(draft, measure, error, |variance, n| aim.samples(variance, n, effect));
+    let drop = pairs.detectable(aim, measure);
+    let worse = if higher { -found.difference } else { found.difference };
+    let (effect, of) = match settings.effect {
+        Some(asked) if asked > 0.0 => (Some(asked), Of::Asked),
+        _ if worse > 0.0 && verdict == ComparisonVerdict::None => (Some(worse), Of::Observed),
+        _ => (drop.map(|drop| drop / 2.0), Of::Half),
+    };
+    // What is larger than what is found anyway takes no more.
+    let sought = effect.filter(|effect| drop.is_none_or(|drop| *effect < drop));
+    let cases = sought.and_then(|effect| pairs.cases(aim, measure, effect)).map(two_digits);
+    let (samples, why) = pairs.samples_needed(aim, measure, sought);
     let detectable = Detectable { metric: measure.name(), drop, effect, cases, samples };
     Some((detectable, About { of, samples: why }))
+}
+
+/// True for a metric that is made of first attempts alone.
+fn of_samples(measure: &Measure) -> bool {
+    matches!(measure.metric, Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_))
 }
 
 /// Up to two leading digits.
@@ -67,68 +80,126 @@ fn two_digits(value: u64) -> u64 {
     value.div_ceil(step) * step
 }
 
-/// How many samples of each case `find` asks for, given how cases of this number vary. A difference varies by sampling, and by a
-/// part that stays however many samples there are.
-fn samples(
-    draft: &Draft<'_>,
-    measure: &Measure,
-    error: f64,
-    find: impl Fn(&Variance, f64) -> Option<u32>,
-) -> (Option<u32>, Samples) {
-    if measure.metric != Metric::PassAt(1) {
-        return (None, Samples::Senseless);
+/// What pairs of runs are simulated from.
+enum Pairs {
+    /// Samples that pass with the chances of their cases.
+    Samples { design: Design, population: Population },
+    /// Differences like those that were observed, turned so that worse is below 0; the largest drop that is looked for.
+    Units { units: Vec<(f64, f64)>, most: f64, n: usize },
+}
+
+impl Pairs {
+    /// Chances of cases as the samples of both runs together show them.
+    fn samples(draft: &Draft<'_>, measure: &Measure, whole_evals: bool) -> Pairs {
+        let mut evals: Vec<Vec<[u32; 2]>> = Vec::new();
+        let mut last = None;
+        let (mut n, mut rate, mut within) = (0.0, 0.0, 0.0);
+        for pair in &draft.pairing.pairs {
+            let Some(attempts) = measure.attempts(pair, Reading::Graded) else { continue };
+            if measure.of_case(pair, Reading::Graded).is_none() {
+                continue;
+            }
+            if last != Some(pair.eval) {
+                evals.push(Vec::new());
+            }
+            last = Some(pair.eval);
+            if let Some(eval) = evals.last_mut() {
+                eval.push(attempts.samples);
+            }
+            let all = f64::from(attempts.samples[0] + attempts.samples[1]);
+            let share = f64::from(attempts.passed) / all;
+            n += 1.0;
+            rate += share;
+            // Without bias, of at least two samples.
+            within += all / (all - 1.0) * share * (1.0 - share);
+        }
+        let rate: f64 = if n > 0.0 { rate / n } else { 0.0 };
+        let population = Population::of(rate, if n > 0.0 { within / n } else { 0.0 });
+        Pairs::Samples { design: Design { evals, whole_evals }, population }
     }
-    let (mut one, mut other) = (Within::default(), Within::default());
-    for pair in &draft.pairing.pairs {
-        if measure.of_case(pair, Reading::Graded).is_some() {
-            one.add(pair.reference);
-            other.add(pair.candidate);
+
+    fn units(columns: &Columns, higher_is_better: bool, largest: f64, measure: &Measure) -> Pairs {
+        let sign = if higher_is_better { 1.0 } else { -1.0 };
+        let units: Vec<(f64, f64)> =
+            columns.units().into_iter().map(|(sum, weight)| (sign * sum, weight)).collect();
+        let most = if measure.share { 1.0 } else { 10.0 * largest };
+        Pairs::Units { n: units.len(), units, most }
+    }
+
+    /// The chance to find a drop.
+    fn chance(&self, aim: Aim, measure: &Measure, drop: f64) -> f64 {
+        match self {
+            Pairs::Samples { design, population } => {
+                aim.chance(design, *population, &|n, c| measure.of_counts(n, c), drop)
+            }
+            Pairs::Units { units, n, .. } => aim.chance_of_units(units, drop, *n),
         }
     }
-    let within = match (one.variance(), other.variance()) {
-        (Some(a), Some(b)) => [a, b],
-        // What varies on one side is taken to vary as much on the other.
-        (Some(same), None) | (None, Some(same)) => [same, same],
-        (None, None) => return (None, Samples::Unknown),
-    };
-    let n = one.cases as f64;
-    let variance = Variance::from_error(error, n, within, [one.samples(), other.samples()]);
-    match find(&variance, n) {
-        Some(samples) => (Some(samples), Samples::Known),
-        None => (None, Samples::Futile),
+
+    fn detectable(&self, aim: Aim, measure: &Measure) -> Option<f64> {
+        let most = match self {
+            Pairs::Samples { population, .. } => population.rate,
+            Pairs::Units { most, .. } => *most,
+        };
+        let share = smallest(most, |drop| self.chance(aim, measure, drop) >= aim.power)?;
+        Some(self.in_the_metric(measure, share))
+    }
+
+    /// What a drop of the rate is in the metric, such as pass@3.
+    fn in_the_metric(&self, measure: &Measure, drop: f64) -> f64 {
+        match (self, &measure.metric) {
+            (Pairs::Units { .. }, _)
+            | (_, Metric::PassAt(1) | Metric::PassHat(1) | Metric::PassHatUnbiased(1)) => drop,
+            (Pairs::Samples { population, .. }, metric) => {
+                let share = 1.0 - drop / population.rate;
+                population.expected(metric_power(metric), 1.0)
+                    - population.expected(metric_power(metric), share)
+            }
+        }
+    }
+
+    /// The drop of the rate that is so much in the metric; none of the rate's drops may be as large.
+    fn of_the_rate(&self, measure: &Measure, effect: f64) -> Option<f64> {
+        match self {
+            Pairs::Units { .. } => Some(effect),
+            Pairs::Samples { population, .. } => {
+                smallest(population.rate, |drop| self.in_the_metric(measure, drop) >= effect)
+            }
+        }
+    }
+
+    fn cases(&self, aim: Aim, measure: &Measure, effect: f64) -> Option<u64> {
+        let effect = self.of_the_rate(measure, effect)?;
+        match self {
+            Pairs::Samples { design, population } => {
+                aim.cases(design, *population, &|n, c| measure.of_counts(n, c), effect)
+            }
+            Pairs::Units { units, n, .. } => {
+                fewest_cases(*n, aim.power, |cases| aim.chance_of_units(units, effect, cases))
+            }
+        }
+    }
+
+    fn samples_needed(&self, aim: Aim, measure: &Measure, effect: Option<f64>) -> (Option<u32>, Samples) {
+        match (self, effect) {
+            (Pairs::Samples { design, population }, Some(effect)) if measure.metric == Metric::PassAt(1) => {
+                match aim.samples(design, *population, &|n, c| measure.of_counts(n, c), effect) {
+                    Some(samples) => (Some(samples), Samples::Known),
+                    None => (None, Samples::Futile),
+                }
+            }
+            _ => (None, Samples::Senseless),
+        }
     }
 }
 
-/// How samples of one case vary on a side.
-#[derive(Default)]
-struct Within {
-    sum: f64,
-    /// Cases with two samples and more, which alone tell.
-    n: usize,
-    inverse: f64,
-    cases: usize,
-}
-
-impl Within {
-    fn add(&mut self, case: &CaseScores) {
-        let n = f64::from(case.n);
-        self.inverse += 1.0 / n;
-        self.cases += 1;
-        if case.n >= 2 {
-            let p = f64::from(case.c.min(case.n)) / n;
-            self.sum += n / (n - 1.0) * p * (1.0 - p);
-            self.n += 1;
-        }
-    }
-
-    /// Mean of p(1 - p), without bias.
-    fn variance(&self) -> Option<f64> {
-        (self.n > 0).then(|| self.sum / self.n as f64)
-    }
-
-    /// The number of samples of a case, in the mean that the variance of a mean takes: the harmonic one.
-    fn samples(&self) -> f64 {
-        self.cases as f64 / self.inverse
+/// Of failures for pass@k, of passes for pass^k.
+fn metric_power(metric: &Metric) -> crate::stats::power::Moment {
+    use crate::stats::power::Moment;
+    match metric {
+        Metric::PassAt(k) => Moment::AnyOf(*k),
+        Metric::PassHat(k) | Metric::PassHatUnbiased(k) => Moment::AllOf(*k),
+        _ => Moment::AllOf(1),
     }
 }
 

@@ -132,6 +132,8 @@ pub fn chance(p: f64, level: f64) -> String {
 pub(super) fn test(method: &str) -> &'static str {
     if method == TestMethod::McNemarMidP.name() {
         "McNemar with mid-p"
+    } else if method == TestMethod::WithinCases.name() {
+        "permutation within cases"
     } else if method == TestMethod::ClusterSignFlip.name() {
         "sign flips of whole evals"
     } else {
@@ -139,9 +141,14 @@ pub(super) fn test(method: &str) -> &'static str {
     }
 }
 
-/// `400 cases`.
+/// `these 400 cases`, or `400 cases of evals like these`: what the test speaks about.
 pub(super) fn pairs(row: &MetricDifference) -> String {
-    plural(row.n, &row.unit)
+    let cases = plural(row.n, &row.unit);
+    match row.test.as_ref().is_some_and(|test| test.method == TestMethod::ClusterSignFlip.name()) {
+        true => format!("{cases} of evals like these"),
+        false if row.n == 1 => format!("this {}", row.unit),
+        false => format!("these {cases}"),
+    }
 }
 
 #[cfg(test)]

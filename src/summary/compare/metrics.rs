@@ -1,28 +1,17 @@
 //! One metric on both sides: its difference, the interval and the test.
 
-use std::collections::BTreeMap;
-
 use super::super::outcomes::Reading;
 use super::pairing::Pairing;
-use super::values::{Attempts, Measure, Unit, is_single, opposite};
-use crate::model::{DifferenceTest, Metric, MetricDifference};
-use crate::stats::{CLUSTERS, Dealt, Paired, PairedTest, Pairs, Resampling, paired};
+use super::values::{Measure, Unit, is_single, opposite};
+use crate::model::{DifferenceTest, IntervalScope, Metric, MetricDifference};
+use crate::stats::{Deal, Deals, Paired, PairedTest, Pairs, Resampling, paired};
 
-/// As how many equal evals those of unequal sizes must count, to be tested as whole evals. Signs of fewer never come to 5 % (those of 4
-/// to 6.3 %), so that nothing which breaks in an eval as large as all others would ever be seen.
+/// As how many equal evals those of unequal sizes have to count, to be tested as whole evals. Signs of fewer never reach 5 % (those of
+/// 4 reach 6.3 %), so that nothing which breaks in an eval as large as all others would ever be found.
 const EQUALS: f64 = 5.0;
 
-/// Samples of a case up to which unlike numbers of them are dealt anew: of the side that has fewer, and of the other. With more on both
-/// sides a difference is about as likely as its opposite.
-const FEW_SAMPLES: u32 = 100;
-const MANY_SAMPLES: u32 = 1_000;
-
-/// What differences could have been, as [`Dealt`] has it.
-#[derive(Default)]
-struct Deals {
-    tables: Vec<Vec<(f64, f64)>>,
-    of: Vec<u32>,
-}
+/// Samples of the side that has fewer, up to which samples are dealt within a case. With more the signs of differences say as much.
+const DEALT_SAMPLES: u32 = 1_000;
 
 /// The values of a metric, a pair a case or eval.
 pub(super) struct Columns {
@@ -30,8 +19,8 @@ pub(super) struct Columns {
     candidate: Vec<f64>,
     weights: Option<Vec<f64>>,
     groups: Option<Vec<u32>>,
-    /// Of pairs of which some have more first attempts on one side than on the other.
-    deals: Option<Deals>,
+    /// Cases by their first attempts, where some have several.
+    deals: Option<Vec<(Deal, u32)>>,
     single: bool,
     share: bool,
 }
@@ -74,7 +63,7 @@ impl Columns {
         let mut sizes: Vec<u32> = Vec::new();
         // A case passes or does not, however many samples it has.
         let always_single = measure.metric == Metric::CasePassRate;
-        let mut attempts: Vec<Attempts> = Vec::new();
+        let (mut deals, mut dealt, mut several, mut unlike) = (Deals::default(), true, false, false);
         for pair in chosen(&pairing.pairs, within) {
             let Some((reference, candidate)) = measure.of_case(pair, reading) else { continue };
             match sizes.last_mut() {
@@ -82,18 +71,24 @@ impl Columns {
                 _ => sizes.push(1),
             }
             groups.push(pair.eval);
-            attempts.extend(measure.attempts(pair, reading));
+            if let Some(attempts) = measure.attempts(pair, reading) {
+                let [before, now] = attempts.samples;
+                deals.add(attempts.samples, attempts.passed);
+                (several, unlike) = (several || before.max(now) > 1, unlike || before != now);
+                dealt &= before.min(now) <= DEALT_SAMPLES;
+            } else {
+                dealt = false;
+            }
             columns.single = columns.single
                 && (always_single
                     || is_single(pair.reference, opposite(reading)) && is_single(pair.candidate, reading));
             columns.push(reference, candidate);
         }
-        columns.groups = are_units(&sizes).then_some(groups);
-        let few = |of: &Attempts| {
-            of.reference.min(of.candidate) <= FEW_SAMPLES && of.reference.max(of.candidate) <= MANY_SAMPLES
-        };
-        if attempts.iter().any(|of| of.reference != of.candidate) && attempts.iter().all(few) {
-            columns.deals = Some(deals(measure, &attempts));
+        let whole_evals = pairing.scope() == IntervalScope::SimilarEvals && are_units(&sizes);
+        columns.groups = whole_evals.then_some(groups);
+        // Of whole evals signs are tested, which are alike where both sides have as many samples.
+        if dealt && several && (unlike || !whole_evals) {
+            columns.deals = Some(deals.of(&|n, c| measure.of_counts(n, c)));
         }
         columns
     }
@@ -129,13 +124,31 @@ impl Columns {
         self.reference.len()
     }
 
+    /// What is tested: pairs, or evals, as (sum of differences, weight).
+    pub fn units(&self) -> Vec<(f64, f64)> {
+        let mut units: Vec<(f64, f64)> = Vec::new();
+        let mut last = None;
+        for (at, (before, after)) in self.reference.iter().zip(&self.candidate).enumerate() {
+            let weight = self.weights.as_ref().and_then(|weights| weights.get(at)).copied().unwrap_or(1.0);
+            let group = self.groups.as_ref().and_then(|groups| groups.get(at)).copied();
+            match units.last_mut().filter(|_| group.is_some() && group == last) {
+                Some((sum, weights)) => {
+                    (*sum, *weights) = (*sum + weight * (after - before), *weights + weight)
+                }
+                None => units.push((weight * (after - before), weight)),
+            }
+            last = group;
+        }
+        units
+    }
+
     pub fn compare(&self, how: Resampling) -> Result<Paired, String> {
         let pairs = Pairs {
             reference: &self.reference,
             candidate: &self.candidate,
             weights: self.weights.as_deref(),
             groups: self.groups.as_deref(),
-            dealt: self.deals.as_ref().map(|deals| Dealt { tables: &deals.tables, of: &deals.of }),
+            deals: self.deals.as_deref(),
             single: self.single && self.share,
             shares: self.share,
         };
@@ -158,28 +171,13 @@ impl Columns {
     }
 }
 
-/// One table for all cases that have it.
-fn deals(measure: &Measure, attempts: &[Attempts]) -> Deals {
-    let mut deals = Deals::default();
-    let mut known: BTreeMap<Attempts, u32> = BTreeMap::new();
-    for of in attempts {
-        let number = *known.entry(*of).or_insert_with(|| {
-            deals.tables.push(measure.deals(*of));
-            deals.tables.len() as u32 - 1
-        });
-        deals.of.push(number);
-    }
-    deals
-}
-
-/// Whether evals with so many pairs are tested as whole evals: enough of them, some with several pairs, and none so large that it
-/// outweighs the others.
-fn are_units(sizes: &[u32]) -> bool {
+/// Whether evals with so many pairs can be tested as whole evals: enough of them, and none so large that it outweighs the others.
+pub(crate) fn are_units(sizes: &[u32]) -> bool {
     let (sum, squares) = sizes.iter().fold((0.0, 0.0), |(sum, squares), size| {
         (sum + f64::from(*size), squares + f64::from(*size).powi(2))
     });
     // Kish's effective number.
-    sizes.len() >= CLUSTERS && sizes.iter().any(|size| *size > 1) && sum * sum >= EQUALS * squares
+    sum > 0.0 && sum * sum >= EQUALS * squares
 }
 
 fn chosen<'a, T>(all: &'a [T], within: Option<&'a [u32]>) -> impl Iterator<Item = &'a T> {

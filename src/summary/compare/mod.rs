@@ -22,6 +22,7 @@ use rayon::prelude::*;
 pub use baseline::of_baseline;
 use draft::Draft;
 pub use figures::chance;
+pub(crate) use metrics::are_units;
 use values::Measure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 

@@ -1,9 +1,12 @@
 //! What else differs between the two sides than their outcomes, in sentences.
 
+use std::collections::BTreeMap;
+
 use super::draft::Draft;
+use super::metrics::are_units;
 use super::pairing::Pair;
 use crate::base::text::plural;
-use crate::model::{ComparedSide, Grouping, RunScores, ScoresSource, Shard};
+use crate::model::{ComparedSide, Grouping, IntervalScope, RunScores, ScoresSource, Shard};
 
 pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
     let pairing = &draft.pairing;
@@ -19,6 +22,18 @@ pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
     // Ids tell the second in which a run began: those of two machines may be the same.
     if (&a.run_id, &a.timestamp) == (&b.run_id, &b.timestamp) {
         notes.push(format!("both sides are run {}: a run does not differ from itself", a.run_id));
+    }
+    if pairing.scope() == IntervalScope::SimilarEvals && !pairing.pairs.is_empty() {
+        let mut sizes: BTreeMap<u32, u32> = BTreeMap::new();
+        pairing.pairs.iter().for_each(|pair| *sizes.entry(pair.eval).or_default() += 1);
+        let sizes: Vec<u32> = sizes.into_values().collect();
+        if !are_units(&sizes) {
+            notes.push(format!(
+                "{} {} too few or too unequal to test evals like these: cases are tested, and the verdict is about these cases",
+                plural(sizes.len(), "eval"),
+                if sizes.len() == 1 { "is" } else { "are" }
+            ));
+        }
     }
     versions(pairing.reference, pairing.candidate, &mut notes);
     sides(a, b, &mut notes);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::model::{
-    CaseChanges, CaseFlip, CaseScores, Criticality, EvalScores, FlipList, Outcome, RunScores,
+    CaseChanges, CaseFlip, CaseScores, Criticality, EvalScores, FlipList, IntervalScope, Outcome, RunScores,
 };
 
 /// Two sides, paired by eval id and case id.
@@ -58,6 +58,11 @@ impl Pair<'_> {
 }
 
 impl<'a> Pairing<'a> {
+    /// What the candidate's suite says that figures speak about.
+    pub fn scope(&self) -> IntervalScope {
+        self.candidate.interval_scope
+    }
+
     /// Pairs. Lists of cases hold the first `listed`.
     pub fn new(reference: &'a RunScores, candidate: &'a RunScores, listed: usize) -> Pairing<'a> {
         let mut pairing = Pairing {

@@ -27,10 +27,10 @@ impl Unit {
 }
 
 /// First attempts of both sides at a case, and how many of all of them passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Attempts {
-    pub reference: u32,
-    pub candidate: u32,
+    /// Of the reference and of the candidate.
+    pub samples: [u32; 2],
     pub passed: u32,
 }
 
@@ -105,35 +105,12 @@ impl Measure {
         }
         let (reference, before) = first_attempts(pair.reference, opposite(reading));
         let (candidate, now) = first_attempts(pair.candidate, reading);
-        Some(Attempts { reference, candidate, passed: before + now })
+        Some(Attempts { samples: [reference, candidate], passed: before + now })
     }
 
-    /// What the difference of such a case could be if its first attempts were dealt to the sides by chance: (difference, chance), by how
-    /// many passes the candidate gets, whose number is hypergeometric.
-    pub fn deals(&self, attempts: Attempts) -> Vec<(f64, f64)> {
-        let Attempts { reference, candidate, passed } = attempts;
-        let of = |n: u32, c: u32| {
-            self.case(&CaseScores { samples: n, n, c, ..CaseScores::default() }, Reading::Graded)
-        };
-        let least = passed.saturating_sub(reference);
-        let (mut deals, mut chance) = (Vec::new(), 1.0);
-        for got in least..=passed.min(candidate) {
-            if let (Some(before), Some(now)) = (of(reference, passed - got), of(candidate, got)) {
-                deals.push((now - before, chance));
-            }
-            // From so many passes to one more.
-            let ways = f64::from(passed - got) * f64::from(candidate - got);
-            let back = f64::from(got + 1) * (f64::from(reference) + f64::from(got + 1) - f64::from(passed));
-            chance *= ways / back;
-            // Only what they are to each other counts.
-            if chance > 1e200 {
-                deals.iter_mut().for_each(|(_, chance)| *chance /= 1e200);
-                chance /= 1e200;
-            }
-        }
-        let total: f64 = deals.iter().map(|(_, chance)| chance).sum();
-        deals.iter_mut().for_each(|(_, chance)| *chance /= total);
-        deals
+    /// The value of a case of so many first attempts of which so many passed, of a metric that is made of these alone.
+    pub fn of_counts(&self, n: u32, c: u32) -> Option<f64> {
+        self.case(&CaseScores { samples: n, n, c, ..CaseScores::default() }, Reading::Graded)
     }
 
     fn case(&self, case: &CaseScores, reading: Reading) -> Option<f64> {

@@ -8,8 +8,9 @@ use super::notes;
 use super::words::{self, Deciding};
 use crate::model::{
     Comparison, ComparisonSettings, ComparisonVerdict, DifferenceTest, GroupDifference, Grouping,
+    IntervalScope,
 };
-use crate::stats::holm;
+use crate::stats::{TestMethod, holm};
 
 /// A test's p-values after adjustment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,6 +90,13 @@ fn one(
         family,
         detectable: detectable.as_ref(),
     };
+    let whole_evals = |row: &Row| {
+        row.difference.test.as_ref().is_some_and(|test| test.method == TestMethod::ClusterSignFlip.name())
+    };
+    let scope = match draft.rows.first().is_some_and(whole_evals) {
+        true => IntervalScope::SimilarEvals,
+        false => IntervalScope::TheseCases,
+    };
     let sentences = words::sentences(&draft, &deciding);
     let notes = notes::notes(&draft);
     let groups = draft
@@ -109,6 +117,7 @@ fn one(
         verdict,
         verdict_worst,
         verdict_best,
+        scope,
         sentences,
         metrics: draft.rows.into_iter().map(|row| row.difference).collect(),
         groups,

@@ -27,7 +27,7 @@ pub(super) fn sentences(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Vec<Strin
     if deciding.verdicts[0] == ComparisonVerdict::None && !deciding.tests.is_empty() {
         sentences.push(match deciding.detectable {
             Some((detectable, about)) => could_have_found(draft, detectable, *about),
-            None => "Nothing moved, so nothing tells how small a drop could have been found.".to_owned(),
+            None => "How small a drop could have been found is unknown.".to_owned(),
         });
     }
     sentences.extend(readings(draft, deciding));
@@ -165,40 +165,34 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
     let unit = measure.unit.name();
     let drop = if measure.higher_is_better == Some(false) { "rise" } else { "drop" };
     let size = |value: f64| difference(measure, value);
-    let impossible = measure.share && found.drop >= 1.0;
-    let begin = if impossible {
-        format!("So few {unit}s would not have shown any {drop} with {:.0} % chance", POWER * 100.0)
-    } else {
-        format!(
-            "A true {drop} of {} would have been found with {:.0} % chance",
-            size(found.drop),
-            POWER * 100.0
-        )
+    let percent = POWER * 100.0;
+    let Some(least) = found.drop else {
+        let begin =
+            format!("No {drop} could be found with {percent:.0} % chance by this test of these {unit}s");
+        return match found.cases {
+            Some(cases) if found.effect.is_some() => {
+                format!("{begin}; it takes about {} {unit}s like these.", group_digits(cases as usize))
+            }
+            _ => format!("{begin}: add {unit}s."),
+        };
     };
-    if impossible && about.of == Of::Half {
-        return format!("{begin}.");
-    }
+    let begin = format!("A true {drop} of {} would have been found with {percent:.0} % chance", size(least));
+    let Some(sought) = found.effect else { return format!("{begin}.") };
     let effect = match about.of {
-        Of::Asked => format!("for the {} asked for", size(found.effect)),
-        Of::Observed => format!("for the observed {}", size(found.effect)),
-        Of::Half => format!("for half of that, {},", size(found.effect)),
+        Of::Asked => format!("for the required {}", size(sought)),
+        Of::Observed => format!("for the observed {}", size(sought)),
+        Of::Half => format!("for half of that, {},", size(sought)),
     };
-    if found.effect >= found.drop {
+    if sought >= least {
         return format!("{begin}; {effect} the {} here are enough.", plural(n, unit));
     }
     let cases = match found.cases {
         Some(cases) => format!("about {} {unit}s like these would be needed", group_digits(cases as usize)),
-        None => format!("more than 10 million {unit}s like these would be needed"),
+        None => format!("no number of {unit}s like these would be enough"),
     };
     let samples = match (about.samples, found.samples) {
         (Samples::Known, Some(samples)) => format!(", or {} of each", plural(samples as usize, "sample")),
-        (Samples::Unknown, _) => {
-            "; how many samples of each would do, one sample of each does not tell".to_owned()
-        }
-        (Samples::Futile, _) => {
-            "; more samples of the same cases would not do, since the cases themselves differ by more"
-                .to_owned()
-        }
+        (Samples::Futile, _) => "; more samples of the same cases would not be enough".to_owned(),
         _ => String::new(),
     };
     format!("{begin}; {effect} {cases}{samples}.")

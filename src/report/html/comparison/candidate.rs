@@ -136,7 +136,7 @@ impl Candidate {
             could_have_found: comparison
                 .detectable
                 .as_ref()
-                .map(|found| words::size(&found.metric, found.drop)),
+                .and_then(|found| Some(words::size(&found.metric, found.drop?))),
         }
     }
 

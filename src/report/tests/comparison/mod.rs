@@ -127,6 +127,7 @@ pub(super) fn regression() -> Comparison {
         group(Grouping::Category, "chat", metric("pass_at_1", [0.7, 0.7], [-0.1, 0.1], 0.5), [0, 0]);
     (alike.metric.n, alike.metric.test) = (10, None);
     Comparison {
+        scope: crate::model::IntervalScope::TheseCases,
         reference: side("main", "eval-20260101-120000"),
         candidate: ComparedSide {
             commit: Some("fedcba9876543210".to_owned()),
@@ -188,8 +189,8 @@ pub(super) fn regression() -> Comparison {
         },
         detectable: Some(Detectable {
             metric: "pass_at_1".to_owned(),
-            drop: 0.041,
-            effect: 0.06,
+            drop: Some(0.041),
+            effect: Some(0.06),
             cases: Some(190),
             samples: Some(2),
         }),

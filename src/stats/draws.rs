@@ -6,9 +6,6 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Evals from which on whole evals are resampled, when some hold several cases.
-pub const CLUSTERS: usize = 10;
-
 /// Unbiased indices from a fixed stream.
 pub(super) struct Draws(ChaCha8Rng);
 

@@ -1,0 +1,468 @@
+//! The chance that a drop is found, by simulated pairs of runs and the test that comparisons use.
+//!
+//! Every number of a question is decided with the same random numbers, so that a larger drop is found in no fewer pairs but for ties,
+//! and the same question has the same answer.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::MANY;
+use crate::stats::binomial::binomial;
+use crate::stats::draws::Draws;
+use crate::stats::paired::{Deal, mcnemar_mid_p, of_deals, of_signs};
+
+/// Pairs of runs of a question, while they are small.
+const PAIRS: usize = 1_000;
+/// Pairs of a question, however large they are: 2.3 points of standard error at 80 %.
+const FEWEST_PAIRS: usize = 300;
+/// Cases of all pairs together that a question simulates about.
+const CASES: usize = 200_000;
+/// Streams of the generator from here on are those of simulated pairs.
+const FIRST_STREAM: u64 = 1 << 34;
+/// Cases beyond which a plan is not simulated: its chance follows from a smaller one.
+const MOST_CASES: usize = 4_000;
+
+/// What is asked: a one-sided test of level `alpha` shall find a drop with the chance `power`; both in (0, 1).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aim {
+    pub alpha: f64,
+    pub power: f64,
+    pub seed: u64,
+}
+
+/// Chances of cases: Beta(rate x s, (1 - rate) x s).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Population {
+    pub rate: f64,
+    /// The mean over cases of p (1 - p), as a share of rate (1 - rate): 1 when all cases are alike, 0 when each always passes or never
+    /// does, 1/2 for Beta(rate, 1 - rate).
+    pub within: f64,
+}
+
+/// The chance that k samples of a case all pass, or that any does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    AllOf(u32),
+    AnyOf(u32),
+}
+
+impl Population {
+    /// Of a rate and a mean of p (1 - p).
+    pub fn of(rate: f64, within: f64) -> Population {
+        let most = rate * (1.0 - rate);
+        Population { rate, within: if most > 0.0 { (within / most).clamp(0.0, 1.0) } else { 1.0 } }
+    }
+
+    /// Passes of cases with so many samples, in the simulated run of that number.
+    pub fn run(&self, samples: impl Iterator<Item = u32>, seed: u64, number: u64) -> Vec<u32> {
+        let mut draws = Draws::stream(seed, FIRST_STREAM + number);
+        samples
+            .map(|n| {
+                let p = draw_beta(&mut draws, *self);
+                count(&mut draws, n, p)
+            })
+            .collect()
+    }
+
+    /// The mean over cases of a moment, when each case's chance is multiplied by `times`, at most 1.
+    pub fn expected(&self, moment: Moment, times: f64) -> f64 {
+        // E p^j of Beta(a, b).
+        let concentration = self.within / (1.0 - self.within).max(1e-9);
+        let raw = |j: u32| {
+            (0..j)
+                .map(f64::from)
+                .map(|i| (self.rate * concentration + i) / (concentration + i))
+                .product::<f64>()
+        };
+        // Of chances that are all 0 or 1 every moment is the rate.
+        let raw = |j: u32| {
+            if j == 0 {
+                1.0
+            } else if concentration <= 1e-9 {
+                self.rate
+            } else {
+                raw(j)
+            }
+        };
+        match moment {
+            Moment::AllOf(k) => times.powi(k as i32) * raw(k),
+            // 1 - E (1 - times p)^k, multiplied out.
+            Moment::AnyOf(k) => {
+                let mut choose = 1.0;
+                let mut all = 0.0;
+                for j in 1..=k {
+                    choose *= f64::from(k + 1 - j) / f64::from(j);
+                    let sign = if j % 2 == 1 { 1.0 } else { -1.0 };
+                    all += sign * choose * times.powi(j as i32) * raw(j);
+                }
+                all
+            }
+        }
+    }
+}
+
+/// Samples of a case in the reference and in the candidate.
+pub type Samples = [u32; 2];
+
+/// Runs that are compared: the samples of their cases, by eval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Design {
+    pub evals: Vec<Vec<Samples>>,
+    /// Whether whole evals are tested, not samples within cases.
+    pub whole_evals: bool,
+}
+
+/// A figure of a case by its samples and those that passed; `None` where it has none.
+pub type CaseFigure<'a> = &'a (dyn Fn(u32, u32) -> Option<f64> + Sync);
+
+impl Design {
+    fn cases(&self) -> usize {
+        self.evals.iter().map(Vec::len).sum()
+    }
+
+    /// As many cases as that, like these: evals repeat, the last one in part.
+    fn of_cases(&self, cases: usize) -> Design {
+        let mut evals = Vec::new();
+        let mut left = cases;
+        for eval in self.evals.iter().filter(|eval| !eval.is_empty()).cycle() {
+            if left == 0 {
+                break;
+            }
+            let some: Vec<Samples> = eval.iter().copied().take(left).collect();
+            left -= some.len();
+            evals.push(some);
+        }
+        Design { evals, whole_evals: self.whole_evals }
+    }
+
+    fn with_samples(&self, samples: u32) -> Design {
+        let each = |eval: &Vec<Samples>| vec![[samples; 2]; eval.len()];
+        Design { evals: self.evals.iter().map(each).collect(), whole_evals: self.whole_evals }
+    }
+}
+
+impl Aim {
+    /// The chance that a drop of the rate is found, when each case's chance falls by the same share of it.
+    pub fn chance(&self, design: &Design, population: Population, figure: CaseFigure<'_>, drop: f64) -> f64 {
+        let cases = design.cases();
+        if cases == 0 || drop.is_nan() || drop <= 0.0 || drop > population.rate {
+            return 0.0;
+        }
+        let pairs = (CASES / cases).clamp(FEWEST_PAIRS, PAIRS);
+        let kinds = Kinds::new(design, figure);
+        let found = (0..pairs).into_par_iter().filter(|at| {
+            let mut draws = Draws::stream(self.seed, FIRST_STREAM + *at as u64);
+            self.finds(design, &kinds, population, drop / population.rate, &mut draws)
+        });
+        found.count() as f64 / pairs as f64
+    }
+
+    /// One pair of runs.
+    fn finds(
+        &self,
+        design: &Design,
+        kinds: &Kinds,
+        population: Population,
+        share: f64,
+        draws: &mut Draws,
+    ) -> bool {
+        let (mut lost, mut gained, mut single) = (0u64, 0u64, true);
+        let mut dealt: Vec<&Deal> = Vec::with_capacity(design.cases());
+        let mut evals: Vec<f64> = Vec::with_capacity(design.evals.len());
+        for (eval, of) in design.evals.iter().zip(&kinds.of) {
+            let mut difference = 0.0;
+            for ([before, after], kind) in eval.iter().zip(of) {
+                let p = draw_beta(draws, population);
+                let (a, b) = (count(draws, *before, p), count(draws, *after, p * (1.0 - share)));
+                let Some((kind, deal)) = kinds.deal(*kind, a + b) else { continue };
+                let (Some(a), Some(b)) = (kind.figure(0, a), kind.figure(1, b)) else { continue };
+                difference += b - a;
+                single &= *before == 1 && *after == 1;
+                lost += u64::from(b < a);
+                gained += u64::from(b > a);
+                dealt.push(deal);
+            }
+            evals.push(difference);
+        }
+        let p = if design.whole_evals {
+            of_signs(&evals)
+        } else if single {
+            mcnemar_mid_p(lost, gained).p_lower
+        } else {
+            of_deals(&dealt, evals.iter().sum())
+        };
+        p < self.alpha
+    }
+
+    /// The smallest drop that is found with the chance `power`; `None` when not even the loss of all that passes is.
+    pub fn detectable(&self, design: &Design, population: Population, figure: CaseFigure<'_>) -> Option<f64> {
+        smallest(population.rate, |drop| self.chance(design, population, figure, drop) >= self.power)
+    }
+
+    /// Cases like these that find the drop, about. `None`: more than [`MANY`], or no number would.
+    pub fn cases(
+        &self,
+        design: &Design,
+        population: Population,
+        figure: CaseFigure<'_>,
+        drop: f64,
+    ) -> Option<u64> {
+        let chance = |cases: usize| self.chance(&design.of_cases(cases), population, figure, drop);
+        fewest_cases(design.cases(), self.power, chance)
+    }
+
+    /// The fewest samples of each case, on both sides, that find the drop; `None` when 1,000 do not.
+    pub fn samples(
+        &self,
+        design: &Design,
+        population: Population,
+        figure: CaseFigure<'_>,
+        drop: f64,
+    ) -> Option<u32> {
+        let does =
+            |samples: u32| self.chance(&design.with_samples(samples), population, figure, drop) >= self.power;
+        let (mut not, mut yes) = (0, 1);
+        while !does(yes) {
+            if yes >= 1_000 {
+                return None;
+            }
+            (not, yes) = (yes, (yes * 2).min(1_000));
+        }
+        while yes - not > 1 {
+            let middle = not.midpoint(yes);
+            if does(middle) { yes = middle } else { not = middle }
+        }
+        Some(yes)
+    }
+
+    /// The chance that a drop is found of units that vary as these differences do (sum of differences, weight), around a true
+    /// difference of -`drop`: units are drawn with replacement and tested by the signs of their differences.
+    pub fn chance_of_units(&self, units: &[(f64, f64)], drop: f64, cases: usize) -> f64 {
+        let total: f64 = units.iter().map(|(_, weight)| weight).sum();
+        let mean = units.iter().map(|(sum, _)| sum).sum::<f64>() / total;
+        let Ok(n) = u32::try_from(units.len()) else { return 0.0 };
+        if n == 0 || drop.is_nan() || drop <= 0.0 {
+            return 0.0;
+        }
+        let pairs = (CASES / cases.max(1)).clamp(FEWEST_PAIRS, PAIRS);
+        let found = (0..pairs).into_par_iter().filter(|at| {
+            let mut draws = Draws::stream(self.seed, FIRST_STREAM + *at as u64);
+            let drawn = (0..cases).filter_map(|_| units.get(draws.below(n) as usize));
+            let shifted: Vec<f64> = drawn.map(|(sum, weight)| sum - (mean + drop) * weight).collect();
+            of_signs(&shifted) < self.alpha
+        });
+        found.count() as f64 / pairs as f64
+    }
+}
+
+/// Cases by their numbers of samples, with all that each may come out as.
+struct Kinds {
+    all: Vec<Kind>,
+    /// The kind of each case, by eval.
+    of: Vec<Vec<usize>>,
+}
+
+struct Kind {
+    /// The figure by passes, of each side.
+    figures: [Vec<Option<f64>>; 2],
+    /// By passes of both sides together.
+    deals: Vec<Deal>,
+}
+
+impl Kind {
+    fn figure(&self, side: usize, passed: u32) -> Option<f64> {
+        self.figures.get(side)?.get(passed as usize).copied().flatten()
+    }
+}
+
+impl Kinds {
+    fn new(design: &Design, figure: CaseFigure<'_>) -> Kinds {
+        let mut known: BTreeMap<Samples, usize> = BTreeMap::new();
+        let mut all = Vec::new();
+        let mut kind = |samples: &Samples| {
+            *known.entry(*samples).or_insert_with(|| {
+                let figures = samples.map(|n| (0..=n).map(|c| figure(n, c)).collect());
+                // Of single samples, and of whole evals, nothing is dealt.
+                let dealt = !design.whole_evals && *samples != [1, 1];
+                let deal =
+                    |passed: u32| if dealt { Deal::new(*samples, passed, figure) } else { Deal::default() };
+                all.push(Kind { figures, deals: (0..=samples[0] + samples[1]).map(deal).collect() });
+                all.len() - 1
+            })
+        };
+        let of = design.evals.iter().map(|eval| eval.iter().map(&mut kind).collect()).collect();
+        Kinds { of, all }
+    }
+
+    fn deal(&self, kind: usize, passed: u32) -> Option<(&Kind, &Deal)> {
+        let kind = self.all.get(kind)?;
+        Some((kind, kind.deals.get(passed as usize)?))
+    }
+}
+
+/// The smallest value up to `most` that does, of a property that stays once it is there; to 1 in 250.
+pub fn smallest(most: f64, does: impl Fn(f64) -> bool) -> Option<f64> {
+    if most.is_nan() || most <= 0.0 || !does(most) {
+        return None;
+    }
+    let (mut not, mut yes) = (0.0, most);
+    for _ in 0..8 {
+        let middle = f64::midpoint(not, yes);
+        if does(middle) { yes = middle } else { not = middle }
+    }
+    Some(yes)
+}
+
+/// Cases at which a chance reaches the power, from the chance at some number of cases. Beyond [`MOST_CASES`] the number follows from how
+/// the chance rises: what is found lies as many standard errors away as the root of the number of cases.
+pub fn fewest_cases(now: usize, power: f64, chance: impl Fn(usize) -> f64) -> Option<u64> {
+    let (mut not, mut yes) = (0, now.clamp(1, MOST_CASES));
+    while chance(yes) < power {
+        if yes == MOST_CASES {
+            let deviations =
+                |chance: f64| crate::stats::normal_quantile(chance.clamp(1e-6, 1.0 - 1e-6)) + 1.645;
+            let ratio = deviations(power) / deviations(chance(yes));
+            let needed = yes as f64 * ratio * ratio;
+            return (ratio > 0.0 && needed <= MANY as f64).then_some(needed.ceil() as u64);
+        }
+        (not, yes) = (yes, (yes * 2).min(MOST_CASES));
+    }
+    while yes - not > (yes / 50).max(1) {
+        let middle = not.midpoint(yes);
+        if chance(middle) >= power { yes = middle } else { not = middle }
+    }
+    Some(yes as u64)
+}
+
+fn count(draws: &mut Draws, n: u32, p: f64) -> u32 {
+    match n {
+        1 => u32::from(draws.unit() < p),
+        n => binomial(draws, u64::from(n), p) as u32,
+    }
+}
+
+/// A chance of a case.
+fn draw_beta(draws: &mut Draws, population: Population) -> f64 {
+    let Population { rate, within } = population;
+    if within >= 1.0 - 1e-9 {
+        return rate;
+    }
+    if within <= 1e-9 {
+        return f64::from(u8::from(draws.unit() < rate));
+    }
+    // E p (1 - p) is rate (1 - rate) s / (s + 1).
+    let s = within / (1.0 - within);
+    let (a, b) = (rate * s, (1.0 - rate) * s);
+    if a <= 0.0 || b <= 0.0 {
+        return rate;
+    }
+    let (x, y) = (ln_gamma_draw(draws, a), ln_gamma_draw(draws, b));
+    1.0 / (1.0 + (y - x).exp())
+}
+
+/// ln of a gamma variable: G. Marsaglia & W. W. Tsang, ACM Trans. Math. Softw. 26:363-372 (2000).
+fn ln_gamma_draw(draws: &mut Draws, shape: f64) -> f64 {
+    let unit = |draws: &mut Draws| draws.unit() + f64::MIN_POSITIVE;
+    if shape < 1.0 {
+        let boost = unit(draws).ln() / shape;
+        return ln_gamma_draw(draws, shape + 1.0) + boost;
+    }
+    let d = shape - 1.0 / 3.0;
+    loop {
+        let (radius, angle) = ((-2.0 * unit(draws).ln()).sqrt(), 2.0 * std::f64::consts::PI * draws.unit());
+        let x = radius * angle.cos();
+        let v = (1.0 + x / (9.0 * d).sqrt()).powi(3);
+        if v > 0.0 && unit(draws).ln() < 0.5 * x * x + d - d * v + d * v.ln() {
+            return (d * v).ln();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AIM: Aim = Aim { alpha: 0.05, power: 0.8, seed: 1 };
+    const MIXED: Population = Population { rate: 0.8, within: 0.5 };
+
+    fn share(n: u32, c: u32) -> Option<f64> {
+        (n > 0).then(|| f64::from(c) / f64::from(n))
+    }
+
+    fn design(cases: usize, samples: u32) -> Design {
+        Design { evals: vec![vec![[samples; 2]; cases]], whole_evals: false }
+    }
+
+    #[test]
+    fn chances_have_the_mean_and_the_spread_of_their_population() {
+        let mut draws = Draws::new(3);
+        for population in
+            [MIXED, Population { rate: 0.3, within: 0.9 }, Population { rate: 0.95, within: 0.2 }]
+        {
+            let drawn: Vec<f64> = (0..40_000).map(|_| draw_beta(&mut draws, population)).collect();
+            let n = drawn.len() as f64;
+            let mean = drawn.iter().sum::<f64>() / n;
+            let within = drawn.iter().map(|p| p * (1.0 - p)).sum::<f64>() / n;
+            let of = population.rate * (1.0 - population.rate);
+            assert!((mean - population.rate).abs() < 0.01, "{population:?} {mean}");
+            assert!((within / of - population.within).abs() < 0.02, "{population:?} {within}");
+        }
+    }
+
+    /// Single samples of cases that are alike: McNemar's test of a binomial number of flips, by exact sums over losses and gains.
+    #[test]
+    fn single_samples_agree_with_an_exact_sum() {
+        let (n, p, drop) = (40u32, 0.8f64, 0.25);
+        let (lose, gain) = (p * (1.0 - (p - drop)), (1.0 - p) * (p - drop));
+        let ln_choose =
+            |n: u32, k: u32| (0..k).map(|i| (f64::from(n - i) / f64::from(i + 1)).ln()).sum::<f64>();
+        let mut exact = 0.0;
+        for lost in 0..=n {
+            for gained in 0..=n - lost {
+                if mcnemar_mid_p(u64::from(lost), u64::from(gained)).p_lower < 0.05 {
+                    let ways = ln_choose(n, lost) + ln_choose(n - lost, gained);
+                    let rest = f64::from(n - lost - gained) * (1.0 - lose - gain).ln();
+                    exact +=
+                        (ways + f64::from(lost) * lose.ln() + f64::from(gained) * gain.ln() + rest).exp();
+                }
+            }
+        }
+        let alike = Population { rate: p, within: 1.0 };
+        let found = AIM.chance(&design(40, 1), alike, &share, drop);
+        assert!((found - exact).abs() < 0.03, "{found} {exact}");
+    }
+
+    #[test]
+    fn whole_evals_too_few_for_any_test_find_nothing() {
+        let four = Design { evals: vec![vec![[3; 2]; 10]; 4], whole_evals: true };
+        assert_eq!(AIM.detectable(&four, MIXED, &share), None);
+        assert_eq!(AIM.samples(&four, MIXED, &share, 0.3), None);
+        // 8 evals can.
+        let eight = Design { evals: vec![vec![[3; 2]; 10]; 8], whole_evals: true };
+        assert!(AIM.detectable(&eight, MIXED, &share).is_some());
+    }
+
+    #[test]
+    fn more_of_anything_finds_less() {
+        let drop = |cases, samples| AIM.detectable(&design(cases, samples), MIXED, &share).unwrap();
+        assert!(drop(20, 3) > drop(80, 3) && drop(80, 3) > drop(80, 10));
+        let cases = AIM.cases(&design(20, 3), MIXED, &share, 0.05).unwrap() as usize;
+        let found = |cases| AIM.chance(&design(cases, 3), MIXED, &share, 0.05);
+        assert!((found(cases) - 0.8).abs() < 0.04, "{cases} {}", found(cases));
+        let samples = AIM.samples(&design(20, 3), MIXED, &share, 0.1).unwrap();
+        assert!((AIM.chance(&design(20, samples), MIXED, &share, 0.1) - 0.8).abs() < 0.05, "{samples}");
+        assert_eq!(AIM.chance(&design(20, 3), MIXED, &share, 0.9), 0.0);
+    }
+
+    #[test]
+    fn units_find_a_shift_by_their_own_spread() {
+        let units: Vec<(f64, f64)> = (0..60).map(|i| (f64::from(i % 7) / 6.0 - 0.5, 1.0)).collect();
+        let found = |drop: f64| AIM.chance_of_units(&units, drop, 60);
+        let least = smallest(1.0, |drop| found(drop) >= 0.8).unwrap();
+        // Standard deviation 1/3 by theory of seven equal steps; (1.645 + 0.842) standard errors.
+        assert!((least - 2.487 * (1.0f64 / 9.0 / 60.0).sqrt()).abs() < 0.02, "{least}");
+        assert!(found(least * 0.5) < 0.6 && found(least * 2.0) > 0.98);
+        assert_eq!(AIM.chance_of_units(&units[..4], 0.4, 4), 0.0);
+    }
+}
