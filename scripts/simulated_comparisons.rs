@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
-use eval_harness::model::{CaseScores, Comparison, ComparisonVerdict, EvalScores, IntervalScope, Metric, Outcome, RunScores};
+use eval_harness::model::{
+    CaseScores, Comparison, ComparisonVerdict, EvalScores, IntervalScope, Metric, Outcome, RunScores,
+};
 use eval_harness::stats::power::{Aim, Design as Plan, Population as Spread};
-use eval_harness::summary::compare::{CompareSettings, compare};
+use eval_harness::summary::compare::{CompareSettings, PAIRS, compare};
 use rayon::prelude::*;
 
 use crate::simulation::{Dice, blank_eval, side};
@@ -65,12 +67,19 @@ impl Design {
     }
 
     /// What comparisons of so many pairs say.
-    pub fn compared<T: Send>(&self, pairs: u64, seed: u64, of: impl Fn(&Comparison) -> T + Sync) -> Vec<T> {
+    pub fn compared<T: Send>(
+        &self,
+        pairs: u64,
+        seed: u64,
+        simulate: usize,
+        of: impl Fn(&Comparison) -> T + Sync,
+    ) -> Vec<T> {
         let one = |at: u64| {
             let (reference, candidate) = self.runs(&mut Dice::new(seed, at));
             let settings = CompareSettings {
                 metrics: vec![Metric::PassAt(1)],
                 resamples: 1_000,
+                pairs: simulate,
                 seed: at,
                 ..CompareSettings::default()
             };
@@ -81,7 +90,7 @@ impl Design {
 
     /// Shares of regressions and of improvements.
     pub fn verdicts(&self, pairs: u64, seed: u64) -> [f64; 2] {
-        let all = self.compared(pairs, seed, |comparison| comparison.verdict);
+        let all = self.compared(pairs, seed, 0, |comparison| comparison.verdict);
         let share = |verdict| all.iter().filter(|one| **one == verdict).count() as f64 / pairs as f64;
         [share(ComparisonVerdict::Regression), share(ComparisonVerdict::Improvement)]
     }
@@ -145,7 +154,11 @@ pub fn verdicts(pairs: u64, wrong: &mut Vec<String>) -> String {
         let dropped = Design { times: 0.8, ..design.clone() };
         let [found, _] = dropped.verdicts(pairs / 2, 200 + at as u64);
         let slack = 2.0 * (0.06f64 * 0.94 / pairs as f64).sqrt();
-        let least = if name.contains("of mean 0.") && design.evals[0] >= 10 && design.mean < 0.93 { 0.03 } else { 0.0 };
+        let least = if name.contains("of mean 0.") && design.evals[0] >= 10 && design.mean < 0.93 {
+            0.03
+        } else {
+            0.0
+        };
         if worse.max(better) > 0.06 + slack || worse.min(better) < least - slack {
             wrong.push(format!("{name}: {:.1} / {:.1}", worse * 100.0, better * 100.0));
         }
@@ -157,15 +170,29 @@ pub fn verdicts(pairs: u64, wrong: &mut Vec<String>) -> String {
 
 /// Designs of claims about power, with their names.
 pub fn planned() -> Vec<(String, Design)> {
-    let mut all: Vec<(String, Design)> =
-        [(4, 3), (5, 3), (8, 3), (10, 1), (10, 3), (10, 10), (20, 1), (20, 3), (50, 1), (50, 3), (200, 1), (200, 3)]
-            .into_iter()
-            .map(|(cases, samples)| (format!("{cases} cases, n = {samples}"), Design::of(cases, samples)))
-            .collect();
+    let mut all: Vec<(String, Design)> = [
+        (4, 3),
+        (5, 3),
+        (8, 3),
+        (10, 1),
+        (10, 3),
+        (10, 10),
+        (20, 1),
+        (20, 3),
+        (50, 1),
+        (50, 3),
+        (200, 1),
+        (200, 3),
+    ]
+    .into_iter()
+    .map(|(cases, samples)| (format!("{cases} cases, n = {samples}"), Design::of(cases, samples)))
+    .collect();
     let scope = IntervalScope::SimilarEvals;
-    for (name, evals, samples) in
-        [("12 evals of 1 to 60", unequal(12), 3), ("10 evals of 10", vec![10; 10], 1), ("20 evals of 5", vec![5; 20], 3)]
-    {
+    for (name, evals, samples) in [
+        ("12 evals of 1 to 60", unequal(12), 3),
+        ("10 evals of 10", vec![10; 10], 1),
+        ("20 evals of 5", vec![5; 20], 3),
+    ] {
         let design = Design { evals, scope, ..Design::of(1, samples) };
         all.push((format!("{name}, n = {samples} (similar_evals)"), design));
     }
@@ -178,7 +205,7 @@ pub fn claims(pairs: u64, wrong: &mut Vec<String>) -> String {
         "| Design | `power`: drop | found | `compare` of equals: median drop | found |\n| --- | --- | --- | --- | --- |\n"
             .to_owned();
     for (at, (name, design)) in planned().into_iter().enumerate() {
-        let aim = Aim { alpha: 0.05, power: 0.8, seed: 0 };
+        let aim = Aim { alpha: 0.05, power: 0.8, seed: 0, pairs: PAIRS };
         let eval = |cases: &usize| vec![design.samples; *cases];
         let plan = Plan {
             evals: design.evals.iter().map(eval).collect(),
@@ -187,7 +214,9 @@ pub fn claims(pairs: u64, wrong: &mut Vec<String>) -> String {
         let figure = |n: u32, c: u32| Some(f64::from(c) / f64::from(n));
         let claimed = aim.detectable(&plan, Spread { rate: design.mean, within: 0.5 }, &figure);
         let mut drops: Vec<f64> = design
-            .compared(60, 300 + at as u64, |comparison| comparison.detectable.as_ref().and_then(|found| found.drop))
+            .compared(60, 300 + at as u64, PAIRS, |comparison| {
+                comparison.detectable.as_ref().and_then(|found| found.drop)
+            })
             .into_iter()
             .flatten()
             .collect();
@@ -204,7 +233,11 @@ pub fn claims(pairs: u64, wrong: &mut Vec<String>) -> String {
             // Standard error of the claim and of this check.
             let slack = 0.03 + 2.0 * (0.16 / pairs as f64 + 0.16 / 1_000.0).sqrt();
             if which == "power" && (found - 0.8).abs() > slack {
-                wrong.push(format!("{name}, {which}: {:.1} points found in {:.1} %", drop * 100.0, found * 100.0));
+                wrong.push(format!(
+                    "{name}, {which}: {:.1} points found in {:.1} %",
+                    drop * 100.0,
+                    found * 100.0
+                ));
             }
             let _ = write!(cells, " {:.1} points | {:.1} % |", drop * 100.0, found * 100.0);
         }

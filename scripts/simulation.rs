@@ -11,8 +11,6 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub enum Population {
     /// Chances of passing follow Beta(0.8, 0.2): mean 0.8, most near 0 or 1.
     Independent,
-    /// So many cases an eval. An eval's mean chance q follows Beta(4, 1), chances of its cases Beta(1.5 q, 1.5 (1 - q)).
-    Evals(usize),
 }
 
 /// How the candidate's chances differ from the reference's.
@@ -21,8 +19,6 @@ pub enum Change {
     None,
     /// Every chance is multiplied.
     Times(f64),
-    /// Each eval has a shift of its own, of mean 0, towards better or worse: p + 4 s p (1 - p), s uniform within -0.15 and 0.15.
-    ByEval,
 }
 
 pub struct Dice(ChaCha8Rng);
@@ -73,14 +69,6 @@ impl Population {
     pub fn chances(self, cases: usize, dice: &mut Dice) -> Vec<(usize, f64)> {
         match self {
             Population::Independent => (0..cases).map(|_| (0, dice.beta(0.8, 0.2))).collect(),
-            Population::Evals(of) => {
-                let mut all = Vec::with_capacity(cases);
-                for eval in 0..cases / of {
-                    let q = dice.beta(4.0, 1.0);
-                    all.extend((0..of).map(|_| (eval, dice.beta(1.5 * q, 1.5 * (1.0 - q)))));
-                }
-                all
-            }
         }
     }
 
@@ -90,16 +78,6 @@ impl Population {
             |a: f64, b: f64| (0..k).map(|j| (a + f64::from(j)) / (a + b + f64::from(j))).product::<f64>();
         match self {
             Population::Independent => rising(0.8, 0.2),
-            // Simpson's rule over q, whose density is 4 q³.
-            Population::Evals(_) => {
-                let steps = 2_000u32;
-                let at = |i: u32| {
-                    let q = f64::from(i) / f64::from(steps);
-                    4.0 * q.powi(3) * rising(1.5 * q, 1.5 * (1.0 - q))
-                };
-                let weight = |i: u32| if i == 0 || i == steps { 1.0 } else { 2.0 + 2.0 * f64::from(i % 2) };
-                (0..=steps).map(|i| weight(i) * at(i)).sum::<f64>() / (3.0 * f64::from(steps))
-            }
         }
     }
 
@@ -133,19 +111,11 @@ impl Design {
     pub fn runs(&self, dice: &mut Dice) -> (RunScores, RunScores) {
         let chances = self.population.chances(self.cases, dice);
         let reference: Vec<(usize, f64)> = chances.clone();
-        let mut shift = (usize::MAX, 0.0);
         let candidate: Vec<(usize, f64)> = chances
             .into_iter()
-            .map(|(eval, p)| {
-                if shift.0 != eval {
-                    shift = (eval, 0.3 * (dice.unit() - 0.5));
-                }
-                let p = match self.change {
-                    Change::None => p,
-                    Change::Times(times) => p * times,
-                    Change::ByEval => p + 4.0 * shift.1 * p * (1.0 - p),
-                };
-                (eval, p)
+            .map(|(eval, p)| match self.change {
+                Change::None => (eval, p),
+                Change::Times(times) => (eval, p * times),
             })
             .collect();
         (self.run("A", &reference, dice), self.run("B", &candidate, dice))

@@ -3,9 +3,13 @@
 //! Bounds are four standard deviations of the count itself, so that a method which is wrong by more fails.
 
 use eval_harness::model::{Comparison, ComparisonVerdict, IntervalScope, Metric};
+use eval_harness::stats::power::{Aim, Design as Plan, Population as Spread};
 use eval_harness::summary::compare::{CompareSettings, compare};
 use rayon::prelude::*;
 
+#[path = "../scripts/simulated_comparisons.rs"]
+#[allow(dead_code, reason = "the tables are made by the script")]
+mod simulated_comparisons;
 #[path = "../scripts/simulated_intervals.rs"]
 #[allow(dead_code, reason = "the tables are made by the script")]
 mod simulated_intervals;
@@ -31,6 +35,7 @@ fn simulated<T: Send>(design: &Design, metrics: &[Metric], of: impl Fn(&Comparis
             let settings = CompareSettings {
                 metrics: metrics.to_vec(),
                 resamples: 250,
+                pairs: 0,
                 seed: at,
                 ..CompareSettings::default()
             };
@@ -50,24 +55,39 @@ fn design(cases: usize, samples: u32, change: Change) -> Design {
 
 #[test]
 fn equals_are_called_a_regression_as_often_as_promised() {
-    let evals = |samples| Design { population: Population::Evals(8), ..design(160, samples, Change::ByEval) };
-    for (design, metrics) in [
-        (design(164, 1, Change::None), vec![Metric::PassAt(1)]),
-        (design(164, 5, Change::None), vec![Metric::PassAt(1)]),
-        (evals(1), vec![Metric::PassAt(1)]),
-        (evals(5), vec![Metric::PassAt(1)]),
-        (
-            Design { rich: true, ..design(100, 3, Change::None) },
-            vec![Metric::PassAt(1), Metric::LatencyMeanMs],
-        ),
-    ] {
-        let verdicts = simulated(&design, &metrics, |c| c.verdict);
-        let (worse, better) = (
-            count(&verdicts, |v| *v == ComparisonVerdict::Regression),
-            count(&verdicts, |v| *v == ComparisonVerdict::Improvement),
-        );
-        assert!(is_compatible(worse, SIMULATIONS, 0.05), "{worse} of {SIMULATIONS}");
-        assert!(is_compatible(better, SIMULATIONS, 0.05), "{better} of {SIMULATIONS}");
+    for (name, design) in simulated_comparisons::equals().into_iter().step_by(3) {
+        let [worse, better] = design.verdicts(SIMULATIONS, 5);
+        // At most 6 %, within four standard deviations of so many pairs.
+        assert!(worse.max(better) < 0.06 + 0.0475, "{name}: {worse} {better}");
+    }
+    let metrics = [Metric::PassAt(1), Metric::LatencyMeanMs];
+    let verdicts = simulated(&Design { rich: true, ..design(100, 3, Change::None) }, &metrics, |c| c.verdict);
+    let worse = count(&verdicts, |v| *v == ComparisonVerdict::Regression);
+    assert!(is_compatible(worse, SIMULATIONS, 0.05), "{worse} of {SIMULATIONS}");
+}
+
+#[test]
+fn four_cases_that_lose_all_samples_are_a_regression() {
+    let design =
+        simulated_comparisons::Design { mean: 0.99, times: 0.0, ..simulated_comparisons::Design::of(4, 3) };
+    let [worse, _] = design.verdicts(100, 1);
+    assert!(worse > 0.95, "{worse}");
+}
+
+#[test]
+fn drops_are_found_as_often_as_claimed() {
+    let share = |n: u32, c: u32| Some(f64::from(c) / f64::from(n));
+    for (cases, samples) in [(10, 3), (20, 1), (50, 3)] {
+        let aim = Aim { alpha: 0.05, power: 0.8, seed: 0, pairs: 800 };
+        let plan = Plan { evals: vec![vec![[samples; 2]; cases]], whole_evals: false };
+        let drop = aim.detectable(&plan, Spread { rate: 0.8, within: 0.5 }, &share).expect("a drop");
+        let design = simulated_comparisons::Design {
+            times: 1.0 - drop / 0.8,
+            ..simulated_comparisons::Design::of(cases, samples)
+        };
+        let [found, _] = design.verdicts(SIMULATIONS, 9);
+        // Three points, and four standard deviations of so many pairs.
+        assert!((found - 0.8).abs() < 0.03 + 0.08, "{cases} x {samples}: {drop} found in {found}");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::stats::power::{Aim, Demand, Design, Population, fewest_cases};
 use crate::stats::{reaches, stays_within};
-use crate::summary::compare::{ALPHA, are_units};
+use crate::summary::compare::{ALPHA, PAIRS, are_units};
 use crate::summary::{OverCases, Samples};
 
 /// The version of the form.
@@ -120,7 +120,7 @@ impl Size {
             whole_evals,
             population: Population::of(basis.rate, basis.within),
             effect: asked.effect,
-            aim: Aim { alpha: ALPHA, power: asked.power, seed: plan.settings.seed },
+            aim: Aim { alpha: ALPHA, power: asked.power, seed: plan.settings.seed, pairs: PAIRS },
         }
     }
 
@@ -131,11 +131,14 @@ impl Size {
 
     fn planned(&self, samples: u32) -> PlannedPower {
         let design = self.design(samples);
+        let detectable = self.aim.detectable(&design, self.population, &share);
+        let needed = self.aim.cases(&design, self.population, &share, self.effect, detectable);
         PlannedPower {
             samples,
-            detectable: self.aim.detectable(&design, self.population, &share),
+            detectable,
             chance: self.aim.chance(&design, self.population, &share, self.effect),
-            cases_needed: self.aim.cases(&design, self.population, &share, self.effect),
+            // No drop can be as large as that.
+            cases_needed: needed.filter(|_| self.effect <= self.population.rate),
         }
     }
 }
@@ -261,7 +264,7 @@ fn chance_and_needed(
     let population = Population::of(basis.rate, basis.within);
     let better = if upper { basis.rate < threshold.value } else { basis.rate > threshold.value };
     let chance = |cases: usize| planned.chance(threshold, population, cases);
-    (Some(chance(n)), if better { fewest_cases(n, power, chance) } else { None })
+    (Some(chance(n)), if better { fewest_cases(n as f64, power, chance) } else { None })
 }
 
 impl Planned<'_> {

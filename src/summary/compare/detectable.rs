@@ -7,7 +7,7 @@ use super::values::Measure;
 use super::{ALPHA, POWER};
 use crate::model::{ComparisonSettings, ComparisonVerdict, Detectable, Metric};
 use crate::stats::TestMethod;
-use crate::stats::power::{Aim, Design, Population, fewest_cases, smallest};
+use crate::stats::power::{Aim, Design, Population, fewest_cases, guessed, smallest};
 
 /// Of what the effect is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,20 +41,24 @@ pub(super) fn detectable(
     verdict: ComparisonVerdict,
     family: usize,
     settings: &ComparisonSettings,
+    pairs: usize,
 ) -> Option<(Detectable, About)> {
+    if pairs == 0 {
+        return None;
+    }
     let (measure, row) = (draft.measures.first()?, draft.rows.first()?);
     let found = row.paired.as_ref()?;
     let test = row.difference.test.as_ref()?;
     let higher = measure.higher_is_better?;
     // Holm's first step is the hardest.
-    let aim = Aim { alpha: ALPHA / family.max(1) as f64, power: POWER, seed: settings.seed };
+    let aim = Aim { alpha: ALPHA / family.max(1) as f64, power: POWER, seed: settings.seed, pairs };
     let columns = Columns::new(&draft.pairing, measure, Reading::Graded, None);
     let whole_evals = test.method == TestMethod::ClusterSignFlip.name();
-    let pairs = match of_samples(measure) {
+    let simulated = match of_samples(measure) {
         true => Pairs::samples(draft, measure, whole_evals),
         false => Pairs::units(&columns, higher, found.reference.abs().max(found.candidate.abs()), measure),
     };
-    let drop = pairs.detectable(aim, measure);
+    let drop = simulated.detectable(aim, measure);
     let worse = if higher { -found.difference } else { found.difference };
     let (effect, of) = match settings.effect {
         Some(asked) if asked > 0.0 => (Some(asked), Of::Asked),
@@ -63,8 +67,8 @@ pub(super) fn detectable(
     };
     // What is larger than what is found anyway takes no more.
     let sought = effect.filter(|effect| drop.is_none_or(|drop| *effect < drop));
-    let cases = sought.and_then(|effect| pairs.cases(aim, measure, effect)).map(two_digits);
-    let (samples, why) = pairs.samples_needed(aim, measure, sought);
+    let cases = sought.and_then(|effect| simulated.cases(aim, measure, effect, drop)).map(two_digits);
+    let (samples, why) = simulated.samples_needed(aim, measure, sought);
     let detectable = Detectable { metric: measure.name(), drop, effect, cases, samples };
     Some((detectable, About { of, samples: why }))
 }
@@ -168,15 +172,17 @@ impl Pairs {
         }
     }
 
-    fn cases(&self, aim: Aim, measure: &Measure, effect: f64) -> Option<u64> {
-        let effect = self.of_the_rate(measure, effect)?;
+    fn cases(&self, aim: Aim, measure: &Measure, effect: f64, drop: Option<f64>) -> Option<u64> {
+        let of_rate = self.of_the_rate(measure, effect)?;
+        // Where drops of the rate and of the metric differ, their ratio is about the same.
+        let least = drop.map(|drop| drop * of_rate / effect);
         match self {
             Pairs::Samples { design, population } => {
-                aim.cases(design, *population, &|n, c| measure.of_counts(n, c), effect)
+                aim.cases(design, *population, &|n, c| measure.of_counts(n, c), of_rate, least)
             }
-            Pairs::Units { units, n, .. } => {
-                fewest_cases(*n, aim.power, |cases| aim.chance_of_units(units, effect, cases))
-            }
+            Pairs::Units { units, n, .. } => fewest_cases(guessed(*n, of_rate, least), aim.power, |cases| {
+                aim.chance_of_units(units, of_rate, cases)
+            }),
         }
     }
 

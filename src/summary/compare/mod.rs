@@ -33,6 +33,8 @@ use crate::stats::Resampling;
 pub const ALPHA: f64 = 0.05;
 /// The chance of being found that detectable differences speak of.
 pub const POWER: f64 = 0.8;
+/// Simulated pairs of runs a question.
+pub const PAIRS: usize = 800;
 const LEVEL: f64 = super::metrics::LEVEL;
 
 /// How to compare.
@@ -45,6 +47,8 @@ pub struct CompareSettings {
     /// The drop that somebody wants to find, in the unit of the first metric.
     pub effect: Option<f64>,
     pub resamples: usize,
+    /// Simulated pairs of runs for each question about what could have been found; 0 leaves it out.
+    pub pairs: usize,
     pub seed: u64,
     /// Cases that each list names at most.
     pub listed: usize,
@@ -57,6 +61,7 @@ impl Default for CompareSettings {
             by: Vec::new(),
             effect: None,
             resamples: 10_000,
+            pairs: PAIRS,
             seed: 0,
             listed: 100,
         }
@@ -179,7 +184,7 @@ pub(super) fn compare_anyway(
     let drafts: Vec<Draft<'_>> =
         candidates.par_iter().map(|candidate| Draft::new(reference, candidate, &tested, settings)).collect();
     let told = settings.told(&tested, candidates.len());
-    Ok(verdict::settle(drafts, &told))
+    Ok(verdict::settle(drafts, &told, settings.pairs))
 }
 
 #[cfg(test)]

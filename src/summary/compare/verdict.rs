@@ -21,13 +21,13 @@ pub(super) struct Adjusted {
 }
 
 /// Adjusts the tests of all candidates together, and says what comes of it.
-pub(super) fn settle(drafts: Vec<Draft<'_>>, settings: &ComparisonSettings) -> Vec<Comparison> {
+pub(super) fn settle(drafts: Vec<Draft<'_>>, settings: &ComparisonSettings, pairs: usize) -> Vec<Comparison> {
     let families: [Vec<Vec<Adjusted>>; 3] = std::array::from_fn(|reading| family(&drafts, reading));
     let size = families[0].iter().map(Vec::len).sum();
     let mut settled = Vec::with_capacity(drafts.len());
     for (at, draft) in drafts.into_iter().enumerate() {
         let of = |reading: usize| families[reading].get(at).map_or(&[][..], Vec::as_slice);
-        settled.push(one(draft, [of(0), of(1), of(2)], size, settings));
+        settled.push(one(draft, [of(0), of(1), of(2)], size, settings, pairs));
     }
     settled
 }
@@ -68,6 +68,7 @@ fn one(
     readings: [&[Adjusted]; 3],
     family: usize,
     settings: &ComparisonSettings,
+    pairs: usize,
 ) -> Comparison {
     debug_assert_eq!(READINGS.len(), readings.len());
     for test in readings[0] {
@@ -83,7 +84,7 @@ fn one(
     }
     adjust_informing(&mut draft, &settings.by);
     let [verdict, verdict_worst, verdict_best] = readings.map(verdict);
-    let detectable = detectable::detectable(&draft, verdict, family, settings);
+    let detectable = detectable::detectable(&draft, verdict, family, settings, pairs);
     let deciding = Deciding {
         verdicts: [verdict, verdict_worst, verdict_best],
         tests: readings[0],
