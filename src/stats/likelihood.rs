@@ -78,15 +78,29 @@ pub fn of_shares(strata: &[Stratum], level: f64) -> Result<Interval, Undefined> 
     Ok(Interval { low: low.max(0.0), high: high.min(1.0), level, method: Method::EmpiricalLikelihood })
 }
 
-/// The interval of the share `passed` of `n` independent verdicts; neither needs to be a whole number.
+/// The interval of the share `passed` of `n` independent verdicts; neither needs to be a whole number. It is that of [`of_shares`], whose
+/// likelihood is here the binomial one.
 pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
-    let levels = [Level::of(0.0, n - passed), Level::of(1.0, passed)];
-    let units = Units::Levels(levels.into_iter().filter(|level| level.count > 0.0).collect());
-    if n > 0.0 && (0.0..=n).contains(&passed) {
-        of_shares(&[Stratum { share: 1.0, repeats: 1.0, units }], level)
-    } else {
-        Err(Undefined::NoData)
+    let z = two_sided_quantile(level)?;
+    if !(n > 0.0 && (0.0..=n).contains(&passed)) {
+        return Err(Undefined::NoData);
     }
+    let lower = |passed: f64| {
+        if passed <= 0.0 {
+            return 0.0;
+        }
+        let failed = n - passed + UNSEEN;
+        let best = passed / (passed + failed);
+        let lost = |t: f64| passed * (best / t).ln() + failed * ((1.0 - best) / (1.0 - t)).ln();
+        let (mut out, mut within) = (0.0, best);
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(out, within);
+            if lost(middle) > z * z / 2.0 { out = middle } else { within = middle }
+        }
+        within
+    };
+    let (low, high) = (lower(passed), 1.0 - lower(n - passed));
+    Ok(Interval { low, high, level, method: Method::EmpiricalLikelihood })
 }
 
 /// The interval of a mean, or ratio of sums, of values without bounds: no pseudo-observation, and Student's t in place of z for few units
@@ -247,6 +261,9 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     let t = t_quantile(0.5 + level / 2.0, (units - several).max(1.0));
     let c = t * t / 2.0;
     let strata = strata.iter().map(|stratum| stratum.alternatives(end)).collect::<Result<Vec<_>, _>>()?;
+    if strata.iter().any(|stratum| stratum.of.len() > 1) {
+        return Ok(bounded(&strata, several, units, c));
+    }
     // ln of the price: the loss falls with it.
     let (mut low, mut high) = (-60.0, 60.0);
     for _ in 0..HALVINGS {
@@ -256,6 +273,36 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     }
     let point = Point::at(&strata, several, units, f64::exp(high));
     Ok((point.mean + point.price * (point.loss - c)).max(0.0))
+}
+
+/// A lower bound of the lower end where strata have alternatives, so that a price need not buy the least mean. For each weight of the
+/// pseudo-observation the strata have the rest of the likelihood, and each price bounds their mean from below by the least of mean +
+/// price x loss, less the price of that rest. Weights and prices are the same for all data of a design, so that the bound is monotone.
+fn bounded(strata: &[Alternatives], several: f64, units: f64, c: f64) -> f64 {
+    let prices = (0..440).map(|at| f64::exp(-16.0 + 0.05 * f64::from(at)));
+    let least: Vec<(f64, f64)> = prices
+        .map(|price| {
+            let parts = strata.iter().map(|stratum| {
+                let (value, lost) = stratum.tilted(several, price);
+                stratum.repeats * (stratum.share * value + price * lost)
+            });
+            (price, parts.sum())
+        })
+        .collect();
+    let all = units + UNSEEN;
+    let mut end = 1.0f64;
+    for at in 0..400 {
+        let unseen = UNSEEN / all * f64::exp(0.01 * f64::from(at));
+        let part = |count: f64, weight: f64| -count * (weight * all / count).ln();
+        let spent = part(units, 1.0 - unseen) + part(UNSEEN, unseen);
+        if unseen >= 1.0 || spent > c {
+            break;
+        }
+        let rest = c - spent;
+        let mean = least.iter().map(|(price, least)| least - price * rest).fold(0.0, f64::max);
+        end = end.min((1.0 - unseen) * mean);
+    }
+    end
 }
 
 /// What a price of likelihood buys.

@@ -128,9 +128,9 @@ fn few_certain_cases_need_many_samples() {
     let plan = planned(2, 2);
     let certain = run(&[(2, 2), (2, 0)], &plan.suite.name);
     let report = power(&plan, &PowerRequest { run: Some(&certain), ..asked(0.05) }).unwrap();
-    // Of two cases of which only one ever passes, a drop shows in its samples alone.
+    // Of two cases of which about one ever passes a small drop is hardly found, however many samples they have.
     assert!(report.plans[0].chance < 0.2, "{report:?}");
-    assert!(report.samples_needed.is_some_and(|samples| samples > 10), "{report:?}");
+    assert!(report.samples_needed.is_none_or(|samples| samples > 10), "{report:?}");
 }
 
 #[test]
@@ -166,16 +166,18 @@ fn thresholds_on_ends_of_intervals_have_chances_where_they_can_be_known() {
     case_pass_rate 0.7 over 100: Some(1.0) Some(21)
     pass_at_1[tag=none] 0.7 over 0: None None
     ");
-    // The interval of cases in ten evals is that of whole evals, whose chance nobody knows.
+    // How alike cases of one eval are is unknown before a run, which evals like these need.
     let cases = || Cases::written((0..10).map(|at| Arc::new(case(&format!("c{at}")))).collect());
     let evals = |n: usize| (0..n).map(|at| Arc::new(eval(&format!("e{at}"), cases()))).collect();
-    let of = |n: usize| {
-        let mut plan = crate::model::testing::plan(evals(n));
+    let of = |n: crate::model::IntervalScope| {
+        let mut plan = crate::model::testing::plan(evals(6));
+        plan.settings.interval_scope = n;
         plan.gate.thresholds = vec![threshold("pass_at_1", Bound::Min, Figure::CiLower, 0.9)];
         let told = power(&plan, &PowerRequest { rate: Some(0.95), ..asked(0.05) }).unwrap();
         (told.thresholds[0].chance.is_some(), told.thresholds[0].needed.is_some())
     };
-    assert_eq!((of(9), of(10)), ((true, true), (false, false)));
+    use crate::model::IntervalScope::{SimilarCases, SimilarEvals};
+    assert_eq!((of(SimilarCases), of(SimilarEvals)), ((true, true), (false, false)));
     // Of several samples the mean is about normal, and more of them make it likelier.
     let chance = |samples: u32| {
         let mut plan = planned(100, samples);

@@ -302,13 +302,14 @@ mod tests {
         for observed in [-4.0, -2.0, 0.0, 3.0] {
             let sums = Sums::new(&deals, observed);
             let exact = sums.exact().unwrap();
+            // Sums come in steps of 1/15, so that the limit is off by half a step where the observed one is none of them.
             let (drawn, limit) = (sums.drawn(40_000, 1), sums.limit());
             assert!(
                 (exact.0 - drawn.0).abs() < 0.01 && (exact.1 - drawn.1).abs() < 0.01,
                 "{exact:?} {drawn:?}"
             );
             assert!(
-                (exact.0 - limit.0).abs() < 0.004 && (exact.1 - limit.1).abs() < 0.004,
+                (exact.0 - limit.0).abs() < 0.012 && (exact.1 - limit.1).abs() < 0.012,
                 "{exact:?} {limit:?}"
             );
         }

@@ -16,10 +16,12 @@ fn other_suites_and_no_case_in_common_are_refused() {
     let a = of("a", "11");
     let mut b = of("b", "11");
     b.side.suite = "T".into();
-    let error = compare(&a, &[&a, &b], &CompareSettings::default()).unwrap_err();
+    let error =
+        compare(&a, &[&a, &b], &CompareSettings { pairs: 10, ..CompareSettings::default() }).unwrap_err();
     let mut apart = of("b", "1");
     apart.evals[0].id = "other".into();
-    let none = compare(&a, &[&apart], &CompareSettings::default()).unwrap_err();
+    let none =
+        compare(&a, &[&apart], &CompareSettings { pairs: 10, ..CompareSettings::default() }).unwrap_err();
     let told = |error: Incomparable| format!("{error}\n  {}", error.hint().unwrap());
     insta::assert_snapshot!([told(error), told(none)].join("\n"), @r"
     b is a run of suite `T`, and the reference is one of suite `S`
@@ -29,7 +31,10 @@ fn other_suites_and_no_case_in_common_are_refused() {
     ");
     // A report has to be made nevertheless.
     for other in [&b, &apart] {
-        let compared = compare_anyway(&a, &[other], &CompareSettings::default()).unwrap().remove(0);
+        let compared =
+            compare_anyway(&a, &[other], &CompareSettings { pairs: 10, ..CompareSettings::default() })
+                .unwrap()
+                .remove(0);
         assert_eq!((compared.verdict, compared.cases.compared), (ComparisonVerdict::None, 0));
         assert!(
             compared.sentences[0].starts_with("no verdict: no case is the same on both sides"),
@@ -42,7 +47,9 @@ fn other_suites_and_no_case_in_common_are_refused() {
 fn suites_of_other_names_share_no_case_in_a_report_either() {
     let (a, mut b) = (of("a", "11"), of("b", "10"));
     b.side.suite = "T".into();
-    let compared = compare_anyway(&a, &[&b], &CompareSettings::default()).unwrap().remove(0);
+    let compared = compare_anyway(&a, &[&b], &CompareSettings { pairs: 10, ..CompareSettings::default() })
+        .unwrap()
+        .remove(0);
     assert_eq!((compared.cases.broken.count, compared.cases.new.count, compared.cases.gone.count), (0, 2, 2));
     insta::assert_snapshot!(compared.notes.join("\n"), @"the reference is of suite `S` and the candidate of suite `T`: no case is the same");
 }
@@ -229,7 +236,8 @@ fn critical_cases_are_counted_by_either_sides_word() {
 #[test]
 fn lists_are_bounded_and_counts_are_not() {
     let (a, b) = (of("a", &"1".repeat(30)), of("b", &"0".repeat(30)));
-    let settings = CompareSettings { listed: 7, ..CompareSettings::default() };
+    let settings =
+        CompareSettings { listed: 7, ..CompareSettings { pairs: 10, ..CompareSettings::default() } };
     let cases = compare(&a, &[&b], &settings).unwrap().remove(0).cases;
     assert_eq!((cases.broken.count, cases.broken.cases.len()), (30, 7));
 }
@@ -246,7 +254,8 @@ fn a_cut_list_names_critical_cases_first() {
     };
     let (a, b) = (flipped('1'), flipped('0'));
     let broken = |listed: usize| {
-        let settings = CompareSettings { listed, ..CompareSettings::default() };
+        let settings =
+            CompareSettings { listed, ..CompareSettings { pairs: 10, ..CompareSettings::default() } };
         let broken = compare(&a, &[&b], &settings).unwrap()[0].cases.broken.clone();
         assert_eq!(broken.count, 9);
         broken

@@ -196,7 +196,7 @@ fn close(a: Option<f64>, b: Option<f64>) -> bool {
 }
 
 fn settings() -> CompareSettings {
-    CompareSettings { resamples: 200, seed: 7, listed: 1000, ..CompareSettings::default() }
+    CompareSettings { resamples: 200, pairs: 10, seed: 7, listed: 1000, ..CompareSettings::default() }
 }
 
 fn anyway(a: &RunScores, b: &RunScores) -> Comparison {

@@ -21,7 +21,7 @@ fn with(settings: CompareSettings, reference: &RunScores, candidate: &RunScores)
 }
 
 fn settings() -> CompareSettings {
-    CompareSettings::default()
+    CompareSettings { pairs: 100, ..CompareSettings::default() }
 }
 
 #[test]
