@@ -212,6 +212,51 @@ impl SimilarityMetric {
     }
 }
 
+impl SimilarityMetric {
+    /// The tokenizers that the measure has, its words by blanks first; none where it compares no words.
+    pub fn tokenizers(self) -> &'static [Tokenizer] {
+        use Tokenizer::{Characters, Icu, Mixed, ThirteenA, Words, Zh};
+        match self {
+            SimilarityMetric::TokenF1 | SimilarityMetric::RougeL => &[Words, Mixed, Characters, Icu],
+            SimilarityMetric::Bleu => &[ThirteenA, Words, Mixed, Characters, Icu, Zh],
+            SimilarityMetric::Levenshtein | SimilarityMetric::EditRate => &[],
+        }
+    }
+}
+
+/// How texts become words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tokenizer {
+    /// Words between blanks and signs; for `bleu` sacrebleu's `13a`.
+    #[default]
+    Words,
+    /// sacrebleu's name of the words of `bleu`.
+    #[serde(rename = "13a")]
+    ThirteenA,
+    /// Words, and each letter of a script that is written without blanks.
+    Mixed,
+    /// Each character; for `bleu` sacrebleu's `char`.
+    Characters,
+    /// Words by Unicode's rules, and by dictionaries and models where no blanks are written.
+    Icu,
+    /// sacrebleu's tokenizer for Chinese, of `bleu` alone.
+    Zh,
+}
+
+impl Tokenizer {
+    pub fn name(self) -> &'static str {
+        match self {
+            Tokenizer::Words => "words",
+            Tokenizer::ThirteenA => "13a",
+            Tokenizer::Mixed => "mixed",
+            Tokenizer::Characters => "characters",
+            Tokenizer::Icu => "icu",
+            Tokenizer::Zh => "zh",
+        }
+    }
+}
+
 /// What `edit_rate` counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
