@@ -128,7 +128,7 @@ mod tests {
             if metric == "errors" { (Bound::Max, Figure::CiUpper) } else { (Bound::Min, Figure::CiLower) };
         let metric = if metric == "errors" { "pass_rate" } else { metric };
         let threshold = Threshold { metric: metric.into(), bound, value, on };
-        let spec = GateSpec { thresholds: vec![threshold], max_regressions: None };
+        let spec = GateSpec { thresholds: vec![threshold], ..GateSpec::default() };
         out_of_reach(&spec, |part| if part.is_some() { evals[..1].to_vec() } else { evals.to_vec() })
             .join("\n")
     }

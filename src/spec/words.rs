@@ -182,6 +182,16 @@ pub enum Comparator {
     Unordered,
 }
 
+/// What a gate that has thresholds requires of evals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateRequirement {
+    /// Every eval passes, beside every threshold that is met.
+    AllEvals,
+    /// Thresholds decide, and regressions that failed (the default).
+    Thresholds,
+}
+
 /// How the likeness of two texts is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
