@@ -283,7 +283,7 @@ fn suites_that_cannot_run_are_refused() {
     ## no evals
     suite.yaml:4:3 wrong-length: `evals` must not be empty
     ## k above samples
-    suite.yaml:4:27 k-above-samples: pass@3 needs 3 samples, but `samples` is 2 | raise `samples` to 3, or lower `k`
+    suite.yaml:4:27 k-above-samples: pass@3 needs 3 samples of every case, but `a` has 2 | raise `samples` to 3, or lower `k`
     suite.yaml:5:16 k-above-samples: `pass_at_3` needs at least 3 samples of every case, but `a` has 2 | raise `samples` to 3, or leave it out: it then follows from the thresholds
     ## unknown metric
     suite.yaml:4:16 unknown-metric: `pass_rte` is not a metric | did you mean `pass_rate`?

@@ -60,6 +60,31 @@ fn cases_that_were_written_anew_are_changed_and_new_and_gone_ones_are_counted() 
 }
 
 #[test]
+fn no_case_in_common_is_incomplete_and_shown() {
+    let desk = Desk::new(2, 6);
+    let a = desk.run(1, first(12, 6), &["--eval", "e0"]);
+    let b = desk.run(1, first(12, 6), &["--eval", "e1"]);
+    for word in ["significant", "any", "critical"] {
+        let call = desk.compare(&[&a, &b, "--fail-on", word]).expect(3);
+        assert!(call.stderr.contains("have no case in common (6 and 6 cases)"), "{}", call.stderr);
+        assert!(call.stderr.contains("hint: cases are the same when"), "{}", call.stderr);
+        assert!(
+            call.stdout.contains("no case is the same on both sides, so that no regression"),
+            "{}",
+            call.stdout
+        );
+    }
+    assert!(desk.compare(&[&a, &b, "--fail-on", "never"]).expect(0).stdout.contains("no case is the same"));
+    let said = desk.compared(&[&a, &b], 3);
+    assert_eq!((&said["decision"], &said["exit_code"]), (&"incomplete".into(), &3.into()));
+    // Beside a candidate that can be compared, and is no worse.
+    let again = desk.run(1, first(12, 6), &["--eval", "e0"]);
+    let both = desk.compared(&[&a, &again, &b], 3);
+    assert_eq!(both["candidates"][0]["cases"]["compared"], 6);
+    assert_eq!(both["candidates"][1]["cases"]["compared"], 0);
+}
+
+#[test]
 fn other_numbers_of_samples_are_compared_and_counted() {
     let desk = Desk::new(2, 6);
     let a = desk.run(1, first(10, 6), &[]);
@@ -98,9 +123,8 @@ fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
     }
     assert_eq!(all[0]["candidate"]["shards"].as_array().unwrap().len(), 1);
     // Two shards have no case in common.
-    let call = desk.compare(&[&one, &two]);
-    assert!(matches!(call.code, Some(2 | 3)), "{:?}", call.code);
-    assert!(!call.stdout.contains("no evidence") || call.code == Some(3), "{}", call.stdout);
+    let call = desk.compare(&[&one, &two]).expect(3);
+    assert!(call.stderr.contains("have no case in common ("), "{}", call.stderr);
     // Joined they are the whole run, in any order, as either side.
     for joined in [format!("{one}+{two}"), format!("{two}+{one}")] {
         let said = desk.compared(&[&joined, &whole], 0);

@@ -73,6 +73,44 @@ fn thresholds_decide_and_failed_evals_are_listed() {
     assert!(call.stdout.contains("0.51"), "{}", call.stdout);
 }
 
+/// Thresholds that are met though every eval fails: warned of, and not enough where all evals are required.
+#[test]
+fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
+    let suite = |require: &str| {
+        format!(
+            "eval_suite:\n  name: Trap\n  target: {{type: echo}}\n  thresholds: {{errored_samples: 0{require}}}\n  reporting: {{format: [json, markdown, html, junit]}}\n  \
+             evals:\n    - {{id: e1, input: x, expected: y}}\n    - {{id: e2, input: x, expected: y}}\n"
+        )
+    };
+    let trap = Project::with(&[("suite.yaml", &suite(""))]);
+    let warning = "the gate can pass though all 2 capability evals fail";
+    let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
+    for (args, code) in [(&["validate", "suite.yaml"][..], 0), (&run, 0)] {
+        let call = trap.call(args).expect(code);
+        let said = format!("{}{}", call.stdout, call.stderr);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(warning) && said.contains("`require: all_evals`"), "{said}");
+    }
+    let required = Project::with(&[("suite.yaml", &suite(", require: all_evals"))]);
+    let call = required.call(&["validate", "suite.yaml"]).expect(0);
+    assert!(!format!("{}{}", call.stdout, call.stderr).contains("the gate can pass"), "{}", call.stdout);
+    let shown = required.call(&run).expect(1).stdout;
+    assert!(shown.contains("all evals") && shown.contains("`require: all_evals` holds"), "{shown}");
+    let row = &required.report()["gate"]["thresholds"][1];
+    assert_eq!(
+        (&row["metric"], row["value"].as_f64(), &row["status"]),
+        (&"all_evals".into(), Some(0.0), &"fail".into())
+    );
+    let read = |ending: &str| std::fs::read_to_string(required.result(ending)).expect("a report");
+    assert!(read(".md").contains("| all evals | 0.000 |  | ≥ 1.000 | ❌ FAIL |"), "{}", read(".md"));
+    assert!(read(".html").contains("\"metric\":\"all evals\""));
+    assert!(read(".junit.xml").contains("threshold.all_evals"), "{}", read(".junit.xml"));
+    // From the journal the same.
+    let again = required.call(&["report", "--run", "latest"]).expect(1).stdout;
+    assert!(again.contains("`require: all_evals` holds"), "{again}");
+    trap.call(&[&run[..], &["--threshold", "require=all_evals"]].concat()).expect(1);
+}
+
 #[test]
 fn what_nothing_can_answer_is_exit_2_and_nothing_runs() {
     let project = project(GOOD);

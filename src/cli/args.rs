@@ -278,7 +278,7 @@ pub struct SessionArgs {
     /// Run model-written code without isolation when there is none; every report then says so.
     #[arg(long)]
     pub allow_unsandboxed: bool,
-    /// A demand on a metric, such as `pass@1=0.9` or `lint_warnings<=3`.
+    /// A demand on a metric, such as `pass@1=0.9` or `lint_warnings<=3`; `require=all_evals` requires that every eval passes, too.
     #[arg(long = "threshold", value_name = "METRIC=VALUE")]
     pub thresholds: Vec<String>,
     /// A set of thresholds: development, staging, production, critical, or one of the suite's.

@@ -108,13 +108,18 @@ impl Console {
 
     pub fn error(&self, message: &str, hint: Option<&str>) {
         self.say("error", "\x1b[1;31m", message);
-        if let Some(hint) = hint {
-            self.say("hint", "\x1b[36m", hint);
-        }
+        self.hint(hint);
     }
 
     pub fn warn(&self, message: &str) {
         self.say("warning", "\x1b[1;33m", message);
+    }
+
+    /// What to do about the line before.
+    pub fn hint(&self, hint: Option<&str>) {
+        if let Some(hint) = hint {
+            self.say("hint", "\x1b[36m", hint);
+        }
     }
 
     pub fn note(&self, message: &str) {

@@ -85,6 +85,9 @@ pub fn dry_run(console: &Console, prepared: &Prepared, compared: Option<&str>) -
         };
         writeln!(page, "threshold  {} {sign} {}", threshold.metric, threshold.value)?;
     }
+    if plan.gate.require_all_evals {
+        writeln!(page, "threshold  all evals pass")?;
+    }
     if let Some(compared) = compared {
         writeln!(page, "compared   with {compared}")?;
     }

@@ -224,6 +224,14 @@ impl Page {
                 format!("| {bold}`{key}`{bold} | {} | {} |", cell(&self.shape(value)), cell(&meaning(value)));
             let _ = writeln!(self.out, "{line}");
         }
+        if let Some(value) = owner.get("additionalProperties").filter(|value| value.is_object()) {
+            let _ = writeln!(
+                self.out,
+                "| any other | {} | {} |",
+                cell(&self.shape(value)),
+                cell(&meaning(value))
+            );
+        }
     }
 
     /// What may stand as a value, in words.

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Composite, EvalType, GateSpec, Metric, MetricName, Part};
+use crate::model::{Composite, EvalType, GateSpec, Metric, MetricName, Part, PlannedSamples};
 
 /// How much data a run, or a part of it, will have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
-    /// The smallest number of samples that any case has.
-    pub fewest: u32,
+    pub samples: PlannedSamples,
     /// The kinds of its evals.
     pub kinds: BTreeSet<EvalType>,
     /// Whether a case is graded by a model, or nobody knows.
@@ -28,7 +27,7 @@ pub fn unanswerable(
         let composite = composites.iter().find(|composite| metric == Metric::Named(composite.name.clone()));
         let parts = composite.into_iter().flat_map(|composite| &composite.components);
         let parts = parts.filter_map(|component| component.metric.parse::<Metric>().ok());
-        let Extent { fewest, kinds, judged } = extent(part.as_ref());
+        let Extent { samples, kinds, judged } = extent(part.as_ref());
         for metric in std::iter::once(metric).chain(parts) {
             let name = MetricName { metric: metric.clone(), part: part.clone() };
             let lacks = |kind: EvalType, word: &str| {
@@ -43,10 +42,10 @@ pub fn unanswerable(
                         format!("the threshold on {name} needs a grader of type `model`, but no case that is selected has one");
                     (!judged).then_some(message)
                 }
-                metric => metric.k().filter(|k| *k > fewest).map(|k| {
+                metric => metric.k().and_then(|k| Some((k, samples.fewer_than(k)?))).map(|(k, short)| {
                     let every = if part.is_some() { "every case of that part" } else { "every case" };
                     format!(
-                        "the threshold on {name} needs {k} samples of {every}, but a case has {fewest}; set `samples: {k}` or lower k"
+                        "the threshold on {name} needs {k} samples of {every}, but {short}; set `samples: {k}` or lower k"
                     )
                 }),
             });
@@ -57,19 +56,25 @@ pub fn unanswerable(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::model::{Bound, Figure, Threshold};
+    use crate::model::{Bound, Figure, Threshold, testing};
 
     const CAP: EvalType = EvalType::Capability;
     const REG: EvalType = EvalType::Regression;
 
     fn said(metric: &str, fewest: u32, kinds: &[EvalType]) -> Vec<String> {
         let threshold = Threshold { metric: metric.into(), bound: Bound::Min, value: 0.5, on: Figure::Value };
-        let spec = GateSpec { thresholds: vec![threshold], max_regressions: None };
+        let spec = GateSpec { thresholds: vec![threshold], ..GateSpec::default() };
         // The whole run has more than its parts.
+        let samples = |n| {
+            let eval = testing::eval("e", [Arc::new(testing::case("c"))].into_iter().collect());
+            PlannedSamples::of(&[Arc::new(eval)], |_, _| Some(n))
+        };
         let extent = |part: Option<&Part>| match part {
-            None => Extent { fewest, kinds: kinds.iter().copied().collect(), judged: true },
-            Some(_) => Extent { fewest: fewest - 1, kinds: [CAP].into(), judged: false },
+            None => Extent { samples: samples(fewest), kinds: kinds.iter().copied().collect(), judged: true },
+            Some(_) => Extent { samples: samples(fewest - 1), kinds: [CAP].into(), judged: false },
         };
         unanswerable(&spec, &[], extent)
     }
@@ -80,13 +85,13 @@ mod tests {
         assert_eq!(
             said("pass_hat_3", 2, &[CAP]),
             [
-                "the threshold on pass_hat_3 needs 3 samples of every case, but a case has 2; set `samples: 3` or lower k"
+                "the threshold on pass_hat_3 needs 3 samples of every case, but `e` has 2; set `samples: 3` or lower k"
             ]
         );
         assert_eq!(
             said("pass_hat_3[tag=a]", 3, &[CAP]),
             [
-                "the threshold on pass_hat_3[tag=a] needs 3 samples of every case of that part, but a case has 2; set `samples: 3` or lower k"
+                "the threshold on pass_hat_3[tag=a] needs 3 samples of every case of that part, but `e` has 2; set `samples: 3` or lower k"
             ]
         );
     }

@@ -7,6 +7,9 @@ use crate::model::{
 };
 use crate::stats::{reaches, stays_within};
 
+/// The row of `require: all_evals` among thresholds.
+const ALL_EVALS: &str = "all_evals";
+
 /// Decides. `interrupted` sets the exit code, not the decision. `shards` are the parts of a suite that were run, when they are
 /// not all of them: these decide nothing.
 pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Shard]) -> Gate {
@@ -16,8 +19,9 @@ pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[S
     // A figure that has no value even with all human grades is missing for another reason.
     let lacking = spec.thresholds.iter().any(|threshold| meets(threshold, &tallies.best).is_none());
     let undecided = if people_decide(tallies) && !lacking { Decision::Pending } else { Decision::Incomplete };
-    let thresholds: Vec<ThresholdResult> =
+    let mut thresholds: Vec<ThresholdResult> =
         spec.thresholds.iter().map(|threshold| hold(threshold, tallies, undecided)).collect();
+    thresholds.extend(all_evals(spec, tallies, undecided));
     // One after the other: what misses one demand at worst and another at best may meet both in between.
     let demands = demands(spec, tallies);
     let decision = if demands.iter().all(|both| *both == (Some(true), Some(true))) {
@@ -41,6 +45,7 @@ pub(super) fn people_decide(tallies: &Tallies) -> bool {
 fn undecided(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Shard]) -> Gate {
     let decision = Decision::Undecided;
     let shown = |threshold| ThresholdResult { status: decision, ..hold(threshold, tallies, decision) };
+    let required = all_evals(spec, tallies, decision).map(|row| ThresholdResult { status: decision, ..row });
     let indices: Vec<String> = shards.iter().map(|shard| shard.index.to_string()).collect();
     let of = shards.first().map_or(0, |shard| shard.of);
     let (noun, verb) = if shards.len() == 1 { ("shard", "decides") } else { ("shards", "decide") };
@@ -51,7 +56,7 @@ fn undecided(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Sh
     Gate {
         decision,
         exit_code: ExitCode::of(decision, interrupted).code(),
-        thresholds: spec.thresholds.iter().map(shown).collect(),
+        thresholds: spec.thresholds.iter().map(shown).chain(required).collect(),
         reasons: vec![reason],
     }
 }
@@ -65,14 +70,18 @@ fn demands(spec: &GateSpec, tallies: &Tallies) -> Vec<(Option<bool>, Option<bool
     std::iter::once((evals(worst), evals(best))).chain(thresholds).collect()
 }
 
-/// The part of the gate that is about evals: without thresholds every eval must pass, with them only regressions count;
-/// `max_regressions` forgives regressions that are not critical.
+fn evals_must_pass(spec: &GateSpec) -> bool {
+    spec.thresholds.is_empty() || spec.require_all_evals
+}
+
+/// The part of the gate that is about evals: without thresholds every eval must pass, with them only regressions count unless all
+/// evals are required; `max_regressions` forgives regressions that are not critical.
 fn evals_allow(spec: &GateSpec, tally: &Tally) -> bool {
     let bad = |eval: &&EvalTally| eval.outcome != Outcome::Passed;
     let failed = |kind: EvalType| tally.evals.iter().filter(move |eval| eval.kind == kind).filter(bad);
     let critical = failed(EvalType::Regression).any(|eval| eval.criticality == Some(Criticality::Critical));
     let regressions = failed(EvalType::Regression).count();
-    let capabilities_allow = !spec.thresholds.is_empty() || failed(EvalType::Capability).next().is_none();
+    let capabilities_allow = !evals_must_pass(spec) || failed(EvalType::Capability).next().is_none();
     !critical && regressions <= spec.max_regressions.unwrap_or(0) as usize && capabilities_allow
 }
 
@@ -113,6 +122,26 @@ fn hold(threshold: &Threshold, tallies: &Tallies, undecided: Decision) -> Thresh
     }
 }
 
+/// `require: all_evals` as a row beside the thresholds: the share of graded evals that passed.
+fn all_evals(spec: &GateSpec, tallies: &Tallies, undecided: Decision) -> Option<ThresholdResult> {
+    let pass = |tally: &Tally| evals_allow(spec, tally) && !tally.evals.is_empty();
+    let status = match (pass(&tallies.worst), pass(&tallies.best)) {
+        (true, true) => Decision::Pass,
+        (_, false) => Decision::Fail,
+        (false, true) => undecided,
+    };
+    let ended = |outcome| tallies.actual.evals.iter().filter(|eval| eval.outcome == outcome).count();
+    let (passed, graded) = (ended(Outcome::Passed), ended(Outcome::Passed) + ended(Outcome::Failed));
+    spec.require_all_evals.then(|| ThresholdResult {
+        metric: ALL_EVALS.to_owned(),
+        value: (graded > 0).then(|| passed as f64 / graded as f64),
+        bound: Bound::Min,
+        threshold: 1.0,
+        on: Figure::Value,
+        status,
+    })
+}
+
 fn reasons(
     spec: &GateSpec,
     tallies: &Tallies,
@@ -133,8 +162,9 @@ fn reasons(
         evals.iter().filter(|eval| eval.kind == kind && eval.outcome == Outcome::Failed).collect::<Vec<_>>()
     };
     let capabilities = failed(EvalType::Capability);
-    if spec.thresholds.is_empty() && !capabilities.is_empty() {
-        reasons.push(format!("{} failed", named(&capabilities, "eval")));
+    if evals_must_pass(spec) && !capabilities.is_empty() {
+        let required = if spec.require_all_evals { ", and `require: all_evals` holds" } else { "" };
+        reasons.push(format!("{} failed{required}", named(&capabilities, "eval")));
     }
     let regressions = failed(EvalType::Regression);
     let (critical, other): (Vec<&EvalTally>, Vec<&EvalTally>) =
@@ -299,7 +329,7 @@ mod tests {
 
     fn at_least(value: f64, on: Figure) -> GateSpec {
         let threshold = Threshold { metric: "pass_at_1".into(), bound: Bound::Min, value, on };
-        GateSpec { thresholds: vec![threshold], max_regressions: None }
+        GateSpec { thresholds: vec![threshold], ..GateSpec::default() }
     }
 
     const CAP: EvalType = EvalType::Capability;
@@ -314,6 +344,55 @@ mod tests {
         let gate = decide(&spec, &bad, false, &[]);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Fail, 1));
         assert_eq!(gate.reasons, ["1 eval (e1) failed"]);
+    }
+
+    #[test]
+    fn all_evals_may_be_required_beside_thresholds() {
+        let spec = GateSpec { require_all_evals: true, ..at_least(0.5, Figure::Value) };
+        let of = |outcomes: [Outcome; 2], kind| {
+            tally(&outcomes.map(|outcome| (kind, Some(Criticality::Low), outcome)), Some(0.9))
+        };
+        let rows = |gate: &Gate| -> Vec<(String, Option<f64>, Decision)> {
+            gate.thresholds.iter().map(|row| (row.metric.clone(), row.value, row.status)).collect()
+        };
+        let both = |evals: Option<f64>, status| {
+            vec![("pass_at_1".to_owned(), Some(0.9), Decision::Pass), ("all_evals".to_owned(), evals, status)]
+        };
+        use Outcome::{Errored, Failed, Passed};
+        let gate = decide(&spec, &settled(of([Passed, Passed], CAP)), false, &[]);
+        assert_eq!((gate.exit_code, rows(&gate)), (0, both(Some(1.0), Decision::Pass)));
+        let gate = decide(&spec, &settled(of([Passed, Failed], CAP)), false, &[]);
+        assert_eq!((gate.exit_code, rows(&gate)), (1, both(Some(0.5), Decision::Fail)));
+        assert_eq!(gate.reasons, ["1 eval (e1) failed, and `require: all_evals` holds"]);
+        let gate = decide(&spec, &settled(of([Passed, Failed], REG)), false, &[]);
+        assert_eq!((gate.exit_code, rows(&gate)), (1, both(Some(0.5), Decision::Fail)));
+        // What has no grade is read both ways.
+        let open = |worst: [Outcome; 2], best: [Outcome; 2], pending| Tallies {
+            scope: crate::model::IntervalScope::default(),
+            actual: of([Passed, Errored], CAP),
+            worst: of(worst, CAP),
+            best: of(best, CAP),
+            errored: 1 - pending,
+            skipped: 0,
+            pending,
+        };
+        let gate = decide(&spec, &open([Passed, Failed], [Passed, Passed], 0), false, &[]);
+        assert_eq!((gate.exit_code, rows(&gate)), (3, both(Some(1.0), Decision::Incomplete)));
+        let gate = decide(&spec, &open([Passed, Failed], [Passed, Passed], 1), false, &[]);
+        assert_eq!((gate.exit_code, rows(&gate)), (4, both(Some(1.0), Decision::Pending)));
+        let gate = decide(&spec, &open([Failed, Failed], [Failed, Passed], 0), false, &[]);
+        assert_eq!((gate.exit_code, rows(&gate)), (1, both(Some(1.0), Decision::Fail)));
+        let gate = decide(&spec, &open([Passed, Passed], [Passed, Passed], 0), false, &[]);
+        assert_eq!((gate.exit_code, rows(&gate)), (0, both(Some(1.0), Decision::Pass)));
+        // A missed threshold fails it all the same, and a shard decides neither.
+        let high = GateSpec { require_all_evals: true, ..at_least(0.95, Figure::Value) };
+        assert_eq!(decide(&high, &settled(of([Passed, Passed], CAP)), false, &[]).exit_code, 1);
+        let shard = [Shard { index: 1, of: 2 }];
+        let gate = decide(&spec, &settled(of([Passed, Failed], CAP)), false, &shard);
+        assert_eq!(rows(&gate)[1], ("all_evals".to_owned(), Some(0.5), Decision::Undecided));
+        // Alone it is the rule of a gate without thresholds.
+        let alone = GateSpec { require_all_evals: true, ..GateSpec::default() };
+        assert_eq!(decide(&alone, &settled(of([Passed, Failed], CAP)), false, &[]).exit_code, 1);
     }
 
     #[test]

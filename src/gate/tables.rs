@@ -87,7 +87,7 @@ impl Evals {
 
 fn decided(run: Evals, metric: &str, (bound, on): (Bound, Figure), value: f64) -> Gate {
     let threshold = Threshold { metric: metric.into(), bound, value, on };
-    decide(&GateSpec { thresholds: vec![threshold], max_regressions: None }, &run.tallies(), false, &[])
+    decide(&GateSpec { thresholds: vec![threshold], ..GateSpec::default() }, &run.tallies(), false, &[])
 }
 
 const MIN: (Bound, Figure) = (Bound::Min, Figure::Value);
@@ -174,7 +174,7 @@ fn of_two_thresholds_the_worse_decides() {
             on: Figure::Value,
         };
         let thresholds = vec![threshold("pass_rate", first), threshold("score[tag=critical]", second)];
-        decide(&GateSpec { thresholds, max_regressions: None }, run, interrupted, &[]).exit_code
+        decide(&GateSpec { thresholds, ..GateSpec::default() }, run, interrupted, &[]).exit_code
     };
     // 16 to 17 of 19: 0.842 to 0.895.
     for (first, second, errored, pending) in [

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::matching::{Budget, TooLong, bleu, similarity, text};
-use crate::model::{Cause, Grade, GraderType, OutputValue, Similarity, SimilarityMetric};
+use crate::matching::{Budget, TooLong, bleu, similarity, text, tokenizer_for};
+use crate::model::{Cause, Grade, GraderType, OutputValue, Similarity, SimilarityMetric, Tokenizer};
 use crate::stats::{reaches, stays_within};
 
 use super::extract::as_text;
@@ -14,7 +14,7 @@ const METHOD: &str = "similarity";
 /// The number is recorded as a metric under the measure's own name.
 pub(super) fn grade(rule: &Similarity, value: &OutputValue) -> Grade {
     let name = rule.measure.name();
-    let (number, closest) = match measured(rule, &as_text(value)) {
+    let Measurement { number, closest, tokenizer } = match measured(rule, &as_text(value)) {
         Ok(Some(found)) => found,
         Ok(None) => return errored("similarity has no reference text"),
         Err(too_long) => return errored(too_long.to_string()),
@@ -33,11 +33,18 @@ pub(super) fn grade(rule: &Similarity, value: &OutputValue) -> Grade {
             n => format!(" (the best of {n} references)"),
         };
         let (number, threshold) = apart(number, rule.threshold);
-        let reason = format!("{name} is {number}{among}, which is {side} {threshold}");
+        let by = match tokenizer {
+            None | Some(Tokenizer::Words | Tokenizer::ThirteenA) => String::new(),
+            Some(other) => format!(" by the tokenizer `{}`", other.name()),
+        };
+        let reason = format!("{name} is {number}{by}{among}, which is {side} {threshold}");
         Grade::failed(GraderType::Code, METHOD, Cause::Threshold, reason)
     };
     grade.score = Some(score);
     grade.metrics.insert(name.to_owned(), number);
+    if let Some(tokenizer) = tokenizer {
+        grade.details.insert("tokenizer".to_owned(), Value::from(tokenizer.name()));
+    }
     let expected = match closest.and_then(|at| rule.references.get(at)) {
         Some(text) => Value::String(text.clone()),
         None => json!({ "any_of": rule.references }),
@@ -49,8 +56,17 @@ fn errored(why: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Code, METHOD, Cause::Harness, why)
 }
 
-/// The best number over the references, and which of them it is of; BLEU looks at all of them together.
-fn measured(rule: &Similarity, output: &str) -> Result<Option<(f64, Option<usize>)>, TooLong> {
+/// How alike an output is to its references.
+struct Measurement {
+    number: f64,
+    /// The reference that the number is of; `None` when it is of several together.
+    closest: Option<usize>,
+    /// Of measures that compare words.
+    tokenizer: Option<Tokenizer>,
+}
+
+/// The best number over the references; BLEU looks at all of them together.
+fn measured(rule: &Similarity, output: &str) -> Result<Option<Measurement>, TooLong> {
     let options = text::TextOptions {
         trim_whitespace: rule.trim_whitespace,
         normalize_newlines: rule.normalize_newlines,
@@ -61,27 +77,31 @@ fn measured(rule: &Similarity, output: &str) -> Result<Option<(f64, Option<usize
     if references.is_empty() {
         return Ok(None);
     }
+    let texts = references.iter().chain([&output]).map(AsRef::as_ref);
+    let tokenizer = tokenizer_for(rule.measure, rule.tokenizer, texts);
+    let words = tokenizer.unwrap_or_default();
     let mut budget = Budget::FULL;
     let lower_is_better = rule.measure == SimilarityMetric::EditRate;
-    let mut best: Option<(f64, Option<usize>)> = None;
+    let mut best: Option<(f64, usize)> = None;
     for (at, reference) in references.iter().enumerate() {
         let number = match rule.measure {
             SimilarityMetric::Levenshtein => similarity::ratio(&output, reference, &mut budget)?,
-            SimilarityMetric::TokenF1 => similarity::token_f1(&output, reference)?,
-            SimilarityMetric::RougeL => similarity::rouge_l(&output, reference, &mut budget)?,
+            SimilarityMetric::TokenF1 => similarity::token_f1(&output, reference, words)?,
+            SimilarityMetric::RougeL => similarity::rouge_l(&output, reference, words, &mut budget)?,
             SimilarityMetric::EditRate => similarity::edit_rate(&output, reference, rule.unit, &mut budget)?,
             SimilarityMetric::Bleu => {
-                let only = (references.len() == 1).then_some(0);
-                return Ok(Some((bleu(&output, references.iter().map(AsRef::as_ref))?, only)));
+                let number = bleu(&output, references.iter().map(AsRef::as_ref), words)?;
+                let closest = (references.len() == 1).then_some(0);
+                return Ok(Some(Measurement { number, closest, tokenizer }));
             }
         };
         let better =
             best.is_none_or(|(known, _)| if lower_is_better { number < known } else { number > known });
         if better {
-            best = Some((number, Some(at)));
+            best = Some((number, at));
         }
     }
-    Ok(best)
+    Ok(best.map(|(number, at)| Measurement { number, closest: Some(at), tokenizer }))
 }
 
 /// Two numbers that differ, with 4 decimals or as many as tell them apart.
@@ -100,6 +120,7 @@ mod tests {
             references: references.iter().map(|text| (*text).to_owned()).collect(),
             measure,
             unit: EditUnit::Chars,
+            tokenizer: None,
             threshold,
             case_sensitive: true,
             trim_whitespace: true,
@@ -149,6 +170,26 @@ mod tests {
         "##);
         let json = grade(&rule(Levenshtein, 1.0, &["[1,2]"]), &OutputValue::Json(serde_json::json!([1, 2])));
         assert_eq!(json.outcome, Outcome::Passed);
+    }
+
+    #[test]
+    fn details_name_the_tokenizer_that_was_used() {
+        use SimilarityMetric::{Bleu, EditRate, Levenshtein, RougeL, TokenF1};
+        let used = |measure, tokenizer, reference: &str, output: &str| {
+            let rule = Similarity { tokenizer, ..rule(measure, 0.5, &[reference]) };
+            let g = grade(&rule, &OutputValue::Text(output.to_owned()));
+            g.details.get("tokenizer").map_or("-".to_owned(), |name| name.as_str().unwrap_or("?").to_owned())
+        };
+        assert_eq!(used(TokenF1, None, "a b", "a c"), "words");
+        assert_eq!(used(Bleu, Some(Tokenizer::Words), "a b", "a c"), "13a");
+        assert_eq!(used(Bleu, None, "猫が好きです", "a c"), "mixed");
+        assert_eq!(used(RougeL, None, "a b", "猫"), "mixed");
+        assert_eq!(used(RougeL, Some(Tokenizer::Words), "猫が好き", "猫"), "words");
+        assert_eq!(used(Bleu, Some(Tokenizer::Zh), "我喜欢", "我"), "zh");
+        assert_eq!(used(Levenshtein, None, "猫", "猫"), "-");
+        assert_eq!(used(EditRate, None, "猫", "猫"), "-");
+        let g = grade(&rule(RougeL, 0.5, &["猫は好きです"]), &OutputValue::Text("猫が好きです".to_owned()));
+        assert!((g.score.unwrap() - 5.0 / 6.0).abs() < 1e-12, "{:?}", g.score);
     }
 
     #[test]

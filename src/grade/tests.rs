@@ -160,6 +160,7 @@ async fn graders_measure_whatever_the_others_say() {
             references: vec!["abcd".into()],
             measure,
             unit: EditUnit::Chars,
+            tokenizer: None,
             threshold: 0.5,
             case_sensitive: true,
             trim_whitespace: true,

@@ -267,7 +267,10 @@ mod tests {
                 "  thresholds: {build_pass: 0.9, levenshtein: 0.8, edit_rate: 0.3, lint_warnings: {max: 3}}\n",
                 &[],
             ),
-            thresholds("  thresholds: {edit_rate: {max: 0.3}}\n", &["edit_rate=0.2", "lint_warnings<=5"]),
+            thresholds(
+                "  thresholds: {edit_rate: {max: 0.3}, require: thresholds}\n",
+                &["edit_rate=0.2", "lint_warnings<=5"],
+            ),
             thresholds("  thresholds: {lint_warnings: 3}\n", &[]),
             thresholds("  thresholds: {build_pass: 90}\n", &[]),
             thresholds("  thresholds: {edit_rat: 0.3}\n", &["bild_pass=1"]),
@@ -363,7 +366,7 @@ mod tests {
 
     #[test]
     fn what_a_shard_or_a_rerun_does_not_measure_is_no_error() {
-        let head = "  thresholds: {edit_rate: 0.5}\n";
+        let head = "  thresholds: {edit_rate: 0.5, require: thresholds}\n";
         let only = [("b".to_owned(), "b".to_owned())].into();
         let rerun = Overrides {
             filters: crate::load::Filters { only: Some(only), ..Default::default() },
@@ -396,8 +399,7 @@ mod tests {
             filters: crate::load::Filters { eval: vec![eval.to_owned()], ..Default::default() },
             ..Overrides::default()
         };
-        let head =
-            "  thresholds: {q: 0.5, edit_rate: 0.5}\n  metrics: {q: {composite: [{metric: levenshtein}]}}\n";
+        let head = "  thresholds: {q: 0.5, edit_rate: 0.5, require: thresholds}\n  metrics: {q: {composite: [{metric: levenshtein}]}}\n";
         assert_eq!(loaded(head, &all(), filters("a")).1, Vec::<String>::new());
         let said = loaded(head, &all(), filters("b")).1;
         assert_eq!(

@@ -105,6 +105,7 @@ codes! {
     NoApiKey = "EH0431" "no-api-key" "A model needs a key, and the environment variable that should hold it is not set. Only a run that asks over the network needs it.";
     UnknownPrice = "EH0432" "unknown-price" "A budget is set in dollars, and nobody says what a model costs. An unknown price is not 0.";
     AmbiguousPrice = "EH0433" "ambiguous-price" "Two globs under `prices:` fit a model equally well and say different prices.";
+    UnguardedGate = "EH0434" "unguarded-gate" "Thresholds do not depend on evals that pass, so that the gate could pass though every capability eval fails.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is allowed but hardly meant.";
 
     // EH05: data.

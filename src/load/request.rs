@@ -10,7 +10,7 @@ use crate::model::{
     AskedThreshold, BaselineSettings, Budget, Criticality, Difficulty, GraderType, OutputValue, Plan,
     ReportFormat, Shard,
 };
-use crate::spec::words::CacheMode;
+use crate::spec::words::{CacheMode, GateRequirement};
 
 /// What the plan is for. A suite that is only looked at may lack what a run needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub struct Overrides {
     pub metrics: Vec<String>,
     /// Failed regressions that the gate forgives, in place of the suite's `max_regressions`.
     pub max_regressions: Option<u32>,
+    /// What the gate requires of evals, in place of the suite's `require`.
+    pub require: Option<GateRequirement>,
     /// Relative to `cwd`.
     pub output_dir: Option<PathBuf>,
     pub formats: Option<Vec<ReportFormat>>,

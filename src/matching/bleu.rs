@@ -4,15 +4,15 @@
 //! 1- to 4-grams that a reference has too (each counted at most as often as in the reference that has it most often), times a
 //! penalty for being shorter than the reference of the closest length. Without a match of some length the share is
 //! smoothed as in sacrebleu's `exp` (NIST's mteval-v13a; method 3 of Chen & Cherry 2014), and texts of fewer than four words use
-//! the n-grams that they have (sacrebleu's `effective_order`). Words are those of sacrebleu's tokenizer `13a`, so that the number
-//! is sacrebleu's `sentence_bleu(...).score / 100`.
+//! the n-grams that they have (sacrebleu's `effective_order`). Words are those of sacrebleu's tokenizers `13a`, `char` and `zh`, so
+//! that the number is sacrebleu's `sentence_bleu(...).score / 100`.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
-
-use regex::{Captures, Regex};
 
 use super::distance::TooLong;
+use super::text::split_at_blanks;
+use super::tokens::bleu_words;
+use crate::model::Tokenizer;
 
 /// Longest n-grams.
 const ORDER: usize = 4;
@@ -21,14 +21,18 @@ const ORDER: usize = 4;
 pub const LONGEST: usize = 2 << 20;
 
 /// In [0, 1]; 0 without references or without a word in common.
-pub fn bleu<'r>(text: &str, references: impl IntoIterator<Item = &'r str>) -> Result<f64, TooLong> {
-    let text = tokens(bounded(text)?);
+pub fn bleu<'r>(
+    text: &str,
+    references: impl IntoIterator<Item = &'r str>,
+    tokenizer: Tokenizer,
+) -> Result<f64, TooLong> {
+    let text = bleu_words(bounded(text)?, tokenizer);
     let mut others = Vec::new();
     for reference in references {
-        others.push(tokens(bounded(reference)?));
+        others.push(bleu_words(bounded(reference)?, tokenizer));
     }
-    let text: Vec<&str> = text.split_whitespace().collect();
-    let others: Vec<Vec<&str>> = others.iter().map(|other| other.split_whitespace().collect()).collect();
+    let text: Vec<&str> = split_at_blanks(&text).collect();
+    let others: Vec<Vec<&str>> = others.iter().map(|other| split_at_blanks(other).collect()).collect();
     Ok(of_words(&text, &others))
 }
 
@@ -82,31 +86,6 @@ fn counted<'w, 't>(words: &'w [&'t str], n: usize) -> HashMap<&'w [&'t str], usi
     counts
 }
 
-/// The tokenizer `13a`: spaces around most punctuation; full stops, commas and hyphens stay inside of numbers.
-fn tokens(text: &str) -> String {
-    static RULES: OnceLock<Option<[Regex; 4]>> = OnceLock::new();
-    let rules = RULES.get_or_init(|| {
-        Some([
-            Regex::new(r"([\{-~\[-` -\&\(-\+:-@/])").ok()?,
-            Regex::new(r"([^0-9])([\.,])").ok()?,
-            Regex::new(r"([\.,])([^0-9])").ok()?,
-            Regex::new(r"([0-9])(-)").ok()?,
-        ])
-    });
-    let mut text = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
-    if text.contains('&') {
-        for (entity, sign) in [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")] {
-            text = text.replace(entity, sign);
-        }
-    }
-    let mut text = format!(" {text} ");
-    let Some([signs, before, after, hyphen]) = rules else { return text };
-    text = signs.replace_all(&text, |found: &Captures| format!(" {} ", &found[1])).into_owned();
-    text = before.replace_all(&text, "$1 $2 ").into_owned();
-    text = after.replace_all(&text, " $1 $2").into_owned();
-    hyphen.replace_all(&text, "$1 $2 ").into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -114,12 +93,14 @@ mod tests {
     use super::*;
 
     fn score(text: &str, references: &[&str]) -> f64 {
-        bleu(text, references.iter().copied()).unwrap()
+        bleu(text, references.iter().copied(), Tokenizer::ThirteenA).unwrap()
     }
 
     #[test]
     fn words_are_those_of_13a() {
-        let words = |text: &str| tokens(text).split_whitespace().collect::<Vec<_>>().join("|");
+        let words = |text: &str| {
+            split_at_blanks(&bleu_words(text, Tokenizer::ThirteenA)).collect::<Vec<_>>().join("|")
+        };
         insta::assert_snapshot!(words("Hello, world! It's 3.14 (or 1,000) &amp; more-or-less 5-6."), @"Hello|,|world|!|It's|3.14|(|or|1,000|)|&|more-or-less|5|-|6|.");
         insta::assert_snapshot!(words("a [b] {c} x/y a_b \"q\" e.g.,"), @r#"a|[|b|]|{|c|}|x|/|y|a|_|b|"|q|"|e|.|g|.|,"#);
     }
@@ -142,8 +123,8 @@ mod tests {
     #[test]
     fn long_texts_are_refused() {
         let long = ".".repeat(LONGEST + 1);
-        assert_eq!(bleu(&long, ["a"]), Err(TooLong::One(LONGEST + 1)));
-        assert_eq!(bleu("a", [long.as_str()]), Err(TooLong::One(LONGEST + 1)));
+        assert_eq!(bleu(&long, ["a"], Tokenizer::ThirteenA), Err(TooLong::One(LONGEST + 1)));
+        assert_eq!(bleu("a", [long.as_str()], Tokenizer::ThirteenA), Err(TooLong::One(LONGEST + 1)));
     }
 
     /// What sacrebleu 2 says: `sentence_bleu(text, references).score / 100`.
@@ -169,13 +150,69 @@ mod tests {
         }
     }
 
+    /// What sacrebleu 2.6.0 says of texts without blanks, with `effective_order`, under its tokenizers `13a`, `char` and `zh`.
+    #[test]
+    fn tokenizers_as_sacrebleu_computes_them() {
+        let pairs: [(&str, &[&str], [f64; 3]); 10] = [
+            ("猫が好きです", &["猫は好きです"], [0.0, 0.537284965911771, 0.35355339059327373]),
+            (
+                "我喜欢吃苹果，也喜欢吃香蕉。",
+                &["我爱吃苹果和香蕉。"],
+                [0.0, 0.18476860420522187, 0.18476860420522187],
+            ),
+            // A full stop after a digit at the end stays with it under `zh`, and not under `13a`.
+            (
+                "今天天气很好，我们去公园玩5.",
+                &["今天的天气真好，我们去公园玩3.5小时。", "今天天气不错，我们到公园去玩。"],
+                [0.0, 0.6729864884660307, 0.6515132562023375],
+            ),
+            ("ผมชอบกินข้าวผัด", &["ฉันชอบกินข้าวต้ม"], [0.0, 0.6132167468990616, 0.0]),
+            (
+                "iPhone 15 的价格是 5,999 元。",
+                &["iPhone 15 售价为 5,999.00 元"],
+                [0.21364350319811698, 0.5485292191279825, 0.11339582221952005],
+            ),
+            // Signs from U+2001 to U+2A6D are Chinese to it.
+            ("“你好”…他说：①②", &["“您好”，他说：①③"], [0.0, 0.32466791547509893, 0.32466791547509893]),
+            // Ideographs beyond U+FFFF are not.
+            ("𠮷野家的牛肉飯", &["𠮷野家的豬肉飯"], [0.0, 0.4889230224349009, 0.4889230224349009]),
+            (
+                "the cat sat on the mat.",
+                &["the cat is on the mat."],
+                [0.4889230224349009, 0.7276817202342096, 0.4889230224349009],
+            ),
+            // U+001C to U+001F are white space for Python.
+            ("a\u{1c}b c d e", &["a b c d e f"], [0.8187307530779823; 3]),
+            ("コーヒーを飲む", &["コーヒーを飲んだ"], [0.0, 0.7013967267997689, 0.5503212081491042]),
+        ];
+        for (text, references, expected) in pairs {
+            let tokenizers = [Tokenizer::ThirteenA, Tokenizer::Characters, Tokenizer::Zh];
+            for (tokenizer, expected) in tokenizers.into_iter().zip(expected) {
+                let got = bleu(text, references.iter().copied(), tokenizer).unwrap();
+                assert!((got - expected).abs() < 1e-12, "{} {got} {expected} {text}", tokenizer.name());
+            }
+        }
+    }
+
+    #[test]
+    fn mixed_is_zh_with_letters_of_other_scripts() {
+        let by = |tokenizer, a, b| bleu(a, [b], tokenizer).unwrap();
+        let (a, b) = ("我喜欢吃苹果，也喜欢吃3.5斤香蕉。", "我爱吃苹果和香蕉，3.5斤。");
+        assert_eq!(by(Tokenizer::Mixed, a, b), by(Tokenizer::Zh, a, b));
+        let (a, b) = ("ผมชอบกินข้าวผัด", "ฉันชอบกินข้าวต้ม");
+        assert_eq!(by(Tokenizer::Mixed, a, b), by(Tokenizer::Characters, a, b));
+        // 我|喜欢|吃|苹果|。 against 我|喜欢|苹果|。: 4 of 5, 2 of 4, then smoothed 1/(2*3) and 1/(4*2).
+        let expected = (0.8 * 0.5 / 6.0 / 8.0_f64).powf(0.25);
+        assert!((by(Tokenizer::Icu, "我喜欢吃苹果。", "我喜欢苹果。") - expected).abs() < 1e-12);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
         #[test]
         fn in_range_and_1_for_the_same(a in "[ab.,3 -]{0,20}", b in "[ab.,3 -]{0,20}") {
             prop_assert!((0.0..=1.0).contains(&score(&a, &[&b])));
-            if !tokens(&a).trim().is_empty() {
+            if !bleu_words(&a, Tokenizer::ThirteenA).trim().is_empty() {
                 prop_assert!((score(&a, &[&a, &b]) - 1.0).abs() < 1e-12);
             }
         }

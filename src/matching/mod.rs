@@ -22,6 +22,7 @@ pub mod similarity;
 pub mod structural;
 mod tagged;
 pub mod text;
+mod tokens;
 mod translate;
 mod value;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use matcher::{
 };
 pub use pattern::{Pattern, PatternError};
 pub use tagged::TaggedError;
+pub use tokens::tokenizer_for;
 pub use value::{Datum, MAX_DEPTH};
 
 /// The answer of a comparer.

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 
 use super::bleu::bleu;
 use super::distance::{Budget, TooLong, common_subsequence, levenshtein};
-use super::text::TextOptions;
-use crate::model::{EditUnit, SimilarityMetric};
+use super::text::{TextOptions, split_at_blanks, trim};
+use super::tokens::{f1_words, rouge_words, tokenizer_for};
+use crate::model::{EditUnit, SimilarityMetric, Tokenizer};
 
 /// Bytes of a text from which on nothing is compared.
 pub const LONGEST: usize = 16 << 20;
@@ -46,14 +47,14 @@ pub fn edit_rate(
 /// F1 of the words that two texts share, counted as often as both have them: SQuAD's (Rajpurkar et al. 2016,
 /// arXiv:1606.05250), without its steps that lower the case (the caller's choice) and drop English articles. 1 for equal texts; 0
 /// when one of them has no words.
-pub fn token_f1(a: &str, b: &str) -> Result<f64, TooLong> {
+pub fn token_f1(a: &str, b: &str, tokenizer: Tokenizer) -> Result<f64, TooLong> {
     let (a, b) = (bounded(a)?, bounded(b)?);
-    if a.trim() == b.trim() {
+    if trim(a) == trim(b) {
         return Ok(1.0);
     }
-    let (mine, theirs) = (without_punctuation(a), without_punctuation(b));
+    let (mine, theirs) = (f1_words(a, tokenizer), f1_words(b, tokenizer));
     let (mine, theirs): (Vec<&str>, Vec<&str>) =
-        (mine.split_whitespace().collect(), theirs.split_whitespace().collect());
+        (split_at_blanks(&mine).collect(), split_at_blanks(&theirs).collect());
     let mut left: HashMap<&str, usize> = HashMap::new();
     theirs.iter().for_each(|word| *left.entry(word).or_default() += 1);
     let mut shared = 0;
@@ -68,18 +69,21 @@ pub fn token_f1(a: &str, b: &str) -> Result<f64, TooLong> {
 
 /// ROUGE-L's F1 (Lin 2004, *ROUGE: A Package for Automatic Evaluation of Summaries*, with beta = 1): the longest common
 /// subsequence of words against both lengths. Words are runs of letters and digits. 1 for equal texts.
-pub fn rouge_l(a: &str, b: &str, budget: &mut Budget) -> Result<f64, TooLong> {
+pub fn rouge_l(a: &str, b: &str, tokenizer: Tokenizer, budget: &mut Budget) -> Result<f64, TooLong> {
     let (a, b) = (bounded(a)?, bounded(b)?);
-    if a.trim() == b.trim() {
+    if trim(a) == trim(b) {
         return Ok(1.0);
     }
-    let (mine, theirs) = (words(a), words(b));
+    let (mine, theirs) = (rouge_words(a, tokenizer), rouge_words(b, tokenizer));
+    let (mine, theirs): (Vec<&str>, Vec<&str>) =
+        (split_at_blanks(&mine).collect(), split_at_blanks(&theirs).collect());
     let shared = common_subsequence(&mine, &theirs, budget)?;
     Ok(f1(shared, mine.len(), theirs.len()))
 }
 
 /// How alike two texts are by one of the measures, 1 for equal ones: blanks at the ends and line ends don't count, and
-/// where words are compared neither does case. Of `edit_rate` less is better, and it is by characters.
+/// where words are compared neither does case. Words are those of the texts' scripts. Of `edit_rate` less is better, and it is by
+/// characters.
 pub fn likeness(
     measure: SimilarityMetric,
     output: &str,
@@ -89,32 +93,24 @@ pub fn likeness(
     let by_words = matches!(measure, SimilarityMetric::TokenF1 | SimilarityMetric::RougeL);
     let options = TextOptions { case_sensitive: !by_words, ..TextOptions::default() };
     let (output, reference) = (options.apply(output), options.apply(reference));
+    let tokenizer = tokenizer_for(measure, None, [reference.as_ref(), output.as_ref()]).unwrap_or_default();
     match measure {
         SimilarityMetric::Levenshtein => ratio(&output, &reference, budget),
-        SimilarityMetric::TokenF1 => token_f1(&output, &reference),
-        SimilarityMetric::RougeL => rouge_l(&output, &reference, budget),
+        SimilarityMetric::TokenF1 => token_f1(&output, &reference, tokenizer),
+        SimilarityMetric::RougeL => rouge_l(&output, &reference, tokenizer, budget),
         SimilarityMetric::EditRate => edit_rate(&output, &reference, EditUnit::Chars, budget),
-        SimilarityMetric::Bleu => bleu(&output, std::iter::once(reference.as_ref())),
+        SimilarityMetric::Bleu => bleu(&output, std::iter::once(reference.as_ref()), tokenizer),
     }
 }
 
 /// True when a text has a word that [`token_f1`] and [`rouge_l`] could find.
 pub fn has_words(text: &str) -> bool {
-    !words(text).is_empty()
+    text.contains(char::is_alphanumeric)
 }
 
 /// The harmonic mean of shared / a and shared / b.
 fn f1(shared: usize, a: usize, b: usize) -> f64 {
     if shared == 0 { 0.0 } else { 2.0 * shared as f64 / (a + b) as f64 }
-}
-
-/// ASCII punctuation (Python's `string.punctuation`) is dropped, so that `don't` is `dont`.
-fn without_punctuation(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_punctuation()).collect()
-}
-
-fn words(text: &str) -> Vec<&str> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
 }
 
 /// What an editor would call a token: a run of letters, digits and underscores, or one other character; white space parts.
@@ -146,6 +142,7 @@ fn bounded(text: &str) -> Result<&str, TooLong> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::tokens::bleu_words;
     use super::*;
 
     fn full() -> Budget {
@@ -167,22 +164,100 @@ mod tests {
     #[test]
     fn token_f1_is_that_of_squad() {
         // 2 of 3 words of the one are 2 of 4 of the other: 2 * 2 / 7.
-        assert_eq!(token_f1("red green blue", "green red red car"), Ok(4.0 / 7.0));
-        assert_eq!(token_f1("red green blue", "green RED car"), Ok(2.0 / 6.0));
-        assert_eq!(token_f1("it's 42.", "its 42"), Ok(1.0));
-        assert_eq!(token_f1("", "word"), Ok(0.0));
+        assert_eq!(token_f1("red green blue", "green red red car", Tokenizer::Words), Ok(4.0 / 7.0));
+        assert_eq!(token_f1("red green blue", "green RED car", Tokenizer::Words), Ok(2.0 / 6.0));
+        assert_eq!(token_f1("it's 42.", "its 42", Tokenizer::Words), Ok(1.0));
+        assert_eq!(token_f1("", "word", Tokenizer::Words), Ok(0.0));
         // Without words nothing is shared, unless the texts are the same.
-        assert_eq!(token_f1("!!!", "???"), Ok(0.0));
-        assert_eq!(token_f1("!!!", " !!! "), Ok(1.0));
+        assert_eq!(token_f1("!!!", "???", Tokenizer::Words), Ok(0.0));
+        assert_eq!(token_f1("!!!", " !!! ", Tokenizer::Words), Ok(1.0));
+    }
+
+    #[test]
+    fn separators_of_ascii_are_white_space_as_in_python() {
+        // SQuAD's normalisation splits by `str.split()`, for which U+001C to U+001F are white space.
+        for separator in ['\u{1c}', '\u{1d}', '\u{1e}', '\u{1f}', '\u{85}', '\u{3000}'] {
+            let text = format!("red{separator}green");
+            assert_eq!(token_f1(&text, "green red", Tokenizer::Words), Ok(1.0), "{separator:?}");
+            assert_eq!(token_f1(&format!("{separator}!"), "!", Tokenizer::Words), Ok(1.0), "{separator:?}");
+        }
+    }
+
+    #[test]
+    fn texts_without_blanks_have_words_in_every_measure() {
+        use SimilarityMetric::{Bleu, RougeL, TokenF1};
+        let pairs = [
+            ("猫が好きです", "猫は好きです"),
+            ("我喜欢吃苹果。", "我爱吃苹果"),
+            ("ผมชอบกินข้าวผัด", "ฉันชอบกินข้าวต้ม"),
+            ("ខ្ញុំស្រលាញ់កម្ពុជា", "ខ្ញុំស្រលាញ់"),
+            ("ຂ້ອຍມັກເຂົ້າ", "ຂ້ອຍມັກເຂົ້າຫຼາຍ"),
+            ("ကျွန်တော်ချစ်တယ်", "ကျွန်တော်မချစ်ဘူး"),
+        ];
+        for (output, reference) in pairs {
+            for measure in [TokenF1, RougeL, Bleu] {
+                let number = likeness(measure, output, reference, &mut full()).unwrap();
+                assert!((0.2..1.0).contains(&number), "{measure:?} {number} {output}");
+                assert_eq!(tokenizer_for(measure, None, [reference]), Some(Tokenizer::Mixed));
+            }
+        }
+        // Other scripts keep their words, and their numbers.
+        for text in ["Über 3 Дома", "한국어를 좋아해요", "हिन्दी में", "العربية"]
+        {
+            assert_eq!(tokenizer_for(TokenF1, None, [text]), Some(Tokenizer::Words), "{text}");
+            assert_eq!(tokenizer_for(Bleu, None, [text]), Some(Tokenizer::ThirteenA), "{text}");
+        }
+        assert_eq!(tokenizer_for(SimilarityMetric::Levenshtein, None, ["猫"]), None);
+    }
+
+    #[test]
+    fn tokenizers_part_texts_into_these_words() {
+        let text = "「iPhone 15」は高い、don't! コーヒーを飲む";
+        let words = |tokenizer| {
+            [f1_words(text, tokenizer), rouge_words(text, tokenizer), bleu_words(text, tokenizer)]
+                .map(|words| split_at_blanks(&words).collect::<Vec<_>>().join("|"))
+                .join("\n")
+        };
+        let all = [Tokenizer::Words, Tokenizer::Mixed, Tokenizer::Characters, Tokenizer::Icu, Tokenizer::Zh];
+        let all: Vec<String> = all.map(|one| format!("{}\n{}", one.name(), words(one))).into();
+        insta::assert_snapshot!(all.join("\n"), @r"
+        words
+        「iPhone|15」は高い、dont|コーヒーを飲む
+        iPhone|15|は高い|don|t|コーヒーを飲む
+        「iPhone|15」は高い、don't|!|コーヒーを飲む
+        mixed
+        iPhone|15|は|高|い|dont|コ|ー|ヒ|ー|を|飲|む
+        iPhone|15|は|高|い|don|t|コ|ー|ヒ|ー|を|飲|む
+        「|iPhone|15|」|は|高|い|、|don't|!|コ|ー|ヒ|ー|を|飲|む
+        characters
+        i|P|h|o|n|e|1|5|は|高|い|d|o|n|t|コ|ー|ヒ|ー|を|飲|む
+        i|P|h|o|n|e|1|5|は|高|い|d|o|n|t|コ|ー|ヒ|ー|を|飲|む
+        「|i|P|h|o|n|e|1|5|」|は|高|い|、|d|o|n|'|t|!|コ|ー|ヒ|ー|を|飲|む
+        icu
+        iPhone|15|は|高い|don't|コーヒー|を|飲む
+        iPhone|15|は|高い|don't|コーヒー|を|飲む
+        「|iPhone|15|」|は|高い|、|don't|!|コーヒー|を|飲む
+        zh
+        「iPhone|15」は高い、dont|コーヒーを飲む
+        iPhone|15|は高い|don|t|コーヒーを飲む
+        「|iPhone|15|」|は|高|い|、|don't|!|コーヒーを|飲|む
+        ");
+    }
+
+    #[test]
+    fn one_foreign_letter_does_not_move_the_words_of_a_text() {
+        let (a, b) = ("the quick brown fox of 王", "a slow red dog of 王");
+        assert_eq!(token_f1(a, b, Tokenizer::Mixed), token_f1(a, b, Tokenizer::Words));
+        assert_eq!(token_f1(a, b, Tokenizer::Mixed), Ok(2.0 * 2.0 / 12.0));
     }
 
     #[test]
     fn rouge_l_of_lins_example() {
         // Lin 2004, section 3.1: the common subsequence "police the gunman" is shorter than "police killed the gunman".
         let reference = "police killed the gunman";
-        assert_eq!(rouge_l("police kill the gunman", reference, &mut full()), Ok(0.75));
-        assert_eq!(rouge_l("the gunman kill police", reference, &mut full()), Ok(0.5));
-        assert_eq!(rouge_l("---", "words", &mut full()), Ok(0.0));
+        assert_eq!(rouge_l("police kill the gunman", reference, Tokenizer::Words, &mut full()), Ok(0.75));
+        assert_eq!(rouge_l("the gunman kill police", reference, Tokenizer::Words, &mut full()), Ok(0.5));
+        assert_eq!(rouge_l("---", "words", Tokenizer::Words, &mut full()), Ok(0.0));
     }
 
     /// What the packages rouge-score 0.1.2 (without its stemmer) and rapidfuzz 3 say of the same pairs.
@@ -209,7 +284,7 @@ mod tests {
             ),
         ];
         for (a, b, rouge, levenshtein) in pairs {
-            let got = rouge_l(&a.to_lowercase(), &b.to_lowercase(), &mut full()).unwrap();
+            let got = rouge_l(&a.to_lowercase(), &b.to_lowercase(), Tokenizer::Words, &mut full()).unwrap();
             assert!((got - rouge).abs() < 1e-12, "{got} {a}");
             let got = ratio(a, b, &mut full()).unwrap();
             assert!((got - levenshtein).abs() < 1e-12, "{got} {a}");
@@ -235,9 +310,9 @@ mod tests {
     fn long_texts_are_refused() {
         let long = "a".repeat(LONGEST + 1);
         assert!(ratio(&long, "a", &mut full()).is_err());
-        assert!(token_f1(&long, "a").is_err());
+        assert!(token_f1(&long, "a", Tokenizer::Words).is_err());
         assert!(edit_rate("a", &long, EditUnit::Lines, &mut full()).is_err());
-        assert!(rouge_l("a", &long, &mut full()).is_err());
+        assert!(rouge_l("a", &long, Tokenizer::Words, &mut full()).is_err());
     }
 
     proptest! {
@@ -248,8 +323,8 @@ mod tests {
             let all = |a: &str, b: &str| {
                 [
                     ratio(a, b, &mut full()).unwrap(),
-                    token_f1(a, b).unwrap(),
-                    rouge_l(a, b, &mut full()).unwrap(),
+                    token_f1(a, b, Tokenizer::Words).unwrap(),
+                    rouge_l(a, b, Tokenizer::Words, &mut full()).unwrap(),
                 ]
             };
             prop_assert_eq!(all(&a, &b), all(&b, &a));
@@ -275,7 +350,7 @@ mod tests {
             }
             let (precision, recall) = (shared as f64 / a.len() as f64, shared as f64 / b.len() as f64);
             let expected = if shared == 0 { 0.0 } else { 2.0 * precision * recall / (precision + recall) };
-            let got = token_f1(&a.join(" "), &b.join(" ")).unwrap();
+            let got = token_f1(&a.join(" "), &b.join(" "), Tokenizer::Words).unwrap();
             prop_assert!((got - expected).abs() < 1e-12);
         }
     }

@@ -37,9 +37,19 @@ impl TextOptions {
     }
 }
 
-/// What Python's `str.strip` drops: Unicode whitespace and the four ASCII separators.
-fn trim(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
+/// Without the white space at both ends.
+pub(super) fn trim(text: &str) -> &str {
+    text.trim_matches(is_blank)
+}
+
+/// White space for Python's `str.split` and `str.strip`: Unicode's, and the four ASCII separators.
+pub(super) fn is_blank(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// Python's `str.split()`.
+pub(super) fn split_at_blanks(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_blank).filter(|word| !word.is_empty())
 }
 
 /// Whether two texts are equal once levelled; the reason names the first difference by line and column (from 1, in

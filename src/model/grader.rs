@@ -11,7 +11,8 @@ use super::executor::Executor;
 use super::judge::Judge;
 use super::metric::Measured;
 use crate::spec::words::{
-    CommandVerdict, Comparator, EditUnit, GraderType, JsonMode, SimilarityMetric, StdoutComparison, Which,
+    CommandVerdict, Comparator, EditUnit, GraderType, JsonMode, SimilarityMetric, StdoutComparison,
+    Tokenizer, Which,
 };
 
 /// The graders of a case and how their verdicts become one.
@@ -312,6 +313,9 @@ pub struct Similarity {
     pub measure: SimilarityMetric,
     /// Of `edit_rate` alone.
     pub unit: EditUnit,
+    /// As written; else the texts decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<Tokenizer>,
     /// The least likeness that passes, in (0, 1]; for `edit_rate` the highest rate that passes, at least 0.
     pub threshold: f64,
     pub case_sensitive: bool,

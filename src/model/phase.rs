@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::event::GitState;
 use super::plan::Threshold;
 use super::summary::{Decision, Summary};
+use crate::spec::words::GateRequirement;
 use crate::spec::{FailureAction, StepType};
 
 /// A phase plan or a trigger, ready to be worked off.
@@ -77,6 +78,7 @@ pub struct EvalStep {
     pub filters: crate::spec::FilterSpec,
     pub demands: Vec<AskedThreshold>,
     pub max_regressions: Option<u32>,
+    pub require: Option<GateRequirement>,
     pub preset: Option<String>,
     /// Canonical names of metrics that reports show whether or not a threshold is on them.
     pub metrics: Vec<String>,

@@ -143,6 +143,9 @@ pub struct GateSpec {
     pub thresholds: Vec<Threshold>,
     /// Failed regression evals (not of criticality `critical`) that the gate forgives.
     pub max_regressions: Option<u32>,
+    /// Every eval must pass, beside every threshold that is met; without thresholds it must in any case.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_all_evals: bool,
 }
 
 /// One demand on a metric.

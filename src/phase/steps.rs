@@ -191,6 +191,7 @@ fn arguments(request: &LoadRequest) -> Vec<String> {
         say("--threshold", format!("{}{sign}{}{on}", threshold.metric, threshold.value));
     }
     overrides.max_regressions.iter().for_each(|n| say("--threshold", format!("max_regressions={n}")));
+    overrides.require.iter().for_each(|one| say("--threshold", format!("require={}", word(one))));
     overrides.output_dir.iter().for_each(|dir| say("--output-dir", dir.display().to_string()));
     if overrides.allow_unsandboxed {
         words.push("--allow-unsandboxed".to_owned());

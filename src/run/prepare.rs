@@ -8,7 +8,7 @@ use super::reach::{PlannedEval, out_of_reach, without_interval};
 use crate::gate::{Extent, unanswerable};
 use crate::llm::Models;
 use crate::load::part_of_plan;
-use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan};
+use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan, PlannedSamples};
 use crate::summary::FEWEST_EVALS;
 use crate::target::{TargetError, Targets};
 
@@ -53,11 +53,10 @@ pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Op
             true => [EvalType::Capability, EvalType::Regression].into(),
             false => evals.iter().map(|eval| eval.info.kind).collect(),
         };
-        let counts =
-            evals.iter().flat_map(|eval| eval.cases.outlines().filter_map(|case| samples(eval, case)));
+        let samples = PlannedSamples::of(evals, &samples);
         let mut profiles = evals.iter().flat_map(|eval| eval.cases.profiles());
         let judged = open || profiles.any(|profile| profile.graders.iter().any(|g| g.panel.is_some()));
-        Extent { fewest: counts.min().unwrap_or(u32::MAX), kinds, judged }
+        Extent { samples, kinds, judged }
     };
     let whole = extent(None, &plan.evals);
     let evals = |part: Option<&Part>| match part {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::judged::{HumanGraderSpec, ModelGraderSpec};
 use super::words::{
     CommandVerdict, Comparator, EditUnit, GraderType, SimilarityMetric, StdoutComparison, TestsWord,
+    Tokenizer,
 };
 use super::{NameOr, OneOrMany, RefOr, tagged};
 
@@ -327,6 +328,9 @@ pub struct SimilaritySpec {
     pub threshold: Option<f64>,
     /// What `edit_rate` counts. Default `chars`.
     pub unit: Option<EditUnit>,
+    /// How texts become words, for `token_f1`, `rouge_l` and `bleu` (`13a` and `zh` for `bleu` alone). Default `words`, or `mixed`
+    /// where the output or a reference has letters of a script that is written without blanks.
+    pub tokenizer: Option<Tokenizer>,
     /// Default true; for `token_f1` and `rouge_l` false.
     pub case_sensitive: Option<bool>,
     /// Default true.

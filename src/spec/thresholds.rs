@@ -5,15 +5,69 @@ use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::words::Figure;
+use super::words::{Figure, GateRequirement};
 
 /// Demands by metric name: `pass_at_1: 0.9`, or an object with `min`, `max` and what they are held against.
 ///
 /// Metric names take `pass@1` for `pass_at_1` and `pass^3` for `pass_hat_3`. `pass_rate[tag=critical]` is a metric of a part of
-/// the run. The key `max_regressions` is no metric: it says how many failed regressions the gate forgives.
-pub type Thresholds = BTreeMap<String, ThresholdSpec>;
+/// the run. Two keys are not metrics: `require` says what the gate requires of evals, and `max_regressions` how many failed
+/// regressions it forgives.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Thresholds {
+    pub require: Option<GateRequirement>,
+    pub by_metric: BTreeMap<String, ThresholdSpec>,
+}
+
+const REQUIRE: &str = "require";
+
+impl Serialize for Thresholds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let require = self.require.map(|word| (REQUIRE.to_owned(), json!(word)));
+        let demands = self.by_metric.iter().map(|(name, spec)| (name.clone(), json!(spec)));
+        require.into_iter().chain(demands).collect::<Map<String, Value>>().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Thresholds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut set = Thresholds::default();
+        for (key, value) in Map::<String, Value>::deserialize(deserializer)? {
+            if key == REQUIRE {
+                set.require = Some(serde_json::from_value(value).map_err(D::Error::custom)?);
+            } else {
+                set.by_metric.insert(key, serde_json::from_value(value).map_err(D::Error::custom)?);
+            }
+        }
+        Ok(set)
+    }
+}
+
+impl JsonSchema for Thresholds {
+    fn schema_name() -> Cow<'static, str> {
+        "Thresholds".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut require = generator.subschema_for::<GateRequirement>();
+        require.insert(
+            "description".to_owned(),
+            json!("What the gate requires of evals: `all_evals` that every eval passes, beside the thresholds; `thresholds` (the default) that the thresholds are met and no regression fails."),
+        );
+        let mut demand = generator.subschema_for::<ThresholdSpec>();
+        demand.insert(
+            "description".to_owned(),
+            json!("A demand on the metric of that name, such as `pass@1`; for `max_regressions` how many failed regressions the gate forgives."),
+        );
+        json_schema!({
+            "type": "object",
+            "properties": { (REQUIRE): require },
+            "additionalProperties": demand,
+            "description": "Demands by metric name, and what the gate requires of evals."
+        })
+    }
+}
 
 /// One demand. A bare number is a minimum (for latencies, costs and counts of what went wrong: a maximum).
 #[derive(Debug, Clone, PartialEq)]

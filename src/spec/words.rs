@@ -222,6 +222,16 @@ pub enum Comparator {
     Unordered,
 }
 
+/// What a gate that has thresholds requires of evals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateRequirement {
+    /// Every eval passes, beside every threshold that is met.
+    AllEvals,
+    /// Thresholds decide, and regressions that failed (the default).
+    Thresholds,
+}
+
 /// How the likeness of two texts is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -248,6 +258,51 @@ impl SimilarityMetric {
             SimilarityMetric::RougeL => "rouge_l",
             SimilarityMetric::Bleu => "bleu",
             SimilarityMetric::EditRate => "edit_rate",
+        }
+    }
+}
+
+impl SimilarityMetric {
+    /// The tokenizers that the measure has, its words by blanks first; none where it compares no words.
+    pub fn tokenizers(self) -> &'static [Tokenizer] {
+        use Tokenizer::{Characters, Icu, Mixed, ThirteenA, Words, Zh};
+        match self {
+            SimilarityMetric::TokenF1 | SimilarityMetric::RougeL => &[Words, Mixed, Characters, Icu],
+            SimilarityMetric::Bleu => &[ThirteenA, Words, Mixed, Characters, Icu, Zh],
+            SimilarityMetric::Levenshtein | SimilarityMetric::EditRate => &[],
+        }
+    }
+}
+
+/// How texts become words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tokenizer {
+    /// Words between blanks and signs; for `bleu` sacrebleu's `13a`.
+    #[default]
+    Words,
+    /// sacrebleu's name of the words of `bleu`.
+    #[serde(rename = "13a")]
+    ThirteenA,
+    /// Words, and each letter of a script that is written without blanks.
+    Mixed,
+    /// Each character; for `bleu` sacrebleu's `char`.
+    Characters,
+    /// Words by Unicode's rules, and by dictionaries and models where no blanks are written.
+    Icu,
+    /// sacrebleu's tokenizer for Chinese, of `bleu` alone.
+    Zh,
+}
+
+impl Tokenizer {
+    pub fn name(self) -> &'static str {
+        match self {
+            Tokenizer::Words => "words",
+            Tokenizer::ThirteenA => "13a",
+            Tokenizer::Mixed => "mixed",
+            Tokenizer::Characters => "characters",
+            Tokenizer::Icu => "icu",
+            Tokenizer::Zh => "zh",
         }
     }
 }

@@ -65,7 +65,7 @@ fn filtered(run: &Run, part: &str) -> Run {
 fn gate() -> GateSpec {
     let names = PARTS.iter().flat_map(|part| METRICS.iter().map(move |metric| format!("{metric}[{part}]")));
     let threshold = |metric| Threshold { metric, bound: Bound::Min, value: 0.5, on: Figure::Value };
-    GateSpec { thresholds: names.map(threshold).collect(), max_regressions: None }
+    GateSpec { thresholds: names.map(threshold).collect(), ..GateSpec::default() }
 }
 
 fn quality() -> Composite {

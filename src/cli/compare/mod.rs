@@ -52,8 +52,17 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
         let sides = candidates.iter().copied().chain([&reference]);
         settings.metrics = metrics::named(&args.metrics, sides)?;
     }
-    let compared =
-        engine::compare(&reference, &candidates, &settings).map_err(|error| incomparable(&error))?;
+    let compared = match engine::compare(&reference, &candidates, &settings) {
+        Ok(compared) => compared,
+        // Shown all the same, so that every format has its document and other candidates have their verdicts.
+        Err(error @ Incomparable::NoSharedCase { .. }) => {
+            console.warn(&error.to_string());
+            console.hint(error.hint().as_deref());
+            engine::compare_anyway(&reference, &candidates, &settings)
+                .map_err(|error| incomparable(&error))?
+        }
+        Err(error) => return Err(incomparable(&error)),
+    };
     let comparisons = decided(args.fail_on, compared, &warnings);
     show(console, args, &comparisons)?;
     Ok(ExitCode::of(comparisons.decision, false))

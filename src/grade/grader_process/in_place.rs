@@ -6,7 +6,8 @@
 //! - JSON against JSON without matchers, and paths that name one place: up to 16 KiB;
 //! - patterns of the linear engine: compiled size times bytes searched up to 2^30 (64 KiB for small patterns, 4 KiB for those with
 //!   `\w`); where all matches are looked for, times the output's bytes once more, since each match may scan all of the text;
-//! - similarities: bytes of the output times those of the references up to 2^20;
+//! - similarities: bytes of the output times those of the references up to 2^20; for `tokenizer: icu`, whose models of words take
+//!   5 microseconds a byte, at most 16 KiB of both;
 //! - everything else (patterns that backtrack, JSON Schemas, structures) never.
 
 use std::io;
@@ -16,7 +17,7 @@ use serde_json::Value;
 use crate::grade::extract::names_one_place;
 use crate::grade::patterns::Patterns;
 use crate::matching::is_matcher;
-use crate::model::{CodeGrader, Executor, Extract, OutputValue, RegexFlags, Tests, Which};
+use crate::model::{CodeGrader, Executor, Extract, OutputValue, RegexFlags, Tests, Tokenizer, Which};
 
 /// Bytes of an output that linear work is done on.
 const TEXT_BYTES: usize = 64 << 10;
@@ -29,6 +30,9 @@ const COMPARED: usize = 16 << 20;
 
 /// Bytes of an output times those of the references that its distance is measured to.
 const MEASURED: usize = 1 << 20;
+
+/// Bytes of an output and its references that become words by dictionaries and models.
+const SEGMENTED: usize = 16 << 10;
 
 /// Bytes of a compiled pattern times the bytes that it searches.
 const SEARCHED: usize = 1 << 30;
@@ -65,7 +69,8 @@ pub(super) fn grades(grader: &CodeGrader, value: &OutputValue, patterns: &Patter
         },
         CodeGrader::Similarity(rule) => {
             let references: usize = rule.references.iter().map(|text| text.len() + 1).sum();
-            bytes.saturating_mul(references) <= MEASURED
+            let most = if rule.tokenizer == Some(Tokenizer::Icu) { SEGMENTED } else { usize::MAX };
+            bytes.saturating_mul(references) <= MEASURED && bytes.saturating_add(references) <= most
         }
         CodeGrader::Json { schema: Some(_), .. }
         | CodeGrader::FunctionOutput(_)
@@ -202,11 +207,12 @@ mod tests {
     #[test]
     fn only_bounded_linear_work_is_done_in_place() {
         let structural = |expected: Value| CodeGrader::StructuralMatch(Structural::as_it_stands(expected));
-        let similarity = |bytes: usize| {
+        let similarity = |bytes: usize, tokenizer: Option<Tokenizer>| {
             CodeGrader::Similarity(Similarity {
                 references: vec!["y".repeat(bytes)],
                 measure: SimilarityMetric::Levenshtein,
                 unit: EditUnit::Chars,
+                tokenizer,
                 threshold: 0.5,
                 case_sensitive: true,
                 trim_whitespace: true,
@@ -231,8 +237,10 @@ mod tests {
             ("structural text", structural(json!("x")), 10, true),
             ("structural matcher", structural(json!("{{any_uuid}}")), 10, false),
             ("structural", structural(json!({"a": 1})), 10, false),
-            ("similarity", similarity(1023), 1 << 10, true),
-            ("similarity of long texts", similarity(1023), (1 << 10) + 1, false),
+            ("similarity", similarity(1023, None), 1 << 10, true),
+            ("similarity of long texts", similarity(1023, None), (1 << 10) + 1, false),
+            ("words by dictionaries", similarity(7, Some(Tokenizer::Icu)), (16 << 10) - 8, true),
+            ("dictionaries, long text", similarity(7, Some(Tokenizer::Icu)), (16 << 10) - 7, false),
         ];
         for (name, grader, bytes, here) in rows {
             assert_eq!(grades(&grader, &text(bytes), &Patterns::default()), here, "{name}");

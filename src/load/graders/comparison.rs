@@ -107,6 +107,7 @@ fn semantic_grader(
                     .collect(),
                 measure: likeness.measure,
                 unit: EditUnit::default(),
+                tokenizer: None,
                 threshold: likeness.threshold,
                 case_sensitive: !by_words,
                 trim_whitespace: true,

@@ -44,6 +44,7 @@ pub(super) fn resolve(
         lacks(desk, at, &message, "`metric: levenshtein` compares any text");
         return None;
     }
+    check_tokenizer(desk, spec, node)?;
     let threshold = threshold(desk, spec, node)?;
     if spec.unit.is_some() && measure != SimilarityMetric::EditRate {
         let message = format!("`unit` says what `edit_rate` counts; `{}` has no use for it", measure.name());
@@ -54,11 +55,31 @@ pub(super) fn resolve(
         references,
         measure,
         unit: spec.unit.unwrap_or_default(),
+        tokenizer: spec.tokenizer,
         threshold,
         case_sensitive: spec.case_sensitive.unwrap_or(by_case),
         trim_whitespace: spec.trim_whitespace.unwrap_or(true),
         normalize_newlines: spec.normalize_newlines.unwrap_or(true),
     }))
+}
+
+/// A tokenizer that the measure does not have is an error: the number would not be the one that it names.
+fn check_tokenizer(desk: &mut Desk, spec: &SimilaritySpec, node: &Node) -> Option<()> {
+    let (measure, known) = (spec.metric, spec.metric.tokenizers());
+    let written = spec.tokenizer.filter(|written| !known.contains(written));
+    let Some(written) = written else { return Some(()) };
+    let (name, at) = (measure.name(), node.key_span("/tokenizer"));
+    let (message, hint) = if known.is_empty() {
+        let message = format!("`tokenizer` says how texts become words, and `{name}` compares none");
+        (message, "drop it, or choose `metric: token_f1`, `rouge_l` or `bleu`".to_owned())
+    } else {
+        let names: Vec<&str> = known.iter().map(|tokenizer| tokenizer.name()).collect();
+        let message =
+            format!("the tokenizer `{}` is one of `bleu`, and `{name}` does not have it", written.name());
+        (message, format!("`{name}` has {}", names.join(", ")))
+    };
+    desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
+    None
 }
 
 fn threshold(desk: &mut Desk, spec: &SimilaritySpec, node: &Node) -> Option<f64> {

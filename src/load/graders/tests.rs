@@ -158,6 +158,40 @@ fn complaints(executors: &str, config: &str) -> String {
     told.join("; ")
 }
 
+#[test]
+fn a_tokenizer_that_a_measure_lacks_is_an_error() {
+    let of = |metric: &str, tokenizer: &str| {
+        let config = format!("{{method: similarity, value: a b, metric: {metric}, tokenizer: {tokenizer}}}");
+        complaints("{}", &config)
+    };
+    for (metric, tokenizers) in [
+        ("token_f1", &["words", "mixed", "characters", "icu"][..]),
+        ("rouge_l", &["words", "mixed", "characters", "icu"]),
+        ("bleu", &["words", "13a", "mixed", "characters", "icu", "zh"]),
+    ] {
+        for tokenizer in tokenizers {
+            assert_eq!(of(metric, tokenizer), "", "{metric} {tokenizer}");
+        }
+    }
+    insta::assert_snapshot!([
+        of("levenshtein", "words"),
+        of("edit_rate", "icu"),
+        of("token_f1", "zh"),
+        of("rouge_l", "13a"),
+        of("bleu", "character"),
+        of("bleu", "char"),
+        of("rouge_l", "jieba"),
+    ].join("\n"), @"
+    grader-conflict at `tokenizer`: `tokenizer` says how texts become words, and `levenshtein` compares none | drop it, or choose `metric: token_f1`, `rouge_l` or `bleu`
+    grader-conflict at `tokenizer`: `tokenizer` says how texts become words, and `edit_rate` compares none | drop it, or choose `metric: token_f1`, `rouge_l` or `bleu`
+    grader-conflict at `tokenizer`: the tokenizer `zh` is one of `bleu`, and `token_f1` does not have it | `token_f1` has words, mixed, characters, icu
+    grader-conflict at `tokenizer`: the tokenizer `13a` is one of `bleu`, and `rouge_l` does not have it | `rouge_l` has words, mixed, characters, icu
+    unknown-value at `character`: `character` is not a value of `tokenizer`: it takes `words`, `13a`, `mixed`, `characters`, `icu`, `zh` | did you mean `characters`?
+    unknown-value at `char`: `char` is not a value of `tokenizer`: it takes `words`, `13a`, `mixed`, `characters`, `icu`, `zh`
+    unknown-value at `jieba`: `jieba` is not a value of `tokenizer`: it takes `words`, `13a`, `mixed`, `characters`, `icu`, `zh`
+    ");
+}
+
 const C: &str = "{c: {file: main.c, compile: [gcc, main.c], run: [./a.out], timeout_seconds: 3}}";
 
 #[test]

@@ -34,7 +34,7 @@ pub(super) fn eval_step(
     notification: Option<Span>,
 ) -> Option<(EvalStep, StepPlace)> {
     let set: WrittenSet = (asking.thresholds, node.get("thresholds").cloned());
-    let (mut demands, max_regressions) = asked(&set, &mut desk.session.problems);
+    let (mut demands, max_regressions, require) = asked(&set, &mut desk.session.problems);
     if let Some(value) = asking.required_pass_rate {
         let at = node.locate("/required_pass_rate");
         let problems = &mut desk.session.problems;
@@ -71,6 +71,7 @@ pub(super) fn eval_step(
         filters: asking.filters.unwrap_or_default(),
         demands,
         max_regressions,
+        require,
         preset: asking.preset,
         metrics,
         target: asking.target,

@@ -11,7 +11,7 @@ use crate::load::session::Session;
 use crate::load::source::Span;
 use crate::load::suite::load_into;
 use crate::load::thresholds::unknown_metric;
-use crate::model::{EvalStep, Metric, Phase, Plan, Work};
+use crate::model::{EvalStep, Metric, Phase, Plan, PlannedSamples, Work};
 use crate::spec::FilterSpec;
 
 /// Loads the suite of each eval step. All problems of all of them are noted; those that have no place of their own stand
@@ -59,6 +59,7 @@ fn load_request(session: &Session, request: &PhaseRequest, eval: &EvalStep) -> L
             asked: eval.demands.clone(),
             metrics: eval.metrics.clone(),
             max_regressions: eval.max_regressions,
+            require: eval.require,
             filters: filters(&eval.filters),
             ..line.clone()
         },
@@ -94,14 +95,9 @@ fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
         {
             problems.push(unknown_metric(name, Some(*at), &measured));
         }
-        let fewer = |k: u32| {
-            let few = |eval: &&std::sync::Arc<crate::model::Eval>| {
-                eval.cases.outlines().any(|case| case.samples.is_some_and(|n| n < k))
-            };
-            plan.evals.iter().find(few)
-        };
-        if let Some((k, eval)) = metric.k().and_then(|k| Some((k, fewer(k)?))) {
-            let message = format!("`{name}` has no value: `{}` has fewer than {k} samples", eval.info.id);
+        let fewer = |k: u32| PlannedSamples::of(&plan.evals, |_, case| case.samples).fewer_than(k);
+        if let Some((k, short)) = metric.k().and_then(|k| Some((k, fewer(k)?))) {
+            let message = format!("`{name}` has no value: it needs {k} samples of every case, but {short}");
             problems.push(Problem::warning(Code::KAboveSamples, *at, message));
         }
     }

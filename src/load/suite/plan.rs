@@ -19,8 +19,8 @@ use crate::load::select::{part_of, select};
 use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
 use crate::model::{
-    Channel, Eval, Fingerprint, GateSpec, Measured, ModelSettings, Plan, ReportFormat, Reporting, Settings,
-    SuiteInfo, Target,
+    Channel, Eval, Fingerprint, GateRequirement, GateSpec, Measured, ModelSettings, Plan, PlannedSamples,
+    ReportFormat, Reporting, Settings, SuiteInfo, Target,
 };
 
 /// Everything of a plan but what the command line still changes.
@@ -39,22 +39,24 @@ pub(super) struct Parts {
 }
 
 impl Loader<'_> {
-    /// `config.k` above the suite's own `config.samples` is an error, above those of some eval a warning.
+    /// A `config.k` above the samples that cases have, each by its own `samples` or the suite's: an error where the suite's are too
+    /// few, else a warning.
     pub(super) fn check_ks(&mut self, parts: &Parts, node: &Node) {
         let Some(k) = parts.config.k.0.iter().copied().max() else { return };
-        let at = node.locate("/config/k");
-        if let Some(n) = parts.scope.samples.or(parts.config.samples).filter(|n| *n < k) {
-            let message = format!("pass@{k} needs {k} samples, but `samples` is {n}");
-            self.session.problems.push(
-                Problem::error(Code::KAboveSamples, at, message)
-                    .hint(format!("raise `samples` to {k}, or lower `k`")),
-            );
-        } else if let Some(eval) =
-            parts.evals.iter().find(|e| e.cases.outlines().any(|c| c.samples.is_some_and(|n| n < k)))
-        {
-            let message = format!("pass@{k} has no value: `{}` has fewer than {k} samples", eval.info.id);
-            self.session.problems.push(Problem::warning(Code::KAboveSamples, at, message));
-        }
+        let Some(short) = PlannedSamples::of(&parts.evals, |_, case| case.samples).fewer_than(k) else {
+            return;
+        };
+        let (at, why) = (node.locate("/config/k"), format!("samples of every case, but {short}"));
+        let hint = format!("raise `samples` to {k}, or lower `k`");
+        let problem = match parts.scope.samples.or(parts.config.samples) {
+            Some(n) if n < k => Problem::error(Code::KAboveSamples, at, format!("pass@{k} needs {k} {why}")),
+            _ => Problem::warning(
+                Code::KAboveSamples,
+                at,
+                format!("pass@{k} has no value: it needs {k} {why}"),
+            ),
+        };
+        self.session.problems.push(problem.hint(hint));
     }
 
     pub(super) fn plan(&mut self, parts: Parts) -> (Option<Plan>, Counts, Counts) {
@@ -74,6 +76,9 @@ impl Loader<'_> {
         let composites = metrics::composites(&parts.metrics, &declared, complete, problems);
         let typed_most = parts.demands.typed_most;
         let max_regressions = parts.demands.max_regressions.or(parts.max_regressions);
+        let max_regressions = typed_most.or(overrides.max_regressions).or(max_regressions);
+        let require = parts.demands.typed_require.or(overrides.require).or(parts.demands.require);
+        thresholds::check_requirement(require, max_regressions, problems);
         let demands = parts.demands.settle(&declared, &composites, complete, problems);
         let target = parts.target.as_ref();
         if complete {
@@ -93,6 +98,10 @@ impl Loader<'_> {
                 let again = overrides.filters.only.is_some() || overrides.gateless;
                 metrics::check_selected(&demands, &composites, &evals, again, problems);
                 thresholds::check_part_selected(&demands, &evals, again, problems);
+            }
+            let decides = !(overrides.filters.only.is_some() || overrides.gateless);
+            if require.is_none() && decides && !problems.has_errors() {
+                thresholds::warn_of_unguarded(&demands, &composites, &evals, problems);
             }
             match overrides.shard {
                 Some(shard) => {
@@ -175,7 +184,8 @@ impl Loader<'_> {
             },
             gate: GateSpec {
                 thresholds: demands.into_iter().map(|d| d.threshold).collect(),
-                max_regressions: typed_most.or(overrides.max_regressions).or(max_regressions),
+                max_regressions,
+                require_all_evals: require == Some(GateRequirement::AllEvals),
             },
             composites,
             score_metrics: declared

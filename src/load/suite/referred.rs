@@ -15,7 +15,7 @@ use crate::load::session::{Session, validator};
 use crate::load::source::Span;
 use crate::load::thresholds::{self, Resolved, WrittenSet};
 use crate::load::tree::Node;
-use crate::spec::{RefOr, SchemaKind, SuiteSpec, ThresholdsFile};
+use crate::spec::{RefOr, SchemaKind, SuiteSpec, Thresholds, ThresholdsFile};
 
 impl Loader<'_> {
     /// The named graders: written in the suite, or in the file that it refers to.
@@ -142,7 +142,7 @@ impl Loader<'_> {
     pub(super) fn demands(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> Resolved {
         let Some(spec) = spec else { return Resolved::default() };
         let mut presets: BTreeMap<String, WrittenSet> = BTreeMap::new();
-        let mut own: WrittenSet = (BTreeMap::new(), None);
+        let mut own: WrittenSet = (Thresholds::default(), None);
         match &spec.thresholds {
             Some(RefOr::Inline(set)) => own = (set.clone(), node.get("thresholds").cloned()),
             Some(RefOr::Ref(path)) => {

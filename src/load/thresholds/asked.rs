@@ -4,16 +4,17 @@ use super::read::located;
 use super::{WrittenSet, read_set};
 use crate::load::problem::{Code, Problems};
 use crate::load::source::Span;
-use crate::model::{AskedThreshold, Bound, Figure, Metric, Threshold};
+use crate::model::{AskedThreshold, Bound, Figure, GateRequirement, Metric, Threshold};
 
-/// The thresholds of a step or a trigger and its `max_regressions`; what is wrong with them is noted where it is written.
+/// The thresholds of a step or a trigger, its `max_regressions` and its `require`; what is wrong with them is noted where it is
+/// written.
 pub(in crate::load) fn asked(
     set: &WrittenSet,
     problems: &mut Problems,
-) -> (Vec<AskedThreshold>, Option<u32>) {
+) -> (Vec<AskedThreshold>, Option<u32>, Option<GateRequirement>) {
     let read = read_set(set, problems);
     let asked = |demand: super::Demand| AskedThreshold { threshold: demand.threshold, bare: demand.bare };
-    (read.demands.into_iter().map(asked).collect(), read.max_regressions)
+    (read.demands.into_iter().map(asked).collect(), read.max_regressions, read.require)
 }
 
 /// Puts `required_pass_rate` among the thresholds `asked` of the same step, which `set` holds as they are written. Another
@@ -71,7 +72,7 @@ mod tests {
         let set: Thresholds = serde_json::from_value(node.to_json()).expect("thresholds");
         let at = Some(node.span);
         let set = (set, Some(node));
-        let (mut all, most) = asked(&set, &mut problems);
+        let (mut all, most, require) = asked(&set, &mut problems);
         if let Some(rate) = rate {
             required_pass_rate(rate, at, &set, &mut all, &mut problems);
         }
@@ -85,6 +86,7 @@ mod tests {
             })
             .collect();
         lines.extend(most.map(|n| format!("max_regressions {n}")));
+        lines.extend(require.map(|word| format!("require {word:?}")));
         for problem in problems.iter() {
             let place = problem.span.map(|span| sources.position(span));
             let place = place.map_or("-".to_owned(), |at| format!("{}:{}", at.line, at.column));
@@ -100,12 +102,13 @@ mod tests {
 
     #[test]
     fn steps_ask_like_suites_and_faults_have_places() {
-        insta::assert_snapshot!(said("{pass@1: 0.85, lint_pass: 0.5, max_regressions: 1, score: {min: 0.5, by_tag: {a: 1}}}", None), @"
+        insta::assert_snapshot!(said("{pass@1: 0.85, lint_pass: 0.5, max_regressions: 0, require: all_evals, score: {min: 0.5, by_tag: {a: 1}}}", None), @"
         lint_pass Min 0.5 bare=true
         pass_at_1 Min 0.85 bare=true
         score Min 0.5 bare=false
         score[tag=a] Min 1 bare=true
-        max_regressions 1
+        max_regressions 0
+        require AllEvals
         ");
         insta::assert_snapshot!(said("{pass@1: 85, scroe: 0.5}", None), @"
         pass_at_1 Min 85 bare=true

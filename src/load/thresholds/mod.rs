@@ -11,6 +11,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 mod typed;
+mod unguarded;
 
 use super::metrics::Declared;
 use super::problem::{Code, Problem, Problems};
@@ -18,10 +19,12 @@ use super::source::Span;
 use super::tree::Node;
 use crate::model::{AskedThreshold, Bound, Composite, Figure, Measured, Metric, MetricName, Threshold};
 use crate::spec::Thresholds;
+use crate::spec::words::GateRequirement;
 
 pub(super) use asked::{asked, required_pass_rate};
 pub(super) use producible::{check_part_selected, check_parts, check_producible, ks};
 pub(super) use read::{read_set, unknown_metric};
+pub(super) use unguarded::warn_of_unguarded;
 
 use presets::{built_in, unknown_preset};
 use read::{MAX_REGRESSIONS, Set, fault, located, near_built_in, out_of_range};
@@ -81,6 +84,10 @@ pub(super) struct Resolved {
     pub max_regressions: Option<u32>,
     /// `--threshold max_regressions=N`.
     pub typed_most: Option<u32>,
+    /// `require` of the set that holds.
+    pub require: Option<GateRequirement>,
+    /// `--threshold require=WORD`.
+    pub typed_require: Option<GateRequirement>,
 }
 
 /// Everything that may say thresholds.
@@ -114,7 +121,7 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
         (None, Some((name, at))) => Some((name.as_str(), Some(*at))),
         (None, None) => None,
     };
-    let Set { demands, max_regressions } = match wanted {
+    let Set { demands, max_regressions, require } = match wanted {
         None => own,
         Some((name, at)) => match named.get(name).cloned().or_else(|| built_in(name, sources.ks)) {
             Some(set) => set,
@@ -131,7 +138,7 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
         by: By::Phase,
     };
     let mut overrides: Vec<Demand> = sources.asked.iter().map(asked).collect();
-    let mut typed_most = None;
+    let (mut typed_most, mut typed_require) = (None, None);
     for text in sources.overrides {
         match override_of(text) {
             Ok(Typed::Demand(demand)) => {
@@ -139,11 +146,12 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
                 overrides.push(demand);
             }
             Ok(Typed::MaxRegressions(most)) => typed_most = Some(most),
+            Ok(Typed::Require(word)) => typed_require = Some(word),
             Err(problem) => problems.push(*problem),
         }
     }
     mentioned.extend(overrides.iter().filter(is_named).cloned());
-    Resolved { demands, overrides, named: mentioned, max_regressions, typed_most }
+    Resolved { demands, overrides, named: mentioned, max_regressions, typed_most, require, typed_require }
 }
 
 impl Resolved {
@@ -234,9 +242,23 @@ fn named_fault(demand: &Demand, kind: Measured) -> Option<Problem> {
     }
 }
 
+/// Every eval must pass, and some may fail: that contradicts itself.
+pub(super) fn check_requirement(
+    require: Option<GateRequirement>,
+    max_regressions: Option<u32>,
+    problems: &mut Problems,
+) {
+    if let (Some(GateRequirement::AllEvals), Some(most @ 1..)) = (require, max_regressions) {
+        let message = format!(
+            "`require: all_evals` and `max_regressions: {most}` contradict each other: one requires what the other forgives"
+        );
+        problems.push(Problem::general(Code::OutOfRange, message).hint("keep one of them"));
+    }
+}
+
 /// Names of a set that is read without its suite: what graders measure is not known, but what looks like a slip is told.
 pub(super) fn warn_of_slips((set, node): &WrittenSet, problems: &mut Problems) {
-    for written in set.keys().filter(|name| *name != MAX_REGRESSIONS) {
+    for written in set.by_metric.keys().filter(|name| *name != MAX_REGRESSIONS) {
         let Ok(MetricName { metric: Metric::Named(name), .. }) = written.parse() else { continue };
         if near_built_in(&name).is_some() {
             let key = node.as_ref().and_then(|n| n.get_key(written)).map(|k| k.span);

@@ -46,5 +46,5 @@ pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
         demand(Metric::PassAt(k), *at_k),
         demand(Metric::PassHat(k), *hat_k),
     ];
-    Some(Set { demands, max_regressions: None })
+    Some(Set { demands, ..Set::default() })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Demand;
 use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems, did_you_mean};
-use crate::model::{Composite, Eval, EvalType, Metric, MetricName, Part, Target};
+use crate::model::{Composite, Eval, EvalType, Metric, MetricName, Part, PlannedSamples, Target};
 
 /// The k to report: those of the suite, those that thresholds and composites name, and 1.
 pub(in crate::load) fn ks(
@@ -164,18 +164,8 @@ fn hint(part: &Part, evals: &[Arc<Eval>]) -> String {
 }
 
 fn check_k(k: u32, metric: &Metric, demand: &Demand, evals: &[Arc<Eval>], problems: &mut Problems) {
-    let short = evals.iter().find_map(|eval| {
-        let case = eval.cases.outlines().find(|case| case.samples.is_some_and(|n| n < k))?;
-        Some((eval, case))
-    });
-    let Some((eval, case)) = short else { return };
-    let n = case.samples.unwrap_or(1);
-    let which = if eval.cases.len() == 1 {
-        format!("`{}`", eval.info.id)
-    } else {
-        format!("`{}` of `{}`", case.id, eval.info.id)
-    };
-    let message = format!("`{metric}` needs at least {k} samples of every case, but {which} has {n}");
+    let Some(short) = PlannedSamples::of(evals, |_, case| case.samples).fewer_than(k) else { return };
+    let message = format!("`{metric}` needs at least {k} samples of every case, but {short}");
     problems.push(
         demand
             .problem(Code::KAboveSamples, message)

@@ -8,23 +8,26 @@ use crate::load::problem::{Code, Problem, Problems, did_you_mean};
 use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::{Bound, Figure, Metric, MetricName, NoMetric, PLAIN_METRICS, Part, Threshold};
+use crate::spec::words::GateRequirement;
 use crate::spec::{IntervalBound, PartThreshold, ThresholdBounds, ThresholdSpec};
 
-/// The key of a set that is no metric: failed regressions that the gate forgives.
+/// The keys of a set that are not metrics: failed regressions that the gate forgives, and what it requires of evals.
 pub(super) const MAX_REGRESSIONS: &str = "max_regressions";
+pub(super) const REQUIRE: &str = "require";
 
 /// A set as it is written.
 #[derive(Debug, Clone, Default)]
 pub(in crate::load) struct Set {
     pub demands: Vec<Demand>,
     pub max_regressions: Option<u32>,
+    pub require: Option<GateRequirement>,
 }
 
 /// One set as demands; what is wrong with it is noted.
 pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problems) -> Set {
-    let mut read = Set::default();
+    let mut read = Set { require: set.require, ..Set::default() };
     let mut taken: BTreeMap<MetricName, String> = BTreeMap::new();
-    for (written, spec) in set {
+    for (written, spec) in &set.by_metric {
         let node_of = node.as_ref().and_then(|n| n.get(written));
         let place = Place {
             key: node.as_ref().and_then(|n| n.get_key(written)).map(|k| k.span),
@@ -320,5 +323,9 @@ pub(super) fn near_built_in(name: &str) -> Option<&'static str> {
 }
 
 fn built_in_names() -> Vec<&'static str> {
-    PLAIN_METRICS.iter().map(|(_, name)| *name).chain(["pass_at_1", "pass_hat_3", MAX_REGRESSIONS]).collect()
+    PLAIN_METRICS
+        .iter()
+        .map(|(_, name)| *name)
+        .chain(["pass_at_1", "pass_hat_3", MAX_REGRESSIONS, REQUIRE])
+        .collect()
 }

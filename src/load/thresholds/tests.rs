@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::load::{Filters, LoadRequest, Loaded, Overrides, Purpose, load};
-use crate::model::{AskedThreshold, Bound, Figure, GateSpec, Shard, Threshold};
+use crate::model::{AskedThreshold, Bound, Figure, GateRequirement, GateSpec, Shard, Threshold};
 
 const EVALS: &str = "  evals:
     - {id: cap-auth, category: auth, metadata: {tags: [critical]}, input: x, expected: y}
@@ -12,10 +12,10 @@ const EVALS: &str = "  evals:
     - {id: reg-login, category: auth, baseline: {output: y}, current: {input: x}}
 ";
 
-fn load_with(head: &str, overrides: Overrides) -> Loaded {
+fn load_with(head: &str, evals: &str, overrides: Overrides) -> Loaded {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
-    let text = format!("eval_suite:\n  name: s\n  target: {{type: echo}}\n{head}{EVALS}");
+    let text = format!("eval_suite:\n  name: s\n  target: {{type: echo}}\n{head}{evals}");
     fs::write(cwd.join("s.yaml"), text).expect("written");
     load(&LoadRequest {
         suite: "s.yaml".into(),
@@ -40,12 +40,18 @@ fn line(spec: &GateSpec) -> String {
         .map(|t| format!("{}{} {} {}", t.metric, figure(t.on), sign(t.bound), t.value))
         .collect();
     all.extend(spec.max_regressions.map(|n| format!("max_regressions {n}")));
+    all.extend(spec.require_all_evals.then(|| "require all_evals".to_owned()));
     all.join("\n")
 }
 
 /// The demands of the plan, or the problems; warnings follow the demands.
 fn said(head: &str, overrides: Overrides) -> String {
-    let loaded = load_with(head, overrides);
+    of_evals(head, EVALS, overrides)
+}
+
+/// The same of other evals.
+fn of_evals(head: &str, evals: &str, overrides: Overrides) -> String {
+    let loaded = load_with(head, evals, overrides);
     let problems = loaded.problems.iter().map(|p| {
         let at = p.span.map_or("-".to_owned(), |span| {
             let at = loaded.sources.position(span);
@@ -205,6 +211,178 @@ fn a_k_is_asked_of_the_cases_of_the_part_alone() {
     insta::assert_snapshot!(alone("  thresholds: {pass_hat_5: {by_tag: {slow: 0.5}}, regression_pass_rate: {by_tag: {slow: 1}}}\n"), @"
     4:38 k-above-samples: `pass_hat_5` needs at least 5 samples of every case, but `cap-math` has 4 | raise `samples` to 5, or leave it out: it then follows from the thresholds
     4:83 unknown-metric: this part of the suite cannot produce `regression_pass_rate`: it has no regression eval
+    ");
+}
+
+/// Whether the gate is warned of.
+fn is_warned(thresholds: &str) -> bool {
+    said(&format!("  thresholds: {thresholds}\n"), Overrides::default()).contains("unguarded-gate")
+}
+
+#[test]
+fn thresholds_that_failing_evals_meet_are_warned_of() {
+    // Of 4 evals one is a regression, with 1 of 5 cases; the capability evals have 7 samples.
+    for thresholds in [
+        "{errored_samples: 0}",
+        "{flaky_samples: 3, errored_samples: 0}",
+        "{pass_rate: 0.25}",
+        "{pass@1: 0.2}",
+        "{case_pass_rate: {max: 0.5}}",
+        "{regression_pass_rate: 1}",
+        "{failed_samples: 7}",
+        "{\"score[type=regression]\": 1}",
+    ] {
+        assert!(is_warned(thresholds), "{thresholds}");
+    }
+    for thresholds in [
+        "{pass_rate: 0.26}",
+        "{pass@1: 0.21, errored_samples: 0}",
+        "{pass_hat_1: {min: 0.3, bound: lower}}",
+        "{capability_pass_rate: 0.01}",
+        "{weighted_score: 0.3}",
+        "{failed_samples: 6}",
+        "{\"pass_rate[tag=slow]\": 0.5}",
+        "{errored_samples: 0, require: all_evals}",
+        "{errored_samples: 0, require: thresholds}",
+        "{max_regressions: 1}",
+        "{}",
+    ] {
+        assert!(!is_warned(thresholds), "{thresholds}");
+    }
+    // A composite is seen as far as its components are: 0.75 is left of this one.
+    let head = |least: &str| {
+        format!(
+            "  metrics: {{q: {{composite: [{{metric: errored_samples, weight: 11, range: [0, 4], invert: true}}, {{metric: pass_at_1, weight: 5}}]}}}}\n  \
+             thresholds: {{q: {least}}}\n"
+        )
+    };
+    assert!(alone(&head("0.75")).contains("unguarded-gate"));
+    assert!(!alone(&head("0.76")).contains("unguarded-gate"));
+    for preset in ["development", "staging", "production", "critical"] {
+        assert!(
+            !alone(&format!("  config: {{k: [1]}}\n  preset: {preset}\n")).contains("unguarded"),
+            "{preset}"
+        );
+    }
+    // Every grader that decides measures something that a threshold is on, or one does not.
+    let of = |graders: &str| {
+        let evals = format!("  evals:\n    - {{id: a, input: x, expected: y, graders: [{graders}]}}\n");
+        of_evals("  thresholds: {exact: 0.5}\n", &evals, Overrides::default())
+    };
+    let measured = "{type: code, metric: exact}";
+    assert_eq!(of(measured), "exact >= 0.5");
+    for graders in [
+        format!("{measured}, {{type: code, config: {{method: contains, must_include: [y]}}}}"),
+        "{type: code}, {type: code, metric: exact, informative: true}".to_owned(),
+    ] {
+        assert!(of(&graders).contains("unguarded-gate"), "{}", of(&graders));
+    }
+}
+
+#[test]
+fn the_warning_names_thresholds_and_what_to_write() {
+    insta::assert_snapshot!([
+        alone("  thresholds: {errored_samples: 0}\n"),
+        alone("  thresholds: {errored_samples: 0, flaky_samples: 0, latency_p95_ms: 5, latency_mean_ms: 1, regression_pass_rate: 1}\n"),
+        said("", typed(&["errored_samples=0"])),
+    ].join("\n"), @"
+    errored_samples <= 0
+    4:16 unguarded-gate: the gate can pass though all 3 capability evals fail: where there are thresholds they decide, and `errored_samples` does not depend on evals that pass | add `require: all_evals` to the thresholds, or one such as `pass_rate: 0.9`; where it is meant, `require: thresholds`
+    errored_samples <= 0
+    flaky_samples <= 0
+    latency_mean_ms <= 1
+    latency_p95_ms <= 5
+    regression_pass_rate >= 1
+    4:16 unguarded-gate: the gate can pass though all 3 capability evals fail: where there are thresholds they decide, and `errored_samples`, `flaky_samples`, `latency_mean_ms` and 2 more do not depend on evals that pass | add `require: all_evals` to the thresholds, or one such as `pass_rate: 0.9`; where it is meant, `require: thresholds`
+    errored_samples <= 0
+    - unguarded-gate: `--threshold`: the gate can pass though all 3 capability evals fail: where there are thresholds they decide, and `errored_samples` does not depend on evals that pass | add `require: all_evals` to the thresholds, or one such as `pass_rate: 0.9`; where it is meant, `require: thresholds`
+    ");
+}
+
+#[test]
+fn all_evals_are_required_where_a_set_the_command_line_or_a_phase_says_so() {
+    let head = "  thresholds: {errored_samples: 0, require: all_evals}\n";
+    let phase = |require| Overrides { require: Some(require), ..Overrides::default() };
+    insta::assert_snapshot!([
+        alone(head),
+        said("", typed(&["require=all_evals"])),
+        said(head, typed(&["require=thresholds"])),
+        said(head, phase(GateRequirement::Thresholds)),
+        said("  thresholds: {errored_samples: 0}\n", phase(GateRequirement::AllEvals)),
+        // A set goes with its preset, whole.
+        alone("  thresholds: {require: all_evals}\n  presets: {p: {score: 0.5}}\n  preset: p\n"),
+        alone("  presets: {p: {score: 0.5, require: all_evals}}\n  preset: p\n"),
+    ].join("\n--\n"), @"
+    errored_samples <= 0
+    require all_evals
+    --
+    require all_evals
+    --
+    errored_samples <= 0
+    --
+    errored_samples <= 0
+    --
+    errored_samples <= 0
+    require all_evals
+    --
+    score >= 0.5
+    --
+    score >= 0.5
+    require all_evals
+    ");
+    insta::assert_snapshot!([
+        alone("  thresholds: {require: all_eval}\n"),
+        alone("  thresholds: {require: 1}\n"),
+        alone("  thresholds: {requires: 1}\n"),
+        alone("  thresholds: {require: all_evals, max_regressions: 1}\n"),
+        alone("  max_regressions: 2\n  thresholds: {require: all_evals}\n"),
+        alone("  thresholds: {require: all_evals, max_regressions: 0}\n"),
+        said("", typed(&["require=all"])),
+        said("", typed(&["require>=all_evals"])),
+    ].join("\n"), @"
+    4:25 unknown-value: `all_eval` is not a value of `require`: it takes `all_evals`, `thresholds` | did you mean `all_evals`?
+    4:25 wrong-type: `require`: expected one of `all_evals`, `thresholds`, found the number `1`
+    4:16 unknown-metric: `requires` is not a metric | did you mean `require`?
+    - out-of-range: `require: all_evals` and `max_regressions: 1` contradict each other: one requires what the other forgives | keep one of them
+    - out-of-range: `require: all_evals` and `max_regressions: 2` contradict each other: one requires what the other forgives | keep one of them
+    max_regressions 0
+    require all_evals
+    - unknown-metric: `--threshold require=all`: `require` is `all_evals` or `thresholds`
+    - unknown-metric: `--threshold require>=all_evals`: `require` is `all_evals` or `thresholds`
+    ");
+}
+
+#[test]
+fn a_k_of_the_suite_is_held_against_the_samples_that_cases_have() {
+    let evals = |first: &str| {
+        format!(
+            "  evals:
+    - {{metadata: {{id: a}}, test_cases: [{{id: x, input: x, expected: x{first}}}, {{id: y, input: x, expected: x, samples: 4}}]}}
+    - {{metadata: {{id: b}}, test_cases: [{{id: z, input: x, expected: x, samples: 3}}]}}
+"
+        )
+    };
+    let of = |config: &str, first: &str| {
+        of_evals(&format!("  config: {config}\n"), &evals(first), Overrides::default())
+    };
+    // Every case has its own samples, so that the suite's count for none.
+    assert_eq!(of("{samples: 1, k: [1, 3]}", ", samples: 3"), "");
+    assert_eq!(of("{k: [1, 3]}", ""), "");
+    insta::assert_snapshot!([
+        of("{samples: 1, k: [1, 3]}", ""),
+        of("{samples: 3, k: [1, 3]}", ", samples: 2"),
+        of("{samples: 2, k: [1, 4]}", ""),
+        said("  config: {samples: 2, k: [1, 4]}\n", Overrides::default()),
+        said("  config: {k: [1, 4]}\n", Overrides { samples: Some(1), ..Overrides::default() }),
+        said("  config: {samples: 1}\n  thresholds: {pass@2: 0.5}\n", Overrides::default()),
+    ].join("\n"), @"
+    4:27 k-above-samples: pass@3 needs 3 samples of every case, but `x` of `a` has 1 | raise `samples` to 3, or lower `k`
+
+    4:27 k-above-samples: pass@3 has no value: it needs 3 samples of every case, but `x` of `a` has 2 | raise `samples` to 3, or lower `k`
+    4:27 k-above-samples: pass@4 needs 4 samples of every case, but 2 of 3 cases have fewer: `x` of `a` has 2 | raise `samples` to 4, or lower `k`
+    4:27 k-above-samples: pass@4 needs 4 samples of every case, but 4 of 5 cases have fewer: `cap-auth` has 2 | raise `samples` to 4, or lower `k`
+    4:15 k-above-samples: pass@4 needs 4 samples of every case, but 5 of 5 cases have fewer: `cap-auth` has 1 | raise `samples` to 4, or lower `k`
+    5:16 k-above-samples: `pass_at_2` needs at least 2 samples of every case, but 4 of 5 cases have fewer: `cap-auth` has 1 | raise `samples` to 2, or leave it out: it then follows from the thresholds
     ");
 }
 

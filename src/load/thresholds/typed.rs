@@ -1,14 +1,15 @@
 //! `--threshold METRIC=VALUE`.
 
-use super::read::{MAX_REGRESSIONS, metric_name};
+use super::read::{MAX_REGRESSIONS, REQUIRE, metric_name};
 use super::{By, Demand};
 use crate::load::problem::{Code, Problem};
-use crate::model::{Bound, Figure, Threshold};
+use crate::model::{Bound, Figure, GateRequirement, Threshold};
 
 /// What the command line demands.
 pub(super) enum Typed {
     Demand(Demand),
     MaxRegressions(u32),
+    Require(GateRequirement),
 }
 
 /// `METRIC=VALUE`, or with the direction: `METRIC>=VALUE`, `METRIC<=VALUE`. The metric may be of a part of the run:
@@ -26,6 +27,12 @@ pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
             wrong(format!(
                 "`--threshold {text}`: `{MAX_REGRESSIONS}` is a whole number, the most that is forgiven"
             ))
+        });
+    }
+    if name == REQUIRE {
+        let word = serde_json::from_value(value.into()).ok().filter(|_| direction.is_none());
+        return word.map(Typed::Require).ok_or_else(|| {
+            wrong(format!("`--threshold {text}`: `{REQUIRE}` is `all_evals` or `thresholds`"))
         });
     }
     let name = metric_name(name, None, &[]).map_err(|mut problem| {

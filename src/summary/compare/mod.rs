@@ -93,7 +93,7 @@ impl CompareSettings {
 pub enum Incomparable {
     #[error("{label} is a run of suite `{candidate}`, and the reference is one of suite `{reference}`")]
     OtherSuite { label: String, reference: String, candidate: String },
-    #[error("{label} and the reference have no case in common: {candidate} against {reference}")]
+    #[error("{label} and the reference have no case in common ({candidate} and {reference} cases)")]
     NoSharedCase { label: String, reference: usize, candidate: usize },
     #[error("no verdict can rest on `{metric}`: it {why}")]
     Untestable { metric: String, why: String },
@@ -158,9 +158,12 @@ pub fn compare(
     Ok(compared)
 }
 
-/// The same for a report, which has to be made whatever it is compared with: with nothing in common the verdict is `none`, and
-/// nothing decides.
-pub(super) fn compare_anyway(
+/// The same for a report, which is made whatever it is compared with: with nothing in common the verdict is `none`, and nothing
+/// decides.
+///
+/// # Errors
+/// When a metric has no value of a case or eval.
+pub fn compare_anyway(
     reference: &RunScores,
     candidates: &[&RunScores],
     settings: &CompareSettings,

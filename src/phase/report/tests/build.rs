@@ -123,7 +123,7 @@ fn started(gate: GateSpec, ks: &[u32]) -> RunStarted {
 
 /// Plans, runs, counts and decides.
 pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> Summary {
-    let spec = GateSpec { thresholds, max_regressions: None };
+    let spec = GateSpec { thresholds, ..GateSpec::default() };
     let mut events = vec![Event::RunStarted(Box::new(started(spec, ks)))];
     for RunEval { info, cases } in &evals {
         events.push(Event::EvalPlanned(EvalPlanned { eval: info.clone(), cases: cases.len() }));

@@ -26,7 +26,7 @@ fn other_suites_and_no_case_in_common_are_refused() {
     insta::assert_snapshot!([told(error), told(none)].join("\n"), @r"
     b is a run of suite `T`, and the reference is one of suite `S`
       name two runs of one suite; `eval-harness history` lists them
-    b and the reference have no case in common: 1 against 2
+    b and the reference have no case in common (1 and 2 cases)
       cases are the same when their eval's id and their own are; were they renamed, or filtered apart?
     ");
     // A report has to be made nevertheless.
