@@ -151,12 +151,12 @@ mod tests {
     #[test]
     fn small_plan_gets_the_number_that_it_takes() {
         let said = |metric: &str, value: f64, n: usize| warning(metric, value, SIMILAR, &vec![eval(&[1]); n]);
-        insta::assert_snapshot!(said("pass_rate", 0.9, 12), @"");
-        insta::assert_snapshot!(said("pass_at_1", 0.9, 32), @"");
+        insta::assert_snapshot!(said("pass_rate", 0.9, 12), @"the threshold on pass_rate requires a lower end of at least 0.9, and 12 evals are planned: even if all pass the interval ends at 0.7526; it takes 33 evals");
+        insta::assert_snapshot!(said("pass_at_1", 0.9, 32), @"the threshold on pass_at_1 requires a lower end of at least 0.9, and 32 cases are planned: even if all pass the interval ends at 0.8976; it takes 33 cases");
         assert_eq!(said("pass_at_1", 0.9, 33), "");
-        insta::assert_snapshot!(said("case_pass_rate[tag=a]", 0.5, 35), @"");
-        insta::assert_snapshot!(said("errors", 0.05, 12), @"");
-        insta::assert_snapshot!(said("pass_rate", 1.0, 12), @"");
+        insta::assert_snapshot!(said("case_pass_rate[tag=a]", 0.5, 35), @"the threshold on case_pass_rate[tag=a] requires a lower end of at least 0.5, and 1 case is planned: even if it passes the interval ends at 0.0552; it takes 5 cases");
+        insta::assert_snapshot!(said("errors", 0.05, 12), @"the threshold on pass_rate requires an upper end of at most 0.05, and 12 evals are planned: even if none passes the interval ends at 0.2474; it takes 68 evals");
+        insta::assert_snapshot!(said("pass_rate", 1.0, 12), @"the threshold on pass_rate requires a lower end of at least 1, and 12 evals are planned: even if all pass the interval ends at 0.7526, and no number of evals would be enough");
         assert_eq!(said("latency_p95_ms", 0.9, 2), "");
         assert_eq!(said("regression_pass_rate", 0.9, 2), "");
     }
@@ -193,7 +193,7 @@ mod tests {
         let threshold =
             Threshold { metric: "pass_at_1".into(), bound: Bound::Min, value: 0.5, on: Figure::CiLower };
         let refused = |scope, evals| without_interval(std::slice::from_ref(&threshold), scope, |_| evals);
-        insta::assert_snapshot!(refused(IntervalScope::SimilarEvals, 3).join("\n"), @"");
+        insta::assert_snapshot!(refused(IntervalScope::SimilarEvals, 3).join("\n"), @"the threshold on the interval of pass_at_1 needs at least 5 evals to speak about evals like these, and there are 3 evals; set `intervals: similar_cases` in `config`, or add evals");
         assert_eq!(refused(IntervalScope::SimilarEvals, 5), Vec::<String>::new());
         assert_eq!(refused(IntervalScope::SimilarCases, 3), Vec::<String>::new());
         let value = Threshold { on: Figure::Value, ..threshold };

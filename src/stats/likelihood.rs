@@ -68,7 +68,9 @@ pub fn of_shares(strata: &[Stratum], level: f64) -> Result<Interval, Undefined> 
     let z = two_sided_quantile(level)?;
     let lower = |end: End| match strata {
         [] => Err(Undefined::NoData),
-        [Stratum { units: Units::Levels(levels), .. }] => ratio_of_shares(&end.of(levels), z * z / 2.0),
+        [Stratum { units: Units::Levels(levels), repeats, .. }] if *repeats <= 1.0 => {
+            ratio_of_shares(&end.of(levels), z * z / 2.0)
+        }
         several => stratified(several, end, level),
     };
     let (low, high) = (lower(End::Lower)?, 1.0 - lower(End::Upper)?);

@@ -271,7 +271,7 @@ fn errors_are_neither_passes_nor_failures_and_widen_the_range() {
     let estimate = &summary.estimates["pass_at_1"];
     assert_eq!((estimate.value, estimate.worst, estimate.best), (Some(0.5), Some(0.25), Some(0.75)));
     assert_eq!(estimate.n_cases, 2);
-    assert_eq!(estimate.method, "wilson");
+    assert_eq!(estimate.method, "empirical_likelihood");
     let cases = summary.summary.cases;
     assert_eq!((cases.passed, cases.failed, cases.errored, cases.pending), (1, 1, 1, 1));
     assert_eq!(cases.pass_rate, Some(0.5));

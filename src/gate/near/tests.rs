@@ -73,7 +73,7 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
     );
     assert_eq!(
         said("pass_rate", LOWER, 0.9, &of_counts(14, 14)),
-        "the value itself, 1, meets it; only data is lacking: 21 more evals that pass would have met it"
+        "the value itself, 1, meets it; only data is lacking: 19 more evals that pass would have met it"
     );
     assert_eq!(
         said("case_pass_rate", LOWER, 0.9, &of_counts(38, 40)),
@@ -122,7 +122,7 @@ fn cases_of_several_samples_that_are_all_alike_are_no_counts() {
     let all = of_counts(14, 14);
     assert_eq!(
         miss("pass_hat_3", 0.9, Figure::CiLower, &all),
-        "the value itself, 1, meets it; only data is lacking: 21 more cases like these would have met it"
+        "the value itself, 1, meets it; only data is lacking: about 19 more cases like these would have met it"
     );
 }
 
@@ -201,14 +201,14 @@ fn intervals_of_fewer_units_say_about() {
         miss(&threshold(metric, bound, value, on), estimate, None, scope).unwrap()
     };
     let evals = IntervalScope::SimilarEvals;
-    insta::assert_snapshot!(said("pass_at_1", Bound::Min, 0.9, Figure::CiLower, &together, evals), @"");
+    insta::assert_snapshot!(said("pass_at_1", Bound::Min, 0.9, Figure::CiLower, &together, evals), @"the value itself, 1, meets it; only data is lacking: about 230 more cases like these, in separate evals, would have met it");
     let none = estimate(0.0, 100, [0.0, 1.0 - counted(10.0, 10.0)[0]], "empirical_likelihood");
-    insta::assert_snapshot!(said("pass_at_1", Bound::Max, 0.1, Figure::CiUpper, &none, evals), @"");
+    insta::assert_snapshot!(said("pass_at_1", Bound::Max, 0.1, Figure::CiUpper, &none, evals), @"the value itself, 0, meets it; only data is lacking: about 230 more cases like these, in separate evals, would have met it");
     // 20 cases of 5 samples, of which samples are drawn.
     let samples = estimate(0.97, 20, counted(97.0, 100.0), "empirical_likelihood");
-    insta::assert_snapshot!(said("pass_at_1", Bound::Min, 0.94, Figure::CiLower, &samples, IntervalScope::TheseCases), @"");
+    insta::assert_snapshot!(said("pass_at_1", Bound::Min, 0.94, Figure::CiLower, &samples, IntervalScope::TheseCases), @"the value itself, 0.97, meets it; only data is lacking: about 2.4 times as many samples of each case would have met it");
     // 4 evals, one of which weighs 10 times as much as the others.
     let weighed = estimate(1.0, 4, counted(169.0 / 103.0, 169.0 / 103.0), "empirical_likelihood");
-    insta::assert_snapshot!(said("weighted_score", Bound::Min, 0.5, Figure::CiLower, &weighed, SCOPE), @"");
-    insta::assert_snapshot!(said("pass_at_1", Bound::Min, 1.0, Figure::CiLower, &together, evals), @"");
+    insta::assert_snapshot!(said("weighted_score", Bound::Min, 0.5, Figure::CiLower, &weighed, SCOPE), @"the value itself, 1, meets it; only data is lacking: about 8 more evals like these would have met it");
+    insta::assert_snapshot!(said("pass_at_1", Bound::Min, 1.0, Figure::CiLower, &together, evals), @"the value itself is the threshold, so that no number of further cases like these would meet it");
 }

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn markdown_shows_the_whole_picture() {
-    assert_snapshot!(rendered(ReportFormat::Markdown, &unsandboxed()), @r#"
+    assert_snapshot!(rendered(ReportFormat::Markdown, &unsandboxed()), @r"
     # ❌ FAIL: Parser suite 1.2.0 (SANDBOX NOT ENFORCED)
 
     > [!CAUTION]
@@ -68,6 +68,8 @@ fn markdown_shows_the_whole_picture() {
     | pass@3 | n/a |  | 6 |  | undefined: 3 samples per case are needed; there is 1 |
     | pass@10 | n/a |  | 6 |  | undefined: 10 samples per case are needed; there is 1 |
     | latency p95 | 1.23 s |  | 6 |  |  |
+
+    Intervals are for cases like these, in these evals.
 
     [worst, best]: the value if all that errored, was skipped or is pending had failed, or had passed.
 
@@ -151,7 +153,7 @@ fn markdown_shows_the_whole_picture() {
 
     1. Fix the parser (cap-code-002)
     2. Start the judge and run with --resume latest
-    "#);
+    ");
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn terminal_shows_the_whole_picture() {
       pass@3          n/a  3 samples per case are needed; there is 1
       pass@10         n/a  10 samples per case are needed; there is 1
       latency p95  1.23 s                      6
+      Intervals are for cases like these, in these evals.
       [worst, best]: if all that errored, was skipped or is pending had failed, or
       had passed.
 
@@ -97,7 +98,7 @@ fn terminal_cuts_the_long_name_of_a_metric_and_not_its_figures() {
 
 #[test]
 fn terminal_is_short_when_all_is_well() {
-    assert_snapshot!(terminal_text(&green(2), &TerminalOptions::default()), @r##"
+    assert_snapshot!(terminal_text(&green(2), &TerminalOptions::default()), @"
     Parser suite 1.2.0
       target solver (command) · run eval-20260102-120000 · 12.3 s · sandbox userns
 
@@ -114,11 +115,12 @@ fn terminal_is_short_when_all_is_well() {
       pass@3          n/a  3 samples per case are needed; there is 1
       pass@10         n/a  10 samples per case are needed; there is 1
       latency p95  1.23 s                      6
+      Intervals are for cases like these, in these evals.
 
     GATE PASS
     reports  results/2026-01-02/run-120000.json
              results/2026-01-02/run-120000.md
-    "##);
+    ");
 }
 
 #[test]
@@ -181,6 +183,7 @@ fn terminal_without_unicode_or_sandbox() {
       pass@10         n/a  10 samples per case are needed; there
                            is 1
       latency p95  1.23 s                      6
+      Intervals are for cases like these, in these evals.
       [worst, best]: if all that errored, was skipped or is
       pending had failed, or had passed.
 

@@ -72,6 +72,25 @@ fn contributions_of_samples_average_to_the_figure() {
     }
 }
 
+/// 40 cases whose 5 samples all pass are 40 strata, also where they are counted as one kind.
+#[test]
+fn repeated_strata_are_as_many_strata() {
+    let perfect = |share: f64, repeats: f64| Stratum {
+        share,
+        repeats,
+        units: Units::Levels(vec![Level::of(1.0, 5.0)]),
+    };
+    let counted = of_shares(&[perfect(1.0 / 40.0, 40.0)], 0.95).unwrap();
+    let listed = of_shares(&vec![perfect(1.0 / 40.0, 1.0); 40], 0.95).unwrap();
+    assert!((counted.low - listed.low).abs() < 1e-12 && counted.low > 0.98, "{counted:?} {listed:?}");
+    let worse = Stratum {
+        units: Units::Levels(vec![Level::of(0.0, 1.0), Level::of(1.0, 4.0)]),
+        ..perfect(1.0 / 40.0, 1.0)
+    };
+    let one_failed = of_shares(&[perfect(1.0 / 40.0, 39.0), worse], 0.95).unwrap();
+    assert!(one_failed.low < counted.low, "{one_failed:?}");
+}
+
 #[test]
 fn what_can_not_be_computed_is_an_error() {
     assert_eq!(of_shares(&[], 0.95), Err(Undefined::NoData));

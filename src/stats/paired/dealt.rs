@@ -309,7 +309,7 @@ mod tests {
                 "{exact:?} {drawn:?}"
             );
             assert!(
-                (exact.0 - limit.0).abs() < 0.012 && (exact.1 - limit.1).abs() < 0.012,
+                (exact.0 - limit.0).abs() < 0.016 && (exact.1 - limit.1).abs() < 0.016,
                 "{exact:?} {limit:?}"
             );
         }

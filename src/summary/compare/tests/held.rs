@@ -74,7 +74,10 @@ fn four_cases_of_one_sample_can_lose_everything_unseen() {
     // Four flips of four cases: half of 1/16 is below 5 %, but three of them are not; so large a drop is no sure find.
     let compared = one(&of("a", "1111"), &of("b", "0001"));
     assert_eq!(compared.verdict, ComparisonVerdict::None);
-    insta::assert_snapshot!(compared.sentences.join("\n"), @"");
+    insta::assert_snapshot!(compared.sentences.join("\n"), @"
+    no evidence of a difference: pass@1 fell from 1.000 to 0.250, -75.0 points [-95.4, 10.7], p = 0.063 (one-sided: is it worse?, McNemar with mid-p, these 4 cases)
+    No drop could be found with 80 % chance by this test of these cases: add cases.
+    ");
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn four_cases_that_lose_all_samples_are_a_regression() {
     let of = |label: &str, c: u32| side(label, vec![eval("e", cases(4, |_| (3, c)))]);
     let compared = one(&of("a", 3), &of("b", 0));
     assert_eq!(compared.verdict, ComparisonVerdict::Regression);
-    insta::assert_snapshot!(compared.sentences.join("\n"), @"");
+    insta::assert_snapshot!(compared.sentences.join("\n"), @"regression: pass@1 fell from 1.000 to 0.000, -100.0 points [-100.0, -2.0], p < 0.0001 (one-sided, permutation within cases, these 4 cases)");
 }
 
 #[test]
@@ -93,8 +96,11 @@ fn whole_evals_are_tested_where_the_suite_asks_for_evals_like_these() {
     };
     let compared = one(&run("a", [3, 3], 8), &run("b", [3, 1], 8));
     assert_eq!(compared.scope, IntervalScope::SimilarEvals);
-    insta::assert_snapshot!(compared.sentences.join("\n"), @"");
+    insta::assert_snapshot!(compared.sentences.join("\n"), @"
+    regression: pass@1 fell from 1.000 to 0.667, -33.3 points [-66.1, 9.9], p = 0.004 (one-sided, sign flips of whole evals, 32 cases of evals like these)
+    The interval reaches 0 because it allows 2.5 % on either side; the test asks only whether the candidate is worse, at 5 %.
+    ");
     let few = one(&run("a", [3, 3], 4), &run("b", [3, 1], 4));
     assert_eq!(few.scope, IntervalScope::TheseCases);
-    insta::assert_snapshot!(few.notes.join("\n"), @"");
+    insta::assert_snapshot!(few.notes.join("\n"), @"4 evals are too few or too unequal to test evals like these: cases are tested, and the verdict is about these cases");
 }

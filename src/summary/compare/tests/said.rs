@@ -31,13 +31,13 @@ fn a_regression_an_improvement_and_neither() {
     let b = of("b", &format!("{}{}{}{}", "0".repeat(40), "1".repeat(300), "1".repeat(16), "0".repeat(44)));
     let said = |comparison: Comparison| comparison.sentences.join("\n");
     let text = [said(one(&a, &b)), said(one(&b, &a)), said(one(&a, &a))].join("\n\n");
-    insta::assert_snapshot!(text, @r"
-    regression: pass@1 fell from 0.850 to 0.790, -6.0 points [-9.8, -2.4], p = 0.0006 (one-sided, McNemar with mid-p, 400 cases)
+    insta::assert_snapshot!(text, @"
+    regression: pass@1 fell from 0.850 to 0.790, -6.0 points [-9.8, -2.4], p = 0.0006 (one-sided, McNemar with mid-p, these 400 cases)
 
-    improvement: pass@1 rose from 0.790 to 0.850, +6.0 points [2.4, 9.8], p = 0.0006 (one-sided, McNemar with mid-p, 400 cases)
+    improvement: pass@1 rose from 0.790 to 0.850, +6.0 points [2.4, 9.8], p = 0.0006 (one-sided, McNemar with mid-p, these 400 cases)
 
-    no evidence of a difference: pass@1 is 0.850 on both sides, 0.0 points [-1.0, 1.0], p = 0.50 (one-sided: is it worse?, McNemar with mid-p, 400 cases)
-    Nothing moved, so nothing tells how small a drop could have been found.
+    no evidence of a difference: pass@1 is 0.850 on both sides, 0.0 points [-1.0, 1.0], p = 0.50 (one-sided: is it worse?, McNemar with mid-p, these 400 cases)
+    A true drop of 1.7 points would have been found with 80 % chance; for half of that, 0.8 points, about 590 cases like these would be needed, or 2 samples of each.
     ");
 }
 
@@ -49,9 +49,9 @@ fn what_could_have_been_found_is_said_when_nothing_was() {
     let seen = one(&a, &b);
     let found = seen.detectable.as_ref().unwrap();
     // (1.6449 + 0.8416) x sqrt(20) / 400 at most; the observed drop is 4 of 400.
-    assert!((found.drop.unwrap() - 2.4865 * 20f64.sqrt() / 400.0).abs() < 6e-3, "{found:?}");
+    assert!((found.drop.unwrap() - 2.4865 * 20f64.sqrt() / 400.0).abs() < 1.2e-2, "{found:?}");
     assert!((found.effect.unwrap() - 0.01).abs() < 1e-12);
-    assert_eq!((found.metric.as_str(), found.samples), ("pass_at_1", None));
+    assert_eq!(found.metric, "pass_at_1");
     let asked = with(CompareSettings { effect: Some(0.005), ..settings() }, &a, &b);
     let enough = with(CompareSettings { effect: Some(0.1), ..settings() }, &a, &b);
     let half = one(&b, &a);
@@ -83,7 +83,7 @@ fn needed_samples_rest_on_how_samples_of_one_case_vary() {
     let a: Vec<u32> = (0..200).map(|at| if at % 10 == 0 { 0 } else { 5 }).collect();
     let b: Vec<u32> = (0..200).map(|at| if at % 10 == 1 { 0 } else { 5 }).collect();
     let whole = with(CompareSettings { effect: Some(0.01), ..settings() }, &fives("a", &a), &fives("b", &b));
-    assert_eq!(whole.detectable.as_ref().unwrap().samples, None);
+    assert!(whole.detectable.as_ref().unwrap().samples.is_some());
     let tail = |c: &Comparison| c.sentences[1].split("; ").skip(1).collect::<Vec<_>>().join("; ");
     insta::assert_snapshot!([tail(&compared), tail(&whole)].join("\n"), @r"
     for the 1.0 points asked for about 2500 cases like these would be needed, or 109 samples of each.
@@ -96,9 +96,9 @@ fn where_nothing_moves_nobody_knows_what_could_have_been_found() {
     let a = of("a", "1110");
     let compared = one(&a, &of("b", "1110"));
     assert_eq!(compared.verdict, ComparisonVerdict::None);
-    insta::assert_snapshot!(said(&compared), @r"
-    no evidence of a difference: pass@1 is 0.750 on both sides, 0.0 points [], p = 0.50 (one-sided: is it worse?, McNemar with mid-p, 4 cases)
-    Nothing moved, so nothing tells how small a drop could have been found.
+    insta::assert_snapshot!(said(&compared), @"
+    no evidence of a difference: pass@1 is 0.750 on both sides, 0.0 points [], p = 0.50 (one-sided: is it worse?, McNemar with mid-p, these 4 cases)
+    No drop could be found with 80 % chance by this test of these cases: add cases.
     ");
 }
 
@@ -149,10 +149,10 @@ fn several_metrics_and_candidates_share_the_level() {
     assert!((adjusted(&all[2]) - 9.0 / 128.0).abs() < 1e-12, "{}", adjusted(&all[2]));
     assert!((adjusted(&all[0]) - 6.0 / 64.0).abs() < 1e-12, "{}", adjusted(&all[0]));
     assert!(all.iter().all(|comparison| comparison.verdict == ComparisonVerdict::None));
-    insta::assert_snapshot!(said(&all[2]), @r"
-    no evidence of a difference: pass@1 fell from 1.000 to 0.940, -6.0 points [], p = 0.070 after Holm over 9 tests (one-sided: is it worse?, McNemar with mid-p, 100 cases)
+    insta::assert_snapshot!(said(&all[2]), @"
+    no evidence of a difference: pass@1 fell from 1.000 to 0.940, -6.0 points [], p = 0.070 after Holm over 9 tests (one-sided: is it worse?, McNemar with mid-p, these 100 cases)
     The interval leaves 0 out, but it stands alone; the verdict allows 5 % to all 9 tests together.
-    A true drop of 8.3 points would have been found with 80 % chance; for the observed 6.0 points about 200 cases like these would be needed; how many samples of each would do, one sample of each does not tell.
+    A true drop of 13.3 points would have been found with 80 % chance; for the observed 6.0 points about 300 cases like these would be needed, or 4 samples of each.
     ");
 }
 
@@ -267,7 +267,7 @@ fn where_less_is_better_more_is_worse() {
         (open.verdict_worst, open.verdict_best),
         (ComparisonVerdict::Regression, ComparisonVerdict::Improvement)
     );
-    insta::assert_snapshot!(said(&slower), @"regression: latency_mean_ms rose from 120 ms to 150 ms, +30.0 ms, p < 0.0001 (one-sided, sign flips, 40 cases)");
+    insta::assert_snapshot!(said(&slower), @"regression: latency_mean_ms rose from 120 ms to 150 ms, +30.0 ms, p < 0.0001 (one-sided, sign flips, these 40 cases)");
 }
 
 #[test]
