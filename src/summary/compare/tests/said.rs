@@ -56,11 +56,11 @@ fn what_could_have_been_found_is_said_when_nothing_was() {
     let enough = with(CompareSettings { effect: Some(0.1), ..settings() }, &a, &b);
     let half = one(&b, &a);
     let lines = [&seen, &asked, &enough, &half].map(|c| c.sentences[1].clone());
-    insta::assert_snapshot!(lines.join("\n"), @r"
-    A true drop of 2.8 points would have been found with 80 % chance; for the observed 1.0 points about 3100 cases like these would be needed; how many samples of each would do, one sample of each does not tell.
-    A true drop of 2.8 points would have been found with 80 % chance; for the 0.5 points asked for about 13,000 cases like these would be needed; how many samples of each would do, one sample of each does not tell.
-    A true drop of 2.8 points would have been found with 80 % chance; for the 10.0 points asked for the 400 cases here are enough.
-    A true drop of 2.8 points would have been found with 80 % chance; for half of that, 1.4 points, about 1600 cases like these would be needed; how many samples of each would do, one sample of each does not tell.
+    insta::assert_snapshot!(lines.join("\n"), @"
+    A true drop of 3.6 points would have been found with 80 % chance; for the observed 1.0 points about 2500 cases like these would be needed, or 10 samples of each.
+    A true drop of 3.3 points would have been found with 80 % chance; for the required 0.5 points about 8300 cases like these would be needed, or 34 samples of each.
+    A true drop of 3.3 points would have been found with 80 % chance; for the required 10.0 points the 400 cases here are enough.
+    A true drop of 3.6 points would have been found with 80 % chance; for half of that, 1.8 points, about 1200 cases like these would be needed, or 4 samples of each.
     ");
 }
 
@@ -85,9 +85,9 @@ fn needed_samples_rest_on_how_samples_of_one_case_vary() {
     let whole = with(CompareSettings { effect: Some(0.01), ..settings() }, &fives("a", &a), &fives("b", &b));
     assert!(whole.detectable.as_ref().unwrap().samples.is_some());
     let tail = |c: &Comparison| c.sentences[1].split("; ").skip(1).collect::<Vec<_>>().join("; ");
-    insta::assert_snapshot!([tail(&compared), tail(&whole)].join("\n"), @r"
-    for the 1.0 points asked for about 2500 cases like these would be needed, or 109 samples of each.
-    for the 1.0 points asked for about 13,000 cases like these would be needed; more samples of the same cases would not do, since the cases themselves differ by more.
+    insta::assert_snapshot!([tail(&compared), tail(&whole)].join("\n"), @"
+    for the required 1.0 points about 3200 cases like these would be needed, or 108 samples of each.
+    for the required 1.0 points about 1200 cases like these would be needed, or 36 samples of each.
     ");
 }
 
@@ -172,7 +172,8 @@ fn grouped() -> (RunScores, RunScores) {
             }
             eval
         });
-        side(label, evals.collect())
+        let interval_scope = crate::model::IntervalScope::SimilarEvals;
+        RunScores { interval_scope, ..side(label, evals.collect()) }
     };
     (run("a", false), run("b", true))
 }
@@ -199,9 +200,9 @@ fn groups_inform_and_decide_when_asked() {
         };
         c.groups.iter().map(line).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(list(&informed), @r"
+    insta::assert_snapshot!(list(&informed), @"
     category code: 60 None informs -0 +0 0.000
-    category math: 60 Regression informs -8 +0 -0.133
+    category math: 60 None informs -8 +0 -0.133
     tag first: 12 None informs -1 +0 -0.083
     tag hard: 21 Regression informs -8 +0 -0.381
     difficulty hard: 10 Regression informs -8 +0 -0.800
@@ -232,9 +233,9 @@ fn groups_inform_and_decide_when_asked() {
     let eval = by.groups.iter().find(|group| group.group == "e3").unwrap();
     let test = eval.metric.test.as_ref().unwrap();
     assert!((test.p_worse_adjusted.unwrap() - 13.0 * 0.5f64.powi(9)).abs() < 1e-12, "{test:?}");
-    insta::assert_snapshot!([informed.sentences.last().unwrap().clone(), said(&by)].join("\n"), @r"
+    insta::assert_snapshot!([informed.sentences.last().unwrap().clone(), said(&by)].join("\n"), @"
     Alone, difficulty hard is worse: pass@1 fell from 0.900 to 0.100, -80.0 points [-94.3, -30.0], p = 0.002. It decides nothing here; `--by difficulty` lets such groups decide.
-    regression in eval e3: pass@1 fell from 0.900 to 0.100, -80.0 points [], p = 0.025 after Holm over 13 tests (one-sided, McNemar with mid-p, 10 cases)
+    regression in eval e3: pass@1 fell from 0.900 to 0.100, -80.0 points [], p = 0.025 after Holm over 13 tests (one-sided, McNemar with mid-p, these 10 cases)
     ");
 }
 
