@@ -25,25 +25,31 @@ fn main() {
     let page = arguments.next().expect("the path of docs/statistics.md");
     let check = arguments.next().as_deref() == Some("--check");
     let mut wrong = Vec::new();
-    let tables = [
-        ("these_cases", simulated_intervals::table(IntervalScope::TheseCases, SIMULATIONS, &mut wrong)),
-        ("similar_cases", simulated_intervals::table(IntervalScope::SimilarCases, SIMULATIONS, &mut wrong)),
-        ("similar_evals", simulated_intervals::table(IntervalScope::SimilarEvals, SIMULATIONS, &mut wrong)),
-        ("differences", differences(&mut wrong)),
-        ("verdicts", simulated_comparisons::verdicts(SIMULATIONS, &mut wrong)),
-        ("holm", holm(&mut wrong)),
-        ("claims", simulated_comparisons::claims(SIMULATIONS, &mut wrong)),
+    type Table = fn(&mut Vec<String>) -> String;
+    let tables: [(&str, Table); 7] = [
+        ("these_cases", |wrong| simulated_intervals::table(IntervalScope::TheseCases, SIMULATIONS, wrong)),
+        ("similar_cases", |wrong| {
+            simulated_intervals::table(IntervalScope::SimilarCases, SIMULATIONS, wrong)
+        }),
+        ("similar_evals", |wrong| {
+            simulated_intervals::table(IntervalScope::SimilarEvals, SIMULATIONS, wrong)
+        }),
+        ("verdicts", |wrong| simulated_comparisons::verdicts(SIMULATIONS, wrong)),
+        ("claims", |wrong| simulated_comparisons::claims(SIMULATIONS, wrong)),
+        ("holm", holm),
+        ("differences", differences),
     ];
-    let mut text = std::fs::read_to_string(&page).expect("the page");
     for (name, table) in tables {
+        let table = table(&mut wrong);
         println!("{name}\n{table}");
+        let mut text = std::fs::read_to_string(&page).expect("the page");
         let (begin, end) = (format!("<!-- simulated: {name} -->\n"), "<!-- end -->");
         let from = text.find(&begin).expect("the marker of a table") + begin.len();
         let to = from + text[from..].find(end).expect("the end of a table");
         text.replace_range(from..to, &table);
-    }
-    if !check {
-        std::fs::write(&page, text).expect("the page");
+        if !check {
+            std::fs::write(&page, text).expect("the page");
+        }
     }
     if !wrong.is_empty() {
         println!("outside of what is promised:\n{}", wrong.join("\n"));

@@ -672,7 +672,7 @@ pub fn table(scope: IntervalScope, runs: u64, wrong: &mut Vec<String>) -> String
         let narrowest = scores[1..]
             .iter()
             .zip(others)
-            .filter(|(score, _)| score.holds())
+            .filter(|(score, _)| score.holds() && score.width() > 1e-9)
             .min_by(|(a, _), (b, _)| a.width().total_cmp(&b.width()));
         let beside = match narrowest {
             Some((score, name)) => {

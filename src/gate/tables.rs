@@ -111,7 +111,7 @@ fn every_bound_with_every_kind_of_sample_without_a_grade() {
         (whole, MIN_LOWER, 0.7, 1),
         (whole, MIN_UPPER, 0.97, 0),
         (whole, MIN_UPPER, 0.99, 1),
-        (whole, MAX_UPPER, 0.98, 0),
+        (whole, MAX_UPPER, 0.99, 0),
         (whole, MAX_UPPER, 0.97, 1),
         (whole, MAX_LOWER, 0.7, 0),
         (whole, MAX_LOWER, 0.69, 1),

@@ -262,8 +262,10 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     }
     let t = t_quantile(0.5 + level / 2.0, (units - several).max(1.0));
     let c = t * t / 2.0;
+    // The plan alone decides this, not the values.
+    let has_samples = strata.iter().any(|stratum| matches!(stratum.units, Units::Samples { .. }));
     let strata = strata.iter().map(|stratum| stratum.alternatives(end)).collect::<Result<Vec<_>, _>>()?;
-    if strata.iter().any(|stratum| stratum.of.len() > 1) {
+    if has_samples {
         return Ok(bounded(&strata, several, units, c));
     }
     // ln of the price: the loss falls with it.

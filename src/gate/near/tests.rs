@@ -77,7 +77,7 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
     );
     assert_eq!(
         said("case_pass_rate", LOWER, 0.9, &of_counts(38, 40)),
-        "the value itself, 0.95, meets it; only data is lacking: 100 more cases, 95 of them passing (the same rate), would have met it"
+        "the value itself, 0.95, meets it; only data is lacking: 99 more cases, 94 of them passing (the same rate), would have met it"
     );
     assert_eq!(
         said("pass_rate", LOWER, 0.95, &of_counts(13, 14)),
