@@ -94,11 +94,11 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
     let spread = estimate(0.8, 20, [0.7, 0.9], "empirical_likelihood");
     assert_eq!(
         said("pass_at_3", LOWER, 0.75, &spread),
-        "the value itself, 0.8, meets it; only data is lacking: about 60 more cases like these would have met it"
+        "the value itself, 0.8, meets it; only data is lacking: about 51 more cases like these would have met it"
     );
     assert_eq!(
         said("edit_rate", UPPER, 0.85, &spread),
-        "the value itself, 0.8, meets it; only data is lacking: about 60 more cases like these would have met it"
+        "the value itself, 0.8, meets it; only data is lacking: about 51 more cases like these would have met it"
     );
     assert_eq!(
         said("weighted_score", LOWER, 0.8, &spread),
