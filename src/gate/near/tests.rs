@@ -98,7 +98,7 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
     );
     assert_eq!(
         said("edit_rate", UPPER, 0.85, &spread),
-        "the value itself, 0.8, meets it; only data is lacking: about 51 more cases like these would have met it"
+        "the value itself, 0.8, meets it; only data is lacking: about 77 more cases like these would have met it"
     );
     assert_eq!(
         said("weighted_score", LOWER, 0.8, &spread),
