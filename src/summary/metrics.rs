@@ -273,10 +273,14 @@ impl Read {
         fewest: Option<u32>,
         seed_of: impl Fn(&Metric) -> Option<u64>,
     ) -> Vec<(Metric, Estimate)> {
-        let interval = |seed| bootstrap_weighted_mean(&self.weighted, DEFAULT_RESAMPLES, seed, LEVEL);
+        // An eval of weight 0 is no part of the figure; where no other is left, the figure says so.
+        let mut weighed = self.weighted;
+        if weighed.iter().any(|(_, weight)| *weight > 0.0) {
+            weighed.retain(|(_, weight)| *weight > 0.0);
+        }
+        let interval = |seed| bootstrap_weighted_mean(&weighed, DEFAULT_RESAMPLES, seed, LEVEL);
         let weighted_interval = seed_of(&Metric::WeightedScore).map_or(Err(Undefined::NoData), interval);
-        let n = self.weighted.len();
-        let weighted = estimate(weighted_mean(&self.weighted), weighted_interval, n);
+        let weighted = estimate(weighted_mean(&weighed), weighted_interval, weighed.len());
         let of_k = |pass_k: &PassK| (pass_k.metric.clone(), pass_k.estimate(fewest, seed_of(&pass_k.metric)));
         let mut estimates: Vec<(Metric, Estimate)> = self.pass_k.iter().map(of_k).collect();
         estimates.extend([
