@@ -145,6 +145,42 @@ fn several_samples_give_pass_at_k() {
     near("pass_hat_3_unbiased", 0.5);
 }
 
+/// Copied lines of a recording: five cases with three samples each that are the same.
+#[test]
+fn samples_that_repeat_have_a_notice_in_every_report() {
+    let cases = |n: usize| {
+        (0..n).map(|at| format!("{{id: c{at}, input: x, expected: y}}")).collect::<Vec<_>>().join(", ")
+    };
+    let suite = format!(
+        "eval_suite:\n  name: Copies\n  target: {{type: recorded, path: o.jsonl}}\n  config: {{k: [1, 3]}}\n  \
+         reporting: {{format: [json, markdown, html, junit]}}\n  evals:\n    - {{metadata: {{id: e}}, test_cases: [{}]}}\n",
+        cases(5)
+    );
+    let lines = |differs: bool| -> String {
+        let line = |case: usize, sample: usize| {
+            let output = if differs && (case, sample) == (4, 2) { "z" } else { "y" };
+            format!("{{\"case\": \"c{case}\", \"output\": \"{output}\"}}\n")
+        };
+        (0..5).flat_map(|case| (0..3).map(move |sample| (case, sample))).map(|(c, s)| line(c, s)).collect()
+    };
+    let project = Project::with(&[("suite.yaml", &suite), ("o.jsonl", &lines(false))]);
+    let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
+    let notice = "Samples repeat: all 5 cases with several samples have identical outputs in each";
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = project.call(&run).expect(0).stdout;
+    assert!(one_line(&shown).contains(notice), "{shown}");
+    assert_eq!(project.report()["summary"]["repeated_cases"], 5);
+    for ending in [".md", ".html", ".junit.xml"] {
+        let text = std::fs::read_to_string(project.result(ending)).expect("a report");
+        assert!(text.contains(notice), "{ending}: {text}");
+    }
+    // One output of one case that differs, and nothing is said.
+    project.write("o.jsonl", &lines(true));
+    let shown = project.call(&run).expect(1).stdout;
+    assert!(!shown.contains("Samples repeat"), "{shown}");
+    assert!(project.report()["summary"].get("repeated_cases").is_none());
+}
+
 #[test]
 fn a_report_from_the_journal_is_the_same_to_the_byte() {
     let project = project(BAD);

@@ -24,6 +24,7 @@ use super::render_pass::RenderPass;
 use super::request::{Counts, LoadRequest, Loaded};
 use super::scope::{Desk, SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
+use super::source::Span;
 use super::stored::{Folder, Revision};
 use super::targets::{self, Targets};
 use super::template::Engine;
@@ -204,6 +205,7 @@ impl Loader<'_> {
             evals,
             target_name: chosen.name,
             target: chosen.target,
+            temperature_at: None,
             scope,
         };
         self.plan(parts)
@@ -282,6 +284,7 @@ impl Loader<'_> {
             metrics: (spec.metrics, node.get("metrics").cloned()),
             demands,
             evals,
+            temperature_at: temperature_at(&node, &chosen.name),
             target_name: chosen.name,
             target: chosen.target,
             scope,
@@ -317,6 +320,13 @@ impl Loader<'_> {
         };
         baselines::check_names(self.session, &scope.store);
     }
+}
+
+/// Where a suite writes the temperature of the target of that name.
+fn temperature_at(node: &Node, name: &str) -> Option<Span> {
+    let named = node.get("targets").and_then(|targets| targets.get(name));
+    let written = named.or_else(|| node.get("target"))?.get_key("temperature")?;
+    Some(written.span)
 }
 
 /// The suite's node under its key again, for what reads whole documents.

@@ -193,6 +193,9 @@ pub struct Totals {
     /// Samples with a program that ran out of time and was run once more, alone, before that was believed.
     #[serde(default, skip_serializing_if = "none")]
     pub adjudicated: usize,
+    /// Cases with several graded samples, when all of them (at least 5) have identical outputs and verdicts in each; else absent.
+    #[serde(default, skip_serializing_if = "none")]
+    pub repeated_cases: usize,
 }
 
 /// How much rests on a level of trust. A sample with grades of two levels counts in both.

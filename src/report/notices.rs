@@ -72,6 +72,7 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
     if !metadata.filters.is_empty() {
         all.push(Notice::quiet(format!("Not the whole suite: {}", metadata.filters.join(", "))));
     }
+    all.extend(repeated(summary));
     if any_trust(summary, Trust::InProcess) {
         all.push(Notice::quiet(
             "Some tests shared an interpreter with the candidate's code (trust: in_process); \
@@ -82,6 +83,18 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
         all.push(Notice::quiet(omitted(summary)));
     }
     all
+}
+
+/// Samples that show no more than one of them would.
+fn repeated(summary: &Summary) -> Option<Notice> {
+    let cases = Some(summary.summary.repeated_cases).filter(|cases| *cases > 0)?;
+    let headline = format!(
+        "Samples repeat: all {} cases with several samples have identical outputs in each; pass@k and pass^k then equal pass@1",
+        text::group_digits(cases)
+    );
+    let why = "A model at temperature 0, a program without chance and copied lines of a recording repeat themselves; \
+               where more samples are to show something, they must be able to differ";
+    Some(Notice { notes: vec![why.to_owned()], ..Notice::quiet(headline) })
 }
 
 /// Entries of `failures` that the summary does not list.

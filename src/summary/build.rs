@@ -56,6 +56,7 @@ impl Fold {
         let estimates = ranged(&tallies);
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
         let mut totals = lister.totals;
+        totals.repeated_cases = self.repeated_cases();
         totals.weighted_score = tallies.actual.metrics.get("weighted_score").and_then(|e| e.value);
         Ok(Report {
             metadata: metadata(&started, &self.sessions, &shards),

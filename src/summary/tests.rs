@@ -278,6 +278,64 @@ fn errors_are_neither_passes_nor_failures_and_widen_the_range() {
     assert_eq!(summary.summary.by_cause["target_failed"], 1);
 }
 
+/// How many cases are reported to repeat themselves; `output` of an eval's case and sample.
+fn repeated(run: &Run, output: impl Fn(&SampleFinished) -> Option<Output>) -> usize {
+    let (plan, mut samples) = events(run, &[1]);
+    for event in &mut samples {
+        if let Event::SampleFinished(sample) = event {
+            let output = output(sample);
+            sample.attempts.iter_mut().for_each(|attempt| attempt.output = output.clone());
+        }
+    }
+    let forward = report(&plan, &samples).with_gate(no_gate()).summary.repeated_cases;
+    samples.reverse();
+    let backward = report(&plan, &samples).with_gate(no_gate()).summary.repeated_cases;
+    assert_eq!(forward, backward);
+    forward
+}
+
+#[test]
+fn samples_repeat_where_no_case_has_two_outputs() {
+    let of_case = |sample: &SampleFinished| Some(Output::text(format!("{}/{}", sample.eval, sample.case)));
+    let run = |cases: usize| vec![vec![once(&[P, P, P]); cases - 1], vec![once(&[F, F])]];
+    assert_eq!(repeated(&run(5), of_case), 5);
+    assert_eq!(repeated(&run(4), of_case), 0, "too few to be worth a word");
+    let with = |extra: Vec<Vec<Outcome>>| vec![vec![once(&[P, P]); 5], vec![extra]];
+    // A case of one graded sample says nothing; one without an output, or with another, says that they vary.
+    assert_eq!(repeated(&with(once(&[P])), of_case), 5);
+    assert_eq!(repeated(&with(once(&[P, E, S])), of_case), 5);
+    assert_eq!(repeated(&with(once(&[P, P])), |sample| of_case(sample).filter(|_| sample.eval == "e0")), 0);
+    let one_differs = |sample: &SampleFinished| match (sample.eval.as_str(), sample.sample) {
+        ("e1", 1) => Some(Output::text("another")),
+        _ => of_case(sample),
+    };
+    assert_eq!(repeated(&with(once(&[P, P])), one_differs), 0);
+    assert_eq!(repeated(&with(once(&[P, E])), one_differs), 5, "what was not graded is not looked at");
+    assert_eq!(repeated(&with(once(&[P, F])), of_case), 0, "a grader that varies");
+    // JSON by value; samples of one are never compared.
+    let json = |_: &SampleFinished| Some(Output::json(serde_json::json!({"b": [1, null], "a": "x"})));
+    assert_eq!(repeated(&run(6), json), 6);
+    assert_eq!(repeated(&vec![vec![once(&[P]); 9]], json), 0);
+}
+
+#[test]
+fn evals_of_weight_0_are_no_part_of_the_weighted_score() {
+    let run = vec![vec![once(&[P])], vec![once(&[F])], vec![once(&[P])]];
+    let weighted = |weights: [f64; 3]| {
+        let (mut plan, samples) = events(&run, &[1]);
+        let evals = plan.iter_mut().filter_map(|event| match event {
+            Event::EvalPlanned(planned) => Some(&mut planned.eval),
+            _ => None,
+        });
+        evals.zip(weights).for_each(|(eval, weight)| eval.weight = weight);
+        report(&plan, &samples).with_gate(no_gate()).estimates["weighted_score"].clone()
+    };
+    let two = weighted([2.0, 2.0, 0.0]);
+    assert_eq!((two.value, two.n_cases), (Some(0.5), 2));
+    assert_eq!(weighted([1.0; 3]).n_cases, 3);
+    assert_eq!(weighted([0.0; 3]).undefined.as_deref(), Some("a weight is negative, or all weights are 0"));
+}
+
 #[test]
 fn nothing_graded_is_undefined_and_not_zero() {
     let summary = summary(&vec![vec![once(&[E]), once(&[S])]], &[1]);

@@ -526,3 +526,32 @@ fn more_samples_are_under_way_than_are_graded_where_they_wait_for_models() {
     assert_eq!(in_flight(wide, "parallel_execution: false", None), (1, 1));
     assert_eq!(in_flight("{type: echo}", "max_workers: 10", None), (10, 10));
 }
+
+#[test]
+fn several_samples_at_temperature_0_are_warned_of() {
+    let fixed = "{type: model, model: 'openai:x', temperature: 0}";
+    let warm = fixed.replace(", temperature: 0", "");
+    let several = "  config: {samples: 5}\n";
+    assert_eq!(said(&warm, several), "");
+    assert_eq!(said(fixed, ""), "");
+    let call = |overrides| tell(&load_with(&suite(fixed, several), Purpose::Run, overrides, environment()));
+    assert_eq!(call(Overrides { samples: Some(1), ..Overrides::default() }), "");
+    let own = format!(
+        "eval_suite:\n  name: s\n  target: {warm}\n  evals:\n    - {{id: r, baseline: {{output: y}}, current: {{input: x, execution: {fixed}}}}}\n  config: {{samples: 2}}\n"
+    );
+    insta::assert_snapshot!([
+        said(fixed, several),
+        // Without samples of their own cases have the largest k.
+        said(fixed, "  thresholds: {pass_hat_3: 0.5}\n"),
+        said("{type: echo}", &format!("  targets: {{far: {fixed}}}\n{several}")),
+        tell(&load_with(&own, Purpose::Run, Overrides::default(), environment())),
+    ].join("\n--\n"), @"
+    3:44 suspicious-value: 5 samples at `temperature: 0` are as good as one: the model says the same again | leave `temperature` out, or set `samples: 1`
+    --
+    3:44 suspicious-value: 3 samples at `temperature: 0` are as good as one: the model says the same again | leave `temperature` out, or set `samples: 1`
+    --
+
+    --
+    suspicious-value: 2 samples of `r` at `temperature: 0` are as good as one: the model says the same again | leave `temperature` out, or set `samples: 1`
+    ");
+}

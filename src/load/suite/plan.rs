@@ -1,6 +1,6 @@
 //! The last step: settings of the files and of the command line become a plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +11,12 @@ use super::{Loader, count};
 use crate::load::metrics::{self, WrittenMetrics};
 use crate::load::models;
 use crate::load::prices;
-use crate::load::problem::{Code, Problem};
+use crate::load::problem::{Code, Problem, Problems};
 use crate::load::refs::lexical;
 use crate::load::request::{Counts, Purpose};
 use crate::load::scope::{SuiteScope, seconds};
 use crate::load::select::{part_of, select};
+use crate::load::source::Span;
 use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
 use crate::model::{
@@ -35,6 +36,8 @@ pub(super) struct Parts {
     pub evals: Vec<Arc<Eval>>,
     pub target_name: String,
     pub target: Option<Target>,
+    /// Where the target's temperature is written.
+    pub temperature_at: Option<Span>,
     pub scope: SuiteScope,
 }
 
@@ -113,6 +116,8 @@ impl Loader<'_> {
         };
         let selected = count(&evals);
         let config = &parts.config;
+        let ks = thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites);
+        warn_of_equal_samples(&evals, (parts.target.as_ref(), parts.temperature_at), &ks, problems);
         let parallel = config.parallel_execution.unwrap_or(true);
         let max_workers = overrides.jobs.unwrap_or(if parallel {
             config.max_workers.unwrap_or(self.request.cpus)
@@ -171,7 +176,7 @@ impl Loader<'_> {
             settings: Settings {
                 max_workers: max_workers.max(1),
                 in_flight: in_flight.max(1),
-                ks: thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites),
+                ks,
                 interval_scope: config.intervals.unwrap_or_default(),
                 seed: config.seed.unwrap_or(0),
                 timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
@@ -215,6 +220,40 @@ impl Loader<'_> {
             },
         };
         (Some(plan), total, selected)
+    }
+}
+
+/// At temperature 0 a model says the same again: of the suite's target, and of evals with models of their own. A case that sets no
+/// samples has the largest k.
+fn warn_of_equal_samples(
+    evals: &[Arc<Eval>],
+    (target, temperature_at): (Option<&Target>, Option<Span>),
+    ks: &[u32],
+    problems: &mut Problems,
+) {
+    let largest = ks.iter().copied().max().unwrap_or(1);
+    let mut most: BTreeMap<Option<&str>, u32> = BTreeMap::new();
+    for eval in evals {
+        for case in eval.cases.outlines() {
+            let own = case.profile.target.as_ref();
+            let samples = case.samples.unwrap_or(largest);
+            let is_fixed = matches!(own.or(target), Some(Target::Model(model)) if model.sampling.temperature == Some(0.0));
+            if is_fixed && samples > 1 {
+                let most = most.entry(own.map(|_| eval.info.id.as_str())).or_default();
+                *most = samples.max(*most);
+            }
+        }
+    }
+    for (eval, samples) in most {
+        let of = eval.map(|id| format!(" of `{id}`")).unwrap_or_default();
+        let message = format!(
+            "{samples} samples{of} at `temperature: 0` are as good as one: the model says the same again"
+        );
+        let problem = match temperature_at.filter(|_| eval.is_none()) {
+            Some(at) => Problem::warning(Code::SuspiciousValue, at, message),
+            None => Problem::general(Code::SuspiciousValue, message).as_warning(),
+        };
+        problems.push(problem.hint("leave `temperature` out, or set `samples: 1`"));
     }
 }
 

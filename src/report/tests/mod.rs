@@ -250,6 +250,7 @@ pub(super) fn rich() -> Summary {
             (Trust::Split, TrustCounts { samples: 44, grades: 44 }),
         ]),
         adjudicated: 2,
+        repeated_cases: 0,
     };
     Summary {
         warnings: Vec::new(),
