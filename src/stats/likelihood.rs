@@ -6,8 +6,8 @@
 //! is monotone by construction, whatever the data.
 //!
 //! Values in [0, 1] get a pseudo-observation, as in adjusted empirical likelihood (J. Chen, A. M. Variyath & B. Abraham, Journal of
-//! Computational and Graphical Statistics 17:426-443, 2008): for the lower end [`UNSEEN`] of a unit at 0, for the upper end as much at
-//! 1. It stands for failures (or passes) that no sample has shown yet, and keeps a width where all values are equal.
+//! Computational and Graphical Statistics 17:426-443, 2008): [`UNSEEN`] of a unit, at 0 for the lower end and at 1
+//! for the upper end. It stands for failures (or passes) that no sample has shown yet, and keeps a width where all values are equal.
 //! docs/statistics.md has the coverage.
 
 use super::Undefined;

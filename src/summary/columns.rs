@@ -33,8 +33,6 @@ pub(super) struct EvalFold {
     positions: Lazy<u32>,
     /// Fingerprints of what cases are; empty unless they are asked for.
     contents: Lazy<u64>,
-    /// Digests of the first outputs of cases with several samples, as long as no case of the run has two that differ.
-    outputs: Lazy<u64>,
     tags: CaseTags,
     samples: Samples,
 }
@@ -44,7 +42,6 @@ const MODEL: u8 = 1 << 1;
 const NAMED: u8 = 1 << 3;
 const NO_POSITION: u32 = u32::MAX;
 const NO_CONTENT: u64 = 0;
-const NO_OUTPUT: u64 = 0;
 /// How far a journal's word on the number of cases is believed before they are seen.
 const FORETOLD: usize = 1 << 21;
 
@@ -77,7 +74,6 @@ impl EvalFold {
             spans: Vec::new(),
             positions: Lazy::new(NO_POSITION),
             contents: Lazy::new(NO_CONTENT),
-            outputs: Lazy::new(NO_OUTPUT),
             tags: CaseTags::default(),
             samples: Samples::default(),
         };
@@ -146,25 +142,6 @@ impl EvalFold {
         if let Some(at) = self.find_from(self.len().saturating_sub(1), &case.id) {
             self.contents.set(at, content(case), self.about.capacity());
         }
-    }
-
-    /// Takes the digest of a sample's output; false when another sample of the case has another one.
-    pub fn repeats_output(&mut self, case: usize, digest: u64) -> bool {
-        let digest = digest.max(NO_OUTPUT + 1);
-        if self.outputs.get(case) == NO_OUTPUT {
-            self.outputs.set(case, digest, self.about.capacity());
-        }
-        self.outputs.get(case) == digest
-    }
-
-    /// Frees what [`EvalFold::repeats_output`] keeps.
-    pub fn forget_outputs(&mut self) {
-        self.outputs = Lazy::new(NO_OUTPUT);
-    }
-
-    /// How many samples of a case are planned.
-    pub fn planned_samples(&self, case: usize) -> u32 {
-        self.spans[case].1
     }
 
     /// Planned again with more samples: a top-up.

@@ -1,7 +1,6 @@
 //! What samples said: outputs, grades and reasons, of as many samples as fit.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
@@ -161,20 +160,6 @@ fn value_cost(value: &Value) -> usize {
         Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + 64 + value_cost(value)).sum(),
     };
     size_of::<Value>() + within
-}
-
-/// A digest of what a target gave in an attempt, to be compared within one run; `None` when it gave nothing.
-pub(super) fn output_digest(attempt: &Attempt) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
-    match (&attempt.output, &attempt.stored) {
-        (Some(output), _) => match &output.value {
-            OutputValue::Text(text) | OutputValue::Program(text) => text.hash(&mut hasher),
-            OutputValue::Json(value) => value.hash(&mut hasher),
-        },
-        (None, Some(stored)) => stored.sha256.hash(&mut hasher),
-        (None, None) => return None,
-    }
-    Some(hasher.finish())
 }
 
 /// A sample as reports show it; `last` is the last of its attempts.

@@ -9,12 +9,13 @@ use super::doubts::RunDoubts;
 use super::inputs::Inputs;
 use super::judges::JudgeNames;
 use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, Packed, USAGE_IN_PART};
+use super::repeated::RepeatedOutputs;
 use super::sessions::Sessions;
 use super::texts::Full;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, INPUTS_BYTES, LISTED_FAILURES, SummaryError};
 use crate::model::{
-    Attempt, CasesPlanned, Counts, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning,
-    SampleFinished, SampleResult, SampleSkipped,
+    CasesPlanned, Counts, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning, SampleFinished,
+    SampleResult, SampleSkipped,
 };
 
 /// What is known of a run so far.
@@ -39,13 +40,8 @@ pub struct Fold {
     /// What cases give the target.
     inputs: Inputs,
     doubts: RunDoubts,
-    /// True when two samples of a case have different outputs, or one has none.
-    outputs_vary: bool,
+    repeated: RepeatedOutputs,
 }
-
-/// Cases with several samples from which on it is worth a notice that none of them has two outputs that differ: of fewer, short
-/// answers are the same by chance too often.
-const FEWEST_REPEATED: usize = 5;
 
 /// Where a summary stops listing; figures count everything.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +105,7 @@ impl Fold {
             unpassed: room(),
             inputs: Inputs::within(Room { samples: limits.samples, bytes: limits.inputs }),
             doubts: RunDoubts::default(),
-            outputs_vary: false,
+            repeated: RepeatedOutputs::default(),
         }
     }
 
@@ -196,37 +192,9 @@ impl Fold {
         of.get(key(eval, case.eval, case.at, sample))
     }
 
-    /// Holds the output of a first attempt, which pass@k counts, against those of the case's other samples. Once a case has two
-    /// outputs that differ no further one is looked at.
-    fn see_output(&mut self, (at, case): (usize, usize), first: &Attempt) {
-        let eval = &mut self.evals[at];
-        let counts = first.verdict.outcome.is_graded() && eval.planned_samples(case) > 1;
-        if self.outputs_vary || !counts {
-            return;
-        }
-        let digest = details::output_digest(first);
-        if !digest.is_some_and(|digest| eval.repeats_output(case, digest)) {
-            self.outputs_vary = true;
-            self.evals.iter_mut().for_each(EvalFold::forget_outputs);
-        }
-    }
-
-    /// Cases with several graded samples, when each of them has one output and one verdict in all of these and they are at least
-    /// [`FEWEST_REPEATED`]; else 0.
+    /// Cases whose samples repeat themselves, when all do that have several.
     pub(super) fn repeated_cases(&self) -> usize {
-        if self.outputs_vary {
-            return 0;
-        }
-        let firsts = self.cases().filter(|case| case.samples().len() > 1).map(CaseView::firsts);
-        let mut repeated = 0;
-        for firsts in firsts.filter(|firsts| firsts.passed + firsts.failed > 1) {
-            // A judge that varies makes of one output several verdicts.
-            if firsts.passed > 0 && firsts.failed > 0 {
-                return 0;
-            }
-            repeated += 1;
-        }
-        if repeated >= FEWEST_REPEATED { repeated } else { 0 }
+        self.repeated.count(self.cases())
     }
 
     /// Why the figures of the run may be wrong: lost records, and verdicts that contradict their grades.
@@ -347,8 +315,8 @@ impl Fold {
             judged: self.judges.see(&verdict.grades),
             metrics: if graded { details::metrics(&verdict.grades) } else { Default::default() },
         };
-        self.see_output((at, case), first);
         let eval = &mut self.evals[at];
+        self.repeated.see((at, case), eval.case(case).samples().len(), first);
         self.doubts.finished((at as u32, eval.rank(case), sample.sample), case, verdict);
         eval.finish(slot, figures);
         let key = key(at, eval, case, sample.sample);

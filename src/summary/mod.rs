@@ -36,6 +36,7 @@ pub(crate) mod random_run;
 mod recommend;
 #[cfg(test)]
 mod recount_tests;
+mod repeated;
 mod rerun;
 mod sessions;
 mod tags;

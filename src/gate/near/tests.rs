@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::summary::OverCases;
+use crate::stats::likelihood::{self, Level, Stratum, Units};
 
 const SCOPE: IntervalScope = IntervalScope::SimilarCases;
 
@@ -179,11 +179,13 @@ proptest! {
                 for fewer in (0..more).rev().take(200) {
                     prop_assert!(!meets(passed + steady(fewer), n + fewer), "{} fewer", fewer);
                 }
-                // The gate computes its interval in just this way.
-                let mut cases = OverCases::new(SCOPE);
-                (0..n + more).for_each(|at| cases.add(0, f64::from(u8::from(at < passed + passing)), None));
-                let ci = cases.estimate(true).ci.unwrap();
-                let end = if upper { ci[1] } else { ci[0] };
+                // The gate's interval is of these values one by one.
+                let met = (passed + passing) as f64;
+                let levels = vec![Level::of(0.0, (n + more) as f64 - met), Level::of(1.0, met)];
+                let levels = levels.into_iter().filter(|level| level.count > 0.0).collect();
+                let whole = Stratum { share: 1.0, repeats: 1.0, units: Units::Levels(levels) };
+                let ci = likelihood::of_shares(&[whole], 0.95).unwrap();
+                let end = if upper { ci.high } else { ci.low };
                 prop_assert!(within(end, &asked));
             }
             More::Many => prop_assert!((share - asked.value).abs() < 1e-3, "{share} {asked:?}"),

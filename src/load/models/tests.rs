@@ -539,6 +539,9 @@ fn several_samples_at_temperature_0_are_warned_of() {
     let own = format!(
         "eval_suite:\n  name: s\n  target: {warm}\n  evals:\n    - {{id: r, baseline: {{output: y}}, current: {{input: x, execution: {fixed}}}}}\n  config: {{samples: 2}}\n"
     );
+    // The samples serve another eval.
+    let beside = own.replace("  config:", "    - {id: e, input: x, expected: y}\n  config:");
+    assert_eq!(tell(&load_with(&beside, Purpose::Run, Overrides::default(), environment())), "");
     insta::assert_snapshot!([
         said(fixed, several),
         // Without samples of their own cases have the largest k.

@@ -223,8 +223,8 @@ impl Loader<'_> {
     }
 }
 
-/// At temperature 0 a model says the same again: of the suite's target, and of evals with models of their own. A case that sets no
-/// samples has the largest k.
+/// At temperature 0 a model says the same again: of the suite's target, and of evals with models of their own unless the samples
+/// serve other cases. A case that sets no samples has the largest k.
 fn warn_of_equal_samples(
     evals: &[Arc<Eval>],
     (target, temperature_at): (Option<&Target>, Option<Span>),
@@ -233,18 +233,20 @@ fn warn_of_equal_samples(
 ) {
     let largest = ks.iter().copied().max().unwrap_or(1);
     let mut most: BTreeMap<Option<&str>, u32> = BTreeMap::new();
+    let mut some_vary = false;
     for eval in evals {
         for case in eval.cases.outlines() {
             let own = case.profile.target.as_ref();
             let samples = case.samples.unwrap_or(largest);
             let is_fixed = matches!(own.or(target), Some(Target::Model(model)) if model.sampling.temperature == Some(0.0));
+            some_vary |= samples > 1 && !is_fixed;
             if is_fixed && samples > 1 {
                 let most = most.entry(own.map(|_| eval.info.id.as_str())).or_default();
                 *most = samples.max(*most);
             }
         }
     }
-    for (eval, samples) in most {
+    for (eval, samples) in most.into_iter().filter(|(eval, _)| eval.is_none() || !some_vary) {
         let of = eval.map(|id| format!(" of `{id}`")).unwrap_or_default();
         let message = format!(
             "{samples} samples{of} at `temperature: 0` are as good as one: the model says the same again"

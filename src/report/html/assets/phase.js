@@ -91,6 +91,7 @@ function suiteTable(suite, name) {
       said(metric.name), metric.value, metric.interval, metric.threshold,
       metric.tone ? badge(metric.tone, metric.status) : el('span', { class: 'soft' }, metric.status),
     ])),
+    suite.interval_notes.length > 0 && el('p', { class: 'soft small' }, suite.interval_notes.join(' ')),
     suite.metrics.filter((metric) => metric.undefined).map((metric) =>
       el('p', { class: 'small' }, said(metric.name), ' has no value: ', said(sentence(metric.undefined)))),
   ];
