@@ -1,7 +1,7 @@
 //! Fills the tables of docs/statistics.md: 2,000 simulated runs, or pairs of them, a line, with fixed seeds.
 //!
 //! `scripts/simulate-statistics` builds it in release and hands it the page. With `--check` as second argument it prints the tables
-//! only. Ends with 1 when a figure lies outside of what the page promises.
+//! only; further arguments name the tables to make. Ends with 1 when a figure lies outside of what the page promises.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,9 @@ const RESAMPLES: usize = 1_000;
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let page = arguments.next().expect("the path of docs/statistics.md");
-    let check = arguments.next().as_deref() == Some("--check");
+    let mut names: Vec<String> = arguments.collect();
+    let check = names.iter().any(|name| name == "--check");
+    names.retain(|name| name != "--check");
     let mut wrong = Vec::new();
     type Table = fn(&mut Vec<String>) -> String;
     let tables: [(&str, Table); 7] = [
@@ -39,7 +41,9 @@ fn main() {
         ("holm", holm),
         ("differences", differences),
     ];
-    for (name, table) in tables {
+    for (name, table) in
+        tables.into_iter().filter(|(name, _)| names.is_empty() || names.iter().any(|n| n == name))
+    {
         let table = table(&mut wrong);
         println!("{name}\n{table}");
         let mut text = std::fs::read_to_string(&page).expect("the page");

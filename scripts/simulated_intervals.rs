@@ -368,7 +368,7 @@ impl Setting {
 
     /// As reports compute it.
     fn own(&self, cases: &[Case]) -> [f64; 2] {
-        let curve = (self.k > 1).then(|| Curve::PassAt(self.k));
+        let curve = (self.k > 1).then_some(Curve::PassAt(self.k));
         let mut over = OverCases::of_curve(self.scope, curve);
         for case in cases {
             let samples = Samples { n: case.n, sum: f64::from(case.passed) };
