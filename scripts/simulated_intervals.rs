@@ -584,7 +584,7 @@ pub fn settings(scope: IntervalScope) -> Vec<Setting> {
     match scope {
         IntervalScope::TheseCases | IntervalScope::SimilarCases => {
             let figures: &[(u32, u32)] = match scope {
-                IntervalScope::TheseCases => &[(2, 1), (5, 1), (5, 3), (0, 2)],
+                IntervalScope::TheseCases => &[(2, 1), (5, 1), (5, 3), (10, 3), (0, 2)],
                 _ => &[(1, 1), (5, 1), (5, 3), (0, 2)],
             };
             let mut all: Vec<Setting> = [10, 20, 50, 200]
@@ -657,6 +657,7 @@ pub fn table(scope: IntervalScope, runs: u64, wrong: &mut Vec<String>) -> String
     );
     let mut lines = 0;
     let (mut wide, mut most): (usize, f64) = (0, 0.0);
+    let mut above = vec![0.0f64; others.len()];
     for (at, setting) in settings(scope).into_iter().enumerate() {
         let scores = setting.simulate(runs, 7_000 + at as u64);
         let percent = |count: usize| 100.0 * count as f64 / runs as f64;
@@ -668,6 +669,9 @@ pub fn table(scope: IntervalScope, runs: u64, wrong: &mut Vec<String>) -> String
                 percent(own.covered),
                 percent(own.above)
             ));
+        }
+        for (above, score) in above.iter_mut().zip(&scores[1..]) {
+            *above = above.max(100.0 * score.above as f64 / score.runs as f64);
         }
         let narrowest = scores[1..]
             .iter()
@@ -692,6 +696,12 @@ pub fn table(scope: IntervalScope, runs: u64, wrong: &mut Vec<String>) -> String
             own.width()
         ));
     }
-    println!("{lines} lines, {wide} wider than 1.15 times the narrowest that holds, at most {most:.2} times");
+    let above: Vec<String> =
+        others.iter().zip(above).map(|(name, above)| format!("{name} {above:.0} %")).collect();
+    text.push_str(&format!(
+        "\nOf {lines} lines {wide} are more than 1.15 times as wide as the narrowest that holds there, at most {most:.2} times. The most \
+         lower ends above the truth that the others have in any line: {}.\n",
+        above.join(", ")
+    ));
     text
 }

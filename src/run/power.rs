@@ -11,8 +11,8 @@ use crate::model::{
     PowerReport, RunScores, Threshold, ThresholdPower,
 };
 use crate::stats::power::{Aim, Demand, Design, Population, fewest_cases};
-use crate::stats::{reaches, stays_within};
-use crate::summary::compare::{ALPHA, PAIRS, are_units};
+use crate::stats::{normal_quantile, reaches, stays_within};
+use crate::summary::compare::{ALPHA, PAIRS, tests_whole_evals};
 use crate::summary::{OverCases, Samples};
 
 /// The version of the form.
@@ -76,6 +76,8 @@ pub fn power(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerReport, Power
     wanted.dedup();
     let demands = plan.gate.thresholds.iter().filter(|threshold| threshold.on != Figure::Value);
     let thresholds = demands.map(|threshold| threshold_power(threshold, plan, samples, &basis, asked.power));
+    let plans: Vec<PlannedPower> = wanted.iter().map(|n| size.planned(*n)).collect();
+    let said = sentences(&basis, &size, samples, &plans);
     Ok(PowerReport {
         format_version: FORMAT_VERSION,
         suite: plan.suite.name.clone(),
@@ -87,10 +89,10 @@ pub fn power(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerReport, Power
         effect: asked.effect,
         power: asked.power,
         alpha: ALPHA,
-        plans: wanted.iter().map(|n| size.planned(*n)).collect(),
+        plans,
         samples_needed: size.aim.samples(&size.design(samples), size.population, &share, asked.effect),
         thresholds: thresholds.collect(),
-        sentences: sentences(&basis, &size, samples),
+        sentences: said,
         basis,
     })
 }
@@ -114,7 +116,7 @@ impl Size {
     fn new(plan: &Plan, basis: &PowerBasis, asked: &PowerRequest<'_>) -> Size {
         let evals: Vec<u32> =
             plan.evals.iter().map(|eval| eval.cases.len() as u32).filter(|n| *n > 0).collect();
-        let whole_evals = plan.settings.interval_scope == IntervalScope::SimilarEvals && are_units(&evals);
+        let whole_evals = tests_whole_evals(plan.settings.interval_scope, evals.len());
         Size {
             evals,
             whole_evals,
@@ -264,10 +266,23 @@ fn chance_and_needed(
     let population = Population::of(basis.rate, basis.within);
     let better = if upper { basis.rate < threshold.value } else { basis.rate > threshold.value };
     let chance = |cases: usize| planned.chance(threshold, population, cases);
-    (Some(chance(n)), if better { fewest_cases(n as f64, power, chance) } else { None })
+    // Of very many cases the mean is about normal.
+    let beyond = || {
+        let reach = normal_quantile(0.5 + LEVEL / 2.0) + normal_quantile(power);
+        let variance = planned.variance(population);
+        Some(reach * reach * variance / (basis.rate - threshold.value).powi(2))
+    };
+    (Some(chance(n)), if better { fewest_cases(n as f64, power, chance, beyond) } else { None })
 }
 
 impl Planned<'_> {
+    /// Of the mean of one case, as far as the scope takes it to vary.
+    fn variance(&self, population: Population) -> f64 {
+        let Population { rate, within } = population;
+        let between = if self.scope == IntervalScope::TheseCases { 0.0 } else { 1.0 - within };
+        rate * (1.0 - rate) * (between + within / f64::from(self.samples))
+    }
+
     /// The share of simulated runs of so many cases like these that meet a threshold, by the intervals of reports.
     fn chance(&self, threshold: &Threshold, population: Population, cases: usize) -> f64 {
         let runs = (CASES / cases.max(1)).clamp(FEWEST_RUNS, RUNS);
@@ -290,19 +305,23 @@ impl Planned<'_> {
 }
 
 /// What the figures rest on.
-fn sentences(basis: &PowerBasis, size: &Size, samples: u32) -> Vec<String> {
+fn sentences(basis: &PowerBasis, size: &Size, samples: u32, plans: &[PlannedPower]) -> Vec<String> {
     let mut said = Vec::new();
     if !basis.measured {
-        let detectable = |within: f64| {
-            let population = Population { within, ..size.population };
-            let drop = size.aim.detectable(&size.design(samples), population, &share);
-            drop.map_or("none".to_owned(), |drop| format!("{:.1} points", drop * 100.0))
+        let detectable =
+            |population: Population| size.aim.detectable(&size.design(samples), population, &share);
+        let assumed = match plans.iter().find(|plan| plan.samples == samples) {
+            Some(plan) => plan.detectable,
+            None => detectable(size.population),
+        };
+        let points = |drop: Option<f64>, unit: &str| {
+            drop.map_or("none".to_owned(), |drop| format!("{:.1}{unit}", drop * 100.0))
         };
         said.push(format!(
             "Assumed: most cases nearly always or nearly never pass, so that half of what makes outcomes differ is luck. Were all cases \
              equally hard, the smallest drop that is found would be {}, not {}; --run measures it in a run of several samples a case.",
-            detectable(1.0),
-            detectable(ASSUMED_WITHIN),
+            points(detectable(Population { within: 1.0, ..size.population }), " points"),
+            points(assumed, ""),
         ));
     }
     said.push(

@@ -260,10 +260,11 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     if units.is_nan() || units <= 0.0 {
         return Err(Undefined::NoData);
     }
-    let t = t_quantile(0.5 + level / 2.0, (units - several).max(1.0));
-    let c = t * t / 2.0;
     // The plan alone decides this, not the values.
     let has_samples = strata.iter().any(|stratum| matches!(stratum.units, Units::Samples { .. }));
+    let freedom = if has_samples { freedom_of_samples(strata) } else { units - several };
+    let t = t_quantile(0.5 + level / 2.0, freedom.max(1.0));
+    let c = t * t / 2.0;
     let strata = strata.iter().map(|stratum| stratum.alternatives(end)).collect::<Result<Vec<_>, _>>()?;
     if has_samples {
         return Ok(bounded(&strata, several, units, c));
@@ -277,6 +278,22 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     }
     let point = Point::at(&strata, several, units, f64::exp(high));
     Ok((point.mean + point.price * (point.loss - c)).max(0.0))
+}
+
+/// Degrees of freedom of the sum of strata, after F. E. Satterthwaite (Biometrics Bulletin 2:110-114, 1946), as if the units of all
+/// strata varied alike: n samples show a curve of k of them as often as n / k units do.
+fn freedom_of_samples(strata: &[Stratum]) -> f64 {
+    let (mut variance, mut squares) = (0.0, 0.0);
+    for stratum in strata {
+        let units = match &stratum.units {
+            Units::Levels(_) => stratum.size(),
+            Units::Samples { curve, .. } => stratum.size() / f64::from(curve.k()),
+        };
+        let of_one = stratum.share * stratum.share / units;
+        variance += stratum.repeats * of_one;
+        squares += stratum.repeats * of_one * of_one / (units - 1.0).max(0.5);
+    }
+    variance * variance / squares
 }
 
 /// A lower bound of the lower end where strata have alternatives, so that a price need not buy the least mean. For each weight of the

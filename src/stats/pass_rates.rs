@@ -51,6 +51,12 @@ pub enum Curve {
 }
 
 impl Curve {
+    pub fn k(self) -> u32 {
+        match self {
+            Curve::PassAt(k) | Curve::PassHat(k) | Curve::PassHatUnbiased(k) => k,
+        }
+    }
+
     /// Of `n` samples of which `c` passed.
     pub fn value(self, n: u32, c: u32) -> Result<f64, Undefined> {
         let (n, c) = (u64::from(n), u64::from(c));

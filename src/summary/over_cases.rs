@@ -74,10 +74,7 @@ impl OverCases {
         last.sum += value;
         // Fewer samples show too little of how the figure of a case varies: the case then counts as one of others like it, which can
         // only widen the interval.
-        let needed = match self.curve {
-            None => 3,
-            Some(Curve::PassAt(k) | Curve::PassHat(k) | Curve::PassHatUnbiased(k)) => 2 * k + 1,
-        };
+        let needed = self.curve.map_or(3, |curve| 3 * curve.k() + 1);
         match (self.scope, samples) {
             (IntervalScope::TheseCases, Some(Samples { n, sum })) if n >= needed => {
                 *last.samples.entry((n, sum.to_bits())).or_default() += 1;
@@ -113,7 +110,8 @@ impl OverCases {
             (sum + weight * eval.sum / eval.n as f64, total + weight, evals + 1)
         });
         let value = match () {
-            () if evals == 0 => Err(Undefined::NoData),
+            () if self.evals.is_empty() => Err(Undefined::NoData),
+            () if evals == 0 => Err(Undefined::Weights),
             () if !f64::is_finite(total) => Err(Undefined::NotFinite),
             () => Ok(sum / total),
         };

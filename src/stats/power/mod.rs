@@ -4,7 +4,9 @@
 mod simulated;
 mod threshold;
 
-pub use simulated::{Aim, CaseFigure, Design, Moment, Population, Samples, fewest_cases, guessed, smallest};
+pub use simulated::{
+    Aim, CaseFigure, Design, Moment, Population, Samples, cases_beyond, fewest_cases, guessed, smallest,
+};
 pub use threshold::{Demand, More, first};
 
 /// Cases beyond which no number is given.

@@ -7,7 +7,7 @@ use super::values::Measure;
 use super::{ALPHA, POWER};
 use crate::model::{ComparisonSettings, ComparisonVerdict, Detectable, Metric};
 use crate::stats::TestMethod;
-use crate::stats::power::{Aim, Design, Population, fewest_cases, guessed, smallest};
+use crate::stats::power::{Aim, Design, Population, cases_beyond, fewest_cases, guessed, smallest};
 
 /// Of what the effect is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,9 +180,12 @@ impl Pairs {
             Pairs::Samples { design, population } => {
                 aim.cases(design, *population, &|n, c| measure.of_counts(n, c), of_rate, least)
             }
-            Pairs::Units { units, n, .. } => fewest_cases(guessed(*n, of_rate, least), aim.power, |cases| {
-                aim.chance_of_units(units, of_rate, cases)
-            }),
+            Pairs::Units { units, n, most } => {
+                let chance = |cases, drop| aim.chance_of_units(units, drop, cases);
+                let found = |cases| smallest(*most, |drop| chance(cases, drop) >= aim.power);
+                let beyond = || cases_beyond(of_rate, found);
+                fewest_cases(guessed(*n, of_rate, least), aim.power, |cases| chance(cases, of_rate), beyond)
+            }
         }
     }
 

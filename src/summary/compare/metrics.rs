@@ -1,14 +1,11 @@
 //! One metric on both sides: its difference, the interval and the test.
 
+use super::super::FEWEST_EVALS;
 use super::super::outcomes::Reading;
 use super::pairing::Pairing;
 use super::values::{Measure, Unit, is_single, opposite};
 use crate::model::{DifferenceTest, IntervalScope, Metric, MetricDifference};
 use crate::stats::{Deal, Deals, Paired, PairedTest, Pairs, Resampling, paired};
-
-/// As how many equal evals those of unequal sizes have to count, to be tested as whole evals. Signs of fewer never reach 5 % (those of
-/// 4 reach 6.3 %), so that nothing which breaks in an eval as large as all others would ever be found.
-const EQUALS: f64 = 5.0;
 
 /// Samples of the side that has fewer, up to which samples are dealt within a case. With more the signs of differences say as much.
 const DEALT_SAMPLES: u32 = 1_000;
@@ -60,16 +57,11 @@ impl Columns {
         let mut columns = Columns::empty(within.map_or(pairing.pairs.len(), <[u32]>::len), measure.share);
         let mut groups = Vec::with_capacity(columns.reference.capacity());
         // How many pairs each eval has.
-        let mut sizes: Vec<u32> = Vec::new();
         // A case passes or does not, however many samples it has.
         let always_single = measure.metric == Metric::CasePassRate;
         let (mut deals, mut dealt, mut several, mut unlike) = (Deals::default(), true, false, false);
         for pair in chosen(&pairing.pairs, within) {
             let Some((reference, candidate)) = measure.of_case(pair, reading) else { continue };
-            match sizes.last_mut() {
-                Some(size) if groups.last() == Some(&pair.eval) => *size += 1,
-                _ => sizes.push(1),
-            }
             groups.push(pair.eval);
             if let Some(attempts) = measure.attempts(pair, reading) {
                 let [before, now] = attempts.samples;
@@ -84,7 +76,7 @@ impl Columns {
                     || is_single(pair.reference, opposite(reading)) && is_single(pair.candidate, reading));
             columns.push(reference, candidate);
         }
-        let whole_evals = pairing.scope() == IntervalScope::SimilarEvals && are_units(&sizes);
+        let whole_evals = tests_whole_evals(pairing.scope(), groups.chunk_by(|a, b| a == b).count());
         columns.groups = whole_evals.then_some(groups);
         // Of whole evals signs are tested, which are alike where both sides have as many samples.
         if dealt && several && (unlike || !whole_evals) {
@@ -171,13 +163,9 @@ impl Columns {
     }
 }
 
-/// Whether evals with so many pairs can be tested as whole evals: enough of them, and none so large that it outweighs the others.
-pub(crate) fn are_units(sizes: &[u32]) -> bool {
-    let (sum, squares) = sizes.iter().fold((0.0, 0.0), |(sum, squares), size| {
-        (sum + f64::from(*size), squares + f64::from(*size).powi(2))
-    });
-    // Kish's effective number.
-    sum > 0.0 && sum * sum >= EQUALS * squares
+/// Whether whole evals are tested: so many of them have pairs. Signs of fewer than 5 never reach 5 % (those of 4 reach 6.3 %).
+pub(crate) fn tests_whole_evals(scope: IntervalScope, evals: usize) -> bool {
+    scope == IntervalScope::SimilarEvals && evals as u64 >= FEWEST_EVALS
 }
 
 fn chosen<'a, T>(all: &'a [T], within: Option<&'a [u32]>) -> impl Iterator<Item = &'a T> {

@@ -22,7 +22,7 @@ use rayon::prelude::*;
 pub use baseline::of_baseline;
 use draft::Draft;
 pub use figures::chance;
-pub(crate) use metrics::are_units;
+pub(crate) use metrics::tests_whole_evals;
 use values::Measure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 
@@ -34,7 +34,7 @@ pub const ALPHA: f64 = 0.05;
 /// The chance of being found that detectable differences speak of.
 pub const POWER: f64 = 0.8;
 /// Simulated pairs of runs a question.
-pub const PAIRS: usize = 800;
+pub const PAIRS: usize = 4_000;
 const LEVEL: f64 = super::metrics::LEVEL;
 
 /// How to compare.

@@ -1,9 +1,7 @@
 //! What else differs between the two sides than their outcomes, in sentences.
 
-use std::collections::BTreeMap;
-
 use super::draft::Draft;
-use super::metrics::are_units;
+use super::metrics::tests_whole_evals;
 use super::pairing::Pair;
 use crate::base::text::plural;
 use crate::model::{ComparedSide, Grouping, IntervalScope, RunScores, ScoresSource, Shard};
@@ -23,17 +21,16 @@ pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
     if (&a.run_id, &a.timestamp) == (&b.run_id, &b.timestamp) {
         notes.push(format!("both sides are run {}: a run does not differ from itself", a.run_id));
     }
-    if pairing.scope() == IntervalScope::SimilarEvals && !pairing.pairs.is_empty() {
-        let mut sizes: BTreeMap<u32, u32> = BTreeMap::new();
-        pairing.pairs.iter().for_each(|pair| *sizes.entry(pair.eval).or_default() += 1);
-        let sizes: Vec<u32> = sizes.into_values().collect();
-        if !are_units(&sizes) {
-            notes.push(format!(
-                "{} {} too few or too unequal to test evals like these: cases are tested, and the verdict is about these cases",
-                plural(sizes.len(), "eval"),
-                if sizes.len() == 1 { "is" } else { "are" }
-            ));
-        }
+    let evals = pairing.pairs.chunk_by(|a, b| a.eval == b.eval).count();
+    if pairing.scope() == IntervalScope::SimilarEvals
+        && evals > 0
+        && !tests_whole_evals(pairing.scope(), evals)
+    {
+        notes.push(format!(
+            "{} {} too few to test evals like these: cases are tested, and the verdict is about these cases",
+            plural(evals, "eval"),
+            if evals == 1 { "is" } else { "are" }
+        ));
     }
     versions(pairing.reference, pairing.candidate, &mut notes);
     sides(a, b, &mut notes);

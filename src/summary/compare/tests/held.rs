@@ -1,4 +1,4 @@
-//! Verdicts that would not hold: of rounding, of evals that outweigh all others, of many tests, of unlike numbers of samples.
+//! Verdicts that would not hold: of rounding, of many tests, of unlike numbers of samples.
 
 use super::*;
 use crate::model::IntervalScope;
@@ -102,5 +102,5 @@ fn whole_evals_are_tested_where_the_suite_asks_for_evals_like_these() {
     ");
     let few = one(&run("a", [3, 3], 4), &run("b", [3, 1], 4));
     assert_eq!(few.scope, IntervalScope::TheseCases);
-    insta::assert_snapshot!(few.notes.join("\n"), @"4 evals are too few or too unequal to test evals like these: cases are tested, and the verdict is about these cases");
+    insta::assert_snapshot!(few.notes.join("\n"), @"4 evals are too few to test evals like these: cases are tested, and the verdict is about these cases");
 }
