@@ -73,10 +73,10 @@ fn few_evals_have_no_interval_of_evals_like_these() {
         estimate["note"],
         "no interval: 4 evals are too few to speak about evals like these (at least 5 are needed)"
     );
-    let page = without.project.call(&["report", "latest"]).expect(1).stdout;
+    let page = without.project.call(&["report"]).expect(1).stdout;
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(page.contains("No interval: 4 evals are too few to speak about evals like these"), "{page}");
     let enough = desk(5, 5, &format!("{scope}{gate}"));
     enough.run(2, pass, &[]);
-    assert!(lower(&enough.project.report()) > 0.5);
+    assert!(lower(&enough.project.report()) > 0.4);
 }

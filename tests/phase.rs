@@ -717,9 +717,11 @@ fn every_report_of_the_seeds_scenario() {
 
     | Metric | Value | 95 % interval | Threshold | Status |
     | --- | --- | --- | --- | --- |
-    | pass rate | 0.667 | [0.208, 0.939] | ≥ 0.90 | FAIL |
-    | pass@1 | 0.667 | [0.208, 0.939] | - | - |
-    | pass^3 | 0.667 | [0.208, 0.939] | - | - |
+    | pass rate | 0.667 | [0.126, 0.981] | ≥ 0.90 | FAIL |
+    | pass@1 | 0.667 | [0.126, 0.981] | - | - |
+    | pass^3 | 0.667 | [0.126, 0.981] | - | - |
+
+    Intervals are for cases like these, in these evals.
 
     #### Capability Evals (2/3 passed)
 
@@ -745,9 +747,9 @@ fn every_report_of_the_seeds_scenario() {
 
     Run capability evals
       metric     value  95 % interval   threshold  status
-      pass rate  0.667  [0.208, 0.939]  ≥ 0.90     FAIL
-      pass@1     0.667  [0.208, 0.939]  -          -
-      pass^3     0.667  [0.208, 0.939]  -          -
+      pass rate  0.667  [0.126, 0.981]  ≥ 0.90     FAIL
+      pass@1     0.667  [0.126, 0.981]  -          -
+      pass^3     0.667  [0.126, 0.981]  -          -
       ✗ cap-auth-003  failed  Session timeout
         expected  Session expires after 30 min
         actual    Session persists indefinitely
@@ -912,9 +914,11 @@ fn every_report_of_the_seeds_scenario() {
 
     | Metric | Value | 95 % interval | Threshold | Status |
     | --- | --- | --- | --- | --- |
-    | pass rate | 0.667 | [0.208, 0.939] | ≥ 0.90 | FAIL |
-    | pass@1 | 0.667 | [0.208, 0.939] | - | - |
-    | pass^3 | 0.667 | [0.208, 0.939] | - | - |
+    | pass rate | 0.667 | [0.126, 0.981] | ≥ 0.90 | FAIL |
+    | pass@1 | 0.667 | [0.126, 0.981] | - | - |
+    | pass^3 | 0.667 | [0.126, 0.981] | - | - |
+
+    Intervals are for cases like these, in these evals.
 
     #### Capability Evals (2/3 passed)
 
@@ -934,7 +938,7 @@ fn every_report_of_the_seeds_scenario() {
     project.write("evals/outputs.jsonl", &outputs(FIXED));
     project.write("src/session.py", "timeout = 30 * 60\n");
     let shown = project.call(&phase).expect(0);
-    assert_snapshot!(markdown(), @r#"
+    assert_snapshot!(markdown(), @"
     ## Phase Completion Report
 
     ✅ **PASS**: Implement user authentication (`implement-user-authentication`)
@@ -972,9 +976,11 @@ fn every_report_of_the_seeds_scenario() {
 
     | Metric | Value | 95 % interval | Threshold | Status |
     | --- | --- | --- | --- | --- |
-    | pass rate | 1.00 | [0.439, 1.000] | ≥ 0.90 | PASS |
-    | pass@1 | 1.00 | [0.439, 1.000] | - | - |
-    | pass^3 | 1.00 | [0.439, 1.000] | - | - |
+    | pass rate | 1.00 | [0.342, 1.000] | ≥ 0.90 | PASS |
+    | pass@1 | 1.00 | [0.342, 1.000] | - | - |
+    | pass^3 | 1.00 | [0.342, 1.000] | - | - |
+
+    Intervals are for cases like these, in these evals.
 
     #### Capability Evals (3/3 passed)
 
@@ -985,8 +991,8 @@ fn every_report_of_the_seeds_scenario() {
     ### Recommendations
 
     1. Don't read small differences into these figures: with 9 samples graded the intervals are wide
-    "#);
-    assert_snapshot!(steady(&project, &shown.stdout), @r#"
+    ");
+    assert_snapshot!(steady(&project, &shown.stdout), @"
     Phase: Implement user authentication (implement-user-authentication)
       plan.yaml · [time taken] · 3 files since main: +4 -3
 
@@ -997,9 +1003,9 @@ fn every_report_of_the_seeds_scenario() {
 
     Run capability evals
       metric     value  95 % interval   threshold  status
-      pass rate   1.00  [0.439, 1.000]  ≥ 0.90     PASS
-      pass@1      1.00  [0.439, 1.000]  -          -
-      pass^3      1.00  [0.439, 1.000]  -          -
+      pass rate   1.00  [0.342, 1.000]  ≥ 0.90     PASS
+      pass@1      1.00  [0.342, 1.000]  -          -
+      pass^3      1.00  [0.342, 1.000]  -          -
 
     Next
       - Don't read small differences into these figures: with 9 samples graded the
@@ -1011,5 +1017,5 @@ fn every_report_of_the_seeds_scenario() {
              results/phases/phase-implement-user-authentication.md
              results/phases/phase-implement-user-authentication.json
              results/phases/phase-implement-user-authentication.html
-    "#);
+    ");
 }

@@ -17,53 +17,53 @@ fn json(desk: &Desk, args: &[&str]) -> Value {
 fn a_page_for_people_who_are_no_statisticians() {
     let desk = Desk::new(4, 25);
     let call = desk.project.call(&["power"]).expect(0);
-    insta::assert_snapshot!(call.stdout, @r"
+    insta::assert_snapshot!(call.stdout, @"
     Desk: what a comparison of two of its runs could find
       100 cases in 4 evals · 1 sample planned of each
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-    ! a true drop of 5 points would be found with a chance of 35 %; the smallest
-      that is found with 80 % is 9.9 points
-      to find 5 points with a chance of 80 %: about 400 cases like these, or 4
+    ! a true drop of 5 points would be found with a chance of 28 %; the smallest
+      that is found with 80 % is 12.5 points
+      to find 5 points with a chance of 80 %: about 500 cases like these, or 6
       samples of each of these cases
 
       samples          found with 80 %   chance for 5 points    cases for 5 points
-      1                     9.9 points                  35 %                   396
+      1                    12.5 points                  28 %                   497
 
       Assumed: most cases nearly always or nearly never pass, so that half of what
       makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 14.1 points, not 9.9; --run measures it in a run of
+      that is found would be 15.9 points, not 12.5; --run measures it in a run of
       several samples a case.
-      It speaks of pass@1 and of a drop that is the same for every case. One that
-      only some cases have takes more cases, and no number of samples makes up for
-      them.
+      The figures are of pass@1, simulated with the test that `compare` uses, for a
+      drop by the same share of every case's chance. One that only some cases have
+      may take more cases.
       Several metrics, groups or candidates at once share the 5 % of false alarms,
       and each then needs more.
     ");
     assert!(!desk.project.path().join("results").exists(), "nothing ran");
     let enough = desk
         .project
-        .call(&["power", "--effect", "0.2", "--samples", "1", "--samples", "5", "--eval", "e0"])
+        .call(&["power", "--effect", "0.3", "--samples", "1", "--samples", "5", "--eval", "e0"])
         .expect(0);
-    insta::assert_snapshot!(enough.stdout, @r"
+    insta::assert_snapshot!(enough.stdout, @"
     Desk: what a comparison of two of its runs could find
       25 cases in 1 eval · 1 sample planned of each · eval e0
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-    ✓ a true drop of 20 points would be found with a chance of 80 %; the smallest
-      that is found with 80 % is 19.9 points
+    ✓ a true drop of 30 points would be found with a chance of 82 %; the smallest
+      that is found with 80 % is 29.4 points
 
-      samples          found with 80 %  chance for 20 points   cases for 20 points
-      1                    19.9 points                  80 %                    25
-      5                     8.9 points             over 99 %                     5
+      samples          found with 80 %  chance for 30 points   cases for 30 points
+      1                    29.4 points                  82 %                    25
+      5                    10.6 points             over 99 %                     5
 
       Assumed: most cases nearly always or nearly never pass, so that half of what
       makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 28.1 points, not 19.9; --run measures it in a run of
+      that is found would be 34.1 points, not 29.4; --run measures it in a run of
       several samples a case.
-      It speaks of pass@1 and of a drop that is the same for every case. One that
-      only some cases have takes more cases, and no number of samples makes up for
-      them.
+      The figures are of pass@1, simulated with the test that `compare` uses, for a
+      drop by the same share of every case's chance. One that only some cases have
+      may take more cases.
       Several metrics, groups or candidates at once share the 5 % of false alarms,
       and each then needs more.
     ");
@@ -75,13 +75,13 @@ fn a_small_effect_is_written_as_it_was_asked_for() {
     for (effect, sentence, head) in [
         (
             "0.0001",
-            "to find 0.01 points with a chance of 80 %: more than 10 million cases, or",
+            "to find 0.01 points with a chance of 80 %: more than 10 million cases",
             " found with 80 %       chance for that        cases for that\n",
         ),
         ("0.0125", "to find 1.25 points with", "  chance for that  "),
         ("0.07", "a true drop of 7 points would", "   chance for 7 points    cases for 7 points\n"),
         // A chance that does not suffice is not written as the one that would.
-        ("0.198", "a true drop of 19.8 points would be found with a chance of just under 80 %;", "  80 %"),
+        ("0.292", "a true drop of 29.2 points would be found with a chance of just under 80 %;", "  80 %"),
         ("0.000001", "a true drop of 0.0001 points would", "  chance for that  "),
     ] {
         let page = desk.project.call(&["power", "--effect", effect]).expect(0).stdout;
@@ -116,18 +116,18 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
     desk.project.write("eval-suite.yaml", &text.replace("  evals:\n", gate));
     let call = desk.project.call(&["power", "--rate", "0.95"]).expect(0);
     assert!(!call.stderr.contains("ends at"), "{}", call.stderr);
-    insta::assert_snapshot!(call.stdout, @r"
+    insta::assert_snapshot!(call.stdout, @"
     Desk: what a comparison of two of its runs could find
       60 cases in 1 eval · 1 sample planned of each
       if 95.0 % of samples pass (--rate, or --run to measure it)
 
-    ! a true drop of 5 points would be found with a chance of 55 %; the smallest
-      that is found with 80 % is 7 points
-      to find 5 points with a chance of 80 %: about 120 cases like these, or 2
+    ! a true drop of 5 points would be found with a chance of 27 %; the smallest
+      that is found with 80 % is 13 points
+      to find 5 points with a chance of 80 %: about 220 cases like these, or 4
       samples of each of these cases
 
       samples          found with 80 %   chance for 5 points    cases for 5 points
-      1                       7 points                  55 %                   118
+      1                      13 points                  27 %                   220
 
       thresholds on an interval's end
       lower end of case pass rate at least 0.700, over 60: met with a chance of over
@@ -137,11 +137,11 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
 
       Assumed: most cases nearly always or nearly never pass, so that half of what
       makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 9.9 points, not 7.0; --run measures it in a run of
+      that is found would be 14.8 points, not 13.0; --run measures it in a run of
       several samples a case.
-      It speaks of pass@1 and of a drop that is the same for every case. One that
-      only some cases have takes more cases, and no number of samples makes up for
-      them.
+      The figures are of pass@1, simulated with the test that `compare` uses, for a
+      drop by the same share of every case's chance. One that only some cases have
+      may take more cases.
       Several metrics, groups or candidates at once share the 5 % of false alarms,
       and each then needs more.
     ");

@@ -58,23 +58,24 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
     let command = format!("\ntest it  eval-harness compare {}", run_ids(&project).join(" "));
     assert!(shown.contains(&command), "{shown}");
     let shown = shown.replace(&command, "");
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @"
     Words: 2 targets side by side
 
                             good             bad
     gate                    PASS             FAIL
     cases passed            2 of 2           1 of 2
     capability pass rate    1.000            0.000
-                            [0.207, 1.000]   [0.000, 0.793]
+                            [0.055, 1.000]   [0.000, 0.945]
     case pass rate          1.000            0.500
-                            [0.342, 1.000]   [0.095, 0.905]
+                            [0.210, 1.000]   [0.028, 0.972]
     pass rate               1.000            0.000
-                            [0.207, 1.000]   [0.000, 0.793]
+                            [0.055, 1.000]   [0.000, 0.945]
     pass@1                  1.000            0.500
-                            [0.342, 1.000]   [0.095, 0.905]
+                            [0.210, 1.000]   [0.028, 0.972]
     score                   1.000            0.500
-                            [0.342, 1.000]   [0.095, 0.905]
+                            [0.210, 1.000]   [0.028, 0.972]
     weighted score          1.000            0.500
+                            [0.210, 1.000]   [0.028, 0.972]
     failed samples          0                1
 
     evals that differ
@@ -88,7 +89,7 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
 
     bad: FAIL
       - 1 eval (words) failed
-    "#);
+    ");
     assert!(paths.contains(".side-by-side.md") && paths.contains(".side-by-side.json"), "{paths}");
     assert_eq!(journals(&project).len(), 2);
     assert_eq!(run_ids(&project).len(), 2);

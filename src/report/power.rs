@@ -8,6 +8,7 @@ use super::figures;
 use super::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
 use crate::base::text::{group_digits, one_line, plural};
 use crate::model::{Bound, Figure, PlannedPower, PowerReport, ThresholdPower};
+use crate::stats::power::{MANY, MOST_SAMPLES};
 
 /// Columns of a cell of the table.
 const CELL: usize = 22;
@@ -127,11 +128,14 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
                 group_digits(usize::try_from(rounded(cases)).unwrap_or(usize::MAX))
             )
         }
-        None => "no number of cases like these would be enough".to_owned(),
+        None if report.effect > report.basis.rate => {
+            "no number of cases like these would be enough".to_owned()
+        }
+        None => format!("more than {} million cases", MANY / 1_000_000),
     };
     let samples = match report.samples_needed {
         Some(samples) => format!("or {} of each of these cases", plural(samples as usize, "sample")),
-        None => "and no number of samples of these cases would be enough".to_owned(),
+        None => format!("and {MOST_SAMPLES} samples of each of these cases would not be enough"),
     };
     let text = format!("to find {effect} with a chance of {sure}: {cases}, {samples}");
     page.wrapped(&[plain("  ")], Tone::Plain, &text, 4)

@@ -246,6 +246,8 @@ struct Alternatives {
     share: f64,
     repeats: f64,
     units: f64,
+    /// Degrees of freedom that its own mean costs.
+    cost: f64,
     of: Vec<Vec<Level>>,
 }
 
@@ -376,15 +378,20 @@ impl Stratum {
                 better.map(levels).collect::<Result<_, _>>()?
             }
         };
-        Ok(Alternatives { share: self.share, repeats: self.repeats, units: self.size(), of })
+        // Of a curve of k samples one is too few where cases are few and most chances near 0 or 1 (found by simulation).
+        let cost = match &self.units {
+            Units::Levels(_) => 1.0,
+            Units::Samples { curve, .. } => f64::from(curve.k() + 1) / 2.0,
+        };
+        Ok(Alternatives { share: self.share, repeats: self.repeats, units: self.size(), cost, of })
     }
 }
 
 impl Alternatives {
     /// The value at which share x value + price x loss is least, and that loss, for one of `several` strata.
     fn tilted(&self, several: f64, price: f64) -> (f64, f64) {
-        // Its own mean costs a degree of freedom, but for what the pseudo-observation gives back to a single stratum.
-        let freedom = 1.0 - (1.0 - 1.0 / several) / self.units;
+        // The pseudo-observation gives back what the mean of a single stratum costs.
+        let freedom = 1.0 - self.cost * (1.0 - 1.0 / several) / self.units;
         let rate = price * freedom / self.share;
         let each = self.of.iter().map(|levels| tilted(levels, self.units, rate));
         let least = each.min_by(|a, b| (a.0 + rate * a.1).total_cmp(&(b.0 + rate * b.1)));

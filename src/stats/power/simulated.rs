@@ -22,7 +22,7 @@ const FIRST_STREAM: u64 = 1 << 34;
 /// Cases beyond which a plan is not simulated: its chance follows from a smaller one.
 const MOST_CASES: usize = 1_500;
 /// Samples of a case up to which a number is looked for.
-const MOST_SAMPLES: u32 = 256;
+pub const MOST_SAMPLES: u32 = 256;
 
 /// What is asked: a one-sided test of level `alpha` shall find a drop with the chance `power`; both in (0, 1).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -204,7 +204,7 @@ fn groups_inform_and_decide_when_asked() {
     category code: 60 None informs -0 +0 0.000
     category math: 60 None informs -8 +0 -0.133
     tag first: 12 None informs -1 +0 -0.083
-    tag hard: 21 Regression informs -8 +0 -0.381
+    tag hard: 21 None informs -8 +0 -0.381
     difficulty hard: 10 Regression informs -8 +0 -0.800
     eval e0: 10 None informs -0 +0 0.000
     eval e1: 10 None informs -0 +0 0.000
