@@ -3,7 +3,7 @@
 //! Bounds are four standard deviations of the count itself, so that a method which is wrong by more fails.
 
 use eval_harness::model::{Comparison, ComparisonVerdict, IntervalScope, Metric};
-use eval_harness::stats::power::{Aim, Design as Plan, Population as Spread};
+use eval_harness::stats::power::{Aim, Chances, Design as Plan, Population as Spread};
 use eval_harness::summary::compare::{CompareSettings, compare};
 use rayon::prelude::*;
 
@@ -80,7 +80,9 @@ fn drops_are_found_as_often_as_claimed() {
     for (cases, samples) in [(10, 3), (20, 1), (50, 3)] {
         let aim = Aim { alpha: 0.05, power: 0.8, seed: 0, pairs: 800 };
         let plan = Plan { evals: vec![vec![[samples; 2]; cases]], whole_evals: false };
-        let drop = aim.detectable(&plan, Spread { rate: 0.8, within: 0.5 }, &share).expect("a drop");
+        let drop = aim
+            .detectable(&plan, &Chances::of(Spread { rate: 0.8, within: 0.5 }, 0), &share)
+            .expect("a drop");
         let design = simulated_comparisons::Design {
             times: 1.0 - drop / 0.8,
             ..simulated_comparisons::Design::of(cases, samples)

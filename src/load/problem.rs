@@ -106,6 +106,7 @@ codes! {
     UnknownPrice = "EH0432" "unknown-price" "A budget is set in dollars, and nobody says what a model costs. An unknown price is not 0.";
     AmbiguousPrice = "EH0433" "ambiguous-price" "Two globs under `prices:` fit a model equally well and say different prices.";
     UnguardedGate = "EH0434" "unguarded-gate" "Thresholds do not depend on evals that pass, so that the gate could pass though every capability eval fails.";
+    TooFewEvals = "EH0435" "too-few-evals" "A threshold is on an end of an interval that speaks about evals like these, of fewer than 5 evals.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is allowed but hardly meant.";
 
     // EH05: data.

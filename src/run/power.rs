@@ -10,7 +10,7 @@ use crate::model::{
     Bound, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Plan, PlannedPower, PowerBasis,
     PowerReport, RunScores, Threshold, ThresholdPower,
 };
-use crate::stats::power::{Aim, Demand, Design, Population, fewest_cases};
+use crate::stats::power::{Aim, Chances, Demand, Design, Population, fewest_cases};
 use crate::stats::{normal_quantile, reaches, stays_within};
 use crate::summary::compare::{ALPHA, PAIRS, tests_whole_evals};
 use crate::summary::{OverCases, Samples};
@@ -90,7 +90,7 @@ pub fn power(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerReport, Power
         power: asked.power,
         alpha: ALPHA,
         plans,
-        samples_needed: size.aim.samples(&size.design(samples), size.population, &share, asked.effect),
+        samples_needed: size.aim.samples(&size.design(samples), &size.chances, &share, asked.effect),
         thresholds: thresholds.collect(),
         sentences: said,
         basis,
@@ -108,6 +108,7 @@ struct Size {
     evals: Vec<u32>,
     whole_evals: bool,
     population: Population,
+    chances: Chances,
     effect: f64,
     aim: Aim,
 }
@@ -117,10 +118,12 @@ impl Size {
         let evals: Vec<u32> =
             plan.evals.iter().map(|eval| eval.cases.len() as u32).filter(|n| *n > 0).collect();
         let whole_evals = tests_whole_evals(plan.settings.interval_scope, evals.len());
+        let population = Population::of(basis.rate, basis.within);
         Size {
             evals,
             whole_evals,
-            population: Population::of(basis.rate, basis.within),
+            population,
+            chances: Chances::of(population, plan.settings.seed),
             effect: asked.effect,
             aim: Aim { alpha: ALPHA, power: asked.power, seed: plan.settings.seed, pairs: PAIRS },
         }
@@ -133,12 +136,12 @@ impl Size {
 
     fn planned(&self, samples: u32) -> PlannedPower {
         let design = self.design(samples);
-        let detectable = self.aim.detectable(&design, self.population, &share);
-        let needed = self.aim.cases(&design, self.population, &share, self.effect, detectable);
+        let detectable = self.aim.detectable(&design, &self.chances, &share);
+        let needed = self.aim.cases(&design, &self.chances, &share, self.effect, detectable);
         PlannedPower {
             samples,
             detectable,
-            chance: self.aim.chance(&design, self.population, &share, self.effect),
+            chance: self.aim.chance(&design, &self.chances, &share, self.effect),
             // No drop can be as large as that.
             cases_needed: needed.filter(|_| self.effect <= self.population.rate),
         }
@@ -264,15 +267,17 @@ fn chance_and_needed(
         return (Some(demand.chance(n as u64, basis.rate)), demand.cases(basis.rate, power));
     }
     let population = Population::of(basis.rate, basis.within);
+    let chances = Chances::of(population, planned.seed);
     let better = if upper { basis.rate < threshold.value } else { basis.rate > threshold.value };
-    let chance = |cases: usize| planned.chance(threshold, population, cases);
+    let chance = |cases: usize| planned.chance(threshold, &chances, cases);
     // Of very many cases the mean is about normal.
     let beyond = || {
         let reach = normal_quantile(0.5 + LEVEL / 2.0) + normal_quantile(power);
         let variance = planned.variance(population);
         Some(reach * reach * variance / (basis.rate - threshold.value).powi(2))
     };
-    (Some(chance(n)), if better { fewest_cases(n as f64, power, chance, beyond) } else { None })
+    let needed = better.then(|| fewest_cases(n as f64, |cases| chance(cases) >= power, beyond)).flatten();
+    (Some(chance(n)), needed)
 }
 
 impl Planned<'_> {
@@ -284,10 +289,10 @@ impl Planned<'_> {
     }
 
     /// The share of simulated runs of so many cases like these that meet a threshold, by the intervals of reports.
-    fn chance(&self, threshold: &Threshold, population: Population, cases: usize) -> f64 {
+    fn chance(&self, threshold: &Threshold, chances: &Chances, cases: usize) -> f64 {
         let runs = (CASES / cases.max(1)).clamp(FEWEST_RUNS, RUNS);
-        let meets = |number: &u64| {
-            let passes = population.run((0..cases).map(|_| self.samples), self.seed, *number);
+        let meets = |number: &usize| {
+            let passes = chances.run((0..cases).map(|_| self.samples), *number);
             let mut over = OverCases::new(self.scope);
             let sizes = self.sizes.iter().enumerate().filter(|(_, size)| **size > 0).cycle();
             let evals = sizes.enumerate().flat_map(|(round, (_, size))| std::iter::repeat_n(round, *size));
@@ -300,7 +305,7 @@ impl Planned<'_> {
                 Bound::Max => stays_within(high, threshold.value),
             })
         };
-        (0..runs as u64).into_par_iter().filter(meets).count() as f64 / runs as f64
+        (0..runs).into_par_iter().filter(meets).count() as f64 / runs as f64
     }
 }
 
@@ -308,19 +313,19 @@ impl Planned<'_> {
 fn sentences(basis: &PowerBasis, size: &Size, samples: u32, plans: &[PlannedPower]) -> Vec<String> {
     let mut said = Vec::new();
     if !basis.measured {
-        let detectable =
-            |population: Population| size.aim.detectable(&size.design(samples), population, &share);
+        let detectable = |chances: &Chances| size.aim.detectable(&size.design(samples), chances, &share);
         let assumed = match plans.iter().find(|plan| plan.samples == samples) {
             Some(plan) => plan.detectable,
-            None => detectable(size.population),
+            None => detectable(&size.chances),
         };
+        let alike = Chances::of(Population { within: 1.0, ..size.population }, size.aim.seed);
         let points = |drop: Option<f64>, unit: &str| {
             drop.map_or("none".to_owned(), |drop| format!("{:.1}{unit}", drop * 100.0))
         };
         said.push(format!(
             "Assumed: most cases nearly always or nearly never pass, so that half of what makes outcomes differ is luck. Were all cases \
              equally hard, the smallest drop that is found would be {}, not {}; --run measures it in a run of several samples a case.",
-            points(detectable(Population { within: 1.0, ..size.population }), " points"),
+            points(detectable(&alike), " points"),
             points(assumed, ""),
         ));
     }

@@ -8,8 +8,7 @@ use super::reach::{PlannedEval, out_of_reach, without_interval};
 use crate::gate::{Extent, unanswerable};
 use crate::llm::Models;
 use crate::load::part_of_plan;
-use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan, PlannedSamples};
-use crate::summary::FEWEST_EVALS;
+use crate::model::{Eval, EvalType, IntervalScope, MetricName, Outline, Part, Plan, PlannedSamples};
 use crate::target::{TargetError, Targets};
 
 /// A plan whose targets are open and whose cases all know their number of samples.
@@ -61,7 +60,7 @@ pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Op
     let whole = extent(None, &plan.evals);
     let evals = |part: Option<&Part>| match part {
         // As above: what is run again, or a shard, is not all that the thresholds look at.
-        _ if plan.again || plan.shard.is_some() => FEWEST_EVALS,
+        _ if plan.again || plan.shard.is_some() => IntervalScope::FEWEST_EVALS,
         None => plan.evals.len() as u64,
         Some(part) => part_of_plan(part, &plan.evals).len() as u64,
     };

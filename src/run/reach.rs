@@ -3,7 +3,7 @@
 use crate::gate::number;
 use crate::model::{Bound, EvalType, Figure, IntervalScope, Metric, MetricName, Part, Threshold};
 use crate::stats::{Interval, reaches, stays_within};
-use crate::summary::{Design, FEWEST_EVALS, OverCases, Samples};
+use crate::summary::{Design, OverCases, Samples};
 
 /// An eval, with its cases that count and the samples of each.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,19 +41,18 @@ pub(super) fn without_interval(
     let problem = |threshold: &Threshold| {
         let name: MetricName = threshold.metric.parse().ok()?;
         let evals = evals(name.part.as_ref());
-        let plural = if evals == 1 { "" } else { "s" };
-        (threshold.on != Figure::Value && evals < FEWEST_EVALS).then(|| {
+        let lacks = threshold.on != Figure::Value && scope.has_too_few(evals);
+        lacks.then(|| {
             format!(
-                "the threshold on the interval of {name} needs at least {FEWEST_EVALS} evals to speak about evals like these, and there {} \
-                 {evals} eval{plural}; set `intervals: similar_cases` in `config`, or add evals",
+                "the threshold on the interval of {name} needs at least {} evals to speak about evals like these, and there {} {evals} \
+                 eval{}; set `intervals: similar_cases` in `config`, or add evals",
+                IntervalScope::FEWEST_EVALS,
                 if evals == 1 { "is" } else { "are" },
+                if evals == 1 { "" } else { "s" },
             )
         })
     };
-    match scope {
-        IntervalScope::SimilarEvals => thresholds.iter().filter_map(problem).collect(),
-        _ => Vec::new(),
-    }
+    thresholds.iter().filter_map(problem).collect()
 }
 
 /// What is planned if all of it passes, or none. `None`: the metric is no share, or nothing of it is planned.

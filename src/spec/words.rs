@@ -77,6 +77,14 @@ pub enum IntervalScope {
 }
 
 impl IntervalScope {
+    /// Evals below which nothing is said of evals like these.
+    pub const FEWEST_EVALS: u64 = 5;
+
+    /// True when so many evals have no interval.
+    pub fn has_too_few(self, evals: u64) -> bool {
+        self == IntervalScope::SimilarEvals && evals < IntervalScope::FEWEST_EVALS
+    }
+
     /// As authors write it.
     pub fn name(self) -> &'static str {
         match self {

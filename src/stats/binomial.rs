@@ -24,7 +24,7 @@ pub(super) fn binomial(draws: &mut Draws, n: u64, p: f64) -> u64 {
 fn by_inversion(draws: &mut Draws, n: u64, p: f64) -> u64 {
     let odds = p / (1.0 - p);
     let step = (n as f64 + 1.0) * odds;
-    let mut chance = (n as f64 * (-p).ln_1p()).exp();
+    let mut chance = if n < 256 { (1.0 - p).powi(n as i32) } else { (n as f64 * (-p).ln_1p()).exp() };
     let mut left = draws.unit();
     let mut k = 0;
     while left > chance && k < n {

@@ -9,7 +9,7 @@ use super::judges::JudgeCounts;
 use super::measured::Measured;
 use super::named::Named;
 use super::outcomes::{EvalCounter, Reading, SampleCounts};
-use super::over_cases::{FEWEST_EVALS, OverCases, Samples, too_few_evals};
+use super::over_cases::{OverCases, Samples, too_few_evals};
 use crate::load::PartFilter;
 use crate::model::{Estimate, EvalInfo, EvalTally, EvalType, IntervalScope, Metric, Outcome, Tally};
 use crate::stats::{
@@ -324,7 +324,7 @@ impl Rate {
             return undefined(Undefined::NoData);
         }
         let (passed, graded) = (self.passed as f64, self.graded as f64);
-        if scope == IntervalScope::SimilarEvals && self.graded < FEWEST_EVALS {
+        if scope.has_too_few(self.graded) {
             let of = estimate(Ok(passed / graded), Err(Undefined::NoData), self.graded as usize);
             return Estimate { note: Some(too_few_evals(self.graded)), ..of };
         }
@@ -388,9 +388,7 @@ pub(super) fn of_values(values: &Values, intervals: Option<IntervalScope>) -> Es
     let evals = values.evals() as u64;
     let (interval, note) = match intervals {
         None => (Err(Undefined::NoData), None),
-        Some(IntervalScope::SimilarEvals) if evals < FEWEST_EVALS => {
-            (Err(Undefined::NoData), Some(too_few_evals(evals)))
-        }
+        Some(scope) if scope.has_too_few(evals) => (Err(Undefined::NoData), Some(too_few_evals(evals))),
         Some(IntervalScope::SimilarEvals) => (values.interval_of_evals(LEVEL), None),
         Some(_) => (values.interval(LEVEL), None),
     };

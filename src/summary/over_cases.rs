@@ -13,8 +13,6 @@ use crate::stats::{Curve, Interval, Undefined};
 
 use super::metrics::{LEVEL, blank, estimate};
 
-/// Evals below which nothing is said of evals like these.
-pub const FEWEST_EVALS: u64 = 5;
 /// Values of a metric up to which each keeps its digits; of more, each end takes them rounded away from it to a [`GRID`].
 const EXACT_VALUES: u64 = 16_384;
 const GRID: f64 = 16_384.0;
@@ -152,7 +150,7 @@ impl OverCases {
         strata: impl Fn() -> Vec<Stratum>,
     ) -> Estimate {
         let evals = self.evals.len() as u64;
-        if value.is_ok() && self.scope == IntervalScope::SimilarEvals && evals < FEWEST_EVALS {
+        if value.is_ok() && self.scope.has_too_few(evals) {
             let few = too_few_evals(evals);
             return Estimate { value: value.ok(), n_cases: n as usize, note: Some(few), ..blank() };
         }
@@ -299,7 +297,8 @@ impl Design {
 pub(crate) fn too_few_evals(evals: u64) -> String {
     let plural = if evals == 1 { "" } else { "s" };
     format!(
-        "no interval: {evals} eval{plural} are too few to speak about evals like these (at least {FEWEST_EVALS} are needed)"
+        "no interval: {evals} eval{plural} are too few to speak about evals like these (at least {} are needed)",
+        IntervalScope::FEWEST_EVALS
     )
 }
 

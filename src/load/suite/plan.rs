@@ -88,6 +88,8 @@ impl Loader<'_> {
             thresholds::check_parts(&demands, &parts.evals, problems);
         }
         thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
+        let scope = parts.config.intervals.unwrap_or_default();
+        thresholds::check_evals(&demands, &parts.evals, scope, problems);
         let total = count(&parts.evals);
         let errors_before_filters = problems.has_errors();
         let all = parts.evals.clone();

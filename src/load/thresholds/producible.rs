@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::Demand;
 use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems, did_you_mean};
-use crate::model::{Composite, Eval, EvalType, Metric, MetricName, Part, PlannedSamples, Target};
+use crate::model::{
+    Composite, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Part, PlannedSamples, Target,
+};
 
 /// The k to report: those of the suite, those that thresholds and composites name, and 1.
 pub(in crate::load) fn ks(
@@ -53,6 +55,30 @@ pub(in crate::load) fn check_producible(
                 let message = format!("{whole} cannot produce `{metric}`: {lack}");
                 problems.push(demand.problem(Code::UnknownMetric, message));
             }
+        }
+    }
+}
+
+/// Demands on ends of intervals that there are none of, for lack of evals.
+pub(in crate::load) fn check_evals(
+    demands: &[Demand],
+    evals: &[Arc<Eval>],
+    scope: IntervalScope,
+    problems: &mut Problems,
+) {
+    for demand in demands.iter().filter(|demand| demand.threshold.on != Figure::Value) {
+        let Ok(MetricName { part, .. }) = demand.threshold.metric.parse() else { continue };
+        let count = part.map_or(evals.len(), |part| part_of_plan(&part, evals).len());
+        // That there are none at all is told elsewhere.
+        if count > 0 && scope.has_too_few(count as u64) {
+            let plural = if count == 1 { "" } else { "s" };
+            let message = format!(
+                "`{}` has no interval: {count} eval{plural} say nothing of evals like these, which takes at least {}",
+                demand.threshold.metric,
+                IntervalScope::FEWEST_EVALS
+            );
+            let hint = "`config: {intervals: similar_cases}` speaks about cases like these, in these evals";
+            problems.push(demand.problem(Code::TooFewEvals, message).hint(hint));
         }
     }
 }

@@ -4,13 +4,13 @@
 //! and the same question has the same answer.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::MANY;
 use crate::stats::binomial::binomial;
 use crate::stats::draws::Draws;
-use crate::stats::normal_quantile;
 use crate::stats::paired::{Deal, mcnemar_mid_p, of_deals, of_signs};
 
 /// A question has at least its pairs by this, however large they are.
@@ -20,7 +20,13 @@ const CASES: usize = 300_000;
 /// Streams of the generator from here on are those of simulated pairs.
 const FIRST_STREAM: u64 = 1 << 34;
 /// Cases beyond which a plan is not simulated: its chance follows from a smaller one.
-const MOST_CASES: usize = 1_500;
+pub const MOST_CASES: usize = 1_500;
+/// Parts of all pairs after which it may be clear whether enough of them find a drop.
+const BLOCKS: usize = 20;
+/// Standard errors from which on it is clear.
+const CLEAR: f64 = 4.0;
+/// Chances that are drawn of a population.
+const CHANCES: u32 = 1 << 16;
 /// Samples of a case up to which a number is looked for.
 pub const MOST_SAMPLES: u32 = 256;
 
@@ -29,6 +35,7 @@ pub const MOST_SAMPLES: u32 = 256;
 pub struct Aim {
     pub alpha: f64,
     pub power: f64,
+    /// Of what is drawn from observed differences.
     pub seed: u64,
     /// Pairs of runs a question, while they are small: 4,000 have a standard error of 0.6 points at 80 %.
     pub pairs: usize,
@@ -57,15 +64,13 @@ impl Population {
         Population { rate, within: if most > 0.0 { (within / most).clamp(0.0, 1.0) } else { 1.0 } }
     }
 
-    /// Passes of cases with so many samples, in the simulated run of that number.
-    pub fn run(&self, samples: impl Iterator<Item = u32>, seed: u64, number: u64) -> Vec<u32> {
-        let mut draws = Draws::stream(seed, FIRST_STREAM + number);
-        samples
-            .map(|n| {
-                let p = draw_beta(&mut draws, *self);
-                count(&mut draws, n, p)
-            })
-            .collect()
+    /// The variance of the difference of a case's shares under a drop of the rate, by its samples on both sides.
+    fn variance(&self, samples: Samples, drop: f64) -> f64 {
+        let Population { rate, within } = *self;
+        let left = 1.0 - drop / rate;
+        let squares = rate - within * rate * (1.0 - rate);
+        let [before, after] = samples.map(|n| f64::from(n.max(1)));
+        (rate - squares) / before + (left * rate - left * left * squares) / after
     }
 
     /// The mean over cases of a moment, when each case's chance is multiplied by `times`, at most 1.
@@ -102,6 +107,41 @@ impl Population {
                 all
             }
         }
+    }
+}
+
+/// Chances of cases, drawn from a population once for all questions.
+#[derive(Debug)]
+pub struct Chances {
+    population: Population,
+    drawn: Vec<f64>,
+    seed: u64,
+}
+
+impl Chances {
+    pub fn of(population: Population, seed: u64) -> Chances {
+        let mut draws = Draws::stream(seed, FIRST_STREAM - 1);
+        let drawn = (0..CHANCES).map(|_| draw_beta(&mut draws, population)).collect();
+        Chances { population, drawn, seed }
+    }
+
+    fn draw(&self, draws: &mut Draws) -> f64 {
+        self.drawn.get(draws.below(CHANCES) as usize).copied().unwrap_or(self.population.rate)
+    }
+
+    fn draws(&self, number: usize) -> Draws {
+        Draws::stream(self.seed, FIRST_STREAM + number as u64)
+    }
+
+    /// Passes of cases with so many samples, in the simulated run of that number.
+    pub fn run(&self, samples: impl Iterator<Item = u32>, number: usize) -> Vec<u32> {
+        let mut draws = self.draws(number);
+        samples
+            .map(|n| {
+                let p = self.draw(&mut draws);
+                count(&mut draws, n, p)
+            })
+            .collect()
     }
 }
 
@@ -150,19 +190,26 @@ impl Aim {
         (CASES / cases.max(1)).clamp(self.pairs / FEWEST, self.pairs).max(1)
     }
 
-    /// The chance that a drop of the rate is found, when each case's chance falls by the same share of it.
-    pub fn chance(&self, design: &Design, population: Population, figure: CaseFigure<'_>, drop: f64) -> f64 {
+    /// Pairs of runs whose candidate has lost so much of the rate, by the same share of each case's chance.
+    pub fn pairs<'a>(
+        &'a self,
+        design: &'a Design,
+        chances: &'a Chances,
+        figure: CaseFigure<'_>,
+        drop: f64,
+    ) -> Pairs<impl Fn(usize) -> bool + Sync + 'a> {
         let cases = design.cases();
-        if cases == 0 || drop.is_nan() || drop <= 0.0 || drop > population.rate {
-            return 0.0;
-        }
-        let pairs = self.pairs_of(cases);
+        let none = cases == 0 || drop.is_nan() || drop <= 0.0 || drop > chances.population.rate;
         let kinds = Kinds::new(design, figure);
-        let found = (0..pairs).into_par_iter().filter(|at| {
-            let mut draws = Draws::stream(self.seed, FIRST_STREAM + *at as u64);
-            self.finds(design, &kinds, population, drop / population.rate, &mut draws)
-        });
-        found.count() as f64 / pairs as f64
+        let finds = move |at: usize| {
+            self.finds(design, &kinds, chances, drop / chances.population.rate, &mut chances.draws(at))
+        };
+        Pairs { number: if none { 0 } else { self.pairs_of(cases) }, finds }
+    }
+
+    /// The chance that such a drop is found.
+    pub fn chance(&self, design: &Design, chances: &Chances, figure: CaseFigure<'_>, drop: f64) -> f64 {
+        self.pairs(design, chances, figure, drop).chance()
     }
 
     /// One pair of runs.
@@ -170,7 +217,7 @@ impl Aim {
         &self,
         design: &Design,
         kinds: &Kinds,
-        population: Population,
+        chances: &Chances,
         share: f64,
         draws: &mut Draws,
     ) -> bool {
@@ -180,7 +227,7 @@ impl Aim {
         for (eval, of) in design.evals.iter().zip(&kinds.of) {
             let mut difference = 0.0;
             for ([before, after], kind) in eval.iter().zip(of) {
-                let p = draw_beta(draws, population);
+                let p = chances.draw(draws);
                 let (a, b) = (count(draws, *before, p), count(draws, *after, p * (1.0 - share)));
                 let Some((kind, deal)) = kinds.deal(*kind, a + b) else { continue };
                 let (Some(a), Some(b)) = (kind.figure(0, a), kind.figure(1, b)) else { continue };
@@ -203,8 +250,8 @@ impl Aim {
     }
 
     /// The smallest drop that is found with the chance `power`; `None` when not even the loss of all that passes is.
-    pub fn detectable(&self, design: &Design, population: Population, figure: CaseFigure<'_>) -> Option<f64> {
-        smallest(population.rate, |drop| self.chance(design, population, figure, drop) >= self.power)
+    pub fn detectable(&self, design: &Design, chances: &Chances, figure: CaseFigure<'_>) -> Option<f64> {
+        smallest(chances.population.rate, |drop| self.pairs(design, chances, figure, drop).reach(self.power))
     }
 
     /// Cases like these that find the drop, about; `least` is the smallest drop that the design finds. `None`: more than [`MANY`], or no
@@ -212,27 +259,31 @@ impl Aim {
     pub fn cases(
         &self,
         design: &Design,
-        population: Population,
+        chances: &Chances,
         figure: CaseFigure<'_>,
         drop: f64,
         least: Option<f64>,
     ) -> Option<u64> {
-        let chance = |cases: usize| self.chance(&design.of_cases(cases), population, figure, drop);
-        let smallest = |cases: usize| self.detectable(&design.of_cases(cases), population, figure);
-        let beyond = || cases_beyond(drop, smallest);
-        fewest_cases(guessed(design.cases(), drop, least), self.power, chance, beyond)
+        let finds =
+            |cases: usize| self.pairs(&design.of_cases(cases), chances, figure, drop).reach(self.power);
+        let beyond = || {
+            let least = self.detectable(&design.of_cases(MOST_CASES), chances, figure)?;
+            let samples = design.evals.iter().flatten().next()?;
+            Some(cases_beyond(drop, least, |drop| chances.population.variance(*samples, drop)))
+        };
+        fewest_cases(guessed(design.cases(), drop, least), finds, beyond)
     }
 
     /// The fewest samples of each case, on both sides, that find the drop; `None` when [`MOST_SAMPLES`] do not.
     pub fn samples(
         &self,
         design: &Design,
-        population: Population,
+        chances: &Chances,
         figure: CaseFigure<'_>,
         drop: f64,
     ) -> Option<u32> {
         let does =
-            |samples: u32| self.chance(&design.with_samples(samples), population, figure, drop) >= self.power;
+            |samples: u32| self.pairs(&design.with_samples(samples), chances, figure, drop).reach(self.power);
         let (mut not, mut yes) = (0, 1);
         while !does(yes) {
             if yes >= MOST_SAMPLES {
@@ -247,23 +298,58 @@ impl Aim {
         Some(yes)
     }
 
-    /// The chance that a drop is found of units that vary as these differences do (sum of differences, weight), around a true
-    /// difference of -`drop`: units are drawn with replacement and tested by the signs of their differences.
-    pub fn chance_of_units(&self, units: &[(f64, f64)], drop: f64, cases: usize) -> f64 {
+    /// Pairs of runs of units that vary as these differences do (sum of differences, weight), around a true difference of -`drop`: units
+    /// are drawn with replacement and tested by the signs of their differences.
+    pub fn pairs_of_units<'a>(
+        &'a self,
+        units: &'a [(f64, f64)],
+        drop: f64,
+        cases: usize,
+    ) -> Pairs<impl Fn(usize) -> bool + Sync + 'a> {
         let total: f64 = units.iter().map(|(_, weight)| weight).sum();
         let mean = units.iter().map(|(sum, _)| sum).sum::<f64>() / total;
-        let Ok(n) = u32::try_from(units.len()) else { return 0.0 };
-        if n == 0 || drop.is_nan() || drop <= 0.0 {
-            return 0.0;
-        }
-        let pairs = self.pairs_of(cases);
-        let found = (0..pairs).into_par_iter().filter(|at| {
-            let mut draws = Draws::stream(self.seed, FIRST_STREAM + *at as u64);
+        let n = u32::try_from(units.len()).unwrap_or(0);
+        let none = n == 0 || drop.is_nan() || drop <= 0.0;
+        let finds = move |at: usize| {
+            let mut draws = Draws::stream(self.seed, FIRST_STREAM + at as u64);
             let drawn = (0..cases).filter_map(|_| units.get(draws.below(n) as usize));
             let shifted: Vec<f64> = drawn.map(|(sum, weight)| sum - (mean + drop) * weight).collect();
             of_signs(&shifted) < self.alpha
-        });
-        found.count() as f64 / pairs as f64
+        };
+        Pairs { number: if none { 0 } else { self.pairs_of(cases) }, finds }
+    }
+}
+
+/// Simulated pairs of runs, and whether the drop is found in the one of a number.
+pub struct Pairs<F> {
+    number: usize,
+    finds: F,
+}
+
+impl<F: Fn(usize) -> bool + Sync> Pairs<F> {
+    fn found(&self, among: Range<usize>) -> usize {
+        among.into_par_iter().filter(|at| (self.finds)(*at)).count()
+    }
+
+    /// The share that finds it.
+    pub fn chance(&self) -> f64 {
+        if self.number == 0 { 0.0 } else { self.found(0..self.number) as f64 / self.number as f64 }
+    }
+
+    /// Whether at least this share finds it. Ends as soon as that is clear.
+    pub fn reach(&self, power: f64) -> bool {
+        let block = self.number.div_ceil(BLOCKS);
+        let (mut found, mut done) = (0, 0);
+        while done < self.number {
+            let until = self.number.min(done + block);
+            found += self.found(done..until);
+            done = until;
+            let error = (power * (1.0 - power) / done as f64).sqrt();
+            if (found as f64 / done as f64 - power).abs() > CLEAR * error {
+                break;
+            }
+        }
+        done > 0 && found as f64 >= power * done as f64
     }
 }
 
@@ -312,13 +398,13 @@ impl Kinds {
     }
 }
 
-/// The smallest value up to `most` that does, of a property that stays once it is there; to 1 in 250.
+/// The smallest value up to `most` that does, of a property that stays once it is there; to 1 %.
 pub fn smallest(most: f64, does: impl Fn(f64) -> bool) -> Option<f64> {
     if most.is_nan() || most <= 0.0 || !does(most) {
         return None;
     }
     let (mut not, mut yes) = (0.0, most);
-    for _ in 0..8 {
+    while yes - not > yes / 100.0 && yes > most * 1e-6 {
         let middle = f64::midpoint(not, yes);
         if does(middle) { yes = middle } else { not = middle }
     }
@@ -331,31 +417,37 @@ pub fn guessed(cases: usize, drop: f64, least: Option<f64>) -> f64 {
     (cases as f64 * times).max(1.0)
 }
 
-/// Cases at which a chance reaches the power, about, from a first guess: the chance there says by how many standard errors it is off, which
-/// go with the root of the number of cases. Beyond [`MOST_CASES`] nothing is simulated, and `beyond` says how many it takes.
+/// Cases from which on enough is found, to 5 %, from a first guess. Beyond [`MOST_CASES`] nothing is simulated, and `beyond` says how many it
+/// takes. `None`: more than [`MANY`], or no number would.
 pub fn fewest_cases(
     guess: f64,
-    power: f64,
-    chance: impl Fn(usize) -> f64,
+    finds: impl Fn(usize) -> bool,
     beyond: impl FnOnce() -> Option<f64>,
 ) -> Option<u64> {
-    let deviations = |chance: f64| normal_quantile(chance.clamp(0.01, 0.99)) + normal_quantile(0.95);
-    let mut cases = guess;
-    for _ in 0..3 {
-        if cases > MOST_CASES as f64 {
-            break;
+    let mut cases = guess.clamp(1.0, MOST_CASES as f64) as usize;
+    let (mut not, mut yes) = (0, None);
+    loop {
+        if finds(cases) {
+            yes = Some(cases);
+        } else {
+            not = cases;
         }
-        let at = cases.round().max(1.0);
-        let off = deviations(power) / deviations(chance(at as usize)).max(0.2);
-        cases = (at * off * off).max(1.0);
+        cases = match yes {
+            None if not >= MOST_CASES => break,
+            None => MOST_CASES.min(2 * not),
+            Some(yes) if yes - not <= (yes / 20).max(1) => return Some(yes as u64),
+            Some(yes) => not.midpoint(yes),
+        };
     }
-    let cases = if cases > MOST_CASES as f64 { beyond()?.max(MOST_CASES as f64) } else { cases };
+    let cases = beyond()?.max(MOST_CASES as f64);
     (cases <= MANY as f64).then_some(cases.ceil() as u64)
 }
 
-/// Cases that find a drop, by the smallest drop that [`MOST_CASES`] find, which falls with the root of their number.
-pub fn cases_beyond(drop: f64, smallest: impl FnOnce(usize) -> Option<f64>) -> Option<f64> {
-    smallest(MOST_CASES).map(|least| guessed(MOST_CASES, drop, Some(least)))
+/// Cases that find a drop, when `least` is the smallest that [`MOST_CASES`] find: as many as make the drop as large in terms of its standard
+/// error. `variance` is that of a case's difference under a drop.
+pub fn cases_beyond(drop: f64, least: f64, variance: impl Fn(f64) -> f64) -> f64 {
+    let of = |drop: f64| variance(drop) / (drop * drop);
+    MOST_CASES as f64 * of(drop) / of(least)
 }
 
 fn count(draws: &mut Draws, n: u32, p: f64) -> u32 {
@@ -409,6 +501,10 @@ mod tests {
     const AIM: Aim = Aim { alpha: 0.05, power: 0.8, seed: 1, pairs: 600 };
     const MIXED: Population = Population { rate: 0.8, within: 0.5 };
 
+    fn mixed() -> Chances {
+        Chances::of(MIXED, 1)
+    }
+
     fn share(n: u32, c: u32) -> Option<f64> {
         (n > 0).then(|| f64::from(c) / f64::from(n))
     }
@@ -452,40 +548,51 @@ mod tests {
             }
         }
         let alike = Population { rate: p, within: 1.0 };
-        let found = AIM.chance(&design(40, 1), alike, &share, drop);
+        let found = AIM.chance(&design(40, 1), &Chances::of(alike, 1), &share, drop);
         assert!((found - exact).abs() < 0.03, "{found} {exact}");
     }
 
     #[test]
     fn whole_evals_too_few_for_any_test_find_nothing() {
         let four = Design { evals: vec![vec![[3; 2]; 10]; 4], whole_evals: true };
-        assert_eq!(AIM.detectable(&four, MIXED, &share), None);
-        assert_eq!(AIM.samples(&four, MIXED, &share, 0.3), None);
+        assert_eq!(AIM.detectable(&four, &mixed(), &share), None);
+        assert_eq!(AIM.samples(&four, &mixed(), &share, 0.3), None);
         // 8 evals can.
         let eight = Design { evals: vec![vec![[3; 2]; 10]; 8], whole_evals: true };
-        assert!(AIM.detectable(&eight, MIXED, &share).is_some());
+        assert!(AIM.detectable(&eight, &mixed(), &share).is_some());
     }
 
     #[test]
     fn more_of_anything_finds_less() {
-        let drop = |cases, samples| AIM.detectable(&design(cases, samples), MIXED, &share).unwrap();
+        let drop = |cases, samples| AIM.detectable(&design(cases, samples), &mixed(), &share).unwrap();
         assert!(drop(20, 3) > drop(80, 3) && drop(80, 3) > drop(80, 10));
-        let cases = AIM.cases(&design(20, 3), MIXED, &share, 0.05, Some(0.16)).unwrap() as usize;
-        let found = |cases| AIM.chance(&design(cases, 3), MIXED, &share, 0.05);
+        let cases = AIM.cases(&design(20, 3), &mixed(), &share, 0.05, Some(0.16)).unwrap() as usize;
+        let found = |cases| AIM.chance(&design(cases, 3), &mixed(), &share, 0.05);
         assert!((found(cases) - 0.8).abs() < 0.07, "{cases} {}", found(cases));
-        let samples = AIM.samples(&design(20, 3), MIXED, &share, 0.1).unwrap();
-        assert!((AIM.chance(&design(20, samples), MIXED, &share, 0.1) - 0.8).abs() < 0.08, "{samples}");
-        assert_eq!(AIM.chance(&design(20, 3), MIXED, &share, 0.9), 0.0);
+        let samples = AIM.samples(&design(20, 3), &mixed(), &share, 0.1).unwrap();
+        assert!((AIM.chance(&design(20, samples), &mixed(), &share, 0.1) - 0.8).abs() < 0.08, "{samples}");
+        assert_eq!(AIM.chance(&design(20, 3), &mixed(), &share, 0.9), 0.0);
+    }
+
+    /// Of cases that always or never pass a drop shows as losses alone, so that half of it takes twice the cases and not four times.
+    #[test]
+    fn cases_without_luck_are_needed_in_proportion() {
+        let steady = Chances::of(Population { rate: 0.85, within: 0.0 }, 1);
+        let cases = |drop| AIM.cases(&design(400, 1), &steady, &share, drop, Some(0.017)).unwrap() as f64;
+        // Five losses and no gain are found (mid-p 1/64 + ...), which are there with 80 % chance when 6.7 are expected.
+        for drop in [0.017, 0.0085, 0.001, 0.0001] {
+            assert!((cases(drop) * drop / 6.7 - 1.0).abs() < 0.15, "{drop} {}", cases(drop));
+        }
     }
 
     #[test]
     fn units_find_a_shift_by_their_own_spread() {
         let units: Vec<(f64, f64)> = (0..60).map(|i| (f64::from(i % 7) / 6.0 - 0.5, 1.0)).collect();
-        let found = |drop: f64| AIM.chance_of_units(&units, drop, 60);
-        let least = smallest(1.0, |drop| found(drop) >= 0.8).unwrap();
+        let found = |drop: f64| AIM.pairs_of_units(&units, drop, 60).chance();
+        let least = smallest(1.0, |drop| AIM.pairs_of_units(&units, drop, 60).reach(0.8)).unwrap();
         // Standard deviation 1/3 by theory of seven equal steps; (1.645 + 0.842) standard errors.
         assert!((least - 2.487 * (1.0f64 / 9.0 / 60.0).sqrt()).abs() < 0.02, "{least}");
         assert!(found(least * 0.5) < 0.6 && found(least * 2.0) > 0.98);
-        assert_eq!(AIM.chance_of_units(&units[..4], 0.4, 4), 0.0);
+        assert_eq!(AIM.pairs_of_units(&units[..4], 0.4, 4).chance(), 0.0);
     }
 }

@@ -7,7 +7,9 @@ use super::values::Measure;
 use super::{ALPHA, POWER};
 use crate::model::{ComparisonSettings, ComparisonVerdict, Detectable, Metric};
 use crate::stats::TestMethod;
-use crate::stats::power::{Aim, Design, Population, cases_beyond, fewest_cases, guessed, smallest};
+use crate::stats::power::{
+    Aim, Chances, Design, MOST_CASES, Moment, Population, cases_beyond, fewest_cases, guessed, smallest,
+};
 
 /// Of what the effect is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub(super) fn detectable(
     let columns = Columns::new(&draft.pairing, measure, Reading::Graded, None);
     let whole_evals = test.method == TestMethod::ClusterSignFlip.name();
     let simulated = match of_samples(measure) {
-        true => Pairs::samples(draft, measure, whole_evals),
+        true => Pairs::samples(draft, measure, whole_evals, settings.seed),
         false => Pairs::units(&columns, higher, found.reference.abs().max(found.candidate.abs()), measure),
     };
     let drop = simulated.detectable(aim, measure);
@@ -87,14 +89,14 @@ fn two_digits(value: u64) -> u64 {
 /// What pairs of runs are simulated from.
 enum Pairs {
     /// Samples that pass with the chances of their cases.
-    Samples { design: Design, population: Population },
+    Samples { design: Design, population: Population, chances: Chances },
     /// Differences like those that were observed, turned so that worse is below 0; the largest drop that is looked for.
     Units { units: Vec<(f64, f64)>, most: f64, n: usize },
 }
 
 impl Pairs {
     /// Chances of cases as the samples of both runs together show them.
-    fn samples(draft: &Draft<'_>, measure: &Measure, whole_evals: bool) -> Pairs {
+    fn samples(draft: &Draft<'_>, measure: &Measure, whole_evals: bool, seed: u64) -> Pairs {
         let mut evals: Vec<Vec<[u32; 2]>> = Vec::new();
         let mut last = None;
         let (mut n, mut rate, mut within) = (0.0, 0.0, 0.0);
@@ -119,7 +121,8 @@ impl Pairs {
         }
         let rate: f64 = if n > 0.0 { rate / n } else { 0.0 };
         let population = Population::of(rate, if n > 0.0 { within / n } else { 0.0 });
-        Pairs::Samples { design: Design { evals, whole_evals }, population }
+        let chances = Chances::of(population, seed);
+        Pairs::Samples { design: Design { evals, whole_evals }, population, chances }
     }
 
     fn units(columns: &Columns, higher_is_better: bool, largest: f64, measure: &Measure) -> Pairs {
@@ -130,13 +133,14 @@ impl Pairs {
         Pairs::Units { n: units.len(), units, most }
     }
 
-    /// The chance to find a drop.
-    fn chance(&self, aim: Aim, measure: &Measure, drop: f64) -> f64 {
+    /// Whether a drop is found as often as asked.
+    fn find(&self, aim: Aim, measure: &Measure, drop: f64) -> bool {
         match self {
-            Pairs::Samples { design, population } => {
-                aim.chance(design, *population, &|n, c| measure.of_counts(n, c), drop)
+            Pairs::Samples { design, chances, .. } => {
+                let figure = |n, c| measure.of_counts(n, c);
+                aim.pairs(design, chances, &figure, drop).reach(aim.power)
             }
-            Pairs::Units { units, n, .. } => aim.chance_of_units(units, drop, *n),
+            Pairs::Units { units, n, .. } => aim.pairs_of_units(units, drop, *n).reach(aim.power),
         }
     }
 
@@ -145,7 +149,7 @@ impl Pairs {
             Pairs::Samples { population, .. } => population.rate,
             Pairs::Units { most, .. } => *most,
         };
-        let share = smallest(most, |drop| self.chance(aim, measure, drop) >= aim.power)?;
+        let share = smallest(most, |drop| self.find(aim, measure, drop))?;
         Some(self.in_the_metric(measure, share))
     }
 
@@ -156,8 +160,7 @@ impl Pairs {
             | (_, Metric::PassAt(1) | Metric::PassHat(1) | Metric::PassHatUnbiased(1)) => drop,
             (Pairs::Samples { population, .. }, metric) => {
                 let share = 1.0 - drop / population.rate;
-                population.expected(metric_power(metric), 1.0)
-                    - population.expected(metric_power(metric), share)
+                population.expected(moment(metric), 1.0) - population.expected(moment(metric), share)
             }
         }
     }
@@ -177,22 +180,24 @@ impl Pairs {
         // Where drops of the rate and of the metric differ, their ratio is about the same.
         let least = drop.map(|drop| drop * of_rate / effect);
         match self {
-            Pairs::Samples { design, population } => {
-                aim.cases(design, *population, &|n, c| measure.of_counts(n, c), of_rate, least)
+            Pairs::Samples { design, chances, .. } => {
+                aim.cases(design, chances, &|n, c| measure.of_counts(n, c), of_rate, least)
             }
             Pairs::Units { units, n, most } => {
-                let chance = |cases, drop| aim.chance_of_units(units, drop, cases);
-                let found = |cases| smallest(*most, |drop| chance(cases, drop) >= aim.power);
-                let beyond = || cases_beyond(of_rate, found);
-                fewest_cases(guessed(*n, of_rate, least), aim.power, |cases| chance(cases, of_rate), beyond)
+                let finds = |cases, drop| aim.pairs_of_units(units, drop, cases).reach(aim.power);
+                let beyond = || {
+                    let least = smallest(*most, |drop| finds(MOST_CASES, drop))?;
+                    Some(cases_beyond(of_rate, least, |_| 1.0))
+                };
+                fewest_cases(guessed(*n, of_rate, least), |cases| finds(cases, of_rate), beyond)
             }
         }
     }
 
     fn samples_needed(&self, aim: Aim, measure: &Measure, effect: Option<f64>) -> (Option<u32>, Samples) {
         match (self, effect) {
-            (Pairs::Samples { design, population }, Some(effect)) if measure.metric == Metric::PassAt(1) => {
-                match aim.samples(design, *population, &|n, c| measure.of_counts(n, c), effect) {
+            (Pairs::Samples { design, chances, .. }, Some(effect)) if measure.metric == Metric::PassAt(1) => {
+                match aim.samples(design, chances, &|n, c| measure.of_counts(n, c), effect) {
                     Some(samples) => (Some(samples), Samples::Known),
                     None => (None, Samples::Futile),
                 }
@@ -203,8 +208,7 @@ impl Pairs {
 }
 
 /// Of failures for pass@k, of passes for pass^k.
-fn metric_power(metric: &Metric) -> crate::stats::power::Moment {
-    use crate::stats::power::Moment;
+fn moment(metric: &Metric) -> Moment {
     match metric {
         Metric::PassAt(k) => Moment::AnyOf(*k),
         Metric::PassHat(k) | Metric::PassHatUnbiased(k) => Moment::AllOf(*k),

@@ -1,6 +1,5 @@
 //! One metric on both sides: its difference, the interval and the test.
 
-use super::super::FEWEST_EVALS;
 use super::super::outcomes::Reading;
 use super::pairing::Pairing;
 use super::values::{Measure, Unit, is_single, opposite};
@@ -165,7 +164,7 @@ impl Columns {
 
 /// Whether whole evals are tested: so many of them have pairs. Signs of fewer than 5 never reach 5 % (those of 4 reach 6.3 %).
 pub(crate) fn tests_whole_evals(scope: IntervalScope, evals: usize) -> bool {
-    scope == IntervalScope::SimilarEvals && evals as u64 >= FEWEST_EVALS
+    scope == IntervalScope::SimilarEvals && !scope.has_too_few(evals as u64)
 }
 
 fn chosen<'a, T>(all: &'a [T], within: Option<&'a [u32]>) -> impl Iterator<Item = &'a T> {
