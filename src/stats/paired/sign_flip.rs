@@ -35,9 +35,10 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
     let count =
         |(low, high): (u64, u64), sum: f64| (low + u64::from(is_low(sum)), high + u64::from(is_high(sum)));
     if units.len() <= ENUMERATED {
-        let sums = all_sums(&units);
-        let (low, high) = sums.iter().fold((0, 0), |counts, sum| count(counts, *sum));
-        return (low as f64 / sums.len() as f64, high as f64 / sums.len() as f64);
+        let (first, second) = units.split_at(units.len() / 2);
+        let halves = [first, second].map(all_sums);
+        // As many sums are above a value as below its opposite.
+        return (share_up_to(&halves, observed + slack), share_up_to(&halves, slack - observed));
     }
     // In standard errors; as shares of all sizes first, since squares of large numbers may not be finite.
     let z = observed / size / units.iter().map(|unit| (unit / size).powi(2)).sum::<f64>().sqrt();
@@ -69,9 +70,19 @@ pub fn of_signs(units: &[f64]) -> f64 {
     normal_cdf(open.iter().sum::<f64>() / open.iter().map(|unit| unit * unit).sum::<f64>().sqrt())
 }
 
-/// Sums of all patterns of signs.
+/// Sums of all patterns of signs, from the lowest.
 fn all_sums(units: &[f64]) -> Vec<f64> {
-    units.iter().fold(vec![0.0], |sums, unit| sums.iter().flat_map(|sum| [sum + unit, sum - unit]).collect())
+    let both = |sums: Vec<f64>, unit: &f64| sums.iter().flat_map(|sum| [sum + unit, sum - unit]).collect();
+    let mut sums = units.iter().fold(vec![0.0], both);
+    sums.sort_by(f64::total_cmp);
+    sums
+}
+
+/// The share of sums, one of each half, that are no larger.
+fn share_up_to([first, second]: &[Vec<f64>; 2], limit: f64) -> f64 {
+    let upto = |sum: &f64| second.partition_point(|other| sum + other <= limit);
+    let count: usize = first.iter().map(upto).sum();
+    count as f64 / (first.len() * second.len()) as f64
 }
 
 /// Units ready to have their signs drawn.
