@@ -199,7 +199,8 @@ fn threshold_reason(threshold: &Threshold, result: &ThresholdResult, tallies: &T
             let (value, bound) = apart(value, result.threshold);
             if status == Decision::Fail {
                 let near = settled(tallies, name).and_then(|estimate| {
-                    near::miss(threshold, estimate, tallies.actual.shares.get(name).copied(), tallies.scope)
+                    let lack = tallies.lacks.iter().find(|lack| lack.threshold == *threshold);
+                    near::miss(threshold, estimate, tallies.actual.shares.get(name).copied(), lack)
                 });
                 let near = near.map(|near| format!(": {near}")).unwrap_or_default();
                 format!("{of}{name} is {value}, {sign} {bound} was asked{near}")
@@ -317,7 +318,7 @@ mod tests {
 
     fn settled(tally: Tally) -> Tallies {
         Tallies {
-            scope: crate::model::IntervalScope::default(),
+            lacks: Vec::new(),
             actual: tally.clone(),
             worst: tally.clone(),
             best: tally,
@@ -368,7 +369,7 @@ mod tests {
         assert_eq!((gate.exit_code, rows(&gate)), (1, both(Some(0.5), Decision::Fail)));
         // What has no grade is read both ways.
         let open = |worst: [Outcome; 2], best: [Outcome; 2], pending| Tallies {
-            scope: crate::model::IntervalScope::default(),
+            lacks: Vec::new(),
             actual: of([Passed, Errored], CAP),
             worst: of(worst, CAP),
             best: of(best, CAP),
@@ -439,7 +440,7 @@ mod tests {
     #[test]
     fn errors_leave_the_gate_open_only_when_they_could_decide() {
         let open = |worst: f64, best: f64, errored, pending| Tallies {
-            scope: crate::model::IntervalScope::default(),
+            lacks: Vec::new(),
             actual: tally(&[(CAP, None, Outcome::Errored)], Some(best)),
             worst: tally(&[(CAP, None, Outcome::Failed)], Some(worst)),
             best: tally(&[(CAP, None, Outcome::Passed)], Some(best)),
@@ -482,7 +483,7 @@ mod tests {
     fn an_upper_bound_on_a_rate_is_open_between_the_extremes() {
         let passed = |rate| tally(&[(CAP, None, Outcome::Passed)], Some(rate));
         let run = Tallies {
-            scope: crate::model::IntervalScope::default(),
+            lacks: Vec::new(),
             actual: passed(0.5),
             worst: passed(0.4),
             best: passed(0.9),

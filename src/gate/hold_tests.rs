@@ -208,7 +208,7 @@ fn the_graver_of_gate_and_comparison_counts() {
 /// A run of which so many samples errored, were skipped and wait for a human grade.
 fn lacking(errored: usize, skipped: usize, pending: usize) -> Tallies {
     let [actual, worst, best] = [Tally::default(), Tally::default(), Tally::default()];
-    Tallies { scope: crate::model::IntervalScope::default(), actual, worst, best, errored, skipped, pending }
+    Tallies { lacks: Vec::new(), actual, worst, best, errored, skipped, pending }
 }
 
 #[test]

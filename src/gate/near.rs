@@ -4,17 +4,17 @@
 //! one fewer does not; else it says "about", or nothing.
 
 use super::decide::{number, within};
-use crate::model::{Bound, Estimate, Figure, IntervalScope, Metric, MetricName, Threshold};
+use crate::model::{Bound, Estimate, Figure, Lack, Metric, MetricName, Threshold};
 use crate::stats::likelihood::of_counts;
 use crate::stats::power::{self, Demand, MANY};
 
 /// The words after the reason of a threshold that failed, for an estimate that is settled; `share` as in
-/// [`Tally::shares`](crate::model::Tally::shares). `None`: there is nothing to add.
+/// [`Tally::shares`](crate::model::Tally::shares), and `lack` what the summary found to be lacking. `None`: there is nothing to add.
 pub(super) fn miss(
     threshold: &Threshold,
     estimate: &Estimate,
     share: Option<[u64; 2]>,
-    scope: IntervalScope,
+    lack: Option<&Lack>,
 ) -> Option<String> {
     let value = estimate.value?;
     let share = share.filter(|[passed, n]| passed <= n && *n > 0);
@@ -27,7 +27,7 @@ pub(super) fn miss(
         }
         (Figure::Value, Bound::Max) => short(value, threshold),
         (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max) if within(value, threshold) => {
-            lack(threshold, estimate, value, share, scope)
+            lacking(threshold, estimate, value, share, lack)
         }
         // The value is not met, or the far end misses, and so does all that lies before it.
         _ => too(value),
@@ -86,25 +86,22 @@ fn more_passes(threshold: &Threshold, [passed, n]: [u64; 2]) -> Option<String> {
 }
 
 /// The value meets the demand, and the end of its interval does not.
-fn lack(
+fn lacking(
     threshold: &Threshold,
     estimate: &Estimate,
     value: f64,
     share: Option<[u64; 2]>,
-    scope: IntervalScope,
+    lack: Option<&Lack>,
 ) -> String {
     let metric = threshold.metric.parse::<MetricName>().ok().map(|name| name.metric);
-    let unit = metric.as_ref().map_or("case", unit);
+    let unit = lack.map_or(metric.as_ref().map_or("case", unit), |lack| lack.unit);
     let fact = format!("the value itself, {}, meets it; only data is lacking", number(value, 4));
     let share = share.filter(|share| is_of_counts(estimate, *share));
-    let more = match share {
-        Some(share) => exact(threshold, share, estimate.level),
-        None => about(threshold, estimate, value),
-    };
-    // Cases of an eval count together, so that more of them would add nothing.
-    let where_to = match scope {
-        IntervalScope::SimilarEvals if unit == "case" && share.is_none() => ", in separate evals,",
-        _ => "",
+    let more = match (share, lack) {
+        (Some(share), _) => exact(threshold, share, estimate.level),
+        _ if (value - threshold.value).abs() <= 1e-9 => More::Never,
+        (None, Some(lack)) => lack.needed.map_or(More::Many, |needed| More::About([lack.units, needed])),
+        (None, None) => return fact,
     };
     let rest = match more {
         More::Exact { more, passing } if passing == more => {
@@ -115,12 +112,14 @@ fn lack(
             "{more} more {}, {passing} of them passing (the same rate), would have met it",
             plural(unit, more)
         ),
-        More::About(more) if scope == IntervalScope::TheseCases && unit == "case" => {
-            let times = 1.0 + more as f64 / estimate.n_cases as f64;
+        More::About([now, needed]) if unit == "sample" => {
+            // Upwards, so that it is enough.
+            let times = (needed as f64 / now as f64 * 10.0).ceil() / 10.0;
             format!("about {times:.1} times as many samples of each case would have met it")
         }
-        More::About(more) => {
-            format!("about {more} more {} like these{where_to} would have met it", plural(unit, more))
+        More::About([now, needed]) => {
+            let more = needed.saturating_sub(now).max(1);
+            format!("about {more} more {} like these would have met it", plural(unit, more))
         }
         More::Many => format!("more than {MANY} {unit}s would be needed"),
         More::Never => {
@@ -145,7 +144,8 @@ enum More {
         more: u64,
         passing: u64,
     },
-    About(u64),
+    /// So many units, of which so many are needed.
+    About([u64; 2]),
     Many,
     /// The interval closes in on the value, which is the threshold.
     Never,
@@ -159,47 +159,6 @@ fn exact(threshold: &Threshold, [passed, n]: [u64; 2], level: f64) -> More {
         power::More::Many => More::Many,
         power::More::Never => More::Never,
     }
-}
-
-/// As many units as there are verdicts whose interval ends where this one does, and as many more as those would need.
-fn about(threshold: &Threshold, estimate: &Estimate, value: f64) -> More {
-    let Some([low, high]) = estimate.ci else { return More::Many };
-    if (value - threshold.value).abs() <= 1e-9 {
-        return More::Never;
-    }
-    let verdicts_to = |end: f64| {
-        let reaches = |n: f64| {
-            of_counts(value * n, n, estimate.level).is_ok_and(|interval| match threshold.bound {
-                Bound::Min => interval.low >= end,
-                Bound::Max => interval.high <= end,
-            })
-        };
-        // The end moves towards the value with ever more of them.
-        let (mut few, mut enough) = (0.0, 1.0);
-        while !reaches(enough) && enough < 1e12 {
-            (few, enough) = (enough, enough * 2.0);
-        }
-        for _ in 0..50 {
-            let middle = f64::midpoint(few, enough);
-            if reaches(middle) { enough = middle } else { few = middle }
-        }
-        enough
-    };
-    let now = verdicts_to(if threshold.bound == Bound::Min { low } else { high });
-    let more = estimate.n_cases as f64 * (verdicts_to(threshold.value) / now - 1.0);
-    match more {
-        more if !more.is_finite() || more > MANY as f64 => More::Many,
-        more => More::About(rounded(((more - 1e-6).ceil() as u64).max(1))),
-    }
-}
-
-/// Two digits that count, upwards: more would claim what an estimate doesn't know.
-fn rounded(n: u64) -> u64 {
-    let mut step = 1;
-    while n / step >= 100 {
-        step *= 10;
-    }
-    n.div_ceil(step) * step
 }
 
 fn plural(unit: &'static str, n: u64) -> String {

@@ -74,7 +74,7 @@ impl Evals {
 
     fn tallies(self) -> Tallies {
         Tallies {
-            scope: IntervalScope::default(),
+            lacks: Vec::new(),
             actual: self.tally(self.passed, self.failed),
             worst: self.tally(self.passed, self.failed + self.open()),
             best: self.tally(self.passed + self.open(), self.failed),

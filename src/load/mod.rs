@@ -61,6 +61,7 @@ pub use scores::{BrokenScores, parse_scores, scores_file_name};
 pub use select::IdGlobs;
 pub use source::Sources;
 pub(crate) use template::{environment, to_jinja};
+pub use thresholds::too_few_evals;
 
 use crate::spec::SchemaKind;
 

@@ -15,6 +15,7 @@ use super::judge_health::JudgeHealth;
 use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
 use super::plan::Place;
+use super::plan::Threshold;
 use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish, IntervalScope};
 
 /// The root of `run-<time>.json`.
@@ -439,8 +440,8 @@ pub struct Failure {
 /// What a gate decides from: the run as graded, and the two extremes that the samples without a grade leave open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tallies {
-    /// What intervals speak about.
-    pub scope: IntervalScope,
+    /// Of thresholds on ends of intervals that are missed.
+    pub lacks: Vec<Lack>,
     pub actual: Tally,
     /// As if every sample without a grade had failed.
     pub worst: Tally,
@@ -450,6 +451,18 @@ pub struct Tallies {
     pub errored: usize,
     pub skipped: usize,
     pub pending: usize,
+}
+
+/// What an end of an interval lacks to meet a threshold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lack {
+    pub threshold: Threshold,
+    pub end: f64,
+    /// What the interval is over: `sample`, `case` or `eval`; so many of them, and so many like these that it takes. `None`: more than 10
+    /// million, or no number would.
+    pub unit: &'static str,
+    pub units: u64,
+    pub needed: Option<u64>,
 }
 
 /// Outcomes and metrics under one reading of the samples.

@@ -298,7 +298,7 @@ impl Planned<'_> {
             let evals = sizes.enumerate().flat_map(|(round, (_, size))| std::iter::repeat_n(round, *size));
             for (eval, passed) in evals.zip(passes) {
                 let (n, sum) = (self.samples, f64::from(passed));
-                over.add(eval, sum / f64::from(n), Some(Samples { n, sum }));
+                over.add(eval, sum / f64::from(n), Some(Samples { n, sum, planned: n }));
             }
             over.estimate(true).ci.is_some_and(|[low, high]| match threshold.bound {
                 Bound::Min => reaches(low, threshold.value),

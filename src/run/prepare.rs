@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::RunError;
 use super::planned::Built;
-use super::reach::{PlannedEval, out_of_reach, without_interval};
+use super::reach::{PlannedEval, out_of_reach};
 use crate::gate::{Extent, unanswerable};
 use crate::llm::Models;
-use crate::load::part_of_plan;
-use crate::model::{Eval, EvalType, IntervalScope, MetricName, Outline, Part, Plan, PlannedSamples};
+use crate::load::{part_of_plan, too_few_evals};
+use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan, PlannedSamples};
 use crate::target::{TargetError, Targets};
 
 /// A plan whose targets are open and whose cases all know their number of samples.
@@ -58,13 +58,12 @@ pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Op
         Extent { samples, kinds, judged }
     };
     let whole = extent(None, &plan.evals);
-    let evals = |part: Option<&Part>| match part {
-        // As above: what is run again, or a shard, is not all that the thresholds look at.
-        _ if plan.again || plan.shard.is_some() => IntervalScope::FEWEST_EVALS,
-        None => plan.evals.len() as u64,
-        Some(part) => part_of_plan(part, &plan.evals).len() as u64,
-    };
-    let mut problems = without_interval(&plan.gate.thresholds, plan.settings.interval_scope, evals);
+    // As above: what is run again, or a shard, is not all that the thresholds look at.
+    let whole_gate = !plan.again && plan.shard.is_none();
+    let scope = plan.settings.interval_scope;
+    let thresholds = plan.gate.thresholds.iter().filter(|_| whole_gate);
+    let mut problems: Vec<String> =
+        thresholds.filter_map(|threshold| too_few_evals(threshold, &plan.evals, scope)).collect();
     problems.extend(unanswerable(&plan.gate, &plan.composites, |part| match part {
         None => whole.clone(),
         Some(part) => extent(Some(part), &part_of_plan(part, &plan.evals)),

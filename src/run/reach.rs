@@ -1,8 +1,7 @@
 //! Thresholds on an interval's end that not even the best of outcomes could meet, for lack of cases: found before anything runs.
 
 use crate::gate::number;
-use crate::model::{Bound, EvalType, Figure, IntervalScope, Metric, MetricName, Part, Threshold};
-use crate::stats::{Interval, reaches, stays_within};
+use crate::model::{Bound, EvalType, Figure, IntervalScope, Lack, Metric, MetricName, Part, Threshold};
 use crate::summary::{Design, OverCases, Samples};
 
 /// An eval, with its cases that count and the samples of each.
@@ -32,29 +31,6 @@ pub(super) fn out_of_reach(
     thresholds.iter().filter(one_sided).filter_map(sentence).collect()
 }
 
-/// Thresholds on an end of an interval that there is none of, since the plan has too few evals to speak about evals like these.
-pub(super) fn without_interval(
-    thresholds: &[Threshold],
-    scope: IntervalScope,
-    evals: impl Fn(Option<&Part>) -> u64,
-) -> Vec<String> {
-    let problem = |threshold: &Threshold| {
-        let name: MetricName = threshold.metric.parse().ok()?;
-        let evals = evals(name.part.as_ref());
-        let lacks = threshold.on != Figure::Value && scope.has_too_few(evals);
-        lacks.then(|| {
-            format!(
-                "the threshold on the interval of {name} needs at least {} evals to speak about evals like these, and there {} {evals} \
-                 eval{}; set `intervals: similar_cases` in `config`, or add evals",
-                IntervalScope::FEWEST_EVALS,
-                if evals == 1 { "is" } else { "are" },
-                if evals == 1 { "" } else { "s" },
-            )
-        })
-    };
-    thresholds.iter().filter_map(problem).collect()
-}
-
 /// What is planned if all of it passes, or none. `None`: the metric is no share, or nothing of it is planned.
 fn best(metric: &Metric, evals: &[PlannedEval], scope: IntervalScope, passes: bool) -> Option<Design> {
     let value = f64::from(u8::from(passes));
@@ -63,10 +39,10 @@ fn best(metric: &Metric, evals: &[PlannedEval], scope: IntervalScope, passes: bo
         (n > 0.0).then(|| Design::of_verdicts(value * n, n, "eval"))
     };
     let of_cases = |has_samples: bool| {
-        let mut cases = OverCases::new(scope);
+        let mut cases = OverCases::of_metric(scope, metric);
         for (at, eval) in evals.iter().enumerate() {
             for n in &eval.samples {
-                let samples = Samples { n: *n, sum: value * f64::from(*n) };
+                let samples = Samples { n: *n, sum: value * f64::from(*n), planned: *n };
                 cases.add(at, value, has_samples.then_some(samples));
             }
         }
@@ -90,17 +66,8 @@ fn best(metric: &Metric, evals: &[PlannedEval], scope: IntervalScope, passes: bo
 }
 
 fn missed(threshold: &Threshold, best: &Design) -> Option<String> {
+    let Lack { end, units, needed, .. } = best.lack(threshold)?;
     let upper = threshold.bound == Bound::Max;
-    let end = |interval: &Interval| if upper { interval.high } else { interval.low };
-    let meets = |interval: &Interval| match upper {
-        true => stays_within(end(interval), threshold.value),
-        false => reaches(end(interval), threshold.value),
-    };
-    let interval = best.interval(best.units()).ok()?;
-    if meets(&interval) {
-        return None;
-    }
-    let units = best.units().round() as u64;
     let plural = |n: u64| if n == 1 { best.unit.to_owned() } else { format!("{}s", best.unit) };
     let demand = if upper { "an upper end of at most" } else { "a lower end of at least" };
     let at_best = match (upper, units) {
@@ -109,8 +76,8 @@ fn missed(threshold: &Threshold, best: &Design) -> Option<String> {
         (false, _) => "all pass",
     };
     let (are, metric) = (if units == 1 { "is" } else { "are" }, &threshold.metric);
-    let (value, reached) = (number(threshold.value, 4), number(end(&interval), 4));
-    let needed = match best.fewest(meets) {
+    let (value, reached) = (number(threshold.value, 4), number(end, 4));
+    let needed = match needed {
         None => format!(", and no number of {} would be enough", plural(2)),
         Some(fewest) => format!("; it takes {fewest} {}", plural(fewest)),
     };
@@ -185,17 +152,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn few_evals_are_refused_for_evals_like_these() {
-        let threshold =
-            Threshold { metric: "pass_at_1".into(), bound: Bound::Min, value: 0.5, on: Figure::CiLower };
-        let refused = |scope, evals| without_interval(std::slice::from_ref(&threshold), scope, |_| evals);
-        insta::assert_snapshot!(refused(IntervalScope::SimilarEvals, 3).join("\n"), @"the threshold on the interval of pass_at_1 needs at least 5 evals to speak about evals like these, and there are 3 evals; set `intervals: similar_cases` in `config`, or add evals");
-        assert_eq!(refused(IntervalScope::SimilarEvals, 5), Vec::<String>::new());
-        assert_eq!(refused(IntervalScope::SimilarCases, 3), Vec::<String>::new());
-        let value = Threshold { on: Figure::Value, ..threshold };
-        assert_eq!(without_interval(&[value], IntervalScope::SimilarEvals, |_| 1), Vec::<String>::new());
     }
 }

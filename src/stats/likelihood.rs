@@ -298,20 +298,27 @@ fn freedom_of_samples(strata: &[Stratum]) -> f64 {
     variance * variance / squares
 }
 
+/// Prices of likelihood that are tried, a twentieth apart.
+const PRICES: usize = 440;
+
 /// A lower bound of the lower end where strata have alternatives, so that a price need not buy the least mean. For each weight of the
 /// pseudo-observation the strata have the rest of the likelihood, and each price bounds their mean from below by the least of mean +
 /// price x loss, less the price of that rest. Weights and prices are the same for all data of a design, so that the bound is monotone.
 fn bounded(strata: &[Alternatives], several: f64, units: f64, c: f64) -> f64 {
-    let prices = (0..440).map(|at| f64::exp(-16.0 + 0.05 * f64::from(at)));
-    let least: Vec<(f64, f64)> = prices
-        .map(|price| {
-            let parts = strata.iter().map(|stratum| {
-                let (value, lost) = stratum.tilted(several, price);
-                stratum.repeats * (stratum.share * value + price * lost)
-            });
-            (price, parts.sum())
-        })
-        .collect();
+    let price = |at: usize| f64::exp(-16.0 + 0.05 * at as f64);
+    let mut known: [Option<f64>; PRICES] = [None; PRICES];
+    // Concave in the price, since it is the least of straight lines.
+    let mut least = |at: usize| {
+        let of = |stratum: &Alternatives| {
+            let (value, lost) = stratum.tilted(several, price(at));
+            stratum.repeats * (stratum.share * value + price(at) * lost)
+        };
+        match known.get_mut(at) {
+            Some(known) => *known.get_or_insert_with(|| strata.iter().map(of).sum()),
+            None => f64::NEG_INFINITY,
+        }
+    };
+    let mut best = PRICES / 2;
     let all = units + UNSEEN;
     let mut end = 1.0f64;
     for at in 0..400 {
@@ -322,7 +329,17 @@ fn bounded(strata: &[Alternatives], several: f64, units: f64, c: f64) -> f64 {
             break;
         }
         let rest = c - spent;
-        let mean = least.iter().map(|(price, least)| least - price * rest).fold(0.0, f64::max);
+        let mut mean = |at: usize| least(at) - price(at) * rest;
+        let mut step = if at == 0 { PRICES / 4 } else { 1 };
+        while step > 0 {
+            let near =
+                [best.saturating_sub(step), best + step].into_iter().find(|near| mean(*near) > mean(best));
+            match near {
+                Some(near) => best = near,
+                None => step /= 2,
+            }
+        }
+        let mean = mean(best).max(0.0);
         end = end.min((1.0 - unseen) * mean);
     }
     end

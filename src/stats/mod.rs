@@ -19,7 +19,7 @@ mod values;
 pub use agreement::{Agreement, cohen_kappa};
 pub use interval::{Interval, Method, normal_quantile};
 pub use paired::{
-    Deal, Deals, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired,
+    Deal, Deals, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired, tested_units,
 };
 pub use pass_rates::{Curve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};

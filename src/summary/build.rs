@@ -157,7 +157,8 @@ pub(super) fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
     let readings = [(Reading::Graded, &mut actual), (Reading::Worst, &mut worst), (Reading::Best, &mut best)];
     parts::add(counted, started, readings);
     let Counted { errored, skipped, pending, .. } = *counted;
-    Tallies { scope: started.interval_scope, actual, worst, best, errored, skipped, pending }
+    let lacks = parts::lacks(counted, started);
+    Tallies { lacks, actual, worst, best, errored, skipped, pending }
 }
 
 /// The estimates with the range that samples without a grade leave open.

@@ -9,12 +9,12 @@ use super::judges::JudgeCounts;
 use super::measured::Measured;
 use super::named::Named;
 use super::outcomes::{EvalCounter, Reading, SampleCounts};
-use super::over_cases::{OverCases, Samples, too_few_evals};
+use super::over_cases::{Design, OverCases, Samples, too_few_evals};
 use crate::load::PartFilter;
-use crate::model::{Estimate, EvalInfo, EvalTally, EvalType, IntervalScope, Metric, Outcome, Tally};
-use crate::stats::{
-    Curve, Interval, Undefined, Values, likelihood, pass_at_k, pass_hat_k, pass_hat_k_unbiased,
+use crate::model::{
+    Estimate, EvalInfo, EvalTally, EvalType, IntervalScope, Lack, Metric, Outcome, Tally, Threshold,
 };
+use crate::stats::{Interval, Undefined, Values, likelihood, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 
 /// Confidence of every interval.
 pub(super) const LEVEL: f64 = 0.95;
@@ -178,6 +178,22 @@ impl<'a> Counted<'a> {
 
     /// Outcomes and metrics under one reading.
     pub fn tally(&self, reading: Reading) -> Tally {
+        let (read, evals) = self.read(reading);
+        let mut shares: BTreeMap<String, [u64; 2]> =
+            read.shares().into_iter().map(|(metric, share)| (metric.to_string(), share)).collect();
+        shares.extend(self.named.iter().filter_map(|named| Some((named.name.clone(), named.share?))));
+        let mut metrics: BTreeMap<String, Estimate> =
+            self.named.iter().map(|named| (named.name.clone(), named.estimate(reading))).collect();
+        let built_in = read
+            .estimates(self.fewest, |metric| self.has_interval(metric))
+            .into_iter()
+            .chain(self.measured.estimates(reading))
+            .chain(self.judges.iter().flat_map(|judges| judges.estimates(reading)));
+        metrics.extend(built_in.map(|(metric, estimate)| (metric.to_string(), estimate)));
+        Tally { evals, metrics, shares }
+    }
+
+    fn read(&self, reading: Reading) -> (Read, Vec<EvalTally>) {
         let mut read = Read::new(&self.ks, self.intervals.unwrap_or_default());
         let mut evals = Vec::with_capacity(self.evals.len());
         for (at, eval) in self.evals.iter().enumerate() {
@@ -191,18 +207,12 @@ impl<'a> Counted<'a> {
             let (id, kind, criticality) = (info.id.clone(), info.kind, info.criticality);
             evals.push(EvalTally { id, kind, criticality, outcome });
         }
-        let mut shares: BTreeMap<String, [u64; 2]> =
-            read.shares().into_iter().map(|(metric, share)| (metric.to_string(), share)).collect();
-        shares.extend(self.named.iter().filter_map(|named| Some((named.name.clone(), named.share?))));
-        let mut metrics: BTreeMap<String, Estimate> =
-            self.named.iter().map(|named| (named.name.clone(), named.estimate(reading))).collect();
-        let built_in = read
-            .estimates(self.fewest, |metric| self.has_interval(metric))
-            .into_iter()
-            .chain(self.measured.estimates(reading))
-            .chain(self.judges.iter().flat_map(|judges| judges.estimates(reading)));
-        metrics.extend(built_in.map(|(metric, estimate)| (metric.to_string(), estimate)));
-        Tally { evals, metrics, shares }
+        (read, evals)
+    }
+
+    /// What a threshold on an end of an interval lacks, when just that end misses it.
+    pub fn lack(&self, threshold: &Threshold, metric: &Metric) -> Option<Lack> {
+        self.read(Reading::Graded).0.design(metric)?.lack(threshold)
     }
 }
 
@@ -247,7 +257,8 @@ impl Read {
         let score = finals.score();
         self.single &= finals.total() == 1 && score.is_none_or(|score| score == 0.0 || score == 1.0);
         if let Some(score) = score {
-            let samples = Samples { n: finals.passed + finals.failed, sum: finals.score_sum };
+            let (n, planned) = (finals.passed + finals.failed, finals.total());
+            let samples = Samples { n, sum: finals.score_sum, planned };
             self.scores.add(eval, score, Some(samples));
         }
         for pass_k in &mut self.pass_k {
@@ -263,6 +274,25 @@ impl Read {
         }
         if outcome.is_graded() {
             self.weights.insert(at, info.weight);
+        }
+    }
+
+    fn weight(&self, eval: usize) -> f64 {
+        self.weights.get(&eval).copied().unwrap_or(0.0)
+    }
+
+    /// What the interval of a metric is over; `None` where it has none, or it is that of numbers which graders measured.
+    fn design(&self, metric: &Metric) -> Option<Design> {
+        let of_verdicts = |rate: &Rate| Design::of_verdicts(rate.passed as f64, rate.graded as f64, "eval");
+        let of_cases = |cases: &OverCases| (!cases.is_empty()).then(|| cases.design(None));
+        match metric {
+            Metric::PassRate => Some(of_verdicts(&self.evals)),
+            Metric::CapabilityPassRate => Some(of_verdicts(&self.capabilities)),
+            Metric::RegressionPassRate => Some(of_verdicts(&self.regressions)),
+            Metric::CasePassRate => of_cases(&self.cases),
+            Metric::Score => of_cases(&self.scores),
+            Metric::WeightedScore => Some(self.scores.design(Some(&|eval| self.weight(eval)))),
+            _ => of_cases(&self.pass_k.iter().find(|pass_k| pass_k.metric == *metric)?.values),
         }
     }
 
@@ -293,14 +323,17 @@ impl Read {
         };
         let of_k = |pass_k: &PassK| of(pass_k.metric.clone(), &|interval| pass_k.estimate(fewest, interval));
         let mut estimates: Vec<(Metric, Estimate)> = self.pass_k.iter().map(of_k).collect();
-        let weight = |eval: usize| self.weights.get(&eval).copied().unwrap_or(0.0);
+        let weighted = |interval: bool| match self.weights.is_empty() {
+            true => undefined(Undefined::NoData),
+            false => self.scores.weighted_estimate(|eval| self.weight(eval), interval),
+        };
         estimates.extend([
             of(Metric::PassRate, &|_| self.evals.estimate(self.scope)),
             of(Metric::CapabilityPassRate, &|_| self.capabilities.estimate(self.scope)),
             of(Metric::RegressionPassRate, &|_| self.regressions.estimate(self.scope)),
             of(Metric::CasePassRate, &|interval| self.cases.estimate(interval)),
             of(Metric::Score, &|interval| self.scores.estimate(interval)),
-            of(Metric::WeightedScore, &|interval| self.scores.weighted_estimate(weight, interval)),
+            of(Metric::WeightedScore, &weighted),
         ]);
         estimates
     }
@@ -343,14 +376,8 @@ struct PassK {
 
 impl PassK {
     fn new(metric: Metric, scope: IntervalScope) -> Self {
-        let k = metric.k().unwrap_or(1);
-        let curve = match metric {
-            _ if k == 1 => None,
-            Metric::PassAt(_) => Some(Curve::PassAt(k)),
-            Metric::PassHat(_) => Some(Curve::PassHat(k)),
-            _ => Some(Curve::PassHatUnbiased(k)),
-        };
-        PassK { metric, k: u64::from(k), values: OverCases::of_curve(scope, curve), single: true }
+        let (k, values) = (metric.k().unwrap_or(1), OverCases::of_metric(scope, &metric));
+        PassK { metric, k: u64::from(k), values, single: true }
     }
 
     fn add(&mut self, eval: usize, firsts: &SampleCounts) {
@@ -364,7 +391,8 @@ impl PassK {
             && let Ok(value) = estimator(n, c, self.k)
         {
             self.single &= n == 1;
-            let samples = Samples { n: firsts.passed + firsts.failed, sum: f64::from(firsts.passed) };
+            let (sum, planned) = (f64::from(firsts.passed), firsts.total());
+            let samples = Samples { n: firsts.passed + firsts.failed, sum, planned };
             self.values.add(eval, value, Some(samples));
         }
     }

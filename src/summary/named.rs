@@ -68,7 +68,11 @@ impl Named {
                 if n > 0 {
                     let value = sum / n as f64;
                     if is_score {
-                        over.add(at, value, Some(Samples { n: n as u32, sum }));
+                        over.add(
+                            at,
+                            value,
+                            Some(Samples { n: n as u32, sum, planned: case.finals().total() }),
+                        );
                     }
                     values.push(at, value);
                     single &= n == 1;

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Estimate, IntervalScope};
+use crate::model::{Bound, Estimate, IntervalScope, Lack, Metric, Threshold};
 use crate::stats::likelihood::{self, Level, Stratum, Units};
 use crate::stats::power::first;
-use crate::stats::{Curve, Interval, Undefined};
+use crate::stats::{Curve, Interval, Undefined, reaches, stays_within};
 
 use super::metrics::{LEVEL, blank, estimate};
 
@@ -17,11 +17,12 @@ use super::metrics::{LEVEL, blank, estimate};
 const EXACT_VALUES: u64 = 16_384;
 const GRID: f64 = 16_384.0;
 
-/// The samples of a case that its value is made of: so many, whose values (each in [0, 1]) sum up to so much.
+/// The samples of a case that its value is made of: so many, whose values (each in [0, 1]) sum up to so much, of so many that were planned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Samples {
     pub n: u32,
     pub sum: f64,
+    pub planned: u32,
 }
 
 /// Values of cases, which come eval by eval.
@@ -53,8 +54,15 @@ impl OverCases {
         OverCases { scope, curve: None, n: 0, sum: 0.0, binary: true, evals: Vec::new() }
     }
 
-    /// Of values that are a curve of the samples that passed.
-    pub fn of_curve(scope: IntervalScope, curve: Option<Curve>) -> Self {
+    /// Of values of a metric: pass@k and pass^k are curves of the samples that passed.
+    pub fn of_metric(scope: IntervalScope, metric: &Metric) -> Self {
+        let curve = match metric {
+            metric if metric.k() == Some(1) => None,
+            Metric::PassAt(k) => Some(Curve::PassAt(*k)),
+            Metric::PassHat(k) => Some(Curve::PassHat(*k)),
+            Metric::PassHatUnbiased(k) => Some(Curve::PassHatUnbiased(*k)),
+            _ => None,
+        };
         OverCases { curve, ..OverCases::new(scope) }
     }
 
@@ -67,14 +75,12 @@ impl OverCases {
         self.n += 1;
         self.sum += value;
         self.binary &= value == 0.0 || value == 1.0;
+        let shown = samples.filter(|samples| self.shows(*samples));
         let Some(last) = self.evals.last_mut() else { return };
         last.n += 1;
         last.sum += value;
-        // Fewer samples show too little of how the figure of a case varies: the case then counts as one of others like it, which can
-        // only widen the interval.
-        let needed = self.curve.map_or(3, |curve| 3 * curve.k() + 1);
-        match (self.scope, samples) {
-            (IntervalScope::TheseCases, Some(Samples { n, sum })) if n >= needed => {
+        match (self.scope, shown) {
+            (IntervalScope::TheseCases, Some(Samples { n, sum, .. })) => {
                 *last.samples.entry((n, sum.to_bits())).or_default() += 1;
             }
             (IntervalScope::SimilarEvals, _) => {}
@@ -86,6 +92,13 @@ impl OverCases {
         self.n == 0
     }
 
+    /// True when samples say how the figure of their case varies. Where too few are planned the case counts as one of others like it, which
+    /// can only widen the interval. A few that are lost later do not change how cases are arranged.
+    fn shows(&self, samples: Samples) -> bool {
+        let (planned, graded) = self.curve.map_or((3, 2), |curve| (3 * curve.k() + 1, curve.k() + 2));
+        samples.planned >= planned && samples.n >= graded
+    }
+
     /// How many values are 1, of how many, when they are all 0 or 1.
     pub fn share(&self) -> Option<[u64; 2]> {
         self.binary.then_some([self.sum.round() as u64, self.n])
@@ -94,7 +107,7 @@ impl OverCases {
     /// The mean over cases, with its interval if that is needed.
     pub fn estimate(&self, interval: bool) -> Estimate {
         let value = if self.n == 0 { Err(Undefined::NoData) } else { Ok(self.sum / self.n as f64) };
-        self.finish(value, self.n, interval, || {
+        self.finish(value, self.n, self.evals.len(), interval, || {
             let share = 1.0 / self.n as f64;
             self.strata(|_| share)
         })
@@ -102,10 +115,11 @@ impl OverCases {
 
     /// The mean over evals of their cases' means, weighted; `weight` of 0 leaves an eval out.
     pub fn weighted_estimate(&self, weight: impl Fn(usize) -> f64, interval: bool) -> Estimate {
-        let weighed =
-            || self.evals.iter().map(|eval| (eval, weight(eval.eval))).filter(|(_, weight)| *weight > 0.0);
-        let (sum, total, evals) = weighed().fold((0.0, 0.0, 0), |(sum, total, evals), (eval, weight)| {
-            (sum + weight * eval.sum / eval.n as f64, total + weight, evals + 1)
+        let weighed = self.weighed(&weight);
+        let evals = weighed.evals.len();
+        let (sum, total) = weighed.evals.iter().fold((0.0, 0.0), |(sum, total), eval| {
+            let weight = weight(eval.eval);
+            (sum + weight * eval.sum / eval.n as f64, total + weight)
         });
         let value = match () {
             () if self.evals.is_empty() => Err(Undefined::NoData),
@@ -113,43 +127,49 @@ impl OverCases {
             () if !f64::is_finite(total) => Err(Undefined::NotFinite),
             () => Ok(sum / total),
         };
-        self.finish(value, evals, interval, || {
+        self.finish(value, evals as u64, evals, interval, || {
             // Shares of one case of each eval.
-            let share = |eval: &EvalValues| weight(eval.eval) / (total * eval.n as f64);
-            let kept = OverCases {
-                evals: weighed().map(|(eval, _)| eval.clone()).collect(),
-                ..OverCases::of_curve(self.scope, self.curve)
-            };
-            kept.strata(share)
+            weighed.strata(|eval| weight(eval.eval) / (total * eval.n as f64))
         })
+    }
+
+    /// The evals that weigh anything.
+    fn weighed(&self, weight: impl Fn(usize) -> f64) -> OverCases {
+        let evals = self.evals.iter().filter(|eval| weight(eval.eval) > 0.0).cloned();
+        OverCases { evals: evals.collect(), ..*self }
     }
 
     /// The interval, and how many units it is over: samples, cases or evals. `weight` as in [`OverCases::weighted_estimate`]; `None`:
     /// every case counts alike.
     pub(crate) fn design(&self, weight: Option<&dyn Fn(usize) -> f64>) -> Design {
-        let strata = match weight {
-            None => self.strata(|_| 1.0 / self.n as f64),
+        let cases = |over: &OverCases| over.evals.iter().map(|eval| eval.n).sum::<u64>() as f64;
+        let (strata, cases) = match weight {
+            None => (self.strata(|_| 1.0 / self.n as f64), cases(self)),
             Some(weight) => {
-                let total: f64 = self.evals.iter().map(|eval| weight(eval.eval)).sum();
-                self.strata(|eval| weight(eval.eval) / (total * eval.n as f64))
+                let weighed = self.weighed(weight);
+                let total: f64 = weighed.evals.iter().map(|eval| weight(eval.eval)).sum();
+                (weighed.strata(|eval| weight(eval.eval) / (total * eval.n as f64)), cases(&weighed))
             }
         };
-        let unit = match self.scope {
-            IntervalScope::SimilarEvals => "eval",
-            IntervalScope::TheseCases if self.evals.iter().any(|eval| !eval.samples.is_empty()) => "sample",
-            _ => "case",
-        };
-        Design { strata, unit }
+        let mut design = Design { strata, unit: "case" };
+        match self.scope {
+            IntervalScope::SimilarEvals => design.unit = "eval",
+            // Where samples show how their cases vary, they are the units.
+            IntervalScope::TheseCases if design.units() > cases => design.unit = "sample",
+            _ => {}
+        }
+        design
     }
 
     fn finish(
         &self,
         value: Result<f64, Undefined>,
         n: u64,
+        evals: usize,
         interval: bool,
         strata: impl Fn() -> Vec<Stratum>,
     ) -> Estimate {
-        let evals = self.evals.len() as u64;
+        let evals = evals as u64;
         if value.is_ok() && self.scope.has_too_few(evals) {
             let few = too_few_evals(evals);
             return Estimate { value: value.ok(), n_cases: n as usize, note: Some(few), ..blank() };
@@ -227,7 +247,8 @@ impl OverCases {
         }
         let shares = loose.iter().map(|level| level.size * level.count).sum::<f64>();
         let lone = loose.iter().map(|level| level.count).sum::<f64>() == 1.0;
-        if kinds.is_empty() || lone {
+        let alike = loose.windows(2).all(|two| two[0].size == two[1].size);
+        if kinds.is_empty() || lone || !alike {
             let of_samples = kinds.iter().map(|((share, n, sum), count)| {
                 let (share, value) = (f64::from_bits(*share), self.value(*n, f64::from_bits(*sum)));
                 Level { sum: value * share, size: share, count: *count }
@@ -248,9 +269,7 @@ impl OverCases {
         });
         let mut strata: Vec<Stratum> = strata.collect();
         if shares > 0.0 {
-            let each = shares / loose.iter().map(|level| level.count).sum::<f64>();
-            let pooled =
-                loose.iter().map(|l| Level { sum: l.sum / each, size: l.size / each, count: l.count });
+            let pooled = loose.iter().map(|l| Level { sum: l.sum / l.size, size: 1.0, count: l.count });
             strata.push(Stratum { share: shares, repeats: 1.0, units: Units::Levels(pooled.collect()) });
         }
         strata
@@ -286,18 +305,29 @@ impl Design {
         likelihood::of_shares(&scaled, LEVEL)
     }
 
-    /// The fewest units like these whose interval does, up to [`MANY`]; of a property that stays once it is there.
-    pub fn fewest(&self, does: impl Fn(&Interval) -> bool) -> Option<u64> {
-        let met = |units: u64| self.interval(units as f64).is_ok_and(|interval| does(&interval));
-        first(met)
+    /// How far the near end of the interval is from a threshold that it misses, and how many units like these would meet it. `None`: it
+    /// meets it, or has no interval.
+    pub fn lack(&self, threshold: &Threshold) -> Option<Lack> {
+        let (end, meets): (fn(&Interval) -> f64, fn(f64, f64) -> bool) = match threshold.bound {
+            Bound::Min => (|interval| interval.low, reaches),
+            Bound::Max => (|interval| interval.high, stays_within),
+        };
+        let end_of = |units: f64| self.interval(units).ok().map(|interval| end(&interval));
+        let units = self.units();
+        let end = end_of(units)?;
+        if meets(end, threshold.value) {
+            return None;
+        }
+        let needed = first(|units| end_of(units as f64).is_some_and(|end| meets(end, threshold.value)));
+        Some(Lack { threshold: threshold.clone(), end, unit: self.unit, units: units.round() as u64, needed })
     }
 }
 
 /// Why so few evals have no interval.
 pub(crate) fn too_few_evals(evals: u64) -> String {
-    let plural = if evals == 1 { "" } else { "s" };
+    let are = if evals == 1 { " is" } else { "s are" };
     format!(
-        "no interval: {evals} eval{plural} are too few to speak about evals like these (at least {} are needed)",
+        "no interval: {evals} eval{are} too few to speak about evals like these (at least {} are needed)",
         IntervalScope::FEWEST_EVALS
     )
 }

@@ -7,7 +7,7 @@ use super::composite;
 use super::metrics::{Counted, CountedEval, undefined_because};
 use super::outcomes::Reading;
 use crate::load::PartFilter;
-use crate::model::{Composite, Metric, MetricName, Part, RunStarted, Tally};
+use crate::model::{Bound, Composite, Figure, Lack, Metric, MetricName, Part, RunStarted, Tally, Threshold};
 
 /// A part of a run, counted apart.
 struct Counting<'a> {
@@ -36,6 +36,23 @@ pub(super) fn add(whole: &Counted<'_>, started: &RunStarted, readings: [(Reading
         tally.metrics.extend(known.metrics.clone());
         tally.shares.extend(known.shares.clone());
     }
+}
+
+/// What thresholds on the near ends of intervals lack.
+pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted) -> Vec<Lack> {
+    let near = |t: &&Threshold| {
+        matches!((t.on, t.bound), (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max))
+    };
+    let lack = |threshold: &Threshold| {
+        let MetricName { metric, part } = threshold.metric.parse().ok()?;
+        match part {
+            None => whole.lack(threshold, &metric),
+            Some(part) => {
+                counted(whole, started, &part, std::slice::from_ref(&metric))?.lack(threshold, &metric)
+            }
+        }
+    };
+    started.gate.thresholds.iter().filter(near).filter_map(lack).collect()
 }
 
 /// The parts that the gate names, each with the metrics that it is asked for.

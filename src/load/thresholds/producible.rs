@@ -8,6 +8,7 @@ use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems, did_you_mean};
 use crate::model::{
     Composite, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Part, PlannedSamples, Target,
+    Threshold,
 };
 
 /// The k to report: those of the suite, those that thresholds and composites name, and 1.
@@ -66,21 +67,35 @@ pub(in crate::load) fn check_evals(
     scope: IntervalScope,
     problems: &mut Problems,
 ) {
-    for demand in demands.iter().filter(|demand| demand.threshold.on != Figure::Value) {
-        let Ok(MetricName { part, .. }) = demand.threshold.metric.parse() else { continue };
-        let count = part.map_or(evals.len(), |part| part_of_plan(&part, evals).len());
-        // That there are none at all is told elsewhere.
-        if count > 0 && scope.has_too_few(count as u64) {
-            let plural = if count == 1 { "" } else { "s" };
-            let message = format!(
-                "`{}` has no interval: {count} eval{plural} say nothing of evals like these, which takes at least {}",
-                demand.threshold.metric,
-                IntervalScope::FEWEST_EVALS
-            );
+    for demand in demands {
+        if let Some(message) = too_few_evals(&demand.threshold, evals, scope) {
             let hint = "`config: {intervals: similar_cases}` speaks about cases like these, in these evals";
             problems.push(demand.problem(Code::TooFewEvals, message).hint(hint));
         }
     }
+}
+
+/// Why a threshold on an end of an interval has none, when its metric is over too few of these evals to speak about evals like these. That
+/// there are none at all is told elsewhere.
+pub fn too_few_evals(threshold: &Threshold, evals: &[Arc<Eval>], scope: IntervalScope) -> Option<String> {
+    let MetricName { metric, part } = threshold.metric.parse().ok()?;
+    let of_part = part.map(|part| part_of_plan(&part, evals));
+    let counts = |eval: &&Arc<Eval>| match metric {
+        Metric::CapabilityPassRate => eval.info.kind == EvalType::Capability,
+        Metric::RegressionPassRate => eval.info.kind == EvalType::Regression,
+        Metric::WeightedScore => eval.info.weight > 0.0,
+        _ => true,
+    };
+    let count = of_part.as_deref().unwrap_or(evals).iter().filter(counts).count() as u64;
+    let lacks = threshold.on != Figure::Value && count > 0 && scope.has_too_few(count);
+    lacks.then(|| {
+        let are = if count == 1 { " is" } else { "s are" };
+        format!(
+            "`{}` has no interval: {count} eval{are} too few to speak about evals like these; it takes at least {}",
+            threshold.metric,
+            IntervalScope::FEWEST_EVALS
+        )
+    })
 }
 
 /// Why no run of these evals has the metric.

@@ -21,8 +21,14 @@ const FIRST_STREAM: u64 = 1 << 33;
 const FEW_SUMS: usize = 4_096;
 /// Cases that may come out differently beyond which the normal limit stands in, corrected for skewness.
 const LIMIT: u32 = 200;
+/// What all cases may come out as, in all, beyond which the same limit stands in: of so many samples it is near.
+const LIMIT_OUTCOMES: usize = 20_000;
 /// The same for simulated pairs of runs, of which there are thousands.
-const SIMULATED_LIMIT: u32 = 12;
+const SIMULATED_OUTCOMES: usize = 48;
+/// Sums that are merged at once.
+const MERGED: usize = 1 << 17;
+/// Chances of an outcome that are too small to be kept.
+const NONE: f64 = 1e-60;
 /// Share of the sum of all sizes within which sums count as equal.
 const SLACK: f64 = 1e-11;
 
@@ -65,6 +71,7 @@ impl Deal {
     fn of(mut outcomes: Vec<(f64, f64)>) -> Deal {
         let total: f64 = outcomes.iter().map(|(_, weight)| weight).sum();
         outcomes.iter_mut().for_each(|(_, weight)| *weight /= total);
+        outcomes.retain(|(_, chance)| *chance > NONE);
         let mean: f64 = outcomes.iter().map(|(difference, chance)| difference * chance).sum();
         let moment = |power: i32| {
             outcomes.iter().map(|(difference, chance)| chance * (difference - mean).powi(power)).sum::<f64>()
@@ -97,13 +104,17 @@ pub(super) fn dealt(deals: &[(Deal, u32)], observed: f64, resamples: usize, seed
     if let Some(p) = sums.exact() {
         return p;
     }
-    if sums.cases > LIMIT { sums.limit() } else { sums.drawn(resamples, seed) }
+    if sums.cases > LIMIT || sums.outcomes() > LIMIT_OUTCOMES {
+        sums.limit()
+    } else {
+        sums.drawn(resamples, seed)
+    }
 }
 
 /// The chance of a sum as low as that of these cases, as simulated pairs of runs take it.
 pub fn of_deals(deals: &[&Deal], observed: f64) -> f64 {
     let sums = Sums::of(deals.iter().map(|deal| (*deal, 1)), observed);
-    let few = sums.cases <= SIMULATED_LIMIT;
+    let few = sums.outcomes() <= SIMULATED_OUTCOMES;
     few.then(|| sums.exact()).flatten().unwrap_or_else(|| sums.limit()).0
 }
 
@@ -133,6 +144,11 @@ impl<'a> Sums<'a> {
         }
         let slack = SLACK * (size + f64::abs(fixed) + observed.abs());
         Sums { open, cases, observed: observed - fixed, slack }
+    }
+
+    /// What each case may come out as, counted over all cases.
+    fn outcomes(&self) -> usize {
+        self.open.iter().map(|(deal, n)| deal.outcomes.len() * *n as usize).sum()
     }
 
     /// Half of the chance of the observed sum counts.
@@ -169,6 +185,9 @@ impl<'a> Sums<'a> {
     }
 
     fn merged(&self, sums: &[(f64, f64)], outcomes: &[(f64, f64)]) -> Option<Vec<(f64, f64)>> {
+        if sums.len() * outcomes.len() > MERGED {
+            return None;
+        }
         let each = outcomes.iter().flat_map(|(difference, chance)| {
             sums.iter().map(move |(sum, before)| (sum + difference, before * chance))
         });

@@ -171,6 +171,20 @@ fn flips(pairs: &Pairs<'_>) -> (u64, u64) {
     })
 }
 
+/// What is tested by its sign, pairs or their groups: [difference, mean of both sides, weight], weighted.
+pub fn tested_units(pairs: &Pairs<'_>) -> Vec<[f64; 3]> {
+    let middle: Vec<f64> =
+        pairs.reference.iter().zip(pairs.candidate).map(|(a, b)| f64::midpoint(*a, *b)).collect();
+    let nothing = vec![0.0; middle.len()];
+    // Sums of the same groups.
+    let values = units(&Pairs { reference: &nothing, candidate: &middle, ..*pairs });
+    let differences = units(pairs).ratios.into_iter();
+    differences
+        .zip(values.ratios)
+        .map(|((difference, weight), (value, _))| [difference, value, weight])
+        .collect()
+}
+
 /// The pairs, or their groups, as what is resampled; what weighs nothing is none. A sum that is but rounding is 0: it has a sign, and
 /// signs are what is tested.
 fn units(pairs: &Pairs<'_>) -> Units {

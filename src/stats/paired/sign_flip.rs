@@ -61,13 +61,20 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
     (p(low, z), p(high, -z))
 }
 
-/// The chance of a sum as low as that of these units, as simulated pairs of runs take it: exact for few units, else the normal limit.
+/// The chance of a sum as low as that of these units, as simulated pairs of runs take it: exact for few units, else the normal limit,
+/// which is taken half a step further where sums come in steps, since ties count.
 pub fn of_signs(units: &[f64]) -> f64 {
     let open: Vec<f64> = units.iter().copied().filter(|unit| *unit != 0.0).collect();
     if open.len() <= ENUMERATED {
         return sign_flip(&open, 100, 0).0;
     }
-    normal_cdf(open.iter().sum::<f64>() / open.iter().map(|unit| unit * unit).sum::<f64>().sqrt())
+    let mut sizes: Vec<f64> = open.iter().map(|unit| unit.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let largest = sizes.last().copied().unwrap_or(0.0);
+    let gaps = std::iter::once(0.0).chain(sizes.iter().copied()).zip(&sizes).map(|(a, b)| b - a);
+    let half = gaps.filter(|gap| *gap > SLACK * largest).fold(f64::INFINITY, f64::min);
+    let error = open.iter().map(|unit| unit * unit).sum::<f64>().sqrt();
+    normal_cdf((open.iter().sum::<f64>() + half) / error)
 }
 
 /// Sums of all patterns of signs, from the lowest.

@@ -5,8 +5,8 @@ mod simulated;
 mod threshold;
 
 pub use simulated::{
-    Aim, CaseFigure, Chances, Design, MOST_CASES, MOST_SAMPLES, Moment, Population, Samples, cases_beyond,
-    fewest_cases, guessed, smallest,
+    Aim, CaseFigure, Chances, Design, MOST_CASES, MOST_SAMPLES, Moment, Outcomes, Population, Samples, Unit,
+    cases_beyond, fewest_cases, guessed, mean, smallest,
 };
 pub use threshold::{Demand, More, first};
 

@@ -8,7 +8,8 @@ use super::{ALPHA, POWER};
 use crate::model::{ComparisonSettings, ComparisonVerdict, Detectable, Metric};
 use crate::stats::TestMethod;
 use crate::stats::power::{
-    Aim, Chances, Design, MOST_CASES, Moment, Population, cases_beyond, fewest_cases, guessed, smallest,
+    Aim, Chances, Design, MOST_CASES, Moment, Outcomes, Population, Unit, cases_beyond, fewest_cases,
+    guessed, mean, smallest,
 };
 
 /// Of what the effect is.
@@ -56,9 +57,15 @@ pub(super) fn detectable(
     let aim = Aim { alpha: ALPHA / family.max(1) as f64, power: POWER, seed: settings.seed, pairs };
     let columns = Columns::new(&draft.pairing, measure, Reading::Graded, None);
     let whole_evals = test.method == TestMethod::ClusterSignFlip.name();
-    let simulated = match of_samples(measure) {
-        true => Pairs::samples(draft, measure, whole_evals, settings.seed),
-        false => Pairs::units(&columns, higher, found.reference.abs().max(found.candidate.abs()), measure),
+    let simulated = if of_samples(measure) {
+        Pairs::samples(draft, measure, whole_evals, settings.seed)
+    } else if test.method == TestMethod::McNemarMidP.name() {
+        let flips = columns.units().iter().filter(|unit| unit.difference != 0.0).count();
+        let n = columns.len();
+        let rate = f64::midpoint(found.reference, found.candidate);
+        Pairs::Outcomes { outcomes: Outcomes { rate, flips: flips as f64 / (2 * n) as f64 }, n }
+    } else {
+        Pairs::units(&columns, measure)?
     };
     let drop = simulated.detectable(aim, measure);
     let worse = if higher { -found.difference } else { found.difference };
@@ -90,8 +97,10 @@ fn two_digits(value: u64) -> u64 {
 enum Pairs {
     /// Samples that pass with the chances of their cases.
     Samples { design: Design, population: Population, chances: Chances },
-    /// Differences like those that were observed, turned so that worse is below 0; the largest drop that is looked for.
-    Units { units: Vec<(f64, f64)>, most: f64, n: usize },
+    /// Outcomes of so many cases or evals, of which some flip by chance.
+    Outcomes { outcomes: Outcomes, n: usize },
+    /// Differences like those that were observed. A score is lost whole, by some units; what has no bounds changes evenly.
+    Units { units: Vec<Unit>, even: bool },
 }
 
 impl Pairs {
@@ -125,12 +134,11 @@ impl Pairs {
         Pairs::Samples { design: Design { evals, whole_evals }, population, chances }
     }
 
-    fn units(columns: &Columns, higher_is_better: bool, largest: f64, measure: &Measure) -> Pairs {
-        let sign = if higher_is_better { 1.0 } else { -1.0 };
-        let units: Vec<(f64, f64)> =
-            columns.units().into_iter().map(|(sum, weight)| (sign * sum, weight)).collect();
-        let most = if measure.share { 1.0 } else { 10.0 * largest };
-        Pairs::Units { n: units.len(), units, most }
+    /// `None`: of numbers without bounds some do not differ at all, so that nothing says how they vary.
+    fn units(columns: &Columns, measure: &Measure) -> Option<Pairs> {
+        let (units, even) = (columns.units(), !measure.share);
+        let varies = units.iter().all(|unit| unit.difference != 0.0);
+        (!even || varies).then_some(Pairs::Units { units, even })
     }
 
     /// Whether a drop is found as often as asked.
@@ -140,14 +148,18 @@ impl Pairs {
                 let figure = |n, c| measure.of_counts(n, c);
                 aim.pairs(design, chances, &figure, drop).reach(aim.power)
             }
-            Pairs::Units { units, n, .. } => aim.pairs_of_units(units, drop, *n).reach(aim.power),
+            Pairs::Outcomes { outcomes, n } => aim.pairs_of_outcomes(*outcomes, drop, *n).reach(aim.power),
+            Pairs::Units { units, even } => {
+                aim.pairs_of_units(units, *even, drop, units.len()).reach(aim.power)
+            }
         }
     }
 
     fn detectable(&self, aim: Aim, measure: &Measure) -> Option<f64> {
         let most = match self {
             Pairs::Samples { population, .. } => population.rate,
-            Pairs::Units { most, .. } => *most,
+            Pairs::Outcomes { outcomes, .. } => outcomes.rate,
+            Pairs::Units { units, even } => self::most(units, *even),
         };
         let share = smallest(most, |drop| self.find(aim, measure, drop))?;
         Some(self.in_the_metric(measure, share))
@@ -156,11 +168,11 @@ impl Pairs {
     /// What a drop of the rate is in the metric, such as pass@3.
     fn in_the_metric(&self, measure: &Measure, drop: f64) -> f64 {
         match (self, &measure.metric) {
-            (Pairs::Units { .. }, _)
+            (Pairs::Outcomes { .. } | Pairs::Units { .. }, _)
             | (_, Metric::PassAt(1) | Metric::PassHat(1) | Metric::PassHatUnbiased(1)) => drop,
-            (Pairs::Samples { population, .. }, metric) => {
+            (Pairs::Samples { population, chances, .. }, metric) => {
                 let share = 1.0 - drop / population.rate;
-                population.expected(moment(metric), 1.0) - population.expected(moment(metric), share)
+                chances.expected(moment(metric), 1.0) - chances.expected(moment(metric), share)
             }
         }
     }
@@ -168,7 +180,7 @@ impl Pairs {
     /// The drop of the rate that is so much in the metric; none of the rate's drops may be as large.
     fn of_the_rate(&self, measure: &Measure, effect: f64) -> Option<f64> {
         match self {
-            Pairs::Units { .. } => Some(effect),
+            Pairs::Outcomes { .. } | Pairs::Units { .. } => Some(effect),
             Pairs::Samples { population, .. } => {
                 smallest(population.rate, |drop| self.in_the_metric(measure, drop) >= effect)
             }
@@ -183,13 +195,17 @@ impl Pairs {
             Pairs::Samples { design, chances, .. } => {
                 aim.cases(design, chances, &|n, c| measure.of_counts(n, c), of_rate, least)
             }
-            Pairs::Units { units, n, most } => {
-                let finds = |cases, drop| aim.pairs_of_units(units, drop, cases).reach(aim.power);
-                let beyond = || {
-                    let least = smallest(*most, |drop| finds(MOST_CASES, drop))?;
-                    Some(cases_beyond(of_rate, least, |_| 1.0))
-                };
-                fewest_cases(guessed(*n, of_rate, least), |cases| finds(cases, of_rate), beyond)
+            Pairs::Outcomes { outcomes, n } => {
+                let finds = |n, drop| aim.pairs_of_outcomes(*outcomes, drop, n).reach(aim.power);
+                let variance = |drop: f64| 2.0 * outcomes.flips + drop;
+                cases_needed(*n, [of_rate, outcomes.rate], least, finds, variance)
+            }
+            Pairs::Units { units, even } => {
+                let finds = |n, drop| aim.pairs_of_units(units, *even, drop, n).reach(aim.power);
+                let (spread, mean) = (mean_of(units, |unit| unit.difference.powi(2)), mean(units));
+                let lost = mean_of(units, |unit| unit.value.powi(2)) / mean;
+                let variance = |drop: f64| if *even { spread } else { spread + drop * lost };
+                cases_needed(units.len(), [of_rate, most(units, *even)], least, finds, variance)
             }
         }
     }
@@ -205,6 +221,30 @@ impl Pairs {
             _ => (None, Samples::Senseless),
         }
     }
+}
+
+/// As many units as find a drop; `most` of them is the largest that there could be.
+fn cases_needed(
+    n: usize,
+    [drop, most]: [f64; 2],
+    least: Option<f64>,
+    finds: impl Fn(usize, f64) -> bool,
+    variance: impl Fn(f64) -> f64,
+) -> Option<u64> {
+    let beyond = || {
+        let least = smallest(most, |drop| finds(MOST_CASES, drop))?;
+        Some(cases_beyond(drop, least, variance))
+    };
+    fewest_cases(guessed(n, drop, least), |n| finds(n, drop), beyond)
+}
+
+/// The largest drop that is looked for: all, and of what has no bounds ten times as much.
+fn most(units: &[Unit], even: bool) -> f64 {
+    if even { 10.0 * mean(units) } else { mean(units) }
+}
+
+fn mean_of(units: &[Unit], value: impl Fn(&Unit) -> f64) -> f64 {
+    units.iter().map(value).sum::<f64>() / units.len() as f64
 }
 
 /// Of failures for pass@k, of passes for pass^k.

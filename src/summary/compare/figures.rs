@@ -1,8 +1,9 @@
 //! Numbers of a comparison in words.
 
-use super::values::Measure;
+use super::metrics::tests_whole_evals;
+use super::values::{Measure, Unit};
 use crate::base::text::plural;
-use crate::model::{Metric, MetricDifference};
+use crate::model::{IntervalScope, Metric, MetricDifference};
 use crate::stats::TestMethod;
 
 /// How a metric is called in a sentence.
@@ -141,13 +142,23 @@ pub(super) fn test(method: &str) -> &'static str {
     }
 }
 
-/// `these 400 cases`, or `400 cases of evals like these`: what the test speaks about.
-pub(super) fn pairs(row: &MetricDifference) -> String {
+/// What a test speaks about, when the suite asks that: whole evals, or the figures of evals, speak about evals like these.
+pub(super) fn speaks_about(row: &MetricDifference, asked: IntervalScope) -> IntervalScope {
+    let of_evals = row.unit == Unit::Eval.name() && tests_whole_evals(asked, row.n);
+    let clustered = row.test.as_ref().is_some_and(|test| test.method == TestMethod::ClusterSignFlip.name());
+    if of_evals || clustered { IntervalScope::SimilarEvals } else { IntervalScope::TheseCases }
+}
+
+/// `these 400 cases`, `400 cases of evals like these` or `12 of evals like these`.
+pub(super) fn pairs(row: &MetricDifference, asked: IntervalScope) -> String {
     let cases = plural(row.n, &row.unit);
-    match row.test.as_ref().is_some_and(|test| test.method == TestMethod::ClusterSignFlip.name()) {
-        true => format!("{cases} of evals like these"),
-        false if row.n == 1 => format!("this {}", row.unit),
-        false => format!("these {cases}"),
+    match speaks_about(row, asked) {
+        IntervalScope::SimilarEvals if row.unit == Unit::Eval.name() => {
+            format!("{} of evals like these", row.n)
+        }
+        IntervalScope::SimilarEvals => format!("{cases} of evals like these"),
+        _ if row.n == 1 => format!("this {}", row.unit),
+        _ => format!("these {cases}"),
     }
 }
 

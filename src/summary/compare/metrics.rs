@@ -2,12 +2,10 @@
 
 use super::super::outcomes::Reading;
 use super::pairing::Pairing;
-use super::values::{Measure, Unit, is_single, opposite};
+use super::values::{Measure, Unit as Of, is_single, opposite};
 use crate::model::{DifferenceTest, IntervalScope, Metric, MetricDifference};
-use crate::stats::{Deal, Deals, Paired, PairedTest, Pairs, Resampling, paired};
-
-/// Samples of the side that has fewer, up to which samples are dealt within a case. With more the signs of differences say as much.
-const DEALT_SAMPLES: u32 = 1_000;
+use crate::stats::power::Unit;
+use crate::stats::{Deal, Deals, Paired, PairedTest, Pairs, Resampling, paired, tested_units};
 
 /// The values of a metric, a pair a case or eval.
 pub(super) struct Columns {
@@ -30,8 +28,8 @@ impl Columns {
         within: Option<&[u32]>,
     ) -> Columns {
         match measure.unit {
-            Unit::Case => Columns::of_cases(pairing, measure, reading, within),
-            Unit::Eval => Columns::of_evals(pairing, measure, reading, within),
+            Of::Case => Columns::of_cases(pairing, measure, reading, within),
+            Of::Eval => Columns::of_evals(pairing, measure, reading, within),
         }
     }
 
@@ -55,7 +53,6 @@ impl Columns {
     ) -> Columns {
         let mut columns = Columns::empty(within.map_or(pairing.pairs.len(), <[u32]>::len), measure.share);
         let mut groups = Vec::with_capacity(columns.reference.capacity());
-        // How many pairs each eval has.
         // A case passes or does not, however many samples it has.
         let always_single = measure.metric == Metric::CasePassRate;
         let (mut deals, mut dealt, mut several, mut unlike) = (Deals::default(), true, false, false);
@@ -66,7 +63,6 @@ impl Columns {
                 let [before, now] = attempts.samples;
                 deals.add(attempts.samples, attempts.passed);
                 (several, unlike) = (several || before.max(now) > 1, unlike || before != now);
-                dealt &= before.min(now) <= DEALT_SAMPLES;
             } else {
                 dealt = false;
             }
@@ -115,26 +111,14 @@ impl Columns {
         self.reference.len()
     }
 
-    /// What is tested: pairs, or evals, as (sum of differences, weight).
-    pub fn units(&self) -> Vec<(f64, f64)> {
-        let mut units: Vec<(f64, f64)> = Vec::new();
-        let mut last = None;
-        for (at, (before, after)) in self.reference.iter().zip(&self.candidate).enumerate() {
-            let weight = self.weights.as_ref().and_then(|weights| weights.get(at)).copied().unwrap_or(1.0);
-            let group = self.groups.as_ref().and_then(|groups| groups.get(at)).copied();
-            match units.last_mut().filter(|_| group.is_some() && group == last) {
-                Some((sum, weights)) => {
-                    (*sum, *weights) = (*sum + weight * (after - before), *weights + weight)
-                }
-                None => units.push((weight * (after - before), weight)),
-            }
-            last = group;
-        }
-        units
+    /// What is tested: pairs, or evals.
+    pub fn units(&self) -> Vec<Unit> {
+        let units = tested_units(&self.pairs());
+        units.into_iter().map(|[difference, value, weight]| Unit { difference, value, weight }).collect()
     }
 
-    pub fn compare(&self, how: Resampling) -> Result<Paired, String> {
-        let pairs = Pairs {
+    fn pairs(&self) -> Pairs<'_> {
+        Pairs {
             reference: &self.reference,
             candidate: &self.candidate,
             weights: self.weights.as_deref(),
@@ -142,11 +126,14 @@ impl Columns {
             deals: self.deals.as_deref(),
             single: self.single && self.share,
             shares: self.share,
-        };
+        }
+    }
+
+    pub fn compare(&self, how: Resampling) -> Result<Paired, String> {
         if self.len() == 0 {
             return Err("no pair of cases has it on both sides".to_owned());
         }
-        paired(&pairs, how).map_err(|reason| reason.to_string())
+        paired(&self.pairs(), how).map_err(|reason| reason.to_string())
     }
 
     /// The difference of the means alone.

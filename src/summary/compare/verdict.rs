@@ -3,6 +3,7 @@
 use super::ALPHA;
 use super::detectable;
 use super::draft::{Draft, READINGS, Tested};
+use super::figures::speaks_about;
 use super::metrics::Row;
 use super::notes;
 use super::words::{self, Deciding};
@@ -10,7 +11,7 @@ use crate::model::{
     Comparison, ComparisonSettings, ComparisonVerdict, DifferenceTest, GroupDifference, Grouping,
     IntervalScope,
 };
-use crate::stats::{TestMethod, holm};
+use crate::stats::holm;
 
 /// A test's p-values after adjustment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,13 +92,10 @@ fn one(
         family,
         detectable: detectable.as_ref(),
     };
-    let whole_evals = |row: &Row| {
-        row.difference.test.as_ref().is_some_and(|test| test.method == TestMethod::ClusterSignFlip.name())
-    };
-    let scope = match draft.rows.first().is_some_and(whole_evals) {
-        true => IntervalScope::SimilarEvals,
-        false => IntervalScope::TheseCases,
-    };
+    let scope = draft
+        .rows
+        .first()
+        .map_or(IntervalScope::TheseCases, |row| speaks_about(&row.difference, draft.pairing.scope()));
     let sentences = words::sentences(&draft, &deciding);
     let notes = notes::notes(&draft);
     let groups = draft

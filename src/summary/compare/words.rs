@@ -2,12 +2,12 @@
 
 use super::detectable::{About, Of, Samples};
 use super::draft::{Draft, Tested};
-use super::figures::{difference, number, p_value, pairs, signed, spoken, test, two_values};
+use super::figures::{difference, number, p_value, pairs, signed, speaks_about, spoken, test, two_values};
 use super::values::Measure;
 use super::verdict::{Adjusted, of_group};
 use super::{ALPHA, POWER};
 use crate::base::text::{group_digits, plural};
-use crate::model::{ComparisonVerdict, Detectable, MetricDifference};
+use crate::model::{ComparisonVerdict, Detectable, IntervalScope, MetricDifference};
 
 /// What the verdict rests on.
 pub(super) struct Deciding<'a> {
@@ -70,7 +70,7 @@ fn verdict(draft: &Draft<'_>, deciding: &Deciding<'_>) -> String {
     let (Some(row), Some(measure)) = (row, measure) else { return nothing_to_test(draft) };
     let place = place.unwrap_or_default();
     let moved = moved(measure, &row.difference);
-    let how = how(&row.difference, p(&lead), deciding, verdict);
+    let how = how(&row.difference, p(&lead), deciding, verdict, draft.pairing.scope());
     format!("{}{place}: {moved}, {how}", name(verdict))
 }
 
@@ -116,7 +116,13 @@ fn moved(measure: &Measure, row: &MetricDifference) -> String {
 }
 
 /// `p = 0.0004 (one-sided, McNemar with mid-p, 400 cases)`
-fn how(row: &MetricDifference, p: f64, deciding: &Deciding<'_>, verdict: ComparisonVerdict) -> String {
+fn how(
+    row: &MetricDifference,
+    p: f64,
+    deciding: &Deciding<'_>,
+    verdict: ComparisonVerdict,
+    asked: IntervalScope,
+) -> String {
     let method = row.test.as_ref().map_or("", |found| test(&found.method));
     let holm = if deciding.family > 1 {
         format!(" after Holm over {} tests", deciding.family)
@@ -127,7 +133,7 @@ fn how(row: &MetricDifference, p: f64, deciding: &Deciding<'_>, verdict: Compari
         ComparisonVerdict::None => "one-sided: is it worse?",
         _ => "one-sided",
     };
-    format!("p{}{holm} ({side}, {method}, {})", p_value(p, ALPHA), pairs(row))
+    format!("p{}{holm} ({side}, {method}, {})", p_value(p, ALPHA), pairs(row, asked))
 }
 
 /// A one-sided test at 5 % and a two-sided interval at 95 % ask different questions, so that they may seem to disagree.
@@ -139,10 +145,19 @@ fn at_the_edge(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
     let below = |p: Option<f64>| p.is_some_and(|p| p < ALPHA);
     let (is_worse, is_better) = (below(found.p_worse_adjusted), below(found.p_better_adjusted));
     if (is_worse && !worse) || (is_better && !better) {
-        let question = if is_worse { "worse" } else { "better" };
-        return Some(format!(
-            "The interval reaches 0 because it allows 2.5 % on either side; the test asks only whether the candidate is {question}, at 5 %."
-        ));
+        let (question, p) = if is_worse { ("worse", found.p_worse) } else { ("better", found.p_better) };
+        let about = speaks_about(&draft.rows.first()?.difference, draft.pairing.scope());
+        return Some(if p >= ALPHA / 2.0 {
+            format!(
+                "The interval reaches 0 because it allows 2.5 % on either side; the test asks only whether the candidate is {question}, at \
+                 5 %."
+            )
+        } else if about == IntervalScope::TheseCases {
+            "The interval reaches 0 because it speaks about cases like these; the test asks only about these."
+                .to_owned()
+        } else {
+            "The interval reaches 0, but the test reaches 5 %: they are made in different ways, and the test decides.".to_owned()
+        });
     }
     if (worse && !is_worse) || (better && !is_better) {
         return Some(if deciding.family > 1 {
@@ -166,6 +181,9 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
     let drop = if measure.higher_is_better == Some(false) { "rise" } else { "drop" };
     let size = |value: f64| difference(measure, value);
     let percent = POWER * 100.0;
+    let nothing_to_lose = draft.rows.first().is_some_and(|row| {
+        measure.share && row.difference.reference == Some(0.0) && row.difference.candidate == Some(0.0)
+    });
     let Some(least) = found.drop else {
         let begin =
             format!("No {drop} could be found with {percent:.0} % chance by this test of these {unit}s");
@@ -173,6 +191,7 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
             Some(cases) if found.effect.is_some() => {
                 format!("{begin}; it takes about {} {unit}s like these.", group_digits(cases as usize))
             }
+            _ if nothing_to_lose => format!("{begin}: nothing is left to lose."),
             _ => format!("{begin}: add {unit}s."),
         };
     };
@@ -184,7 +203,8 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
         Of::Half => format!("for half of that, {},", size(sought)),
     };
     if sought >= least {
-        return format!("{begin}; {effect} the {} here are enough.", plural(n, unit));
+        let are = if n == 1 { "is" } else { "are" };
+        return format!("{begin}; {effect} the {} here {are} enough.", plural(n, unit));
     }
     let cases = match found.cases {
         Some(cases) => format!("about {} {unit}s like these would be needed", group_digits(cases as usize)),
