@@ -1,8 +1,8 @@
 //! Intervals of single runs, simulated: how often they hold the truth, how often their lower end is above it, and how wide they are
 //! beside other methods, for each of the three scopes. The intervals come from the code that reports use.
 
-use eval_harness::model::IntervalScope;
-use eval_harness::stats::{Curve, pass_at_k};
+use eval_harness::model::{IntervalScope, Metric};
+use eval_harness::stats::pass_at_k;
 use eval_harness::summary::{OverCases, Samples};
 use rayon::prelude::*;
 
@@ -368,10 +368,9 @@ impl Setting {
 
     /// As reports compute it.
     fn own(&self, cases: &[Case]) -> [f64; 2] {
-        let curve = (self.k > 1).then_some(Curve::PassAt(self.k));
-        let mut over = OverCases::of_curve(self.scope, curve);
+        let mut over = OverCases::of_metric(self.scope, &Metric::PassAt(self.k));
         for case in cases {
-            let samples = Samples { n: case.n, sum: f64::from(case.passed) };
+            let samples = Samples { n: case.n, sum: f64::from(case.passed), planned: case.n };
             over.add(case.eval, case.value(self.k), Some(samples));
         }
         over.estimate(true).ci.expect("an interval")

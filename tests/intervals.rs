@@ -58,11 +58,8 @@ fn few_evals_have_no_interval_of_evals_like_these() {
     for args in [&["run", "--dry-run"][..], &["run", "--samples", "2", "--progress", "none"]] {
         let call = refused.project.call(args).expect(2);
         let words = call.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(
-            words.contains("needs at least 5 evals to speak about evals like these"),
-            "{args:?}: {words}"
-        );
-        assert!(words.contains("there are 4 evals"), "{args:?}: {words}");
+        let said = "`pass_at_1` has no interval: 4 evals are too few to speak about evals like these; it takes at least 5";
+        assert!(words.contains(said), "{args:?}: {words}");
     }
     let without = desk(4, 5, scope);
     without.run(2, pass, &[]);
@@ -79,4 +76,73 @@ fn few_evals_have_no_interval_of_evals_like_these() {
     let enough = desk(5, 5, &format!("{scope}{gate}"));
     enough.run(2, pass, &[]);
     assert!(lower(&enough.project.report()) > 0.4);
+}
+
+/// The words of a text, blanks as one.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The warning before a run and the reason after it.
+#[test]
+fn what_is_lacking_is_the_same_before_and_after_a_run() {
+    let pass = |_: usize, _: usize, _: usize| Way::Pass;
+    for (evals, cases, samples, head, before, after) in [
+        (
+            3,
+            2,
+            1,
+            "  thresholds: {pass@1: {min: 0.8, bound: lower}}\n",
+            "it takes 18 cases",
+            "about 12 more cases like these",
+        ),
+        (
+            1,
+            1,
+            50,
+            "  config: {intervals: these_cases}\n  thresholds: {pass@1: {min: 0.97, bound: lower}}\n",
+            "50 samples are planned: even if all pass the interval ends at 0.9323; it takes 115 samples",
+            "about 2.3 times as many samples of each case",
+        ),
+        // Samples too few to show how pass@3 of a case varies.
+        (
+            1,
+            20,
+            5,
+            "  config: {intervals: these_cases, k: [1, 3]}\n  thresholds: {pass@3: {min: 0.9, bound: lower}}\n",
+            "20 cases are planned: even if all pass the interval ends at 0.842; it takes 33 cases",
+            "13 more cases",
+        ),
+    ] {
+        let desk = desk(evals, cases, head);
+        desk.record("outputs.jsonl", samples, pass);
+        let count = samples.to_string();
+        let call = desk.project.call(&[
+            "run",
+            "--outputs",
+            "outputs.jsonl",
+            "--samples",
+            &count,
+            "--progress",
+            "none",
+        ]);
+        let call = call.expect(1);
+        assert!(words(&call.stderr).contains(before), "{before}: {}", call.stderr);
+        let reason = words(desk.project.report()["gate"]["reasons"][0].as_str().expect("a reason"));
+        assert!(reason.contains(after), "{after}: {reason}");
+    }
+}
+
+/// A sample that is lost does not rearrange the whole interval.
+#[test]
+fn a_lost_sample_costs_an_interval_little() {
+    let head = "  config: {intervals: these_cases, k: [1, 3]}\n";
+    let end = |lost: bool| {
+        let desk = desk(1, 20, head);
+        let way = |_: usize, c: usize, s: usize| if lost && c == 0 && s == 0 { Way::Lost } else { Way::Pass };
+        desk.run(10, way, &[]);
+        number(&desk.project.report()["estimates"]["pass_at_3"]["ci"][0])
+    };
+    let (whole, lost) = (end(false), end(true));
+    assert!(whole > 0.97 && (whole - lost).abs() < 0.01, "{whole} {lost}");
 }

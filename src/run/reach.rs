@@ -91,7 +91,7 @@ fn missed(threshold: &Threshold, best: &Design) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::likelihood::of_counts;
+    use crate::stats::{likelihood::of_counts, reaches};
 
     const SIMILAR: IntervalScope = IntervalScope::SimilarCases;
 
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn units_are_those_of_the_scope() {
-        let several = vec![eval(&[5; 10]); 4];
+        let several = vec![eval(&[10; 10]); 4];
         let said = |scope| warning("pass_at_3", 0.95, scope, &several);
         assert_eq!(warning("pass_at_3", 0.95, IntervalScope::TheseCases, &several), "");
         insta::assert_snapshot!(said(IntervalScope::SimilarCases), @"the threshold on pass_at_3 requires a lower end of at least 0.95, and 40 cases are planned: even if all pass the interval ends at 0.9134; it takes 70 cases");

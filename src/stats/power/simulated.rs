@@ -16,7 +16,7 @@ use crate::stats::paired::{Deal, mcnemar_mid_p, of_deals, of_signs};
 /// A question has at least its pairs by this, however large they are.
 const FEWEST: usize = 10;
 /// Cases of all pairs together that a question simulates about.
-const CASES: usize = 300_000;
+const CASES: usize = 800_000;
 /// Streams of the generator from here on are those of simulated pairs.
 const FIRST_STREAM: u64 = 1 << 34;
 /// Cases beyond which a plan is not simulated: its chance follows from a smaller one.
