@@ -153,18 +153,18 @@ fn table(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     let cells: String = head.iter().map(|cell| pad_left(cell, CELL)).collect();
     page.line(&[span(Tone::Bold, format!("  {}{cells}", pad_right("samples", NAME)))])?;
     for plan in &report.plans {
-        page.line(&[plain(format!("  {}", row(plan)))])?;
+        page.line(&[plain(format!("  {}", row(plan, report)))])?;
     }
     Ok(())
 }
 
-fn row(plan: &PlannedPower) -> String {
-    let needed = plan.cases_needed.and_then(|cases| usize::try_from(cases).ok());
-    let cells = [
-        plan.detectable.map_or_else(|| "none".to_owned(), points),
-        chance(plan.chance),
-        needed.map_or_else(|| "none".to_owned(), group_digits),
-    ];
+fn row(plan: &PlannedPower, report: &PowerReport) -> String {
+    let needed = match plan.cases_needed {
+        Some(cases) => group_digits(usize::try_from(rounded(cases)).unwrap_or(usize::MAX)),
+        None if report.effect > report.basis.rate => "none".to_owned(),
+        None => format!("> {} million", MANY / 1_000_000),
+    };
+    let cells = [plan.detectable.map_or_else(|| "none".to_owned(), points), chance(plan.chance), needed];
     let cells: String = cells.iter().map(|cell| pad_left(cell, CELL)).collect();
     format!("{}{cells}", pad_right(&plan.samples.to_string(), NAME))
 }
@@ -197,7 +197,7 @@ fn demand(threshold: &ThresholdPower, report: &PowerReport) -> String {
             chance(met),
             figures::rate(report.basis.rate)
         ),
-        None => "nothing is known of its chance".to_owned(),
+        None => "its chance can't be told before a run".to_owned(),
     };
     let needed = match (threshold.chance, threshold.needed) {
         (Some(met), _) if met >= report.power => String::new(),

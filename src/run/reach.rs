@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(warning("pass_at_3", 0.95, IntervalScope::TheseCases, &several), "");
         insta::assert_snapshot!(said(IntervalScope::SimilarCases), @"the threshold on pass_at_3 requires a lower end of at least 0.95, and 40 cases are planned: even if all pass the interval ends at 0.9134; it takes 70 cases");
         insta::assert_snapshot!(said(IntervalScope::SimilarEvals), @"the threshold on pass_at_3 requires a lower end of at least 0.95, and 4 evals are planned: even if all pass the interval ends at 0.4406; it takes 68 evals");
-        insta::assert_snapshot!(warning("pass_at_1", 0.97, IntervalScope::TheseCases, &several[..2]), @"the threshold on pass_at_1 requires a lower end of at least 0.97, and 100 samples are planned: even if all pass the interval ends at 0.9652; it takes 117 samples");
+        insta::assert_snapshot!(warning("pass_at_1", 0.97, IntervalScope::TheseCases, &vec![eval(&[5; 10]); 2]), @"the threshold on pass_at_1 requires a lower end of at least 0.97, and 100 samples are planned: even if all pass the interval ends at 0.9652; it takes 117 samples");
         let heavy = PlannedEval { weight: 3.0, ..eval(&[1]) };
         let weighted = [eval(&[1]), eval(&[1]), eval(&[1]), heavy];
         insta::assert_snapshot!(warning("weighted_score", 0.6, SIMILAR, &weighted), @"the threshold on weighted_score requires a lower end of at least 0.6, and 4 cases are planned: even if all pass the interval ends at 0.4224; it takes 7 cases");

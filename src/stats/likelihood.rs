@@ -16,7 +16,7 @@ use super::interval::{Interval, Method, two_sided_quantile};
 use super::pass_rates::Curve;
 
 /// Weight of the pseudo-observation, in units. Of n cases that all pass the lower end is about 1 - 3.5/n, and the chance that all of them
-/// pass when the truth is there is about exp(-3.5) = 3 %. For 0/1 values of any chance the exact coverage is at least 93.6 %.
+/// pass when the truth is there is about exp(-3.5) = 3 %. For 0/1 values of any chance the exact coverage is at least 93.4 %.
 const UNSEEN: f64 = 0.55;
 /// Halvings of a bracket: enough for all digits of an f64.
 const HALVINGS: usize = 64;

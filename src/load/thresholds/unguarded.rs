@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Demand;
 use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems};
-use crate::model::{Bound, Composite, Eval, EvalType, GraderOutline, Metric, MetricName, Threshold};
+use crate::model::{Bound, Composite, Eval, EvalType, Figure, GraderOutline, Metric, MetricName, Threshold};
 use crate::stats::{reaches, stays_within};
 
 /// Thresholds that a message names.
@@ -63,6 +63,8 @@ fn guards(threshold: &Threshold, composites: &[Composite], evals: &[Arc<Eval>]) 
             let samples: u64 = samples.map(|case| u64::from(case.samples.unwrap_or(1))).sum();
             !stays_within(samples as f64, threshold.value)
         }
+        // An upper end may be high though nothing passed.
+        (_, Bound::Min) if threshold.on == Figure::CiUpper => false,
         (metric, Bound::Min) => {
             let composite =
                 composites.iter().find(|composite| *metric == Metric::Named(composite.name.clone()));
