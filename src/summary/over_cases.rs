@@ -308,17 +308,20 @@ impl Design {
     /// How far the near end of the interval is from a threshold that it misses, and how many units like these would meet it. `None`: it
     /// meets it, or has no interval.
     pub fn lack(&self, threshold: &Threshold) -> Option<Lack> {
-        let (end, meets): (fn(&Interval) -> f64, fn(f64, f64) -> bool) = match threshold.bound {
-            Bound::Min => (|interval| interval.low, reaches),
-            Bound::Max => (|interval| interval.high, stays_within),
+        let end_of = |units: f64| {
+            let interval = self.interval(units).ok()?;
+            Some(if threshold.bound == Bound::Min { interval.low } else { interval.high })
         };
-        let end_of = |units: f64| self.interval(units).ok().map(|interval| end(&interval));
+        let meets = |end: f64| match threshold.bound {
+            Bound::Min => reaches(end, threshold.value),
+            Bound::Max => stays_within(end, threshold.value),
+        };
         let units = self.units();
         let end = end_of(units)?;
-        if meets(end, threshold.value) {
+        if meets(end) {
             return None;
         }
-        let needed = first(|units| end_of(units as f64).is_some_and(|end| meets(end, threshold.value)));
+        let needed = first(|units| end_of(units as f64).is_some_and(meets));
         Some(Lack { threshold: threshold.clone(), end, unit: self.unit, units: units.round() as u64, needed })
     }
 }
