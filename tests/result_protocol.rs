@@ -155,10 +155,14 @@ proptest! {
         prop_assert_eq!(outcome.is_some(), own.is_some());
         if let (Some(CallOutcome::Value(value)), Some(own)) = (&outcome, own) {
             prop_assert!(own.get("e").is_none() && own.get("large").is_none());
-            match own.get("v") {
-                // Beside an argument that it says to be, a value of null is none.
-                Some(v) if !v.is_null() || !own["same"].is_u64() => prop_assert_eq!(value, v),
-                _ => prop_assert!(own["same"].is_u64()),
+            // Whoever says that it is an argument has no value of its own.
+            match (own.get("same"), own.get("v")) {
+                (Some(same), _) => {
+                    let now = own.get("a").and_then(|changed| changed.get(same.to_string()));
+                    let sent = call.args.first().filter(|_| same.as_u64() == Some(0));
+                    prop_assert_eq!(Some(value), now.or(sent));
+                }
+                (None, v) => prop_assert_eq!(Some(value), v),
             }
             // What can't be read equals nothing, and what is read equals 3 only when it is.
             if let Ok(datum) = Datum::from_tagged(value) {
