@@ -352,6 +352,12 @@ pub fn plural(n: usize, noun: &str) -> String {
     }
 }
 
+/// Two digits that count, upwards: more would claim what an estimate doesn't know.
+pub fn two_digits(n: u64) -> u64 {
+    let step = 10u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    n.div_ceil(step) * step
+}
+
 /// A number with commas between thousands, from five digits on.
 pub fn group_digits(n: usize) -> String {
     let digits = n.to_string();
@@ -372,6 +378,14 @@ pub fn group_digits(n: usize) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn no_more_is_said_than_is_known() {
+        assert_eq!(
+            [0, 1, 9, 10, 99, 100, 101, 110, 111, 4637, 10_000_000].map(two_digits),
+            [0, 1, 9, 10, 99, 100, 110, 110, 120, 4700, 10_000_000]
+        );
+    }
 
     #[test]
     fn escape_sequences_vanish_and_their_text_stays() {

@@ -4,6 +4,7 @@
 //! one fewer does not; else it says "about", or nothing.
 
 use super::decide::{number, within};
+use crate::base::text::{group_digits, two_digits};
 use crate::model::{Bound, Estimate, Figure, Lack, Metric, MetricName, Threshold};
 use crate::stats::likelihood::of_counts;
 use crate::stats::power::{self, Demand, MANY};
@@ -114,12 +115,20 @@ fn lacking(
         ),
         More::About([now, needed]) if unit == "sample" => {
             // Upwards, so that it is enough.
-            let times = (needed as f64 / now as f64 * 10.0).ceil() / 10.0;
-            format!("about {times:.1} times as many samples of each case would have met it")
+            let times = (needed as f64 / now as f64 * 10.0).ceil();
+            let times = match two_digits(times as u64) {
+                tenths if tenths < 100 => format!("{}.{}", tenths / 10, tenths % 10),
+                tenths => group_digits((tenths / 10) as usize),
+            };
+            format!("about {times} times as many samples of each case would have met it")
         }
         More::About([now, needed]) => {
-            let more = needed.saturating_sub(now).max(1);
-            format!("about {more} more {} like these would have met it", plural(unit, more))
+            let more = two_digits(needed.saturating_sub(now).max(1));
+            format!(
+                "about {} more {} like these would have met it",
+                group_digits(more as usize),
+                plural(unit, more)
+            )
         }
         More::Many => format!("more than {MANY} {unit}s would be needed"),
         More::Never => {

@@ -6,7 +6,7 @@ use super::TerminalOptions;
 use super::comparison::words;
 use super::figures;
 use super::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
-use crate::base::text::{group_digits, one_line, plural};
+use crate::base::text::{group_digits, one_line, plural, two_digits};
 use crate::model::{Bound, Figure, PlannedPower, PowerReport, ThresholdPower};
 use crate::stats::power::{MANY, MOST_SAMPLES};
 
@@ -92,15 +92,6 @@ fn chance(share: f64) -> String {
     }
 }
 
-/// Two digits that count, upwards: more would claim what an assumption doesn't know.
-fn rounded(n: u64) -> u64 {
-    let mut step = 1;
-    while n / step >= 100 {
-        step *= 10;
-    }
-    n.div_ceil(step) * step
-}
-
 /// The plan's own answer, in a sentence or two.
 fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     let planned = report.plans.iter().find(|plan| plan.samples == report.samples).or(report.plans.first());
@@ -125,7 +116,7 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
         Some(cases) => {
             format!(
                 "about {} cases like these",
-                group_digits(usize::try_from(rounded(cases)).unwrap_or(usize::MAX))
+                group_digits(usize::try_from(two_digits(cases)).unwrap_or(usize::MAX))
             )
         }
         None if report.effect > report.basis.rate => {
@@ -160,7 +151,7 @@ fn table(page: &mut Page, report: &PowerReport) -> io::Result<()> {
 
 fn row(plan: &PlannedPower, report: &PowerReport) -> String {
     let needed = match plan.cases_needed {
-        Some(cases) => group_digits(usize::try_from(rounded(cases)).unwrap_or(usize::MAX)),
+        Some(cases) => group_digits(usize::try_from(two_digits(cases)).unwrap_or(usize::MAX)),
         None if report.effect > report.basis.rate => "none".to_owned(),
         None => format!("> {} million", MANY / 1_000_000),
     };

@@ -157,7 +157,7 @@ pub(super) fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
     let readings = [(Reading::Graded, &mut actual), (Reading::Worst, &mut worst), (Reading::Best, &mut best)];
     parts::add(counted, started, readings);
     let Counted { errored, skipped, pending, .. } = *counted;
-    let lacks = parts::lacks(counted, started);
+    let lacks = parts::lacks(counted, started, &actual);
     Tallies { lacks, actual, worst, best, errored, skipped, pending }
 }
 

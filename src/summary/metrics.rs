@@ -212,7 +212,11 @@ impl<'a> Counted<'a> {
 
     /// What a threshold on an end of an interval lacks, when just that end misses it.
     pub fn lack(&self, threshold: &Threshold, metric: &Metric) -> Option<Lack> {
-        self.read(Reading::Graded).0.design(metric)?.lack(threshold)
+        let design = match metric {
+            Metric::Named(name) => self.named.iter().find(|named| named.name == *name)?.design(),
+            _ => self.read(Reading::Graded).0.design(metric),
+        };
+        design?.lack(threshold)
     }
 }
 
@@ -281,7 +285,7 @@ impl Read {
         self.weights.get(&eval).copied().unwrap_or(0.0)
     }
 
-    /// What the interval of a metric is over; `None` where it has none, or it is that of numbers which graders measured.
+    /// What the interval of a metric is over; `None` where it has none.
     fn design(&self, metric: &Metric) -> Option<Design> {
         let of_verdicts = |rate: &Rate| Design::of_verdicts(rate.passed as f64, rate.graded as f64, "eval");
         let of_cases = |cases: &OverCases| (!cases.is_empty()).then(|| cases.design(None));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::metrics::{CountedEval, of_values, undefined_because};
 use super::outcomes::Reading;
-use super::over_cases::{OverCases, Samples};
+use super::over_cases::{Design, OverCases, Samples};
 use crate::model::{Estimate, IntervalScope};
 use crate::stats::Values;
 
@@ -12,6 +12,8 @@ use crate::stats::Values;
 pub(super) struct Named {
     pub name: String,
     estimate: Estimate,
+    /// Of scores; `None` for numbers without bounds.
+    over: Option<OverCases>,
     /// Of a score of 0 or 1 from one sample a case: how many are 1, of how many.
     pub share: Option<[u64; 2]>,
     /// Samples that should have the number and have none: those without a grade, and those whose graders could not measure it. A
@@ -87,12 +89,18 @@ impl Named {
             true => over.estimate(intervals.is_some()),
             false => of_values(&values, intervals),
         };
-        Some(Named { name: name.to_owned(), estimate, share, missing, samples })
+        let over = is_score.then_some(over);
+        Some(Named { name: name.to_owned(), estimate, over, share, missing, samples })
     }
 
     /// True when some sample should have the number and has none.
     pub fn is_open(&self) -> bool {
         self.missing > 0
+    }
+
+    /// What the interval is over.
+    pub fn design(&self) -> Option<Design> {
+        self.over.as_ref().map(|over| over.design(None))
     }
 
     /// A number may be anything, so what is missing leaves both extremes open.

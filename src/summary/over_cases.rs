@@ -321,7 +321,8 @@ impl Design {
         if meets(end) {
             return None;
         }
-        let needed = first(|units| end_of(units as f64).is_some_and(meets));
+        let now = units.round();
+        let needed = first(|more| end_of(now + more as f64).is_some_and(meets)).map(|more| now as u64 + more);
         Some(Lack { threshold: threshold.clone(), end, unit: self.unit, units: units.round() as u64, needed })
     }
 }

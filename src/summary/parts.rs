@@ -8,6 +8,7 @@ use super::metrics::{Counted, CountedEval, undefined_because};
 use super::outcomes::Reading;
 use crate::load::PartFilter;
 use crate::model::{Bound, Composite, Figure, Lack, Metric, MetricName, Part, RunStarted, Tally, Threshold};
+use crate::stats::{reaches, stays_within};
 
 /// A part of a run, counted apart.
 struct Counting<'a> {
@@ -39,9 +40,15 @@ pub(super) fn add(whole: &Counted<'_>, started: &RunStarted, readings: [(Reading
 }
 
 /// What thresholds on the near ends of intervals lack.
-pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted) -> Vec<Lack> {
+pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -> Vec<Lack> {
+    // Where the value itself misses, nothing is said of more of the same.
     let near = |t: &&Threshold| {
-        matches!((t.on, t.bound), (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max))
+        let value = actual.metrics.get(&t.metric).and_then(|estimate| estimate.value);
+        value.is_some_and(|value| match (t.on, t.bound) {
+            (Figure::CiLower, Bound::Min) => reaches(value, t.value),
+            (Figure::CiUpper, Bound::Max) => stays_within(value, t.value),
+            _ => false,
+        })
     };
     let lack = |threshold: &Threshold| {
         let MetricName { metric, part } = threshold.metric.parse().ok()?;

@@ -239,6 +239,10 @@ impl Aim {
         let finds =
             |cases: usize| self.pairs(&design.of_cases(cases), chances, figure, drop).reach(self.power);
         let beyond = || {
+            // Of whole evals too few may be simulated.
+            if design.whole_evals {
+                return least.map(|_| guessed(design.cases(), drop, least));
+            }
             let least = self.detectable(&design.of_cases(MOST_CASES), chances, figure)?;
             let samples = design.evals.iter().flatten().next()?;
             Some(cases_beyond(drop, least, |drop| chances.population.variance(*samples, drop)))
@@ -303,7 +307,7 @@ impl Aim {
     ) -> Pairs<impl Fn(usize) -> bool + Sync + 'a> {
         let share = drop / mean(units);
         let known = u32::try_from(units.len()).unwrap_or(0);
-        let none = known == 0 || n == 0 || !share.is_finite() || share <= 0.0;
+        let none = known == 0 || n == 0 || !share.is_finite() || share <= 0.0 || !even && share > 1.0;
         let finds = move |at: usize| {
             let mut draws = Draws::stream(self.seed, FIRST_STREAM + at as u64);
             let differences: Vec<f64> = (0..n)

@@ -5,6 +5,7 @@ use super::draft::Draft;
 use super::metrics::Columns;
 use super::values::Measure;
 use super::{ALPHA, POWER};
+use crate::base::text::two_digits;
 use crate::model::{ComparisonSettings, ComparisonVerdict, Detectable, Metric};
 use crate::stats::TestMethod;
 use crate::stats::power::{
@@ -87,12 +88,6 @@ fn of_samples(measure: &Measure) -> bool {
     matches!(measure.metric, Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_))
 }
 
-/// Up to two leading digits.
-fn two_digits(value: u64) -> u64 {
-    let step = 10u64.pow(value.checked_ilog10().unwrap_or(0).saturating_sub(1));
-    value.div_ceil(step) * step
-}
-
 /// What pairs of runs are simulated from.
 enum Pairs {
     /// Samples that pass with the chances of their cases.
@@ -100,7 +95,8 @@ enum Pairs {
     /// Outcomes of so many cases or evals, of which some flip by chance.
     Outcomes { outcomes: Outcomes, n: usize },
     /// Differences like those that were observed. A score is lost whole, by some units; what has no bounds changes evenly.
-    Units { units: Vec<Unit>, even: bool },
+    /// Each is made of so many cases, in the mean.
+    Units { units: Vec<Unit>, even: bool, cases: f64 },
 }
 
 impl Pairs {
@@ -138,7 +134,8 @@ impl Pairs {
     fn units(columns: &Columns, measure: &Measure) -> Option<Pairs> {
         let (units, even) = (columns.units(), !measure.share);
         let varies = units.iter().all(|unit| unit.difference != 0.0);
-        (!even || varies).then_some(Pairs::Units { units, even })
+        let cases = columns.len() as f64 / units.len() as f64;
+        (!even || varies).then_some(Pairs::Units { units, even, cases })
     }
 
     /// Whether a drop is found as often as asked.
@@ -149,7 +146,7 @@ impl Pairs {
                 aim.pairs(design, chances, &figure, drop).reach(aim.power)
             }
             Pairs::Outcomes { outcomes, n } => aim.pairs_of_outcomes(*outcomes, drop, *n).reach(aim.power),
-            Pairs::Units { units, even } => {
+            Pairs::Units { units, even, .. } => {
                 aim.pairs_of_units(units, *even, drop, units.len()).reach(aim.power)
             }
         }
@@ -159,7 +156,7 @@ impl Pairs {
         let most = match self {
             Pairs::Samples { population, .. } => population.rate,
             Pairs::Outcomes { outcomes, .. } => outcomes.rate,
-            Pairs::Units { units, even } => self::most(units, *even),
+            Pairs::Units { units, even, .. } => self::most(units, *even),
         };
         let share = smallest(most, |drop| self.find(aim, measure, drop))?;
         Some(self.in_the_metric(measure, share))
@@ -180,7 +177,8 @@ impl Pairs {
     /// The drop of the rate that is so much in the metric; none of the rate's drops may be as large.
     fn of_the_rate(&self, measure: &Measure, effect: f64) -> Option<f64> {
         match self {
-            Pairs::Outcomes { .. } | Pairs::Units { .. } => Some(effect),
+            Pairs::Outcomes { outcomes, .. } => (effect <= outcomes.rate).then_some(effect),
+            Pairs::Units { units, even, .. } => (effect <= most(units, *even)).then_some(effect),
             Pairs::Samples { population, .. } => {
                 smallest(population.rate, |drop| self.in_the_metric(measure, drop) >= effect)
             }
@@ -200,12 +198,13 @@ impl Pairs {
                 let variance = |drop: f64| 2.0 * outcomes.flips + drop;
                 cases_needed(*n, [of_rate, outcomes.rate], least, finds, variance)
             }
-            Pairs::Units { units, even } => {
+            Pairs::Units { units, even, cases } => {
                 let finds = |n, drop| aim.pairs_of_units(units, *even, drop, n).reach(aim.power);
                 let (spread, mean) = (mean_of(units, |unit| unit.difference.powi(2)), mean(units));
                 let lost = mean_of(units, |unit| unit.value.powi(2)) / mean;
                 let variance = |drop: f64| if *even { spread } else { spread + drop * lost };
-                cases_needed(units.len(), [of_rate, most(units, *even)], least, finds, variance)
+                let units = cases_needed(units.len(), [of_rate, most(units, *even)], least, finds, variance)?;
+                Some((units as f64 * cases).ceil() as u64)
             }
         }
     }
@@ -253,18 +252,5 @@ fn moment(metric: &Metric) -> Moment {
         Metric::PassAt(k) => Moment::AnyOf(*k),
         Metric::PassHat(k) | Metric::PassHatUnbiased(k) => Moment::AllOf(*k),
         _ => Moment::AllOf(1),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::two_digits;
-
-    #[test]
-    fn no_more_is_said_than_is_known() {
-        assert_eq!(
-            [0, 1, 9, 10, 99, 100, 101, 110, 111, 4637, 10_000_000].map(two_digits),
-            [0, 1, 9, 10, 99, 100, 110, 110, 120, 4700, 10_000_000]
-        );
     }
 }

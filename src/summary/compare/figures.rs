@@ -149,12 +149,12 @@ pub(super) fn speaks_about(row: &MetricDifference, asked: IntervalScope) -> Inte
     if of_evals || clustered { IntervalScope::SimilarEvals } else { IntervalScope::TheseCases }
 }
 
-/// `these 400 cases`, `400 cases of evals like these` or `12 of evals like these`.
+/// `these 400 cases`, `400 cases of evals like these` or `12 evals like these`.
 pub(super) fn pairs(row: &MetricDifference, asked: IntervalScope) -> String {
     let cases = plural(row.n, &row.unit);
     match speaks_about(row, asked) {
         IntervalScope::SimilarEvals if row.unit == Unit::Eval.name() => {
-            format!("{} of evals like these", row.n)
+            format!("{cases} like these")
         }
         IntervalScope::SimilarEvals => format!("{cases} of evals like these"),
         _ if row.n == 1 => format!("this {}", row.unit),

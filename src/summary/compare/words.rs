@@ -8,6 +8,7 @@ use super::verdict::{Adjusted, of_group};
 use super::{ALPHA, POWER};
 use crate::base::text::{group_digits, plural};
 use crate::model::{ComparisonVerdict, Detectable, IntervalScope, MetricDifference};
+use crate::stats::power::MANY;
 
 /// What the verdict rests on.
 pub(super) struct Deciding<'a> {
@@ -208,10 +209,16 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
     }
     let cases = match found.cases {
         Some(cases) => format!("about {} {unit}s like these would be needed", group_digits(cases as usize)),
-        None => format!("no number of {unit}s like these would be enough"),
+        None => format!("up to {} million {unit}s like these would not be enough", MANY / 1_000_000),
     };
     let samples = match (about.samples, found.samples) {
-        (Samples::Known, Some(samples)) => format!(", or {} of each", plural(samples as usize, "sample")),
+        (Samples::Known, Some(samples)) => {
+            let samples = plural(samples as usize, "sample");
+            match found.cases {
+                Some(_) => format!(", or {samples} of each"),
+                None => format!("; {samples} of each of these would be"),
+            }
+        }
         (Samples::Futile, _) => "; more samples of the same cases would not be enough".to_owned(),
         _ => String::new(),
     };
