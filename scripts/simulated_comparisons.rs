@@ -154,11 +154,10 @@ pub fn verdicts(pairs: u64, wrong: &mut Vec<String>) -> String {
         let dropped = Design { times: 0.8, ..design.clone() };
         let [found, _] = dropped.verdicts(pairs / 2, 200 + at as u64);
         let slack = 2.0 * (0.06f64 * 0.94 / pairs as f64).sqrt();
-        let least = match design.evals[0] {
-            // Two or three cases come out differently at all, too few for any test that takes their number as given.
-            10 if design.mean == 0.9 => 0.015,
-            10.. if name.contains("of mean 0.") && design.mean <= 0.9 => 0.03,
-            _ => 0.0,
+        let least = if name.contains("of mean 0.") && design.evals[0] >= 10 && design.mean < 0.93 {
+            0.03
+        } else {
+            0.0
         };
         if worse.max(better) > 0.06 + slack || worse.min(better) < least - slack {
             wrong.push(format!("{name}: {:.1} / {:.1}", worse * 100.0, better * 100.0));

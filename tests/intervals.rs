@@ -57,8 +57,9 @@ fn few_evals_have_no_interval_of_evals_like_these() {
     refused.record("none.jsonl", 2, pass);
     for args in [&["run", "--dry-run"][..], &["run", "--samples", "2", "--progress", "none"]] {
         let call = refused.project.call(args).expect(2);
-        let words = call.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("`pass_at_1` has no interval: 4 evals are too few"), "{args:?}: {words}");
+        let said = words(&call.stderr.replace('│', " "));
+        let refused = "`pass_at_1` has no interval: 4 evals are too few to speak about evals like these; it takes at least 5";
+        assert!(said.contains(refused), "{args:?}: {said}");
     }
     let without = desk(4, 5, scope);
     without.run(2, pass, &[]);
@@ -150,4 +151,31 @@ fn a_lost_sample_costs_an_interval_little() {
     };
     let (whole, lost) = (end(false), end(true));
     assert!(whole > 0.97 && (whole - lost).abs() < 0.01, "{whole} {lost}");
+}
+
+/// Only the evals that a metric is over count: those of a weight above 0, say.
+#[test]
+fn evals_without_weight_do_not_make_an_interval_of_evals_like_these() {
+    let gate = |on: &str| {
+        format!(
+            "  config: {{intervals: similar_evals}}\n  thresholds: {{{on}: {{min: 0.1, bound: lower}}}}\n"
+        )
+    };
+    let weighed = |on: &str| {
+        let desk = desk(6, 1, &gate(on));
+        for e in 2..6 {
+            let file = format!("e{e}.yaml");
+            let text = std::fs::read_to_string(desk.project.path().join(&file)).expect("an eval");
+            desk.project.write(&file, &text.replacen("{id:", "{weight: 0, id:", 1));
+        }
+        desk.record("none.jsonl", 1, |_, _, _| Way::Pass);
+        desk
+    };
+    let refused = weighed("weighted_score").project.call(&["validate"]).expect(2);
+    assert!(
+        refused.stderr.contains("`weighted_score` has no interval: 2 evals are too few"),
+        "{}",
+        refused.stderr
+    );
+    weighed("pass@1").project.call(&["validate"]).expect(0);
 }

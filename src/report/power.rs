@@ -188,7 +188,7 @@ fn demand(threshold: &ThresholdPower, report: &PowerReport) -> String {
             chance(met),
             figures::rate(report.basis.rate)
         ),
-        None => "its chance can't be told before a run".to_owned(),
+        None => "no chance is computed for this metric".to_owned(),
     };
     let needed = match (threshold.chance, threshold.needed) {
         (Some(met), _) if met >= report.power => String::new(),

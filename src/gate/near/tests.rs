@@ -116,7 +116,7 @@ fn cases_of_several_samples_that_are_all_alike_are_no_counts() {
     // Each of 4 cases passed in 1 of 2 samples: 2 of 4 passed would be a lie.
     let half = of_counts(2, 4);
     assert_eq!(miss("pass_at_1", 0.75, Figure::Value, &half), "0.25 short");
-    // Of what nobody looked for no number is said.
+    // Without a computed need the message gives no number.
     assert_eq!(
         miss("pass_at_1", 0.4, Figure::CiLower, &half),
         "the value itself, 0.5, meets it; only data is lacking"

@@ -75,8 +75,8 @@ pub(in crate::load) fn check_evals(
     }
 }
 
-/// Why a threshold on an end of an interval has none, when its metric is over too few of these evals to speak about evals like these. That
-/// there are none at all is told elsewhere.
+/// Why a threshold on an end of an interval has none, when its metric is over too few of these evals to speak about evals like these. A
+/// part without any eval is an error of [`check_parts`].
 pub fn too_few_evals(threshold: &Threshold, evals: &[Arc<Eval>], scope: IntervalScope) -> Option<String> {
     let MetricName { metric, part } = threshold.metric.parse().ok()?;
     let of_part = part.map(|part| part_of_plan(&part, evals));

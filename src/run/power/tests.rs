@@ -49,6 +49,31 @@ fn near(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-6, "{a} is not {b}");
 }
 
+/// The chance that McNemar's test finds a drop of 400 cases of one sample, whose chances follow Beta(0.8, 0.2).
+fn exactly(drop: f64) -> f64 {
+    let (n, rate, squares, left) = (400u32, 0.8, 0.72, 1.0 - drop / 0.8);
+    let (lose, gain): (f64, f64) = (rate - left * squares, left * (rate - squares));
+    let ln_factorial: Vec<f64> = std::iter::once(0.0)
+        .chain((1..=n).scan(0.0, |sum, i| {
+            *sum += f64::from(i).ln();
+            Some(*sum)
+        }))
+        .collect();
+    let mut found = 0.0;
+    for lost in 0..150 {
+        for gained in 0..100 {
+            if crate::stats::mcnemar_mid_p(u64::from(lost), u64::from(gained)).p_lower < 0.05 {
+                let rest = n - lost - gained;
+                let of = |k: u32| ln_factorial[k as usize];
+                let ways = of(n) - of(lost) - of(gained) - of(rest);
+                let ln = f64::from(lost) * lose.ln() + f64::from(gained) * gain.ln();
+                found += (ways + ln + f64::from(rest) * (1.0 - lose - gain).ln()).exp();
+            }
+        }
+    }
+    found
+}
+
 /// Of many cases the normal approximation holds: (1.6448536 + 0.8416212) standard errors, of 0.16 a case for one sample; half of
 /// 0.8 x 0.2 lies within cases, on either side.
 #[test]
@@ -57,11 +82,9 @@ fn large_suites_have_the_figures_of_the_normal_approximation() {
     let [only] = report.plans.as_slice() else { panic!("{report:?}") };
     let reach = 1.644_853_626_951_472 + 0.841_621_233_572_914;
     let drop = only.detectable.unwrap();
-    // The drop itself adds flips, so that a little more is needed than without.
-    let normal = reach * (0.16f64 / 400.0).sqrt();
-    assert!(drop > 0.98 * normal && drop < 1.17 * normal, "{drop} {normal}");
-    // By exact sums over losses and gains.
-    assert!((only.chance - 0.724).abs() < 0.03, "{}", only.chance);
+    // The claim holds within 3 points by exact sums over losses and gains.
+    assert!((exactly(drop) - 0.8).abs() < 0.03, "{drop} {}", exactly(drop));
+    assert!((only.chance - exactly(0.05)).abs() < 0.03, "{}", only.chance);
     let cases = only.cases_needed.unwrap();
     assert!((390..=530).contains(&cases), "{cases}");
     assert_eq!((report.cases, report.samples, report.basis.measured), (400, 1, false));

@@ -21,14 +21,14 @@ const FIRST_STREAM: u64 = 1 << 33;
 const FEW_SUMS: usize = 4_096;
 /// Cases that may come out differently beyond which the normal limit stands in, corrected for skewness.
 const LIMIT: u32 = 200;
-/// What all cases may come out as, in all, beyond which the same limit stands in: of so many samples it is near.
+/// Outcomes of all cases together beyond which the normal limit stands in, too.
 const LIMIT_OUTCOMES: usize = 20_000;
 /// The same for simulated pairs of runs, of which there are thousands.
 const SIMULATED_OUTCOMES: usize = 48;
 /// Sums that are merged at once.
 const MERGED: usize = 1 << 17;
-/// Chances of an outcome that are too small to be kept.
-const NONE: f64 = 1e-60;
+/// Outcomes that are less likely are left out.
+const NEGLIGIBLE: f64 = 1e-60;
 /// Share of the sum of all sizes within which sums count as equal.
 const SLACK: f64 = 1e-11;
 
@@ -71,7 +71,7 @@ impl Deal {
     fn of(mut outcomes: Vec<(f64, f64)>) -> Deal {
         let total: f64 = outcomes.iter().map(|(_, weight)| weight).sum();
         outcomes.iter_mut().for_each(|(_, weight)| *weight /= total);
-        outcomes.retain(|(_, chance)| *chance > NONE);
+        outcomes.retain(|(_, chance)| *chance > NEGLIGIBLE);
         let mean: f64 = outcomes.iter().map(|(difference, chance)| difference * chance).sum();
         let moment = |power: i32| {
             outcomes.iter().map(|(difference, chance)| chance * (difference - mean).powi(power)).sum::<f64>()

@@ -56,17 +56,18 @@ pub(super) fn detectable(
     let higher = measure.higher_is_better?;
     // Holm's first step is the hardest.
     let aim = Aim { alpha: ALPHA / family.max(1) as f64, power: POWER, seed: settings.seed, pairs };
-    let columns = Columns::new(&draft.pairing, measure, Reading::Graded, None);
+    let columns = || Columns::new(&draft.pairing, measure, Reading::Graded, None);
     let whole_evals = test.method == TestMethod::ClusterSignFlip.name();
     let simulated = if of_samples(measure) {
         Pairs::samples(draft, measure, whole_evals, settings.seed)
     } else if test.method == TestMethod::McNemarMidP.name() {
+        let columns = columns();
         let flips = columns.units().iter().filter(|unit| unit.difference != 0.0).count();
         let n = columns.len();
         let rate = f64::midpoint(found.reference, found.candidate);
         Pairs::Outcomes { outcomes: Outcomes { rate, flips: flips as f64 / (2 * n) as f64 }, n }
     } else {
-        Pairs::units(&columns, measure)?
+        Pairs::units(&columns(), measure)?
     };
     let drop = simulated.detectable(aim, measure);
     let worse = if higher { -found.difference } else { found.difference };

@@ -182,12 +182,12 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
     let drop = if measure.higher_is_better == Some(false) { "rise" } else { "drop" };
     let size = |value: f64| difference(measure, value);
     let percent = POWER * 100.0;
-    let nothing_to_lose = draft.rows.first().is_some_and(|row| {
-        measure.share && row.difference.reference == Some(0.0) && row.difference.candidate == Some(0.0)
-    });
     let Some(least) = found.drop else {
         let begin =
             format!("No {drop} could be found with {percent:.0} % chance by this test of these {unit}s");
+        let nothing_to_lose = draft.rows.first().is_some_and(|row| {
+            measure.share && row.difference.reference == Some(0.0) && row.difference.candidate == Some(0.0)
+        });
         return match found.cases {
             Some(cases) if found.effect.is_some() => {
                 format!("{begin}; it takes about {} {unit}s like these.", group_digits(cases as usize))
