@@ -97,6 +97,36 @@ pub enum Sizes {
     Unequal,
     /// 60, 40 and the rest of 4 cases.
     Dominated,
+    /// So many cases each, with such weights in the weighted score.
+    Weighted(&'static [(usize, f64)]),
+}
+
+/// How many samples the cases have.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Number {
+    Each(u32),
+    /// From 2 to 8, by case.
+    TwoToEight,
+    /// 5 and 40, in turn.
+    FiveOrForty,
+}
+
+impl Number {
+    fn of(self, at: usize, dice: &mut Dice) -> u32 {
+        match self {
+            Number::Each(n) => n,
+            Number::TwoToEight => 2 + (7.0 * dice.unit()) as u32,
+            Number::FiveOrForty => [5, 40][at % 2],
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Number::Each(n) => n.to_string(),
+            Number::TwoToEight => "2 to 8".to_owned(),
+            Number::FiveOrForty => "5 or 40".to_owned(),
+        }
+    }
 }
 
 /// How evals differ in what passes.
@@ -165,6 +195,7 @@ impl Sizes {
         let size = |at: usize, dice: &mut Dice| match self {
             Sizes::Each(size) => size,
             Sizes::Dominated => [60, 40, 4][at.min(2)],
+            Sizes::Weighted(evals) => evals[at].0,
             Sizes::Unequal => (1.9 + dice.normal()).exp().round().clamp(1.0, 60.0) as usize,
         };
         (0..evals).map(|at| size(at, dice)).collect()
@@ -175,6 +206,10 @@ impl Sizes {
             Sizes::Each(size) => format!("{evals} x {size}"),
             Sizes::Unequal => format!("{evals} of 1 to 60"),
             Sizes::Dominated => format!("{evals}, two with most"),
+            Sizes::Weighted(of) => {
+                let each = of.iter().map(|(size, weight)| format!("{size} (w = {weight})"));
+                each.collect::<Vec<String>>().join(", ")
+            }
         }
     }
 }
@@ -192,8 +227,7 @@ pub enum Subject {
 pub struct Setting {
     pub scope: IntervalScope,
     pub subject: Subject,
-    /// Samples of each case; 0: from 2 to 8, by case.
-    pub samples: u32,
+    pub samples: Number,
     pub k: u32,
 }
 
@@ -250,22 +284,32 @@ impl Setting {
             Subject::Cases(cases, chances) => format!("{cases} | {}", chances.name()),
             Subject::Evals(evals, sizes, means) => format!("{} | {}", sizes.name(evals), means.name()),
         };
-        let samples = if self.samples == 0 { "2 to 8".to_owned() } else { self.samples.to_string() };
-        format!("{subject} | pass@{}, n = {samples}", self.k)
+        let metric =
+            if self.weights().is_some() { "weighted".to_owned() } else { format!("pass@{}", self.k) };
+        format!("{subject} | {metric}, n = {}", self.samples.name())
+    }
+
+    fn weights(&self) -> Option<&'static [(usize, f64)]> {
+        match self.subject {
+            Subject::Evals(_, Sizes::Weighted(evals), _) => Some(evals),
+            _ => None,
+        }
+    }
+
+    /// The mean over cases of a value; that over evals where they have weights.
+    fn mean(&self, cases: &[Case], value: impl Fn(&Case) -> f64) -> f64 {
+        let Some(evals) = self.weights() else {
+            return cases.iter().map(value).sum::<f64>() / cases.len() as f64;
+        };
+        let total: f64 = evals.iter().map(|(_, weight)| weight).sum();
+        let weight = |case: &Case| evals[case.eval].1 / evals[case.eval].0 as f64;
+        cases.iter().map(|case| weight(case) * value(case)).sum::<f64>() / total
     }
 
     fn run(&self, dice: &mut Dice, fixed: &[Case]) -> Vec<Case> {
-        let samples = |at: usize, dice: &mut Dice| match self.samples {
-            0 if self.scope == IntervalScope::TheseCases => fixed[at].n,
-            0 => 2 + (7.0 * dice.unit()) as u32,
-            n => n,
-        };
         if self.scope == IntervalScope::TheseCases {
-            let again = |(at, case): (usize, &Case)| {
-                let n = samples(at, dice);
-                Case { n, passed: dice.passes(n, case.chance), ..*case }
-            };
-            return fixed.iter().enumerate().map(again).collect();
+            let again = |case: &Case| Case { passed: dice.passes(case.n, case.chance), ..*case };
+            return fixed.iter().map(again).collect();
         }
         self.population(dice, fixed)
     }
@@ -274,7 +318,7 @@ impl Setting {
     fn population(&self, dice: &mut Dice, fixed: &[Case]) -> Vec<Case> {
         let mut cases = Vec::new();
         let mut add = |eval: usize, chance: f64, dice: &mut Dice| {
-            let n = if self.samples == 0 { 2 + (7.0 * dice.unit()) as u32 } else { self.samples };
+            let n = self.samples.of(cases.len(), dice);
             let passed = dice.passes(n, chance);
             cases.push(Case { eval, chance, n, passed });
         };
@@ -312,7 +356,7 @@ impl Setting {
         match (self.scope, self.subject) {
             (IntervalScope::TheseCases, _) => {
                 let cases = self.population(dice, &[]);
-                let truth = cases.iter().map(|case| power(case.chance)).sum::<f64>() / cases.len() as f64;
+                let truth = self.mean(&cases, |case| power(case.chance));
                 (cases, truth)
             }
             (IntervalScope::SimilarCases, Subject::Evals(evals, sizes, means)) => {
@@ -327,7 +371,7 @@ impl Setting {
                     let (a, b) = (q.max(1e-3), (1.0 - q).max(1e-3));
                     if matches!(means, Evals::Certain(_)) { q } else { a / (a + b) }
                 };
-                let truth = fixed.iter().map(|case| kept(case.chance)).sum::<f64>() / fixed.len() as f64;
+                let truth = self.mean(&fixed, |case| kept(case.chance));
                 (fixed, truth)
             }
             (_, Subject::Cases(_, chances)) => (Vec::new(), 1.0 - chances.failing(self.k)),
@@ -353,7 +397,11 @@ impl Setting {
             };
             // The others take much longer, and are compared in fewer runs.
             let others = match at % OTHERS {
-                0 => alternatives(self.scope, &cases, self.k).into_iter().map(score).collect(),
+                0 => self
+                    .alternatives(&cases)
+                    .into_iter()
+                    .map(|ends| ends.map(score).unwrap_or_default())
+                    .collect(),
                 _ => vec![Score::default(); alternatives_of(self.scope).len()],
             };
             std::iter::once(score(self.own(&cases))).chain(others).collect::<Vec<Score>>()
@@ -373,7 +421,31 @@ impl Setting {
             let samples = Samples { n: case.n, sum: f64::from(case.passed), planned: case.n };
             over.add(case.eval, case.value(self.k), Some(samples));
         }
-        over.estimate(true).ci.expect("an interval")
+        let estimate = match self.weights() {
+            Some(evals) => over.weighted_estimate(&|eval| evals[eval].1, true),
+            None => over.estimate(true),
+        };
+        estimate.ci.expect("an interval")
+    }
+
+    /// `None`: a method that knows no weights.
+    fn alternatives(&self, cases: &[Case]) -> Vec<Option<[f64; 2]>> {
+        let Some(evals) = self.weights() else {
+            return alternatives(self.scope, cases, self.k).into_iter().map(Some).collect();
+        };
+        let mean = self.mean(cases, |case| case.value(self.k));
+        let weights: Vec<f64> = evals.iter().map(|(_, weight)| *weight).collect();
+        let of = |name: &&str| {
+            (self.scope == IntervalScope::SimilarCases && *name == "stratified t").then(|| {
+                stratified(
+                    cases,
+                    &cases.iter().map(|case| case.value(1)).collect::<Vec<f64>>(),
+                    &weights,
+                    mean,
+                )
+            })
+        };
+        alternatives_of(self.scope).iter().map(of).collect()
     }
 }
 
@@ -420,7 +492,7 @@ fn alternatives(scope: IntervalScope, cases: &[Case], k: u32) -> Vec<[f64; 2]> {
                 effective(mean, square, n, t),
                 plus_two,
                 beta_binomial(cases, k),
-                stratified(cases, &values, mean),
+                stratified(cases, &values, &sizes(cases), mean),
             ]
         }
         IntervalScope::SimilarEvals => {
@@ -466,21 +538,31 @@ fn effective(mean: f64, square: f64, otherwise: f64, t: f64) -> [f64; 2] {
     wilson(mean, if seen { mean * (1.0 - mean) / square } else { otherwise }, t)
 }
 
+/// Of evals.
+fn sizes(cases: &[Case]) -> Vec<f64> {
+    let mut sizes = Vec::new();
+    for case in cases {
+        sizes.resize(sizes.len().max(case.eval + 1), 0.0);
+        sizes[case.eval] += 1.0;
+    }
+    sizes
+}
+
 /// Evals as strata, each with the variance of its cases; those of one case count as of the mean variance.
-fn stratified(cases: &[Case], values: &[f64], mean: f64) -> [f64; 2] {
-    let mut evals: Vec<Vec<f64>> = Vec::new();
+fn stratified(cases: &[Case], values: &[f64], weights: &[f64], mean: f64) -> [f64; 2] {
+    let mut evals: Vec<Vec<f64>> = vec![Vec::new(); weights.len()];
     for (case, value) in cases.iter().zip(values) {
-        evals.resize(evals.len().max(case.eval + 1), Vec::new());
         evals[case.eval].push(*value);
     }
     let n = values.len() as f64;
     let several: Vec<f64> = evals.iter().filter(|eval| eval.len() > 1).map(|eval| variance(eval)).collect();
     let typical = several.iter().sum::<f64>() / several.len().max(1) as f64;
-    let square: f64 = evals
-        .iter()
-        .map(|eval| eval.len() as f64 * if eval.len() > 1 { variance(eval) } else { typical })
-        .sum::<f64>()
-        / (n * n);
+    let total: f64 = weights.iter().sum();
+    let of = |(eval, weight): (&Vec<f64>, &f64)| {
+        let variance = if eval.len() > 1 { variance(eval) } else { typical };
+        (weight / total).powi(2) * variance / eval.len() as f64
+    };
+    let square: f64 = evals.iter().zip(weights).map(of).sum();
     around(mean, student((n - evals.len() as f64).max(1.0)) * square.sqrt())
 }
 
@@ -575,17 +657,19 @@ pub fn settings(scope: IntervalScope) -> Vec<Setting> {
     let evals = |list: &[(usize, Sizes, Evals)]| -> Vec<Setting> {
         let of = |(evals, sizes, means): &(usize, Sizes, Evals)| {
             let subject = Subject::Evals(*evals, *sizes, *means);
-            [1, 5].map(|samples| Setting { scope, subject, samples, k: 1 })
+            [1, 5].map(|n| Setting { scope, subject, samples: Number::Each(n), k: 1 })
         };
         list.iter().flat_map(of).collect()
     };
-    use Sizes::{Dominated, Each, Unequal};
+    use Sizes::{Dominated, Each, Unequal, Weighted};
     match scope {
         IntervalScope::TheseCases | IntervalScope::SimilarCases => {
-            let figures: &[(u32, u32)] = match scope {
-                IntervalScope::TheseCases => &[(2, 1), (5, 1), (5, 3), (10, 3), (0, 2)],
-                _ => &[(1, 1), (5, 1), (5, 3), (0, 2)],
+            let of = |(n, k): &(u32, u32)| (Number::Each(*n), *k);
+            let figures: Vec<(Number, u32)> = match scope {
+                IntervalScope::TheseCases => [(3, 1), (5, 1), (5, 3), (10, 3)].iter().map(of).collect(),
+                _ => [(1, 1), (5, 1), (5, 3)].iter().map(of).collect(),
             };
+            let figures = [figures, vec![(Number::TwoToEight, 2)]].concat();
             let mut all: Vec<Setting> = [10, 20, 50, 200]
                 .into_iter()
                 .flat_map(|cases| populations().map(move |chances| Subject::Cases(cases, chances)))
@@ -598,7 +682,37 @@ pub fn settings(scope: IntervalScope) -> Vec<Setting> {
                     })
                 })
                 .collect();
-            if scope == IntervalScope::SimilarCases {
+            let weighted = [
+                &[(100, 1.0), (2, 9.0)][..],
+                &[(20, 1.0), (10, 2.0), (4, 5.0)],
+                &[(30, 1.0), (30, 1.0), (5, 10.0), (1, 3.0)],
+                &[(1, 9.0), (1, 3.0), (1, 3.0), (1, 1.0), (1, 1.0), (1, 1.0), (1, 1.0), (1, 1.0)],
+            ];
+            let of_weights = weighted.into_iter().flat_map(|of| {
+                [Evals::Beta(0.8), Evals::Beta(0.95), Evals::TwoKinds]
+                    .map(|means| (of.len(), Weighted(of), means))
+            });
+            let of_weights: Vec<(usize, Sizes, Evals)> = of_weights.collect();
+            if scope == IntervalScope::TheseCases {
+                let mixed = [10, 20, 50].into_iter().flat_map(|cases| {
+                    let chances = [
+                        Chances::Alike(0.95),
+                        Chances::Beta(0.8),
+                        Chances::Beta(0.95),
+                        Chances::Mix(0.97, 0.25, 0.2),
+                    ];
+                    chances.map(|chances| Setting {
+                        scope,
+                        subject: Subject::Cases(cases, chances),
+                        samples: Number::FiveOrForty,
+                        k: 1,
+                    })
+                });
+                all.extend(mixed);
+                all.extend(
+                    evals(&of_weights).into_iter().filter(|setting| setting.samples == Number::Each(5)),
+                );
+            } else {
                 all.extend(evals(&[
                     (5, Each(10), Evals::Beta(0.8)),
                     (5, Each(10), Evals::Beta(0.95)),
@@ -612,6 +726,7 @@ pub fn settings(scope: IntervalScope) -> Vec<Setting> {
                     (10, Dominated, Evals::Beta(0.8)),
                     (10, Dominated, Evals::Beta(0.95)),
                 ]));
+                all.extend(evals(&of_weights));
             }
             all
         }

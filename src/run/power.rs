@@ -13,7 +13,7 @@ use crate::model::{
 use crate::stats::power::{Aim, Chances, Demand, Design, Population, fewest_cases};
 use crate::stats::{normal_quantile, reaches, stays_within};
 use crate::summary::compare::{ALPHA, PAIRS, tests_whole_evals};
-use crate::summary::{OverCases, Samples};
+use crate::summary::{FEWEST_SAMPLES, OverCases, Samples};
 
 /// The version of the form.
 const FORMAT_VERSION: u32 = 1;
@@ -284,7 +284,8 @@ impl Planned<'_> {
     /// Of the mean of one case, as far as the scope takes it to vary.
     fn variance(&self, population: Population) -> f64 {
         let Population { rate, within } = population;
-        let between = if self.scope == IntervalScope::TheseCases { 0.0 } else { 1.0 - within };
+        let shown = self.scope == IntervalScope::TheseCases && self.samples >= FEWEST_SAMPLES;
+        let between = if shown { 0.0 } else { 1.0 - within };
         rate * (1.0 - rate) * (between + within / f64::from(self.samples))
     }
 

@@ -15,9 +15,11 @@ use super::distributions::t_quantile;
 use super::interval::{Interval, Method, two_sided_quantile};
 use super::pass_rates::Curve;
 
-/// Weight of the pseudo-observation, in units. Of n cases that all pass the lower end is about 1 - 3.5/n, and the chance that all of them
+/// How often the pseudo-observation counts. Of n cases that all pass the lower end is about 1 - 3.5/n, and the chance that all of them
 /// pass when the truth is there is about exp(-3.5) = 3 %. For 0/1 values of any chance the exact coverage is at least 93.4 %.
 const UNSEEN: f64 = 0.55;
+/// -ln 0.035: units that all pass with a smaller chance are not likely to.
+const UNLIKELY: f64 = 3.352_407_217_492_723;
 /// Halvings of a bracket: enough for all digits of an f64.
 const HALVINGS: usize = 64;
 
@@ -36,6 +38,15 @@ impl Level {
     pub fn of(value: f64, count: f64) -> Level {
         Level { sum: value, size: 1.0, count }
     }
+}
+
+/// How large the pseudo-observation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unseen {
+    /// As an average unit: all are drawn from one population, however large they are.
+    Average,
+    /// As one of so many equal units as would say as much when all pass: heavy units may pass less often than light ones.
+    Telling,
 }
 
 /// Units that vary around a mean of their own, which has a fixed share of the whole.
@@ -64,12 +75,12 @@ pub enum Units {
 ///
 /// # Errors
 /// Without units, or when a number is not finite.
-pub fn of_shares(strata: &[Stratum], level: f64) -> Result<Interval, Undefined> {
+pub fn of_shares(strata: &[Stratum], unseen: Unseen, level: f64) -> Result<Interval, Undefined> {
     let z = two_sided_quantile(level)?;
     let lower = |end: End| match strata {
         [] => Err(Undefined::NoData),
         [Stratum { units: Units::Levels(levels), repeats, .. }] if *repeats <= 1.0 => {
-            ratio_of_shares(&end.of(levels), z * z / 2.0)
+            ratio_of_shares(&end.of(levels), unseen, z * z / 2.0)
         }
         several => stratified(several, end, level),
     };
@@ -169,17 +180,40 @@ fn mean(levels: &[Level]) -> f64 {
     sum / size
 }
 
-/// The lower end of one stratum, with a pseudo-observation of a typical size.
-fn ratio_of_shares(levels: &[Level], c: f64) -> Result<f64, Undefined> {
+/// The lower end of one stratum.
+fn ratio_of_shares(levels: &[Level], unseen: Unseen, c: f64) -> Result<f64, Undefined> {
     let n: f64 = levels.iter().map(|level| level.count).sum();
     if n.is_nan() || n <= 0.0 {
         return Err(Undefined::NoData);
     }
-    let typical = levels.iter().map(|level| level.size * level.count).sum::<f64>() / n;
+    let units = match unseen {
+        Unseen::Average => n,
+        Unseen::Telling => equal_units(levels.iter().map(|level| (level.size, level.count)).collect()),
+    };
+    let size = levels.iter().map(|level| level.size * level.count).sum::<f64>() / units;
     let mut all = Vec::with_capacity(levels.len() + 1);
     all.extend_from_slice(levels);
-    all.push(Level { sum: 0.0, size: typical, count: UNSEEN });
+    all.push(Level { sum: 0.0, size, count: UNSEEN });
     Ok(least_mean(&all, 0.0, mean(&all), c))
+}
+
+/// How many equal units say as much when all pass as these do, each of a size and so often.
+///
+/// If a unit of size s passes with a chance of its own, p, all pass with the product of the chances, and the least mean of s p for which that is
+/// not unlikely has the same s p for all units but the lightest, whose p is 1. Of n equal units it is exp(-[`UNLIKELY`] / n).
+fn equal_units(mut sizes: Vec<(f64, f64)>) -> f64 {
+    sizes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (mut heavy, mut logs, mut most) = (0.0, 0.0, 0.0);
+    for (size, count) in &sizes {
+        if *size <= most {
+            break;
+        }
+        heavy += count;
+        logs += count * size.ln();
+        most = ((logs - UNLIKELY) / heavy).exp();
+    }
+    let total = |most: f64| sizes.iter().map(|(size, count)| size.min(most) * count).sum::<f64>();
+    UNLIKELY / (total(f64::INFINITY) / total(most)).ln()
 }
 
 /// The least ratio of sums whose log-likelihood is within `c` of the best; between `least`, the smallest ratio of a unit, and the observed.
@@ -254,7 +288,7 @@ struct Alternatives {
 /// The lower end of several strata, or 1 less the upper one.
 ///
 /// By Lagrange's method: the least of mean + price x loss separates into strata once the price is known, and the price is that at
-/// which the loss is `c`. The pseudo-observation joins the whole as a further unit. Means of strata cost degrees of freedom, so that
+/// which the loss is `c`. The pseudo-observation joins the whole as one more of [`equal_units`]. Means of strata cost degrees of freedom, so that
 /// Student's t is in the place of z.
 fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined> {
     let several: f64 = strata.iter().map(|stratum| stratum.repeats).sum();
@@ -267,6 +301,8 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     let freedom = if has_samples { freedom_of_samples(strata) } else { units - several };
     let t = t_quantile(0.5 + level / 2.0, freedom.max(1.0));
     let c = t * t / 2.0;
+    let units =
+        equal_units(strata.iter().map(|stratum| (stratum.share / stratum.size(), stratum.units())).collect());
     let strata = strata.iter().map(|stratum| stratum.alternatives(end)).collect::<Result<Vec<_>, _>>()?;
     if has_samples {
         return Ok(bounded(&strata, several, units, c));

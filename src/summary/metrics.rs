@@ -329,7 +329,7 @@ impl Read {
         let mut estimates: Vec<(Metric, Estimate)> = self.pass_k.iter().map(of_k).collect();
         let weighted = |interval: bool| match self.weights.is_empty() {
             true => undefined(Undefined::NoData),
-            false => self.scores.weighted_estimate(|eval| self.weight(eval), interval),
+            false => self.scores.weighted_estimate(&|eval| self.weight(eval), interval),
         };
         estimates.extend([
             of(Metric::PassRate, &|_| self.evals.estimate(self.scope)),

@@ -48,6 +48,7 @@ mod told;
 pub use build::Report;
 pub use fold::Fold;
 pub(crate) use over_cases::Design;
+pub(crate) use over_cases::FEWEST_SAMPLES;
 pub use over_cases::{OverCases, Samples};
 pub use recommend::{LITTLE_DATA, MOST_RECOMMENDATIONS};
 pub use told::{CaseTold, EvalTold, Told};

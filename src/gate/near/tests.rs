@@ -176,7 +176,7 @@ proptest! {
                 let levels = vec![Level::of(0.0, (n + more) as f64 - met), Level::of(1.0, met)];
                 let levels = levels.into_iter().filter(|level| level.count > 0.0).collect();
                 let whole = Stratum { share: 1.0, repeats: 1.0, units: Units::Levels(levels) };
-                let ci = likelihood::of_shares(&[whole], 0.95).unwrap();
+                let ci = likelihood::of_shares(&[whole], likelihood::Unseen::Telling, 0.95).unwrap();
                 let end = if upper { ci.high } else { ci.low };
                 prop_assert!(within(end, &asked));
             }

@@ -80,20 +80,44 @@ fn repeated_strata_are_as_many_strata() {
         repeats,
         units: Units::Levels(vec![Level::of(1.0, 5.0)]),
     };
-    let counted = of_shares(&[perfect(1.0 / 40.0, 40.0)], 0.95).unwrap();
-    let listed = of_shares(&vec![perfect(1.0 / 40.0, 1.0); 40], 0.95).unwrap();
+    let counted = of_shares(&[perfect(1.0 / 40.0, 40.0)], Unseen::Telling, 0.95).unwrap();
+    let listed = of_shares(&vec![perfect(1.0 / 40.0, 1.0); 40], Unseen::Telling, 0.95).unwrap();
     assert!((counted.low - listed.low).abs() < 1e-12 && counted.low > 0.98, "{counted:?} {listed:?}");
     let worse = Stratum {
         units: Units::Levels(vec![Level::of(0.0, 1.0), Level::of(1.0, 4.0)]),
         ..perfect(1.0 / 40.0, 1.0)
     };
-    let one_failed = of_shares(&[perfect(1.0 / 40.0, 39.0), worse], 0.95).unwrap();
+    let one_failed = of_shares(&[perfect(1.0 / 40.0, 39.0), worse], Unseen::Telling, 0.95).unwrap();
     assert!(one_failed.low < counted.low, "{one_failed:?}");
+}
+
+/// 100 cases that weigh a tenth together and 2 that weigh the rest: what the 2 leave open is left open.
+#[test]
+fn heavy_units_decide_what_all_passes_say() {
+    let perfect = |share: f64, count: f64| Stratum {
+        share,
+        repeats: 1.0,
+        units: Units::Levels(vec![Level::of(1.0, count)]),
+    };
+    let low = of_shares(&[perfect(0.1, 100.0), perfect(0.9, 2.0)], Unseen::Telling, 0.95).unwrap().low;
+    // With chances p of the 2, all pass in p² of runs.
+    assert!(low < 0.1 + 0.9 * 0.035f64.sqrt() + 0.03, "{low}");
+    let alike = of_shares(&[perfect(0.98, 100.0), perfect(0.02, 2.0)], Unseen::Telling, 0.95).unwrap().low;
+    assert!(alike > 0.95, "{alike}");
+    // In one stratum, too; drawn from one population the 2 are two of 102.
+    let units = [Level { sum: 0.1, size: 0.1, count: 100.0 }, Level { sum: 45.0, size: 45.0, count: 2.0 }];
+    let low = |unseen| of_shares(&one(units.to_vec()), unseen, 0.95).unwrap().low;
+    assert!(
+        low(Unseen::Telling) < 0.35 && low(Unseen::Average) > 0.9,
+        "{} {}",
+        low(Unseen::Telling),
+        low(Unseen::Average)
+    );
 }
 
 #[test]
 fn what_can_not_be_computed_is_an_error() {
-    assert_eq!(of_shares(&[], 0.95), Err(Undefined::NoData));
+    assert_eq!(of_shares(&[], Unseen::Telling, 0.95), Err(Undefined::NoData));
     assert_eq!(of_counts(1.0, 0.0, 0.95), Err(Undefined::NoData));
     assert_eq!(of_counts(2.0, 1.0, 0.95), Err(Undefined::NoData));
     assert_eq!(of_counts(1.0, 2.0, 1.0), Err(Undefined::Level));
@@ -159,10 +183,34 @@ proptest! {
         let (passed, failed) = (f64::from(passed), f64::from(failed));
         let interval = of_counts(passed, passed + failed, 0.95).unwrap();
         let levels = [Level::of(0.0, failed), Level::of(1.0, passed)];
-        let general = of_shares(&one(levels.into_iter().filter(|l| l.count > 0.0).collect()), 0.95).unwrap();
+        let general = of_shares(&one(levels.into_iter().filter(|l| l.count > 0.0).collect()), Unseen::Telling, 0.95).unwrap();
         prop_assert!((interval.low - general.low).abs() < 1e-9, "{:?} {:?}", interval, general);
         prop_assert!((interval.high - general.high).abs() < 1e-9, "{:?} {:?}", interval, general);
         prop_assert!(interval.low < interval.high);
+    }
+
+    /// Of n equal units it is n. Else the mean that n equal units leave likely is the least that chances of each unit give whose product is not
+    /// too small: none that are drawn give less.
+    #[test]
+    fn equal_units_say_as_much(
+        sizes in prop::collection::vec((0.01f64..10.0, 1u8..5), 1..8), drawn in prop::collection::vec(0.0f64..1.0, 64),
+    ) {
+        let units: Vec<(f64, f64)> = sizes.iter().map(|(size, count)| (*size, f64::from(*count))).collect();
+        let n: f64 = units.iter().map(|(_, count)| count).sum();
+        let alike: Vec<(f64, f64)> = units.iter().map(|(_, count)| (0.3, *count)).collect();
+        prop_assert!((equal_units(alike) / n - 1.0).abs() < 1e-9);
+        let least = 0.035f64.powf(1.0 / equal_units(units.clone()));
+        prop_assert!(equal_units(units.clone()) <= n * (1.0 + 1e-9));
+        let total: f64 = units.iter().map(|(size, count)| size * count).sum();
+        for weights in drawn.chunks(units.len()).filter(|weights| weights.len() == units.len()) {
+            let spent: f64 = units.iter().zip(weights).map(|((_, count), weight)| count * weight).sum();
+            let mean: f64 = units
+                .iter()
+                .zip(weights)
+                .map(|((size, count), weight)| size * count * (0.035f64.ln() * weight / spent).exp())
+                .sum();
+            prop_assert!(mean / total >= least - 1e-9, "{} {}", mean / total, least);
+        }
     }
 
     /// One stratum by its price is one stratum by its ratio.
@@ -173,7 +221,7 @@ proptest! {
         let n = levels.len() as f64;
         let by_price = stratified(&one(levels), End::Lower, 0.95).unwrap();
         let t = t_quantile(0.975, (n - 1.0).max(1.0));
-        let by_ratio = if n > 1.0 { ratio_of_shares(&levels_again, t * t / 2.0).unwrap() } else { by_price };
+        let by_ratio = if n > 1.0 { ratio_of_shares(&levels_again, Unseen::Telling, t * t / 2.0).unwrap() } else { by_price };
         prop_assert!((by_ratio - by_price).abs() < 1e-9, "{} {}", by_ratio, by_price);
     }
 
@@ -183,7 +231,7 @@ proptest! {
         run in runs(), tilts in prop::collection::vec(0.0f64..1.0, 64), question in 1u8..3,
     ) {
         let strata = strata(&run, question, 1);
-        let low = of_shares(&strata, 0.95).unwrap().low;
+        let low = of_shares(&strata, Unseen::Telling, 0.95).unwrap().low;
         let mut draw = tilts.iter().cycle();
         let mut drawn = |scale: f64| (-scale * draw.next().unwrap()).exp();
         for scale in [0.05, 0.3, 1.0, 3.0] {
@@ -241,8 +289,8 @@ proptest! {
         let (n, c) = case.get_mut(eval);
         prop_assume!(c < n);
         *c += 1;
-        let before = of_shares(&strata(&run, question, k), 0.95).unwrap();
-        let after = of_shares(&strata(&better, question, k), 0.95).unwrap();
+        let before = of_shares(&strata(&run, question, k), Unseen::Telling, 0.95).unwrap();
+        let after = of_shares(&strata(&better, question, k), Unseen::Telling, 0.95).unwrap();
         prop_assert!(after.low >= before.low - 1e-12, "{:?} {:?}", before, after);
         prop_assert!(after.high >= before.high - 1e-12, "{:?} {:?}", before, after);
     }

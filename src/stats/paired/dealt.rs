@@ -81,6 +81,10 @@ impl Deal {
         Deal { outcomes, mean, variance, third, largest }
     }
 
+    pub fn variance(&self) -> f64 {
+        self.variance
+    }
+
     fn is_open(&self) -> bool {
         self.variance > 0.0
     }

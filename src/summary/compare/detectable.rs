@@ -8,10 +8,7 @@ use super::{ALPHA, POWER};
 use crate::base::text::two_digits;
 use crate::model::{ComparisonSettings, ComparisonVerdict, Detectable, Metric};
 use crate::stats::TestMethod;
-use crate::stats::power::{
-    Aim, Chances, Design, MOST_CASES, Moment, Outcomes, Population, Unit, cases_beyond, fewest_cases,
-    guessed, mean, smallest,
-};
+use crate::stats::power::{Aim, Chances, Design, Moment, Outcomes, Population, Unit, mean, smallest};
 
 /// Of what the effect is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,17 +191,9 @@ impl Pairs {
             Pairs::Samples { design, chances, .. } => {
                 aim.cases(design, chances, &|n, c| measure.of_counts(n, c), of_rate, least)
             }
-            Pairs::Outcomes { outcomes, n } => {
-                let finds = |n, drop| aim.pairs_of_outcomes(*outcomes, drop, n).reach(aim.power);
-                let variance = |drop: f64| 2.0 * outcomes.flips + drop;
-                cases_needed(*n, [of_rate, outcomes.rate], least, finds, variance)
-            }
+            Pairs::Outcomes { outcomes, n } => aim.outcomes(*outcomes, *n, of_rate, least),
             Pairs::Units { units, even, cases } => {
-                let finds = |n, drop| aim.pairs_of_units(units, *even, drop, n).reach(aim.power);
-                let (spread, mean) = (mean_of(units, |unit| unit.difference.powi(2)), mean(units));
-                let lost = mean_of(units, |unit| unit.value.powi(2)) / mean;
-                let variance = |drop: f64| if *even { spread } else { spread + drop * lost };
-                let units = cases_needed(units.len(), [of_rate, most(units, *even)], least, finds, variance)?;
+                let units = aim.units(units, *even, of_rate, least)?;
                 Some((units as f64 * cases).ceil() as u64)
             }
         }
@@ -223,28 +212,9 @@ impl Pairs {
     }
 }
 
-/// As many units as find a drop; `most` of them is the largest that there could be.
-fn cases_needed(
-    n: usize,
-    [drop, most]: [f64; 2],
-    least: Option<f64>,
-    finds: impl Fn(usize, f64) -> bool,
-    variance: impl Fn(f64) -> f64,
-) -> Option<u64> {
-    let beyond = || {
-        let least = smallest(most, |drop| finds(MOST_CASES, drop))?;
-        Some(cases_beyond(drop, least, variance))
-    };
-    fewest_cases(guessed(n, drop, least), |n| finds(n, drop), beyond)
-}
-
 /// The largest drop that is looked for: all, and of what has no bounds ten times as much.
 fn most(units: &[Unit], even: bool) -> f64 {
     if even { 10.0 * mean(units) } else { mean(units) }
-}
-
-fn mean_of(units: &[Unit], value: impl Fn(&Unit) -> f64) -> f64 {
-    units.iter().map(value).sum::<f64>() / units.len() as f64
 }
 
 /// Of failures for pass@k, of passes for pass^k.
