@@ -2,6 +2,7 @@
 //!
 //! One pass over the cases for each reading; nothing is held for every case.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::columns::{CaseView, EvalFold};
@@ -210,13 +211,17 @@ impl<'a> Counted<'a> {
         (read, evals)
     }
 
-    /// What a threshold on an end of an interval lacks, when just that end misses it.
-    pub fn lack(&self, threshold: &Threshold, metric: &Metric) -> Option<Lack> {
-        let design = match metric {
-            Metric::Named(name) => self.named.iter().find(|named| named.name == *name)?.design(),
-            _ => self.read(Reading::Graded).0.design(metric),
+    /// What thresholds on an end of the interval of a metric lack; all of them miss just that end.
+    pub fn lacks(&self, missed: &[(&Threshold, Metric)]) -> Vec<Lack> {
+        let read = LazyCell::new(|| self.read(Reading::Graded).0);
+        let lack = |(threshold, metric): &(&Threshold, Metric)| {
+            let design = match metric {
+                Metric::Named(name) => self.named.iter().find(|named| named.name == *name)?.design(),
+                _ => read.design(metric)?,
+            };
+            design.lack(threshold)
         };
-        design?.lack(threshold)
+        missed.iter().filter_map(lack).collect()
     }
 }
 
@@ -421,8 +426,7 @@ pub(super) fn of_values(values: &Values, intervals: Option<IntervalScope>) -> Es
     let (interval, note) = match intervals {
         None => (Err(Undefined::NoData), None),
         Some(scope) if scope.has_too_few(evals) => (Err(Undefined::NoData), Some(too_few_evals(evals))),
-        Some(IntervalScope::SimilarEvals) => (values.interval_of_evals(LEVEL), None),
-        Some(_) => (values.interval(LEVEL), None),
+        Some(scope) => (values.interval(scope == IntervalScope::SimilarEvals, 1.0, LEVEL), None),
     };
     Estimate { note, ..estimate(values.mean(), interval, values.len()) }
 }

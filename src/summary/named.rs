@@ -12,14 +12,19 @@ use crate::stats::Values;
 pub(super) struct Named {
     pub name: String,
     estimate: Estimate,
-    /// Of scores; `None` for numbers without bounds.
-    over: Option<OverCases>,
+    numbers: Numbers,
     /// Of a score of 0 or 1 from one sample a case: how many are 1, of how many.
     pub share: Option<[u64; 2]>,
     /// Samples that should have the number and have none: those without a grade, and those whose graders could not measure it. A
     /// graded sample whose graders do not measure it at all is none of them.
     missing: usize,
     samples: usize,
+}
+
+enum Numbers {
+    /// In [0, 1].
+    Scores(OverCases),
+    Unbounded(Values, IntervalScope),
 }
 
 impl Named {
@@ -89,8 +94,8 @@ impl Named {
             true => over.estimate(intervals.is_some()),
             false => of_values(&values, intervals),
         };
-        let over = is_score.then_some(over);
-        Some(Named { name: name.to_owned(), estimate, over, share, missing, samples })
+        let numbers = if is_score { Numbers::Scores(over) } else { Numbers::Unbounded(values, scope) };
+        Some(Named { name: name.to_owned(), estimate, numbers, share, missing, samples })
     }
 
     /// True when some sample should have the number and has none.
@@ -99,8 +104,11 @@ impl Named {
     }
 
     /// What the interval is over.
-    pub fn design(&self) -> Option<Design> {
-        self.over.as_ref().map(|over| over.design(None))
+    pub fn design(&self) -> Design {
+        match &self.numbers {
+            Numbers::Scores(over) => over.design(None),
+            Numbers::Unbounded(values, scope) => Design::of_numbers(values.clone(), *scope),
+        }
     }
 
     /// A number may be anything, so what is missing leaves both extremes open.

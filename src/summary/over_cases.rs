@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::model::{Bound, Estimate, IntervalScope, Lack, Metric, Threshold};
 use crate::stats::likelihood::{self, Level, Stratum, Units, Unseen};
 use crate::stats::power::first;
-use crate::stats::{Curve, Interval, Undefined, reaches, stays_within};
+use crate::stats::{Curve, Interval, Undefined, Values, reaches, stays_within};
 
 use super::metrics::{LEVEL, blank, estimate};
 
@@ -138,7 +138,7 @@ impl OverCases {
         OverCases { evals: evals.collect(), ..*self }
     }
 
-    /// The values arranged for the scope. `weight` as in [`OverCases::weighted_estimate`]; `None`: every case counts alike.
+    /// The values as the scope takes them. `weight` as in [`OverCases::weighted_estimate`]; `None`: every case counts alike.
     pub(crate) fn design(&self, weight: Option<&dyn Fn(usize) -> f64>) -> Design {
         let cases = |over: &OverCases| over.evals.iter().map(|eval| eval.n).sum::<u64>() as f64;
         // Shares of one case of each eval.
@@ -155,7 +155,8 @@ impl OverCases {
             (IntervalScope::SimilarEvals, None) => Unseen::Average,
             _ => Unseen::Telling,
         };
-        let mut design = Design { strata, unseen, unit: "case" };
+        let rounded = self.curve.is_none() && !self.binary && self.n > EXACT_VALUES;
+        let mut design = Design { units: DesignUnits::Shares { strata, unseen, rounded }, unit: "case" };
         match self.scope {
             IntervalScope::SimilarEvals => design.unit = "eval",
             // Where samples show how their cases vary, they are the units.
@@ -179,28 +180,8 @@ impl OverCases {
             return Estimate { value: value.ok(), n_cases: n as usize, note: Some(few), ..blank() };
         }
         let interval =
-            if value.is_ok() && interval { self.interval(&design()) } else { Err(Undefined::NoData) };
+            if value.is_ok() && interval { design().interval_now() } else { Err(Undefined::NoData) };
         estimate(value, interval, n as usize)
-    }
-
-    /// Values are rounded away from each end, where there are very many different ones.
-    fn interval(&self, design: &Design) -> Result<Interval, Undefined> {
-        let Design { strata, unseen, .. } = design;
-        if self.curve.is_some() || self.binary || self.n <= EXACT_VALUES {
-            return likelihood::of_shares(strata, *unseen, LEVEL);
-        }
-        let rounded = |round: fn(f64) -> f64| -> Vec<Stratum> {
-            let coarse = |stratum: &Stratum| match &stratum.units {
-                Units::Levels(levels) => {
-                    Stratum { units: Units::Levels(coarse(levels, round)), ..stratum.clone() }
-                }
-                Units::Samples { .. } => stratum.clone(),
-            };
-            strata.iter().map(coarse).collect()
-        };
-        let low = likelihood::of_shares(&rounded(f64::floor), *unseen, LEVEL)?;
-        let high = likelihood::of_shares(&rounded(f64::ceil), *unseen, LEVEL)?;
-        Ok(Interval { high: high.high, ..low })
     }
 
     /// The values arranged for the scope; `share` is that of one case of an eval in the mean.
@@ -278,30 +259,62 @@ impl OverCases {
     }
 }
 
-/// Values as strata, to ask what more of the same would give.
+/// Values as their interval takes them, to compute what more of the same would give.
 #[derive(Debug, Clone)]
 pub(crate) struct Design {
-    strata: Vec<Stratum>,
-    unseen: Unseen,
+    units: DesignUnits,
     /// What it is made of: `sample`, `case` or `eval`.
     pub unit: &'static str,
+}
+
+#[derive(Debug, Clone)]
+enum DesignUnits {
+    /// Of values in [0, 1]; `rounded` where there are very many different ones.
+    Shares { strata: Vec<Stratum>, unseen: Unseen, rounded: bool },
+    /// Of numbers without bounds, by eval or by case.
+    Numbers { values: Values, of_evals: bool },
 }
 
 impl Design {
     pub fn of_verdicts(passed: f64, n: f64, unit: &'static str) -> Design {
         let strata = whole(vec![Level::of(0.0, n - passed), Level::of(1.0, passed)]);
-        Design { strata, unseen: Unseen::Telling, unit }
+        Design { units: DesignUnits::Shares { strata, unseen: Unseen::Telling, rounded: false }, unit }
+    }
+
+    pub fn of_numbers(values: Values, scope: IntervalScope) -> Design {
+        let of_evals = scope == IntervalScope::SimilarEvals;
+        let unit = if of_evals { "eval" } else { "case" };
+        Design { units: DesignUnits::Numbers { values, of_evals }, unit }
     }
 
     pub fn units(&self) -> f64 {
-        self.strata.iter().map(Stratum::units).sum()
+        match &self.units {
+            DesignUnits::Shares { strata, .. } => strata.iter().map(Stratum::units).sum(),
+            DesignUnits::Numbers { values, of_evals: true } => values.evals() as f64,
+            DesignUnits::Numbers { values, of_evals: false } => values.len() as f64,
+        }
+    }
+
+    fn interval_now(&self) -> Result<Interval, Undefined> {
+        self.interval(self.units())
     }
 
     /// The interval of so many units that are like these.
     pub fn interval(&self, units: f64) -> Result<Interval, Undefined> {
         let times = units / self.units();
-        let scaled: Vec<Stratum> = self.strata.iter().map(|stratum| stratum.times(times)).collect();
-        likelihood::of_shares(&scaled, self.unseen, LEVEL)
+        match &self.units {
+            DesignUnits::Shares { strata, unseen, rounded } => {
+                let scaled: Vec<Stratum> = strata.iter().map(|stratum| stratum.times(times)).collect();
+                if !rounded {
+                    return likelihood::of_shares(&scaled, *unseen, LEVEL);
+                }
+                // Away from each end.
+                let low = likelihood::of_shares(&on_grid(&scaled, f64::floor), *unseen, LEVEL)?;
+                let high = likelihood::of_shares(&on_grid(&scaled, f64::ceil), *unseen, LEVEL)?;
+                Ok(Interval { high: high.high, ..low })
+            }
+            DesignUnits::Numbers { values, of_evals } => values.interval(*of_evals, times, LEVEL),
+        }
     }
 
     /// How far the near end of the interval is from a threshold that it misses, and how many units like these would meet it. `None`: it
@@ -363,11 +376,18 @@ fn merged(levels: Vec<Level>) -> Vec<Level> {
     counts.into_iter().map(level).collect()
 }
 
-/// Levels whose values are rounded to the grid.
-fn coarse(levels: &[Level], round: fn(f64) -> f64) -> Vec<Level> {
-    let on_grid = |level: &Level| {
+/// Strata whose values are rounded to the grid; samples of cases stay as they are.
+fn on_grid(strata: &[Stratum], round: fn(f64) -> f64) -> Vec<Stratum> {
+    let rounded = |level: &Level| {
         let value = round(level.sum / level.size * GRID).clamp(0.0, GRID) / GRID;
         Level { sum: value * level.size, ..*level }
     };
-    merged(levels.iter().map(on_grid).collect())
+    let of = |stratum: &Stratum| match &stratum.units {
+        Units::Levels(levels) => {
+            let levels = merged(levels.iter().map(rounded).collect());
+            Stratum { units: Units::Levels(levels), ..stratum.clone() }
+        }
+        Units::Samples { .. } => stratum.clone(),
+    };
+    strata.iter().map(of).collect()
 }

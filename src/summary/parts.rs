@@ -50,16 +50,20 @@ pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -
             _ => false,
         })
     };
-    let lack = |threshold: &Threshold| {
-        let MetricName { metric, part } = threshold.metric.parse().ok()?;
-        match part {
-            None => whole.lack(threshold, &metric),
-            Some(part) => {
-                counted(whole, started, &part, std::slice::from_ref(&metric))?.lack(threshold, &metric)
-            }
+    let mut missed: BTreeMap<Option<Part>, Vec<(&Threshold, Metric)>> = BTreeMap::new();
+    for threshold in started.gate.thresholds.iter().filter(near) {
+        if let Ok(MetricName { metric, part }) = threshold.metric.parse() {
+            missed.entry(part).or_default().push((threshold, metric));
+        }
+    }
+    let of_part = |(part, missed): (Option<Part>, Vec<(&Threshold, Metric)>)| match part {
+        None => whole.lacks(&missed),
+        Some(part) => {
+            let metrics: Vec<Metric> = missed.iter().map(|(_, metric)| metric.clone()).collect();
+            counted(whole, started, &part, &metrics).map_or_else(Vec::new, |part| part.lacks(&missed))
         }
     };
-    started.gate.thresholds.iter().filter(near).filter_map(lack).collect()
+    missed.into_iter().flat_map(of_part).collect()
 }
 
 /// The parts that the gate names, each with the metrics that it is asked for.

@@ -57,10 +57,10 @@ fn what_could_have_been_found_is_said_when_nothing_was() {
     let half = one(&b, &a);
     let lines = [&seen, &asked, &enough, &half].map(|c| c.sentences[1].clone());
     insta::assert_snapshot!(lines.join("\n"), @"
-    A true drop of 3.5 points would have been found with 80 % chance; for the observed 1.0 points about 3800 cases like these would be needed, or 9 samples of each.
-    A true drop of 3.6 points would have been found with 80 % chance; for the required 0.5 points about 13,000 cases like these would be needed, or 32 samples of each.
-    A true drop of 3.6 points would have been found with 80 % chance; for the required 10.0 points the 400 cases here are enough.
-    A true drop of 3.5 points would have been found with 80 % chance; for half of that, 1.8 points, about 1400 cases like these would be needed, or 4 samples of each.
+    A true drop of 3.5 points would have been found with 80 % chance; for the observed 1.0 points about 3700 cases like these would be needed, or 9 samples of each.
+    A true drop of 3.4 points would have been found with 80 % chance; for the required 0.5 points about 14,000 cases like these would be needed, or 32 samples of each.
+    A true drop of 3.4 points would have been found with 80 % chance; for the required 10.0 points the 400 cases here are enough.
+    A true drop of 3.5 points would have been found with 80 % chance; for half of that, 1.7 points, about 1400 cases like these would be needed, or 4 samples of each.
     ");
 }
 
@@ -86,8 +86,8 @@ fn needed_samples_rest_on_how_samples_of_one_case_vary() {
     assert!(whole.detectable.as_ref().unwrap().samples.is_some());
     let tail = |c: &Comparison| c.sentences[1].split("; ").skip(1).collect::<Vec<_>>().join("; ");
     insta::assert_snapshot!([tail(&compared), tail(&whole)].join("\n"), @"
-    for the required 1.0 points about 3900 cases like these would be needed, or 108 samples of each.
-    for the required 1.0 points about 1600 cases like these would be needed, or 32 samples of each.
+    for the required 1.0 points about 4100 cases like these would be needed, or 108 samples of each.
+    for the required 1.0 points about 1500 cases like these would be needed, or 32 samples of each.
     ");
 }
 
@@ -152,7 +152,7 @@ fn several_metrics_and_candidates_share_the_level() {
     insta::assert_snapshot!(said(&all[2]), @"
     no evidence of a difference: pass@1 fell from 1.000 to 0.940, -6.0 points [], p = 0.070 after Holm over 9 tests (one-sided: is it worse?, McNemar with mid-p, these 100 cases)
     The interval leaves 0 out, but it stands alone; the verdict allows 5 % to all 9 tests together.
-    A true drop of 14.9 points would have been found with 80 % chance; for the observed 6.0 points about 430 cases like these would be needed, or 4 samples of each.
+    A true drop of 13.2 points would have been found with 80 % chance; for the observed 6.0 points about 350 cases like these would be needed, or 4 samples of each.
     ");
 }
 
