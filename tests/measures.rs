@@ -189,3 +189,22 @@ fn equal_counts_have_no_interval_and_equal_scores_have() {
     assert!(report["estimates"]["warnings"]["ci"].is_null());
     assert_eq!(report["estimates"]["builds"]["method"], "empirical_likelihood");
 }
+
+/// Numbers without bounds: what their interval lacks is computed from it, for an upper end, too.
+#[test]
+fn a_number_whose_interval_is_too_wide_names_the_cases_that_it_lacks() {
+    let grader = "graders: [{type: code, metric: ok, config: {command: [sh, -c, 'read n; echo \"{\\\"passed\\\": true, \\\"metrics\\\": {\\\"size\\\": $n}}\"'], verdict: json, metrics: [size]}}]";
+    let evals: String = (0..12).map(|at| format!("    - {{id: e{at}, input: x, {grader}}}\n")).collect();
+    let outputs: String = (0..12)
+        .map(|at| format!("{{\"case\": \"e{at}\", \"output\": \"{}\"}}\n", 100 + 10 * (at % 4)))
+        .collect();
+    // A mean of 115 with a standard deviation of about 12.
+    let suite = format!(
+        "eval_suite:\n  name: Sizes\n  target: {{type: recorded, path: outputs.jsonl}}\n  thresholds: {{size: {{max: 118, bound: upper}}}}\n  evals:\n{evals}"
+    );
+    let project = Project::with(&[("suite.yaml", &suite), ("outputs.jsonl", &outputs)]);
+    let gate = project.call(&RUN).expect(1).stdout;
+    let words = gate.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lacks = "the value itself, 115, meets it; only data is lacking: about 44 more cases like these would have met it";
+    assert!(words.contains(lacks), "{words}");
+}
