@@ -94,3 +94,32 @@ fn outcomes_are_tested_by_their_flips() {
     assert!(AIM.pairs_of_outcomes(shaky, least, 100).chance() < 0.5);
     assert_eq!(AIM.pairs_of_outcomes(steady, 0.5, 3).chance(), 0.0);
 }
+
+/// Just beyond what is simulated case by case, the normal limit says what the simulation says: of cases, of few evals with many cases
+/// each, and of many evals, with equal and unlike numbers of samples.
+#[test]
+fn limit_of_many_cases_agrees_with_simulated_pairs() {
+    let chances = mixed();
+    let design = |evals: usize, cases: usize, samples, whole_evals| Design {
+        evals: vec![vec![samples; cases]; evals],
+        whole_evals,
+    };
+    for (samples, whole_evals, evals, cases) in [
+        ([3, 3], false, 1, 1_500),
+        ([10, 2], false, 1, 1_500),
+        ([3, 3], true, 8, 187),
+        ([2, 5], true, 8, 187),
+        ([3, 3], true, 250, 6),
+        ([5, 2], true, 250, 6),
+    ] {
+        let simulated = design(evals, cases, samples, whole_evals);
+        let beyond = design(evals, cases + 1, samples, whole_evals);
+        let drop = AIM.detectable(&beyond, &chances, &share).unwrap();
+        for times in [0.7, 1.0] {
+            let [near, far] =
+                [&simulated, &beyond].map(|design| AIM.chance(design, &chances, &share, drop * times));
+            // 3.5 standard errors of 533 pairs.
+            assert!((near - far).abs() < 0.075, "{samples:?} {evals} evals, {times}: {near} {far}");
+        }
+    }
+}
