@@ -15,8 +15,8 @@ const CHUNK: usize = 128;
 const FEW_VALUES: usize = 512;
 /// About as many plain draws cost as much as one binomial draw.
 const BINOMIAL_COST: usize = 16;
-/// Draws of all resamples together from which on the standard error is that of theory.
-const MOST_DRAWS: usize = 300_000_000;
+/// Draws of all resamples together beyond which the standard error is that of theory, which the drawn one tends to.
+const MOST_DRAWS: usize = 5_000_000;
 
 /// What is resampled: cases, weighted cases, or evals.
 pub(super) struct Units {
@@ -91,11 +91,12 @@ fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, M
     let n = ratios.len();
     let first_weight = ratios.first().map_or(1.0, |(_, weight)| *weight);
     let weighted = ratios.iter().any(|(_, weight)| *weight != first_weight);
+    if n.saturating_mul(resamples) > MOST_DRAWS {
+        return (error_of_theory(ratios), Method::Normal);
+    }
     let histogram = if weighted { None } else { histogram(ratios, first_weight) };
     let means = if let Some(histogram) = histogram.filter(|values| values.len() * BINOMIAL_COST < n) {
         in_chunks(resamples, seed, |draws| mean_by_value(draws, &histogram, n as u64))
-    } else if n.saturating_mul(resamples) > MOST_DRAWS {
-        return (error_of_theory(ratios), Method::Normal);
     } else if weighted {
         in_chunks(resamples, seed, |draws| {
             let (mut sum, mut weight) = (0.0, 0.0);
@@ -183,11 +184,11 @@ mod tests {
 
     #[test]
     fn each_way_of_drawing_has_the_error_of_theory() {
-        let few = fifths(3_000);
+        let few = fifths(1_000);
         let ratios: Vec<(f64, f64)> = few.iter().map(|value| (*value, 1.0)).collect();
         let theory = error_of_theory(&ratios);
         let by_value = histogram(&ratios, 1.0).unwrap();
-        let counted = deviation(&in_chunks(20_000, 4, |draws| mean_by_value(draws, &by_value, 3_000)));
+        let counted = deviation(&in_chunks(20_000, 4, |draws| mean_by_value(draws, &by_value, 1_000)));
         assert!((counted / theory - 1.0).abs() < 0.02, "{counted} {theory}");
         // Values with a jitter of no size are all different, and drawn one by one; so are weighted ones.
         let plain: Vec<(f64, f64)> =
