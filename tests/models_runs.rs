@@ -404,8 +404,9 @@ fn reasoning_that_opens_an_answer_is_not_graded() {
 
 #[test]
 fn reasoning_without_an_answer_is_errored_and_paid_for_once() {
-    let unclosed = |_: &model_server::Ask| Act::Say(Said::new("<think>Rome, or is it", (5, 9)));
-    let apart = |_: &model_server::Ask| {
+    type Script = fn(&model_server::Ask) -> Act;
+    let unclosed: Script = |_| Act::Say(Said::new("<think>Rome, or is it", (5, 9)));
+    let apart: Script = |_| {
         let message =
             serde_json::json!({"role": "assistant", "content": "", "reasoning_content": "Rome, or is it"});
         let body = serde_json::json!({
@@ -414,9 +415,9 @@ fn reasoning_without_an_answer_is_errored_and_paid_for_once() {
         });
         Act::Body(200, body.to_string())
     };
-    let scripts: [(Box<dyn Fn(&model_server::Ask) -> Act + Send + Sync>, &str); 2] = [
-        (Box::new(unclosed), "the output ends while the model still reasons"),
-        (Box::new(apart), "answered with reasoning (9 output tokens) and no text; raise `max_tokens`"),
+    let scripts = [
+        (unclosed, "the output ends while the model still reasons"),
+        (apart, "answered with reasoning (9 output tokens) and no text; raise `max_tokens`"),
     ];
     for (script, reason) in scripts {
         let server = ModelServer::start(script);
@@ -456,4 +457,63 @@ fn schema_keys_reach_the_server_in_their_order_and_the_query_of_a_base_url_too()
         r#"{"type":"object","properties":{"reasoning":{"type":"string"},"answer":{"type":"string"}}}"#;
     assert!(body.contains(&format!(r#""schema":{written},"strict":true"#)), "{body}");
     assert!(body.contains(&format!(r#""tools":[{{"name":"f","input":{written}}}]"#)), "{body}");
+}
+
+/// Suites whose maps are not written in the order of the alphabet.
+const UNSORTED: &str = r#"eval_suite:
+  name: hashes
+  targets:
+    a: {type: model, model: "openai:m", base_url: "http://127.0.0.1:9/v1"}
+    b: {type: model, model: "openai:m", base_url: "http://127.0.0.1:9/v1", json_schema: {type: object, properties: {reasoning: {type: string}, answer: {type: string}}, required: [reasoning, answer]}}
+    c: {type: model, model: "openai:m", base_url: "http://127.0.0.1:9/v1", options: {tools: [{type: function, function: {name: f, parameters: {z: 1, a: 1.50}}}], seed: null}}
+    d: {type: model, model: "http:m", base_url: "http://127.0.0.1:9", request: {body: {z: {q: "{{ prompt }}", b: 1}, a: "{{ json_schema }}"}, answer: $.a}}
+    e: {type: model, model: "anthropic:m", base_url: "http://127.0.0.1:9/v1", system: s, temperature: 0, show_context: false}
+  evals:
+    - id: e1
+      input: hello
+      expected: hello
+    - id: e2
+      input: {type: prompt, content: q, context: {z: 1, a: [1, {y: 1, b: 2}]}}
+      expected: x
+      grader: {type: model, config: {model: "openai:judge", base_url: "http://127.0.0.1:9/v1", rubric: "Judge:\n1. **Style** (weight: 0.5)\n2. **Accuracy** (weight: 0.5)", options: {z: 1, a: 2}}}
+    - id: e3
+      input: {type: prompt, content: q}
+      expected: {type: exact, value: {z: 1, a: 2}}
+    - id: r1
+      baseline: {output: {z: 1, a: 2}}
+      current: {input: {z: 1, a: {y: 2, x: 1}}}
+"#;
+
+/// Digests of targets, inputs and gradings as version 0.1.0 has them in its journals: baselines and resumed runs rest on them. They
+/// don't depend on the order of keys that requests keep.
+#[test]
+fn digests_are_those_of_earlier_versions() {
+    let project = Project::new();
+    project.write("suite.yaml", UNSORTED);
+    std::fs::create_dir(project.path().join("kept")).expect("a folder");
+    let mut found = BTreeSet::new();
+    for target in ["a", "b", "c", "d", "e"] {
+        let args = with(&["--replay", "kept", "--target", target]);
+        model_runs::call(&project, &args).expect(3);
+        let journal = std::fs::read_to_string(project.result(".journal.jsonl")).expect("a journal");
+        for name in ["target_hash", "input_hash", "grading_hash"] {
+            let mark = format!("\"{name}\":\"");
+            found.extend(journal.split(&mark).skip(1).map(|rest| format!("{name} {}", &rest[..32])));
+        }
+    }
+    insta::assert_snapshot!(Vec::from_iter(found).join("\n"), @r"
+    grading_hash 3667f0b96cd75096f69829f40a0bc6a2
+    grading_hash 58413ddf870236e6203d02932390b133
+    grading_hash 867a62e20776d9753d69ae32ff3ddb52
+    grading_hash c0f17c3036c3e1b17774ca055fe4608e
+    input_hash 206e5fb5fb0ec8926a3c41449b049042
+    input_hash 85102bc8627dd35865da527254c6dd5f
+    input_hash 9fe9aa94a807ec07957493029f6fb05d
+    input_hash d95ad81dbe7027e9c539056c7a70a778
+    target_hash 0b3105856eaf74cdd09cbc4295881434
+    target_hash 0ff5f53684cdcf063df8e0a22924f73d
+    target_hash 6c75d44fa82ffa1d6f64ee26d4074991
+    target_hash 9ff0d44279bc819f473814524b0de94a
+    target_hash f41ed26ed958265f6e2362f4c0e06d17
+    ");
 }
