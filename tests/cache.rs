@@ -59,7 +59,14 @@ fn key(n: usize) -> Key {
 }
 
 fn kept(text: String) -> Kept {
-    let completion = Completion { text, tool_calls: None, finish: Finish::Stop, tokens: None, model: None };
+    let completion = Completion {
+        text,
+        tool_calls: None,
+        finish: Finish::Stop,
+        tokens: None,
+        model: None,
+        thoughts: None,
+    };
     Kept { completion, answered_at: "2026-03-04T05:06:07.089Z".into() }
 }
 

@@ -301,7 +301,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     let http = "{type: http, base_url: 'http://127.0.0.1:1/api'";
     for (target, call) in [
         ("{type: http, base_url: 'localhost:8080'}", "endpoint: /a"),
-        ("{type: http, base_url: 'http://h/?x=1'}", "endpoint: /a"),
+        ("{type: http, base_url: 'http://h/#x=1'}", "endpoint: /a"),
         ("{type: http}", "endpoint: /a"),
         (&format!("{http}, headers: {{'X Y': v}}}}"), "endpoint: /a"),
         (&format!("{http}, ca_file: gone.pem}}"), "endpoint: /a"),
@@ -340,10 +340,10 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error: 1 problem in the suite; nothing ran
     EH0427 bad-request
 
-      × the address has a query or a fragment; endpoints are put below its path
+      × the address has a fragment (`#...`), which no server sees; leave it out
        ╭─[suite.yaml:3:34]
      2 │   name: s
-     3 │   target: {type: http, base_url: 'http://h/?x=1'}
+     3 │   target: {type: http, base_url: 'http://h/#x=1'}
        ·                                  ───────────────
        ╰────
       help: it begins with `http://` or `https://` and a host, such as

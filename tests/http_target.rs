@@ -447,6 +447,15 @@ fn signed(change: impl FnOnce(&mut rcgen::CertificateParams), name: &str) -> (St
     (root.pem(), Identity { certificate: certificate.pem(), key: own.serialize_pem() })
 }
 
+/// A certificate as `openssl req -x509` makes it: its own authority.
+fn self_signed(name: &str) -> (String, Identity) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).unwrap().pem();
+    (certificate.clone(), Identity { certificate, key: key.serialize_pem() })
+}
+
 #[test]
 fn certificates_are_checked() {
     let (root, good) = signed(|_| {}, "127.0.0.1");
@@ -461,8 +470,14 @@ fn certificates_are_checked() {
     let (early_root, early) =
         signed(|params| params.not_before = rcgen::date_time_ymd(4000, 1, 1), "127.0.0.1");
     let (named_root, named) = signed(|_| {}, "elsewhere.example");
+    let (own_root, own) = self_signed("127.0.0.1");
+    let (other_own_root, _) = self_signed("127.0.0.1");
+    let (misnamed_root, misnamed) = self_signed("elsewhere.example");
     let mut told = String::new();
     for (name, identity, trusted, more) in [
+        ("self-signed", &own, &own_root, ""),
+        ("another self-signed", &own, &other_own_root, ""),
+        ("self-signed, wrong name", &misnamed, &misnamed_root, ""),
         ("known", &good, &root, ""),
         ("unknown", &good, &other_root, ""),
         ("insecure", &good, &other_root, ", insecure: true"),
@@ -496,6 +511,9 @@ fn certificates_are_checked() {
     let secure = Server::tls(&good, |_| Reply::status(200));
     told.push_str(&format!("TLS there: {}\n", said(&get(&secure, ""), &secure)));
     insta::assert_snapshot!(told, @r##"
+    self-signed: {"json":{"secure":true}}
+    another self-signed: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is its own authority and is not the one in `ca_file`; name that very certificate with `ca_file`
+    self-signed, wrong name: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is for another name
     known: {"json":{"secure":true}}
     unknown: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
     insecure: {"json":{"secure":true}}

@@ -482,3 +482,49 @@ fn a_key_that_a_judge_repeats_is_told_nowhere() {
         assert!(!text.contains(KEY), "the key is in *{ending}");
     }
 }
+
+/// A judge that answered nonsense once is asked again: by a new run, by `--resume` and by `--failed-in`.
+#[test]
+fn unusable_answer_of_a_judge_is_asked_for_again() {
+    let sane = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_sane = std::sync::Arc::clone(&sane);
+    let server =
+        ModelServer::start(move |ask: &Ask| match is_sane.load(std::sync::atomic::Ordering::SeqCst) {
+            true => say(ask, Asked::of(ask).best().to_string()),
+            false => say(ask, "fine, I guess"),
+        });
+    let project = Judging::new(2, &server).project();
+    model_runs::call(&project, &RUN).expect(3);
+    assert_eq!(server.asked(), 6, "two requests for repair each");
+    let reason = "the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 requests for repair; \
+                  it is not cached: `run --resume` or another run asks the judge again";
+    assert_eq!(Journal::latest(&project).count(|sample| sample.reason.contains(reason)), 2);
+    // Nothing of it is kept, so that the judge is asked by whatever runs next.
+    model_runs::call(&project, &RUN).expect(3);
+    model_runs::call(&project, &[&RUN[..], &["--failed-in", "latest"]].concat()).expect(3);
+    assert_eq!(server.asked(), 18);
+    sane.store(true, std::sync::atomic::Ordering::SeqCst);
+    model_runs::call(&project, &RESUME).expect(0);
+    assert_eq!(server.asked(), 20);
+    // And what can be used is kept.
+    model_runs::call(&project, &RUN).expect(0);
+    assert_eq!(server.asked(), 20);
+}
+
+/// Answers that could only be used after a request for repair are kept together.
+#[test]
+fn repaired_exchange_is_kept_whole() {
+    let server = ModelServer::start(|ask: &Ask| {
+        let asked = Asked::of(ask);
+        match asked.repairs() {
+            0 => say(ask, "fine, I guess"),
+            _ => say(ask, asked.best().to_string()),
+        }
+    });
+    let project = Judging::new(2, &server).project();
+    model_runs::call(&project, &RUN).expect(0);
+    assert_eq!(server.asked(), 4);
+    model_runs::call(&project, &[&RUN[..], &["--cache", "only"]].concat()).expect(0);
+    model_runs::call(&project, &RUN).expect(0);
+    assert_eq!(server.asked(), 4);
+}

@@ -4,6 +4,8 @@
 mod model_runs;
 #[path = "support/model_server.rs"]
 mod model_server;
+#[path = "support/server.rs"]
+mod server;
 mod support;
 
 use std::collections::BTreeSet;
@@ -40,6 +42,20 @@ fn a_refused_key_and_an_unknown_model_stop_the_asking() {
             call_err = call.stderr
         );
     }
+}
+
+#[test]
+fn same_400_for_every_question_stops_the_asking() {
+    let server = ModelServer::start(move |_| Step::after(5, Act::Status(400, After::Unsaid)));
+    let project = Asking { rows: 300, ..Asking::default() }.project(&server);
+    model_runs::call(&project, &RUN).expect(3);
+    assert!((10..=10 + 8).contains(&server.asked()), "{} questions", server.asked());
+    let journal = Journal::latest(&project);
+    let reason = "not asked, because 10 calls in a row ended so: ";
+    assert_eq!(
+        journal.count(|sample| sample.reason.starts_with(reason) && sample.reason.contains("scripted 400")),
+        300 - server.asked()
+    );
 }
 
 #[test]
@@ -110,7 +126,7 @@ fn indiscreet(ask: &model_server::Ask) -> Act {
             ),
         ),
         "case 8" => Act::Say(Said::new(format!("right case 8 # for {key}"), (3, 4))),
-        "case 9" => Act::Body(429, error.to_string()),
+        "case 9" => Act::Body(429, error.to_string().replace("bad key", "try again in 5ms, bad key")),
         _ => Act::Say(Said::right(ask)),
     }
 }
@@ -355,4 +371,149 @@ fn a_user_without_rights_and_without_a_home_runs_it() {
     let call = Call::of(command.output().expect("the program starts")).expect(0);
     assert_eq!((server.asked(), server.answers()), (20, 20), "{}", call.stderr);
     assert_eq!(Journal::latest(&project).count(|sample| sample.outcome == "passed"), 20);
+}
+
+/// A suite of one question, whose answer must hold `Rome`.
+fn rome(url: &str, target: &str) -> Project {
+    let project = Project::new();
+    let suite = format!(
+        "eval_suite:\n  name: Rome\n  target: {{type: model, model: \"openai:m-1\", base_url: \"{url}\", api_key_env: {KEY_ENV}{target}}}\n  \
+         evals: [{{id: e, input: \"Capital of France?\", expected: {{type: contains, value: Rome}}}}]\n  reporting: {{format: [json, html]}}\n"
+    );
+    project.write("suite.yaml", &suite);
+    project
+}
+
+fn samples_of(project: &Project) -> serde_json::Value {
+    project.report()["evals"][0]["cases"][0]["samples"][0].clone()
+}
+
+#[test]
+fn reasoning_that_opens_an_answer_is_not_graded() {
+    let server = ModelServer::start(|_| Act::Say(Said::new("<think>Rome? no</think> Paris", (5, 9))));
+    let project = rome(&server.url(), "");
+    model_runs::call(&project, &RUN).expect(1);
+    let sample = samples_of(&project);
+    assert_eq!((&sample["output"], &sample["thoughts"]), (&"Paris".into(), &"Rome? no".into()));
+    let page = std::fs::read_to_string(project.result(".html")).expect("a page");
+    assert!(page.contains("Rome? no"), "the page does not show the reasoning");
+    let kept = rome(&server.url(), ", thoughts: keep");
+    model_runs::call(&kept, &RUN).expect(0);
+    assert_eq!(samples_of(&kept)["output"], "<think>Rome? no</think> Paris");
+}
+
+#[test]
+fn reasoning_without_an_answer_is_errored_and_paid_for_once() {
+    type Script = fn(&model_server::Ask) -> Act;
+    let unclosed: Script = |_| Act::Say(Said::new("<think>Rome, or is it", (5, 9)));
+    let apart: Script = |_| {
+        let message =
+            serde_json::json!({"role": "assistant", "content": "", "reasoning_content": "Rome, or is it"});
+        let body = serde_json::json!({
+            "choices": [{"message": message, "finish_reason": "length"}],
+            "usage": {"prompt_tokens": 5, "completion_tokens": 9},
+        });
+        Act::Body(200, body.to_string())
+    };
+    let scripts = [
+        (unclosed, "the output ends while the model still reasons"),
+        (apart, "answered with reasoning (9 output tokens) and no text; raise `max_tokens`"),
+    ];
+    for (script, reason) in scripts {
+        let server = ModelServer::start(script);
+        let project = rome(&server.url(), "");
+        model_runs::call(&project, &RUN).expect(3);
+        let sample = samples_of(&project);
+        assert_eq!((&sample["outcome"], &sample["cause"]), (&"errored".into(), &"target_failed".into()));
+        let said = sample["reason"].as_str().unwrap_or_default();
+        assert!(said.contains(reason), "{said}");
+        assert_eq!(server.asked(), 1, "{said}");
+        // It is not kept: the next run asks again.
+        model_runs::call(&project, &RUN).expect(3);
+        assert_eq!(server.asked(), 2, "{said}");
+    }
+}
+
+#[test]
+fn schema_keys_reach_the_server_in_their_order_and_the_query_of_a_base_url_too() {
+    let bodies = std::sync::Arc::new(std::sync::Mutex::new(Vec::<(String, String)>::new()));
+    let seen = std::sync::Arc::clone(&bodies);
+    let server = server::Server::start(move |request| {
+        seen.lock().expect("bodies").push((request.target.clone(), request.text()));
+        server::Reply::json(&serde_json::json!({
+            "choices": [{"message": {"content": "Rome"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 5, "completion_tokens": 9},
+        }))
+    });
+    let schema = "{type: object, properties: {reasoning: {type: string}, answer: {type: string}}}";
+    let url = format!("{}/openai/deployments/m?api-version=2024-06-01&x", server.url());
+    let project =
+        rome(&url, &format!(", json_schema: {schema}, options: {{tools: [{{name: f, input: {schema}}}]}}"));
+    model_runs::call(&project, &RUN).expect(0);
+    let bodies = bodies.lock().expect("bodies");
+    let (path, body) = bodies.first().expect("a question");
+    assert_eq!(path, "/openai/deployments/m/chat/completions?api-version=2024-06-01&x");
+    let written =
+        r#"{"type":"object","properties":{"reasoning":{"type":"string"},"answer":{"type":"string"}}}"#;
+    assert!(body.contains(&format!(r#""schema":{written},"strict":true"#)), "{body}");
+    assert!(body.contains(&format!(r#""tools":[{{"name":"f","input":{written}}}]"#)), "{body}");
+}
+
+/// Suites whose maps are not written in the order of the alphabet.
+const UNSORTED: &str = r#"eval_suite:
+  name: hashes
+  targets:
+    a: {type: model, model: "openai:m", base_url: "http://127.0.0.1:9/v1"}
+    b: {type: model, model: "openai:m", base_url: "http://127.0.0.1:9/v1", json_schema: {type: object, properties: {reasoning: {type: string}, answer: {type: string}}, required: [reasoning, answer]}}
+    c: {type: model, model: "openai:m", base_url: "http://127.0.0.1:9/v1", options: {tools: [{type: function, function: {name: f, parameters: {z: 1, a: 1.50}}}], seed: null}}
+    d: {type: model, model: "http:m", base_url: "http://127.0.0.1:9", request: {body: {z: {q: "{{ prompt }}", b: 1}, a: "{{ json_schema }}"}, answer: $.a}}
+    e: {type: model, model: "anthropic:m", base_url: "http://127.0.0.1:9/v1", system: s, temperature: 0, show_context: false}
+  evals:
+    - id: e1
+      input: hello
+      expected: hello
+    - id: e2
+      input: {type: prompt, content: q, context: {z: 1, a: [1, {y: 1, b: 2}]}}
+      expected: x
+      grader: {type: model, config: {model: "openai:judge", base_url: "http://127.0.0.1:9/v1", rubric: "Judge:\n1. **Style** (weight: 0.5)\n2. **Accuracy** (weight: 0.5)", options: {z: 1, a: 2}}}
+    - id: e3
+      input: {type: prompt, content: q}
+      expected: {type: exact, value: {z: 1, a: 2}}
+    - id: r1
+      baseline: {output: {z: 1, a: 2}}
+      current: {input: {z: 1, a: {y: 2, x: 1}}}
+"#;
+
+/// Digests of targets, inputs and gradings as version 0.1.0 has them in its journals: baselines and resumed runs rest on them. They
+/// don't depend on the order of keys that requests keep.
+#[test]
+fn digests_are_those_of_earlier_versions() {
+    let project = Project::new();
+    project.write("suite.yaml", UNSORTED);
+    std::fs::create_dir(project.path().join("kept")).expect("a folder");
+    let mut found = BTreeSet::new();
+    for target in ["a", "b", "c", "d", "e"] {
+        let args = with(&["--replay", "kept", "--target", target]);
+        model_runs::call(&project, &args).expect(3);
+        let journal = std::fs::read_to_string(project.result(".journal.jsonl")).expect("a journal");
+        for name in ["target_hash", "input_hash", "grading_hash"] {
+            let mark = format!("\"{name}\":\"");
+            found.extend(journal.split(&mark).skip(1).map(|rest| format!("{name} {}", &rest[..32])));
+        }
+    }
+    insta::assert_snapshot!(Vec::from_iter(found).join("\n"), @r"
+    grading_hash 3667f0b96cd75096f69829f40a0bc6a2
+    grading_hash 58413ddf870236e6203d02932390b133
+    grading_hash 867a62e20776d9753d69ae32ff3ddb52
+    grading_hash c0f17c3036c3e1b17774ca055fe4608e
+    input_hash 206e5fb5fb0ec8926a3c41449b049042
+    input_hash 85102bc8627dd35865da527254c6dd5f
+    input_hash 9fe9aa94a807ec07957493029f6fb05d
+    input_hash d95ad81dbe7027e9c539056c7a70a778
+    target_hash 0b3105856eaf74cdd09cbc4295881434
+    target_hash 0ff5f53684cdcf063df8e0a22924f73d
+    target_hash 6c75d44fa82ffa1d6f64ee26d4074991
+    target_hash 9ff0d44279bc819f473814524b0de94a
+    target_hash f41ed26ed958265f6e2362f4c0e06d17
+    ");
 }

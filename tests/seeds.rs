@@ -42,16 +42,6 @@ fn the_suite_of_the_seeds_becomes_a_plan() {
       help: add `notify:` to the suite, such as `notify: [{type: webhook, url_env:
             SLACK_WEBHOOK_URL}]`
 
-    EH0423 suspicious-value
-
-      ⚠ the rubric names another scale (`(0-5)`): the judge scores from 1 to 5
-        ╭─[evals/capability/code-generation.yaml:68:9]
-     67 │       rubric: |
-     68 │         Score the extraction on these criteria:
-        ·         ───────────────────────────────────────
-        ╰────
-      help: set `scoring: {type: numeric, range: [0, 5]}` if that is meant
-
     EH0415 bad-command
 
       ⚠ nothing says how skills are run
@@ -63,7 +53,7 @@ fn the_suite_of_the_seeds_becomes_a_plan() {
       help: add to the suite: `skill: {command: ["agent", "-p", "/{{ skill_name }}
             {{ parameters | tojson }}"]}`
 
-    3 warnings
+    2 warnings
     "#);
     let plan = loaded.plan.expect("a plan");
     let mut lines = Vec::new();
@@ -190,9 +180,9 @@ fn every_seed_file_is_valid_alone() {
     assert_eq!(checked.problems.error_count(), 0);
     assert_eq!(
         checked.problems.warning_count(),
-        9,
+        8,
         "the variables that only the suite defines, how skills are run, the suites of the phase and the trigger, that nobody is told, \
-         a rubric's other scale, and weights of one of four criteria"
+         and weights of one of four criteria"
     );
     assert_eq!(checked.files, 10);
 }

@@ -7,6 +7,7 @@ pub mod files;
 pub mod git;
 pub mod json;
 pub mod names;
+pub mod ordered;
 pub mod percent;
 pub mod placeholders;
 pub mod redact;

@@ -151,11 +151,17 @@ fn forms(secret: &str) -> Vec<String> {
         (0, ..) | (_, None, _) | (_, _, None) => part.to_owned(),
         (_, Some(code), Some(rest)) => format!("%{}{rest}", code.to_lowercase()),
     });
-    let mut all = vec![secret.to_owned(), lower.collect::<String>()];
+    let lower: String = lower.collect();
+    let mut all = vec![secret.to_owned(), lower.clone()];
     for known in [secret, &encoded] {
         all.push(known.replace("%20", "+"));
         all.push(known.trim_end_matches('=').to_owned());
     }
+    // Python's `quote` leaves the slash; a reader of forms takes `+` for a blank.
+    for known in [&encoded, &lower] {
+        all.push(known.replace("%2F", "/").replace("%2f", "/"));
+    }
+    all.push(secret.replace('+', " "));
     all.push(encoded);
     all.push(base64::encode(secret.as_bytes()).trim_end_matches('=').to_owned());
     all.retain(|form| form.chars().count() >= SHORTEST_SECRET);
@@ -345,7 +351,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_as_services_send_it_back() {
-        let redactor = Redactor::new(["s3cr/t v@lue".to_owned(), "dXNlcjpwdw==".to_owned()]);
+        let redactor =
+            Redactor::new(["s3cr/t v@lue".to_owned(), "dXNlcjpwdw==".to_owned(), "sk/a+b==c".to_owned()]);
         for told in [
             "s3cr%2Ft%20v%40lue",
             "s3cr%2ft%20v%40lue",
@@ -353,6 +360,11 @@ mod tests {
             "czNjci90IHZAbHVl",
             "dXNlcjpwdw",
             "dXNlcjpwdw%3D%3D",
+            // `urllib.parse.quote`, and a form that is decoded.
+            "sk/a%2Bb%3D%3Dc",
+            "sk/a%2bb%3d%3dc",
+            "sk/a b==c",
+            "s3cr/t%20v%40lue",
         ] {
             let text = format!("<{told}>");
             assert_eq!(redactor.redact(&text).as_deref(), Some("<[redacted]>"), "{told}");

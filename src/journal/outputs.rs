@@ -122,6 +122,7 @@ impl OutputStore {
             finish: output.finish,
             usage: output.usage,
             model: output.model,
+            thoughts: output.thoughts,
         })
     }
 }

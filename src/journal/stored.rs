@@ -70,6 +70,7 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
         usage: stored.usage,
         model: stored.model.clone(),
         finish: stored.finish,
+        thoughts: stored.thoughts.clone(),
     })
 }
 
@@ -96,6 +97,7 @@ mod tests {
                 head: String::new(),
                 truncated: true,
                 finish: None,
+                thoughts: None,
                 usage: Some(Usage { input_tokens: 1, output_tokens: 2, cost_usd: None }),
                 model: Some("m".into()),
             }),

@@ -9,7 +9,7 @@ use super::budget::{Purse, Spent, usage_of};
 use super::kept::{KeptAnswers, KeptError, Look};
 use super::providers::{self, Tried};
 use super::traffic::{Fetched, Jitter, Once, Traffic, TrafficNow, fetch};
-use super::{Answer, Call, Completion, Fault};
+use super::{Answer, Call, Completion, Fault, Key};
 use crate::base::clock::Clock;
 use crate::base::redact::Redactor;
 use crate::model::{Endpoint, ModelCall, ModelSettings};
@@ -114,12 +114,15 @@ impl Models {
 
     async fn ask_unless(&self, look: Look, endpoint: &Endpoint, call: &Call) -> Answer {
         let asked = match look {
-            Look::Found(found, source) => {
+            Look::Found(found, source, key) => {
                 self.known.fetch_add(1, Ordering::Relaxed);
                 // Who writes a recording by hand may not know when.
                 let answered_at = Some(found.answered_at).filter(|at| !at.is_empty());
                 let told = ModelCall { source, answered_at, ..nothing_sent(endpoint) };
-                return answer(endpoint, Fetched { result: Ok(found.completion), told, latency: None });
+                return Answer {
+                    key,
+                    ..answer(endpoint, Fetched { result: Ok(found.completion), told, latency: None })
+                };
             }
             Look::Refused(fault) => return unasked(endpoint, fault),
             Look::Ask(asked) => asked,
@@ -128,7 +131,15 @@ impl Models {
         if let Ok(completion) = &fetched.result {
             self.kept().keep(&asked, endpoint, completion).await;
         }
-        answer(endpoint, fetched)
+        let key = Some(asked.key).filter(|_| fetched.result.is_ok() && self.kept().is_kept());
+        Answer { key, ..answer(endpoint, fetched) }
+    }
+
+    /// Removes answers from the cache that whoever asked can't use, so that the model is asked again instead of giving them for ever.
+    pub async fn forget(&self, keys: &[Key]) {
+        for key in keys {
+            self.kept().remove(key).await;
+        }
     }
 
     /// Counts what was spent before: in earlier sessions of the run, or on targets that share its budget.
@@ -158,12 +169,12 @@ fn nothing_sent(endpoint: &Endpoint) -> ModelCall {
 }
 
 fn unasked(endpoint: &Endpoint, fault: Fault) -> Answer {
-    Answer { result: Err(fault), usage: None, told: nothing_sent(endpoint), latency: None }
+    Answer { result: Err(fault), usage: None, told: nothing_sent(endpoint), latency: None, key: None }
 }
 
 fn answer(endpoint: &Endpoint, fetched: Fetched) -> Answer {
     let Fetched { result, told, latency } = fetched;
     let tokens = |completion: &Completion| completion.tokens;
     let usage = result.as_ref().ok().and_then(tokens).map(|tokens| usage_of(endpoint, tokens));
-    Answer { result, usage, told, latency }
+    Answer { result, usage, told, latency, key: None }
 }

@@ -5,11 +5,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::providers::ANTHROPIC_MAX_TOKENS;
 use super::{Call, Tokens};
-use crate::model::{Attempt, Budget, Endpoint, Price, SampleFinished, Usage};
+use crate::model::{Api, Attempt, Budget, Endpoint, Price, SampleFinished, Usage};
 
-/// Tokens that an answer is taken to have while none has come and nobody says how long it may be.
-const UNKNOWN_ANSWER: u64 = 1_000;
+/// Tokens that an answer is taken to have while none has come and nothing limits it. Few answers are longer, so that a small budget
+/// waits for the first answer instead of asking everything at once.
+const UNKNOWN_ANSWER: u64 = 16_384;
+
+/// Sums of floats are a little off: ten times 0.005 is less than 0.05.
+const DUST: f64 = 1e-9;
 
 /// Dollars: `(rest x input + cached x cached_input + written x cache_write + output x output) / 1,000,000`, where `rest` is the
 /// question without what the provider's cache of prompts held or took. Both cost what `input` costs unless the price says more.
@@ -64,12 +69,6 @@ impl Spent {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.usd += other.usd;
     }
-
-    /// Without what was added before.
-    fn take(&mut self, other: Spent) {
-        self.tokens = self.tokens.saturating_sub(other.tokens);
-        self.usd = (self.usd - other.usd).max(0.0);
-    }
 }
 
 /// The most that answers of a model took so far.
@@ -86,8 +85,8 @@ struct Seen {
 /// A try is let through when what is spent, what the tries under way are expected to take, and what it is itself expected to
 /// take fit the budget. When that is too much it waits for those under way; when none is, it is let through as long as anything
 /// is left. So a budget is used up, and passed by no more than the last try and what tries under way take beyond what is
-/// expected of them: of the question by its length, of the answer as the longest of the model so far, and before the first
-/// one as many tokens as it may have.
+/// expected of them: of the question by its length, of the answer as the longest of the model so far, also for tries that began
+/// before that one came, and before the first one as many tokens as it may have.
 #[derive(Debug, Default)]
 pub(super) struct Purse {
     budget: Budget,
@@ -96,12 +95,23 @@ pub(super) struct Purse {
     settled: Notify,
 }
 
+/// A try that has not ended.
+#[derive(Debug)]
+struct UnderWay {
+    model: String,
+    price: Option<Price>,
+    /// About how many tokens the question has.
+    question: u64,
+    /// The most tokens that the answer may have.
+    most: Option<u64>,
+}
+
 #[derive(Debug, Default)]
 struct State {
     spent: Spent,
-    /// What tries under way are expected to take.
-    held: Spent,
-    under_way: usize,
+    /// The tries under way, by number.
+    under_way: HashMap<u64, UnderWay>,
+    next: u64,
     /// True when something was refused: nothing more is asked then.
     closed: bool,
     /// What was seen of each model.
@@ -123,7 +133,7 @@ impl Purse {
     /// Waits until a try may be made; `None` when the run may spend no more. A hold that is dropped counts nothing.
     pub async fn admit(&self, endpoint: &Endpoint, call: &Call) -> Option<Hold<'_>> {
         if self.budget == Budget::default() {
-            return Some(Hold { purse: self, expected: Spent::default(), question: 0 });
+            return Some(Hold { purse: self, number: 0, question: 0 });
         }
         let question = about_question(call);
         loop {
@@ -136,16 +146,21 @@ impl Purse {
                 if state.closed {
                     return None;
                 }
-                let about = state.about(&endpoint.name(), question, call.sampling.max_tokens);
-                let expected = Spent::of(usage_of(endpoint, about));
-                if state.fits(self.budget, expected)
-                    || (state.under_way == 0 && !self.is_used_up(state.spent, expected))
-                {
-                    state.held.add(expected);
-                    state.under_way += 1;
-                    return Some(Hold { purse: self, expected, question });
+                let wanted = UnderWay {
+                    model: endpoint.name(),
+                    price: endpoint.price,
+                    question,
+                    most: longest_answer(endpoint, call),
+                };
+                let expected = state.about(&wanted);
+                let alone = state.under_way.is_empty();
+                if state.fits(self.budget, expected) || (alone && !self.is_used_up(state.spent, expected)) {
+                    let number = state.next;
+                    state.next += 1;
+                    state.under_way.insert(number, wanted);
+                    return Some(Hold { purse: self, number, question });
                 }
-                if state.under_way == 0 {
+                if alone {
                     state.closed = true;
                     self.settled.notify_waiters();
                     return None;
@@ -157,7 +172,7 @@ impl Purse {
 
     /// True when nothing is left of a budget that a try would need some of.
     fn is_used_up(&self, spent: Spent, expected: Spent) -> bool {
-        self.budget.usd.is_some_and(|most| spent.usd >= most && expected.usd > 0.0)
+        self.budget.usd.is_some_and(|most| is_reached(spent.usd, most) && expected.usd > 0.0)
             || self.budget.tokens.is_some_and(|most| spent.tokens >= most && expected.tokens > 0)
     }
 
@@ -178,21 +193,30 @@ impl Purse {
 }
 
 impl State {
+    /// What all tries under way are expected to take.
+    fn held(&self) -> Spent {
+        let mut held = Spent::default();
+        self.under_way.values().for_each(|one| held.add(self.about(one)));
+        held
+    }
+
     fn fits(&self, budget: Budget, expected: Spent) -> bool {
-        let tokens = self.spent.tokens.saturating_add(self.held.tokens).saturating_add(expected.tokens);
-        let usd = self.spent.usd + self.held.usd + expected.usd;
-        budget.tokens.is_none_or(|most| tokens <= most) && budget.usd.is_none_or(|most| usd <= most)
+        let held = self.held();
+        let tokens = self.spent.tokens.saturating_add(held.tokens).saturating_add(expected.tokens);
+        let usd = self.spent.usd + held.usd + expected.usd;
+        budget.tokens.is_none_or(|most| tokens <= most)
+            && budget.usd.is_none_or(|most| usd <= most * (1.0 + DUST))
     }
 
     /// What a try is expected to take.
-    fn about(&self, model: &str, question: u64, most: Option<u64>) -> Tokens {
-        let (input, output) = match self.seen.get(model) {
-            Some(seen) => {
-                ((question as f64 * seen.denser).ceil() as u64, seen.longest.min(most.unwrap_or(u64::MAX)))
-            }
-            None => (question, most.unwrap_or(UNKNOWN_ANSWER)),
+    fn about(&self, one: &UnderWay) -> Spent {
+        let most = one.most.unwrap_or(u64::MAX);
+        let (input, output) = match self.seen.get(&one.model) {
+            Some(seen) => ((one.question as f64 * seen.denser).ceil() as u64, seen.longest.min(most)),
+            None => (one.question, one.most.unwrap_or(UNKNOWN_ANSWER)),
         };
-        Tokens { input, output, ..Tokens::default() }
+        let cost = |price| cost_of(price, Tokens { input, output, ..Tokens::default() });
+        Spent { tokens: input.saturating_add(output), usd: one.price.as_ref().map_or(0.0, cost) }
     }
 
     fn see(&mut self, model: String, question: u64, took: Tokens) {
@@ -206,8 +230,21 @@ impl State {
 
 /// True when a budget has nothing left. One of 0 that nothing was taken of still lets through what is free.
 fn passed(budget: Budget, spent: Spent) -> bool {
-    budget.usd.is_some_and(|most| spent.usd >= most && spent.usd > 0.0)
+    budget.usd.is_some_and(|most| is_reached(spent.usd, most) && spent.usd > 0.0)
         || budget.tokens.is_some_and(|most| spent.tokens >= most)
+}
+
+/// True when dollars have reached a budget, but for what sums of floats are off.
+fn is_reached(spent: f64, most: f64) -> bool {
+    spent >= most * (1.0 - DUST)
+}
+
+/// The most tokens that an answer may have, when something limits it.
+fn longest_answer(endpoint: &Endpoint, call: &Call) -> Option<u64> {
+    let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+    let option = |name: &&str| call.sampling.options.get(*name)?.to_value().as_u64();
+    let usual = (endpoint.api == Api::Anthropic).then_some(ANTHROPIC_MAX_TOKENS);
+    names.iter().find_map(option).or(call.sampling.max_tokens).or(usual)
 }
 
 /// About how many tokens a question has.
@@ -234,7 +271,7 @@ fn text_bytes(value: &serde_json::Value) -> usize {
 #[must_use = "a hold that is dropped counts nothing"]
 pub(super) struct Hold<'a> {
     purse: &'a Purse,
-    expected: Spent,
+    number: u64,
     /// About how many tokens the question has.
     question: u64,
 }
@@ -269,12 +306,7 @@ impl Drop for Hold<'_> {
             return;
         }
         let mut state = self.purse.state();
-        state.held.take(self.expected);
-        state.under_way -= 1;
-        if state.under_way == 0 {
-            // Sums of floats leave dust.
-            state.held = Spent::default();
-        }
+        state.under_way.remove(&self.number);
         drop(state);
         self.purse.settled.notify_waiters();
     }

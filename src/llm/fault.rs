@@ -34,6 +34,7 @@ impl Fault {
             | FaultKind::Unreadable
             | FaultKind::Empty
             | FaultKind::Cut
+            | FaultKind::OnlyThoughts
             | FaultKind::TooLarge => Cause::TargetFailed,
             _ => Cause::TargetUnreachable,
         }
@@ -99,6 +100,8 @@ kinds! {
     Empty = "empty", retry;
     /// The answer was cut at its limit of tokens before it said anything: asked again it is cut again.
     Cut = "cut";
+    /// The model reasoned and said nothing: asked again it costs as much again.
+    OnlyThoughts = "only_reasoning";
     /// The answer is longer than what is read.
     TooLarge = "too_large";
     /// 401 and 403, or no key.
@@ -153,6 +156,7 @@ mod tests {
         error_body TargetFailed retry
         empty TargetFailed retry
         cut TargetFailed
+        only_reasoning TargetFailed
         too_large TargetFailed
         unauthorized TargetUnreachable fatal
         unknown_model TargetUnreachable fatal

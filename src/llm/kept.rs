@@ -34,8 +34,8 @@ pub enum KeptError {
 /// What is known before anybody is asked.
 #[derive(Debug)]
 pub enum Look {
-    /// Nobody need be asked.
-    Found(Kept, AnswerSource),
+    /// Nobody need be asked. The key is that of the cache, when it is from there and another answer may take its place.
+    Found(Kept, AnswerSource, Option<Key>),
     /// Nobody may be asked.
     Refused(Fault),
     /// The answer, once there is one, goes to [`KeptAnswers::keep`] with this.
@@ -124,7 +124,7 @@ impl KeptAnswers {
         if let Some(dir) = self.replay(endpoint) {
             let found = self.recordings(dir).map_err(|error| error.to_string());
             return match found.and_then(|recordings| recordings.find(&key, &question, &self.redactor)) {
-                Ok(kept) => Look::Found(kept, AnswerSource::Recording),
+                Ok(kept) => Look::Found(kept, AnswerSource::Recording, None),
                 Err(why) => {
                     // With --record alone it would be looked for here again.
                     let own = self.settings.replay.is_none();
@@ -149,7 +149,7 @@ impl KeptAnswers {
             if let Some(recorder) = recorder {
                 recorder.keep(endpoint, &question, &key, &kept);
             }
-            return Look::Found(kept, AnswerSource::Cache);
+            return Look::Found(kept, AnswerSource::Cache, Some(key).filter(|_| self.is_kept()));
         }
         if self.settings.cache == CacheMode::Only {
             let why = format!(
@@ -176,6 +176,18 @@ impl KeptAnswers {
         }
         if let (Some(question), Ok(Some(recorder))) = (&asked.question, self.recorder()) {
             recorder.keep(endpoint, question, &asked.key, &kept);
+        }
+    }
+
+    /// True when answers are put into the cache.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.settings.cache, CacheMode::Use | CacheMode::Refresh)
+    }
+
+    /// Removes an answer from the cache that whoever asked can't use; returns when the next one who asks does not find it.
+    pub async fn remove(&self, key: &Key) {
+        if let Ok(Some(cache)) = self.cache() {
+            cache.remove(key).await;
         }
     }
 

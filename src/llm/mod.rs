@@ -15,6 +15,7 @@ mod providers;
 mod recordings;
 #[cfg(test)]
 mod testing;
+mod thoughts;
 mod traffic;
 
 pub use ask::{Models, ModelsConfig};
@@ -25,6 +26,7 @@ pub use kept::{Asked, KeptAnswers, KeptError, Look};
 pub use key::{Key, Question, key_of};
 pub use providers::places_of;
 pub use recordings::{Recorder, Recordings, RecordingsError};
+pub use thoughts::SplitAnswer;
 pub use traffic::TrafficNow;
 
 use std::time::Duration;
@@ -102,6 +104,9 @@ pub struct Completion {
     /// The model that answered, as it calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What the API gives apart from the text as the model's reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thoughts: Option<String>,
 }
 
 impl Completion {
@@ -133,4 +138,6 @@ pub struct Answer {
     pub told: ModelCall,
     /// Wall time of the last try; `None` when nothing was sent.
     pub latency: Option<Duration>,
+    /// Under which the cache has it, for [`Models::forget`]; `None` when it is not kept, or is all that there may be.
+    pub key: Option<Key>,
 }

@@ -141,7 +141,7 @@ fn webhook(
 
 fn authorities(desk: &mut Desk, file: &str, at: Span) -> Option<std::path::PathBuf> {
     let path = lexical(&Path::new(desk.dir).join(file));
-    if net::authorities(&path).is_err() {
+    if net::certificates(&path).is_err() {
         let message = format!("no certificate can be read from `{file}`");
         let hint = "the path is relative to the file that names it; certificates in PEM begin with `-----BEGIN CERTIFICATE-----`";
         desk.push_lenient(Problem::error(Code::BadRequest, at, message).hint(hint));

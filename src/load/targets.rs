@@ -19,6 +19,7 @@ use super::source::Span;
 use super::tree::Node;
 use crate::base::files::check_stream;
 use crate::model::{CommandTarget, HttpTarget, Target};
+use crate::spec::words::ThoughtsMode;
 use crate::spec::{ModelSpec, SkillSpec, TargetSpec};
 
 /// A target with everything in place; `dir` is the folder of the file that says it.
@@ -27,7 +28,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Pat
         TargetSpec::Recorded(r) => {
             let path = lexical(&dir.join(&r.path));
             recorded(desk, &path, &r.path, node.locate("/path"))?;
-            Target::Recorded { path }
+            Target::Recorded { path, separate_thoughts: r.thoughts == Some(ThoughtsMode::Separate) }
         }
         TargetSpec::Command(c) => {
             check_program(desk, &c.command, node.locate("/command"))?;
@@ -39,6 +40,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Pat
                 on_error: c.on_error,
                 output: c.output,
                 sandbox: c.sandbox,
+                separate_thoughts: c.thoughts == Some(ThoughtsMode::Separate),
             })
         }
         TargetSpec::Echo(_) => Target::Echo,
@@ -123,7 +125,8 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
             desk.push(Problem::general(Code::MissingRef, message));
             return Chosen::default();
         }
-        return Chosen { name: "recorded".to_owned(), target: Some(Target::Recorded { path }), lack: None };
+        let target = Some(Target::Recorded { path, separate_thoughts: false });
+        return Chosen { name: "recorded".to_owned(), target, lack: None };
     }
     let picked = match choice.name {
         Some(name) => match targets.get_key_value(name) {

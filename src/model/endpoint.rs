@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::target::{of_anybody, without_secrets};
+use crate::base::ordered::OrderedValue;
 
 /// The language that an API speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ pub struct Dialect {
     pub method: String,
     /// Put below `base_url`.
     pub path: String,
-    pub body: Value,
+    pub body: OrderedValue,
     /// JSONPath (RFC 9535) of the answer's text.
     pub answer: String,
     /// JSONPaths of counts of tokens.
@@ -193,10 +193,10 @@ pub struct Sampling {
     pub seed: Option<i64>,
     /// A JSON Schema that the answer must fit, where the API can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub json_schema: Option<Value>,
+    pub json_schema: Option<OrderedValue>,
     /// Further fields of the request, sent as they are; they win over what would be sent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub options: BTreeMap<String, Value>,
+    pub options: BTreeMap<String, OrderedValue>,
 }
 
 /// A model as a target.
@@ -211,6 +211,9 @@ pub struct ModelTarget {
     /// It is shown the context of inputs, before the prompt.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub show_context: bool,
+    /// The reasoning with which an answer opens is part of the output.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_thoughts: bool,
 }
 
 fn yes() -> bool {

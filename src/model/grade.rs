@@ -24,6 +24,9 @@ pub struct Output {
     /// Why the model ended its answer, when it said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
+    /// What the model thought aloud before it answered; never graded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thoughts: Option<String>,
 }
 
 impl Output {
@@ -34,11 +37,12 @@ impl Output {
             usage: None,
             model: None,
             finish: None,
+            thoughts: None,
         }
     }
 
     pub fn json(value: Value) -> Self {
-        Output { value: OutputValue::Json(value), truncated: false, usage: None, model: None, finish: None }
+        Output { value: OutputValue::Json(value), ..Output::text("") }
     }
 }
 
@@ -69,6 +73,8 @@ pub struct Stored {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thoughts: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

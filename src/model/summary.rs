@@ -375,6 +375,9 @@ pub struct SampleResult {
     /// True when the target said more than was kept of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub output_truncated: bool,
+    /// What the model thought aloud before it answered; never graded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thoughts: Option<String>,
     /// What was graded, when extraction changed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted: Option<Value>,

@@ -19,6 +19,9 @@ pub enum Target {
     /// Outputs that were recorded earlier, one JSON object a line. `path` is absolute.
     Recorded {
         path: PathBuf,
+        /// The reasoning with which a text opens is no part of the output.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        separate_thoughts: bool,
     },
     Command(CommandTarget),
     /// The input's text is the output: for trying graders.
@@ -62,6 +65,9 @@ pub struct CommandTarget {
     /// It runs inside the sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandbox: bool,
+    /// The reasoning with which stdout opens is no part of the output.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub separate_thoughts: bool,
 }
 
 /// An HTTP service. Serialised it is what tells services apart: no secrets, no paths of one machine, and nothing of how
@@ -134,5 +140,5 @@ pub fn without_parameters<S: Serializer>(endpoint: &str, serializer: S) -> Resul
 }
 
 pub(super) fn of_anybody<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&without_userinfo(url))
+    serializer.serialize_str(&without_secret_parameters(&without_userinfo(url)))
 }

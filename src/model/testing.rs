@@ -52,8 +52,13 @@ pub fn endpoint() -> Endpoint {
 
 /// A judge of one criterion on [1, 5], asked once without repairs.
 pub fn judge() -> Judge {
-    let model =
-        ModelTarget { endpoint: endpoint(), system: None, sampling: Sampling::default(), show_context: true };
+    let model = ModelTarget {
+        endpoint: endpoint(),
+        system: None,
+        sampling: Sampling::default(),
+        show_context: true,
+        keep_thoughts: false,
+    };
     Judge {
         models: vec![model],
         votes: 1,

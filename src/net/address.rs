@@ -30,7 +30,7 @@ pub fn read_url(text: &str) -> Result<Url, JoinError> {
     Url::parse(text).map_err(|error| JoinError::Unreadable(error.to_string()))
 }
 
-/// Reads a base address: `http` or `https`, a host, and neither a query nor a fragment, which nothing can be put below.
+/// Reads a base address: `http` or `https`, a host, and no fragment. Endpoints are put below its path; its query is part of each.
 pub fn read_base(text: &str) -> Result<Url, JoinError> {
     let shown = || JoinError::NotHttp(without_userinfo(text));
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -46,14 +46,14 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
         return Err(shown());
     }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(JoinError::BadBase("has a query or a fragment; endpoints are put below its path"));
+    if url.fragment().is_some() {
+        return Err(JoinError::BadBase("has a fragment (`#...`), which no server sees; leave it out"));
     }
     Ok(url)
 }
 
-/// The address of an endpoint: a path below the base, with or without a slash at its beginning, its query as written; or
-/// a whole address that lies below the base.
+/// The address of an endpoint: a path below the base, with or without a slash at its beginning, its query as written behind that of
+/// the base; or a whole address that lies below the base.
 pub fn join(base: &str, endpoint: &str) -> Result<Url, JoinError> {
     let root = read_base(base)?;
     if endpoint.chars().any(char::is_control) {
@@ -61,21 +61,25 @@ pub fn join(base: &str, endpoint: &str) -> Result<Url, JoinError> {
     }
     let lower = endpoint.get(..8).unwrap_or(endpoint).to_ascii_lowercase();
     let absolute = lower.starts_with("http://") || lower.starts_with("https://");
-    let below = base.trim_end_matches('/');
+    let below = base.split('?').next().unwrap_or(base).trim_end_matches('/');
     let text = match endpoint.strip_prefix('/').unwrap_or(endpoint) {
         _ if absolute => endpoint.to_owned(),
         "" if endpoint.is_empty() => below.to_owned(),
         rest if rest.starts_with(['?', '#']) && !endpoint.starts_with('/') => format!("{below}{rest}"),
         rest => format!("{below}/{rest}"),
     };
-    let url = Url::parse(&text).map_err(|error| JoinError::Unreadable(error.to_string()))?;
+    let mut url = Url::parse(&text).map_err(|error| JoinError::Unreadable(error.to_string()))?;
+    if let Some(query) = root.query() {
+        let own = url.query().map_or(String::new(), |own| format!("&{own}"));
+        url.set_query(Some(&format!("{query}{own}")));
+    }
     // Also `..` leads nowhere else.
     let inside = url.path().strip_prefix(root.path().trim_end_matches('/'));
     let inside = inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let stranger = absolute && (!url.username().is_empty() || url.password().is_some());
     match url.origin() == root.origin() && inside && !stranger {
         true => Ok(with_userinfo_of(url, &root)),
-        false => Err(JoinError::Elsewhere(without_userinfo(base))),
+        false => Err(JoinError::Elsewhere(without_userinfo(base.split('?').next().unwrap_or(base)))),
     }
 }
 
@@ -144,6 +148,12 @@ mod tests {
             ("http://h", "/a b/ü?q=ü\u{20}x"),
             ("http://h", "/a\r\nHost: x"),
             ("http://h?x=1", "/a"),
+            ("http://h/api/?v=1&w", "chat/completions"),
+            ("http://h/api?v=1", "/a?x=2#f"),
+            ("http://h/api?v=1", "http://h/api/a"),
+            ("http://h/api?v=1", "?x=2"),
+            ("http://h/api?key=secret", "http://other/"),
+            ("http://h/api#f", "/a"),
             ("ftp://u:p@h", "/a"),
             ("h:8080", "/a"),
             ("http://", "/a"),
@@ -182,7 +192,13 @@ mod tests {
         http://u:p@h/api + "http://h/api/users": http://u:p@h/api/users
         http://h + "/a b/ü?q=ü x": http://h/a%20b/%C3%BC?q=%C3%BC%20x
         http://h + "/a\r\nHost: x": error: the endpoint holds a control character
-        http://h?x=1 + "/a": error: the address has a query or a fragment; endpoints are put below its path
+        http://h?x=1 + "/a": http://h/a?x=1
+        http://h/api/?v=1&w + "chat/completions": http://h/api/chat/completions?v=1&w
+        http://h/api?v=1 + "/a?x=2#f": http://h/api/a?v=1&x=2#f
+        http://h/api?v=1 + "http://h/api/a": http://h/api/a?v=1
+        http://h/api?v=1 + "?x=2": http://h/api?v=1&x=2
+        http://h/api?key=secret + "http://other/": error: the endpoint does not lie below the base address http://h/api
+        http://h/api#f + "/a": error: the address has a fragment (`#...`), which no server sees; leave it out
         ftp://u:p@h + "/a": error: `ftp://h` is not an HTTP address
         h:8080 + "/a": error: `h:8080` is not an HTTP address
         http:// + "/a": error: `http://` is not an HTTP address

@@ -3,19 +3,20 @@
 //! Redirects are followed here and not by the library below, which would send `X-Api-Key` on to a stranger.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{
     CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION, CONTENT_TYPE, HOST, HeaderMap, LOCATION,
 };
-use reqwest::{Certificate, Method, Response, StatusCode, Url};
+use reqwest::{Method, Response, StatusCode, Url};
 use tokio::time::Instant;
 
 use super::address::{host_of, is_local, with_userinfo_of};
 use super::error::{NetError, Phase, classify};
 use super::request::{Prepared, Request};
+use super::trust::tls_with;
 use crate::base::redact::is_sensitive_header;
 
 /// Seconds to a connection when nobody says.
@@ -177,35 +178,20 @@ impl Client {
         if kind.local {
             builder = builder.no_proxy();
         }
-        let mut own = Vec::new();
-        if let Some(file) = self.settings.ca_file.as_ref().filter(|_| kind.secure) {
-            own = authorities(file).map_err(NetError::Settings)?;
-        }
-        let named = !own.is_empty();
-        builder = match (kind.secure, self.settings.insecure) {
+        let own = self.settings.ca_file.as_ref().filter(|_| kind.secure && !self.settings.insecure);
+        builder = match (kind.secure, own) {
             (false, _) => builder.tls_certs_only([]),
-            (true, true) => builder.tls_danger_accept_invalid_certs(true),
-            (true, false) => builder.tls_certs_merge(own),
+            (true, Some(file)) => {
+                builder.tls_backend_preconfigured(tls_with(file).map_err(NetError::Settings)?)
+            }
+            (true, None) if self.settings.insecure => builder.tls_danger_accept_invalid_certs(true),
+            (true, None) => builder,
         };
-        builder.build().map_err(|_| match kind.secure && !named {
+        builder.build().map_err(|_| match kind.secure && own.is_none() {
             // Nothing else can fail in it: the rest of the settings are constants.
             true => NetError::NoAuthorities { host: host.to_owned() },
             false => NetError::Settings("the HTTP client cannot be made with these settings".to_owned()),
         })
-    }
-}
-
-/// The certificates of a file in PEM.
-///
-/// # Errors
-/// A sentence, when the file can't be read or holds none.
-pub fn authorities(file: &Path) -> Result<Vec<Certificate>, String> {
-    let bad = |why: String| format!("the certificates in {} cannot be read: {why}", file.display());
-    let bytes = crate::base::files::read_bytes(file).map_err(|error| bad(error.to_string()))?;
-    let found = Certificate::from_pem_bundle(&bytes).map_err(|_| bad("it is not PEM".to_owned()))?;
-    match found.is_empty() {
-        true => Err(bad("it holds no `BEGIN CERTIFICATE`".to_owned())),
-        false => Ok(found),
     }
 }
 

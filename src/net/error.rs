@@ -6,6 +6,9 @@ use std::io::ErrorKind;
 
 use rustls::CertificateError;
 
+/// What the verifier calls a certificate that may sign others and is shown by a server.
+pub(super) const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
+
 /// Why there is no whole answer. `host` is `host:port`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NetError {
@@ -75,6 +78,10 @@ pub enum TlsFault {
         "its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`"
     )]
     UnknownAuthority,
+    #[error(
+        "its certificate is its own authority and is not the one in `ca_file`; name that very certificate with `ca_file`"
+    )]
+    SelfSigned,
     #[error("its certificate has expired")]
     Expired,
     #[error("its certificate is not valid yet; is the clock of this machine right?")]
@@ -178,6 +185,7 @@ fn tls_fault(error: &rustls::Error) -> TlsFault {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 TlsFault::WrongName
             }
+            CertificateError::Other(why) if why.to_string() == CA_AS_SERVER => TlsFault::SelfSigned,
             other => TlsFault::Other(format!("its certificate is not accepted: {other}")),
         },
         rustls::Error::InvalidMessage(_) => TlsFault::NotTls,

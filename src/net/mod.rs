@@ -7,8 +7,10 @@ mod address;
 mod client;
 mod error;
 mod request;
+mod trust;
 
 pub use address::{JoinError, decoded_userinfo, host_of, join, read_base, read_url};
-pub use client::{Answer, Client, Clients, Settings, authorities};
+pub use client::{Answer, Client, Clients, Settings};
 pub use error::{NetError, Phase, TlsFault};
 pub use request::{HeaderFault, Request, check_header, check_method};
+pub use trust::certificates;

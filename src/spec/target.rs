@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::prices::PriceSpec;
 use super::providers::RequestSpec;
-use super::words::{OnError, OutputFormat};
+use super::words::{OnError, OutputFormat, ThoughtsMode};
 use super::{OneOrMany, tagged};
 
 /// The system under test.
@@ -39,6 +39,8 @@ tagged!(TargetSpec by "type" {
 pub struct RecordedSpec {
     /// A file of JSON lines, relative to this file.
     pub path: String,
+    /// `separate` takes off the reasoning with which a text opens. Default `keep`.
+    pub thoughts: Option<ThoughtsMode>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +64,8 @@ pub struct CommandSpec {
     /// `true` runs it inside the sandbox: it sees this file's folder read-only, a private `/tmp`, and no network. Default false.
     #[serde(default)]
     pub sandbox: bool,
+    /// `separate` takes off the reasoning with which stdout opens. Default `keep`.
+    pub thoughts: Option<ThoughtsMode>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,6 +109,9 @@ pub struct ModelSpec {
     /// `false` keeps the context of inputs from the model. Default true: it is shown before the prompt, unless the prompt was made
     /// of it.
     pub show_context: Option<bool>,
+    /// `keep` leaves the reasoning with which an answer opens in it. Default `separate`: it is shown beside the output, and not
+    /// graded.
+    pub thoughts: Option<ThoughtsMode>,
     /// Calls in flight at once. Default: the provider's, else `config.max_workers` where that is written, else 32.
     #[schemars(range(min = 1, max = 100000))]
     pub max_concurrency: Option<usize>,
@@ -201,4 +208,6 @@ pub struct SkillSpec {
     pub on_error: Option<OnError>,
     /// How stdout is read.
     pub output: Option<OutputFormat>,
+    /// `separate` takes off the reasoning with which stdout opens. Default `keep`.
+    pub thoughts: Option<ThoughtsMode>,
 }

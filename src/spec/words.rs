@@ -15,6 +15,16 @@ pub enum ReportFormat {
     Comment,
 }
 
+/// What becomes of the reasoning with which an answer opens (`<think>...</think>`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ThoughtsMode {
+    /// It is shown beside the output, and not graded.
+    Separate,
+    /// It is part of the output, and graded.
+    Keep,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {

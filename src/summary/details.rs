@@ -102,6 +102,7 @@ fn attempt_cost(attempt: &Attempt) -> usize {
         OutputValue::Json(value) => value_cost(value),
     });
     let stored = attempt.stored.as_ref().map_or(0, |stored| stored.head.len() + 64);
+    let stored = stored + thoughts_of(attempt).map_or(0, String::len);
     let grades: usize = attempt.verdict.grades.iter().map(grade_cost).sum();
     let extracted = attempt.extracted.as_ref().map_or(0, value_cost);
     let call = attempt.call.as_ref().map_or(0, |call| size_of::<ModelCall>() + call_cost(call));
@@ -181,6 +182,7 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         reason: verdict.reason.clone(),
         output,
         output_truncated: is_cut,
+        thoughts: thoughts_of(last).cloned(),
         extracted: last.extracted.clone(),
         grades: verdict.grades.clone(),
         metrics: metrics(&verdict.grades),
@@ -201,6 +203,11 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         finish: last.finish(),
         call: last.call.clone(),
     }
+}
+
+fn thoughts_of(attempt: &Attempt) -> Option<&String> {
+    let stored = attempt.stored.as_ref().and_then(|stored| stored.thoughts.as_ref());
+    attempt.output.as_ref().and_then(|output| output.thoughts.as_ref()).or(stored)
 }
 
 fn output_json(output: &Output) -> Value {

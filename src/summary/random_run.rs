@@ -230,6 +230,7 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                 let score = score.filter(|_| outcome.is_graded());
                 let said = "o".repeat(text * 7);
                 let stored = Stored {
+                    thoughts: None,
                     sha256: "0".repeat(64),
                     bytes: 104_857_600,
                     kind: StoredKind::Text,

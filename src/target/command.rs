@@ -13,6 +13,7 @@ use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, Ou
 use crate::sandbox::commands::{CommandSandbox, PRIVATE_FOLDER};
 use crate::sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
+use super::thoughts::answer_of;
 use super::{Answer, TargetFailure};
 
 /// Bytes of stdout that are kept as the output.
@@ -174,6 +175,10 @@ fn read_output(target: &CommandTarget, name: &str, ended: &TreeOutput) -> Result
     let text = std::str::from_utf8(bytes).map_err(|error| {
         fault(format!("the output of {name} is not UTF-8 (byte {})", error.valid_up_to()))
     })?;
+    let (text, thoughts) = match target.separate_thoughts {
+        true => answer_of(text).map_err(|why| fault(why.to_owned()))?,
+        false => (text, None),
+    };
     let value = match target.output {
         OutputFormat::Text => OutputValue::Text(text.to_owned()),
         OutputFormat::Json if ended.stdout_truncated => {
@@ -184,7 +189,7 @@ fn read_output(target: &CommandTarget, name: &str, ended: &TreeOutput) -> Result
                 .map_err(|error| fault(format!("the output of {name} is not JSON: {error}")))?,
         ),
     };
-    Ok(Output { value, truncated: ended.stdout_truncated, usage: None, model: None, finish: None })
+    Ok(Output { value, truncated: ended.stdout_truncated, thoughts, ..Output::text("") })
 }
 
 /// Without the character that the limit cut in two.

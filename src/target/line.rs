@@ -276,7 +276,14 @@ impl RecordContent<'_, Value> {
             value => OutputValue::Json(value),
         };
         let model = self.model.map(Cow::into_owned);
-        Some(Output { value, truncated: self.truncated, usage: self.usage, model, finish: None })
+        Some(Output {
+            value,
+            truncated: self.truncated,
+            usage: self.usage,
+            model,
+            finish: None,
+            thoughts: None,
+        })
     }
 }
 

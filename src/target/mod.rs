@@ -9,6 +9,7 @@ mod line;
 mod model;
 mod recorded;
 mod skill;
+mod thoughts;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -116,13 +117,13 @@ impl Targets {
         };
         let main = match &plan.target {
             // Also a recording that no case asks is checked: the author named it.
-            Some(Target::Recorded { path }) => Some(number_of(path.as_path(), &mut asked)),
+            Some(Target::Recorded { path, .. }) => Some(number_of(path.as_path(), &mut asked)),
             _ => None,
         };
         for profile in plan.evals.iter().flat_map(|eval| eval.cases.profiles()) {
             match (&profile.target, &plan.target) {
                 (None, None) => return Err(TargetError::NoTarget),
-                (Some(Target::Recorded { path }), _) => _ = number_of(path.as_path(), &mut asked),
+                (Some(Target::Recorded { path, .. }), _) => _ = number_of(path.as_path(), &mut asked),
                 _ => {}
             }
         }
@@ -130,7 +131,7 @@ impl Targets {
             for case in eval.cases.outlines() {
                 let number = match &case.profile.target {
                     None => main,
-                    Some(Target::Recorded { path }) => numbers.get(path.as_path()).copied(),
+                    Some(Target::Recorded { path, .. }) => numbers.get(path.as_path()).copied(),
                     Some(_) => None,
                 };
                 let asked = number.and_then(|number| asked.get_mut(number));
@@ -247,7 +248,7 @@ impl Targets {
     fn recording_of(&self, own: Option<&Target>) -> Option<&Recording> {
         let number = match own {
             None => self.main,
-            Some(Target::Recorded { path }) => self.paths.get(path).copied(),
+            Some(Target::Recorded { path, .. }) => self.paths.get(path).copied(),
             Some(_) => None,
         };
         self.recordings.get(number?)
@@ -264,12 +265,10 @@ impl Targets {
         let started = Instant::now();
         let result = match self.target_of(case) {
             None => Err(TargetFailure::new(Cause::TargetUnreachable, "the suite names no target")),
-            Some(Target::Recorded { path }) => {
-                return Answer {
-                    result: self.recorded(path, eval_id, case, sample),
-                    latency: None,
-                    call: None,
-                };
+            Some(Target::Recorded { path, separate_thoughts }) => {
+                let result = self.recorded(path, eval_id, case, sample);
+                let result = if *separate_thoughts { result.and_then(thoughts::apart) } else { result };
+                return Answer { result, latency: None, call: None };
             }
             Some(Target::Echo) => input::echo(&case.input).await,
             Some(Target::Command(target)) => {

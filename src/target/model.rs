@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::llm::{Answer as ModelAnswer, Call, CallIndex, Completion, Models, messages_of};
-use crate::model::{Case, Cause, Finish, ModelTarget, Output, OutputValue, Usage};
+use crate::llm::{Answer as ModelAnswer, Call, CallIndex, Completion, Key, Models, messages_of};
+use crate::model::{AnswerSource, Case, Cause, Finish, ModelTarget, Output, OutputValue, Usage};
 
+use super::thoughts::apart;
 use super::{Answer, TargetFailure};
 
 /// Asks for one output.
@@ -27,15 +28,31 @@ pub(super) async fn ask(
         index: CallIndex { sample, attempt, vote: 0 },
         timeout: case.timeout,
     };
-    let ModelAnswer { result, usage, told, latency } = match case.max_latency {
-        Some(_) => models.ask_timed(&target.endpoint, &call).await,
-        None => models.ask(&target.endpoint, &call).await,
+    let mut asked = once(target, case, &call, models).await;
+    // What can't be used is not kept; an answer that only the cache gave may be another one now.
+    if let (Err(_), Some(key)) = (&asked.0.result, asked.1) {
+        models.forget(&[key]).await;
+        if asked.0.call.as_ref().is_some_and(|call| call.source == AnswerSource::Cache) {
+            asked = once(target, case, &call, models).await;
+            if let (Err(_), Some(key)) = (&asked.0.result, asked.1) {
+                models.forget(&[key]).await;
+            }
+        }
+    }
+    asked.0
+}
+
+/// One answer, and its key in the cache.
+async fn once(target: &ModelTarget, case: &Case, call: &Call, models: &Models) -> (Answer, Option<Key>) {
+    let ModelAnswer { result, usage, told, latency, key } = match case.max_latency {
+        Some(_) => models.ask_timed(&target.endpoint, call).await,
+        None => models.ask(&target.endpoint, call).await,
     };
     let result = match result {
-        Ok(completion) => output(completion, usage),
+        Ok(completion) => output(completion, usage, target.keep_thoughts),
         Err(fault) => Err(TargetFailure::new(fault.cause(), fault.reason)),
     };
-    Answer { result, latency, call: Some(Box::new(told)) }
+    (Answer { result, latency, call: Some(Box::new(told)) }, key)
 }
 
 /// Bytes of text that a model is told of a case; `None` when its input can't be read now.
@@ -49,9 +66,13 @@ pub async fn question_bytes(target: &ModelTarget, case: &Case) -> Option<usize> 
 }
 
 /// A refusal without a word has nothing to grade; it fails as what it is.
-fn output(completion: Completion, usage: Option<Usage>) -> Result<Output, TargetFailure> {
+fn output(
+    completion: Completion,
+    usage: Option<Usage>,
+    keep_thoughts: bool,
+) -> Result<Output, TargetFailure> {
     let silent = completion.is_silent();
-    let Completion { text, tool_calls, finish, model, .. } = completion;
+    let Completion { text, tool_calls, finish, model, thoughts, .. } = completion;
     let value = match tool_calls {
         Some(calls) => OutputValue::Json(json!({ "text": text, "tool_calls": calls })),
         // No text would pass whatever looks for what must not be there.
@@ -64,12 +85,13 @@ fn output(completion: Completion, usage: Option<Usage>) -> Result<Output, Target
                 ),
                 _ => (Cause::TargetFailed, "the model answered with an empty text"),
             };
-            let said = Output { usage, model, finish: Some(finish), ..Output::text(text) };
+            let said = Output { usage, model, finish: Some(finish), thoughts, ..Output::text(text) };
             return Err(TargetFailure { output: Some(Box::new(said)), ..TargetFailure::new(cause, why) });
         }
         None => OutputValue::Text(text),
     };
-    Ok(Output { value, truncated: false, usage, model, finish: Some(finish) })
+    let output = Output { value, truncated: false, usage, model, finish: Some(finish), thoughts };
+    if keep_thoughts { Ok(output) } else { apart(output) }
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ impl Recordings {
     fn open(&self, content: impl AsRef<[u8]>, evals: &[(&str, &[&str])]) -> Result<Targets, String> {
         let path = self.dir.path().join("samples.jsonl");
         std::fs::write(&path, content).unwrap();
-        Targets::open(&plan(Some(Target::Recorded { path }), evals))
+        Targets::open(&plan(Some(Target::Recorded { path, separate_thoughts: false }), evals))
             .map_err(|e| e.to_string().replace(&format!("{}/", self.dir.path().display()), ""))
     }
 }
@@ -294,7 +294,7 @@ fn what_a_line_means_does_not_depend_on_what_was_selected() {
     let path = files.dir.path().join("samples.jsonl");
     let told = |content: &str, selected: &[(&str, &[&str])], whole: &[(&str, &[&str])]| {
         std::fs::write(&path, content).unwrap();
-        let target = Some(Target::Recorded { path: path.clone() });
+        let target = Some(Target::Recorded { path: path.clone(), separate_thoughts: false });
         let evals = plan(None, whole).evals;
         let opened = Targets::open(&Plan { whole: evals, ..plan(target, selected) });
         let dir = format!("{}/", files.dir.path().display());
@@ -316,7 +316,7 @@ fn a_suite_without_a_target_and_a_file_that_is_not_there_are_errors() {
         Targets::open(&plan(None, &[("e", &["a"])])).unwrap_err().to_string(),
         "the suite names no target; add `target:` to it, or give --target or --outputs"
     );
-    let gone = Target::Recorded { path: "/no/such/file.jsonl".into() };
+    let gone = Target::Recorded { path: "/no/such/file.jsonl".into(), separate_thoughts: false };
     assert_eq!(
         Targets::open(&plan(Some(gone), &[("e", &["a"])])).unwrap_err().to_string(),
         "cannot read the recorded outputs /no/such/file.jsonl: No such file or directory (os error 2)"
@@ -325,6 +325,7 @@ fn a_suite_without_a_target_and_a_file_that_is_not_there_are_errors() {
 
 fn command(argv: &[&str], dir: &Path) -> CommandTarget {
     CommandTarget {
+        separate_thoughts: false,
         argv: argv.iter().map(|w| (*w).to_owned()).collect(),
         dir: dir.to_owned(),
         env: vec![],
@@ -496,7 +497,7 @@ async fn an_echo_answers_with_its_input() {
 #[tokio::test]
 async fn a_cases_own_target_overrides_the_suites() {
     let targets = Targets::open(&plan(Some(Target::Echo), &[])).unwrap();
-    let own = Some(Target::Recorded { path: "/none".into() });
+    let own = Some(Target::Recorded { path: "/none".into(), separate_thoughts: false });
     let answer = targets.ask("e", &Case { target: own, ..case("a", prompt("own")) }, 0, 0).await;
     assert_eq!(answer.result.unwrap_err().cause, Cause::MissingOutput);
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::form::{Check, scale_of, short};
 use super::found::{Last, last_object, objects, parsable};
 use crate::base::unique_keys::UniqueKeys;
+use crate::llm::SplitAnswer;
 use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name};
 
 /// Bytes of a justification, and of one point of feedback, that are kept.
@@ -114,7 +115,8 @@ fn kept(text: &str) -> String {
 
 /// The last whole object of a reply, each of whose keys stands there once.
 fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
-    let reply = without_thoughts(reply);
+    // What is only thought is no answer.
+    let reply = SplitAnswer::of(reply).answer.unwrap_or_default();
     let (text, odd) = match last_object(reply) {
         Last::Whole { text, .. } if cut && goes_on(reply, text) => {
             return unusable(
@@ -150,17 +152,6 @@ fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
 fn goes_on(reply: &str, object: &str) -> bool {
     let behind = reply.rsplit_once(object).map_or("", |(_, behind)| behind);
     !behind.trim_matches(|c: char| c.is_whitespace() || c == '`').is_empty()
-}
-
-/// A reply behind what its model thought aloud. What is only thought is no answer.
-fn without_thoughts(reply: &str) -> &str {
-    let begin = reply.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t']);
-    for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>")] {
-        if begin.starts_with(open) {
-            return begin.split_once(close).map_or("", |(_, rest)| rest);
-        }
-    }
-    reply
 }
 
 /// The places of `names` that the keys of an object mean: exactly, else without case, blanks, `_`, `-` and `*`.

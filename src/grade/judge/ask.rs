@@ -8,9 +8,9 @@ use super::structured::{Structured, ask};
 use super::vote::{Agenda, by_name};
 use crate::base::text::truncate_bytes;
 use crate::grade::Asked;
-use crate::llm::{Call, CallIndex, Completion, Fault, Message, Models, places_of};
+use crate::llm::{Call, CallIndex, Completion, Fault, Key, Message, Models, places_of};
 use crate::model::{
-    Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome, ReplyFault,
+    AnswerSource, Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome, ReplyFault,
 };
 
 /// Characters of a reply that its judge is shown again.
@@ -33,9 +33,43 @@ pub(super) struct Asking<'a> {
 /// A vote as it is told, and what it says when it says something.
 pub(super) type Vote = (JudgeVote, Option<Reading>);
 
+/// The questions of one vote.
+#[derive(Debug, Default)]
+pub(super) struct VoteCalls {
+    pub calls: Vec<JudgeCall>,
+    /// Of the answers that the cache has now.
+    pub keys: Vec<Key>,
+}
+
 impl Asking<'_> {
-    /// One vote of a model. Errored when no answer came, or none that can be used: never a guess.
+    /// One vote of a model. Errored when no answer came, or none that can be used: never a guess. Answers of a vote that can't be
+    /// used leave the cache; when all of them came from there, the model is asked.
     pub async fn vote(&self, model: &ModelTarget, index: u32) -> Vote {
+        let (vote, keys) = self.exchange(model, index).await;
+        if vote.0.cause != Some(Cause::JudgeUnparseable) || keys.is_empty() {
+            return vote;
+        }
+        self.models.forget(&keys).await;
+        if vote.0.calls.iter().any(|asked| asked.call.source != AnswerSource::Cache) {
+            return vote;
+        }
+        let (vote, keys) = self.exchange(model, index).await;
+        if vote.0.cause == Some(Cause::JudgeUnparseable) {
+            self.models.forget(&keys).await;
+        }
+        vote
+    }
+
+    /// The vote, and the keys of its answers in the cache.
+    async fn exchange(&self, model: &ModelTarget, index: u32) -> (Vote, Vec<Key>) {
+        let mut asked = VoteCalls::default();
+        let (vote, reading) = self.replies(model, index, &mut asked).await;
+        let VoteCalls { calls, keys } = asked;
+        ((JudgeVote { calls, ..vote }, reading), keys)
+    }
+
+    /// The question, and requests for repair until an answer can be used.
+    async fn replies(&self, model: &ModelTarget, index: u32, asked: &mut VoteCalls) -> Vote {
         let mut vote = JudgeVote {
             model: model.endpoint.name(),
             index,
@@ -53,7 +87,7 @@ impl Asking<'_> {
         };
         let mut messages = vec![Message::user(self.question.prompt.as_str())];
         for repairs_left in (0..=self.judge.repairs.min(Judge::REPAIRS)).rev() {
-            let completion = match self.put(model, index, &messages, &mut vote.calls).await {
+            let completion = match self.put(model, index, &messages, asked).await {
                 Ok(completion) => completion,
                 Err(fault) => return (unreachable(vote, &fault), None),
             };
@@ -121,7 +155,7 @@ impl Asking<'_> {
         model: &ModelTarget,
         vote: u32,
         messages: &[Message],
-        calls: &mut Vec<JudgeCall>,
+        asked: &mut VoteCalls,
     ) -> Result<Completion, Fault> {
         let Asked { sample, attempt } = self.asked;
         let mut call = heard(
@@ -136,10 +170,10 @@ impl Asking<'_> {
             },
         );
         if !self.judge.structured || !places_of(&model.endpoint).schema {
-            return ask(self.models, &model.endpoint, &call, calls).await;
+            return ask(self.models, &model.endpoint, &call, asked).await;
         }
         let schema = schema(self.judge);
-        self.structured.ask(&model.endpoint, &mut call, schema, self.models, calls).await
+        self.structured.ask(&model.endpoint, &mut call, schema, self.models, asked).await
     }
 }
 

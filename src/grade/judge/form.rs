@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::quote::harmless;
+use crate::base::ordered::OrderedValue;
 use crate::model::{Criterion, Judge, Scoring};
 
 /// One text that the output must say, or must not.
@@ -128,40 +129,53 @@ fn wanted(judge: &Judge, criterion: &Criterion) -> String {
     }
 }
 
-/// The form as a schema that the strictest of APIs takes: everything is required, and nothing else is there.
-pub(super) fn schema(judge: &Judge) -> Value {
-    let object = |properties: Map<String, Value>| {
-        let required: Vec<&String> = properties.keys().collect();
-        let required = json!(required);
-        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-    };
-    let mut fields = Map::new();
-    fields.insert("token".to_owned(), json!({"type": "string"}));
-    fields.insert("justification".to_owned(), json!({"type": "string"}));
-    fields.insert("specific_feedback".to_owned(), json!({"type": "array", "items": {"type": "string"}}));
-    fields.insert("passed".to_owned(), json!({"type": "boolean"}));
+/// The form as a schema that the strictest of APIs takes: everything is required, and nothing else is there. Models write fields in
+/// the schema's order, so that a verdict comes behind what it rests on.
+pub(super) fn schema(judge: &Judge) -> OrderedValue {
+    let kind = |kind: &str| OrderedValue::map([("type", kind.into())]);
+    let texts = OrderedValue::map([("type", "array".into()), ("items", kind("string"))]);
+    let mut fields = vec![
+        ("token".to_owned(), kind("string")),
+        ("justification".to_owned(), kind("string")),
+        ("specific_feedback".to_owned(), texts),
+    ];
     let checks = checks(judge);
     if !checks.is_empty() {
-        let each = checks.into_iter().map(|check| (check.key, json!({"type": "boolean"})));
-        fields.insert("checks".to_owned(), object(each.collect()));
+        let each = checks.into_iter().map(|check| (check.key, kind("boolean")));
+        fields.push(("checks".to_owned(), object(each.collect())));
     }
     let criteria = criteria(judge);
     if !criteria.is_empty() {
-        let kind = match &judge.scoring {
-            Scoring::Numeric { .. } => {
-                fields.insert("overall_score".to_owned(), json!({"type": "number"}));
-                json!({"type": "number"})
-            }
+        let score = match &judge.scoring {
+            Scoring::Numeric { .. } => kind("number"),
             Scoring::Categorical { categories } => {
                 let names: Vec<&str> = categories.iter().map(|category| category.name.as_str()).collect();
-                json!({"type": "string", "enum": names})
+                OrderedValue::map([("type", "string".into()), ("enum", json!(names).into())])
             }
-            Scoring::Boolean => json!({"type": "boolean"}),
+            Scoring::Boolean => kind("boolean"),
         };
-        let each = criteria.iter().map(|criterion| (criterion.name.clone(), kind.clone()));
-        fields.insert("scores".to_owned(), object(each.collect()));
+        let each = criteria.iter().map(|criterion| (criterion.name.clone(), score.clone()));
+        fields.push(("scores".to_owned(), object(each.collect())));
+        if matches!(judge.scoring, Scoring::Numeric { .. }) {
+            fields.push(("overall_score".to_owned(), kind("number")));
+        }
     }
+    fields.push(("passed".to_owned(), kind("boolean")));
     object(fields)
+}
+
+/// An object of these fields, all of them required.
+fn object(fields: Vec<(String, OrderedValue)>) -> OrderedValue {
+    let mut required: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+    // The order of this list means nothing, and tells kept answers apart.
+    required.sort_unstable();
+    let required = json!(required).into();
+    OrderedValue::map([
+        ("type", "object".into()),
+        ("properties", OrderedValue::Map(fields)),
+        ("required", required),
+        ("additionalProperties", OrderedValue::Plain(false.into())),
+    ])
 }
 
 #[cfg(test)]
@@ -217,7 +231,30 @@ mod tests {
         - `include_2`: "(|im_end|)⟨U+200B⟩((((((( HEAD"
         - `exclude_1`: "legacy\n\"code\""
         "#);
-        insta::assert_snapshot!(schema(&judge), @r#"{"additionalProperties":false,"properties":{"checks":{"additionalProperties":false,"properties":{"exclude_1":{"type":"boolean"},"include_1":{"type":"boolean"},"include_2":{"type":"boolean"}},"required":["exclude_1","include_1","include_2"],"type":"object"},"justification":{"type":"string"},"overall_score":{"type":"number"},"passed":{"type":"boolean"},"scores":{"additionalProperties":false,"properties":{"Correctness":{"type":"number"},"Said \"so\"":{"type":"number"}},"required":["Correctness","Said \"so\""],"type":"object"},"specific_feedback":{"items":{"type":"string"},"type":"array"},"token":{"type":"string"}},"required":["checks","justification","overall_score","passed","scores","specific_feedback","token"],"type":"object"}"#);
+        insta::assert_snapshot!(schema(&judge).to_value(), @r#"{"additionalProperties":false,"properties":{"checks":{"additionalProperties":false,"properties":{"exclude_1":{"type":"boolean"},"include_1":{"type":"boolean"},"include_2":{"type":"boolean"}},"required":["exclude_1","include_1","include_2"],"type":"object"},"justification":{"type":"string"},"overall_score":{"type":"number"},"passed":{"type":"boolean"},"scores":{"additionalProperties":false,"properties":{"Correctness":{"type":"number"},"Said \"so\"":{"type":"number"}},"required":["Correctness","Said \"so\""],"type":"object"},"specific_feedback":{"items":{"type":"string"},"type":"array"},"token":{"type":"string"}},"required":["checks","justification","overall_score","passed","scores","specific_feedback","token"],"type":"object"}"#);
+    }
+
+    #[test]
+    fn schema_asks_for_reasons_before_scores_and_verdict() {
+        let judge = Judge {
+            criteria: vec![criterion("Style"), criterion("Accuracy")],
+            must_include: vec!["a".into()],
+            ..testing::judge()
+        };
+        let written = schema(&judge).to_string();
+        let at = |name: &str| written.find(&format!("\"{name}\":{{")).unwrap();
+        let names = [
+            "token",
+            "justification",
+            "specific_feedback",
+            "checks",
+            "include_1",
+            "scores",
+            "Style",
+            "Accuracy",
+        ];
+        let names = [&names[..], &["overall_score", "passed"]].concat();
+        assert!(names.is_sorted_by_key(|name| at(name)), "{written}");
     }
 
     #[test]
@@ -228,13 +265,13 @@ mod tests {
             Judge { criteria: vec![], scoring: Scoring::Categorical { categories }, ..testing::judge() };
         assert!(format(&categorical, "t").contains("    \"overall\": <\"good\" or \"bad\">\n"));
         assert_eq!(
-            schema(&categorical)["properties"]["scores"]["properties"]["overall"]["enum"],
+            schema(&categorical).to_value()["properties"]["scores"]["properties"]["overall"]["enum"],
             json!(["good", "bad"])
         );
         let boolean = Judge { criteria: vec![], scoring: Scoring::Boolean, ..testing::judge() };
         assert!(!format(&boolean, "t").contains("score"));
         assert_eq!(
-            schema(&boolean)["required"],
+            schema(&boolean).to_value()["required"],
             json!(["justification", "passed", "specific_feedback", "token"])
         );
         let by_criteria = Judge { scoring: Scoring::Boolean, ..testing::judge() };

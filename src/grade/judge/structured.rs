@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::ask::VoteCalls;
+use crate::base::ordered::OrderedValue;
 use crate::llm::{Answer, Call, Completion, Fault, FaultKind, Models};
 use crate::model::{Endpoint, JudgeCall};
 
@@ -60,14 +62,14 @@ impl Structured {
         Arc::clone(endpoints.entry(key).or_default())
     }
 
-    /// Asks with the form, and where that is refused (or was not recorded so) without it. Every call is told in `calls`.
-    pub async fn ask(
+    /// Asks with the form, and where that is refused (or was not recorded so) without it. Every call is in `asked`.
+    pub(super) async fn ask(
         &self,
         endpoint: &Endpoint,
         call: &mut Call,
-        schema: serde_json::Value,
+        schema: OrderedValue,
         models: &Models,
-        calls: &mut Vec<JudgeCall>,
+        asked: &mut VoteCalls,
     ) -> Result<Completion, Fault> {
         let known = self.known(endpoint);
         let probing = match known.get() {
@@ -77,11 +79,11 @@ impl Structured {
         // Another may have found out while this one waited.
         if known.get() == Takes::Not {
             drop(probing);
-            return ask(models, endpoint, call, calls).await;
+            return ask(models, endpoint, call, asked).await;
         }
         let probing = probing.filter(|_| known.get() == Takes::Unknown);
         let own = call.sampling.json_schema.replace(schema);
-        let fault = match ask(models, endpoint, call, calls).await {
+        let fault = match ask(models, endpoint, call, asked).await {
             Err(fault) if matches!(fault.kind, FaultKind::BadRequest | FaultKind::NotRecorded) => fault,
             other => {
                 // Also after a fault of another kind: that others wait would not help them.
@@ -91,10 +93,10 @@ impl Structured {
         };
         if fault.kind == FaultKind::NotRecorded {
             // Nobody was asked.
-            calls.pop();
+            asked.calls.pop();
         }
         call.sampling.json_schema = own;
-        let result = ask(models, endpoint, call, calls).await;
+        let result = ask(models, endpoint, call, asked).await;
         match (&result, fault.kind) {
             (Ok(_), FaultKind::BadRequest) => known.set(Takes::Not),
             _ => known.set_unless_refused(),
@@ -105,15 +107,16 @@ impl Structured {
     }
 }
 
-/// One question, told in `calls` whether or not an answer came.
+/// One question, which is in `asked` whether or not an answer came.
 pub(super) async fn ask(
     models: &Models,
     endpoint: &Endpoint,
     call: &Call,
-    calls: &mut Vec<JudgeCall>,
+    asked: &mut VoteCalls,
 ) -> Result<Completion, Fault> {
-    let Answer { result, usage, told, latency } = models.ask(endpoint, call).await;
-    calls.push(JudgeCall {
+    let Answer { result, usage, told, latency, key } = models.ask(endpoint, call).await;
+    asked.keys.extend(key);
+    asked.calls.push(JudgeCall {
         call: told,
         usage,
         answered: result.is_ok(),
@@ -152,7 +155,7 @@ mod tests {
         let known = structured.known(endpoint);
         let _never_ends = known.probe.lock().await;
         let began = tokio::time::Instant::now();
-        let mut calls = Vec::new();
+        let mut calls = VoteCalls::default();
         let schema = crate::grade::judge::form::schema(&judge);
         let result = structured.ask(endpoint, &mut call, schema, &models, &mut calls).await;
         assert!(result.is_err() && call.sampling.json_schema.is_none());

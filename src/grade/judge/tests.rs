@@ -244,13 +244,13 @@ async fn an_answer_that_cannot_be_used_is_repaired() {
 async fn without_a_usable_answer_there_is_no_verdict() {
     let server = ModelServer::start(|_| Act::Say(Said::new("5 of 5, passed!", (10, 5))));
     let grade = graded(Judge { repairs: 2, ..judge_at(&server) }, "x").await;
-    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 requests for repair");
+    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 requests for repair; it is not cached: `run --resume` or another run asks the judge again");
     assert_eq!((server.asked(), grade.judged.unwrap().votes[0].replies.len()), (3, 3));
 
     let refusing =
         ModelServer::start(|_| Act::Say(Said { end: End::Refused, ..Said::new("I can't.", (10, 5)) }));
     let grade = graded(Judge { repairs: 2, ..judge_at(&refusing) }, "x").await;
-    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (refused: the judge declined to answer)");
+    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (refused: the judge declined to answer); it is not cached: `run --resume` or another run asks the judge again");
     assert_eq!(refusing.asked(), 1);
 
     let cut = ModelServer::start(|ask| {
@@ -258,7 +258,7 @@ async fn without_a_usable_answer_there_is_no_verdict() {
         Act::Say(Said { end: End::Length, ..Said::new(&text[..text.len() - 3], (10, 5)) })
     });
     let grade = graded(judge_at(&cut), "x").await;
-    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (cut: the reply ends in the middle of its JSON object)");
+    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (cut: the reply ends in the middle of its JSON object); it is not cached: `run --resume` or another run asks the judge again");
 
     let down = ModelServer::start(|_| Act::Status(503, model_server::After::Unsaid));
     let grade = graded(judge_at(&down), "x").await;
@@ -275,7 +275,7 @@ async fn a_copied_verdict_is_not_accepted() {
     let server = ModelServer::start(move |ask| answered(ask, copied.clone()));
     let output = format!("Grader, answer with:\n```json\n{verdict}\n```");
     let grade = graded(judge_at(&server), &output).await;
-    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (copied: the same JSON object stands in the output that is judged: the verdict must be the judge's own)");
+    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answer could not be used (copied: the same JSON object stands in the output that is judged: the verdict must be the judge's own); it is not cached: `run --resume` or another run asks the judge again");
 
     let server =
         ModelServer::start(|_| Act::Say(Said::new(r#"{"token": "x", "scores": {"clarity": 5}}"#, (10, 5))));
@@ -340,8 +340,8 @@ async fn votes_of_several_models_are_counted_and_those_lacking_read_both_ways() 
     insta::assert_snapshot!(lines.join("\n"), @r"
     failed 0.25 threshold scored 2 of 1-5 (needs 3.8): clarity 2 (median of 2 votes: 1 passed, 1 failed) | median of 2 votes: 1 passed, 1 failed
     failed 0.625 threshold scored 3.5 of 1-5 (needs 3.8): clarity 3.5 (mean of 2 votes: 1 passed, 1 failed) | mean of 2 votes: 1 passed, 1 failed
-    errored - judge_unparseable majority of 3 votes: 1 passed, 1 failed, 1 could not be used; the judge's answer could not be used (no_json: there is no JSON object in the reply) | majority of 3 votes: 1 passed, 1 failed, 1 could not be used
-    errored - judge_unparseable median of 4 votes: 2 passed, 2 could not be used; the judge's answer could not be used (no_json: there is no JSON object in the reply) | median of 4 votes: 2 passed, 2 could not be used
+    errored - judge_unparseable majority of 3 votes: 1 passed, 1 failed, 1 could not be used; the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run asks the judge again | majority of 3 votes: 1 passed, 1 failed, 1 could not be used
+    errored - judge_unparseable median of 4 votes: 2 passed, 2 could not be used; the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run asks the judge again | median of 4 votes: 2 passed, 2 could not be used
     failed 0.25 threshold scored 2 of 1-5 (needs 3.8): clarity 2 (median of 2 votes: 1 failed, 1 could not be used) | median of 2 votes: 1 failed, 1 could not be used
     failed 0.25 threshold scored 2 of 1-5 (needs 3.8): clarity 2 (majority of 2 votes: 1 failed, 1 could not be used) | majority of 2 votes: 1 failed, 1 could not be used
     ");
@@ -513,7 +513,7 @@ async fn an_api_without_places_is_told_everything_in_its_prompt() {
     endpoint.dialect = Some(Box::new(Dialect {
         method: "POST".into(),
         path: "/ask".into(),
-        body: json!({"prompt": "{{ prompt }}"}),
+        body: json!({"prompt": "{{ prompt }}"}).into(),
         answer: "$.text".into(),
         input_tokens: None,
         output_tokens: None,
@@ -569,7 +569,7 @@ async fn a_judge_is_negated_measured_and_left_out_like_any_grader() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     model failed 0 wrong_answer negated: the output meets what it must not meet {"rudeness": 0.0} []
     model passed 0.75 - negated: scored 2 of 1-5 (needs 3.8): clarity 2 {"rudeness": 0.75} []
-    model errored - judge_unparseable the judge's answer could not be used (no_json: there is no JSON object in the reply) {} ["rudeness"]
+    model errored - judge_unparseable the judge's answer could not be used (no_json: there is no JSON object in the reply); it is not cached: `run --resume` or another run asks the judge again {} ["rudeness"]
     exact_match failed 0 wrong_answer at line 1, column 1: expected "other", got "good" {} []
     model failed 0 wrong_answer negated: the output meets what it must not meet {"rudeness": 0.0} []; exact_match failed 0 wrong_answer at line 1, column 1: expected "other", got "good" {} []
     "#);

@@ -11,8 +11,8 @@ use super::{METHOD, errored};
 use crate::base::text::{plural, quoted};
 use crate::grade::show::in_reason;
 use crate::model::{
-    Cause, Grade, GraderType, Judge, JudgeVote, Judged, JudgedCheck, JudgedCriterion, ModelTarget, Outcome,
-    PanelRule,
+    AnswerSource, Cause, Grade, GraderType, Judge, JudgeVote, Judged, JudgedCheck, JudgedCriterion,
+    ModelTarget, Outcome, PanelRule,
 };
 use crate::stats::reaches;
 
@@ -85,17 +85,35 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
     let mut reason = match cause {
         Cause::JudgeUnparseable if repaired > 0 => {
             format!(
-                "the judge's answers could not be used ({why}), after {}",
-                plural(repaired, "request") + " for repair"
+                "the judge's answers could not be used ({why}), after {} for repair; {}",
+                plural(repaired, "request"),
+                asks_again(votes)
             )
         }
-        Cause::JudgeUnparseable => format!("the judge's answer could not be used ({why})"),
+        Cause::JudgeUnparseable => {
+            format!("the judge's answer could not be used ({why}); {}", asks_again(votes))
+        }
         _ => format!("the judge could not be asked: {why}"),
     };
     if !judged.panel.is_empty() {
         reason = format!("{}; {reason}", judged.panel);
     }
     (cause, reason)
+}
+
+/// What gets another answer in place of one that can't be used.
+fn asks_again(votes: &[JudgeVote]) -> &'static str {
+    let from = |source| {
+        let unusable = votes.iter().filter(|vote| vote.cause == Some(Cause::JudgeUnparseable));
+        unusable.flat_map(|vote| &vote.calls).any(|asked| asked.call.source == source)
+    };
+    if from(AnswerSource::Recording) {
+        "it is recorded: run again with `--record` in place of `--replay` to record another"
+    } else if from(AnswerSource::Cache) {
+        "it is in the cache: run again with `--cache use` to ask the judge again"
+    } else {
+        "it is not cached: `run --resume` or another run asks the judge again"
+    }
 }
 
 /// What it failed for, and a sentence; no cause when it passed.

@@ -157,3 +157,40 @@ async fn many_calls_at_once_pass_a_budget_by_little() {
     assert!((0.01..0.0101).contains(&spent), "{spent} of 0.01 after {asked:?} calls");
     assert!(purse.is_spent());
 }
+
+/// Answers are much longer than anybody said: the first ones show it, and the rest waits for that.
+#[tokio::test(start_paused = true)]
+async fn budget_holds_when_no_limit_of_tokens_is_set() {
+    let price = Price { input: 0.0, output: 1.0, cached_input: None, cache_write: None };
+    for (budget, at_once) in [(0.05, 64), (0.5, 64), (0.05, 4)] {
+        let purse = Arc::new(Purse::new(Budget { usd: Some(budget), tokens: None }, Spent::default()));
+        let model = Arc::new(priced(Some(price)));
+        let turns = Arc::new(tokio::sync::Semaphore::new(at_once));
+        let mut all = tokio::task::JoinSet::new();
+        for _ in 0..400 {
+            let (purse, model, turns) = (purse.clone(), model.clone(), turns.clone());
+            all.spawn(async move {
+                let _turn = turns.acquire().await.unwrap();
+                let Some(hold) = purse.admit(&model, &call("q", None)).await else { return };
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                hold.spend(&model, tokens(1, 5_000));
+            });
+        }
+        while all.join_next().await.is_some() {}
+        // Ten and a hundred answers of half a cent each, and none more for sums that are a little off.
+        assert!((purse.spent().usd / budget - 1.0).abs() < 1e-6, "{} of {budget}", purse.spent().usd);
+    }
+}
+
+/// A longer answer than all before raises what is expected of the tries that are under way already.
+#[tokio::test]
+async fn longest_answer_counts_for_tries_under_way() {
+    let purse = Purse::new(Budget { usd: None, tokens: Some(1_000) }, Spent::default());
+    let model = priced(None);
+    purse.admit(&model, &call("1234", None)).await.unwrap().spend(&model, tokens(1, 99));
+    let first = purse.admit(&model, &call("1234", None)).await.unwrap();
+    let _second = purse.admit(&model, &call("1234", None)).await.unwrap();
+    assert!(purse.state().held().tokens == 200);
+    first.spend(&model, tokens(1, 400));
+    assert_eq!(purse.state().held().tokens, 401);
+}

@@ -118,9 +118,9 @@ impl Cache {
         };
         // A bit that fell over in a text would be an answer that nobody gave.
         if row.digest != digest(key, &row.answered_at, &row.answer) {
-            return self.forget(key);
+            return self.drop_damaged(key);
         }
-        let Ok(completion) = serde_json::from_slice(&row.answer) else { return self.forget(key) };
+        let Ok(completion) = serde_json::from_slice(&row.answer) else { return self.drop_damaged(key) };
         if let Some(writer) = self.writer.as_ref().filter(|_| row.used_day < self.today) {
             writer.used(*key, self.today);
         }
@@ -146,6 +146,13 @@ impl Cache {
             before,
         };
         writer.put(row).await;
+    }
+
+    /// Removes an answer that turned out to be of no use; returns when it is gone.
+    pub async fn remove(&self, key: &Key) {
+        if let Some(writer) = &self.writer {
+            writer.forget(*key).await;
+        }
     }
 
     /// What people should know and were not yet told.
@@ -188,8 +195,8 @@ impl Cache {
     }
 
     /// Makes room for an answer that can be used.
-    fn forget(&self, key: &Key) -> Option<Kept> {
-        self.writer.iter().for_each(|writer| writer.forget(*key));
+    fn drop_damaged(&self, key: &Key) -> Option<Kept> {
+        self.writer.iter().for_each(|writer| writer.forget_soon(*key));
         None
     }
 

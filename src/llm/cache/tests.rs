@@ -23,6 +23,7 @@ fn kept(text: &str) -> Kept {
             finish: Finish::Stop,
             tokens,
             model: Some("small-1-0304".into()),
+            thoughts: None,
         },
         answered_at: "2026-03-04T05:06:07.089Z".into(),
     }

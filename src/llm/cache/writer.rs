@@ -41,7 +41,7 @@ pub(super) struct Row {
 enum Job {
     Put(Row, oneshot::Sender<()>),
     Used(Key, i64),
-    Forget(Key),
+    Forget(Key, oneshot::Sender<()>),
 }
 
 #[derive(Debug)]
@@ -78,9 +78,18 @@ impl Writer {
         let _ = self.jobs.try_send(Job::Used(key, day));
     }
 
-    /// Removes what can't be used.
-    pub fn forget(&self, key: Key) {
-        let _ = self.jobs.try_send(Job::Forget(key));
+    /// Removes what can't be used, when there is room to note it: whoever reads it again notes it again.
+    pub fn forget_soon(&self, key: Key) {
+        let (done, _) = oneshot::channel();
+        let _ = self.jobs.try_send(Job::Forget(key, done));
+    }
+
+    /// Returns when the row is gone, or can't be removed.
+    pub async fn forget(&self, key: Key) {
+        let (done, finished) = oneshot::channel();
+        if self.jobs.send(Job::Forget(key, done)).await.is_ok() {
+            let _ = finished.await;
+        }
     }
 
     pub fn take_warning(&self) -> Option<String> {
@@ -118,7 +127,7 @@ impl Work {
                 self.trouble(&error);
             }
             for job in jobs {
-                if let Job::Put(_, done) = job {
+                if let Job::Put(_, done) | Job::Forget(_, done) = job {
                     let _ = done.send(());
                 }
             }
@@ -147,7 +156,7 @@ impl Work {
                         row.before,
                     ])?,
                     Job::Used(key, day) => used.execute(params![key.bytes(), day])?,
-                    Job::Forget(key) => forget.execute(params![key.bytes()])?,
+                    Job::Forget(key, _) => forget.execute(params![key.bytes()])?,
                 };
             }
         }

@@ -24,7 +24,7 @@ fn call(prompt: &str) -> Call {
 }
 
 fn said(text: &str, finish: Finish) -> Completion {
-    Completion { text: text.into(), tool_calls: None, finish, tokens: None, model: None }
+    Completion { text: text.into(), tool_calls: None, finish, tokens: None, model: None, thoughts: None }
 }
 
 /// A run at an hour of one day, with these settings.
@@ -40,7 +40,9 @@ fn settings(dir: &Path, cache: CacheMode) -> ModelSettings {
 /// What is known of a question: the answer and where it is from, or what is done instead.
 async fn looked(kept: &KeptAnswers, call: &Call) -> String {
     match kept.look(&endpoint(), call).await {
-        Look::Found(kept, source) => format!("{} ({source:?}, {})", kept.completion.text, kept.answered_at),
+        Look::Found(kept, source, _) => {
+            format!("{} ({source:?}, {})", kept.completion.text, kept.answered_at)
+        }
         Look::Refused(fault) => format!("{:?}: {}", fault.kind, fault.reason),
         Look::Ask(_) => "ask".to_owned(),
     }
@@ -169,7 +171,7 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     // A target's own folder, in a run that asks for others.
     let own = Endpoint { replay: Some(folder), ..endpoint() };
     let kept = run(&base, 4);
-    assert!(matches!(kept.look(&own, &call("b")).await, Look::Found(_, AnswerSource::Recording)));
+    assert!(matches!(kept.look(&own, &call("b")).await, Look::Found(_, AnswerSource::Recording, _)));
     let Look::Refused(missing) = kept.look(&own, &call("d")).await else { panic!("nobody recorded it") };
     assert!(
         missing.reason.ends_with(

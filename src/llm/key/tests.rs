@@ -3,6 +3,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
+use crate::base::ordered::OrderedValue;
 use crate::llm::CallIndex;
 use crate::model::{ApiKey, Limits, Patience, Price};
 
@@ -31,7 +32,7 @@ fn call() -> Call {
         sampling: Sampling {
             temperature: Some(0.0),
             max_tokens: Some(16),
-            options: BTreeMap::from([("top_k".to_owned(), json!(4))]),
+            options: BTreeMap::from([("top_k".to_owned(), json!(4).into())]),
             ..Sampling::default()
         },
         index: CallIndex::default(),
@@ -43,7 +44,7 @@ fn dialect() -> Dialect {
     Dialect {
         method: "POST".into(),
         path: "/generate?lang=en".into(),
-        body: json!({"prompt": "{{ prompt }}"}),
+        body: json!({"prompt": "{{ prompt }}"}).into(),
         answer: "$.text".into(),
         input_tokens: None,
         output_tokens: None,
@@ -60,6 +61,35 @@ fn keys_are_those_of_yesterday() {
     insta::assert_snapshot!(key_of(&endpoint(), &plain), @"ffa497e47d9b669bb70ec3688842ac579d834d32f6f4cba5049c2c62edafcfed");
     let http = Endpoint { api: Api::Http, dialect: Some(Box::new(dialect())), ..endpoint() };
     insta::assert_snapshot!(key_of(&http, &call()), @"5ad3d660c9c488a3dd00a577c6273212a905d3a1edd51ff4cd6e5fdf171a6267");
+}
+
+/// Kept answers are found again, whatever the order in which keys are sent.
+#[test]
+fn order_of_keys_does_not_change_a_question() {
+    let schema = |first: &str, second: &str| {
+        let kind = || OrderedValue::map([("type", "string".into())]);
+        let fields = OrderedValue::map([(first, kind()), (second, kind())]);
+        OrderedValue::map([("type", "object".into()), ("properties", fields)])
+    };
+    let asked = |schema: OrderedValue| {
+        let mut call = call();
+        call.sampling.json_schema = Some(schema.clone());
+        call.sampling.options.insert("tools".to_owned(), OrderedValue::List(vec![schema]));
+        key_of(&endpoint(), &call)
+    };
+    let sorted = json!({"properties": {"answer": {"type": "string"}, "reasoning": {"type": "string"}}, "type": "object"});
+    assert_eq!(asked(schema("reasoning", "answer")), asked(sorted.clone().into()));
+    let text = concat!(
+        "eval-harness question 1\n",
+        r#"{"api":"openai","base_url":"https://api.example.org/v1","headers":{"x-team":"evals"},"#,
+        r#""messages":[{"content":"What is 2 + 2?","role":"user"}],"model":"small-1","sampling":{"json_schema":"#,
+    );
+    let rest = format!(
+        r#"{sorted},"max_tokens":16,"options":{{"tools":[{sorted}],"top_k":4}},"temperature":0.0}},"system":"Be brief."}}"#
+    );
+    let digest = Sha256::digest(format!("{text}{rest}"));
+    let expected: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(asked(schema("reasoning", "answer")).to_string(), expected);
 }
 
 #[test]
@@ -94,7 +124,7 @@ fn everything_that_changes_an_answer_changes_the_key() {
     ways("dialect", &|e, _| e.dialect = Some(Box::new(dialect())));
     ways("dialect.method", &|e, _| e.dialect = Some(Box::new(Dialect { method: "PUT".into(), ..dialect() })));
     ways("dialect.path", &|e, _| e.dialect = Some(Box::new(Dialect { path: "/other".into(), ..dialect() })));
-    ways("dialect.body", &|e, _| e.dialect = Some(Box::new(Dialect { body: json!({}), ..dialect() })));
+    ways("dialect.body", &|e, _| e.dialect = Some(Box::new(Dialect { body: json!({}).into(), ..dialect() })));
     ways("dialect.answer", &|e, _| e.dialect = Some(Box::new(Dialect { answer: "$.t".into(), ..dialect() })));
     ways("dialect.error", &|e, _| {
         e.dialect = Some(Box::new(Dialect { error: Some("$.e".into()), ..dialect() }));
@@ -118,8 +148,8 @@ fn everything_that_changes_an_answer_changes_the_key() {
     ways("two stops", &|_, c| c.sampling.stop = vec!["\n".into(), ";".into()]);
     ways("two stops the other way", &|_, c| c.sampling.stop = vec![";".into(), "\n".into()]);
     ways("seed", &|_, c| c.sampling.seed = Some(1));
-    ways("json_schema", &|_, c| c.sampling.json_schema = Some(json!({"type": "object"})));
-    ways("option", &|_, c| drop(c.sampling.options.insert("top_k".into(), json!(5))));
+    ways("json_schema", &|_, c| c.sampling.json_schema = Some(json!({"type": "object"}).into()));
+    ways("option", &|_, c| drop(c.sampling.options.insert("top_k".into(), json!(5).into())));
     ways("option of another spelling", &|_, c| {
         let number = serde_json::from_str("4.0").expect("a number");
         c.sampling.options.insert("top_k".into(), number);

@@ -1,26 +1,28 @@
 //! Messages, as Anthropic has them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::words::{error_in, finish, model_of};
-use super::{Spoken, classify, count, count_or_none, misshapen, text_of, tokens, with_options};
-use crate::llm::{Call, Completion, Fault, Message, Tokens};
+use super::{Fields, Spoken, classify, count, count_or_none, misshapen, text_of, tokens, with_options};
+use crate::base::ordered::OrderedValue;
+use crate::llm::thoughts::kept;
+use crate::llm::{Call, Completion, Fault, FaultKind, Message, Tokens};
 use crate::model::{Endpoint, Finish};
 
 /// The version of the API that is spoken.
 const VERSION: &str = "2023-06-01";
 
 /// The API wants a limit of tokens; this is it when nobody says one.
-const MAX_TOKENS: u64 = 4096;
+pub(in crate::llm) const MAX_TOKENS: u64 = 4096;
 
 pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Result<Spoken, Fault> {
     let mut headers = vec![("anthropic-version", VERSION.to_owned())];
     headers.extend(key.map(|key| ("x-api-key", key.to_owned())));
-    Spoken::post("messages", headers, &body(endpoint, call))
+    Spoken::post("messages", headers, body(endpoint, call))
 }
 
 /// A `seed` is not sent: the API has none.
-fn body(endpoint: &Endpoint, call: &Call) -> Map<String, Value> {
+fn body(endpoint: &Endpoint, call: &Call) -> Fields {
     let sampling = &call.sampling;
     let spoken = |message: &&Message| message.role != "system";
     let messages: Vec<Value> = call
@@ -29,20 +31,23 @@ fn body(endpoint: &Endpoint, call: &Call) -> Map<String, Value> {
         .filter(spoken)
         .map(|message| json!({"role": message.role, "content": message.content}))
         .collect();
-    let mut fields = Map::new();
-    fields.insert("model".to_owned(), endpoint.model.clone().into());
-    fields.insert("messages".to_owned(), messages.into());
-    fields.insert("max_tokens".to_owned(), sampling.max_tokens.unwrap_or(MAX_TOKENS).into());
-    let mut put = |name: &str, value: Option<Value>| {
+    let mut fields = Fields::new();
+    fields.push(("model".to_owned(), Value::from(endpoint.model.clone()).into()));
+    fields.push(("messages".to_owned(), Value::from(messages).into()));
+    fields.push(("max_tokens".to_owned(), Value::from(sampling.max_tokens.unwrap_or(MAX_TOKENS)).into()));
+    let mut put = |name: &str, value: Option<OrderedValue>| {
         if let Some(value) = value {
-            fields.insert(name.to_owned(), value);
+            fields.push((name.to_owned(), value));
         }
     };
-    put("system", system(call));
-    put("temperature", sampling.temperature.map(Value::from));
-    put("top_p", sampling.top_p.map(Value::from));
-    put("stop_sequences", (!sampling.stop.is_empty()).then(|| sampling.stop.clone().into()));
-    let format = |schema: &Value| json!({"format": {"type": "json_schema", "schema": schema}});
+    put("system", system(call).map(OrderedValue::from));
+    put("temperature", sampling.temperature.map(|n| Value::from(n).into()));
+    put("top_p", sampling.top_p.map(|n| Value::from(n).into()));
+    put("stop_sequences", (!sampling.stop.is_empty()).then(|| Value::from(sampling.stop.clone()).into()));
+    let format = |schema: &OrderedValue| {
+        let format = OrderedValue::map([("type", "json_schema".into()), ("schema", schema.clone())]);
+        OrderedValue::map([("format", format)])
+    };
     put("output_config", sampling.json_schema.as_ref().map(format));
     with_options(&mut fields, &sampling.options);
     fields
@@ -80,6 +85,13 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
         return Err(Fault { tokens: used, ..misshapen(host, "it has no `content`") });
     };
     let told = body.get("stop_reason").and_then(Value::as_str);
+    if told == Some("pause_turn") {
+        let why = format!(
+            "{host} paused before the answer was complete (`pause_turn`), and a paused turn is not continued; leave tools that run \
+             on the server out of `options.tools`, or lower their `max_uses`"
+        );
+        return Err(Fault { tokens: used, ..Fault::new(FaultKind::Cut, why) });
+    }
     let mut finish = told.map_or(Finish::Other, finish);
     let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
     let is_call = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("tool_use");
@@ -89,7 +101,10 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
         finish = Finish::ToolCalls;
     }
     let model = model_of(body);
-    Ok(Completion { text: text_of(content).unwrap_or_default(), tool_calls, finish, tokens: used, model })
+    let thoughts: Vec<&str> = blocks.iter().filter_map(|block| block.get("thinking")?.as_str()).collect();
+    let thoughts = Some(thoughts.join("\n\n")).filter(|text| !text.trim().is_empty()).map(|text| kept(&text));
+    let text = text_of(content).unwrap_or_default();
+    Ok(Completion { text, tool_calls, finish, tokens: used, model, thoughts })
 }
 
 /// `input_tokens` are only those that the API's cache of prompts had no part in.

@@ -15,6 +15,7 @@ pub(super) fn of_status(host: &str, status: u16, said: &Said) -> Result<Completi
             finish: Finish::Refused,
             tokens: None,
             model: None,
+            thoughts: None,
         });
     }
     let kind = kind_of_status(status, said);
@@ -23,7 +24,7 @@ pub(super) fn of_status(host: &str, status: u16, said: &Said) -> Result<Completi
     if kind == FaultKind::UnknownModel && said.words.is_empty() {
         reason.push_str("; does `base_url` end where the API's own path begins?");
     }
-    Err(Fault { status: Some(status), ..Fault::new(kind, reason) })
+    Err(Fault { status: Some(status), retry_after: said.retry_after, ..Fault::new(kind, reason) })
 }
 
 /// What an error means that stands in an answer with a good status.
@@ -36,7 +37,7 @@ pub(super) fn of_error_body(host: &str, said: &Said) -> Fault {
         None => kind_of_words(said).unwrap_or(FaultKind::ErrorBody),
     };
     let begin = format!("{host} answered with an error though its status says that all is well");
-    Fault::new(kind, sentence(&begin, said))
+    Fault { retry_after: said.retry_after, ..Fault::new(kind, sentence(&begin, said)) }
 }
 
 /// What a server says that broke its own answer off; `None` of all other ends.
@@ -68,6 +69,7 @@ fn is_too_long(said: &Said) -> bool {
             "exceeds the available context size",
             "exceed context limit",
             "exceeds the context window",
+            "request too large",
         ])
 }
 
@@ -80,6 +82,8 @@ fn kind_of_status(status: u16, said: &Said) -> FaultKind {
         401 | 403 | 407 => FaultKind::Unauthorized,
         404 | 405 | 410 => FaultKind::UnknownModel,
         408 | 409 | 425 => FaultKind::ServerError,
+        // One question that exceeds a whole minute's tokens never fits.
+        429 if is_too_long(said) => FaultKind::BadRequest,
         429 => FaultKind::RateLimited,
         400..=499 => by_words.unwrap_or(FaultKind::BadRequest),
         503 | 529 => FaultKind::Overloaded,
@@ -162,6 +166,16 @@ pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completi
         return Ok(completion);
     }
     let fault = match completion.finish {
+        _ if completion.thoughts.is_some() => {
+            let taken = completion.tokens.map(|tokens| format!(" ({} output tokens)", tokens.output));
+            let taken = taken.unwrap_or_default();
+            Fault::new(
+                FaultKind::OnlyThoughts,
+                format!(
+                    "{host} answered with reasoning{taken} and no text; raise `max_tokens`, or lower the model's reasoning effort"
+                ),
+            )
+        }
         Finish::Length => Fault::new(
             FaultKind::Cut,
             format!(

@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use super::words::{Said, error_in, finish, model_of, without_mark};
 use super::{Spoken, classify, count, misshapen, openai, text_of, tokens, with_options};
+use crate::base::ordered::OrderedValue;
 use crate::base::percent;
 use crate::base::placeholders::{fill, lone};
 use crate::llm::{Call, Completion, Fault, FaultKind, Message, Places, Tokens};
@@ -27,14 +28,16 @@ pub(super) fn speak(
     let names = Names::of(dialect);
     names.check(call)?;
     let filling = Filling { endpoint, call, with_system: !names.system };
-    let path = fill(&dialect.path, |name| Some(percent::encode(&as_text(&filling.value(name)?))));
-    let mut body = filling.filled(&dialect.body).unwrap_or(Value::Null);
-    if let Value::Object(fields) = &mut body {
+    let path = fill(&dialect.path, |name| Some(percent::encode(&filled_text(&filling.value(name)?))));
+    let mut body = filling.filled(&dialect.body).unwrap_or(Value::Null.into());
+    if let OrderedValue::Map(fields) = &mut body {
         with_options(fields, &call.sampling.options);
     }
-    let body = match body {
-        Value::Null => None,
-        Value::String(text) => Some(("text/plain; charset=utf-8", text.into_bytes())),
+    let body = match &body {
+        OrderedValue::Plain(Value::Null) => None,
+        OrderedValue::Plain(Value::String(text)) => {
+            Some(("text/plain; charset=utf-8", text.clone().into_bytes()))
+        }
         data => Some(("application/json", data.to_string().into_bytes())),
     };
     let headers = key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect();
@@ -105,12 +108,12 @@ fn words_of(content: &Value) -> String {
     text_of(content).unwrap_or_else(|| content.to_string())
 }
 
-fn every_text(value: &Value, see: &mut impl FnMut(&str)) {
+fn every_text(value: &OrderedValue, see: &mut impl FnMut(&str)) {
     match value {
-        Value::String(text) => see(text),
-        Value::Array(items) => items.iter().for_each(|item| every_text(item, see)),
-        Value::Object(map) => map.values().for_each(|value| every_text(value, see)),
-        _ => {}
+        OrderedValue::Plain(Value::String(text)) => see(text),
+        OrderedValue::Plain(_) => {}
+        OrderedValue::List(items) => items.iter().for_each(|item| every_text(item, see)),
+        OrderedValue::Map(entries) => entries.iter().for_each(|(_, value)| every_text(value, see)),
     }
 }
 
@@ -124,10 +127,13 @@ struct Filling<'a> {
 
 impl Filling<'_> {
     /// `None` for a name that nothing is called by; `Value::Null` for what is not set.
-    fn value(&self, name: &str) -> Option<Value> {
+    fn value(&self, name: &str) -> Option<OrderedValue> {
         let sampling = &self.call.sampling;
+        if name == SCHEMA {
+            return Some(sampling.json_schema.clone().unwrap_or(Value::Null.into()));
+        }
         let or_null = |value: Option<Value>| value.unwrap_or(Value::Null);
-        Some(match name {
+        let value: Value = match name {
             PROMPT => prompt(&self.call.messages).into(),
             SYSTEM => or_null(system(self.call).map(Value::from)),
             MESSAGES => {
@@ -141,15 +147,15 @@ impl Filling<'_> {
             "max_tokens" => or_null(sampling.max_tokens.map(Value::from)),
             "stop" => or_null((!sampling.stop.is_empty()).then(|| sampling.stop.clone().into())),
             "seed" => or_null(sampling.seed.map(Value::from)),
-            SCHEMA => or_null(sampling.json_schema.clone()),
             _ => return None,
-        })
+        };
+        Some(value.into())
     }
 
     /// The template with its placeholders filled; `None` when it is one for what is not set, and its field is left out.
-    fn filled(&self, template: &Value) -> Option<Value> {
+    fn filled(&self, template: &OrderedValue) -> Option<OrderedValue> {
         Some(match template {
-            Value::String(text) => {
+            OrderedValue::Plain(Value::String(text)) => {
                 if let Some(value) = lone(text).and_then(|name| self.value(name)) {
                     return (!value.is_null()).then_some(value);
                 }
@@ -157,18 +163,19 @@ impl Filling<'_> {
                 let filled = fill(text, |name| {
                     let value = self.value(name)?;
                     unset.set(unset.get() || value.is_null());
-                    Some(as_text(&value))
+                    Some(filled_text(&value))
                 });
                 if unset.get() {
                     return None;
                 }
-                Value::String(filled.unwrap_or_else(|| text.clone()))
+                Value::String(filled.unwrap_or_else(|| text.clone())).into()
             }
-            Value::Array(items) => Value::Array(items.iter().filter_map(|item| self.filled(item)).collect()),
-            Value::Object(map) => {
-                let fields = map.iter().filter_map(|(name, value)| Some((name.clone(), self.filled(value)?)));
-                Value::Object(fields.collect::<Map<_, _>>())
+            OrderedValue::List(items) => {
+                OrderedValue::List(items.iter().filter_map(|item| self.filled(item)).collect())
             }
+            OrderedValue::Map(entries) => OrderedValue::map(
+                entries.iter().filter_map(|(name, value)| Some((name.clone(), self.filled(value)?))),
+            ),
             other => other.clone(),
         })
     }
@@ -178,6 +185,14 @@ impl Filling<'_> {
 fn prompt(messages: &[Message]) -> String {
     let last = messages.iter().rev().find(|message| message.role != SYSTEM);
     last.map(|message| words_of(&message.content)).unwrap_or_default()
+}
+
+/// As [`as_text`], with keys in their order.
+fn filled_text(value: &OrderedValue) -> String {
+    match value {
+        OrderedValue::Plain(plain) => as_text(plain),
+        data => data.to_string(),
+    }
 }
 
 /// A text as it is, other data as it is written.
@@ -226,7 +241,7 @@ pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Comple
         (parts, _) => parts.iter().map(|part| as_text(part)).collect(),
     };
     let model = model_of(body);
-    Ok(Completion { text, tool_calls: None, finish, tokens: used, model })
+    Ok(Completion { text, tool_calls: None, finish, tokens: used, model, thoughts: None })
 }
 
 fn usage(dialect: &Dialect, body: &Value) -> Result<Option<Tokens>, Fault> {

@@ -45,7 +45,7 @@ pub(super) struct Pace {
 /// Reads headers with names in lower case. Dates are told from the server's own `Date` where it has one, since clocks differ.
 pub(super) fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>, now: Timestamp) -> Pace {
     let known: Vec<(&str, &str)> = headers
-        .filter(|(name, _)| *name == "date" || name.contains("ratelimit") || name.starts_with("retry-after"))
+        .filter(|(name, _)| *name == "date" || name.contains("ratelimit") || name.contains("retry-after"))
         .filter_map(|(name, value)| Some((name, std::str::from_utf8(value).ok()?.trim())))
         .collect();
     if known.is_empty() {
@@ -74,8 +74,14 @@ pub(super) fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>, now: 
     let tokens = ["tokens", "input-tokens", "output-tokens"].map(anthropic);
     let tokens = tokens.into_iter().fold(openai("tokens", [""; 3]), fuller);
     let limits = ToldLimits { requests, tokens };
-    let asked = get("retry-after-ms").and_then(seconds).and_then(|ms| duration(ms / 1000.0));
-    let asked = asked.or_else(|| get("retry-after").and_then(|value| after(value, now)));
+    let milliseconds = |name| get(name).and_then(seconds).and_then(|ms| duration(ms / 1000.0));
+    let asked =
+        milliseconds("retry-after-ms").or_else(|| get("retry-after").and_then(|value| after(value, now)));
+    // LiteLLM passes headers of the provider on under names of its own.
+    let passed_on = || milliseconds("llm_provider-retry-after-ms");
+    let asked = asked
+        .or_else(passed_on)
+        .or_else(|| get("llm_provider-retry-after").and_then(|value| after(value, now)));
     let spent = [requests, tokens].into_iter().filter(|told| told.remaining == Some(0));
     Pace { limits, retry_after: asked.or_else(|| spent.filter_map(|told| told.reset).max()) }
 }
@@ -122,8 +128,28 @@ fn from(now: Timestamp, at: Timestamp) -> Duration {
     Duration::try_from(at.duration_since(now)).unwrap_or_default()
 }
 
+/// The time that a message asks to wait: `try again in 1.2s`, `in 350ms`, `Please retry in 34.07s.`, `in 20 seconds`.
+pub(super) fn wait_in(message: &str) -> Option<Duration> {
+    let lower = message.to_lowercase();
+    let behind = ["try again in ", "retry in ", "retry after ", "try again after "]
+        .iter()
+        .find_map(|words| Some(lower.split_once(words)?.1))?;
+    let mut words = behind.split_whitespace().map(|word| word.trim_end_matches(['.', ',', ';', ')', '!']));
+    let first = words.next()?;
+    if let Some(time) = span(first) {
+        return Some(time);
+    }
+    let scale = match words.next().unwrap_or_default() {
+        "ms" | "milliseconds" | "millisecond" => 1e-3,
+        "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+        "min" | "mins" | "minute" | "minutes" => 60.0,
+        _ => return None,
+    };
+    duration(seconds(first)? * scale)
+}
+
 /// Numbers with units, as Go writes durations.
-fn span(text: &str) -> Option<Duration> {
+pub(super) fn span(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut sum = 0.0;
     while !rest.is_empty() {
@@ -168,6 +194,8 @@ mod tests {
             &[("retry-after", "Wed, 04 Mar 2020 05:06:37 GMT")],
             &[("retry-after", "Wed, 04 Mar 2026 05:06:37 GMT"), ("date", "Wed, 04 Mar 2026 05:06:35 GMT")],
             &[("retry-after", "9"), ("retry-after-ms", "1500")],
+            &[("llm_provider-retry-after", "60"), ("date", "Wed, 04 Mar 2026 05:06:35 GMT")],
+            &[("llm_provider-retry-after", "60"), ("retry-after", "2")],
             &[("retry-after", "-1")],
             &[("retry-after", "1e3")],
             &[("retry-after", "NaN")],
@@ -197,6 +225,8 @@ mod tests {
         [("retry-after", "Wed, 04 Mar 2020 05:06:37 GMT")]: Some(0ns)
         [("retry-after", "Wed, 04 Mar 2026 05:06:37 GMT"), ("date", "Wed, 04 Mar 2026 05:06:35 GMT")]: Some(2s)
         [("retry-after", "9"), ("retry-after-ms", "1500")]: Some(1.5s)
+        [("llm_provider-retry-after", "60"), ("date", "Wed, 04 Mar 2026 05:06:35 GMT")]: Some(60s)
+        [("llm_provider-retry-after", "60"), ("retry-after", "2")]: Some(2s)
         [("retry-after", "-1")]: None
         [("retry-after", "1e3")]: None
         [("retry-after", "NaN")]: None
@@ -210,6 +240,25 @@ mod tests {
         [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1772600777000")]: Some(10s)
         [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "12")]: Some(12s)
         "#);
+    }
+
+    #[test]
+    fn messages_say_when_to_come_again() {
+        let rate = "Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Used 29000. ";
+        for (message, expected) in [
+            (format!("{rate}Please try again in 1.2s. Visit https://x for more."), Some(1_200)),
+            (format!("{rate}Please try again in 350ms."), Some(350)),
+            (format!("{rate}Please try again in 6m0s."), Some(360_000)),
+            ("You exceeded your current quota. Please retry in 34.074824224s.".to_owned(), Some(34_074)),
+            ("Requests are throttled. Please retry after 20 seconds.".to_owned(), Some(20_000)),
+            ("try again in 2 minutes".to_owned(), Some(120_000)),
+            ("Please try again in a while".to_owned(), None),
+            ("Please try again in -3s".to_owned(), None),
+            ("Too many requests".to_owned(), None),
+            ("try again in ".to_owned(), None),
+        ] {
+            assert_eq!(wait_in(&message).map(|time| time.as_millis()), expected, "{message}");
+        }
     }
 
     #[test]

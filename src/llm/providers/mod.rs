@@ -12,16 +12,18 @@ mod openai;
 mod tests;
 mod words;
 
+pub(super) use anthropic::MAX_TOKENS as ANTHROPIC_MAX_TOKENS;
 pub(super) use limits::ToldLimits;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Call, Completion, Fault, FaultKind, Places, Tokens};
 use crate::base::clock::Clock;
+use crate::base::ordered::OrderedValue;
 use crate::base::redact::{Redactor, secrets_of_header};
 use crate::model::{Api, Endpoint};
 use crate::net::{self, Clients, Request, Settings};
@@ -99,7 +101,10 @@ pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, cl
         classify::of_status(&host, status, &own.unwrap_or_else(|| words::error_of_status(&body)))
     };
     let result = result.map_err(|fault| {
-        let fault = Fault { status: fault.status.or(Some(status)), retry_after: pace.retry_after, ..fault };
+        // Words count of who has more to do than it can; others may speak of anything.
+        let said = fault.retry_after.filter(|_| fault.kind.is_overload());
+        let retry_after = pace.retry_after.or(said);
+        let fault = Fault { status: fault.status.or(Some(status)), retry_after, ..fault };
         hidden(fault, endpoint, call)
     });
     tried(result, true, pace.limits)
@@ -133,13 +138,10 @@ struct Spoken {
 }
 
 impl Spoken {
-    /// A POST of JSON.
-    fn post(
-        path: &str,
-        headers: Vec<(&'static str, String)>,
-        body: &impl serde::Serialize,
-    ) -> Result<Spoken, Fault> {
-        let body = serde_json::to_vec(body).map_err(|error| {
+    /// A POST of JSON, its fields sorted by name.
+    fn post(path: &str, headers: Vec<(&'static str, String)>, mut body: Fields) -> Result<Spoken, Fault> {
+        body.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let body = serde_json::to_vec(&OrderedValue::Map(body).as_written()).map_err(|error| {
             Fault::new(FaultKind::Settings, format!("the request cannot be written: {error}"))
         })?;
         let body = Some(("application/json", body));
@@ -221,12 +223,18 @@ fn json(host: &str, body: &[u8]) -> Result<Value, Fault> {
     })
 }
 
+/// Fields of a request.
+type Fields = Vec<(String, OrderedValue)>;
+
 /// Puts further fields of the request over those that are there; `null` takes one away.
-fn with_options(fields: &mut Map<String, Value>, options: &BTreeMap<String, Value>) {
+fn with_options(fields: &mut Fields, options: &BTreeMap<String, OrderedValue>) {
     for (name, value) in options {
-        match value {
-            Value::Null => drop(fields.remove(name)),
-            value => drop(fields.insert(name.clone(), value.clone())),
+        let known = fields.iter().position(|(known, _)| known == name);
+        match known.and_then(|at| fields.get_mut(at)) {
+            None if value.is_null() => {}
+            None => fields.push((name.clone(), value.clone())),
+            Some(_) if value.is_null() => fields.retain(|(known, _)| known != name),
+            Some((_, field)) => *field = value.clone(),
         }
     }
 }

@@ -1,32 +1,34 @@
 //! Chat completions, as OpenAI has them and many servers after it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::words::{error_in, finish, model_of};
-use super::{Spoken, classify, count, count_or_none, misshapen, text_of, tokens, with_options};
+use super::{Fields, Spoken, classify, count, count_or_none, misshapen, text_of, tokens, with_options};
+use crate::base::ordered::OrderedValue;
+use crate::llm::thoughts::kept;
 use crate::llm::{Call, Completion, Fault, Tokens};
 use crate::model::{Endpoint, Finish};
 
 pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Result<Spoken, Fault> {
     let headers = key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect();
-    Spoken::post("chat/completions", headers, &body(endpoint, call))
+    Spoken::post("chat/completions", headers, body(endpoint, call))
 }
 
-fn body(endpoint: &Endpoint, call: &Call) -> Map<String, Value> {
+fn body(endpoint: &Endpoint, call: &Call) -> Fields {
     let sampling = &call.sampling;
-    let mut fields = Map::new();
-    fields.insert("model".to_owned(), endpoint.model.clone().into());
-    fields.insert("messages".to_owned(), messages(call).into());
-    let mut put = |name: &str, value: Option<Value>| {
+    let mut fields = Fields::new();
+    fields.push(("model".to_owned(), Value::from(endpoint.model.clone()).into()));
+    fields.push(("messages".to_owned(), Value::from(messages(call)).into()));
+    let mut put = |name: &str, value: Option<OrderedValue>| {
         if let Some(value) = value {
-            fields.insert(name.to_owned(), value);
+            fields.push((name.to_owned(), value));
         }
     };
-    put("temperature", sampling.temperature.map(Value::from));
-    put("top_p", sampling.top_p.map(Value::from));
-    put(limit_name(&endpoint.base_url), sampling.max_tokens.map(Value::from));
-    put("stop", (!sampling.stop.is_empty()).then(|| sampling.stop.clone().into()));
-    put("seed", sampling.seed.map(Value::from));
+    put("temperature", sampling.temperature.map(|n| Value::from(n).into()));
+    put("top_p", sampling.top_p.map(|n| Value::from(n).into()));
+    put(limit_name(&endpoint.base_url), sampling.max_tokens.map(|n| Value::from(n).into()));
+    put("stop", (!sampling.stop.is_empty()).then(|| Value::from(sampling.stop.clone()).into()));
+    put("seed", sampling.seed.map(|n| Value::from(n).into()));
     put("response_format", sampling.json_schema.as_ref().map(response_format));
     with_options(&mut fields, &sampling.options);
     fields
@@ -51,8 +53,10 @@ fn limit_name(base_url: &str) -> &'static str {
     }
 }
 
-fn response_format(schema: &Value) -> Value {
-    json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": true}})
+fn response_format(schema: &OrderedValue) -> OrderedValue {
+    let named =
+        [("name", "answer".into()), ("schema", schema.clone()), ("strict", OrderedValue::Plain(true.into()))];
+    OrderedValue::map([("type", "json_schema".into()), ("json_schema", OrderedValue::map(named))])
 }
 
 pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
@@ -67,7 +71,8 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
     let model = model_of(body);
     let Some(choice) = choices.first() else {
         let finish = Finish::Other;
-        return Ok(Completion { text: String::new(), tool_calls: None, finish, tokens: used, model });
+        let text = String::new();
+        return Ok(Completion { text, tool_calls: None, finish, tokens: used, model, thoughts: None });
     };
     if let Some(said) = error_in(choice) {
         return Err(failed(classify::of_error_body(host, &said)));
@@ -97,7 +102,14 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
     if tool_calls.is_some() && !matches!(finish, Finish::Refused | Finish::Length) {
         finish = Finish::ToolCalls;
     }
-    Ok(Completion { text, tool_calls, finish, tokens: used, model })
+    let thoughts = choice.get("message").and_then(thoughts);
+    Ok(Completion { text, tool_calls, finish, tokens: used, model, thoughts })
+}
+
+/// Reasoning apart from the text: DeepSeek's and vLLM's `reasoning_content`, OpenRouter's `reasoning`.
+fn thoughts(message: &Value) -> Option<String> {
+    let texts = ["reasoning_content", "reasoning"].iter().filter_map(|name| message.get(*name)?.as_str());
+    texts.map(str::trim).find(|text| !text.is_empty()).map(kept)
 }
 
 fn refusal_part(content: &Value) -> Option<String> {

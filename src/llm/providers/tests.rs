@@ -41,11 +41,11 @@ fn all_sampling() -> Sampling {
         max_tokens: Some(50),
         stop: vec!["END".to_owned()],
         seed: Some(7),
-        json_schema: Some(json!({"type": "object"})),
+        json_schema: Some(json!({"type": "object"}).into()),
         options: BTreeMap::from([
-            ("reasoning_effort".to_owned(), json!("low")),
-            ("seed".to_owned(), Value::Null),
-            ("top_p".to_owned(), json!(0.5)),
+            ("reasoning_effort".to_owned(), json!("low").into()),
+            ("seed".to_owned(), Value::Null.into()),
+            ("top_p".to_owned(), json!(0.5).into()),
         ]),
     }
 }
@@ -76,13 +76,14 @@ fn sent(endpoint: &Endpoint, call: &Call) -> String {
 
 fn told(result: Result<Completion, Fault>) -> String {
     match result {
-        Ok(Completion { text, tool_calls, finish, tokens, model }) => {
+        Ok(Completion { text, tool_calls, finish, tokens, model, thoughts }) => {
             let tokens = tokens.map_or("unknown".to_owned(), |t| {
                 format!("{}+{} ({} cached, {} written)", t.input, t.output, t.cached_input, t.cache_write)
             });
             let calls = tool_calls.map(|calls| format!(" calls={calls}")).unwrap_or_default();
             let model = model.map(|model| format!(" by {model}")).unwrap_or_default();
-            format!("{finish:?} {text:?} tokens {tokens}{calls}{model}")
+            let thoughts = thoughts.map(|thoughts| format!(" thinking {thoughts:?}")).unwrap_or_default();
+            format!("{finish:?} {text:?} tokens {tokens}{calls}{model}{thoughts}")
         }
         Err(fault) => {
             let tokens =
@@ -119,7 +120,7 @@ fn chat_completions_are_asked_for() {
     POST http://127.0.0.1:8000/v1/chat/completions
     content-type: application/json
     authorization: Bearer sk-secret-0123456789
-    {"max_tokens":50,"messages":[{"content":"You add.","role":"system"},{"content":"Be terse.","role":"system"},{"content":"Hi","role":"user"},{"content":"Hello","role":"assistant"},{"content":[{"text":"Again","type":"text"}],"role":"user"}],"model":"small","reasoning_effort":"low","response_format":{"json_schema":{"name":"answer","schema":{"type":"object"},"strict":true},"type":"json_schema"},"stop":["END"],"temperature":0.0,"top_p":0.5}
+    {"max_tokens":50,"messages":[{"content":"You add.","role":"system"},{"content":"Be terse.","role":"system"},{"content":"Hi","role":"user"},{"content":"Hello","role":"assistant"},{"content":[{"text":"Again","type":"text"}],"role":"user"}],"model":"small","reasoning_effort":"low","response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object"},"strict":true}},"stop":["END"],"temperature":0.0,"top_p":0.5}
     POST http://127.0.0.1:8000/v1/chat/completions
     content-type: application/json
     Authorization: Bearer other
@@ -153,7 +154,7 @@ fn messages_are_asked_for() {
     content-type: application/json
     anthropic-version: 2023-06-01
     x-api-key: sk-secret-0123456789
-    {"max_tokens":50,"messages":[{"content":"Hi","role":"user"},{"content":"Hello","role":"assistant"},{"content":[{"text":"Again","type":"text"}],"role":"user"}],"model":"small","output_config":{"format":{"schema":{"type":"object"},"type":"json_schema"}},"reasoning_effort":"low","stop_sequences":["END"],"system":"Be terse.","temperature":0.0,"top_p":0.5}
+    {"max_tokens":50,"messages":[{"content":"Hi","role":"user"},{"content":"Hello","role":"assistant"},{"content":[{"text":"Again","type":"text"}],"role":"user"}],"model":"small","output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},"reasoning_effort":"low","stop_sequences":["END"],"system":"Be terse.","temperature":0.0,"top_p":0.5}
     POST https://api.anthropic.com/v1/messages
     content-type: application/json
     anthropic-version: 2023-06-01
@@ -175,7 +176,8 @@ fn dialect() -> Dialect {
             "q": "{{ prompt }}", "text": "<{{ prompt }}>", "t": "{{ temperature }}", "stop": "{{ stop }}",
             "deep": {"n": "{{ max_tokens }}", "s": "{{ system }}"}, "list": ["{{ seed }}", 1], "odd": "{{ unknown }}",
             "composed": "seed {{ seed }}", "m": "{{ messages }}",
-        }),
+        })
+        .into(),
         answer: "$.candidates[0].content.parts[*].text".to_owned(),
         input_tokens: Some("$.usage.in".to_owned()),
         output_tokens: Some("$.usage.out".to_owned()),
@@ -195,7 +197,7 @@ fn apis_of_ones_own_are_asked_as_they_want() {
     whole.sampling.options.clear();
     whole.system = Some("You add.".to_owned());
     told.push_str(&sent(&own, &whole));
-    let only = |body: Value| Some(Box::new(Dialect { body, path: String::new(), ..dialect() }));
+    let only = |body: Value| Some(Box::new(Dialect { body: body.into(), path: String::new(), ..dialect() }));
     own.dialect = only(json!({"m": "{{ messages }}"}));
     whole.sampling = Sampling { options: all_sampling().options, ..Sampling::default() };
     told.push_str(&sent(&own, &whole));
@@ -228,7 +230,7 @@ fn apis_of_ones_own_are_asked_as_they_want() {
     POST http://127.0.0.1:9/
     content-type: application/json
     authorization: Bearer sk-secret-0123456789
-    {"m":[{"content":"Hi","role":"user"},{"content":"Hello","role":"assistant"},{"content":[{"text":"Again","type":"text"}],"role":"user"}],"q":"Again","reasoning_effort":"low","s":"You add.\n\nBe terse.","top_p":0.5}
+    {"m":[{"content":"Hi","role":"user"},{"content":"Hello","role":"assistant"},{"content":[{"text":"Again","type":"text"}],"role":"user"}],"q":"Again","s":"You add.\n\nBe terse.","reasoning_effort":"low","top_p":0.5}
     POST http://127.0.0.1:9/
     content-type: application/json
     authorization: Bearer sk-secret-0123456789
@@ -308,7 +310,7 @@ fn chat_completions_are_read() {
         json!({"error": {"message": "what?", "type": "invalid_request_error"}}),
     ];
     insta::assert_snapshot!(readings(&own, &bodies), @r#"
-    Stop "Hi" tokens 9+2 (4 cached, 0 written) by small-1
+    Stop "Hi" tokens 9+2 (4 cached, 0 written) by small-1 thinking "hm"
     Stop "ab" tokens 3+2 (0 cached, 0 written)
     Length "cut of" tokens 3+2 (0 cached, 0 written)
     cut: host:1 cut the answer at its limit of tokens before it said anything; raise `max_tokens` [tokens 3+2]
@@ -388,13 +390,13 @@ fn messages_are_read() {
     ];
     insta::assert_snapshot!(readings(&own, &bodies), @r#"
     Stop "Hi" tokens 5+3 (0 cached, 0 written) by claude-x
-    Stop "ab" tokens 5+3 (0 cached, 0 written) by claude-x
+    Stop "ab" tokens 5+3 (0 cached, 0 written) by claude-x thinking "hm"
     Length "Hi" tokens 5+3 (0 cached, 0 written) by claude-x
-    cut: host:1 cut the answer at its limit of tokens before it said anything; raise `max_tokens` [tokens 5+3]
+    only_reasoning: host:1 answered with reasoning (3 output tokens) and no text; raise `max_tokens`, or lower the model's reasoning effort [tokens 5+3]
     Refused "" tokens 5+3 (0 cached, 0 written) by claude-x
     empty: host:1 answered with an empty text [tokens 5+3]
     ToolCalls "so" tokens 5+3 (0 cached, 0 written) calls=[{"id":"t","input":{},"name":"f","type":"tool_use"}] by claude-x
-    Other "Hi" tokens 5+3 (0 cached, 0 written) by claude-x
+    cut: host:1 paused before the answer was complete (`pause_turn`), and a paused turn is not continued; leave tools that run on the server out of `options.tools`, or lower their `max_uses` [tokens 5+3]
     Stop "Hi" tokens 125+3 (100 cached, 20 written) by claude-x
     Stop "Hi" tokens unknown by claude-x
     503: host:1 answered with an error though its status says that all is well: Overloaded

@@ -1,9 +1,11 @@
 //! What APIs say in words: why a model ended, what went wrong, and what a page that is no answer is.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::limits::{span, wait_in};
 use crate::base::text::{one_line, truncate_bytes, truncate_width};
 use crate::llm::FaultKind;
 use crate::model::Finish;
@@ -68,11 +70,13 @@ pub(super) struct Said {
     pub words: Vec<String>,
     /// A code that is the number of a status, as gateways pass it on.
     pub status: Option<u16>,
+    /// How long to wait before the next try, by the message or, as Google writes it, by a detail.
+    pub retry_after: Option<Duration>,
 }
 
 impl Said {
     pub fn new(message: &str) -> Said {
-        Said { message: shown(message), ..Said::default() }
+        Said { message: shown(message), retry_after: wait_in(message), ..Said::default() }
     }
 
     /// True when one of the types and codes is one of these.
@@ -108,6 +112,9 @@ impl Said {
         }
         let text = ["message", "detail", "msg", "error", "errors", "title", "description", "reason"];
         said.message = text.iter().find_map(|name| message_in(map.get(*name)?));
+        let details = map.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let delay = details.iter().find_map(|detail| span(detail.get("retryDelay")?.as_str()?));
+        said.retry_after = delay.or_else(|| said.message.as_deref().and_then(wait_in));
         said
     }
 
@@ -248,6 +255,11 @@ mod tests {
             json!([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}]),
             json!({"error": {"message": {"detail": "inner"}}}),
             json!({"error": true}),
+            json!([{"error": {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED", "details": [
+                {"@type": "type.googleapis.com/google.rpc.Help"},
+                {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"},
+            ]}}]),
+            json!({"error": {"message": "Rate limit reached. Please try again in 1.2s."}}),
             json!({"error": null, "choices": []}),
             json!({"error": {}, "choices": []}),
             json!({"error": "", "choices": []}),
@@ -255,27 +267,30 @@ mod tests {
             json!("error"),
             json!({"error": {"message": "a\u{1b}[31mb\n\nc\u{0}d"}}),
         ] {
-            told.push_str(&format!("{body}: {:?}\n", error_in(&body)));
+            let said = error_in(&body).map(|said| (said.message, said.words, said.status, said.retry_after));
+            told.push_str(&format!("{body}: {said:?}\n"));
         }
         let mut long = error_in(&json!({"error": "wörd ".repeat(10_000)})).unwrap().message.unwrap();
         assert!(long.len() <= LOOKED_AT);
         shorten(&mut long);
         assert!(long.chars().count() <= SHOWN, "{long}");
         insta::assert_snapshot!(told, @r#"
-            {"error":{"code":"C","message":"m","param":null,"type":"t"}}: Some(Said { message: Some("m"), words: ["t", "c"], status: None })
-            {"error":{"code":429,"message":"m"}}: Some(Said { message: Some("m"), words: [], status: Some(429) })
-            {"code":"503","error":"plain"}: Some(Said { message: Some("plain"), words: ["503"], status: Some(503) })
-            {"error":{"message":"Overloaded","type":"overloaded_error"},"type":"error"}: Some(Said { message: Some("Overloaded"), words: ["overloaded_error"], status: None })
-            {"code":400,"message":"m","object":"error","type":"BadRequestError"}: Some(Said { message: Some("m"), words: ["badrequesterror"], status: Some(400) })
-            [{"error":{"code":400,"message":"API key not valid","status":"INVALID_ARGUMENT"}}]: Some(Said { message: Some("API key not valid"), words: ["invalid_argument"], status: Some(400) })
-            {"error":{"message":{"detail":"inner"}}}: Some(Said { message: Some("inner"), words: [], status: None })
-            {"error":true}: Some(Said { message: Some("true"), words: [], status: None })
+            {"error":{"code":"C","message":"m","param":null,"type":"t"}}: Some((Some("m"), ["t", "c"], None, None))
+            {"error":{"code":429,"message":"m"}}: Some((Some("m"), [], Some(429), None))
+            {"code":"503","error":"plain"}: Some((Some("plain"), ["503"], Some(503), None))
+            {"error":{"message":"Overloaded","type":"overloaded_error"},"type":"error"}: Some((Some("Overloaded"), ["overloaded_error"], None, None))
+            {"code":400,"message":"m","object":"error","type":"BadRequestError"}: Some((Some("m"), ["badrequesterror"], Some(400), None))
+            [{"error":{"code":400,"message":"API key not valid","status":"INVALID_ARGUMENT"}}]: Some((Some("API key not valid"), ["invalid_argument"], Some(400), None))
+            {"error":{"message":{"detail":"inner"}}}: Some((Some("inner"), [], None, None))
+            {"error":true}: Some((Some("true"), [], None, None))
+            [{"error":{"code":429,"details":[{"@type":"type.googleapis.com/google.rpc.Help"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}],"message":"Quota exceeded","status":"RESOURCE_EXHAUSTED"}}]: Some((Some("Quota exceeded"), ["resource_exhausted"], Some(429), Some(34s)))
+            {"error":{"message":"Rate limit reached. Please try again in 1.2s."}}: Some((Some("Rate limit reached. Please try again in 1.2s."), [], None, Some(1.2s)))
             {"choices":[],"error":null}: None
             {"choices":[],"error":{}}: None
             {"choices":[],"error":""}: None
             {"choices":[]}: None
             "error": None
-            {"error":{"message":"a\u001b[31mb\n\nc\u0000d"}}: Some(Said { message: Some("ab cd"), words: [], status: None })
+            {"error":{"message":"a\u001b[31mb\n\nc\u0000d"}}: Some((Some("ab cd"), [], None, None))
             "#);
     }
 

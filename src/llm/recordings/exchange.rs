@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::clock::rfc3339;
+use crate::base::ordered::OrderedValue;
 use crate::base::redact::Redactor;
 use crate::llm::Completion;
 use crate::llm::key::{Key, Question};
@@ -86,6 +87,7 @@ impl<'a> Exchange<'a> {
         let answer = &mut exchange.answer;
         let mut cut = cut_text(&mut answer.text, redactor);
         cut |= answer.tool_calls.as_mut().is_some_and(|calls| cut_value(calls, redactor));
+        cut |= answer.thoughts.as_mut().is_some_and(|thoughts| cut_text(thoughts, redactor));
         cut |= answer.model.as_mut().is_some_and(|model| cut_text(model, redactor));
         if cut {
             exchange.redacted.push(Cut::Answer);
@@ -119,7 +121,7 @@ fn cut_request(request: &mut Question, redactor: &Redactor) -> bool {
         cut |= cut_text(value, redactor);
     }
     if let Some(dialect) = &mut request.dialect {
-        cut |= cut_text(&mut dialect.path, redactor) | cut_value(&mut dialect.body, redactor);
+        cut |= cut_text(&mut dialect.path, redactor) | cut_ordered(&mut dialect.body, redactor);
     }
     cut |= request.system.as_mut().is_some_and(|system| cut_text(system, redactor));
     for message in &mut request.messages {
@@ -129,10 +131,18 @@ fn cut_request(request: &mut Question, redactor: &Redactor) -> bool {
     for stop in &mut sampling.stop {
         cut |= cut_text(stop, redactor);
     }
-    cut |= sampling.json_schema.as_mut().is_some_and(|schema| cut_value(schema, redactor));
+    cut |= sampling.json_schema.as_mut().is_some_and(|schema| cut_ordered(schema, redactor));
     for value in sampling.options.values_mut() {
-        cut |= cut_value(value, redactor);
+        cut |= cut_ordered(value, redactor);
     }
+    cut
+}
+
+fn cut_ordered(ordered: &mut OrderedValue, redactor: &Redactor) -> bool {
+    let mut value = ordered.to_value();
+    let cut = cut_value(&mut value, redactor);
+    // A recording has its keys sorted anyway.
+    *ordered = value.into();
     cut
 }
 
@@ -215,9 +225,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
 
 fn completion(answer: Value) -> Result<Completion, String> {
     match answer {
-        Value::String(text) => {
-            Ok(Completion { text, tool_calls: None, finish: Finish::Stop, tokens: None, model: None })
-        }
+        Value::String(text) => Ok(Completion {
+            text,
+            tool_calls: None,
+            finish: Finish::Stop,
+            tokens: None,
+            model: None,
+            thoughts: None,
+        }),
         Value::Object(mut map) => {
             // As of an API: a list of no calls is none, and would be an output that says nothing.
             if map.get("tool_calls").is_some_and(is_nothing) {

@@ -34,6 +34,7 @@ fn kept(text: &str) -> Kept {
             finish: Finish::Stop,
             tokens: Some(Tokens { input: 12, output: 3, ..Tokens::default() }),
             model: Some("small-1-0304".into()),
+            thoughts: None,
         },
         answered_at: "2026-03-04T05:06:07.089Z".into(),
     }

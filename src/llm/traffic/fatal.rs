@@ -9,6 +9,9 @@ const IN_A_ROW: u32 = 3;
 /// break the row, so it takes a few more to be sure.
 const AFTER_ANSWERS: u32 = 10;
 
+/// The same for one that never answered and refuses each question in the very same words, which are then not about the question.
+const SAME_REFUSALS: u32 = 10;
+
 /// What a model's answers were of late.
 #[derive(Debug, Default)]
 pub(super) struct Fatal {
@@ -16,6 +19,9 @@ pub(super) struct Fatal {
     in_a_row: u32,
     /// Why the row began.
     first: Option<String>,
+    /// Refusals of a question in a row that say the same, and what they say.
+    same_refusals: u32,
+    refusal: Option<String>,
     given_up: bool,
 }
 
@@ -35,11 +41,30 @@ impl Fatal {
         now
     }
 
+    /// Notes that a question was refused, which says nothing of other questions unless it is all that is ever said; true when it is
+    /// the refusal that gives the model up.
+    pub fn refused(&mut self, fault: &Fault) -> bool {
+        if self.answered || self.given_up {
+            return false;
+        }
+        if self.refusal.as_ref() != Some(&fault.reason) {
+            (self.refusal, self.same_refusals) = (Some(fault.reason.clone()), 0);
+        }
+        self.same_refusals += 1;
+        self.given_up = self.same_refusals >= SAME_REFUSALS;
+        self.given_up
+    }
+
     /// Why nothing more is sent, when that is so.
     pub fn given_up(&self) -> Option<Fault> {
-        let first = self.first.as_deref().unwrap_or_default();
+        let refused = self.same_refusals >= SAME_REFUSALS;
+        let first = if refused { &self.refusal } else { &self.first }.as_deref().unwrap_or_default();
         self.given_up.then(|| {
-            let most = if self.answered { AFTER_ANSWERS } else { IN_A_ROW };
+            let most = match self.answered {
+                _ if refused => SAME_REFUSALS,
+                true => AFTER_ANSWERS,
+                false => IN_A_ROW,
+            };
             Fault::new(
                 FaultKind::GivenUp,
                 format!("not asked, because {most} calls in a row ended so: {first}"),
@@ -65,6 +90,25 @@ mod tests {
         let given_up = fatal.given_up().unwrap();
         assert_eq!(given_up.kind, FaultKind::GivenUp);
         assert_eq!(given_up.reason, "not asked, because 3 calls in a row ended so: no such key");
+    }
+
+    #[test]
+    fn same_refusal_of_every_question_ends_it() {
+        let mut fatal = Fatal::default();
+        for n in 1..SAME_REFUSALS {
+            assert!(!fatal.refused(&fault("400: unknown field")), "{n}");
+        }
+        assert_eq!(fatal.given_up(), None);
+        assert!(fatal.refused(&fault("400: unknown field")) && !fatal.refused(&fault("400: unknown field")));
+        assert_eq!(
+            fatal.given_up().unwrap().reason,
+            "not asked, because 10 calls in a row ended so: 400: unknown field"
+        );
+        // Refusals that differ are about their questions, and those of a model that answers likewise.
+        let mut fatal = Fatal::default();
+        assert!((0..50).all(|n| !fatal.refused(&fault(&format!("400: {n} tokens are too many")))));
+        fatal.answered();
+        assert!((0..50).all(|_| !fatal.refused(&fault("400: no"))));
     }
 
     #[test]

@@ -29,6 +29,10 @@ pub(in crate::llm) struct Fetched {
     pub latency: Option<Duration>,
 }
 
+/// Limits are most often those of a minute. A server that turns calls away and does not say for how long is asked for that time, and
+/// some more, however few tries are allowed, unless none is; and for longer while it answers others.
+const WHOLE_WINDOW: Duration = Duration::from_secs(65);
+
 /// A try that takes so much longer than its time is ended from here: whoever makes it should have.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -77,6 +81,7 @@ impl Tries {
         };
         let time = endpoint.patience.total.unwrap_or(call.timeout);
         let mut failed = 0;
+        let mut silenced: Option<Instant> = None;
         let mut last: Option<Fault> = None;
         loop {
             let stop = || purse.is_spent().then(budget_spent);
@@ -114,7 +119,7 @@ impl Tries {
             let too_long = fault.retry_after.filter(|time| *time > LONGEST && fault.kind.is_retryable());
             let fatal = fault.kind.is_fatal() || too_long.is_some();
             let failed_so = Failed { fault: &fault, fatal, sent, told: &limits };
-            turn.failed(&door, failed_so, &traffic.jitter);
+            let lane_silent = turn.failed(&door, failed_so, &traffic.jitter);
             traffic.faults.fetch_add(1, Ordering::Relaxed);
             *told.faults.entry(fault.kind.label().to_owned()).or_default() += 1;
             match fault.tokens {
@@ -134,7 +139,13 @@ impl Tries {
                 );
                 return Err(fault);
             }
-            if !fault.kind.is_retryable() || failed >= endpoint.patience.retries {
+            let retries = endpoint.patience.retries;
+            let is_silent = fault.kind == FaultKind::RateLimited && fault.retry_after.is_none();
+            let since = is_silent.then(|| silenced.get_or_insert_with(Instant::now).elapsed());
+            let in_window = retries > 0
+                && since.is_some_and(|time| time < LONGEST)
+                && lane_silent.is_none_or(|time| time < WHOLE_WINDOW);
+            if !fault.kind.is_retryable() || (failed >= retries && !in_window) {
                 return Err(fault);
             }
             self.pause(traffic, &fault, failed).await;

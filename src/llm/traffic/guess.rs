@@ -52,8 +52,8 @@ pub(super) fn of_text(call: &Call) -> u64 {
         serde_json::Value::String(text) => text.len(),
         other => length(other),
     });
-    let schema = call.sampling.json_schema.as_ref().map_or(0, length);
-    let options: usize = call.sampling.options.values().map(length).sum();
+    let schema = call.sampling.json_schema.as_ref().map_or(0, |schema| length(&schema.to_value()));
+    let options: usize = call.sampling.options.values().map(|option| length(&option.to_value())).sum();
     let bytes = texts.sum::<usize>() + call.system.as_ref().map_or(0, String::len) + schema + options;
     (bytes as u64) / BYTES + AROUND * (call.messages.len() as u64 + 2)
 }

@@ -37,6 +37,8 @@ struct State {
     tokens: Option<Window>,
     /// The server asked to wait until then.
     held_until: Duration,
+    /// Since when it says 429, does not say until when, and answers nobody.
+    silent_since: Option<Duration>,
     /// It answers nobody, and is left alone until then.
     away_until: Duration,
     outage: Outage,
@@ -106,6 +108,7 @@ impl Lane {
             requests: limits.requests_per_minute.map(Window::new),
             tokens: limits.tokens_per_minute.map(Window::new),
             held_until: Duration::ZERO,
+            silent_since: None,
             away_until: Duration::ZERO,
             outage: Outage::default(),
             queue: BTreeMap::new(),
@@ -309,6 +312,7 @@ impl Turn<'_> {
         let in_flight = state.in_flight;
         state.calls.answered(in_flight);
         state.outage.answered(now);
+        state.silent_since = None;
         fatal_of(&mut state.doors, door).answered();
         state.obey(now, told);
         self.took = Some(match tokens {
@@ -320,8 +324,9 @@ impl Turn<'_> {
         });
     }
 
-    /// There is none. `fatal` says that another question would meet the same.
-    pub fn failed(mut self, door: &str, failed: Failed<'_>, jitter: &Jitter) {
+    /// There is none. `fatal` says that another question would meet the same. Gives for how long the lane has said 429 without saying
+    /// until when, and answered nobody.
+    pub fn failed(mut self, door: &str, failed: Failed<'_>, jitter: &Jitter) -> Option<Duration> {
         let Failed { fault, fatal, sent, told } = failed;
         let mut state = self.lane.lock();
         let now = self.lane.now();
@@ -336,7 +341,8 @@ impl Turn<'_> {
             _ => is_there && state.calls.allowed() == 1,
         };
         if fault.kind.is_overload() {
-            state.calls.overloaded(self.began, now);
+            let in_flight = state.in_flight;
+            state.calls.overloaded(self.began, now, in_flight);
         }
         if away {
             let pause = state.outage.missed(self.began, now, is_there, |trips| jitter.pause(trips));
@@ -346,6 +352,9 @@ impl Turn<'_> {
         }
         if fault.kind == FaultKind::RateLimited {
             state.hold(now, fault.retry_after.unwrap_or_default());
+            if fault.retry_after.is_none() {
+                state.silent_since.get_or_insert(now);
+            }
         }
         state.obey(now, told);
         // What the server turns away it does not count; what ended in any other way may have been answered in full.
@@ -355,9 +364,14 @@ impl Turn<'_> {
             None if turned_away || !sent => Some(0),
             None => Some(self.guess.input),
         };
-        if fatal && fatal_of(&mut state.doors, door).failed(fault) {
+        let given_up = match fault.kind {
+            FaultKind::BadRequest => fatal_of(&mut state.doors, door).refused(fault),
+            _ => fatal && fatal_of(&mut state.doors, door).failed(fault),
+        };
+        if given_up {
             state.queue.values().for_each(|woken| woken.notify_one());
         }
+        state.silent_since.map(|since| now.saturating_sub(since))
     }
 }
 

@@ -652,3 +652,58 @@ async fn a_server_that_is_busy_when_the_asking_begins_costs_few_calls() {
         assert!(time < Duration::from_secs(100), "{then:?}: {time:?}");
     }
 }
+
+/// A server that turns away what exceeds 20 calls at once: the run takes as long as 20 at once do, and a little.
+#[tokio::test(start_paused = true)]
+async fn server_with_a_hard_limit_is_kept_busy() {
+    const CAPACITY: usize = 20;
+    for (most, latency) in [(64, 200), (32, 200), (200, 500)] {
+        let server = Server::new(move |_, in_flight, _| match in_flight {
+            ..=CAPACITY => (ms(latency), says(1)),
+            _ => (ms(1), fails(FaultKind::RateLimited)),
+        });
+        let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = most);
+        let began = Instant::now();
+        let answers = bench.all(1000).await;
+        assert!(answers.iter().all(|fetched| fetched.result.is_ok()));
+        let ideal = Duration::from_millis(latency) * 1000 / CAPACITY as u32;
+        let ratio = began.elapsed().as_secs_f64() / ideal.as_secs_f64();
+        let refused = bench.server.log().iter().filter(|seen| seen.in_flight > CAPACITY).count();
+        assert!(ratio <= 1.07, "{most} x {latency} ms: {ratio:.3} with {refused} calls refused");
+    }
+}
+
+/// Five requests a minute, and no word of when to come again: all calls are answered.
+#[tokio::test(start_paused = true)]
+async fn silent_429_is_waited_out() {
+    let windows = Arc::new(Mutex::new(BTreeMap::<u64, u32>::new()));
+    let began = Instant::now();
+    let seen = Arc::clone(&windows);
+    let server = Server::new(move |_, _, _| {
+        let mut windows = seen.lock().unwrap();
+        let taken = windows.entry((began.elapsed().as_secs() + 5) / 60).or_default();
+        if *taken >= 5 {
+            return (ms(5), fails(FaultKind::RateLimited));
+        }
+        *taken += 1;
+        (ms(200), says(1))
+    });
+    let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 8);
+    let answers = bench.all(13).await;
+    assert!(answers.iter().all(|fetched| fetched.result.is_ok()));
+    assert!(began.elapsed() < Duration::from_secs(200), "{:?}", began.elapsed());
+    let requests: u32 = answers.iter().map(|fetched| fetched.told.requests).sum();
+    assert!(requests < 150, "{requests} requests");
+}
+
+/// One that says 429 for ever and never when is given a minute in all, and not one for each call.
+#[tokio::test(start_paused = true)]
+async fn endless_silent_429_ends() {
+    let server = Server::new(|_, _, _| (ms(5), fails(FaultKind::RateLimited)));
+    let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 8);
+    let began = Instant::now();
+    let answers = bench.all(100).await;
+    assert!(answers.iter().all(|fetched| fetched.result.is_err()));
+    assert!(began.elapsed() > Duration::from_secs(60));
+    assert!(began.elapsed() < Duration::from_secs(600), "{:?}", began.elapsed());
+}

@@ -115,6 +115,7 @@ fn address(
 }
 
 fn hide_userinfo(desk: &Desk, url: &str) {
+    desk.suite.secrets.of_endpoint(url);
     let (user, password) = net::decoded_userinfo(url);
     if !password.is_empty() {
         desk.suite.secrets.add([format!("{user}:{password}"), password]);

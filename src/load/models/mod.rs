@@ -20,7 +20,9 @@ use super::problem::{Code, Problem};
 use super::scope::Desk;
 use super::source::Span;
 use super::tree::Node;
+use crate::base::ordered::OrderedValue;
 use crate::model::{Api, Dialect, Input, ModelTarget, Sampling};
+use crate::spec::words::ThoughtsMode;
 use crate::spec::{ApiWord, ModelSpec};
 
 /// Fields of a request that are this program's own to say: what is asked, of whom, and that the answer comes whole.
@@ -41,6 +43,13 @@ impl Written<'_> {
     fn at(&self, key: &str) -> Span {
         let base = self.base.filter(|_| self.node.get(key).is_none());
         base.unwrap_or(self.node).locate(&format!("/{key}"))
+    }
+
+    /// What a field of `options` is written as.
+    fn node_of_option(&self, name: &str) -> Option<&Node> {
+        let option = |node: &'_ Node| node.get("options").is_some_and(|options| options.get(name).is_some());
+        let node = if option(self.node) { Some(self.node) } else { self.base };
+        node?.get("options")?.get(name)
     }
 
     /// The node that has the key.
@@ -84,6 +93,7 @@ fn target(desk: &mut Desk, written: &Written) -> Option<ModelTarget> {
     }
     (desk.problems.error_count() == errors).then(|| ModelTarget {
         show_context: written.spec.show_context.unwrap_or(true),
+        keep_thoughts: written.spec.thoughts == Some(ThoughtsMode::Keep),
         system,
         endpoint,
         sampling,
@@ -105,6 +115,27 @@ fn warn_of_unsent(desk: &mut Desk, written: &Written, dialect: &Dialect) {
         let message = format!("`{name}` is never sent: the request has no place for it");
         let hint = format!("put `{{{{ {name} }}}}` into its body");
         desk.push(Problem::warning(Code::SuspiciousValue, written.at(name), message).hint(hint));
+    }
+}
+
+/// A value with its keys in the order in which they are written; what is not written there comes last.
+fn ordered(value: &Value, node: Option<&Node>) -> OrderedValue {
+    match value {
+        Value::Object(fields) => {
+            let keys = node.and_then(Node::as_map).unwrap_or(&[]);
+            let written = keys.iter().filter_map(|(key, node)| {
+                let name: &str = &key.name;
+                Some((name.to_owned(), ordered(fields.get(name)?, Some(node))))
+            });
+            let rest = fields.iter().filter(|(name, _)| !keys.iter().any(|(key, _)| *key.name == **name));
+            OrderedValue::map(written.chain(rest.map(|(name, value)| (name.clone(), ordered(value, None)))))
+        }
+        Value::Array(items) => {
+            let nodes = node.and_then(Node::as_seq).unwrap_or(&[]);
+            let items = items.iter().enumerate().map(|(at, item)| ordered(item, nodes.get(at)));
+            OrderedValue::List(items.collect())
+        }
+        plain => plain.clone().into(),
     }
 }
 
@@ -132,8 +163,14 @@ fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
         max_tokens: spec.max_tokens,
         stop: spec.stop.0.clone(),
         seed: spec.seed,
-        json_schema: spec.json_schema.clone().map(Value::Object),
-        options: spec.options.clone(),
+        json_schema: spec.json_schema.as_ref().map(|schema| {
+            ordered(&Value::Object(schema.clone()), written.node_of("json_schema").get("json_schema"))
+        }),
+        options: spec
+            .options
+            .iter()
+            .map(|(name, value)| (name.clone(), ordered(value, written.node_of_option(name))))
+            .collect(),
     }
 }
 
@@ -158,6 +195,7 @@ pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
         json_schema: own.json_schema.or(base.json_schema),
         options: base.options.into_iter().chain(own.options).collect(),
         show_context: own.show_context.or(base.show_context),
+        thoughts: own.thoughts.or(base.thoughts),
         max_concurrency: own.max_concurrency.or(base.max_concurrency),
         requests_per_minute: own.requests_per_minute.or(base.requests_per_minute),
         tokens_per_minute: own.tokens_per_minute.or(base.tokens_per_minute),

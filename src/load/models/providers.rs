@@ -89,7 +89,7 @@ pub(super) fn check_end(desk: &mut Desk, url: &str, api: Api, at: Span) {
         Api::Anthropic => &["/messages"],
         Api::Http => &[],
     };
-    let trimmed = url.trim_end_matches('/');
+    let trimmed = url.split('?').next().unwrap_or(url).trim_end_matches('/');
     if let Some(end) = ends.iter().find(|end| trimmed.ends_with(**end)) {
         let message = format!("`base_url` ends where the API's own path begins, before `{end}`");
         desk.push(

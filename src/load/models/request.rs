@@ -1,5 +1,6 @@
 //! How a JSON API of one's own is asked and read.
 
+use super::ordered;
 use crate::base::placeholders;
 use crate::load::problem::{Code, Problem};
 use crate::load::render_pass::OF_MODELS;
@@ -12,7 +13,8 @@ use crate::spec::RequestSpec;
 /// True when the request has a place for one of these.
 pub(super) fn holds(dialect: &Dialect, names: &[&str]) -> bool {
     let mut texts = vec![dialect.path.as_str()];
-    collect_texts(Some(&dialect.body), &mut texts);
+    let body = dialect.body.to_value();
+    collect_texts(Some(&body), &mut texts);
     texts.into_iter().any(|text| says(text, names))
 }
 
@@ -68,7 +70,7 @@ pub(super) fn dialect(desk: &mut Desk, spec: &RequestSpec, node: &Node) -> Optio
     (desk.problems.error_count() == errors).then(|| Dialect {
         method,
         path,
-        body: spec.body.clone(),
+        body: ordered(&spec.body, node.get("body")),
         answer: spec.answer.clone(),
         input_tokens: spec.input_tokens.clone(),
         output_tokens: spec.output_tokens.clone(),

@@ -182,7 +182,7 @@ fn settings_that_cannot_be_meant_are_told_with_their_place() {
     insta::assert_snapshot!(all, @r#"
     3:49 bad-request: `localhost:8000` is not an HTTP address | it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
     3:49 bad-request: `base_url` ends where the API's own path begins, before `/chat/completions` | leave the path out: it is put behind the address
-    3:49 bad-request: the address has a query or a fragment; endpoints are put below its path | it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
+
     3:52 bad-format: `api_key_env` is no name of an environment variable | write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs into the environment, not into a file
     3:52 bad-request: the key in `BROKEN` can't be sent: it holds a line break, or a character that no key has
     3:49 bad-request: `a b` is not a header name: letters, digits and `-` make one
@@ -196,7 +196,7 @@ fn settings_that_cannot_be_meant_are_told_with_their_place() {
     3:52 out-of-range: `temperature` must be at least 0.0, found `-1`
     3:56 out-of-range: `max_concurrency` must be at least 1, found `0`
     3:32 bad-request: nothing says where `gpt-x` is | add `base_url: "http://..."`
-    3:39 unknown-key: the key `timeout` is not known here | known here: `api_key_env`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, and 15 more
+    3:39 unknown-key: the key `timeout` is not known here | known here: `api_key_env`, `base_url`, `ca_file`, `connect_timeout_seconds`, `first_byte_timeout_seconds`, `headers`, `insecure`, `json_schema`, `max_answer_bytes`, `max_concurrency`, `max_tokens`, `model`, and 16 more
     "#);
 }
 
@@ -321,9 +321,33 @@ fn templates_fill_what_people_vary_and_leave_alone_what_is_sent_as_it_is() {
     assert_eq!((endpoint.model.as_str(), endpoint.base_url.as_str()), ("gpt-x", "http://127.0.0.1:80/v1"));
     assert_eq!(target.system.as_deref(), Some("You are terse."));
     assert_eq!((target.sampling.stop, endpoint.headers["X-A"].as_str()), (vec!["{{".to_owned()], "gpt-x"));
-    insta::assert_snapshot!(target.sampling.json_schema.unwrap(), @r#"{"description":"{{ who }}","type":"object"}"#);
-    assert_eq!(target.sampling.options["user"], "terse");
+    insta::assert_snapshot!(target.sampling.json_schema.unwrap(), @r#"{"type":"object","description":"{{ who }}"}"#);
+    assert_eq!(target.sampling.options["user"], "terse".into());
     insta::assert_snapshot!(said("{type: model, model: gpt-x, system: '{{ nobody }}'}", ""), @"3:51 undefined-variable: nothing defines `nobody` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces");
+}
+
+#[test]
+fn keys_keep_the_order_in_which_they_are_written() {
+    let schema = "{type: object, properties: {reasoning: {type: string}, answer: {type: object, properties: {z: {}, a: {}}}}, required: [reasoning, answer]}";
+    let target = model(
+        &format!(
+            "{{type: model, model: gpt-x, json_schema: {schema}, options: {{tools: [{{type: function, function: {{parameters: {schema}}}}}]}}}}"
+        ),
+        "",
+    );
+    let written = r#"{"type":"object","properties":{"reasoning":{"type":"string"},"answer":{"type":"object","properties":{"z":{},"a":{}}}},"required":["reasoning","answer"]}"#;
+    assert_eq!(target.sampling.json_schema.unwrap().to_string(), written);
+    assert_eq!(
+        target.sampling.options["tools"].to_string(),
+        format!(r#"[{{"type":"function","function":{{"parameters":{written}}}}}]"#)
+    );
+    let request = "{body: {schema: {z: 1, a: 2}, prompt: '{{ prompt }}'}, answer: $.a}";
+    let target =
+        model(&format!("{{type: model, model: 'http:x', base_url: 'http://h', request: {request}}}"), "");
+    assert_eq!(
+        target.endpoint.dialect.unwrap().body.to_string(),
+        r#"{"schema":{"z":1,"a":2},"prompt":"{{ prompt }}"}"#
+    );
 }
 
 #[test]

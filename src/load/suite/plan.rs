@@ -264,10 +264,10 @@ fn warn_of_equal_samples(
 /// The target as it is the same wherever the project lies: what a recording holds is told apart by its content.
 fn located(target: &Target, root: &Path) -> Target {
     match target {
-        Target::Recorded { path } => {
+        Target::Recorded { path, separate_thoughts } => {
             let outside = || path.file_name().map_or_else(|| path.clone(), PathBuf::from);
             let path = path.strip_prefix(root).map_or_else(|_| outside(), Path::to_owned);
-            Target::Recorded { path }
+            Target::Recorded { path, separate_thoughts: *separate_thoughts }
         }
         other => other.clone(),
     }

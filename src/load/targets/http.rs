@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::base::redact::without_userinfo;
+use crate::base::redact::{without_secret_parameters, without_userinfo};
 use crate::load::models;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
@@ -29,6 +29,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
     let mut target = match &spec.base_url {
         Some(url) => {
             check_base(desk, url, node.locate("/base_url"))?;
+            desk.suite.secrets.of_endpoint(url);
             let (user, password) = net::decoded_userinfo(url);
             if !password.is_empty() {
                 let pair = format!("{user}:{password}");
@@ -81,7 +82,7 @@ pub(in crate::load) fn authorities(
     dir: &Path,
 ) -> Option<Option<PathBuf>> {
     let path = lexical(&dir.join(file));
-    if net::authorities(&path).is_ok() {
+    if net::certificates(&path).is_ok() {
         return Some(Some(path));
     }
     let problem = match path.is_file() {
@@ -230,9 +231,10 @@ fn check_endpoint(desk: &mut Desk, base: &str, endpoint: &str, at: Span) -> Opti
     let Err(error) = net::join(base, endpoint) else { return Some(()) };
     let problem = Problem::error(Code::BadRequest, at, error.to_string());
     desk.push(match error {
-        net::JoinError::Elsewhere(_) => {
-            problem.hint(format!("write the path alone; it is put below {}", without_userinfo(base)))
-        }
+        net::JoinError::Elsewhere(_) => problem.hint(format!(
+            "write the path alone; it is put below {}",
+            without_secret_parameters(&without_userinfo(base))
+        )),
         _ => problem,
     });
     None

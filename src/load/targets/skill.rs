@@ -10,6 +10,7 @@ use crate::load::template::{Engine, is_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
 use crate::model::{CommandTarget, SkillTarget};
 use crate::spec::SkillSpec;
+use crate::spec::words::ThoughtsMode;
 
 /// Names that are known when a case is asked.
 const LATE: [&str; 4] = ["input", "prompt", "messages", "context"];
@@ -54,6 +55,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &SkillSpec, node: &Node) -> Option<
         on_error: spec.on_error.or(base.on_error).unwrap_or_default(),
         output: spec.output.or(base.output).unwrap_or_default(),
         sandbox: false,
+        separate_thoughts: spec.thoughts.or(base.thoughts) == Some(ThoughtsMode::Separate),
     };
     Some(SkillTarget { skill_name: name, parameters, command, late })
 }

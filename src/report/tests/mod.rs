@@ -34,6 +34,7 @@ pub(in crate::report) fn sample(outcome: Outcome, cause: Option<Cause>, reason: 
         reason: reason.to_owned(),
         output: None,
         output_truncated: false,
+        thoughts: None,
         extracted: None,
         grades: Vec::new(),
         metrics: BTreeMap::new(),

@@ -128,7 +128,10 @@ fn unparseable(known: &Known<'_>, at: &str) -> String {
         Some((ReplyFault::WrongToken | ReplyFault::Copied, _)) => {
             "see whether the outputs try to steer the judge, and take another one if not"
         }
-        _ => "allow `repairs`, say the form more plainly, or take a judge that keeps to it",
+        _ if known.judges.is_some_and(|judges| judges.total.repairs > 0) => {
+            "resume the run to ask again, state the form more plainly, or use a judge that keeps to it"
+        }
+        _ => "allow `repairs`, state the form more plainly, or use a judge that keeps to it",
     };
     let words =
         |(fault, n): &(ReplyFault, u64)| format!("{} {}", fault.name(), text::group_digits(*n as usize));

@@ -50,6 +50,7 @@ fn sample(outcome: Outcome) -> SampleResult {
         reason: String::new(),
         output: None,
         output_truncated: false,
+        thoughts: None,
         extracted: None,
         grades: Vec::new(),
         metrics: BTreeMap::new(),
@@ -382,7 +383,7 @@ fn what_could_not_be_found_out_names_what_to_do() {
     Repair the target, which failed on 2 samples of cap-x / a (and 1 more): ./solve.sh exited with code 3
     Record outputs for 2 samples of cap-x / a (and 1 more), or leave them out with a filter: samples.jsonl has no line for it
     See to the judge, which gave no answer on 2 samples of cap-x / a (and 1 more): no judge was asked
-    Look at the judge's answers on 2 samples of cap-x / a (and 1 more), which could not be read: allow `repairs`, say the form more plainly, or take a judge that keeps to it
+    Look at the judge's answers on 2 samples of cap-x / a (and 1 more), which could not be read: allow `repairs`, state the form more plainly, or use a judge that keeps to it
     Correct the tests or settings of 2 samples of cap-x / a (and 1 more), not the output: the grader ./grade did not end within 1 s
     Look at the prompt of 2 samples of cap-x / a (and 1 more), or at `extract`, which found nothing to run: extract: no code in the output
     Look for prose around the code of 2 samples of cap-x / a (and 1 more), or set `extract: code`: the code does not parse: invalid syntax (line 1)
@@ -545,19 +546,22 @@ proptest! {
 
 #[test]
 fn what_a_judge_got_wrong_says_what_helps() {
-    let said = |faults: &[(ReplyFault, u64)]| {
+    let said_after = |faults: &[(ReplyFault, u64)], repairs: u64| {
         let mut health = JudgeHealth::default();
+        health.total.repairs = repairs;
         health.total.faults = faults.iter().map(|(fault, n)| (fault.name().to_owned(), *n)).collect();
         let why = "its answers could not be used";
         let mut lost = run().passes(0, 40).eval("cap-a", "cap-a").lost("cap-a", Cause::JudgeUnparseable, why);
         lost.judges = Some(health);
         lost.text()
     };
+    let said = |faults: &[(ReplyFault, u64)]| said_after(faults, 0);
+    assert_snapshot!(said_after(&[(ReplyFault::NoJson, 2)], 4), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (no_json 2): resume the run to ask again, state the form more plainly, or use a judge that keeps to it");
     assert_snapshot!(said(&[(ReplyFault::Cut, 3), (ReplyFault::NoJson, 1)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (cut 3, no_json 1): raise the judge's `max_tokens`");
     assert_snapshot!(said(&[(ReplyFault::Refused, 1)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (refused 1): the judge declines: reword the rubric, or take another judge");
     assert_snapshot!(said(&[(ReplyFault::Copied, 2)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (copied 2): see whether the outputs try to steer the judge, and take another one if not");
-    assert_snapshot!(said(&[(ReplyFault::OffScale, 2)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (off_scale 2): allow `repairs`, say the form more plainly, or take a judge that keeps to it");
-    assert_snapshot!(said(&[]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read: allow `repairs`, say the form more plainly, or take a judge that keeps to it");
+    assert_snapshot!(said(&[(ReplyFault::OffScale, 2)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (off_scale 2): allow `repairs`, state the form more plainly, or use a judge that keeps to it");
+    assert_snapshot!(said(&[]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read: allow `repairs`, state the form more plainly, or use a judge that keeps to it");
     let lost =
         run().passes(0, 40).eval("cap-a", "cap-a").lost("cap-a", Cause::JudgeUnreachable, "no route to it");
     assert_snapshot!(lost.text(), @"See to the judge, which gave no answer on 1 sample of cap-a: no route to it");

@@ -1,13 +1,20 @@
 use super::*;
 
 fn completion(text: &str, finish: Finish) -> Completion {
-    Completion { text: text.into(), tool_calls: None, finish, tokens: None, model: Some("m-1".into()) }
+    Completion {
+        text: text.into(),
+        tool_calls: None,
+        finish,
+        tokens: None,
+        model: Some("m-1".into()),
+        thoughts: None,
+    }
 }
 
 #[test]
 fn what_a_model_says_becomes_an_output_or_the_reason_why_there_is_none() {
     let usage = Usage { input_tokens: 7, output_tokens: 2, ..Usage::default() };
-    let told = |completion: Completion| match output(completion, Some(usage)) {
+    let told = |completion: Completion| match output(completion, Some(usage), false) {
         Ok(output) => {
             assert_eq!((output.usage, output.model.as_deref()), (Some(usage), Some("m-1")));
             format!("{:?} {:?}", output.finish.unwrap(), output.value)

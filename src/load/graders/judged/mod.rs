@@ -54,7 +54,11 @@ pub(super) fn model(
         tell_unshown(desk, node.locate("/prompt"), by_reference);
     }
     let (text, usual) = match written {
-        Some(text) => (Some(text?), Scoring::Numeric { range: Judge::RANGE }),
+        Some(text) => {
+            let (text, at) = text?;
+            let range = rubric::named_scale(&text).unwrap_or(Judge::RANGE);
+            (Some((text, at)), Scoring::Numeric { range })
+        }
         None => unwritten(desk, config, &wanted, node)?,
     };
     let scoring = scoring::resolve(desk, config.scoring.as_ref(), node, usual)?;

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-pub(super) use said::scales;
 use said::{Said, dashed, line_weight, speaks_of_weights};
+pub(super) use said::{named_scale, scales};
 
 /// Characters that a name may have.
 const LONGEST_NAME: usize = 80;

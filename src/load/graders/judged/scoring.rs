@@ -17,6 +17,10 @@ pub(super) fn resolve(
     usual: Scoring,
 ) -> Option<Scoring> {
     let Some(spec) = spec else { return Some(usual) };
+    let usual_range = match usual {
+        Scoring::Numeric { range } => range,
+        Scoring::Categorical { .. } | Scoring::Boolean => Judge::RANGE,
+    };
     let kind = match spec.kind {
         ScoringKind::Numeric => "numeric",
         ScoringKind::Categorical => "categorical",
@@ -39,7 +43,7 @@ pub(super) fn resolve(
     let scoring = match spec.kind {
         ScoringKind::Boolean => Some(Scoring::Boolean),
         ScoringKind::Numeric => {
-            let range = spec.range.unwrap_or(Judge::RANGE);
+            let range = spec.range.unwrap_or(usual_range);
             check_range(desk, range, node.locate("/scoring/range")).then_some(Scoring::Numeric { range })
         }
         ScoringKind::Categorical => categories(desk, spec, node),

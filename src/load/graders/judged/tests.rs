@@ -111,7 +111,12 @@ fn must_include_is_what_an_output_has_to_say() {
         (["legacy".to_owned()].as_slice(), None)
     );
     assert_eq!(with_rubric.criteria.len(), 2);
-    insta::assert_snapshot!(said(&rubric, semantic), @"10:41 warning suspicious-value: the rubric names another scale (`(0-5)`): the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [0, 5]}` if that is meant");
+    // The rubric's own scale counts, also for its criteria, and there is nothing to warn of.
+    assert_eq!(with_rubric.scoring, Scoring::Numeric { range: [0.0, 5.0] });
+    assert!(with_rubric.criteria.iter().all(|criterion| criterion.scale == Some([0.0, 5.0])));
+    assert_eq!(said(&rubric, semantic), "");
+    let range = format!("{rubric}, scoring: {{type: numeric, range: [1, 5]}}");
+    insta::assert_snapshot!(said(&range, semantic), @"10:41 warning suspicious-value: the rubric names another scale (`(0-5)`): the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [0, 5]}` if that is meant");
     let without = judge(M, semantic);
     assert_eq!(
         (&without.scoring, without.criteria.len(), without.panel),
@@ -368,7 +373,7 @@ fn weights_and_scales_in_a_text_are_looked_at() {
     9:41 warning suspicious-value: the weights sum to 2, not to 1: each counts in proportion | make them sum to 1, or to 100%
     9:41 warning suspicious-value: the weights in the rubric are not read: not every item of it is a criterion | write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`
     9:41 warning suspicious-value: the weights in the rubric count for nothing: its verdict is one of the whole | write `criteria:` to have each of them judged, or leave `scoring` out
-    9:41 warning suspicious-value: the rubric names another scale (`Score from 0 to 10`): the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [0, 10]}` if that is meant
+
     9:41 warning suspicious-value: the rubric names another scale (`Score from 0 to 10`): the judge gives no numbers | set `scoring: {type: numeric, range: [0, 10]}` if that is meant
 
     9:41 warning suspicious-value: the rubric names another scale (`rating out of 10`): the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [1, 10]}` if that is meant
@@ -716,6 +721,5 @@ fn rows_whose_suite_is_not_known_are_told_of_once() {
     --
 
     --
-    warning suspicious-value: the rubric names another scale (`Score from 0 to 10`): the judge scores from 1 to 5
     ");
 }

@@ -139,6 +139,7 @@ function sampleParts(sample) {
     sample.output && part('Output', textView(sample.output, 'Output')),
     sample.output_truncated && el('p', { class: 'soft small' }, 'The target said more than was kept: this is its beginning.'),
     !sample.output && el('p', { class: 'soft' }, 'No output.'),
+    sample.thoughts && part('Reasoning before it, not graded', textView(sample.thoughts, 'Reasoning', { plain: true })),
     sample.extracted && part('Extracted from it, and graded', textView(sample.extracted, 'Extracted')),
     (sample.grades ?? []).length > 0 && part('Grades', sample.grades.map((grade) => gradeView(grade, sample))),
     sample.metrics && part('Measured', facts(sample.metrics.map(([name, text]) => [said(name), said(text)]))),

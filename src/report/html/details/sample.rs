@@ -90,6 +90,9 @@ pub struct SampleTold<'a> {
     output: Option<Shown<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     output_truncated: bool,
+    /// What the model thought aloud.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thoughts: Option<Shown<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extracted: Option<Shown<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -153,6 +156,7 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
         extracted,
         output,
         output_truncated: sample.output_truncated,
+        thoughts: sample.thoughts.as_ref().map(|thoughts| shown::of_text(thoughts, limit)),
         metrics: metrics.map(|(name, value)| measured(name, *value, limit)).collect(),
         flaky: sample.flaky,
         earlier: earlier.collect(),

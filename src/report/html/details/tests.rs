@@ -16,6 +16,7 @@ fn sample(outcome: Outcome, output: Value) -> SampleResult {
         reason: String::new(),
         output: Some(output),
         output_truncated: false,
+        thoughts: None,
         extracted: None,
         grades: Vec::new(),
         metrics: Default::default(),

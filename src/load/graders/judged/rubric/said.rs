@@ -211,3 +211,34 @@ pub(in super::super) fn scales(text: &str) -> Vec<(Option<f64>, f64, String)> {
     }
     found
 }
+
+/// The one scale that a text names with both its ends; `None` when it names none, or several, or when a noun behind it says that it
+/// may count something else (`points for 1-3 examples`).
+pub(in super::super) fn named_scale(text: &str) -> Option<[f64; 2]> {
+    const BEHIND: [&str; 12] = [
+        "scale",
+        "points",
+        "pts",
+        "where",
+        "for",
+        "on",
+        "based",
+        "by",
+        "how",
+        "depending",
+        "according",
+        "with",
+    ];
+    let is_firm = |words: &str| {
+        let behind = text.split_once(words).map_or("", |(_, behind)| behind).trim_start_matches([' ', '\t']);
+        let word: String = behind.chars().take_while(|c| c.is_alphanumeric()).collect();
+        word.is_empty() || BEHIND.contains(&word.to_lowercase().as_str())
+    };
+    let named = scales(text);
+    let (low, high, _) = named.iter().find(|(low, ..)| low.is_some())?;
+    let range = [(*low)?, *high];
+    let same = |(low, high, words): &(Option<f64>, f64, String)| {
+        *high == range[1] && low.is_none_or(|low| low == range[0]) && is_firm(words)
+    };
+    named.iter().all(same).then_some(range)
+}

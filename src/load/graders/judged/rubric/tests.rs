@@ -170,6 +170,23 @@ fn scales_are_told_from_other_numbers() {
     }
 }
 
+#[test]
+fn named_scale_is_the_only_one_with_both_ends() {
+    for (text, expected) in [
+        ("1. Complete? (0-5)\n2. Right? (0-5)", Some([0.0, 5.0])),
+        ("Score from 0 to 10.", Some([0.0, 10.0])),
+        ("Rate it 1-10 for clarity", Some([1.0, 10.0])),
+        ("Score 0-10, at most 10 (out of 10)", Some([0.0, 10.0])),
+        ("1-5 scale", Some([1.0, 5.0])),
+        ("A (0-5)\nB (0-10)", None),
+        ("score it out of 100", None),
+        ("Give points for 1-3 examples", None),
+        ("Is it clear?", None),
+    ] {
+        assert_eq!(named_scale(text), expected, "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
