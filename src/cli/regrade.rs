@@ -23,6 +23,7 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
         score_baseline: None,
         compared_run: None,
         fail_on: None,
+        allow_changed: false,
         capture: false,
         filters: selected.filters,
         arguments: resume::recorded(again.words, selected.failed_in.as_deref()),

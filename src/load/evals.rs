@@ -426,6 +426,7 @@ fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String
         name: None,
         input_hash: inputs::input_hash(&made.input),
         grading_hash: Fingerprint::default(),
+        data_hash: inputs::data_hash(&made.input),
         input: made.input,
         context_told: false,
         grading: made.grading,

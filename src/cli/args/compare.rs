@@ -65,6 +65,9 @@ pub struct CompareArgs {
     /// critical (one of a critical eval), never.
     #[arg(long, value_name = "WHAT", default_value = "significant", value_parser = word::<FailOn>)]
     pub fail_on: FailOn,
+    /// Compare cases whose data or grading changed, too. They are other tasks than they were; the page says how many there are.
+    #[arg(long)]
+    pub allow_changed: bool,
     #[arg(long, value_enum, default_value_t = CompareFormat::Human)]
     pub format: CompareFormat,
     /// The file to write, in place of stdout.
@@ -105,6 +108,9 @@ pub struct ComparedArgs {
     /// `--compare-to`: significant.
     #[arg(long, value_name = "WHAT", value_parser = word::<FailOn>)]
     pub fail_on: Option<FailOn>,
+    /// With `--compare-to` or `--baseline`: compare cases whose data or grading changed, too.
+    #[arg(long)]
+    pub allow_changed: bool,
 }
 
 impl ComparedArgs {
