@@ -91,7 +91,7 @@ pub enum Command {
     Baseline(BaselineArgs),
     /// Show, shrink or clear the answers of models that are kept.
     Cache(CacheArgs),
-    /// Write (or check) the JSON Schemas and the reference that is made from them.
+    /// Write (or check) the JSON Schemas of suites, evals and reports.
     Schema(SchemaArgs),
     /// Tell what this machine can do: sandbox tier, interpreters.
     Doctor(DoctorArgs),
@@ -385,15 +385,16 @@ pub struct ExportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness schema                                write schemas/ and the reference in docs/
+  eval-harness schema                                write the JSON Schemas to schemas/
+  eval-harness schema --output .vscode/schemas       write them to another folder
   eval-harness schema --check                        in CI: exit 1 when they are out of date")]
 pub struct SchemaArgs {
     /// Write nothing; fail when a file differs from what would be written.
     #[arg(long)]
     pub check: bool,
-    /// The project's folder, with `schemas/` and `docs/`.
-    #[arg(long, default_value = ".", value_name = "DIR")]
-    pub dir: PathBuf,
+    /// The folder of the schemas.
+    #[arg(long, short, default_value = "schemas", value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 #[derive(Debug, Args)]
