@@ -28,6 +28,7 @@ mod prices;
 #[cfg(test)]
 mod prices_tests;
 pub mod problem;
+mod reach;
 mod refs;
 mod regressions;
 #[cfg(test)]

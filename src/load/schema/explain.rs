@@ -140,7 +140,8 @@ impl Explainer<'_> {
             }
             _ => self.root.key_span(at),
         };
-        let problem = Problem::error(Code::MissingKey, span, message).maybe_hint(hint);
+        let part = Some(self.root.locate(at));
+        let problem = Problem { part, ..Problem::error(Code::MissingKey, span, message).maybe_hint(hint) };
         self.found.push((problem, Some((at.to_owned(), key.to_owned()))));
     }
 
