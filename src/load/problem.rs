@@ -3,6 +3,7 @@
 //! Every kind of problem is a [`Code`]; [`Code::ALL`] is the one table from which the documentation is made.
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 
 use super::source::Span;
 use crate::base::redact::Redactor;
@@ -158,8 +159,8 @@ pub struct Problem {
     pub code: Code,
     pub severity: Severity,
     pub span: Option<Span>,
-    /// The part that is wrong, where `span` shows the key before it.
-    pub part: Option<Span>,
+    /// The byte at which the part that is wrong begins, from 1, where `span` shows the key before it.
+    pub part: Option<NonZeroU32>,
     /// The file (as shown to people) of a problem that has no span, because the file could not be read as text.
     pub path: Option<String>,
     pub message: String,

@@ -83,8 +83,11 @@ pub(super) struct Broken {
 impl Broken {
     pub fn of(problems: &Problems) -> Broken {
         let errors = problems.iter().filter(|p| p.severity == Severity::Error);
-        let spans = errors.flat_map(|p| p.span.into_iter().chain(p.part));
-        Broken { starts: spans.map(|s| (s.file, s.start)).collect() }
+        let starts = errors.filter_map(|p| Some((p.span?, p.part))).flat_map(|(span, part)| {
+            let part = part.map(|from_1| (span.file, from_1.get() - 1));
+            std::iter::once((span.file, span.start)).chain(part)
+        });
+        Broken { starts: starts.collect() }
     }
 
     pub fn any(&self) -> bool {

@@ -100,6 +100,7 @@ fn changed_with_it(draft: &Draft<'_>) -> Option<String> {
     let (changes, all) = (&pairing.changes, pairing.pairs.len());
     let of = |n: usize| match (n == all, all) {
         (true, 1) => "the case".to_owned(),
+        (true, 2) => "both cases".to_owned(),
         (true, _) => format!("all {} cases", group_digits(n)),
         (false, _) => format!("{} of {} cases", group_digits(n), group_digits(all)),
     };
