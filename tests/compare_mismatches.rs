@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use compared::{Desk, Way, first, number};
 use eval_harness::journal::find_run;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::eventually;
 
 fn journal_of(desk: &Desk, run: &str) -> std::path::PathBuf {
@@ -21,10 +21,23 @@ fn counts(one: &Value) -> String {
     let cases = &one["cases"];
     let kinds = ["broken", "fixed", "still_failing", "new", "gone", "changed", "ungraded"];
     let lists = kinds.iter().map(|kind| format!("{kind} {}", cases[*kind]["count"]));
-    let plain = ["compared", "still_passing", "not_selected", "other_samples"];
+    let plain = [
+        "compared",
+        "still_passing",
+        "not_selected",
+        "other_samples",
+        "changed_input",
+        "changed_target",
+        "allowed",
+    ];
     let plain = plain.iter().map(|kind| format!("{kind} {}", cases[*kind]));
     let all: Vec<String> = plain.chain(lists).filter(|text| !text.ends_with(" 0")).collect();
     all.join(", ")
+}
+
+/// A page without its line breaks.
+fn one_line(page: &str) -> String {
+    page.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn notes(one: &Value) -> String {
@@ -44,7 +57,7 @@ fn another_suite_is_refused() {
 }
 
 #[test]
-fn cases_that_were_written_anew_are_changed_and_new_and_gone_ones_are_counted() {
+fn a_changed_expectation_leaves_a_case_unpaired_unless_allowed() {
     let desk = Desk::new(2, 6);
     let a = desk.run(1, first(12, 6), &[]);
     // Two cases of e1 expect something else.
@@ -52,11 +65,173 @@ fn cases_that_were_written_anew_are_changed_and_new_and_gone_ones_are_counted() 
     let b = desk.run(1, first(12, 6), &[]);
     let said = desk.compared(&[&a, &b], 0);
     insta::assert_snapshot!(counts(&said["candidates"][0]), @"compared 10, still_passing 10, changed 2");
+    assert_eq!(said["candidates"][0]["cases"]["changed"]["cases"][0]["changed"], json!(["grading"]));
+    let said = desk.compared(&[&a, &b, "--allow-changed"], 0);
+    insta::assert_snapshot!(counts(&said["candidates"][0]), @"compared 12, still_passing 10, allowed 2, broken 2");
+    let page = desk.compare(&[&a, &b, "--allow-changed"]).expect(0).stdout;
+    let words = "the data or grading of 2 of 12 cases (--allow-changed)";
+    assert!(one_line(&page).contains(words), "{page}");
+    assert!(page.contains("e1 / c0  1/1 → 0/1, grading changed"), "{page}");
     // Every case changed: nothing is left to compare, and a gate that asks is open.
     desk.write_suite("Desk", |_, _| "sure".to_owned());
     let c = desk.run(1, first(12, 6), &[]);
     let call = desk.compare(&[&a, &c]);
-    assert!(matches!(call.code, Some(2 | 3)), "{:?} {}", call.code, call.stderr);
+    assert_eq!(call.code, Some(3), "{}", call.stderr);
+    let words = "every case of both changed in data or grading; `--allow-changed` compares them";
+    assert!(one_line(&call.stdout).contains(words), "{}", call.stdout);
+}
+
+#[test]
+fn a_changed_prompt_is_compared_and_named() {
+    let desk = Desk::new(2, 6);
+    let a = desk.run(1, first(12, 6), &[]);
+    desk.edit("e0.yaml", "input: question", "input: please answer question");
+    let b = desk.run(1, first(0, 6), &["--compare-to", "previous", "--format", "json,markdown,html"]);
+    let said = desk.compared(&[&a, &b], 1);
+    let one = &said["candidates"][0];
+    insta::assert_snapshot!(counts(one), @"compared 12, changed_input 6, broken 12");
+    assert_eq!(
+        (&said["verdict"], &one["sentences"][1]),
+        (&"regression".into(), &"Changed since the reference: the input of 6 of 12 cases.".into())
+    );
+    // The report of the run says the same, in each of its forms.
+    assert_eq!(desk.reported()["cases"]["changed_input"], 6);
+    let markdown = std::fs::read_to_string(desk.project.result(".md")).unwrap();
+    assert!(markdown.contains("Changed since the reference: the input of 6 of 12 cases."), "{markdown}");
+    assert!(markdown.contains("e0 / c0 (1/1 → 0/1, input changed)"), "{markdown}");
+    let html = std::fs::read_to_string(desk.project.result(".html")).unwrap();
+    assert!(html.contains("1/1 → 0/1, input changed"), "{}", html.len());
+    let page = desk.compare(&[&a, &b]).expect(1).stdout;
+    assert!(
+        page.contains("e0 / c0  1/1 → 0/1, input changed  critical\n")
+            && page.contains("e1 / c0  1/1 → 0/1\n"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_changed_variable_and_system_text_give_a_verdict() {
+    let project = support::Project::new();
+    let suite = |system: &str| {
+        format!(
+            "eval_suite:\n  name: Prompts\n  vars: {{ask: Answer}}\n  target: {{type: command, command: [sh, -c, 'read line; echo \"$line {system}\"']}}\n  \
+         evals:\n    - {{id: a, input: \"{{{{ ask }}}} one\", expected: {{type: exact, value: Answer one plain}}}}\n    \
+         - {{id: b, input: two, expected: {{type: exact, value: two plain}}}}\n"
+        )
+    };
+    project.write("eval-suite.yaml", &suite("plain"));
+    project.call(&["run", "-q"]).expect(0);
+    let call =
+        project.call(&["run", "--var", "ask=Say", "--compare-to", "previous", "--fail-on", "any"]).expect(1);
+    assert!(
+        call.stdout.contains("Changed since the reference: the input of 1 of 2 cases."),
+        "{}",
+        call.stdout
+    );
+    project.write("eval-suite.yaml", &suite("otherwise"));
+    let call = project.call(&["run", "--compare-to", "previous", "--fail-on", "any"]).expect(1);
+    let page = one_line(&call.stdout);
+    assert!(page.contains("the input of 1 of 2 cases, the target's settings."), "{page}");
+}
+
+#[test]
+fn a_changed_data_row_is_left_out_and_a_changed_template_is_not() {
+    let project = support::Project::new();
+    let eval = |ask: &str| {
+        format!(
+            "metadata: {{id: d, name: D}}\ndataset:\n  path: rows.jsonl\n  format: jsonl\n  case:\n    id: \"{{{{ row.id }}}}\"\n    \
+         input: \"{ask}{{{{ row.q }}}}\"\n    expected: {{type: exact, value: \"{{{{ row.a }}}}\"}}\n"
+        )
+    };
+    project.write(
+        "rows.jsonl",
+        &(0..20)
+            .map(|n| format!("{{\"id\": \"r{n}\", \"q\": \"{n}\", \"a\": \"{n}\"}}\n"))
+            .collect::<String>(),
+    );
+    project.write("d.yaml", &eval(""));
+    project.write(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Rows\n  target: {type: echo}\n  evals: [{$ref: d.yaml}]\n",
+    );
+    project.call(&["run", "-q"]).expect(0);
+    // Another template over the same rows: every case has its pair.
+    project.write("d.yaml", &eval("What is "));
+    project.call(&["run", "-q"]).expect(1);
+    let said = |args: &[&str], code| -> Value {
+        let call = project.call(&[&["compare", "previous", "--format", "json"], args].concat()).expect(code);
+        serde_json::from_str(&call.stdout).unwrap()
+    };
+    let one = said(&[], 1)["candidates"][0].take();
+    insta::assert_snapshot!(counts(&one), @"compared 20, changed_input 20, broken 20");
+    // Another row under the same id, with the same expectation.
+    let rows = std::fs::read_to_string(project.path().join("rows.jsonl")).unwrap();
+    project.write("rows.jsonl", &rows.replace("\"q\": \"3\"", "\"q\": \"three\""));
+    project.call(&["run", "-q"]).expect(1);
+    let one = said(&[], 0)["candidates"][0].take();
+    insta::assert_snapshot!(counts(&one), @"compared 19, still_failing 19, changed 1");
+    assert_eq!(one["cases"]["changed"]["cases"][0]["changed"], json!(["data"]));
+    assert_eq!(one["cases"]["changed"]["cases"][0]["case_id"], "r3");
+    let one = said(&["--allow-changed"], 0)["candidates"][0].take();
+    insta::assert_snapshot!(counts(&one), @"compared 20, allowed 1, still_failing 20");
+}
+
+/// Accepted scores and journals of earlier versions know one fingerprint of the whole case.
+#[test]
+fn journals_without_parts_pair_only_what_is_wholly_the_same() {
+    let desk = Desk::new(1, 6);
+    let a = desk.run(1, first(6, 6), &[]);
+    let text = std::fs::read_to_string(journal_of(&desk, &a)).unwrap();
+    let without: String = text
+        .lines()
+        .map(|line| {
+            let mut event: Value = serde_json::from_str(line).unwrap();
+            for case in
+                event.pointer_mut("/cases_planned/cases").and_then(Value::as_array_mut).into_iter().flatten()
+            {
+                case.as_object_mut().unwrap().remove("data_hash").unwrap();
+            }
+            format!("{event}\n")
+        })
+        .collect();
+    desk.project.write("old.journal.jsonl", &without);
+    let b = desk.run(1, first(6, 6), &[]);
+    assert_eq!(desk.compared(&["old.journal.jsonl", &b], 0)["candidates"][0]["cases"]["compared"], 6);
+    desk.edit("e0.yaml", "input: question 0", "input: please answer question 0");
+    let c = desk.run(1, first(6, 6), &[]);
+    let said = desk.compared(&["old.journal.jsonl", &c], 0);
+    let one = &said["candidates"][0];
+    insta::assert_snapshot!(counts(one), @"compared 5, still_passing 5, changed 1");
+    assert_eq!(one["cases"]["changed"]["cases"][0]["changed"], json!(["input_or_grading"]));
+    assert!(notes(one).contains("recorded by an earlier version"), "{}", notes(one));
+    assert_eq!(
+        desk.compared(&["old.journal.jsonl", &c, "--allow-changed"], 0)["candidates"][0]["cases"]["compared"],
+        6
+    );
+}
+
+#[test]
+fn accepted_scores_are_compared_over_a_changed_prompt() {
+    let desk = Desk::new(1, 6);
+    desk.run(1, first(6, 6), &[]);
+    desk.project.call(&["baseline", "capture", "--scores"]).expect(0);
+    desk.project.call(&["baseline", "accept", "--scores"]).expect(0);
+    desk.edit("e0.yaml", "input: question", "input: please answer question");
+    desk.record("outputs.jsonl", 1, first(0, 6));
+    let call =
+        desk.project.call(&["run", "--outputs", "outputs.jsonl", "--baseline", "--fail-on", "any"]).expect(1);
+    assert!(
+        call.stdout.contains("Changed since the reference: the input of all 6 cases."),
+        "{}",
+        call.stdout
+    );
+    assert!(
+        desk.project
+            .call(&["run", "--outputs", "outputs.jsonl", "--allow-changed"])
+            .expect(2)
+            .stderr
+            .contains("`--allow-changed` says which cases")
+    );
 }
 
 #[test]

@@ -376,6 +376,35 @@ fn what_new_writes_is_valid_as_it_is() {
     expect(2, dir.path(), &["new", "capability", "cap-new-001"]);
 }
 
+/// Pages of this repository's `docs/` are generated here only: what a project keeps there is its own.
+#[test]
+fn schemas_are_all_that_is_written_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("docs/formats.md", "MY OWN DOC");
+    write("docs/validation-codes.md", "MY OWN CODES");
+    // A project that looks like this one, too.
+    write("Cargo.toml", "[package]\nname = \"eval-harness\"\n");
+    write("src/cli/schema.rs", "//! `eval-harness schema`\n");
+    expect(0, dir.path(), &["schema"]);
+    expect(0, dir.path(), &["schema", "--output", "deep/er"]);
+    let text = |path: &str| std::fs::read_to_string(dir.path().join(path)).unwrap();
+    assert_eq!(
+        (text("docs/formats.md"), text("docs/validation-codes.md")),
+        ("MY OWN DOC".into(), "MY OWN CODES".into())
+    );
+    assert_eq!(text("schemas/suite.schema.json"), text("deep/er/suite.schema.json"));
+    let names = |path: &str| dir.path().join(path).read_dir().unwrap().count();
+    assert_eq!((names("docs"), names(".")), (2, 5));
+    expect(0, dir.path(), &["schema", "--check"]);
+    write("schemas/suite.schema.json", "{}");
+    expect(1, dir.path(), &["schema", "--check"]);
+}
+
 #[test]
 fn generated_files_are_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -77,6 +77,7 @@ fn case(code: CodeGrader) -> Case {
         difficulty: None,
         input_hash: Fingerprint::default(),
         grading_hash: Fingerprint::default(),
+        data_hash: Default::default(),
         origin: String::new(),
     }
 }

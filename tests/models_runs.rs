@@ -517,3 +517,26 @@ fn digests_are_those_of_earlier_versions() {
     target_hash f41ed26ed958265f6e2362f4c0e06d17
     ");
 }
+
+/// A key that is written into a header, as some providers want it, is needed where the model is called, and nowhere else.
+#[test]
+fn a_key_in_a_header_is_not_needed_for_a_replay() {
+    let server = ModelServer::kind(0);
+    let asking =
+        Asking { rows: 3, samples: 1, target: "headers: {api-key: \"{{ env.AZ }}\"}", ..Asking::default() };
+    let project = asking.project(&server);
+    let suite = std::fs::read_to_string(project.path().join("suite.yaml")).expect("a suite");
+    project.write("suite.yaml", &suite.replace("  name: Proof\n", "  name: Proof\n  env: [AZ]\n"));
+    let run = |args: &[&str], key: Option<&str>| {
+        let mut command = model_runs::command(&project, &with(args));
+        command.env_remove("AZ").envs(key.map(|key| ("AZ", key)));
+        Call::of(command.output().expect("the program starts"))
+    };
+    run(&["--record", "kept"], Some("secret-of-azure")).expect(0);
+    server.down();
+    std::fs::remove_dir_all(project.path().join("answers")).expect("a cache");
+    assert_eq!(run(&["--replay", "kept"], None).expect(0).stderr.matches("AZ").count(), 0);
+    assert_eq!(Journal::latest(&project).count(|sample| sample.source == "recording"), 3);
+    let call = run(&["--cache", "off"], None).expect(2);
+    assert!(call.stderr.contains("the environment variable `AZ` is not set"), "{}", call.stderr);
+}

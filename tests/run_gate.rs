@@ -545,3 +545,142 @@ eval_suite:
     // Whoever chose the part is told before anything runs.
     project.call(&["run", "--suite", "suite.yaml", "--category", "capability"]).expect(2);
 }
+
+/// A capability that needs nothing, and evals that need keys, variables, and a baseline that can be read.
+fn demanding() -> Project {
+    Project::with(&[
+        (
+            "eval-suite.yaml",
+            "eval_suite:\n  name: Needs\n  env: [JUDGE_URL, TOKEN]\n  vars: {greeting: hello}\n  target: {type: echo}\n  \
+             graders:\n    graders:\n      judge: {type: model, config: {model: \"openai:j\", base_url: \"{{ env.JUDGE_URL }}\", rubric: Good?}}\n  \
+             evals: [{$ref: plain.yaml}, {$ref: needs.yaml}]\n",
+        ),
+        ("plain.yaml", "- {id: plain, input: \"{{ greeting }}\", expected: hello}\n"),
+        (
+            "needs.yaml",
+            "- {id: judged, metadata: {tags: [slow]}, input: a, grader: judge}\n\
+             - {id: keyed, metadata: {tags: [slow]}, input: a, grader: {type: model, config: {model: \"openai:k\", api_key_env: NO_SUCH_KEY, rubric: Good?}}}\n\
+             - {id: lacking, metadata: {tags: [slow]}, input: \"{{ vars.place }}\", expected: x}\n\
+             - {id: served, metadata: {tags: [slow]}, current: {execution: {type: http, base_url: \"{{ vars.api }}/v1\"}, input: {method: GET, endpoint: /x, headers: {authorization: \"{{ env.TOKEN }}\"}}}, baseline: {output: {a: 1}}}\n",
+        ),
+        ("baselines/served.yaml", "format_version: 99\neval_id: served\n"),
+    ])
+}
+
+#[test]
+fn filters_limit_what_a_run_needs() {
+    let project = demanding();
+    for filter in [["--eval", "plain"], ["--case", "plain"]] {
+        let call = project.call(&[&["run", "-q"], &filter[..]].concat()).expect(0);
+        assert_eq!(call.stderr, "", "{filter:?}");
+    }
+    // What is selected still needs all of it, and all of it is named at once.
+    let call = project.call(&["run", "--tag", "slow"]).expect(2);
+    for words in [
+        "the environment variable `JUDGE_URL` is not set",
+        "nothing defines `vars.place`",
+        "nothing defines `vars.api`",
+        "the environment variable `TOKEN` is not set",
+        "served.yaml",
+        "`NO_SUCH_KEY`",
+    ] {
+        assert!(call.stderr.contains(words), "{words}: {}", call.stderr);
+    }
+    let call = project.call(&["run", "--eval", "keyed"]).expect(2);
+    assert!(call.stderr.contains("`NO_SUCH_KEY`"), "{}", call.stderr);
+    let call = project.call(&["run", "--eval", "judged"]).expect(2);
+    assert!(call.stderr.contains("`JUDGE_URL` is not set"), "{}", call.stderr);
+    assert!(!call.stderr.contains("vars.place"), "{}", call.stderr);
+    // What is wrong, and not only missing, is reported whatever is selected.
+    project.write("plain.yaml", "- {id: plain, input: \"{{ greeting }}\", expected: hello, inptu: x}\n");
+    assert!(
+        project
+            .call(&["run", "--eval", "judged"])
+            .expect(2)
+            .stderr
+            .contains("the key `inptu` is not known here")
+    );
+}
+
+#[test]
+fn a_target_that_is_not_chosen_needs_nothing() {
+    let project = Project::with(&[(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Two\n  env: [AZ]\n  targets:\n    here: {type: echo}\n    \
+         far: {type: model, model: \"openai:m\", base_url: \"http://127.0.0.1:9\", headers: {api-key: \"{{ env.AZ }}\"}}\n  \
+         evals: [{id: a, input: a, expected: a}]\n",
+    )]);
+    project.call(&["run", "--target", "here"]).expect(0);
+    let call = project.call(&["run", "--target", "far"]).expect(2);
+    assert!(call.stderr.contains("the environment variable `AZ` is not set"), "{}", call.stderr);
+    // Recorded outputs take the place of every target.
+    project.write("outputs.jsonl", "{\"case\": \"a\", \"output\": \"a\"}\n");
+    project.call(&["run", "--outputs", "outputs.jsonl"]).expect(0);
+    // Files that are only looked at need no key.
+    assert_eq!(
+        project.call(&["validate", "--suite", "eval-suite.yaml"]).expect(0).stderr.matches("AZ").count(),
+        0
+    );
+}
+
+#[test]
+fn a_variable_that_nothing_reads_is_refused() {
+    let project = Project::with(&[
+        (
+            "eval-suite.yaml",
+            "eval_suite:\n  name: Vars\n  vars: {assistant: one}\n  target: {type: echo}\n  evals: [{$ref: a.yaml}, {$ref: b.yaml}]\n",
+        ),
+        ("a.yaml", "- {id: a, input: \"{{ assistant }}\", expected: one}\n"),
+        ("b.yaml", "- {id: b, input: \"{{ vars.place }}\", expected: here}\n"),
+    ]);
+    for verb in [&["run"][..], &["validate", "--suite", "eval-suite.yaml"], &["list"]] {
+        let call =
+            project.call(&[verb, &["--var", "place=here", "--var", "assistnat=two"]].concat()).expect(2);
+        let said = format!("{}{}", call.stdout, call.stderr);
+        assert!(
+            said.contains("`--var assistnat=...`: no file of the suite reads a variable `assistnat`"),
+            "{said}"
+        );
+        assert!(said.contains("did you mean `assistant`?"), "{said}");
+    }
+    assert!(!project.path().join("results").exists());
+    // One that an eval reads which a filter leaves out is read.
+    project.call(&["run", "-q", "--var", "place=here", "--eval", "a"]).expect(0);
+    project.call(&["run", "-q", "--var", "place=here"]).expect(0);
+}
+
+#[test]
+fn what_is_graded_again_is_shown_as_asked_now() {
+    let project = Project::with(&[(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Shown\n  target: {type: echo}\n  evals: [{id: a, input: a, expected: a}]\n",
+    )]);
+    let events = project.call(&["run", "--events", "-q"]).expect(0);
+    assert!(events.stdout.starts_with("{\"run_started\""), "{}", events.stdout);
+    let again = project.call(&["regrade"]).expect(0);
+    assert!(!again.stdout.contains("run_started") && again.stdout.contains("GATE PASS"), "{}", again.stdout);
+    let again = project.call(&["regrade", "--events"]).expect(0);
+    assert!(again.stdout.starts_with("{\"run_started\""), "{}", again.stdout);
+}
+
+#[test]
+fn a_missing_key_is_reported_once() {
+    let project = Project::with(&[
+        (
+            "eval-suite.yaml",
+            "eval_suite:\n  version: \"1\"\n  target: {type: echo}\n  evals: [{$ref: d.yaml}]\n",
+        ),
+        (
+            "d.yaml",
+            "metadata: {id: d, name: D}\ndataset:\n  path: rows.jsonl\n  case: {id: \"{{ row.id }}\", input: x, expected: x}\n",
+        ),
+        ("rows.jsonl", "{\"id\": \"a\"}\n"),
+    ]);
+    let call = project.call(&["validate", "--suite", "eval-suite.yaml", "--format", "json"]).expect(2);
+    let found: serde_json::Value = serde_json::from_str(&call.stdout).unwrap();
+    let told: Vec<String> =
+        found.as_array().unwrap().iter().map(|one| format!("{} {}", one["code"], one["message"])).collect();
+    assert_eq!(told.iter().filter(|one| one.contains("`name`")).count(), 1, "{told:#?}");
+    assert_eq!(told.iter().filter(|one| one.contains("`format`")).count(), 1, "{told:#?}");
+    assert_eq!(told.iter().filter(|one| one.contains("EH0210")).count(), 0, "{told:#?}");
+}

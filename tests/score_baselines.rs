@@ -94,7 +94,7 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
     accept(&project);
     project.write("eval.yaml", &EVAL.replace("value: one", "value: uno"));
     let run = project.call(&["run", "--progress", "none", "--baseline"]).expect(1);
-    for words in ["1 case compared: 1 still passing", "1 changed (another input or grading)"] {
+    for words in ["1 case compared: 1 still passing", "1 changed (other data or grading)"] {
         assert!(run.stdout.contains(words), "{words}:\n{}", run.stdout);
     }
     let report = project.report();

@@ -297,7 +297,7 @@ pub struct ScoreChanges {
     pub broken: Vec<(String, String)>,
     pub new: Vec<(String, String)>,
     pub gone: Vec<(String, String)>,
-    /// The input or the grading is no longer what it was, so that no outcome flipped.
+    /// The data or the grading is no longer what it was, so that no outcome flipped.
     pub changed: Vec<(String, String)>,
     /// The outcome is the same, but not how many of how many samples passed.
     pub shifted: Vec<(String, String)>,
@@ -354,6 +354,9 @@ pub fn score_changes(accepted: &ScoreBaselineFile, pending: &ScoreBaselineFile) 
 
 /// True when both say what the case is, and it is not the same.
 fn is_other(before: &ScoredCase, after: &ScoredCase) -> bool {
+    if let (Some(before), Some(after)) = (before.content, after.content) {
+        return !before.is_task_of(&after);
+    }
     before.fingerprint.as_ref().zip(after.fingerprint.as_ref()).is_some_and(|(before, after)| before != after)
 }
 

@@ -17,6 +17,7 @@ fn case(n: u32, c: u32) -> ScoredCase {
         outcome,
         score,
         fingerprint: Some("0123456789abcdef".into()),
+        content: None,
         samples: None,
         tags: vec![],
     }
@@ -41,7 +42,7 @@ fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
         format_version: SCORES_VERSION,
         suite: "My suite".into(),
         suite_version: None,
-        target: ScoredTarget { name: "solver".into(), kind: "command".into() },
+        target: ScoredTarget { name: "solver".into(), kind: "command".into(), fingerprint: None },
         captured_at: "2026-03-01T00:00:00.000Z".into(),
         run_id: run.into(),
         commit: Some("c0ffee".into()),
@@ -122,6 +123,9 @@ proptest! {
             .map(|(id, cases)| {
                 let case = |(n, c, score): (u32, u32, Option<f64>)| ScoredCase {
                     n: n.max(c), c, outcome: ScoredOutcome::Passed, score, fingerprint: score.map(|s| s.to_string()),
+                    content: told.then_some(crate::spec::CaseContent {
+                        input: crate::spec::ShortPrint(1), data: crate::spec::ShortPrint(2), grading: crate::spec::ShortPrint(u64::MAX), target: None,
+                    }),
                     samples: told.then_some(n.max(c) + 1),
                     tags: if told { vec!["a \"b\"".into(), id_of(c)] } else { vec![] },
                 };

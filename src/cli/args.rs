@@ -16,6 +16,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::completions::{Names, by};
 use crate::model::{Budget, Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 pub use self::baseline::*;
@@ -91,7 +92,7 @@ pub enum Command {
     Baseline(BaselineArgs),
     /// Show, shrink or clear the answers of models that are kept.
     Cache(CacheArgs),
-    /// Write (or check) the JSON Schemas and the reference that is made from them.
+    /// Write (or check) the JSON Schemas of suites, evals and reports.
     Schema(SchemaArgs),
     /// Tell what this machine can do: sandbox tier, interpreters.
     Doctor(DoctorArgs),
@@ -122,7 +123,7 @@ pub struct ValidateArgs {
     /// Files, folders or globs that are checked each on its own.
     pub files: Vec<PathBuf>,
     /// A suite variable.
-    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value)]
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(Names::Vars))]
     pub vars: Vec<(String, String)>,
     #[arg(long, value_enum, default_value_t = ProblemFormat::Human)]
     pub format: ProblemFormat,
@@ -138,11 +139,11 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "FILE")]
     pub suite: Option<PathBuf>,
     /// A suite variable.
-    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value)]
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(Names::Vars))]
     pub vars: Vec<(String, String)>,
     /// The target to use, by its name under `targets:`. With `run` several: each runs the whole plan, and a report puts them
     /// side by side.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = by(Names::Targets))]
     pub target: Vec<String>,
     /// Recorded outputs, in place of any target.
     #[arg(long, value_name = "FILE")]
@@ -168,16 +169,16 @@ pub struct SuiteArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
     /// `capability`, `regression`, or a category.
-    #[arg(long, value_name = "NAME", help_heading = FILTERS)]
+    #[arg(long, value_name = "NAME", help_heading = FILTERS, add = by(Names::Categories))]
     pub category: Vec<String>,
     /// A tag of the eval or of the case.
-    #[arg(long, value_name = "TAG", help_heading = FILTERS)]
+    #[arg(long, value_name = "TAG", help_heading = FILTERS, add = by(Names::Tags))]
     pub tag: Vec<String>,
     /// Eval ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB", help_heading = FILTERS)]
+    #[arg(long, value_name = "GLOB", help_heading = FILTERS, add = by(Names::Evals))]
     pub eval: Vec<String>,
     /// Case ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB", help_heading = FILTERS)]
+    #[arg(long, value_name = "GLOB", help_heading = FILTERS, add = by(Names::Cases))]
     pub case: Vec<String>,
     /// `easy`, `medium` or `hard`.
     #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>, help_heading = FILTERS)]
@@ -186,7 +187,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>, help_heading = FILTERS)]
     pub criticality: Vec<Criticality>,
     /// The cases that did not pass in an earlier run (`latest` or a run id).
-    #[arg(long, value_name = "RUN", help_heading = FILTERS)]
+    #[arg(long, value_name = "RUN", help_heading = FILTERS, add = by(Names::Runs))]
     pub failed_in: Option<String>,
 }
 
@@ -246,7 +247,7 @@ pub struct RunArgs {
     pub suite: SuiteArgs,
     /// Go on with a run (`latest`, a run id, or the path of a journal): what is finished is kept, and errored samples are run
     /// again. Its own arguments hold, and those typed now come on top.
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", add = by(Names::Runs))]
     pub resume: Option<String>,
     /// Seconds for one call of the target.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
@@ -282,7 +283,7 @@ pub struct SessionArgs {
     #[arg(long = "threshold", value_name = "METRIC=VALUE")]
     pub thresholds: Vec<String>,
     /// A set of thresholds: development, staging, production, critical, or one of the suite's.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = by(Names::Presets))]
     pub preset: Option<String>,
     /// Where results go.
     #[arg(long, value_name = "DIR")]
@@ -317,7 +318,7 @@ Examples:
 pub struct ReportArgs {
     /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to one report; or runs of one suite,
     /// put side by side.
-    #[arg(long, default_value = "latest")]
+    #[arg(long, default_value = "latest", add = by(Names::Runs))]
     pub run: Vec<String>,
     /// terminal, json, markdown, junit or comment.
     #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
@@ -358,7 +359,7 @@ pass@k may rise. Samples that the target gave no output for, or failed at, are l
 out, and their number is told on stderr.")]
 pub struct ExportArgs {
     /// `latest`, a run id, or the path of a journal.
-    #[arg(long, default_value = "latest")]
+    #[arg(long, default_value = "latest", add = by(Names::Runs))]
     pub run: String,
     #[arg(long, value_enum, default_value_t = ExportFormat::Outputs)]
     pub format: ExportFormat,
@@ -366,10 +367,10 @@ pub struct ExportArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Eval ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", add = by(Names::Evals))]
     pub eval: Vec<String>,
     /// Case ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", add = by(Names::Cases))]
     pub case: Vec<String>,
     /// passed, failed, errored or pending: only samples that ended so.
     #[arg(long, value_name = "OUTCOME", value_parser = word::<Outcome>)]
@@ -385,15 +386,16 @@ pub struct ExportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eval-harness schema                                write schemas/ and the reference in docs/
+  eval-harness schema                                write the JSON Schemas to schemas/
+  eval-harness schema --output .vscode/schemas       write them to another folder
   eval-harness schema --check                        in CI: exit 1 when they are out of date")]
 pub struct SchemaArgs {
     /// Write nothing; fail when a file differs from what would be written.
     #[arg(long)]
     pub check: bool,
-    /// The project's folder, with `schemas/` and `docs/`.
-    #[arg(long, default_value = ".", value_name = "DIR")]
-    pub dir: PathBuf,
+    /// The folder of the schemas.
+    #[arg(long, short, default_value = "schemas", value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -415,7 +417,10 @@ pub struct DoctorArgs {
 #[command(after_help = "\
 Examples:
   eval-harness completions bash > ~/.local/share/bash-completion/completions/eval-harness
-  eval-harness completions fish > ~/.config/fish/completions/eval-harness.fish")]
+  eval-harness completions zsh > ~/.zfunc/_eval-harness          in a folder of $fpath
+  eval-harness completions fish > ~/.config/fish/completions/eval-harness.fish
+
+The scripts ask `eval-harness` on PATH: for evals, cases, tags, targets and presets of the suite, and for run ids.")]
 pub struct CompletionsArgs {
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,

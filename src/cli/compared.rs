@@ -18,6 +18,7 @@ pub struct Compared {
     pub score_baseline: Option<Box<ScoreBaselineRead>>,
     pub compared_run: Option<Box<RunScores>>,
     pub fail_on: Option<FailOn>,
+    pub allow_changed: bool,
 }
 
 /// What the arguments ask for. A run that goes on keeps what it began with unless the words typed now name something else.
@@ -40,7 +41,7 @@ pub fn asked(
         }
         None => None,
     };
-    let fail_on = args.compared.fail_on;
+    let (fail_on, allow_changed) = (args.compared.fail_on, args.compared.allow_changed);
     let has_side =
         session.as_ref().is_some_and(|said| said.score_baseline.is_some() || said.compared_run.is_some());
     let names_one =
@@ -52,9 +53,15 @@ pub fn asked(
             )
             .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
         }
-        return Ok(Compared { fail_on, ..Compared::default() });
+        if allow_changed && !has_side {
+            return Err(Failure::wrong(
+                "`--allow-changed` says which cases are compared, and the run is compared with nothing",
+            )
+            .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
+        }
+        return Ok(Compared { fail_on, allow_changed, ..Compared::default() });
     }
-    let compared = match &args.compared.compare_to {
+    let mut compared = match &args.compared.compare_to {
         Some(word) => {
             let side = side(console, word, plan, filters, session.as_ref())?;
             let fail_on = fail_on.unwrap_or(FailOn::Significant);
@@ -62,6 +69,7 @@ pub fn asked(
         }
         None => Compared { score_baseline: scores::asked(args, plan)?, fail_on, ..Compared::default() },
     };
+    compared.allow_changed = allow_changed;
     if let Some(was) = session.as_ref().and_then(of_session) {
         console.note(&format!(
             "the run was compared with {was}; from now on it is compared with {}",

@@ -95,6 +95,7 @@ impl Ready {
             score_baseline: asked.score_baseline,
             compared_run: asked.compared_run,
             fail_on: asked.fail_on,
+            allow_changed: asked.allow_changed,
             filters: selected.filters,
             arguments: resume::recorded(words, selected.failed_in.as_deref()),
             cwd: suite::cwd().ok(),

@@ -1,7 +1,8 @@
-//! `eval-harness schema`: what is generated from the types, written or checked.
+//! `eval-harness schema`: what is generated from the types, written or checked. The pages of this program's own `docs/` are
+//! generated beside the schemas, in the folder of its own source only.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -15,15 +16,18 @@ use crate::spec::{SchemaKind, canonical};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
     let mut different = Vec::new();
-    for (path, text) in generated() {
-        let path = args.dir.join(path);
+    let mut files = schemas(&args.output);
+    if is_own_source(Path::new(".")) {
+        files.extend(pages());
+    }
+    for (path, text) in files {
         let present = std::fs::read_to_string(&path).ok();
         if present.as_deref() == Some(text.as_str()) {
             continue;
         }
         if !args.check {
             let write = |path: &PathBuf| {
-                std::fs::create_dir_all(path.parent().unwrap_or(&args.dir))?;
+                std::fs::create_dir_all(path.parent().unwrap_or(&args.output))?;
                 std::fs::write(path, &text)
             };
             write(&path).map_err(|error| Failure::wrong(format!("{}: {error}", path.display())))?;
@@ -42,13 +46,16 @@ pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-/// Every generated file, relative to the project.
-fn generated() -> Vec<(PathBuf, String)> {
-    let canonical_schemas: BTreeMap<&str, Value> =
-        SchemaKind::ALL.iter().map(|kind| (kind.name(), canonical(*kind))).collect();
-    let codes: Vec<reference::CodeRow> =
-        Code::ALL.iter().map(|code| (code.id(), code.slug(), code.explanation())).collect();
-    let mut files: Vec<(PathBuf, String)> = SchemaKind::ALL
+/// True when a folder holds the source that this program was built from: this very file. A project of a user, whatever it is
+/// called and whatever it keeps in `docs/`, does not.
+fn is_own_source(folder: &Path) -> bool {
+    let source = std::fs::read(folder.join("src/cli/schema.rs"));
+    source.is_ok_and(|source| source == include_bytes!("schema.rs"))
+}
+
+/// Every schema, in its folder.
+fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
+    SchemaKind::ALL
         .iter()
         .map(|kind| (kind.name(), published_schema(*kind)))
         .chain([
@@ -58,11 +65,20 @@ fn generated() -> Vec<(PathBuf, String)> {
             ("power", written_schema::<PowerReport>()),
             ("journal", written_schema::<Event>()),
         ])
-        .map(|(name, schema)| (PathBuf::from(format!("schemas/{name}.schema.json")), format!("{schema:#}\n")))
-        .collect();
-    files.push((PathBuf::from("docs/formats.md"), reference::formats_markdown(&canonical_schemas)));
-    files.push((PathBuf::from("docs/validation-codes.md"), reference::codes_markdown(&codes)));
-    files
+        .map(|(name, schema)| (folder.join(format!("{name}.schema.json")), format!("{schema:#}\n")))
+        .collect()
+}
+
+/// The pages of `docs/` that are made from the types.
+fn pages() -> [(PathBuf, String); 2] {
+    let canonical_schemas: BTreeMap<&str, Value> =
+        SchemaKind::ALL.iter().map(|kind| (kind.name(), canonical(*kind))).collect();
+    let codes: Vec<reference::CodeRow> =
+        Code::ALL.iter().map(|code| (code.id(), code.slug(), code.explanation())).collect();
+    [
+        (PathBuf::from("docs/formats.md"), reference::formats_markdown(&canonical_schemas)),
+        (PathBuf::from("docs/validation-codes.md"), reference::codes_markdown(&codes)),
+    ]
 }
 
 /// The schema of what this program writes: `run-<time>.json`, or a line of a journal.

@@ -62,6 +62,7 @@ fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
         difficulty: None,
         input_hash: Fingerprint::default(),
         grading_hash: Fingerprint::default(),
+        data_hash: Fingerprint::default(),
         origin: String::new(),
     }
 }

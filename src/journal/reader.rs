@@ -222,6 +222,7 @@ mod tests {
             score_baseline: None,
             compared_run: None,
             fail_on: None,
+            allow_changed: false,
             arguments: vec![],
             cwd: None,
             rules_recorded: true,

@@ -209,6 +209,7 @@ mod tests {
             graders: vec![],
             input_hash: String::new(),
             grading_hash: String::new(),
+            data_hash: None,
             target_hash: None,
             tags: Vec::new(),
             position: None,

@@ -21,7 +21,7 @@ use crate::base::redact::Redactor;
 use crate::model::Event;
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well be such a word (`passed`).
-const OWN_WORDS: [&str; 26] = [
+const OWN_WORDS: [&str; 27] = [
     "outcome",
     "cause",
     "fault",
@@ -41,6 +41,7 @@ const OWN_WORDS: [&str; 26] = [
     "harness_version",
     "input_hash",
     "grading_hash",
+    "data_hash",
     "target_hash",
     "whole_hash",
     "regrade_of",
@@ -489,6 +490,7 @@ mod tests {
             graders: vec![],
             input_hash: String::new(),
             grading_hash: String::new(),
+            data_hash: None,
             target_hash: None,
             tags: vec![],
             position: None,

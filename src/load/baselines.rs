@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::graders::check_matchers;
 use super::kinds::{Part, parts};
-use super::problem::{Code, Problem};
+use super::problem::{Code, Problem, Problems};
 use super::refs::lexical;
 use super::scope::{Desk, SuiteScope};
 use super::session::Session;
@@ -92,8 +92,10 @@ pub(super) struct Shelf {
 pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut Node) -> Shelf {
     let mut shelf = Shelf::default();
     let Session { sources, problems, cwd, .. } = session;
-    let mut reader = Reader { folder: &scope.store, sources, problems, cwd };
     for part in parts(document) {
+        // What is wrong with the files of evals that no filter selects is not reported.
+        let mut aside = Problems::new();
+        let needed = scope.reach.as_ref().is_none_or(|reach| reach.can_select(&part));
         let id = match &part {
             Part::Regression(node) => node.get("id"),
             Part::Document(node) => node.at_pointer("/metadata/id"),
@@ -103,6 +105,12 @@ pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut No
             && !shelf.found.contains_key(id)
             && !scope.known_good.contains_key(id)
         {
+            let mut reader = Reader {
+                folder: &scope.store,
+                sources: &mut *sources,
+                problems: if needed { &mut *problems } else { &mut aside },
+                cwd,
+            };
             let found = reader.of_eval(id, Standing::Accepted);
             shelf.found.insert(id.to_owned(), found);
         }

@@ -9,14 +9,14 @@ use super::executors::{ExecutorShelf, executors_file};
 use super::kinds::{detect, known_keys};
 use super::phases;
 use super::prices::{PriceShelf, prices_file};
-use super::problem::{Code, Problem};
+use super::problem::{Code, Problem, Severity};
 use super::refs::{self, Fence, lexical, project_root};
 use super::request::{CheckRequest, Checked, LoadRequest, Overrides, Purpose};
 use super::scope::SuiteScope;
 use super::scores;
 use super::session::{Session, validator};
 use super::stored::{self, Folder};
-use super::suite::{self, eval_document, graders_file, shelf};
+use super::suite::{self, check_vars, eval_document, graders_file, shelf};
 use super::template::Scope;
 use super::thresholds::{WrittenSet, read_set, warn_of_slips};
 use super::tree::Node;
@@ -40,6 +40,7 @@ pub(super) fn check_files(request: &CheckRequest) -> Checked {
         checked.files += 1;
         one_file(request, file, *named, &mut session);
     }
+    check_vars(&request.vars, &mut session, Severity::Error);
     checked.problems = session.problems;
     checked.sources = session.sources;
     checked
@@ -104,7 +105,7 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
         Some(SchemaKind::Eval) => drop(eval_document(session, node, &scope, &dir)),
         Some(SchemaKind::Graders) => {
             let Session { sources, problems, .. } = session;
-            if let Some(graders) = graders_file(&mut node, sources, problems, &scope.templates) {
+            if let Some(graders) = graders_file(&mut node, sources, problems, &scope.templates, None) {
                 let shelf = shelf(graders, &node, &dir, problems);
                 super::graders::check_named(sources, problems, &scope, &dir, shelf);
             }

@@ -11,7 +11,8 @@ use super::dataset;
 use super::graders::{self, Expected, Known, Written};
 use super::inputs;
 use super::kinds::{Part, parts};
-use super::problem::{Code, Problem};
+use super::problem::{Code, Problem, Problems};
+use super::reach::keep_faults;
 use super::regressions;
 use super::scope::{DEFAULT_TIMEOUT, Desk, seconds};
 use super::session::{Broken, read};
@@ -65,13 +66,21 @@ pub(super) fn build(
 
     let mut evals = Vec::new();
     for part in parts(document) {
-        let built = match part {
+        let mut build = |desk: &mut Desk, part| match part {
             Part::Capability(node) => capability(desk, node, broken),
             Part::Regression(node) => regression(desk, node, broken, &mut shelf),
             Part::Document(node) => regression_document(desk, node, broken, &mut shelf),
             Part::File(node) => file(desk, node, broken, &mut values),
         };
-        evals.extend(built);
+        if desk.suite.reach.as_ref().is_none_or(|reach| reach.can_select(&part)) {
+            evals.extend(build(desk, part));
+            continue;
+        }
+        let mut found = Problems::new();
+        let mut aside =
+            Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
+        evals.extend(build(&mut aside, part));
+        keep_faults(found, desk.sources, desk.problems);
     }
     evals
 }
@@ -426,6 +435,7 @@ fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String
         name: None,
         input_hash: inputs::input_hash(&made.input),
         grading_hash: Fingerprint::default(),
+        data_hash: inputs::data_hash(&made.input),
         input: made.input,
         context_told: false,
         grading: made.grading,

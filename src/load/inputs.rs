@@ -198,6 +198,17 @@ pub(super) fn grading_hash(
     Fingerprint::of(&grading_hashed(grading, extract, max_latency_ms))
 }
 
+/// Over the data of an input that no dataset's row gave: its context; of a request or a free-form input all of it. What is said
+/// in prompts, messages and input files is how one asks.
+pub(super) fn data_hash(input: &Input) -> Fingerprint {
+    match input {
+        Input::Prompt { context, .. } | Input::File { context, .. } | Input::Messages { context, .. } => {
+            Fingerprint::of(context)
+        }
+        Input::ApiCall { .. } | Input::Data { .. } => Fingerprint::of(input),
+    }
+}
+
 /// What [`input_hash`] is over: of a file its name and content, and not where the project lies.
 pub(super) fn input_hashed(input: &Input) -> impl Serialize + '_ {
     let file = match input {

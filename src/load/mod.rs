@@ -20,6 +20,7 @@ mod inputs;
 mod kinds;
 mod metrics;
 mod models;
+mod names;
 pub mod normalise;
 mod notify;
 mod parts;
@@ -28,6 +29,7 @@ mod prices;
 #[cfg(test)]
 mod prices_tests;
 pub mod problem;
+mod reach;
 mod refs;
 mod regressions;
 #[cfg(test)]
@@ -50,6 +52,7 @@ mod thresholds;
 pub mod tree;
 
 pub use models::cache_folder;
+pub use names::SuiteNames;
 pub use parts::{PartFilter, part_of_plan};
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite};
 pub use problem::{Code, Problem, Problems, Severity};
@@ -78,6 +81,11 @@ pub fn phase(request: &PhaseRequest) -> LoadedPhase {
 /// What a suite says of itself; the files of its evals are not opened, unless it is an eval file itself.
 pub fn overview(request: &LoadRequest) -> Overview {
     suite::overview(request)
+}
+
+/// The names in a suite's files, for completions; of what can't be read there are none.
+pub fn suite_names(suite: &std::path::Path, cwd: &std::path::Path) -> SuiteNames {
+    names::suite_names(suite, cwd)
 }
 
 /// Checks files of any kind by their content.

@@ -3,6 +3,7 @@
 //! Every kind of problem is a [`Code`]; [`Code::ALL`] is the one table from which the documentation is made.
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 
 use super::source::Span;
 use crate::base::redact::Redactor;
@@ -107,6 +108,7 @@ codes! {
     AmbiguousPrice = "EH0433" "ambiguous-price" "Two globs under `prices:` fit a model equally well and say different prices.";
     UnguardedGate = "EH0434" "unguarded-gate" "Thresholds do not depend on evals that pass, so that the gate could pass though every capability eval fails.";
     TooFewEvals = "EH0435" "too-few-evals" "A threshold is on an end of an interval that speaks about evals like these, of fewer than 5 evals.";
+    UnreadVariable = "EH0440" "unread-variable" "`--var` names a variable that the suite neither defines nor reads anywhere; often a typing error.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is allowed but hardly meant.";
 
     // EH05: data.
@@ -157,6 +159,8 @@ pub struct Problem {
     pub code: Code,
     pub severity: Severity,
     pub span: Option<Span>,
+    /// The byte at which the part that is wrong begins, from 1, where `span` shows the key before it.
+    pub part: Option<NonZeroU32>,
     /// The file (as shown to people) of a problem that has no span, because the file could not be read as text.
     pub path: Option<String>,
     pub message: String,
@@ -171,6 +175,7 @@ impl Problem {
             code,
             severity: Severity::Error,
             span: Some(span),
+            part: None,
             path: None,
             message,
             hint: None,
@@ -194,6 +199,7 @@ impl Problem {
             code,
             severity: Severity::Error,
             span: None,
+            part: None,
             path: None,
             message,
             hint: None,

@@ -7,6 +7,7 @@ use minijinja::Value as Jinja;
 
 use super::kinds::{Part, parts};
 use super::problem::Problems;
+use super::reach::{Reach, keep_faults};
 use super::source::Sources;
 use super::template::{Engine, has_template, is_template, to_jinja};
 use super::tree::{Node, NodeValue};
@@ -42,17 +43,31 @@ pub(super) struct RenderPass<'a> {
 }
 
 impl RenderPass<'_> {
-    /// Every part of an eval document.
-    pub fn evals(&mut self, document: &mut Node) {
+    /// Every part of an eval document. Of one that no filter selects it does not matter what it lacks.
+    pub fn evals(&mut self, document: &mut Node, reach: Option<&Reach>) {
         for part in parts(document) {
-            match part {
-                Part::Capability(case) => self.case(case),
-                Part::Regression(node) | Part::Document(node) => self.regression(node),
-                Part::File(node) => {
-                    self.graders(node);
-                    if let Some(Node { value: NodeValue::Seq(cases), .. }) = node.get_mut("test_cases") {
-                        cases.iter_mut().for_each(|case| self.case(case));
-                    }
+            match reach.is_none_or(|reach| reach.can_select(&part)) {
+                true => self.part(part),
+                false => self.lenient(|pass| pass.part(part)),
+            }
+        }
+    }
+
+    /// Renders what this run does not use: what it lacks is not reported.
+    pub fn lenient(&mut self, render: impl FnOnce(&mut RenderPass<'_>)) {
+        let mut found = Problems::new();
+        render(&mut RenderPass { engine: self.engine, sources: self.sources, problems: &mut found });
+        keep_faults(found, self.sources, self.problems);
+    }
+
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            Part::Capability(case) => self.case(case),
+            Part::Regression(node) | Part::Document(node) => self.regression(node),
+            Part::File(node) => {
+                self.graders(node);
+                if let Some(Node { value: NodeValue::Seq(cases), .. }) = node.get_mut("test_cases") {
+                    cases.iter_mut().for_each(|case| self.case(case));
                 }
             }
         }
@@ -141,11 +156,13 @@ impl RenderPass<'_> {
     /// Who judges, and what by. A prompt is filled when it is asked, and examples are data; of a rubric, in which braces may well
     /// be JSON, only `{{` begins a template.
     fn judge(&mut self, config: &mut Node) {
+        let replays = config.get("replay").is_some();
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut config.value else { return };
         for (key, value) in entries {
             match &*key.name {
                 "request" => self.text(value, &filled),
+                "headers" => self.headers(value, replays),
                 "prompt" | "examples" => {}
                 "rubric" | "criteria" => self.prose(value),
                 _ => self.text(value, &[]),
@@ -178,13 +195,28 @@ impl RenderPass<'_> {
             return self.model(target);
         }
         let http = kind.as_deref() == Some("http");
+        let replays = target.get("replay").is_some();
         let filled = OF_CALLS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut target.value else { return };
         for (key, value) in entries {
             match &*key.name {
                 "endpoint" | "body" if http => self.text(value, &filled),
                 "command" => self.text(value, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]),
+                "headers" => self.headers(value, replays),
                 _ => self.text(value, &[]),
+            }
+        }
+    }
+
+    /// Headers hold keys: where no model is called, those that are not set are not needed.
+    fn headers(&mut self, headers: &mut Node, replays: bool) {
+        if !replays && !self.engine.is_keyless() {
+            return self.text(headers, &[]);
+        }
+        let NodeValue::Map(entries) = &mut headers.value else { return self.text(headers, &[]) };
+        for (_, value) in entries {
+            if !value.as_text().is_some_and(|text| self.engine.lacks_only_environment(text)) {
+                self.text(value, &[]);
             }
         }
     }
@@ -192,11 +224,13 @@ impl RenderPass<'_> {
     /// A model or a provider: all of its texts but those that are sent as they are. What a request of one's own is filled with is
     /// known when it is made.
     pub fn model(&mut self, node: &mut Node) {
+        let replays = node.get("replay").is_some();
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut node.value else { return };
         for (key, value) in entries {
             match &*key.name {
                 "request" => self.text(value, &filled),
+                "headers" => self.headers(value, replays),
                 "json_schema" | "stop" => {}
                 _ => self.text(value, &[]),
             }

@@ -10,6 +10,7 @@ use super::executors::ExecutorShelf;
 use super::models::{KeyPlaces, Providers};
 use super::prices::PriceShelf;
 use super::problem::{Problem, Problems};
+use super::reach::Reach;
 use super::refs::{Fence, lexical};
 use super::source::{Sources, Span};
 use super::stored::Folder;
@@ -87,6 +88,10 @@ pub(super) struct SuiteScope {
     pub baselines: BaselineSettings,
     /// In place of what the store and the files say, by eval id.
     pub known_good: Arc<BTreeMap<String, OutputValue>>,
+    /// What filters may select; `None` for all.
+    pub reach: Option<Arc<Reach>>,
+    /// Problems of named graders that filters may leave unused, by name: reported where a grader is used.
+    pub lacking: Arc<BTreeMap<String, Vec<Problem>>>,
     /// Where accepted baselines are read from.
     pub store: Folder,
     /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.
@@ -141,6 +146,12 @@ impl Desk<'_> {
     /// An error for a run, a warning when files are only looked at.
     pub fn push_lenient(&mut self, problem: Problem) {
         self.problems.push(problem.maybe_warning(self.suite.lenient));
+    }
+
+    /// Reports what a named grader lacks, where it is used.
+    pub fn needs_grader(&mut self, name: &str) {
+        let lacking = Arc::clone(&self.suite.lacking);
+        self.problems.extend(lacking.get(name).into_iter().flatten().cloned());
     }
 
     pub fn place(&self, span: Span) -> String {

@@ -19,6 +19,8 @@ use crate::spec::{CaseSpec, SchemaKind, canonical, schema_of};
 pub(super) struct Session {
     pub sources: Sources,
     pub problems: Problems,
+    /// The variables that suites define.
+    pub vars: BTreeSet<String>,
     pub purpose: Purpose,
     pub cwd: PathBuf,
     pub fence: Fence,
@@ -81,7 +83,11 @@ pub(super) struct Broken {
 impl Broken {
     pub fn of(problems: &Problems) -> Broken {
         let errors = problems.iter().filter(|p| p.severity == Severity::Error);
-        Broken { starts: errors.filter_map(|p| p.span).map(|s| (s.file, s.start)).collect() }
+        let starts = errors.filter_map(|p| Some((p.span?, p.part))).flat_map(|(span, part)| {
+            let part = part.map(|from_1| (span.file, from_1.get() - 1));
+            std::iter::once((span.file, span.start)).chain(part)
+        });
+        Broken { starts: starts.collect() }
     }
 
     pub fn any(&self) -> bool {

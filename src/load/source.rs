@@ -104,6 +104,11 @@ impl Sources {
         }
     }
 
+    /// The text of every file.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| &*file.text)
+    }
+
     /// The text of a file; empty for an id of another `Sources`.
     pub fn text(&self, file: FileId) -> &str {
         self.files.get(file.0 as usize).map_or("", |f| &f.text)

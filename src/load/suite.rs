@@ -18,10 +18,11 @@ use super::evals::Built;
 use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
 use super::notify;
-use super::problem::{Code, Problem};
+use super::problem::{Code, Problem, Severity};
+use super::reach::Reach;
 use super::refs::{Fence, lexical, project_root};
 use super::render_pass::RenderPass;
-use super::request::{Counts, LoadRequest, Loaded};
+use super::request::{Counts, LoadRequest, Loaded, Purpose};
 use super::scope::{Desk, SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
 use super::source::Span;
@@ -31,11 +32,12 @@ use super::template::Engine;
 use super::thresholds;
 use super::tree::{Node, NodeValue};
 use chosen::choice;
-use documents::render_named;
+use documents::{Lacking, render_named};
 pub(super) use documents::{eval_document, graders_file, shelf};
 use gather::Gathered;
 pub(super) use overview::overview;
 use plan::Parts;
+pub(super) use variables::check_vars;
 
 use crate::model::{Eval, Plan, Target};
 use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec};
@@ -44,6 +46,7 @@ use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec};
 pub(super) fn load(request: &LoadRequest) -> Loaded {
     let mut session = Session { purpose: request.purpose, cwd: request.cwd.clone(), ..Session::default() };
     let (plan, total, selected) = load_into(request, &mut session);
+    check_vars(&request.overrides.vars, &mut session, Severity::Error);
     let plan = plan.filter(|_| !session.problems.has_errors());
     let Session { problems, sources, .. } = session;
     Loaded { plan, problems, sources, total, selected }
@@ -73,6 +76,8 @@ struct Head {
     spec: Option<SuiteSpec>,
     node: Node,
     evals: Vec<Node>,
+    /// What its named graders lack, where filters may leave them unused.
+    lacking: Lacking,
 }
 
 impl Loader<'_> {
@@ -115,22 +120,33 @@ impl Loader<'_> {
             validator.normalise(sources, node, problems);
         }
         let scope = self.templates(node);
+        let reach = Reach::of(&self.request.overrides.filters);
+        let (named, recorded) = (&self.request.overrides.target, self.request.overrides.outputs.is_some());
+        // A run looks at one target, and at none where outputs were recorded.
+        let is_used = |name: &str| !recorded && named.as_ref().is_none_or(|named| named == name);
+        let is_run = self.session.purpose == Purpose::Run;
+        let mut lacking = Lacking::new();
         let Session { sources, problems, .. } = &mut *self.session;
         {
             let engine = Engine::new(&scope);
             let mut pass = RenderPass { engine: &engine, sources, problems };
             for eval in inline_evals(node) {
-                pass.evals(eval);
+                pass.evals(eval, reach.as_ref());
             }
             if let Some(suite) = node.get_mut("eval_suite") {
                 if let Some(sandbox) = suite.get_mut("sandbox") {
                     pass.sandbox(sandbox);
                 }
-                if let Some(target) = suite.get_mut("target") {
-                    pass.target(target);
+                let mut target = |name: &str, target: &mut Node| match !is_run || is_used(name) {
+                    true => pass.target(target),
+                    false => pass.lenient(|pass| pass.target(target)),
+                };
+                if let Some(node) = suite.get_mut("target") {
+                    // A lone one is named after its type, and is the one that is meant.
+                    target(named.as_deref().unwrap_or_default(), node);
                 }
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
-                    entries.iter_mut().for_each(|(_, target)| pass.target(target));
+                    entries.iter_mut().for_each(|(key, node)| target(&key.name, node));
                 }
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("providers") {
                     entries.iter_mut().for_each(|(_, provider)| pass.model(provider));
@@ -138,7 +154,7 @@ impl Loader<'_> {
                 if let Some(skill) = suite.get_mut("skill") {
                     pass.skill(skill);
                 }
-                render_named(&mut pass, suite.get_mut("graders"));
+                render_named(&mut pass, suite.get_mut("graders"), reach.is_some().then_some(&mut lacking));
             }
         }
         if let Some(validator) = validator {
@@ -157,7 +173,7 @@ impl Loader<'_> {
                 value.span = key.span.at_start();
             }
         }
-        Head { spec: read(&head, &broken, problems), node: head, evals }
+        Head { spec: read(&head, &broken, problems), node: head, evals, lacking }
     }
 
     /// An eval file given in place of a suite.
@@ -169,6 +185,7 @@ impl Loader<'_> {
         scope.shelf.open = lenient;
         scope.executors.open = lenient;
         scope.prices = self.prices(None, &node);
+        scope.reach = Reach::of(&self.request.overrides.filters).map(Arc::new);
         let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
         let chosen = {
@@ -238,7 +255,7 @@ impl Loader<'_> {
     }
 
     fn finish(&mut self, head: Head) -> (Option<Plan>, Counts, Counts) {
-        let Head { spec, node, evals } = head;
+        let Head { spec, node, evals, mut lacking } = head;
         if let Some(folders) = spec.as_ref().map(|s| &s.allow_paths) {
             let allowed: Vec<PathBuf> = folders.iter().map(|f| lexical(&self.dir.join(f))).collect();
             let all = [self.root.as_path(), self.dir.as_path()].into_iter();
@@ -254,7 +271,9 @@ impl Loader<'_> {
             let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
             demands::resolve(&mut desk, spec.as_ref().and_then(|s| s.sandbox.as_ref()), &node)
         };
-        scope.shelf = self.graders(spec.as_ref(), &node, &scope);
+        scope.reach = Reach::of(&self.request.overrides.filters).map(Arc::new);
+        scope.shelf = self.graders(spec.as_ref(), &node, &scope, &mut lacking);
+        scope.lacking = Arc::new(lacking);
         // What a broken head would have defined is not held against its evals.
         scope.templates.open |= spec.is_none();
         scope.shelf.open |= spec.is_none();

@@ -26,6 +26,8 @@ pub(super) struct Scope {
     pub env_listed: BTreeSet<String>,
     /// True when a suite may still define more: an unknown name is then only a warning.
     pub open: bool,
+    /// True when no model is called: keys, which are environment variables, need not be set.
+    pub keyless: bool,
 }
 
 /// Compiles and renders texts against a scope.
@@ -116,6 +118,19 @@ impl<'s> Engine<'s> {
         template
             .map(|template| template.undeclared_variables(false).into_iter().collect())
             .unwrap_or_default()
+    }
+
+    pub fn is_keyless(&self) -> bool {
+        self.scope.keyless
+    }
+
+    /// True when a text reads listed environment variables that are not set, and lacks nothing else.
+    pub fn lacks_only_environment(&self, text: &str) -> bool {
+        let unset = |name: &String| {
+            name.strip_prefix("env.").is_some_and(|variable| self.scope.env_listed.contains(variable))
+        };
+        let missing = self.missing_names(text, &[]);
+        !missing.is_empty() && missing.iter().all(unset)
     }
 
     /// Checks a text that is rendered later: its syntax, and all names but those below `later`.
@@ -247,7 +262,7 @@ impl<'s> Engine<'s> {
             let message = format!("the environment variable `{variable}` is not set");
             return Problem::error(Code::UndefinedVariable, at, message)
                 .maybe_hint(Some(format!("set `{variable}` before the run")))
-                .maybe_warning(self.scope.open);
+                .maybe_warning(self.scope.open || self.scope.keyless);
         }
         let message =
             format!("`env.{variable}` is read, but the suite does not list `{variable}` under `env:`");

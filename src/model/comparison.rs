@@ -73,6 +73,9 @@ pub struct ComparisonSettings {
     pub effect: Option<f64>,
     /// Candidates that are held against the reference at once; their tests share `alpha`.
     pub candidates: usize,
+    /// True when cases whose data or grading changed were compared, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_changed: bool,
 }
 
 /// Two runs, paired by case.
@@ -189,7 +192,7 @@ pub struct CaseChanges {
     pub new: FlipList,
     /// Cases of the reference that the candidate no longer has.
     pub gone: FlipList,
-    /// Cases of both whose input or grading is not the same: their outcomes tell nothing of the target.
+    /// Cases of both whose data or grading changed and that are not compared: they are other tasks than they were.
     pub changed: FlipList,
     /// Cases of both whose outcome is open on a side.
     pub ungraded: FlipList,
@@ -201,6 +204,15 @@ pub struct CaseChanges {
     pub may_be_broken_critical: usize,
     /// Cases of the reference that the candidate's filters or shards leave out, and the other way round.
     pub not_selected: usize,
+    /// Paired cases that were asked for with another input.
+    #[serde(default)]
+    pub changed_input: usize,
+    /// Paired cases whose own target changed.
+    #[serde(default)]
+    pub changed_target: usize,
+    /// Cases whose data or grading changed and that were paired nevertheless, since that was allowed.
+    #[serde(default)]
+    pub allowed: usize,
     /// Compared cases with another number of graded samples than in the reference.
     pub other_samples: usize,
     /// Samples without a grade in cases of both sides.
@@ -228,6 +240,42 @@ pub struct CaseFlip {
     /// Samples whose first attempt passed, and those whose first attempt was graded; `null` where the side lacks the case.
     pub reference: Option<[u32; 2]>,
     pub candidate: Option<[u32; 2]>,
+    /// What is not the same on both sides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<CasePart>,
+}
+
+/// What makes a case what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CasePart {
+    /// How the target is asked: the prompt, the messages, the input file.
+    Input,
+    /// What the input is made of: the dataset's row, the input's context, a request or a free-form input.
+    Data,
+    /// The expectation, the graders, the share of samples that must pass.
+    Grading,
+    /// The case's own target.
+    Target,
+    /// The input or the grading: one of the sides does not record which.
+    InputOrGrading,
+}
+
+impl CasePart {
+    pub fn name(self) -> &'static str {
+        match self {
+            CasePart::Input => "input",
+            CasePart::Data => "data",
+            CasePart::Grading => "grading",
+            CasePart::Target => "target",
+            CasePart::InputOrGrading => "input or grading",
+        }
+    }
+
+    /// True when another one makes another task, so that outcomes are not those of the same question.
+    pub fn defines_task(self) -> bool {
+        matches!(self, CasePart::Data | CasePart::Grading | CasePart::InputOrGrading)
+    }
 }
 
 /// What the comparison could have found.

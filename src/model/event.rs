@@ -101,6 +101,9 @@ pub struct RunStarted {
     /// Which difference to either of them fails the gate; absent, the comparison informs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<FailOn>,
+    /// True when cases whose data or grading changed are compared, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_changed: bool,
     /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
@@ -230,6 +233,10 @@ pub struct CasePlanned {
     /// Over what the case gives the target.
     pub input_hash: String,
     pub grading_hash: String,
+    /// Over the data that the input is made of: the dataset's row, the input's context, a request or a free-form input. Absent in
+    /// journals of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_hash: Option<String>,
     /// Over the case's own target, when it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_hash: Option<String>,

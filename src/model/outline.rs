@@ -34,6 +34,7 @@ pub struct Outline<'a> {
     pub samples: Option<u32>,
     pub input_hash: Fingerprint,
     pub grading_hash: Fingerprint,
+    pub data_hash: Fingerprint,
     pub profile: &'a Profile,
 }
 
@@ -213,6 +214,7 @@ struct Record {
     profile: u32,
     input_hash: Fingerprint,
     grading_hash: Fingerprint,
+    data_hash: Fingerprint,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -255,6 +257,7 @@ impl Outlines {
             profile,
             input_hash: case.input_hash,
             grading_hash: case.grading_hash,
+            data_hash: case.data_hash,
         })
     }
 
@@ -334,6 +337,7 @@ impl Outlines {
             samples: (record.samples > 0).then_some(record.samples),
             input_hash: record.input_hash,
             grading_hash: record.grading_hash,
+            data_hash: record.data_hash,
             profile: self.profiles.get(record.profile as usize)?,
         })
     }

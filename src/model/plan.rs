@@ -241,6 +241,9 @@ pub struct Case {
     pub input_hash: Fingerprint,
     /// Over grading and extraction: a changed one asks for `regrade`.
     pub grading_hash: Fingerprint,
+    /// Over the data that the input is made of: the dataset's row, the input's context, a request or a free-form input. With the
+    /// same data and grading another input is another way to ask for the same thing.
+    pub data_hash: Fingerprint,
     /// Where the case was written, as `file:line:column`.
     pub origin: String,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Shard;
 use super::outcome::Outcome;
+use crate::spec::CaseContent;
 use crate::spec::words::{Criticality, Difficulty, EvalType, IntervalScope};
 
 /// One side of a comparison, read from journals or from a score baseline. It is journalled with a run that is compared with it,
@@ -38,6 +39,9 @@ pub struct ComparedSide {
     pub suite_version: Option<String>,
     pub target: String,
     pub target_type: String,
+    /// A fingerprint (hex) of the target's settings; absent for recorded outputs, and where the source does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_hash: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub run_id: String,
@@ -125,6 +129,9 @@ pub struct CaseScores {
     /// A short fingerprint (hex) of the input, the grading and the share of samples that must pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// The same part by part; absent in what earlier versions recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<CaseContent>,
     /// The case's own tags, without those of its eval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,

@@ -14,6 +14,7 @@ pub fn case(id: &str) -> Case {
         name: None,
         input_hash: Fingerprint::of(&input),
         grading_hash: Fingerprint::of(&grading),
+        data_hash: Fingerprint::default(),
         input,
         context_told: false,
         grading,
@@ -238,6 +239,7 @@ pub fn compared_side(label: &str) -> ComparedSide {
         suite_version: None,
         target: "t".into(),
         target_type: "recorded".into(),
+        target_hash: None,
         model: None,
         run_id: label.into(),
         timestamp: "2026-03-04T05:06:07.000Z".into(),
@@ -291,6 +293,7 @@ pub fn comparison() -> Comparison {
             by: vec![],
             effect: None,
             candidates: 1,
+            allow_changed: false,
         },
     }
 }

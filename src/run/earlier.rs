@@ -108,7 +108,7 @@ enum Mark {
 pub(super) fn about(case: &CasePlanned) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&case.name, case.samples, &case.graders, &case.input_hash, &case.grading_hash).hash(&mut hasher);
-    (&case.target_hash, &case.tags, case.position).hash(&mut hasher);
+    (&case.data_hash, &case.target_hash, &case.tags, case.position).hash(&mut hasher);
     hasher.finish()
 }
 

@@ -175,6 +175,7 @@ fn differences(first: &Part, part: &Part, whole: bool, reasons: &mut Vec<String>
         (a.interval_scope == b.interval_scope, "scope of intervals"),
         (compared(a) == compared(b), "reference, since they are compared with different scores"),
         (a.fail_on == b.fail_on, "word after --fail-on"),
+        (a.allow_changed == b.allow_changed, "comparison, since only one has --allow-changed"),
     ];
     let checks = [
         (a.suite_name == b.suite_name && a.suite_version == b.suite_version, "suite or its version"),

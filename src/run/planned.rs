@@ -24,6 +24,7 @@ pub(super) fn case_planned(eval: &Eval, shard: bool) -> impl Iterator<Item = Cas
         graders: case.profile.grader_types(),
         input_hash: case.input_hash.to_string(),
         grading_hash: case.grading_hash.to_string(),
+        data_hash: Some(case.data_hash.to_string()),
         target_hash: case.profile.target_hash.map(|hash| hash.to_string()),
         tags: case.profile.tags.iter().filter(|tag| !eval.info.tags.contains(tag)).cloned().collect(),
         position: eval.cases.position(at).filter(|_| shard).and_then(|place| u32::try_from(place).ok()),

@@ -11,6 +11,7 @@ use crate::model::{Event, Outcome, RunStarted, split_part};
 use crate::spec::{
     SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome, ScoredTarget,
 };
+use crate::summary::compare::settings_of_target;
 use crate::summary::{CaseTold, EvalTold, Fold, Report, Told};
 
 /// What a run is to those who want it as a baseline.
@@ -96,6 +97,7 @@ fn file(told: &Told, report: &Report) -> ScoreBaselineFile {
         target: ScoredTarget {
             name: started.environment.target.clone(),
             kind: started.environment.target_type.clone(),
+            fingerprint: settings_of_target(started),
         },
         captured_at: told.timestamp.to_owned(),
         run_id: started.run_id.clone(),
@@ -154,6 +156,7 @@ fn case(told: &CaseTold) -> (String, ScoredCase) {
         outcome: outcome(told.outcome),
         score: told.score,
         fingerprint: told.fingerprint.clone(),
+        content: told.content,
         samples: Some(told.samples).filter(|samples| *samples != told.first_graded),
         tags: told.tags.to_vec(),
     };

@@ -56,6 +56,8 @@ pub struct Said {
     pub score_baseline: Option<Box<ScoreBaselineRead>>,
     pub compared_run: Option<Box<RunScores>>,
     pub fail_on: Option<FailOn>,
+    /// Cases whose data or grading changed are compared, too.
+    pub allow_changed: bool,
     /// As typed after the verb; see [`RunStarted::arguments`].
     pub arguments: Vec<String>,
     pub cwd: Option<PathBuf>,
@@ -138,6 +140,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         now.score_baseline.clone_from(&was.score_baseline);
         now.compared_run.clone_from(&was.compared_run);
         now.fail_on = now.fail_on.or(was.fail_on);
+        now.allow_changed |= was.allow_changed;
     }
     let others = changed(&prepared, &earlier.session.recordings, &now.recordings);
     let next = check(&prepared, &now, &earlier, others).map_err(RunError::Refused)?;
@@ -213,6 +216,7 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && now.score_baseline == was.score_baseline
         && now.compared_run == was.compared_run
         && now.fail_on == was.fail_on
+        && now.allow_changed == was.allow_changed
 }
 
 /// One for each worker, where more samples are under way than there are workers: those beyond them only wait for a model.
@@ -285,6 +289,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         score_baseline: said.score_baseline,
         compared_run: said.compared_run,
         fail_on: said.fail_on,
+        allow_changed: said.allow_changed,
         arguments: said.arguments,
         cwd: said.cwd,
         rules_recorded: true,

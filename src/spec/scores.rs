@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::words::{Criticality, Difficulty, EvalType};
@@ -62,6 +62,9 @@ pub struct ScoredTarget {
     /// The word after `type:`, such as `model`.
     #[serde(rename = "type")]
     pub kind: String,
+    /// A fingerprint (hex) of its settings; absent for recorded outputs, and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -118,12 +121,57 @@ pub struct ScoredCase {
     /// are compared only when it is the same. Absent in files that do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// The same part by part; absent in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<CaseContent>,
     /// Its samples, when some of them have a first attempt without a grade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u32>,
     /// The case's own tags, without those of its eval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+}
+
+/// What a case is, part by part: what is asked may change from run to run, the task may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseContent {
+    /// Over everything that the target is given.
+    pub input: ShortPrint,
+    /// Over the data that the input is made of: the dataset's row, the input's context, a request or a free-form input.
+    pub data: ShortPrint,
+    /// Over the grading, with the expectation, and the share of samples that must pass.
+    pub grading: ShortPrint,
+    /// Over the case's own target; absent when the suite's is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<ShortPrint>,
+}
+
+impl CaseContent {
+    /// True when outcomes of both are outcomes of the same task, however it was asked for.
+    pub fn is_task_of(&self, other: &CaseContent) -> bool {
+        (self.data, self.grading) == (other.data, other.grading)
+    }
+}
+
+/// The first 64 bits of a SHA-256, as 16 hex digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
+pub struct ShortPrint(pub u64);
+
+impl Serialize for ShortPrint {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{:016x}", self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for ShortPrint {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ShortPrint, D::Error> {
+        let text = String::deserialize(from)?;
+        let is_hex = text.len() == 16 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let number = u64::from_str_radix(&text, 16).ok().filter(|_| is_hex);
+        number.map(ShortPrint).ok_or_else(|| D::Error::custom("expected 16 hex digits"))
+    }
 }
 
 /// A run of which nothing is left open has no other outcomes.

@@ -83,7 +83,11 @@ impl Fold {
         let read = accepted.map(|read| compare::of_baseline(read.path.clone(), read));
         let Some(reference) = started.compared_run.as_deref().or(read.as_ref()) else { return Ok(None) };
         let own = self.run_scores(started.run_id.clone(), ScoresSource::Journals(Vec::new()))?;
-        let settings = CompareSettings { seed: started.seed, ..CompareSettings::default() };
+        let settings = CompareSettings {
+            seed: started.seed,
+            allow_changed: started.allow_changed,
+            ..CompareSettings::default()
+        };
         // Settings of our own are none that can't be tested.
         let compared = compare::compare_anyway(reference, &[&own], &settings).unwrap_or_default();
         Ok(compared.into_iter().next().map(Box::new))

@@ -14,6 +14,7 @@ use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, t
 use super::tags::CaseTags;
 use super::texts::{Full, Texts};
 use crate::model::{CasePlanned, EvalInfo, Fingerprint, GraderType, Outcome, Trust, TrustCounts, Usage};
+use crate::spec::{CaseContent, ShortPrint};
 
 /// An eval as planned, with all that is known of its samples.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(super) struct EvalFold {
     positions: Lazy<u32>,
     /// Fingerprints of what cases are; empty unless they are asked for.
     contents: Lazy<u64>,
+    /// The same part by part: input, data, grading, and the case's own target or `NO_CONTENT`; empty where a journal lacks one.
+    parts: Lazy<[u64; 4]>,
     tags: CaseTags,
     samples: Samples,
 }
@@ -74,6 +77,7 @@ impl EvalFold {
             spans: Vec::new(),
             positions: Lazy::new(NO_POSITION),
             contents: Lazy::new(NO_CONTENT),
+            parts: Lazy::new([NO_CONTENT; 4]),
             tags: CaseTags::default(),
             samples: Samples::default(),
         };
@@ -141,6 +145,11 @@ impl EvalFold {
     pub fn keep_content(&mut self, case: &CasePlanned) {
         if let Some(at) = self.find_from(self.len().saturating_sub(1), &case.id) {
             self.contents.set(at, content(case), self.about.capacity());
+            if let Some(data) = &case.data_hash {
+                let target = case.target_hash.as_deref().map_or(NO_CONTENT, leading);
+                let parts = [leading(&case.input_hash), leading(data), leading(&case.grading_hash), target];
+                self.parts.set(at, parts, self.about.capacity());
+            }
         }
     }
 
@@ -247,6 +256,19 @@ impl<'a> CaseView<'a> {
         let content = self.eval.contents.get(self.at);
         let text = format!("{content:016x} {}", self.eval.info.pass_rate_threshold);
         (content != NO_CONTENT).then(|| format!("{:016x}", short(&text)))
+    }
+
+    /// The same part by part; `None` also in journals that do not record the data.
+    pub fn content(self) -> Option<CaseContent> {
+        let parts = self.eval.parts.get(self.at);
+        let [input, data, grading, target] = parts;
+        let grading = format!("{grading:016x} {}", self.eval.info.pass_rate_threshold);
+        (parts != [NO_CONTENT; 4]).then(|| CaseContent {
+            input: ShortPrint(input),
+            data: ShortPrint(data),
+            grading: ShortPrint(short(&grading)),
+            target: (target != NO_CONTENT).then_some(ShortPrint(target)),
+        })
     }
 
     /// The case's own, without those of its eval.
@@ -522,7 +544,11 @@ fn content(case: &CasePlanned) -> u64 {
 }
 
 fn short(text: &str) -> u64 {
-    let digits = Fingerprint::of_bytes(text.as_bytes()).to_string();
+    leading(&Fingerprint::of_bytes(text.as_bytes()).to_string())
+}
+
+/// The first 64 bits of a fingerprint's digits.
+fn leading(digits: &str) -> u64 {
     digits.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(NO_CONTENT)
 }
 
@@ -538,6 +564,12 @@ impl Bits for f64 {
 }
 
 impl Bits for u64 {
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl Bits for [u64; 4] {
     fn same(&self, other: &Self) -> bool {
         self == other
     }

@@ -15,7 +15,7 @@ fn blank() -> ScoreBaselineFile {
         format_version: SCORES_VERSION,
         suite: "Suite".into(),
         suite_version: None,
-        target: ScoredTarget { name: String::new(), kind: String::new() },
+        target: ScoredTarget { name: String::new(), kind: String::new(), fingerprint: None },
         captured_at: "2026-03-01T00:00:00.000Z".into(),
         run_id: "before".into(),
         commit: None,
@@ -32,7 +32,7 @@ fn blank() -> ScoreBaselineFile {
 
 fn scored(passed: bool, n: u32, c: u32) -> ScoredCase {
     let outcome = if passed { ScoredOutcome::Passed } else { ScoredOutcome::Failed };
-    ScoredCase { n, c, outcome, score: None, fingerprint: None, samples: None, tags: vec![] }
+    ScoredCase { n, c, outcome, score: None, fingerprint: None, content: None, samples: None, tags: vec![] }
 }
 
 fn with(file: ScoreBaselineFile, mut events: Vec<Event>, change: impl FnOnce(&mut RunStarted)) -> Vec<Event> {
@@ -61,6 +61,7 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
             graders: vec![GraderType::Code],
             input_hash: String::new(),
             grading_hash: String::new(),
+            data_hash: None,
             target_hash: None,
             tags: Vec::new(),
             position: None,

@@ -221,6 +221,7 @@ fn a_top_up_keeps_what_is_known() {
                 graders: vec![GraderType::Code],
                 input_hash: String::new(),
                 grading_hash: String::new(),
+                data_hash: None,
                 target_hash: None,
                 tags: Vec::new(),
                 position: None,

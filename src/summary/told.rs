@@ -5,6 +5,7 @@ use super::build::{commonest_cause, tallies};
 use super::columns::CaseView;
 use super::fold::Fold;
 use crate::model::{Cause, Counts, EvalInfo, Figure, Outcome, RunStarted, Shard, Tallies};
+use crate::spec::CaseContent;
 
 /// A run, counted as its summary counts it.
 #[derive(Debug)]
@@ -44,6 +45,7 @@ pub struct CaseTold<'a> {
     pub outcome: Outcome,
     /// What the case is, if the fold keeps it.
     pub fingerprint: Option<String>,
+    pub content: Option<CaseContent>,
     /// Mean score of the graded samples, in [0, 1].
     pub score: Option<f64>,
     /// The commonest cause among samples with the case's outcome.
@@ -104,6 +106,7 @@ fn case_told(case: CaseView<'_>, outcome: Outcome) -> CaseTold<'_> {
         id: case.id(),
         outcome,
         fingerprint: case.fingerprint(),
+        content: case.content(),
         score: finals.score(),
         cause: commonest_cause(case, outcome),
         flaky_samples: case.flaky_samples(),

@@ -25,6 +25,7 @@ fn case(id: &str, input: Input) -> Case {
         difficulty: None,
         input_hash: Fingerprint::default(),
         grading_hash: Fingerprint::default(),
+        data_hash: Fingerprint::default(),
         origin: String::new(),
     }
 }

@@ -61,6 +61,13 @@ impl Desk {
         }
     }
 
+    /// Puts a text in the place of another, wherever a file of the project has it.
+    pub fn edit(&self, file: &str, from: &str, to: &str) {
+        let text = std::fs::read_to_string(self.project.path().join(file)).expect("a file");
+        assert!(text.contains(from), "{file} has no `{from}`");
+        self.project.write(file, &text.replace(from, to));
+    }
+
     /// Writes a recording: `way` says how a sample (the third number) of a case goes.
     pub fn record(&self, file: &str, samples: usize, way: impl Fn(usize, usize, usize) -> Way) {
         let mut lines = String::new();

@@ -59,6 +59,7 @@ pub(super) fn by_run(
         score_baseline: None,
         compared_run: None,
         fail_on: None,
+        allow_changed: false,
         filters,
         arguments,
         cwd: suite::cwd().ok(),

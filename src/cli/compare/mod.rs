@@ -42,6 +42,7 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
         effect: args.effect,
         resamples: args.resamples,
         listed: LISTED,
+        allow_changed: args.allow_changed,
         ..CompareSettings::default()
     };
     if let Some(seed) = args.seed {

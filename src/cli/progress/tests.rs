@@ -27,6 +27,7 @@ fn planned(cases: usize, samples: u32) -> Event {
         graders: Vec::new(),
         input_hash: String::new(),
         grading_hash: String::new(),
+        data_hash: None,
         target_hash: None,
         tags: Vec::new(),
         position: None,

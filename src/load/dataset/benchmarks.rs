@@ -16,8 +16,8 @@ use crate::load::source::Sources;
 use crate::load::template::{self, Engine, to_jinja};
 use crate::load::tree::Node;
 use crate::model::{
-    Case, CodeExecution, CodeGrader, CodeLimits, Combine, Executor, Grader, GraderKind, Grading, Input,
-    Reference, Tests,
+    Case, CodeExecution, CodeGrader, CodeLimits, Combine, Executor, Fingerprint, Grader, GraderKind, Grading,
+    Input, Reference, Tests,
 };
 use crate::spec::BenchmarkDataset;
 
@@ -97,8 +97,9 @@ struct Maker<'a> {
 
 impl Make for Maker<'_> {
     fn case(&mut self, row: Value, line: usize) -> Result<Case, Misfit> {
+        let data_hash = Fingerprint::of(&row);
         let task = self.task(row).map_err(Misfit::plain)?;
-        Ok(self.recipe.case(task, line))
+        Ok(Case { data_hash, ..self.recipe.case(task, line) })
     }
 }
 
@@ -143,6 +144,7 @@ impl Benchmark {
             name: task.name,
             input_hash: input_hash(&input),
             grading_hash: grading_hash(&grading, &header.extract, header.max_latency_ms),
+            data_hash: Fingerprint::default(),
             input,
             context_told: true,
             grading,

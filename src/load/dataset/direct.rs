@@ -128,7 +128,7 @@ impl<'e> Direct<'e> {
     /// The case of a row, without its origin; `None` when the row has to go the long way.
     pub fn case(&self, row: &Value) -> Option<Case> {
         let State::Known(pattern) = &self.state else { return None };
-        Some(pattern.build(self.gift(row)?))
+        Some(Case { data_hash: Fingerprint::of(row), ..pattern.build(self.gift(row)?) })
     }
 
     /// Learns from a row that went the long way: to `case`, by way of `filled`. `judge` goes that way with another filled
@@ -201,8 +201,9 @@ fn only_hole<'n>(node: &'n Node, kind: &str, key: &str) -> Option<&'n Node> {
     node.get(key).filter(|_| fixed && is_kind)
 }
 
+/// The case with what the row itself gives.
 fn with_origin(case: Case, like: &Case) -> Case {
-    Case { origin: like.origin.clone(), ..case }
+    Case { origin: like.origin.clone(), data_hash: like.data_hash, ..case }
 }
 
 impl<'e> Hole<'e> {
@@ -336,6 +337,7 @@ impl Pattern {
             origin: String::new(),
             input_hash,
             grading_hash: hash,
+            data_hash: fixed.data_hash,
             samples: fixed.samples,
             timeout: fixed.timeout,
             retries: fixed.retries,

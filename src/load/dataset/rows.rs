@@ -20,7 +20,7 @@ use crate::load::session::case_validator;
 use crate::load::source::{Sources, Span};
 use crate::load::template::{self, Engine, is_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
-use crate::model::Case;
+use crate::model::{Case, Fingerprint};
 use crate::spec::CaseSpec;
 
 /// Makes cases of rows by a template.
@@ -105,7 +105,7 @@ impl Make for Maker<'_> {
         }
         let node = fill(&self.cell, &row, &Jinja::from_pairs(names))?;
         let as_filled = self.direct.as_ref().filter(|direct| direct.is_open()).map(|_| node.clone());
-        let case = self.judge.case(node, line)?;
+        let case = Case { data_hash: Fingerprint::of(&row), ..self.judge.case(node, line)? };
         if let (Some(direct), Some(node)) = (&mut self.direct, as_filled) {
             direct.learn(&row, &case, &node, &|node| self.judge.case(node, line).ok());
         }

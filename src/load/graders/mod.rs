@@ -228,11 +228,13 @@ impl Found {
 }
 
 /// The suite's default judge, where an expectation needs one and no grader is written.
-fn default_judge(desk: &Desk, specs: &[Found], expected: Option<Expected>) -> Option<Found> {
+fn default_judge(desk: &mut Desk, specs: &[Found], expected: Option<Expected>) -> Option<Found> {
     let is_semantic = expected.is_some_and(|expected| matches!(expected.spec, ExpectedSpec::Semantic(_)));
     let shelf = &desk.suite.shelf;
     let name = shelf.defaults.get(&GraderType::Model).filter(|_| specs.is_empty() && is_semantic)?;
-    Some(Found { inferred: true, ..Found::named(name, shelf.graders.get(name)?) })
+    let found = Found { inferred: true, ..Found::named(name, shelf.graders.get(name)?) };
+    desk.needs_grader(name);
+    Some(found)
 }
 
 fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
@@ -248,7 +250,10 @@ fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
                 inferred: false,
             }),
             NameOr::Name(name) => match desk.suite.shelf.graders.get(name) {
-                Some(named) => found.push(Found::named(name, named)),
+                Some(named) => {
+                    found.push(Found::named(name, named));
+                    desk.needs_grader(name);
+                }
                 None => {
                     unknown_grader(desk, name, node.span);
                     whole = false;
@@ -292,6 +297,7 @@ fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bo
     // An unknown default was reported where it is written.
     let named = shelf.graders.get(name)?;
     *specs = vec![Found::named(name, named)];
+    desk.needs_grader(name);
     Some(true)
 }
 

@@ -16,11 +16,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::kinds::detect;
-use super::problem::{Code, Problem, Problems};
+use super::problem::{Code, Problem, Problems, Severity};
 use super::refs::{lexical, project_root};
 use super::request::{LoadRequest, Overrides, Purpose};
 use super::session::{Session, validator};
 use super::source::{Sources, Span};
+use super::suite::check_vars;
 use super::tree::Node;
 use crate::model::{Phase, Plan};
 use crate::spec::SchemaKind;
@@ -106,6 +107,10 @@ pub(super) fn load(request: &PhaseRequest) -> LoadedPhase {
             loaded.phase = Some(phase.phase).filter(|_| !session.problems.has_errors());
         }
         None => {}
+    }
+    // Another phase of the plan may read it.
+    if loaded.phase.is_some() {
+        check_vars(&request.overrides.vars, &mut session, Severity::Warning);
     }
     let Session { problems, sources, .. } = session;
     LoadedPhase { problems, sources, ..loaded }

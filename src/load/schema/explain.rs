@@ -1,6 +1,7 @@
 //! The validator's errors as problems: one cause, one problem, at the key that is to be changed.
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
@@ -140,7 +141,8 @@ impl Explainer<'_> {
             }
             _ => self.root.key_span(at),
         };
-        let problem = Problem::error(Code::MissingKey, span, message).maybe_hint(hint);
+        let part = NonZeroU32::new(self.root.locate(at).start.saturating_add(1));
+        let problem = Problem { part, ..Problem::error(Code::MissingKey, span, message).maybe_hint(hint) };
         self.found.push((problem, Some((at.to_owned(), key.to_owned()))));
     }
 

@@ -7,6 +7,7 @@ use crate::load::baselines;
 use crate::load::evals::{Built, build};
 use crate::load::infer::{infer_evals, infer_named};
 use crate::load::problem::{Code, Problem, Problems, did_you_mean};
+use crate::load::reach::is_lack;
 use crate::load::render_pass::RenderPass;
 use crate::load::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
 use crate::load::session::{Broken, Session, validator};
@@ -29,7 +30,7 @@ pub(in crate::load) fn eval_document(
     let Some(validator) = validator(SchemaKind::Eval) else { return Vec::new() };
     validator.normalise(sources, &mut node, problems);
     let engine = Engine::new(&scope.templates);
-    RenderPass { engine: &engine, sources, problems }.evals(&mut node);
+    RenderPass { engine: &engine, sources, problems }.evals(&mut node, scope.reach.as_deref());
     let json = validator.validate(&node, problems);
     let broken = Broken::of(problems);
     // A template that failed is an error of a part whose shape is fine.
@@ -45,20 +46,41 @@ pub(in crate::load) fn graders_file(
     sources: &Sources,
     problems: &mut Problems,
     scope: &Scope,
+    lacking: Option<&mut Lacking>,
 ) -> Option<GradersFile> {
     infer_named(document, problems);
     let validator = validator(SchemaKind::Graders)?;
     validator.normalise(sources, document, problems);
     let engine = Engine::new(scope);
-    render_named(&mut RenderPass { engine: &engine, sources, problems }, Some(document));
+    render_named(&mut RenderPass { engine: &engine, sources, problems }, Some(document), lacking);
     let json = validator.validate(document, problems)?;
     serde_json::from_value(json).ok()
 }
 
-pub(super) fn render_named(pass: &mut RenderPass, graders: Option<&mut Node>) {
+/// What named graders lack, by name.
+pub(in crate::load) type Lacking = BTreeMap<String, Vec<Problem>>;
+
+/// Renders named graders. With `lacking` what they lack is noted there, for when one of them is used.
+pub(super) fn render_named(
+    pass: &mut RenderPass,
+    graders: Option<&mut Node>,
+    mut lacking: Option<&mut Lacking>,
+) {
     let Some(document) = graders else { return };
     if let Some(Node { value: NodeValue::Map(entries), .. }) = document.get_mut("graders") {
-        entries.iter_mut().for_each(|(_, grader)| pass.grader(grader));
+        for (key, grader) in entries {
+            let Some(lacking) = lacking.as_deref_mut() else {
+                pass.grader(grader);
+                continue;
+            };
+            let mut found = Problems::new();
+            RenderPass { engine: pass.engine, sources: pass.sources, problems: &mut found }.grader(grader);
+            let (lacks, faults): (Vec<_>, Vec<_>) = found.into_iter().partition(is_lack);
+            pass.problems.extend(faults);
+            if !lacks.is_empty() {
+                lacking.insert(key.name.to_string(), lacks);
+            }
+        }
     }
     if let Some(rubrics) = document.get_mut("rubrics") {
         pass.rubrics(rubrics);

@@ -95,7 +95,8 @@ impl Loader<'_> {
         let all = parts.evals.clone();
         let mut whole_hash = String::new();
         let evals = if errors_before_filters {
-            parts.evals
+            // Nothing will run; keys are looked for where filters leave a need of them.
+            select(parts.evals, &overrides.filters, &mut Problems::new())
         } else {
             let evals = select(parts.evals, &overrides.filters, problems);
             // Not of a shard: it decides no gate, and another one may measure what it does not.

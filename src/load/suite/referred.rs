@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Loader;
-use super::documents::{graders_file, sets, shelf};
+use super::documents::{Lacking, graders_file, sets, shelf};
 use crate::load::executors::{ExecutorShelf, executors_file};
 use crate::load::kinds::detect;
 use crate::load::prices::{self, PriceShelf, prices_file};
@@ -24,6 +24,7 @@ impl Loader<'_> {
         spec: Option<&SuiteSpec>,
         node: &Node,
         scope: &SuiteScope,
+        lacking: &mut Lacking,
     ) -> GraderShelf {
         let mut dir = self.dir.clone();
         let (file, node) = match spec.and_then(|s| s.graders.as_ref()) {
@@ -37,7 +38,9 @@ impl Loader<'_> {
                     return GraderShelf { open: true, ..GraderShelf::default() };
                 };
                 let Session { sources, problems, .. } = &mut *self.session;
-                let Some(file) = graders_file(&mut document, sources, problems, &scope.templates) else {
+                let lacking = scope.reach.is_some().then_some(lacking);
+                let file = graders_file(&mut document, sources, problems, &scope.templates, lacking);
+                let Some(file) = file else {
                     return GraderShelf { open: true, ..GraderShelf::default() };
                 };
                 dir = lexical(&self.dir.join(path)).parent().map_or(dir, Path::to_path_buf);

@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::Loader;
+use crate::load::problem::{Code, Problem, Severity, did_you_mean};
+use crate::load::request::Purpose;
+use crate::load::session::Session;
 use crate::load::template::Scope;
 use crate::load::tree::Node;
+use crate::spec::words::CacheMode;
 
 impl Loader<'_> {
     /// The variables of the suite and the command line, and the environment that the suite lists.
@@ -15,6 +19,7 @@ impl Loader<'_> {
         let entries = suite.and_then(|s| s.get("vars")).and_then(Node::as_map).unwrap_or(&[]);
         let mut vars: BTreeMap<String, Value> =
             entries.iter().map(|(key, value)| (key.name.to_string(), value.to_json())).collect();
+        self.session.vars.extend(vars.keys().cloned());
         for (name, text) in &self.request.overrides.vars {
             let value = like(vars.get(name), text);
             vars.insert(name.clone(), value);
@@ -29,8 +34,75 @@ impl Loader<'_> {
         // Where the user stands is no secret, and paths say what is wrong.
         let here = |value: &str| self.request.cwd.starts_with(value);
         self.session.problems.hide(env.values().filter(|value| !here(value)).cloned());
-        Scope { vars, env, env_listed, open: false }
+        Scope { vars, env, env_listed, open: false, keyless: self.is_keyless(suite) }
     }
+
+    /// True when no model is called: files are only looked at, or all answers are there.
+    fn is_keyless(&self, suite: Option<&Node>) -> bool {
+        let overrides = &self.request.overrides;
+        let cache = suite.and_then(|suite| suite.at_pointer("/config/cache"));
+        let written = cache.and_then(|cache| cache.get("mode").unwrap_or(cache).as_text());
+        let only = match overrides.models.cache {
+            Some(mode) => mode == CacheMode::Only,
+            None => written == Some("only"),
+        };
+        self.request.purpose != Purpose::Run
+            || overrides.asks_nobody
+            || overrides.models.replay.is_some()
+            || only
+    }
+}
+
+/// Reports variables of the command line that no file defines or reads: nothing would come of them.
+pub(in crate::load) fn check_vars(vars: &[(String, String)], session: &mut Session, severity: Severity) {
+    let typed: BTreeSet<&String> =
+        vars.iter().map(|(name, _)| name).filter(|name| !session.vars.contains(*name)).collect();
+    // A file that could not be read may well read it.
+    let unread = |problem: &Problem| {
+        let group = problem.code.id();
+        problem.severity == Severity::Error && (group.starts_with("EH01") || group.starts_with("EH03"))
+    };
+    if typed.is_empty() || session.problems.iter().any(unread) {
+        return;
+    }
+    let read: BTreeSet<&str> = session.sources.texts().flat_map(names_read).collect();
+    let mut found = Vec::new();
+    for name in typed.into_iter().filter(|name| !read.contains(name.as_str())) {
+        let known = session.vars.iter().map(String::as_str).chain(read.iter().copied());
+        let hint = match did_you_mean(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if session.vars.is_empty() => "the suite has no `vars:`".to_owned(),
+            None => {
+                let own: Vec<&str> = session.vars.iter().map(String::as_str).collect();
+                format!("the suite's variables are {}", own.join(", "))
+            }
+        };
+        let message = format!("`--var {name}=...`: no file of the suite reads a variable `{name}`");
+        found.push(Problem { severity, ..Problem::general(Code::UnreadVariable, message).hint(hint) });
+    }
+    session.problems.extend(found);
+}
+
+/// The names that the templates of a file read: whatever stands there that is not an attribute of something but `vars`.
+fn names_read(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("{{").into_iter().chain(rest.find("{%")).min() {
+        rest = rest.get(at + 2..).unwrap_or_default();
+        let end = rest.find("}}").into_iter().chain(rest.find("%}")).min().unwrap_or(rest.len());
+        let (inside, after) = rest.split_at(end);
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let mut owner = "";
+        for word in inside.split_inclusive(|c: char| !is_part(c)) {
+            let name = word.trim_end_matches(|c: char| !is_part(c));
+            if !name.is_empty() && matches!(owner, "" | "vars") {
+                names.push(name);
+            }
+            owner = if word.ends_with('.') { name } else { "" };
+        }
+        rest = after;
+    }
+    names
 }
 
 /// A command-line text as a value of the kind that the suite gave the variable, when it reads as one.
@@ -42,5 +114,19 @@ fn like(present: Option<&Value>, text: &str) -> Value {
         (Some(Value::Array(_)), Some(list @ Value::Array(_))) => list,
         (Some(Value::Object(_)), Some(map @ Value::Object(_))) => map,
         _ => Value::String(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_read;
+
+    #[test]
+    fn names_are_those_that_templates_read() {
+        let text =
+            "a: b {{ x }} {{ vars.y|upper }} {{ env.KEY }} {% if z %}{{ row.q }}{% endif %} {{ vars['w'] }}";
+        assert_eq!(names_read(text).join(" "), "x vars y upper env if z row endif vars w");
+        assert_eq!(names_read("no {{ end"), ["end"]);
+        assert!(names_read("plain: text").is_empty());
     }
 }

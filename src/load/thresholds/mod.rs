@@ -27,6 +27,7 @@ pub(super) use producible::{check_evals, check_part_selected, check_parts, check
 pub(super) use read::{read_set, unknown_metric};
 pub(super) use unguarded::warn_of_unguarded;
 
+pub(super) use presets::built_in_presets;
 use presets::{built_in, unknown_preset};
 use read::{MAX_REGRESSIONS, Set, fault, located, near_built_in, out_of_range};
 use typed::{Typed, override_of};

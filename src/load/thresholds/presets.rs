@@ -18,6 +18,11 @@ const PRESETS: [(&str, f64, f64, f64); 4] = [
 /// The k of the presets' pass@k and pass^k when the suite names none above 1.
 const PRESET_K: u32 = 3;
 
+/// The names of the presets that every suite has.
+pub(in crate::load) fn built_in_presets() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|(name, ..)| *name)
+}
+
 pub(super) fn unknown_preset(name: &str, at: Option<Span>, named: &BTreeMap<&str, Set>) -> Problem {
     let known: Vec<&str> = named.keys().copied().chain(PRESETS.iter().map(|(name, ..)| *name)).collect();
     let hint = match did_you_mean(name, known.iter().copied()) {

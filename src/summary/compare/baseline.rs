@@ -17,6 +17,7 @@ pub fn of_baseline(label: String, read: &ScoreBaselineRead) -> RunScores {
             suite_version: file.suite_version.clone(),
             target: file.target.name.clone(),
             target_type: file.target.kind.clone(),
+            target_hash: file.target.fingerprint.clone(),
             model: model.map(str::to_owned),
             run_id: file.run_id.clone(),
             timestamp: file.captured_at.clone(),
@@ -62,6 +63,7 @@ fn case_scores(id: &str, case: &ScoredCase) -> CaseScores {
         c: case.c.min(case.n),
         score: case.score,
         fingerprint: case.fingerprint.clone(),
+        content: case.content,
         tags: case.tags.clone(),
         ..CaseScores::default()
     }

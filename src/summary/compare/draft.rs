@@ -49,7 +49,7 @@ impl<'a> Draft<'a> {
         settings: &CompareSettings,
     ) -> Draft<'a> {
         let how = settings.resampling();
-        let pairing = Pairing::new(reference, candidate, settings.listed);
+        let pairing = Pairing::new(reference, candidate, settings);
         let open = pairing.is_open();
         let others = both_have(&pairing)
             .iter()

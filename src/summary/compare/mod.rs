@@ -23,6 +23,7 @@ pub use baseline::of_baseline;
 use draft::Draft;
 pub use figures::chance;
 pub(crate) use metrics::tests_whole_evals;
+pub use scores::settings_of_target;
 use values::Measure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 
@@ -52,6 +53,8 @@ pub struct CompareSettings {
     pub seed: u64,
     /// Cases that each list names at most.
     pub listed: usize,
+    /// Cases whose data or grading changed are compared, too.
+    pub allow_changed: bool,
 }
 
 impl Default for CompareSettings {
@@ -64,6 +67,7 @@ impl Default for CompareSettings {
             pairs: PAIRS,
             seed: 0,
             listed: 100,
+            allow_changed: false,
         }
     }
 }
@@ -84,6 +88,7 @@ impl CompareSettings {
             by: self.by.clone(),
             effect: self.effect,
             candidates,
+            allow_changed: self.allow_changed,
         }
     }
 }

@@ -4,7 +4,9 @@ use super::draft::Draft;
 use super::metrics::tests_whole_evals;
 use super::pairing::Pair;
 use crate::base::text::plural;
-use crate::model::{ComparedSide, Grouping, IntervalScope, RunScores, ScoresSource, Shard};
+use crate::model::{
+    CaseFlip, CasePart, ComparedSide, Grouping, IntervalScope, RunScores, ScoresSource, Shard,
+};
 
 pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
     let pairing = &draft.pairing;
@@ -135,11 +137,22 @@ fn cases(draft: &Draft<'_>, notes: &mut Vec<String>) {
     let pairing = &draft.pairing;
     let changed = pairing.changes.changed.count;
     if changed > 0 {
-        let (have, their) = if changed == 1 { ("has", "its") } else { ("have", "their") };
+        let (is, what) =
+            if changed == 1 { ("is", "it is another task") } else { ("are", "they are other tasks") };
         notes.push(format!(
-            "{} {have} another input or grading than in the reference: {their} outcomes tell nothing of the target and enter no figure",
-            plural(changed, "case")
+            "{} changed in data or grading and {is} not compared: {what} than in the reference; `--allow-changed` compares {} all \
+             the same",
+            plural(changed, "case"),
+            if changed == 1 { "it" } else { "them" }
         ));
+        let unknown = |flip: &CaseFlip| flip.changed.contains(&CasePart::InputOrGrading);
+        if pairing.changes.changed.cases.iter().any(unknown) {
+            notes.push(
+                "one of the sides was recorded by an earlier version, which does not tell a changed prompt from changed data or \
+                 grading: run it again to compare prompts"
+                    .to_owned(),
+            );
+        }
     }
     let other = pairing.pairs.iter().filter(|pair| !pair.same_samples()).count();
     if other > 0 {

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::CompareSettings;
 use crate::model::{
-    CaseChanges, CaseFlip, CaseScores, Criticality, EvalScores, FlipList, IntervalScope, Outcome, RunScores,
+    CaseChanges, CaseFlip, CasePart, CaseScores, Criticality, EvalScores, FlipList, IntervalScope, Outcome,
+    RunScores,
 };
 
 /// Two sides, paired by eval id and case id.
@@ -63,8 +65,13 @@ impl<'a> Pairing<'a> {
         self.candidate.interval_scope
     }
 
-    /// Pairs. Lists of cases hold the first `listed`.
-    pub fn new(reference: &'a RunScores, candidate: &'a RunScores, listed: usize) -> Pairing<'a> {
+    /// Pairs. Lists of cases hold the first of `settings.listed`.
+    pub fn new(
+        reference: &'a RunScores,
+        candidate: &'a RunScores,
+        settings: &CompareSettings,
+    ) -> Pairing<'a> {
+        let listed = settings.listed;
         let mut pairing = Pairing {
             reference,
             candidate,
@@ -81,7 +88,7 @@ impl<'a> Pairing<'a> {
         for eval in &candidate.evals {
             match known.get(eval.id.as_str()) {
                 Some(before) => {
-                    let marks = pairing.eval(before, eval, parts, listed);
+                    let marks = pairing.eval(before, eval, parts, settings);
                     seen.insert(&before.id, marks);
                 }
                 None => eval.cases.iter().for_each(|case| pairing.new_case(eval, case, parts, listed)),
@@ -118,8 +125,9 @@ impl<'a> Pairing<'a> {
         before: &'a EvalScores,
         now: &'a EvalScores,
         parts: Parts,
-        listed: usize,
+        settings: &CompareSettings,
     ) -> Vec<bool> {
+        let listed = settings.listed;
         let number = self.evals.len() as u32;
         let from = self.pairs.len();
         let mut marks = vec![false; before.cases.len()];
@@ -144,11 +152,17 @@ impl<'a> Pairing<'a> {
             if let Some(mark) = marks.get_mut(at) {
                 *mark = true;
             }
-            if differ(&old.fingerprint, &case.fingerprint) {
-                eval.whole = false;
-                add(&mut self.changes.changed, listed, now, (Some(old), Some(case)), critical);
-                continue;
+            let changed = changed_parts(old, case);
+            if changed.iter().any(|part| part.defines_task()) {
+                if !settings.allow_changed {
+                    eval.whole = false;
+                    add(&mut self.changes.changed, listed, now, (Some(old), Some(case)), critical);
+                    continue;
+                }
+                self.changes.allowed += 1;
             }
+            self.changes.changed_input += usize::from(changed.contains(&CasePart::Input));
+            self.changes.changed_target += usize::from(changed.contains(&CasePart::Target));
             eval.same_samples &= old.samples == case.samples;
             self.pairs.push(Pair { eval: number, reference: old, candidate: case });
             self.flip(now, (old, case), critical, listed);
@@ -221,9 +235,21 @@ fn is_reweighed(before: &EvalScores, now: &EvalScores) -> bool {
     told && (before.weight != now.weight || before.score_threshold != now.score_threshold)
 }
 
-/// True when both are known and not the same.
-fn differ<T: PartialEq>(before: &Option<T>, now: &Option<T>) -> bool {
-    before.is_some() && now.is_some() && before != now
+/// What is not the same in a case of both sides, as far as both say it. Data are a part of the input, so that other data are not
+/// named as another input, too.
+fn changed_parts(before: &CaseScores, now: &CaseScores) -> Vec<CasePart> {
+    let (Some(old), Some(new)) = (&before.content, &now.content) else {
+        let differ = before.fingerprint.is_some() && now.fingerprint.is_some();
+        let differ = differ && before.fingerprint != now.fingerprint;
+        return if differ { vec![CasePart::InputOrGrading] } else { Vec::new() };
+    };
+    let parts = [
+        (CasePart::Input, old.input != new.input && old.data == new.data),
+        (CasePart::Data, old.data != new.data),
+        (CasePart::Grading, old.grading != new.grading),
+        (CasePart::Target, old.target != new.target),
+    ];
+    parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect()
 }
 
 fn add(
@@ -250,6 +276,7 @@ fn add(
         criticality: if critical { Some(Criticality::Critical) } else { eval.criticality },
         reference: tries(reference),
         candidate: tries(candidate),
+        changed: reference.zip(candidate).map_or_else(Vec::new, |(old, new)| changed_parts(old, new)),
     });
 }
 

@@ -36,6 +36,7 @@ impl Fold {
             suite_version: started.suite_version.clone(),
             target: environment.target.clone(),
             target_type: environment.target_type.clone(),
+            target_hash: settings_of_target(started),
             model: environment.model.clone(),
             run_id: started.run_id.clone(),
             timestamp: self.sessions.timestamp().unwrap_or(&started.timestamp).to_owned(),
@@ -49,6 +50,12 @@ impl Fold {
             capture: started.capture,
         }
     }
+}
+
+/// The fingerprint of the target's settings; `None` for recorded outputs, of which it is the file's place on one machine.
+pub fn settings_of_target(started: &RunStarted) -> Option<String> {
+    let is_told = started.environment.target_type != "recorded" && !started.target_hash.is_empty();
+    is_told.then(|| started.target_hash.clone())
 }
 
 fn eval_scores(eval: &CountedEval<'_>) -> EvalScores {
@@ -73,6 +80,7 @@ fn eval_scores(eval: &CountedEval<'_>) -> EvalScores {
             ungraded: finals.ungraded(),
             score: finals.score(),
             fingerprint: case.fingerprint(),
+            content: case.content(),
             tags: case.tags().to_vec(),
             ..CaseScores::default()
         };

@@ -24,6 +24,7 @@ pub(super) struct Deciding<'a> {
 /// The first sentence says the verdict, the others what it rests on.
 pub(super) fn sentences(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Vec<String> {
     let mut sentences = vec![verdict(draft, deciding)];
+    sentences.extend(changed_with_it(draft));
     sentences.extend(at_the_edge(draft, deciding));
     if deciding.verdicts[0] == ComparisonVerdict::None && !deciding.tests.is_empty() {
         sentences.push(match deciding.detectable {
@@ -80,7 +81,7 @@ fn nothing_to_test(draft: &Draft<'_>) -> String {
     let why = match draft.rows.first().map(|row| &row.difference) {
         Some(_) if draft.pairing.pairs.is_empty() && changes.changed.count > 0 => {
             let all = if changes.changed.count == 1 { "the one case of both" } else { "every case of both" };
-            format!("{all} has another input or grading on the two sides")
+            format!("{all} changed in data or grading; `--allow-changed` compares them all the same")
         }
         Some(_) if draft.pairing.pairs.is_empty() => "no case is the same on both sides".to_owned(),
         _ if !any_graded(draft) => "no case was graded on both sides".to_owned(),
@@ -91,6 +92,31 @@ fn nothing_to_test(draft: &Draft<'_>) -> String {
         _ => "nothing could be tested".to_owned(),
     };
     format!("no verdict: {why}")
+}
+
+/// What changed in what is compared: that, and not chance, may be the reason of a difference.
+fn changed_with_it(draft: &Draft<'_>) -> Option<String> {
+    let pairing = &draft.pairing;
+    let (changes, all) = (&pairing.changes, pairing.pairs.len());
+    let of = |n: usize| match (n == all, all) {
+        (true, 1) => "the case".to_owned(),
+        (true, 2) => "both cases".to_owned(),
+        (true, _) => format!("all {} cases", group_digits(n)),
+        (false, _) => format!("{} of {} cases", group_digits(n), group_digits(all)),
+    };
+    let part = |n: usize, what: &str| (n > 0).then(|| format!("{what} of {}", of(n)));
+    let (a, b) = (&pairing.reference.side, &pairing.candidate.side);
+    let same_name = (&a.target, &a.target_type, &a.model) == (&b.target, &b.target_type, &b.model);
+    let settings =
+        same_name && a.target_hash.is_some() && b.target_hash.is_some() && a.target_hash != b.target_hash;
+    let parts = [
+        part(changes.changed_input, "the input"),
+        settings.then(|| "the target's settings".to_owned()),
+        part(changes.changed_target, "the target"),
+        part(changes.allowed, "the data or grading").map(|part| format!("{part} (--allow-changed)")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty() && all > 0).then(|| format!("Changed since the reference: {}.", parts.join(", ")))
 }
 
 /// True when both sides have a grade of a case.

@@ -219,7 +219,7 @@ impl Kind {
             Kind::Fixed => "Fixed: failed before, pass now",
             Kind::StillFailing => "Still failing",
             Kind::Ungraded => "Without a grade on a side",
-            Kind::Changed => "Changed: another input or grading, not compared",
+            Kind::Changed => "Changed: other data or grading, not compared",
             Kind::New => "New: not in the reference",
             Kind::Gone => "Gone: not in the candidate",
         }
@@ -245,14 +245,19 @@ pub fn case_name(case: &CaseFlip) -> String {
     }
 }
 
-/// `3/5 -> 1/5`: samples that passed at their first attempt, of those that were graded.
+/// `3/5 -> 1/5, input changed`: samples that passed at their first attempt, of those that were graded, and what is not the same
+/// on both sides.
 pub fn passes(case: &CaseFlip, arrow: &str) -> String {
     let side = |counts: [u32; 2]| match counts {
         [_, 0] => "no grade".to_owned(),
         [passed, graded] => format!("{passed}/{graded}"),
     };
+    let parts: Vec<&str> = case.changed.iter().map(|part| part.name()).collect();
+    let changed = if parts.is_empty() { String::new() } else { format!(", {} changed", parts.join(" and ")) };
     match (case.reference, case.candidate) {
-        (Some(reference), Some(candidate)) => format!("{} {arrow} {}", side(reference), side(candidate)),
+        (Some(reference), Some(candidate)) => {
+            format!("{} {arrow} {}{changed}", side(reference), side(candidate))
+        }
         (None, Some(candidate)) => format!("now {}", side(candidate)),
         (Some(reference), None) => format!("was {}", side(reference)),
         (None, None) => String::new(),
@@ -278,7 +283,7 @@ pub fn case_sentences(cases: &CaseChanges) -> Vec<String> {
     }];
     let apart = listed(vec![
         counted(cases.ungraded.count, "without a grade on a side"),
-        counted(cases.changed.count, "changed (another input or grading)"),
+        counted(cases.changed.count, "changed (other data or grading)"),
         counted(cases.new.count, "new"),
         counted(cases.gone.count, "gone"),
         counted(cases.not_selected, "left out of a side by filters or shards"),

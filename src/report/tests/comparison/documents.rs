@@ -60,7 +60,7 @@ fn markdown_begins_with_the_verdict() {
     </details>
 
     - 398 cases compared: 2 broken, 2 fixed, 2 still failing, 301 still passing
-    - not compared: 2 changed (another input or grading), 1 new, 4 left out of a side by filters or shards
+    - not compared: 2 changed (other data or grading), 1 new, 4 left out of a side by filters or shards
 
     <details><summary>❌ Broken: passed before, fail now (2)</summary>
 
@@ -76,7 +76,7 @@ fn markdown_begins_with_the_verdict() {
 
     </details>
 
-    <details><summary>➖ Changed: another input or grading, not compared (2)</summary>
+    <details><summary>➖ Changed: other data or grading, not compared (2)</summary>
 
     - cap-code-002 / case-00 (5/5 → 4/5)
     - cap-code-002 / case-01 (5/5 → 4/5)

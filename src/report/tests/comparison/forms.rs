@@ -43,8 +43,8 @@ fn a_regression_is_told_whole() {
       and 1 group without a difference; --verbose shows all
 
     398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing
-      not compared: 2 changed (another input or grading), 1 new, 7 gone, 4 left out
-      of a side by filters or shards
+      not compared: 2 changed (other data or grading), 1 new, 7 gone, 4 left out of
+      a side by filters or shards
 
     Broken: passed before, fail now (24)
       ✗ cap-code-002 / case-20  5/5 → 1/5  critical
@@ -72,7 +72,7 @@ fn a_regression_is_told_whole() {
       ✓ cap-code-002 / case-09  0/5 → 5/5
         and 2 more; --verbose shows all
 
-    Changed: another input or grading, not compared (2)
+    Changed: other data or grading, not compared (2)
       ~ cap-code-002 / case-00  5/5 → 4/5
       ~ cap-code-002 / case-01  5/5 → 4/5
 
@@ -255,15 +255,16 @@ fn nothing_could_be_paired() {
                  eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
     ! NOTHING COULD BE TESTED
-      every case of both has another input or grading on the two sides
+      every case of both changed in data or grading; `--allow-changed` compares them
+      all the same
 
       Metric
       pass@1  n/a  no pairs
 
     no case could be compared
-      not compared: 400 changed (another input or grading)
+      not compared: 400 changed (other data or grading)
 
-    Changed: another input or grading, not compared (400)
+    Changed: other data or grading, not compared (400)
       ~ cap-code-002 / case-00  1/1 → 0/1
       ~ cap-code-002 / case-01  1/1 → 0/1
       ~ cap-code-002 / case-02  1/1 → 0/1
@@ -438,8 +439,8 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
       chat                   10  0.700  0.700             =  [-10.0, +10.0]
 
     398 cases compared: 2 broken, 2 fixed, 61 still failing, 301 still passing
-      not compared: 2 changed (another input or grading), 1 new, 7 gone, 4 left out
-      of a side by filters or shards
+      not compared: 2 changed (other data or grading), 1 new, 7 gone, 4 left out of
+      a side by filters or shards
 
     Broken: passed before, fail now (2)
       x cap-code-002 / case-00  5/5 -> 1/5
@@ -449,7 +450,7 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
       + cap-code-002 / case-00  0/5 -> 5/5
       + cap-code-002 / case-01  0/5 -> 5/5
 
-    Changed: another input or grading, not compared (2)
+    Changed: other data or grading, not compared (2)
       ~ cap-code-002 / case-00  5/5 -> 4/5
       ~ cap-code-002 / case-01  5/5 -> 4/5
 

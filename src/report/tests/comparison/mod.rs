@@ -23,6 +23,7 @@ pub(super) fn side(label: &str, run: &str) -> ComparedSide {
         suite_version: Some("1.2.0".to_owned()),
         target: "solver".to_owned(),
         target_type: "model".to_owned(),
+        target_hash: None,
         model: Some("openai:gpt-4o-mini".to_owned()),
         run_id: run.to_owned(),
         timestamp: "2026-01-02T12:00:00Z".to_owned(),
@@ -79,6 +80,7 @@ pub(super) fn flip(eval: &str, case: &str, counts: [Option<[u32; 2]>; 2]) -> Cas
         criticality: None,
         reference: counts[0],
         candidate: counts[1],
+        changed: vec![],
     }
 }
 
@@ -176,6 +178,9 @@ pub(super) fn regression() -> Comparison {
             new: flips(1, [None, Some([3, 5])]),
             gone: flips(7, [Some([5, 5]), None]),
             changed: flips(2, [Some([5, 5]), Some([4, 5])]),
+            changed_input: 0,
+            changed_target: 0,
+            allowed: 0,
             ungraded: FlipList::default(),
             not_selected: 4,
             reference_critical: 20,
@@ -205,6 +210,7 @@ pub(super) fn regression() -> Comparison {
             by: vec![Grouping::Category],
             effect: None,
             candidates: 1,
+            allow_changed: false,
         },
     }
 }
@@ -293,7 +299,7 @@ pub(super) fn undecided() -> Comparison {
 pub(super) fn all_changed() -> Comparison {
     let mut comparison = none_with_few_cases();
     comparison.sentences =
-        vec!["no verdict: every case of both has another input or grading on the two sides".to_owned()];
+        vec!["no verdict: every case of both changed in data or grading; `--allow-changed` compares them all the same".to_owned()];
     comparison.metrics[0] = MetricDifference {
         n: 0,
         reference: None,

@@ -120,6 +120,7 @@ fn another_input_grading_or_share_that_must_pass_is_another_case() {
             graders: vec![],
             input_hash: input.into(),
             grading_hash: grading.into(),
+            data_hash: None,
             target_hash: None,
             tags: vec![],
             position: None,

@@ -1,6 +1,7 @@
 //! Sides that are not two whole runs of one suite.
 
 use super::*;
+use crate::spec::{CaseContent, ShortPrint};
 
 fn notes(reference: &RunScores, candidate: &RunScores) -> String {
     one(reference, candidate).notes.join("\n")
@@ -64,14 +65,17 @@ fn a_changed_case_flips_nothing_and_enters_no_figure() {
     assert_eq!((compared.metrics[0].n, compared.cases.compared), (3, 3));
     // Figures over evals are of whole evals.
     assert!(compared.metrics.iter().all(|metric| metric.name != "pass_rate"), "{compared:?}");
-    insta::assert_snapshot!(compared.notes.join("\n"), @"1 case has another input or grading than in the reference: its outcomes tell nothing of the target and enter no figure");
+    insta::assert_snapshot!(compared.notes.join("\n"), @r"
+    1 case changed in data or grading and is not compared: it is another task than in the reference; `--allow-changed` compares it all the same
+    one of the sides was recorded by an earlier version, which does not tell a changed prompt from changed data or grading: run it again to compare prompts
+    ");
     for case in &mut b.evals[0].cases {
         case.fingerprint = Some("another".into());
     }
     let all = one(&a, &b);
     assert_eq!((all.verdict, all.cases.changed.count, all.cases.compared), (ComparisonVerdict::None, 4, 0));
     assert_eq!(all.metrics[0].undefined.as_deref(), Some("no pair of cases has it on both sides"));
-    insta::assert_snapshot!(all.sentences.join("\n"), @"no verdict: every case of both has another input or grading on the two sides");
+    insta::assert_snapshot!(all.sentences.join("\n"), @"no verdict: every case of both changed in data or grading; `--allow-changed` compares them all the same");
     // Where one side does not tell, nobody says that it changed.
     b.evals[0].cases.iter_mut().for_each(|case| case.fingerprint = None);
     assert_eq!(one(&a, &b).cases.changed.count, 0);
@@ -79,6 +83,50 @@ fn a_changed_case_flips_nothing_and_enters_no_figure() {
         notes(&a, &b),
         "one of the sides does not tell what every case was: one that changed since counts as it is"
     );
+}
+
+/// `input`, `data` and `grading` of a case.
+fn content([input, data, grading]: [u64; 3], target: Option<u64>) -> Option<CaseContent> {
+    let [input, data, grading] = [input, data, grading].map(ShortPrint);
+    Some(CaseContent { input, data, grading, target: target.map(ShortPrint) })
+}
+
+#[test]
+fn another_way_to_ask_is_compared_and_another_task_is_not() {
+    let (mut a, mut b) = (of("a", "11111"), of("b", "00001"));
+    for run in [&mut a, &mut b] {
+        run.evals[0].cases.iter_mut().for_each(|case| case.content = content([1, 1, 1], None));
+    }
+    let cases = &mut b.evals[0].cases;
+    cases[0].content = content([2, 1, 1], None);
+    cases[1].content = content([2, 2, 1], None);
+    cases[2].content = content([1, 1, 2], None);
+    cases[3].content = content([1, 1, 1], Some(1));
+    // What was recorded of the whole says nothing beside its parts.
+    cases[0].fingerprint = Some("another".into());
+    (a.side.target_hash, b.side.target_hash) = (Some("x".into()), Some("y".into()));
+    let compared = one(&a, &b);
+    assert_eq!(names(&compared.cases.changed), ["c1", "c2"]);
+    assert_eq!(names(&compared.cases.broken), ["c0", "c3"]);
+    let parts = |list: &FlipList| list.cases.iter().flat_map(|case| case.changed.clone()).collect::<Vec<_>>();
+    assert_eq!(parts(&compared.cases.changed), [CasePart::Data, CasePart::Grading]);
+    assert_eq!(parts(&compared.cases.broken), [CasePart::Input, CasePart::Target]);
+    assert_eq!(
+        (compared.cases.changed_input, compared.cases.changed_target, compared.cases.allowed),
+        (1, 1, 0)
+    );
+    let said = [compared.sentences[1].clone(), compared.notes.join("\n")].join("\n");
+    insta::assert_snapshot!(said, @r"
+    Changed since the reference: the input of 1 of 3 cases, the target's settings, the target of 1 of 3 cases.
+    2 cases changed in data or grading and are not compared: they are other tasks than in the reference; `--allow-changed` compares them all the same
+    ");
+
+    let settings = CompareSettings { allow_changed: true, pairs: 10, ..CompareSettings::default() };
+    let allowed = compare(&a, &[&b], &settings).unwrap().remove(0);
+    assert_eq!(names(&allowed.cases.broken), ["c0", "c1", "c2", "c3"]);
+    assert_eq!((allowed.cases.changed.count, allowed.cases.allowed, allowed.metrics[0].n), (0, 2, 5));
+    assert!(allowed.settings.allow_changed);
+    insta::assert_snapshot!(allowed.sentences[1], @"Changed since the reference: the input of 1 of 5 cases, the target's settings, the target of 1 of 5 cases, the data or grading of 2 of 5 cases (--allow-changed).");
 }
 
 #[test]

@@ -1,0 +1,97 @@
+//! What filters leave out before it is built: an eval that no filter can select need not have what only it reads.
+
+use super::kinds::Part;
+use super::problem::{Code, Problem, Problems};
+use super::request::Filters;
+use super::select::IdGlobs;
+use super::source::Sources;
+use super::tree::Node;
+
+/// The filters of a request, as far as a part of an eval document tells whether they can select it.
+#[derive(Debug, Clone)]
+pub(super) struct Reach {
+    filters: Filters,
+    evals: IdGlobs,
+}
+
+impl Reach {
+    /// `None` without filters, and with a pattern that is none, which is said elsewhere.
+    pub fn of(filters: &Filters) -> Option<Reach> {
+        let evals = IdGlobs::new(&filters.eval).ok()?;
+        (!filters.is_empty()).then(|| Reach { filters: filters.clone(), evals })
+    }
+
+    /// False when the filters leave out every case of this part. Cases that a dataset gives are not known yet.
+    pub fn can_select(&self, part: &Part<'_>) -> bool {
+        let (node, head, kind) = match part {
+            Part::Capability(node) => (&**node, None, "capability"),
+            Part::Regression(node) => (&**node, None, "regression"),
+            Part::Document(node) => (&**node, node.get("metadata"), "regression"),
+            Part::File(node) => (&**node, node.get("metadata"), "capability"),
+        };
+        let kind = text(Some(node), "eval_type").unwrap_or(kind);
+        let about = node.get("metadata");
+        let head = head.unwrap_or(node);
+        let Some(id) = text(Some(head), "id") else { return true };
+        let Filters { category, tag, case, difficulty, criticality, only, .. } = &self.filters;
+        let cases = node.get("test_cases").and_then(Node::as_seq).unwrap_or(&[]);
+        let has_rows = node.get("dataset").is_some();
+        let own_category = text(Some(head), "category");
+        let is_one =
+            |wanted: &[String], own: Option<&str>| own.is_some_and(|own| wanted.iter().any(|w| w == own));
+        let fits = [
+            category.is_empty() || is_one(category, Some(kind)) || is_one(category, own_category),
+            self.filters.eval.is_empty() || self.evals.fit(id),
+            criticality.is_empty() || is_one(&words(criticality), text(about, "criticality")),
+            only.as_ref().is_none_or(|only| only.iter().any(|(eval, _)| eval == id)),
+            // Patterns of cases and words of theirs are looked at only where there are no further ones.
+            tag.is_empty()
+                || has_rows
+                || tags(about)
+                    .chain(cases.iter().flat_map(|case| tags(Some(case))))
+                    .any(|own| tag.iter().any(|w| w == own)),
+            difficulty.is_empty()
+                || has_rows
+                || std::iter::once(about)
+                    .chain(cases.iter().map(Some))
+                    .any(|of| is_one(&words(difficulty), text(of, "difficulty"))),
+            case.is_empty()
+                || has_rows
+                || IdGlobs::new(case).is_ok_and(|globs| match cases {
+                    [] => globs.fit(id),
+                    cases => cases.iter().filter_map(|case| text(Some(case), "id")).any(|id| globs.fit(id)),
+                }),
+        ];
+        fits.iter().all(|fits| *fits)
+    }
+}
+
+fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {
+    node?.get(key)?.as_text()
+}
+
+fn tags(node: Option<&Node>) -> impl Iterator<Item = &str> {
+    node.and_then(|node| node.get("tags"))
+        .and_then(Node::as_seq)
+        .unwrap_or(&[])
+        .iter()
+        .filter_map(Node::as_text)
+}
+
+/// The words of a closed list as authors write them.
+fn words<T: serde::Serialize>(values: &[T]) -> Vec<String> {
+    let word = |value: &T| serde_json::to_value(value).ok()?.as_str().map(str::to_owned);
+    values.iter().filter_map(word).collect()
+}
+
+/// True for what is not wrong but only not there: a variable, of the suite or of the environment.
+pub(super) fn is_lack(problem: &Problem) -> bool {
+    problem.code == Code::UndefinedVariable
+}
+
+/// Takes over the problems of a part that no filter selects, without what it lacks, and without what follows from that: texts
+/// that could not be filled are still templates.
+pub(super) fn keep_faults(found: Problems, sources: &Sources, problems: &mut Problems) {
+    let unfilled = |problem: &Problem| problem.span.is_some_and(|span| sources.slice(span).contains("{{"));
+    problems.extend(found.into_iter().filter(|problem| !is_lack(problem) && !unfilled(problem)));
+}
