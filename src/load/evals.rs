@@ -11,8 +11,8 @@ use super::dataset;
 use super::graders::{self, Expected, Known, Written};
 use super::inputs;
 use super::kinds::{Part, parts};
-use super::problem::{Code, Problem, Problems};
-use super::reach::keep_faults;
+use super::problem::{Code, Problem};
+use super::reach::within_reach;
 use super::regressions;
 use super::scope::{DEFAULT_TIMEOUT, Desk, seconds};
 use super::session::{Broken, read};
@@ -66,21 +66,12 @@ pub(super) fn build(
 
     let mut evals = Vec::new();
     for part in parts(document) {
-        let mut build = |desk: &mut Desk, part| match part {
+        evals.extend(within_reach(desk, part, |desk, part| match part {
             Part::Capability(node) => capability(desk, node, broken),
             Part::Regression(node) => regression(desk, node, broken, &mut shelf),
             Part::Document(node) => regression_document(desk, node, broken, &mut shelf),
             Part::File(node) => file(desk, node, broken, &mut values),
-        };
-        if desk.suite.reach.as_ref().is_none_or(|reach| reach.can_select(&part)) {
-            evals.extend(build(desk, part));
-            continue;
-        }
-        let mut found = Problems::new();
-        let mut aside =
-            Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
-        evals.extend(build(&mut aside, part));
-        keep_faults(found, desk.sources, desk.problems);
+        }));
     }
     evals
 }

@@ -3,6 +3,7 @@
 use super::kinds::Part;
 use super::problem::{Code, Problem, Problems};
 use super::request::Filters;
+use super::scope::Desk;
 use super::select::IdGlobs;
 use super::source::Sources;
 use super::tree::Node;
@@ -64,6 +65,22 @@ impl Reach {
         ];
         fits.iter().all(|fits| *fits)
     }
+}
+
+/// Builds a part; of one that no filter selects only what is wrong is reported, and not what it lacks.
+pub(super) fn within_reach<T>(
+    desk: &mut Desk<'_>,
+    part: Part<'_>,
+    build: impl FnOnce(&mut Desk<'_>, Part<'_>) -> Option<T>,
+) -> Option<T> {
+    if desk.suite.reach.as_ref().is_none_or(|reach| reach.can_select(&part)) {
+        return build(desk, part);
+    }
+    let mut found = Problems::new();
+    let mut aside = Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
+    let built = build(&mut aside, part);
+    keep_faults(found, desk.sources, desk.problems);
+    built
 }
 
 fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {

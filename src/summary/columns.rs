@@ -8,13 +8,14 @@ use std::ops::Range;
 use hashbrown::HashTable;
 
 use super::calls::NO_MODEL;
+use super::contents::{NO_CONTENT, content, content_of, parts_of, short};
 use super::judges::JudgedSample;
 use super::outcomes::SampleCounts;
 use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
 use super::tags::CaseTags;
 use super::texts::{Full, Texts};
-use crate::model::{CasePlanned, EvalInfo, Fingerprint, GraderType, Outcome, Trust, TrustCounts, Usage};
-use crate::spec::{CaseContent, ShortPrint};
+use crate::model::{CasePlanned, EvalInfo, GraderType, Outcome, Trust, TrustCounts, Usage};
+use crate::spec::CaseContent;
 
 /// An eval as planned, with all that is known of its samples.
 #[derive(Debug)]
@@ -44,7 +45,6 @@ const GRADER_TYPES: [GraderType; 3] = [GraderType::Code, GraderType::Model, Grad
 const MODEL: u8 = 1 << 1;
 const NAMED: u8 = 1 << 3;
 const NO_POSITION: u32 = u32::MAX;
-const NO_CONTENT: u64 = 0;
 /// How far a journal's word on the number of cases is believed before they are seen.
 const FORETOLD: usize = 1 << 21;
 
@@ -145,9 +145,7 @@ impl EvalFold {
     pub fn keep_content(&mut self, case: &CasePlanned) {
         if let Some(at) = self.find_from(self.len().saturating_sub(1), &case.id) {
             self.contents.set(at, content(case), self.about.capacity());
-            if let Some(data) = &case.data_hash {
-                let target = case.target_hash.as_deref().map_or(NO_CONTENT, leading);
-                let parts = [leading(&case.input_hash), leading(data), leading(&case.grading_hash), target];
+            if let Some(parts) = parts_of(case) {
                 self.parts.set(at, parts, self.about.capacity());
             }
         }
@@ -261,14 +259,7 @@ impl<'a> CaseView<'a> {
     /// The same part by part; `None` also in journals that do not record the data.
     pub fn content(self) -> Option<CaseContent> {
         let parts = self.eval.parts.get(self.at);
-        let [input, data, grading, target] = parts;
-        let grading = format!("{grading:016x} {}", self.eval.info.pass_rate_threshold);
-        (parts != [NO_CONTENT; 4]).then(|| CaseContent {
-            input: ShortPrint(input),
-            data: ShortPrint(data),
-            grading: ShortPrint(short(&grading)),
-            target: (target != NO_CONTENT).then_some(ShortPrint(target)),
-        })
+        (parts != [NO_CONTENT; 4]).then(|| content_of(parts, self.eval.info.pass_rate_threshold))
     }
 
     /// The case's own, without those of its eval.
@@ -536,20 +527,6 @@ impl<T: Copy + Bits> Lazy<T> {
         self.set(from, self.absent, total);
         self.set(to, value, total);
     }
-}
-
-/// The beginning of a fingerprint over what a case gives the target and how its output is graded.
-fn content(case: &CasePlanned) -> u64 {
-    short(&format!("{} {}", case.input_hash, case.grading_hash))
-}
-
-fn short(text: &str) -> u64 {
-    leading(&Fingerprint::of_bytes(text.as_bytes()).to_string())
-}
-
-/// The first 64 bits of a fingerprint's digits.
-fn leading(digits: &str) -> u64 {
-    digits.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(NO_CONTENT)
 }
 
 /// Equality by which NaN is itself.

@@ -12,6 +12,7 @@ pub mod compare;
 #[cfg(test)]
 mod compared_tests;
 mod composite;
+mod contents;
 mod details;
 mod doubts;
 mod failures;
