@@ -63,6 +63,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: Option<&SandboxSpec>, node: &Node) 
         limits: CodeLimits {
             wall: spec.timeout_seconds.map_or(usual.wall, seconds),
             memory_mb: spec.memory_mb.unwrap_or(usual.memory_mb),
+            return_mb: spec.max_return_mb.unwrap_or(usual.return_mb),
             ..usual
         },
         mark: marks.then(|| serde_json::json!([trust, spec.python, spec.readable]).to_string()),

@@ -49,7 +49,9 @@ fn authored_integers_have_any_number_of_digits() {
         let Datum::Int(int) = nines(n) else { panic!("no integer") };
         assert_eq!(int + 1, num_bigint::BigInt::from(10).pow(n as u32), "{n} digits");
     }
-    let Datum::Int(negative) = authored(text(&format!("-{}", "9".repeat(9_000)))) else { panic!("no integer") };
+    let Datum::Int(negative) = authored(text(&format!("-{}", "9".repeat(9_000)))) else {
+        panic!("no integer")
+    };
     assert_eq!(negative - 1, -num_bigint::BigInt::from(10).pow(9_000));
     // What a candidate sends is bounded: its runner writes such integers in hexadecimal.
     let long = text(&"1".repeat(30_000));
