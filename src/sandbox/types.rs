@@ -76,7 +76,7 @@ impl Default for Limits {
             memory_mb: 256,
             output_bytes: 1 << 20,
             output_end: 16 << 20,
-            return_bytes: 128 << 20,
+            return_bytes: 16 << 20,
             stderr_tail: false,
             processes: 32,
             open_files: 128,

@@ -226,7 +226,7 @@ pub struct FunctionOutputSpec {
     /// Kilobytes of each stream that are kept. Default 1024.
     #[schemars(range(min = 1, max = 16384))]
     pub output_kb: Option<u64>,
-    /// Megabytes that what one call returns may take. Default 128.
+    /// Megabytes that what one call returns may take. Default 16, which the harness holds and compares.
     #[schemars(range(min = 1, max = 1024))]
     pub max_return_mb: Option<u64>,
     /// `false` needs `--allow-unsandboxed`. Default true.
@@ -304,7 +304,7 @@ pub struct CodeExecutionSpec {
     /// Kilobytes of each stream that are kept. Default 1024.
     #[schemars(range(min = 1, max = 16384))]
     pub output_kb: Option<u64>,
-    /// Megabytes that what one call returns may take. Default 128.
+    /// Megabytes that what one call returns may take on its way to the tests. Default 128.
     #[schemars(range(min = 1, max = 1024))]
     pub max_return_mb: Option<u64>,
     /// `false` needs `--allow-unsandboxed`. Default true.

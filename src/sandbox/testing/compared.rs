@@ -123,19 +123,26 @@ pub(super) fn run(
     compiled: &Compiled,
 ) -> Result<ComparedOutcome, SandboxError> {
     let Place { worker, cancel, python } = place;
-    let (running, ours) = worker.start(python, cancel, &job.limits, || {
+    // Larger answers are for a judge, in memory that is not the harness's.
+    let return_bytes = job.limits.return_bytes.min(Limits::default().return_bytes);
+    let limits = Limits { return_bytes, ..job.limits.clone() };
+    let (running, ours) = worker.start(python, cancel, &limits, || {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
         Ok((
             vec![PythonJob::new(
                 Runner::Candidate,
-                &candidate_request(job, python, Some(most_weight(&job.limits))),
+                &candidate_request(
+                    &TestJob { limits: limits.clone(), ..job.clone() },
+                    python,
+                    Some(most_weight(&limits)),
+                ),
                 vec![theirs],
             )?],
             ours,
         ))
     })?;
-    let mut budget = AnswerBudget::of(&job.limits);
-    let talk = Conversation::new(running, ours, &job.limits, &mut budget)?;
+    let mut budget = AnswerBudget::of(&limits);
+    let talk = Conversation::new(running, ours, &limits, &mut budget)?;
     let mut tests = Tests { talk, compiled, calls: 0, answers: Vec::new(), held: 0 };
     let stop = tests.through().err();
     tests.conclude(stop)
