@@ -71,6 +71,7 @@ fn function_case(args: Value, expected: Expectation) -> FunctionCase {
 #[tokio::test(flavor = "multi_thread")]
 async fn functions_are_called_in_the_sandbox_and_compared_outside() {
     let case = case(CodeGrader::FunctionOutput(FunctionOutput {
+        prefix: String::new(),
         executor: Executor::Python,
         function_name: "solve".into(),
         cases: vec![
@@ -117,6 +118,7 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
 
 fn check(prefix: &str) -> Case {
     case(CodeGrader::CodeExecution(CodeExecution {
+        in_process: false,
         executor: Executor::Python,
         prefix: prefix.into(),
         tests: Tests::Check {
@@ -174,6 +176,7 @@ async fn programs_are_judged_by_what_they_print() {
         ..StdioCase::default()
     };
     let case = case(CodeGrader::CodeExecution(CodeExecution {
+        in_process: false,
         executor: Executor::Python,
         prefix: String::new(),
         tests: Tests::Stdio {

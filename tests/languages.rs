@@ -84,6 +84,7 @@ fn case(code: CodeGrader) -> Case {
 
 fn execution(executor: Executor, tests: Tests) -> CodeExecution {
     CodeExecution {
+        in_process: false,
         reference: None,
         executor,
         prefix: String::new(),
@@ -113,6 +114,7 @@ fn function(executor: Executor, name: &str, calls: Vec<(Value, Expectation)>) ->
         tolerance: None,
     };
     CodeGrader::FunctionOutput(FunctionOutput {
+        prefix: String::new(),
         reference: None,
         executor,
         function_name: name.into(),
@@ -834,6 +836,7 @@ fn c_compiler(compile: &[&str]) -> Executor {
         compile_memory_mb: 1024,
         env: BTreeMap::new(),
         readable: Vec::<PathBuf>::new(),
+        probe: Some("int main(void) { return 0; }".into()),
         hint: Some("apt install gcc".into()),
     }))
 }
@@ -887,7 +890,7 @@ async fn a_language_of_the_suite_is_compiled_once_and_run_for_each_input() {
     }
 
     let Executor::Configured(mut slow) = c_compiler(&["sleep", "30"]) else { return };
-    slow.compile_timeout = Duration::from_millis(200);
+    (slow.compile_timeout, slow.probe) = (Duration::from_millis(200), None);
     let grader = CodeGrader::CodeExecution(execution(Executor::Configured(slow), stdio(&[("", "")])));
     assert_eq!(told(&graders, &grader, "x").await, "failed timeout the code did not compile within 0.2 s");
 }

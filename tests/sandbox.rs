@@ -208,6 +208,7 @@ async fn limits_beyond_all_measure_are_no_accident() {
         processes: u64::MAX,
         open_files: 4096,
         file_mb: u64::MAX,
+        return_bytes: u64::MAX,
     };
     let program = Program { limits: limits.clone(), ..argv(&["echo", "fine"]) };
     assert_eq!(text(&sandbox.run_program(program).await.unwrap().streams.stdout), "fine\n");

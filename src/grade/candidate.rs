@@ -89,6 +89,16 @@ fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
     Ok(chosen.map(|block| block.content.clone()).unwrap_or_default())
 }
 
+/// Code behind a text that belongs before it whatever the code defines.
+pub(super) fn prefixed(prefix: &str, code: &str) -> String {
+    if prefix.trim().is_empty() {
+        return code.to_owned();
+    }
+    let newline = if prefix.ends_with('\n') { "" } else { "\n" };
+    let (futures, code) = futures_first(code);
+    format!("{futures}{prefix}{newline}{code}")
+}
+
 fn assemble(code: &str, wanted: Wanted) -> String {
     if wanted.prefix.trim().is_empty() {
         return code.to_owned();

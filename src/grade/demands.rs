@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::model::{
     Cause, CodeExecution, CodeGrader, Executor, Fingerprint, Grade, GraderType, MinimumTrust, Outcome,
-    SandboxDemand, Tests, Trust,
+    SandboxDemand, StdoutComparison, Tests, Trust,
 };
 use crate::sandbox::{ModeChoice, Sandbox, TestMode};
 
@@ -41,8 +41,17 @@ pub(super) async fn refuse(
         return None;
     }
     if execution.executor != Executor::Python {
-        let shared = matches!(execution.tests, Tests::Check { .. } | Tests::Asserts { .. });
+        let shared = match &execution.tests {
+            Tests::Check { .. } | Tests::Asserts { .. } => true,
+            Tests::Stdio { compare, .. } => *compare == StdoutComparison::ExitCode,
+            Tests::Rows(_) => false,
+        };
         return shared.then(|| too_weak(METHOD, demand, Trust::InProcess, ""));
+    }
+    let believed = matches!(execution.tests, Tests::Stdio { compare: StdoutComparison::ExitCode, .. });
+    if execution.in_process || believed {
+        let why = if believed { "`compare: exit_code` believes the program's exit code" } else { "" };
+        return Some(too_weak(METHOD, demand, Trust::InProcess, why));
     }
     match modes.of(execution, sandbox).await {
         Ok(choice) => {

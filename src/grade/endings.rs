@@ -15,6 +15,7 @@ pub(super) fn limits(limits: &CodeLimits) -> Limits {
         wall: limits.wall,
         memory_mb: limits.memory_mb,
         output_bytes: limits.output_bytes,
+        return_bytes: limits.return_mb.saturating_mul(1 << 20),
         ..Limits::default()
     }
 }
@@ -24,8 +25,8 @@ pub(super) fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e5).round() / 100.0
 }
 
-/// `wall` is the limit that a time-out is told with.
-pub(super) fn failure(failure: &RunFailure, wall: Duration, memory_mb: u64) -> Said {
+/// `limits` are those that a limit is reported with.
+pub(super) fn failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
     match failure {
         RunFailure::SyntaxError { message, line } => {
             // Python's own text ends with the name that the sandbox gave the file.
@@ -47,7 +48,16 @@ pub(super) fn failure(failure: &RunFailure, wall: Duration, memory_mb: u64) -> S
         RunFailure::Exited { code: None } => {
             (Cause::Exited, "the program ended before its tests did".to_owned())
         }
-        RunFailure::Ended(ending) => ending_of(ending, wall, memory_mb),
+        RunFailure::Ended(ending) => ending_of(ending, limits.wall, limits.memory_mb),
+        RunFailure::ReturnLimit => {
+            let most = limits.return_mb;
+            (
+                Cause::OutputLimit,
+                format!(
+                    "what the code returned takes more than {most} MB; if a right answer does, raise `max_return_mb`"
+                ),
+            )
+        }
         RunFailure::Forged { evidence } => {
             (Cause::Forged, format!("the program tampered with the verdict: {}", in_reason(evidence)))
         }

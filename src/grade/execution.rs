@@ -77,7 +77,7 @@ pub(super) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, 
         tests,
         entry_point: grader.entry_point.clone(),
         check,
-        mode: None,
+        mode: grader.in_process.then_some(TestMode::InProcess),
         limits: limits(&grader.limits),
     })
 }
@@ -136,7 +136,7 @@ async fn in_process(
         Err(why) => return missing(METHOD, &why),
     };
     if grader.executor == Executor::Typescript {
-        let code = stdio::transpiled(&found, vec![job.code], job.limits.memory_mb, METHOD, sandbox).await;
+        let code = stdio::transpiled(&found, vec![job.code], &grader.limits, METHOD, sandbox).await;
         job.code = match code {
             Ok(mut made) => made.pop().unwrap_or_default(),
             Err(grade) => return *grade,
@@ -148,7 +148,7 @@ async fn in_process(
                 return broken(format!("the tests do not parse: {}", in_reason(&message)));
             }
             Ok(Err(why)) => {
-                let (_, why) = endings::failure(&why, grader.limits.wall, grader.limits.memory_mb);
+                let (_, why) = endings::failure(&why, &grader.limits);
                 return broken(format!("the tests are broken: {why}"));
             }
             Err(error) => return not_run(METHOD, &error),
@@ -167,7 +167,6 @@ async fn in_process(
 }
 
 fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
-    let limits = &grader.limits;
     match &report.verdict {
         TestVerdict::Passed if never_asked(report) => {
             broken("the tests passed without calling the candidate: they prove nothing")
@@ -206,9 +205,14 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             format!("the code returned a {} object, which proves nothing", in_reason(type_name)),
         ),
         TestVerdict::NeedsInProcess { why } => broken(format!("the tests can't be run: {}", in_reason(why))),
+        TestVerdict::Uncertain { why } => broken(format!(
+            "the tests {}, and the code runs in a separate process, so that a right answer could fail; set \
+             `trust: in_process` on the grader or dataset to run both in one process",
+            in_reason(why)
+        )),
         TestVerdict::Unsound { why } => broken(format!("the tests prove nothing: {}", in_reason(why))),
         TestVerdict::Failed(failure) => {
-            let (cause, why) = endings::failure(failure, limits.wall, limits.memory_mb);
+            let (cause, why) = endings::failure(failure, &grader.limits);
             failed(cause, why)
         }
     }

@@ -6,6 +6,7 @@ use crate::sandbox::{Ending, Raised, RunFailure, Streams};
 
 fn grader(tests: Tests) -> CodeExecution {
     CodeExecution {
+        in_process: false,
         executor: Executor::Python,
         prefix: String::new(),
         tests,

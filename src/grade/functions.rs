@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::matching::{self, Datum, Pattern};
 use crate::model::{
-    Cause, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType, OutputValue,
-    Trust,
+    Cause, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType,
+    OutputValue, Trust,
 };
 use crate::sandbox::{Call, CallOutcome, FunctionJob, FunctionReport, Raised, Sandbox, SandboxError};
 
-use super::candidate::{Wanted, candidate};
+use super::candidate::{Wanted, candidate, prefixed};
 use super::endings::{self, Said, exception, limits, not_run};
 use super::languages::{Languages, language_of, missing};
 use super::show::{bounded, bounded_text, in_reason};
@@ -27,8 +27,12 @@ const LISTED: usize = 20;
 pub(super) fn program(grader: &FunctionOutput, value: &OutputValue) -> Result<String, String> {
     let entry_point = Some(grader.function_name.as_str());
     match &grader.executor {
-        Executor::Python => candidate(value, Wanted { entry_point, ..Wanted::default() }),
-        other => source(value, other, "", entry_point),
+        Executor::Python => {
+            let code = candidate(value, Wanted { entry_point, ..Wanted::default() })?;
+            let whole = matches!(value, OutputValue::Program(_));
+            Ok(if whole { code } else { prefixed(&grader.prefix, &code) })
+        }
+        other => source(value, other, &grader.prefix, entry_point),
     }
 }
 
@@ -88,9 +92,8 @@ async fn call_in(
     };
     let node = languages.get(language).await.map_err(|why| Box::new(missing(METHOD, &why)))?;
     if grader.executor == Executor::Typescript {
-        let memory_mb = grader.limits.memory_mb;
-        job.code =
-            transpiled(&node, vec![job.code], memory_mb, METHOD, sandbox).await?.pop().unwrap_or_default();
+        let made = transpiled(&node, vec![job.code], &grader.limits, METHOD, sandbox).await?;
+        job.code = made.into_iter().next().unwrap_or_default();
     }
     Ok(sandbox.call_node(node, job, read).await)
 }
@@ -264,7 +267,7 @@ fn judge_call(
             // A time-out of a single call is that of `timeout_per_case`, unless the program never came to its calls.
             let wall =
                 if loaded { grader.timeout_per_case.min(grader.limits.wall) } else { grader.limits.wall };
-            let (cause, why) = endings::failure(&failure, wall, grader.limits.memory_mb);
+            let (cause, why) = endings::failure(&failure, &CodeLimits { wall, ..grader.limits });
             if loaded { failed(cause, format!("{shown}: {why}")) } else { failed(cause, why) }
         }
         CallOutcome::NotRun => {

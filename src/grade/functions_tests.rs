@@ -21,6 +21,7 @@ fn value(expected: Value) -> Expectation {
 
 fn grader(cases: Vec<FunctionCase>) -> FunctionOutput {
     FunctionOutput {
+        prefix: String::new(),
         executor: Executor::Python,
         function_name: "solve".into(),
         cases,
@@ -101,6 +102,7 @@ fn every_end_of_a_call_has_its_cause_and_sentence() {
         told(value(json!(3)), failed(RunFailure::Ended(Ending::TimedOut))),
         told(value(json!(3)), failed(RunFailure::Ended(Ending::MemoryLimit))),
         told(value(json!(3)), failed(RunFailure::Ended(Ending::OutputLimit))),
+        told(value(json!(3)), failed(RunFailure::ReturnLimit)),
         told(value(json!(3)), failed(RunFailure::Ended(Ending::Signaled(11)))),
         told(value(json!(3)), failed(RunFailure::Ended(Ending::Violation("ptrace".into())))),
         told(value(json!(3)), failed(RunFailure::Exited { code: Some(0) })),
@@ -125,6 +127,7 @@ fn every_end_of_a_call_has_its_cause_and_sentence() {
     failed Some(0.0) timeout solve(1, 'a'): the program did not end within 2 s
     failed Some(0.0) memory_limit solve(1, 'a'): the program used more than 256 MB of memory
     failed Some(0.0) output_limit solve(1, 'a'): the program wrote more than it may
+    failed Some(0.0) output_limit solve(1, 'a'): what the code returned takes more than 128 MB; if a right answer does, raise `max_return_mb`
     failed Some(0.0) crashed solve(1, 'a'): the program was ended by SIGSEGV
     failed Some(0.0) sandbox_violation solve(1, 'a'): the sandbox forbids what the program tried: ptrace
     failed Some(0.0) exited solve(1, 'a'): the program ended with exit code 0 before its tests did

@@ -21,6 +21,7 @@ mod judge;
 mod languages;
 mod measure;
 mod patterns;
+mod probes;
 mod program;
 mod reference;
 mod rows;
@@ -59,6 +60,7 @@ use demands::Modes;
 use extract::Nothing;
 use grader_process::{PoolConfig, TextWork};
 use languages::{Languages, language_of};
+use probes::Probes;
 use reference::References;
 
 /// What graders need to know of the run.
@@ -121,6 +123,7 @@ pub struct Graders {
     commands: CommandSandbox,
     modes: Modes,
     references: References,
+    probes: Probes,
     /// What is known of the endpoints of judges.
     structured: judge::Structured,
     /// One for each worker of the run, shared with its targets.
@@ -145,6 +148,7 @@ impl Graders {
             commands,
             modes: Modes::default(),
             references: References::default(),
+            probes: Probes::default(),
             structured: judge::Structured::default(),
             places: None,
         }
@@ -388,6 +392,7 @@ impl Graders {
             }
             other => Grade::errored(GraderType::Code, other.method(), Cause::Harness, "no such grader"),
         };
+        let grade = self.probes.check(code, grade, sandbox, languages).await;
         let unsandboxed = !sandbox.state().enforced && may_have_run(&grade);
         let grade = if unsandboxed { grade.with_trust(Trust::Unsandboxed) } else { grade };
         demands::keep(demand, grade)

@@ -150,6 +150,7 @@ mod tests {
 
     fn grader(wall: u64, factor: f64) -> CodeGrader {
         CodeGrader::CodeExecution(CodeExecution {
+            in_process: false,
             executor: Executor::Python,
             prefix: String::new(),
             tests: Tests::Asserts { asserts: vec!["assert f() == 1".into()] },

@@ -33,6 +33,7 @@ fn grader(kind: GraderKind) -> Grader {
 
 fn function(sandbox: bool) -> Grader {
     grader(GraderKind::Code(CodeGrader::FunctionOutput(FunctionOutput {
+        prefix: String::new(),
         executor: Executor::Python,
         function_name: "f".into(),
         cases: vec![],

@@ -19,6 +19,8 @@ pub(super) struct Demands {
     pub limits: CodeLimits,
     /// Wall time of programs whose graders do not say, when the suite says.
     pub timeout: Option<Duration>,
+    /// Megabytes that what one call returns may take, when the suite says.
+    pub return_mb: Option<u64>,
     /// What of the demands can change a verdict, as written, so that it is the same on every machine.
     mark: Option<String>,
 }
@@ -60,6 +62,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: Option<&SandboxSpec>, node: &Node) 
             memory_mb: spec.memory_mb,
         },
         timeout: spec.timeout_seconds.map(seconds),
+        return_mb: spec.max_return_mb,
         limits: CodeLimits {
             wall: spec.timeout_seconds.map_or(usual.wall, seconds),
             memory_mb: spec.memory_mb.unwrap_or(usual.memory_mb),

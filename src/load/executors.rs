@@ -121,6 +121,7 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
 }
 
 fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
+    let probe = spec.probe.clone().or_else(|| shipped_probe(&name, &spec));
     let languages = if spec.languages.is_empty() { vec![name.clone()] } else { spec.languages };
     let executor = ConfiguredExecutor {
         name,
@@ -132,6 +133,7 @@ fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
         compile_memory_mb: spec.memory_mb.unwrap_or(0).max(COMPILE_MEMORY_MB),
         env: spec.env,
         readable: spec.readable.iter().map(|path| lexical(&dir.join(path))).collect(),
+        probe: probe.filter(|text| !text.trim().is_empty()),
         hint: spec.hint,
     };
     Chosen {
@@ -139,6 +141,47 @@ fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
         timeout: spec.timeout_seconds.map(seconds),
         memory_mb: spec.memory_mb,
     }
+}
+
+/// A program that does nothing, in languages that are known by the file's suffix or their name.
+fn shipped_probe(name: &str, spec: &ExecutorSpec) -> Option<String> {
+    let (stem, suffix) = spec.file.rsplit_once('.').unwrap_or((&spec.file, name));
+    let text = match suffix.to_lowercase().as_str() {
+        "c" => "int main(void) { return 0; }\n",
+        "cc" | "cpp" | "cxx" | "c++" => "int main() { return 0; }\n",
+        "rs" | "rust" => "fn main() {}\n",
+        // `go test` runs functions, and reports a file without any.
+        "go" if stem.ends_with("_test") => return None,
+        "go" => "package main\n\nfunc main() {}\n",
+        "java" => return Some(java_probe(stem, &spec.run)),
+        "kt" | "kotlin" => "fun main() {}\n",
+        "ts" | "typescript" => "const probe: number = 0;\nexport { probe };\n",
+        "js" | "mjs" | "cjs" | "javascript" => "const probe = 0;\n",
+        "py" | "python" => "probe = 0\n",
+        "sh" | "bash" => "exit 0\n",
+        "pl" | "perl" => "exit 0;\n",
+        "rb" | "ruby" => "exit 0\n",
+        "php" => "<?php\nexit(0);\n",
+        "lua" => "os.exit(0)\n",
+        "hs" | "haskell" => "main :: IO ()\nmain = return ()\n",
+        "ml" | "ocaml" => "let () = ()\n",
+        "r" => "quit(status = 0)\n",
+        "jl" | "julia" => "exit(0)\n",
+        "swift" => "let probe = 0\n",
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// The class is the one that is run: the last word of `run` that can be one, else that of the file.
+fn java_probe(stem: &str, run: &[String]) -> String {
+    let is_class = |word: &&String| {
+        let mut letters = word.chars();
+        letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+            && letters.all(|c| c.is_alphanumeric() || c == '_')
+    };
+    let class = run.iter().skip(1).rev().find(is_class).map_or(stem, String::as_str);
+    format!("class {class} {{\n    public static void main(String[] args) {{}}\n}}\n")
 }
 
 /// What a grader means by `executor:`; `None` after saying that there is no such thing.

@@ -98,6 +98,8 @@ pub struct ConfiguredExecutor {
     #[serde(skip)]
     pub readable: Vec<PathBuf>,
     #[serde(skip)]
+    pub probe: Option<String>,
+    #[serde(skip)]
     pub hint: Option<String>,
 }
 

@@ -330,11 +330,27 @@ pub struct CodeLimits {
     pub memory_mb: u64,
     /// Bytes of stdout and of stderr that are kept, each.
     pub output_bytes: u64,
+    /// MiB that what one call returns may take.
+    #[serde(default = "usual_return_mb", skip_serializing_if = "is_usual_return_mb")]
+    pub return_mb: u64,
+}
+
+const fn usual_return_mb() -> u64 {
+    128
+}
+
+fn is_usual_return_mb(value: &u64) -> bool {
+    *value == usual_return_mb()
 }
 
 impl Default for CodeLimits {
     fn default() -> Self {
-        CodeLimits { wall: Duration::from_secs(10), memory_mb: 256, output_bytes: 1 << 20 }
+        CodeLimits {
+            wall: Duration::from_secs(10),
+            memory_mb: 256,
+            output_bytes: 1 << 20,
+            return_mb: usual_return_mb(),
+        }
     }
 }
 
@@ -351,6 +367,9 @@ pub struct Reference {
 pub struct FunctionOutput {
     pub executor: Executor,
     pub function_name: String,
+    /// Text before the output's code, empty if none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prefix: String,
     /// At least one.
     pub cases: Vec<FunctionCase>,
     pub timeout_per_case: Duration,
@@ -392,6 +411,9 @@ pub struct CodeExecution {
     /// The function that is tested, if the tests name one.
     pub entry_point: Option<String>,
     pub limits: CodeLimits,
+    /// Tests in Python run in the interpreter of the code, whether they need it or not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_process: bool,
     pub sandbox: bool,
     /// `limits.wall` is then the most that it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// More than this is left out, and the program then lacks it.
@@ -24,43 +24,55 @@ pub(super) struct Artifact {
 }
 
 /// Writes the regular files below `folder`: for each its path's length, whether it may be executed, its own length (8
-/// bytes, little endian, each), path and content.
+/// bytes, little endian, each), path and content. Folders of the host that are mounted inside it are left out.
 pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
     let mut to = fs::File::from(to.try_clone()?);
     to.set_len(0)?;
     to.seek(SeekFrom::Start(0))?;
-    let mut left = (MOST_FILES, MOST_BYTES);
-    walk(folder, String::new(), DEEPEST, &mut left, &mut to)
+    let device = fs::symlink_metadata(folder)?.dev();
+    let mut walk = Walk { device, files_left: MOST_FILES, bytes_left: MOST_BYTES, to: &mut to };
+    walk.folder(folder, "", DEEPEST)
 }
 
-fn walk(
-    folder: &Path,
-    prefix: String,
-    depth: usize,
-    left: &mut (usize, u64),
-    to: &mut fs::File,
-) -> io::Result<()> {
-    let mut entries: Vec<_> = fs::read_dir(folder)?.flatten().collect();
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let Ok(meta) = fs::symlink_metadata(entry.path()) else { continue };
-        let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
-        if meta.is_dir() && depth > 0 {
-            let _ = walk(&entry.path(), path, depth - 1, left, to);
-        } else if meta.is_file() && left.0 > 0 && meta.len() <= left.1 {
-            let Ok(content) = fs::read(entry.path()) else { continue };
-            left.0 -= 1;
-            left.1 = left.1.saturating_sub(content.len() as u64);
-            let executable = u64::from(meta.permissions().mode() & 0o100 != 0);
-            for number in [path.len() as u64, executable, content.len() as u64] {
-                to.write_all(&number.to_le_bytes())?;
+/// What is collected, and how much more may be.
+struct Walk<'t> {
+    /// The one file system whose files are a job's own.
+    device: u64,
+    files_left: usize,
+    bytes_left: u64,
+    to: &'t mut fs::File,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &Path, prefix: &str, depth: usize) -> io::Result<()> {
+        let mut entries: Vec<_> = fs::read_dir(folder)?.flatten().collect();
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(meta) = fs::symlink_metadata(entry.path()) else { continue };
+            if meta.dev() != self.device {
+                continue;
             }
-            to.write_all(path.as_bytes())?;
-            to.write_all(&content)?;
+            let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+            if meta.is_dir() && depth > 0 {
+                let _ = self.folder(&entry.path(), &path, depth - 1);
+            } else if meta.is_file() && self.files_left > 0 && meta.len() <= self.bytes_left {
+                let Ok(content) = fs::read(entry.path()) else { continue };
+                self.file(&path, meta.permissions().mode() & 0o100 != 0, &content)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn file(&mut self, path: &str, executable: bool, content: &[u8]) -> io::Result<()> {
+        self.files_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(content.len() as u64);
+        for number in [path.len() as u64, u64::from(executable), content.len() as u64] {
+            self.to.write_all(&number.to_le_bytes())?;
+        }
+        self.to.write_all(path.as_bytes())?;
+        self.to.write_all(content)
+    }
 }
 
 /// Reads what [`collect`] wrote; `None` when it is cut off.

@@ -75,10 +75,12 @@ pub(super) struct Lines {
     searched: usize,
     /// What is read into, kept because clearing it costs more than reading an answer.
     chunk: Vec<u8>,
+    /// The longest line that is accepted.
+    longest: usize,
 }
 
-/// The longest line that is accepted.
-pub(super) const LONGEST_LINE: usize = 8 << 20;
+/// The longest line that is accepted where nothing else is said.
+const LONGEST_LINE: usize = 8 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
@@ -93,8 +95,13 @@ pub(super) enum Line {
 
 impl Lines {
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
+        Lines::up_to(fd, LONGEST_LINE)
+    }
+
+    /// With lines of up to `longest` bytes.
+    pub fn up_to(fd: OwnedFd, longest: usize) -> io::Result<Self> {
         set_nonblocking(fd.as_fd())?;
-        Ok(Lines { fd: Some(fd), buffer: Vec::new(), begin: 0, searched: 0, chunk: vec![0; READ] })
+        Ok(Lines { fd: Some(fd), buffer: Vec::new(), begin: 0, searched: 0, chunk: vec![0; READ], longest })
     }
 
     pub fn raw_fd(&self) -> RawFd {
@@ -124,7 +131,7 @@ impl Lines {
             if self.buffer.is_empty() && self.buffer.capacity() > READ {
                 self.buffer = Vec::new();
             }
-            if self.buffer.len() > LONGEST_LINE {
+            if self.buffer.len() > self.longest {
                 return Line::TooLong;
             }
             let Some(fd) = &self.fd else { return Line::End(!self.buffer.is_empty()) };

@@ -113,6 +113,7 @@ impl CommandSandbox {
             processes: 256,
             open_files: 256,
             file_mb: 64,
+            ..Limits::default()
         }
     }
 }

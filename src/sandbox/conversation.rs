@@ -12,24 +12,37 @@ use super::capture::Lines;
 use super::channel::Outbox;
 use super::ending::Ended;
 use super::error::SandboxError;
-use super::messages::{forged, load_failure, number, object, silent_end, text, weight};
+use super::messages::{
+    MOST_WEIGHT, forged, load_failure, number, object, object_within, silent_end, text, weight,
+};
 use super::programs::only;
 use super::running::{Heard, Running, bounded};
 use super::types::*;
 
 /// What the answers of a job may cost the harness.
 pub(super) struct AnswerBudget {
-    /// Bytes that may still come, of 256 MiB at first. Each answer is judged and dropped when it arrives; this bounds the time
+    /// Bytes that may still come, of 256 MiB or two of the largest answers at first. Each answer is judged and dropped when it arrives; this bounds the time
     /// that the harness spends on reading them.
     bytes: usize,
     /// Time that the harness took between an answer and the next question, which is not the candidate's.
     pub judging: Duration,
 }
 
-impl Default for AnswerBudget {
-    fn default() -> Self {
-        AnswerBudget { bytes: 256 << 20, judging: Duration::ZERO }
+impl AnswerBudget {
+    pub fn of(limits: &Limits) -> AnswerBudget {
+        AnswerBudget { bytes: (2 * longest_answer(limits)).max(256 << 20), judging: Duration::ZERO }
     }
+}
+
+/// Bytes of the line of an answer: what was returned, and what changed in place, with what stands around it.
+pub(super) fn longest_answer(limits: &Limits) -> usize {
+    const AROUND: u64 = 1 << 20;
+    usize::try_from(limits.return_bytes.saturating_add(AROUND)).unwrap_or(usize::MAX / 4).min(usize::MAX / 4)
+}
+
+/// Bytes of memory that the values of an answer may take in the harness.
+pub(super) fn most_weight(limits: &Limits) -> usize {
+    usize::try_from(limits.return_bytes).unwrap_or(usize::MAX).max(MOST_WEIGHT)
 }
 
 /// Why a conversation ended before the last answer.
@@ -51,6 +64,8 @@ pub(super) struct Conversation<'c> {
     /// When the last answer arrived.
     heard: Instant,
     budget: &'c mut AnswerBudget,
+    /// Bytes of memory that the values of one answer may take.
+    most_weight: usize,
 }
 
 impl<'c> Conversation<'c> {
@@ -61,10 +76,11 @@ impl<'c> Conversation<'c> {
         limits: &Limits,
         budget: &'c mut AnswerBudget,
     ) -> Result<Self, SandboxError> {
-        let lines = Lines::new(ours).map_err(SandboxError::lost)?;
+        let lines = Lines::up_to(ours, longest_answer(limits)).map_err(SandboxError::lost)?;
+        let most_weight = most_weight(limits);
         let deadline = running.started + bounded(limits.wall);
         let heard = Instant::now();
-        Ok(Conversation { running, lines, outbox: Outbox::default(), deadline, heard, budget })
+        Ok(Conversation { running, lines, outbox: Outbox::default(), deadline, heard, budget, most_weight })
     }
 
     /// When the candidate's process was started.
@@ -111,9 +127,9 @@ impl<'c> Conversation<'c> {
         self.heard = Instant::now();
         self.budget.bytes = match self.budget.bytes.checked_sub(line.len()) {
             Some(left) => left,
-            None => return Err(ConversationEnd::Failed(RunFailure::Ended(Ending::OutputLimit))),
+            None => return Err(ConversationEnd::Failed(RunFailure::ReturnLimit)),
         };
-        let answer = object(&line).filter(|map| number(map, "i") == Some(index));
+        let answer = object_within(&line, self.most_weight).filter(|map| number(map, "i") == Some(index));
         let answer =
             answer.ok_or_else(|| ConversationEnd::Failed(forged("an answer to another question")))?;
         Ok((answer, line.len() + weight(&line)))

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::channel::stream_pair;
-use super::conversation::{AnswerBudget, Conversation};
+use super::conversation::{AnswerBudget, Conversation, most_weight};
 use super::ending::Ended;
 use super::error::SandboxError;
 use super::messages::{CallAnswer, disguised, forged, raised};
@@ -48,7 +48,13 @@ pub(super) fn call_python<T>(
     let start: &StartProcess<'_> = &|worker, cancel| {
         worker.start(python, cancel, &job.limits, || {
             let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
-            let request = Candidate { code: &job.code, imports: [], site: python.site() };
+            let request = Candidate {
+                code: &job.code,
+                imports: [],
+                site: python.site(),
+                most: job.limits.return_bytes,
+                most_weight: most_weight(&job.limits),
+            };
             Ok((vec![PythonJob::new(Runner::Candidate, &request, vec![theirs])?], ours))
         })
     };
@@ -64,7 +70,7 @@ pub(super) fn call_functions<T>(
 ) -> Result<FunctionReport<T>, SandboxError> {
     let began = Instant::now();
     let last = began + bounded(job.limits.wall) * MOST_WALLS;
-    let mut budget = AnswerBudget::default();
+    let mut budget = AnswerBudget::of(&job.limits);
     let mut report = FunctionReport {
         load_failure: None,
         calls: Vec::new(),
@@ -179,6 +185,9 @@ struct Candidate<'a> {
     code: &'a str,
     imports: [&'a str; 0],
     site: &'a [String],
+    /// Bytes of an answer's text, and of its values in memory.
+    most: u64,
+    most_weight: usize,
 }
 
 /// A call as the candidate's process reads it.
@@ -210,7 +219,7 @@ pub(super) fn outcome<T>(
                 None => CallOutcome::Raised(raised),
             }
         }
-        CallAnswer::TooLarge => CallOutcome::Failed(RunFailure::Ended(Ending::OutputLimit)),
+        CallAnswer::TooLarge => CallOutcome::Failed(RunFailure::ReturnLimit),
         CallAnswer::Malformed => CallOutcome::Failed(forged("an answer without a value")),
     }
 }

@@ -7,9 +7,9 @@ use super::error::SandboxError;
 use super::types::{Ending, Raised, RunFailure};
 use crate::base::text::shortened;
 
-/// Bytes of memory that the values of one line may take. A line of 8 MiB can hold values of half a gigabyte; the candidate's
-/// runner keeps to the same (`heavy` in `candidate.py`), so that only a forged line is heavier.
-const MOST_WEIGHT: usize = 64 << 20;
+/// Bytes of memory that the values of one line may take where nothing else is said. A line of 8 MiB can hold values of half a
+/// gigabyte; the candidate's runner keeps to its limit itself (`heavy` in `candidate.py`), so that only a forged line is heavier.
+pub(super) const MOST_WEIGHT: usize = 64 << 20;
 
 /// About how much memory the values of a JSON text take, by the marks outside its strings: an element, a member, a list's
 /// first four places, a map's first node.
@@ -35,8 +35,13 @@ pub(super) fn weight(line: &[u8]) -> usize {
 /// A line that is one JSON object; `None` for anything else. Of one with more values than an answer may hold, only which call
 /// it answers, and that it is too large.
 pub(super) fn object(line: &[u8]) -> Option<Map<String, Value>> {
+    object_within(line, MOST_WEIGHT)
+}
+
+/// The same with values of up to `most` bytes.
+pub(super) fn object_within(line: &[u8], most: usize) -> Option<Map<String, Value>> {
     // The lightest heavy line is this long.
-    if line.len() > MOST_WEIGHT / 640 && weight(line) > MOST_WEIGHT {
+    if line.len() > most / 640 && weight(line) > most {
         return too_heavy(line);
     }
     match serde_json::from_slice(line) {

@@ -41,8 +41,16 @@ pub(super) struct Plan {
     pub names: Vec<String>,
     /// Standard modules that the tests use without importing them.
     pub modules: Vec<String>,
+    /// Names of builtins that the tests use as such.
+    pub builtins: Vec<String>,
     /// Why the tests need the candidate's interpreter; empty when they don't.
     pub why: String,
+    /// What they replace in modules, which code in another process does not see; empty if nothing.
+    pub patched: String,
+    /// What else they share with the code in one program, so that a failure may be due to the other process; empty if nothing.
+    pub state: String,
+    /// Packages that they import whose objects are no plain data.
+    pub values: Vec<String>,
     /// For tests that only compare.
     pub compiled: Option<Compiled>,
     /// The set-up and the tests, compiled by the interpreter for a judge, in hexadecimal digits; may be empty.
@@ -218,7 +226,11 @@ fn planned(first: &Map<String, Value>, second: Option<&Map<String, Value>>, weig
     Planned::Plan(Plan {
         names: words(Some(first), "names"),
         modules: words(Some(first), "modules"),
+        builtins: words(Some(first), "builtins"),
         why: text(first, "why"),
+        patched: text(first, "patched"),
+        state: text(first, "state"),
+        values: words(Some(first), "values"),
         compiled: second.and_then(|map| map.get("compiled")).and_then(Compiled::read),
         code: words(second, "code"),
         weight,

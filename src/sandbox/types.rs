@@ -57,6 +57,8 @@ pub struct Limits {
     pub output_bytes: u64,
     /// Bytes of one stream at which the job is killed: 16 MiB.
     pub output_end: u64,
+    /// Bytes that what one call returns may take as text; where the harness compares it, also about as memory (64 MiB at least).
+    pub return_bytes: u64,
     /// Keep the end of stderr instead of its beginning.
     pub stderr_tail: bool,
     /// Processes and threads.
@@ -74,6 +76,7 @@ impl Default for Limits {
             memory_mb: 256,
             output_bytes: 1 << 20,
             output_end: 16 << 20,
+            return_bytes: 16 << 20,
             stderr_tail: false,
             processes: 32,
             open_files: 128,
@@ -275,7 +278,7 @@ pub struct ProgramResult {
 /// `{"$bytes": hex}`, `{"$bytearray": hex}`, `{"$complex": [re, im]}`, `{"$range": [start, stop, step]}`, `{"$wtf8": hex}` for text with
 /// lone surrogates, `{"$decimal": text}`, `{"$fraction": [n, d]}`, `{"$ellipsis": true}`, `{"$type": builtin}`, `{"$iter": [...]}` for a
 /// generator or iterator, `{"$dict_keys"|"$dict_values"|"$dict_items": [...]}`, `{"$date"|"$datetime"|"$time"|"$uuid": text}`,
-/// `{"$timedelta": [days, seconds, microseconds]}`, and in results `{"$opaque": type name, "truth": bool?}` for anything else
+/// `{"$timedelta": [days, seconds, microseconds]}`, and in results `{"$opaque": type name, "truth": bool?}` for anything else, with its package before the name (`pandas.DataFrame`)
 /// (`only_truth` for types that define equality).
 #[derive(Debug, Clone, Default)]
 pub struct Call {
@@ -288,7 +291,7 @@ pub struct Call {
 #[derive(Debug, Clone, Default)]
 pub struct FunctionJob {
     pub code: String,
-    /// A name, or a dotted path from one (`Solution.solve` is called on the class as it is).
+    /// A name, or a dotted path from one (`Solution.solve` is called on an instance, unless it is static).
     pub entry_point: String,
     pub calls: Vec<Call>,
     /// Time of each call, by our clock; `None`: only `limits.wall` counts.
@@ -324,6 +327,8 @@ pub enum RunFailure {
         code: Option<i32>,
     },
     Ended(Ending),
+    /// What a call returned is larger than [`Limits::return_bytes`].
+    ReturnLimit,
     /// Tampering with the channel of results, in words.
     Forged {
         evidence: String,
@@ -423,6 +428,10 @@ pub enum TestVerdict {
     /// The test used a value that can't cross between processes.
     Opaque {
         type_name: String,
+    },
+    /// The tests failed in a process of their own, and share more with the code than plain data: the failure may be theirs.
+    Uncertain {
+        why: String,
     },
     /// In split mode a test wanted to hand the candidate what can't cross. Run it in process.
     NeedsInProcess {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::tagged;
+use super::words::TestsTrust;
 
 /// Cases from a data file.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -59,4 +60,9 @@ pub struct BenchmarkDataset {
     pub timeout_factor: Option<f64>,
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
+    /// Megabytes that what one call returns may take. Default 128.
+    #[schemars(range(min = 1, max = 1024))]
+    pub max_return_mb: Option<u64>,
+    /// `in_process` runs the tests in the interpreter of the code, which could then forge the verdict.
+    pub trust: Option<TestsTrust>,
 }

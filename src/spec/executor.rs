@@ -39,6 +39,9 @@ pub struct ExecutorSpec {
     /// sandbox, read-only.
     #[serde(default)]
     pub readable: Vec<String>,
+    /// A program that must compile and end with exit code 0 where the language is whole: when it does not, failures of programs are
+    /// errors. Known languages have one; an empty text is none.
+    pub probe: Option<String>,
     /// How to get the language where it is missing, such as `apt install gcc`.
     pub hint: Option<String>,
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::judged::{HumanGraderSpec, ModelGraderSpec};
 use super::words::{
-    CommandVerdict, Comparator, EditUnit, GraderType, SimilarityMetric, StdoutComparison, TestsWord,
-    Tokenizer,
+    CommandVerdict, Comparator, EditUnit, GraderType, SimilarityMetric, StdoutComparison, TestsTrust,
+    TestsWord, Tokenizer,
 };
 use super::{NameOr, OneOrMany, RefOr, tagged};
 
@@ -205,6 +205,8 @@ pub struct FunctionOutputSpec {
     pub executor: Option<String>,
     /// The function to call, when `expected.value.function_name` does not say.
     pub function_name: Option<String>,
+    /// Text before the output's code, such as `from typing import List`.
+    pub prefix: Option<String>,
     /// Calls and their results, when `expected.value.test_cases` does not hold them.
     #[serde(default)]
     pub test_cases: Vec<FunctionCaseSpec>,
@@ -224,6 +226,9 @@ pub struct FunctionOutputSpec {
     /// Kilobytes of each stream that are kept. Default 1024.
     #[schemars(range(min = 1, max = 16384))]
     pub output_kb: Option<u64>,
+    /// Megabytes that what one call returns may take. Default 16, which the harness holds and compares.
+    #[schemars(range(min = 1, max = 1024))]
+    pub max_return_mb: Option<u64>,
     /// `false` needs `--allow-unsandboxed`. Default true.
     pub sandbox: Option<bool>,
 }
@@ -281,8 +286,11 @@ pub struct CodeExecutionSpec {
     pub ordered: Option<bool>,
     /// Runs after the candidate's code and before the tests; of whole programs and of SQL, before the candidate's code.
     pub setup: Option<String>,
-    /// The function that `check` is called with.
+    /// The function that is tested: `check` is called with it. Beside `asserts`, it may have the name of a builtin.
     pub entry_point: Option<String>,
+    /// `in_process` runs tests in Python in the interpreter of the code, for tests that replace parts of modules, make files for
+    /// the code or look at objects that are no plain data. The code could then forge the verdict.
+    pub trust: Option<TestsTrust>,
     /// Seconds for the whole program. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
@@ -296,6 +304,9 @@ pub struct CodeExecutionSpec {
     /// Kilobytes of each stream that are kept. Default 1024.
     #[schemars(range(min = 1, max = 16384))]
     pub output_kb: Option<u64>,
+    /// Megabytes that what one call returns may take on its way to the tests. Default 128.
+    #[schemars(range(min = 1, max = 1024))]
+    pub max_return_mb: Option<u64>,
     /// `false` needs `--allow-unsandboxed`. Default true.
     pub sandbox: Option<bool>,
 }
@@ -306,8 +317,9 @@ pub struct StdioCaseSpec {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["input"]))]
     pub stdin: String,
+    /// What it must print; not with `compare: exit_code`.
     #[schemars(extend("x-aliases" = ["output", "expected"]))]
-    pub stdout: String,
+    pub stdout: Option<String>,
     /// Arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,

@@ -24,6 +24,10 @@ pub struct SandboxSpec {
     /// Seconds for each program whose grader does not say. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
+    /// Megabytes that what one call returns may take, where the grader does not say. Default 16 for
+    /// `function_output`, 128 for tests.
+    #[schemars(range(min = 1, max = 1024))]
+    pub max_return_mb: Option<u64>,
 }
 
 /// Ways of isolating programs, strongest first.

@@ -224,6 +224,17 @@ pub enum StdoutComparison {
     Lines,
     /// By what white space separates: numbers by value and within `tolerance`, everything else exactly.
     Tokens,
+    /// Not at all: only the exit code counts, which a program may choose without doing its task. Such a grade says
+    /// `trust: in_process`.
+    ExitCode,
+}
+
+/// The ground that a grader or a dataset asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TestsTrust {
+    /// The tests share the interpreter of the code, which could forge the verdict.
+    InProcess,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

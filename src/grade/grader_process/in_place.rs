@@ -253,6 +253,7 @@ mod tests {
     fn tests_count_only_where_their_names_are_looked_for() {
         let check = |entry_point: Option<&str>| {
             CodeGrader::CodeExecution(CodeExecution {
+                in_process: false,
                 executor: Executor::Python,
                 prefix: String::new(),
                 tests: Tests::Check { code: "x".repeat(200_000) },

@@ -10,6 +10,7 @@ use minijinja::{Environment, Template};
 use serde_json::{Map, Value, json};
 
 use super::{Make, Misfit, Recipe, Setting};
+use crate::load::graders::allows_in_process;
 use crate::load::inputs::{grading_hash, input_hash};
 use crate::load::scope::{DEFAULT_TIMEOUT, Desk, seconds};
 use crate::load::source::Sources;
@@ -44,6 +45,7 @@ pub(super) struct Benchmark {
     limits: CodeLimits,
     /// How many times its record's own solution a program may take.
     factor: Option<f64>,
+    in_process: bool,
     mbpp: bool,
 }
 
@@ -74,10 +76,15 @@ pub(super) fn recipe(
     let limits = CodeLimits {
         wall: spec.timeout_seconds.map_or(usual.wall, seconds),
         memory_mb: spec.memory_mb.unwrap_or(usual.memory_mb),
+        return_mb: spec.max_return_mb.or(desk.suite.demands.return_mb).unwrap_or(usual.return_mb),
         ..usual
     };
+    let in_process = spec.trust.is_some();
+    if in_process && !allows_in_process(desk, node.key_span("/trust"), "`trust: in_process`") {
+        return None;
+    }
     let (prompt, factor) = (spec.prompt.clone(), spec.timeout_factor.filter(|factor| *factor > 1.0));
-    Some(Arc::new(Benchmark { setting, environment, prompt, limits, factor, mbpp }))
+    Some(Arc::new(Benchmark { setting, environment, prompt, limits, factor, in_process, mbpp }))
 }
 
 impl Recipe for Benchmark {
@@ -130,6 +137,7 @@ impl Benchmark {
             setup: task.setup,
             entry_point: task.entry_point,
             limits: self.limits,
+            in_process: self.in_process,
             sandbox: true,
             reference: task.reference,
         });

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::quotes::{Quotes, explained};
 use crate::base::files::open_file;
 
-/// Bytes of one record.
-pub(super) const MAX_RECORD: usize = 64 << 20;
+/// Bytes of one record: one is held at a time, never the file.
+pub(super) const MAX_RECORD: usize = 1 << 30;
 /// Bytes of a JSON array, which is read whole.
 const MAX_ARRAY: u64 = 1 << 30;
 

@@ -14,12 +14,14 @@ use super::structural::tolerance;
 use super::tested;
 use crate::model::{
     CodeExecution, CodeGrader, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput,
-    RegexFlags, Tests,
+    RegexFlags, Tests, Trust,
 };
 use crate::spec::{CodeExecutionSpec, ExpectedSpec, FunctionCaseSpec, FunctionOutputSpec};
 
 /// Seconds for one call.
 const TIMEOUT_PER_CASE: f64 = 5.0;
+/// Megabytes that what one call returns may take where the harness holds it.
+const RETURN_MB: u64 = 16;
 
 pub(super) fn function_output(
     desk: &mut Desk,
@@ -101,10 +103,12 @@ pub(super) fn function_output(
     let needed = per_case.saturating_mul(u32::try_from(cases.len()).unwrap_or(u32::MAX));
     let needed = needed.clamp(desk.suite.demands.limits.wall, Duration::from_secs(86_400));
     let wall = spec.timeout_seconds.map(seconds).or(desk.suite.demands.timeout).unwrap_or(needed);
-    let limits = limits(desk, wall, spec.memory_mb, spec.output_kb);
+    let return_mb = spec.max_return_mb.or(desk.suite.demands.return_mb).unwrap_or(RETURN_MB);
+    let limits = limits(desk, wall, spec.memory_mb, (spec.output_kb, Some(return_mb)));
     Some(CodeGrader::FunctionOutput(FunctionOutput {
         executor: chosen.executor,
         function_name: name.to_owned(),
+        prefix: spec.prefix.clone().unwrap_or_default(),
         cases,
         timeout_per_case: per_case,
         limits,
@@ -165,6 +169,7 @@ pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &N
     {
         return None;
     }
+    let in_process = in_process(desk, spec, node, &chosen.executor, &tests)?;
     let Chosen { executor, timeout, memory_mb } = chosen;
     let wall = spec.timeout_seconds.map(seconds).or(timeout).unwrap_or(desk.suite.demands.limits.wall);
     if let (Tests::Rows(_), Some(_)) = (&tests, &spec.prefix) {
@@ -180,10 +185,42 @@ pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &N
         tests,
         setup: spec.setup.clone().unwrap_or_default(),
         entry_point: spec.entry_point.clone(),
-        limits: limits(desk, wall, spec.memory_mb.or(memory_mb), spec.output_kb),
+        limits: limits(desk, wall, spec.memory_mb.or(memory_mb), (spec.output_kb, spec.max_return_mb)),
+        in_process,
         sandbox: sandbox(desk, spec.sandbox, node),
         reference: reference(desk, (&spec.reference_solution, spec.timeout_factor), node)?,
     }))
+}
+
+/// Whether the tests are to share the interpreter of the code; `None` after saying why they can't.
+fn in_process(
+    desk: &mut Desk,
+    spec: &CodeExecutionSpec,
+    node: &Node,
+    executor: &Executor,
+    tests: &Tests,
+) -> Option<bool> {
+    if spec.trust.is_none() {
+        return Some(false);
+    }
+    let at = node.key_span("/trust");
+    let in_python = *executor == Executor::Python;
+    if !(in_python && matches!(tests, Tests::Check { .. } | Tests::Asserts { .. })) {
+        let message = "`trust: in_process` counts only with `test` and `asserts` in Python";
+        desk.push(Problem::error(Code::GraderConflict, at, message).hint("remove it"));
+        return None;
+    }
+    allows_in_process(desk, at, "`trust: in_process`").then_some(true)
+}
+
+/// Whether the suite accepts verdicts that the code could forge; says so if not.
+pub(in crate::load) fn allows_in_process(desk: &mut Desk, at: Span, what: &str) -> bool {
+    let sandbox = &desk.suite.demands.sandbox;
+    let Some(demanded) = sandbox.trust.filter(|_| !sandbox.accepts(Trust::InProcess)) else { return true };
+    let message = format!("{what} contradicts the suite's `sandbox: {{trust: {}}}`", demanded.name());
+    let problem = Problem::error(Code::GraderConflict, at, message);
+    desk.push(problem.hint("remove one of them: the suite's is the least that it accepts"));
+    false
 }
 
 /// Whether a name can be that of a function; says so if not.
@@ -206,12 +243,18 @@ fn is_path(name: &str) -> bool {
         })
 }
 
-fn limits(desk: &Desk, wall: Duration, memory_mb: Option<u64>, output_kb: Option<u64>) -> CodeLimits {
+fn limits(
+    desk: &Desk,
+    wall: Duration,
+    memory_mb: Option<u64>,
+    (output_kb, return_mb): (Option<u64>, Option<u64>),
+) -> CodeLimits {
     let usual = desk.suite.demands.limits;
     CodeLimits {
         wall,
         memory_mb: memory_mb.unwrap_or(usual.memory_mb),
         output_bytes: output_kb.map_or(usual.output_bytes, |kb| kb.saturating_mul(1024)),
+        return_mb: return_mb.or(desk.suite.demands.return_mb).unwrap_or(usual.return_mb),
     }
 }
 

@@ -15,6 +15,8 @@ mod tested;
 mod tests;
 mod vacuous;
 
+pub(super) use execution::allows_in_process;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;

@@ -8,6 +8,7 @@ use super::super::problem::{Code, Problem};
 use super::super::scope::Desk;
 use super::super::tree::Node;
 use super::code::lacks;
+use super::execution::allows_in_process;
 use super::structural::tolerance;
 use crate::model::{Executor, RowsTest, StdioCase, StdoutComparison, Tests, TestsWord, WantedRows};
 use crate::spec::CodeExecutionSpec;
@@ -95,7 +96,7 @@ pub(super) fn tests(
     match word {
         TestsWord::Test => check(desk, spec, node, executor),
         TestsWord::Asserts => asserts(desk, spec, node, executor),
-        TestsWord::Stdin => Some(stdio(spec)),
+        TestsWord::Stdin => stdio(desk, spec, node),
         TestsWord::Rows => rows(desk, spec, node).map(Tests::Rows),
     }
 }
@@ -171,18 +172,37 @@ fn asserts(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, executor: &Ex
     empty.is_empty().then(|| Tests::Asserts { asserts: spec.asserts.clone() })
 }
 
-fn stdio(spec: &CodeExecutionSpec) -> Tests {
+fn stdio(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests> {
+    let ignored = spec.compare == Some(StdoutComparison::ExitCode);
+    if ignored && !allows_in_process(desk, node.key_span("/compare"), "`compare: exit_code`") {
+        return None;
+    }
+    for (i, case) in spec.stdio.iter().enumerate() {
+        if case.stdout.is_none() && !ignored {
+            let at = node.locate(&format!("/stdio/{i}"));
+            let hint = "add `stdout:`; with `compare: exit_code` only the exit code counts";
+            lacks(desk, at, "this run does not say what the program must print", hint);
+            return None;
+        }
+        if case.stdout.is_some() && ignored {
+            let at = node.locate(&format!("/stdio/{i}/stdout"));
+            let message = "`compare: exit_code` ignores what the program prints";
+            let problem = Problem::error(Code::GraderConflict, at, message);
+            desk.push(problem.hint("remove `stdout`, or compare it by `text`, `lines` or `tokens`"));
+            return None;
+        }
+    }
     let case = |c: &crate::spec::StdioCaseSpec| StdioCase {
         stdin: c.stdin.clone(),
-        stdout: c.stdout.clone(),
+        stdout: c.stdout.clone().unwrap_or_default(),
         args: c.args.clone(),
         exit_code: c.exit_code.unwrap_or(0),
     };
-    Tests::Stdio {
+    Some(Tests::Stdio {
         cases: spec.stdio.iter().map(case).collect(),
         compare: spec.compare.unwrap_or_default(),
         tolerance: spec.tolerance.map(tolerance),
-    }
+    })
 }
 
 fn rows(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<RowsTest> {

@@ -42,7 +42,8 @@ enum Rule {
     Clone,
     /// `socket`: refused, and named unless it is of [`PROBED_FAMILIES`].
     Socket,
-    /// `socketpair`: local streams only.
+    /// `socketpair`: local and connected, which Rust's `Command` makes to hear whether `exec` failed. A datagram socket could
+    /// send to any name.
     SocketPair,
     /// `ioctl`: not the ones that push input into a terminal or signal others.
     Ioctl,
@@ -242,10 +243,11 @@ fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
         }
         Rule::SocketPair => vec![
             argument(0),
-            branch(IF_EQUAL, AF_UNIX as u32, 0, 3),
+            branch(IF_EQUAL, AF_UNIX as u32, 0, 4),
             argument(1),
             op(AND, 0xf),
-            branch(IF_EQUAL, SOCK_STREAM as u32, 1, 0),
+            branch(IF_EQUAL, SOCK_STREAM as u32, 2, 0),
+            branch(IF_EQUAL, SOCK_SEQPACKET as u32, 1, 0),
             errno(EPERM),
             allow,
         ],

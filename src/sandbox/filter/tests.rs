@@ -128,6 +128,9 @@ fn rules_on_arguments_look_at_the_right_ones() {
     assert_eq!(verdict("clone", [CLONE_VM as u64 | CLONE_THREAD as u64, 0, 0, 0, 0, 0]), RET_ALLOW);
     let stream = SOCK_STREAM as u64 | SOCK_CLOEXEC as u64;
     assert_eq!(verdict("socketpair", [AF_UNIX as u64, stream, 0, 0, 0, 0]), RET_ALLOW);
+    let packets = SOCK_SEQPACKET as u64 | SOCK_CLOEXEC as u64;
+    assert_eq!(verdict("socketpair", [AF_UNIX as u64, packets, 0, 0, 0, 0]), RET_ALLOW);
+    assert_eq!(verdict("socketpair", [AF_INET as u64, packets, 0, 0, 0, 0]), DENIED);
     assert_eq!(verdict("socketpair", [AF_UNIX as u64, SOCK_DGRAM as u64, 0, 0, 0, 0]), DENIED);
     assert_eq!(verdict("socketpair", [AF_INET as u64, stream, 0, 0, 0, 0]), DENIED);
     for bad in [0x5412, 0x541C, 0x8901, 0x8902] {

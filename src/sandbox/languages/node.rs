@@ -89,7 +89,7 @@ pub(in crate::sandbox) fn call<T>(
     read: &ReadAnswer<'_, T>,
 ) -> Result<FunctionReport<T>, SandboxError> {
     let head = job.entry_point.split('.').next().unwrap_or_default();
-    let request = json!({"code": job.code, "entry": head}).to_string();
+    let request = json!({"code": job.code, "entry": head, "most": job.limits.return_bytes}).to_string();
     let start: &StartProcess<'_> = &|worker, cancel| {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
         let launch = runner(node, CANDIDATE, request.as_bytes(), vec![theirs], &job.limits)?;

@@ -39,6 +39,8 @@ class Analysis:
         self.tainted = set()     # names that may hold what the candidate returned
         self.modules = []        # standard modules that the tests use without importing them
         self.shadowed = set()    # builtin names that stand for functions of the candidate
+        self.hidden = set()      # names of the candidate that are local where the walk is
+        self.builtins = set()    # builtin names that the tests use as such
         self.why = ''
         self.star = False
 
@@ -73,9 +75,31 @@ class Analysis:
             self.bind(c)
 
     def is_candidate(self, name):
+        if name in self.hidden:
+            return False
         if name in self.aliases or name in self.shadowed:
             return True
         return name not in self.bound and (not hasattr(_b, name) or name == self.entry)
+
+    def free_what_is_local(self, trees):
+        # A name that only some function of the tests binds is the candidate's where the module itself uses it.
+        top, used = set(), set()
+        for t in trees:
+            _module_names(t, top, used)
+        self.local_too = {name for name in used - top if name in self.bound and not hasattr(_b, name)}
+        self.bound -= self.local_too
+        self.own -= self.local_too
+
+    local_too = frozenset()
+
+    def entering(self, node):
+        # -> the names of the candidate that a function of the tests hides
+        if not self.local_too or _kind(node) not in _FUNCTIONS:
+            return ()
+        inner = set()
+        for n in self.everything(node):
+            _bound_by(n, inner)
+        return (inner - {getattr(node, 'name', None)}) & self.local_too - self.hidden
 
     # -- does this expression hold what the candidate returned?
     def from_candidate(self, node):
@@ -92,6 +116,14 @@ class Analysis:
 
     def taint(self, node):
         # One pass; called until nothing is added.
+        hidden = self.entering(node)
+        self.hidden.update(hidden)
+        try:
+            return self.taint_here(node)
+        finally:
+            self.hidden.difference_update(hidden)
+
+    def taint_here(self, node):
         k, before = _kind(node), len(self.tainted)
         pairs = []
         if k == 'Assign':
@@ -122,12 +154,22 @@ class Analysis:
             self.candidate.append(name)
 
     def visit(self, node, role=''):
+        hidden = self.entering(node)
+        self.hidden.update(hidden)
+        try:
+            self.visit_here(node, role)
+        finally:
+            self.hidden.difference_update(hidden)
+
+    def visit_here(self, node, role):
         k = _kind(node)
         if k == 'Name':
             if _kind(node.ctx) == 'Load' and self.is_candidate(node.id):
                 self.use(node.id)
                 if role not in ('called', 'argument'):
                     self.blame('uses %s of the candidate other than by calling it' % node.id)
+            elif _kind(node.ctx) == 'Load' and node.id not in self.bound and hasattr(_b, node.id):
+                self.builtins.add(node.id)
             return
         if k == 'Attribute':
             self.visit_attribute(node)
@@ -190,6 +232,113 @@ class Analysis:
             for n in self.everything(c):
                 yield n
 
+_FUNCTIONS = ('FunctionDef', 'AsyncFunctionDef', 'Lambda', 'ClassDef')
+_SCOPES = _FUNCTIONS + ('ListComp', 'SetComp', 'DictComp', 'GeneratorExp')
+
+def _bound_by(node, found):
+    k = _kind(node)
+    if k == 'Name' and _kind(node.ctx) != 'Load':
+        found.add(node.id)
+    elif k in ('FunctionDef', 'AsyncFunctionDef', 'ClassDef') or k == 'ExceptHandler' and node.name:
+        found.add(node.name)
+    elif k == 'arg':
+        found.add(node.arg)
+    elif k in ('Import', 'ImportFrom'):
+        found.update((a.asname or a.name).split('.')[0] for a in node.names)
+
+def _module_names(node, top, used):
+    # The names that the module itself binds (and, to be on the safe side, its comprehensions), and those that it uses.
+    _bound_by(node, top)
+    if _kind(node) == 'Name' and _kind(node.ctx) == 'Load':
+        used.add(node.id)
+    if _kind(node) == 'Global':
+        top.update(node.names)
+    for c in _children(node):
+        if _kind(node) not in _FUNCTIONS:
+            _module_names(c, top, used)
+        else:
+            _globals_of(c, top)
+
+def _globals_of(node, top):
+    if _kind(node) == 'Global':
+        top.update(node.names)
+    for c in _children(node):
+        _globals_of(c, top)
+
+# What else tests share with the code that they test, where both are one program. `patch` puts something in the place of a part of
+# a module, which code in another process does not see; all else only makes a failure uncertain.
+_WRITING_CALLS = {'write_text', 'write_bytes', 'mkdir', 'makedirs', 'mkdtemp', 'mkstemp', 'TemporaryDirectory', 'NamedTemporaryFile',
+    'touch', 'copyfile', 'copytree', 'to_csv', 'to_excel', 'to_json', 'to_parquet', 'savefig', 'rmtree', 'chdir', 'extractall', 'symlink',
+    'symlink_to', 'rename', 'unlink', 'remove_file', 'removedirs', 'rmdir', 'savetxt', 'imwrite', 'imsave'}
+_STATE_CALLS = {'seed': 'seed random numbers', 'redirect_stdout': 'read what the code prints', 'redirect_stderr': 'read what the code prints',
+    'assertLogs': 'listen to its log', 'assertNoLogs': 'listen to its log', 'assertWarns': 'catch its warnings',
+    'assertWarnsRegex': 'catch its warnings', 'catch_warnings': 'catch its warnings', 'setlocale': 'change the locale', 'putenv': 'set variables of the environment'}
+# Modules whose objects cross, or that say nothing of what the candidate returns.
+_NO_VALUES = _MODULES | {'typing', 'unittest', 'pytest', 'mock', 'abc', 'builtins', 'solution', 'tests', '__future__', 'textwrap', 'inspect'}
+
+class Shared:
+    def __init__(self, trees):
+        self.patched, self.state, self.modules = '', '', set()
+        self.mocks, self.patches = False, False
+        for t in trees:
+            self.walk(t)
+        if self.mocks and self.patches:
+            self.patched = 'replace parts of modules (`patch`)'
+
+    def walk(self, node):
+        k = _kind(node)
+        if k in ('Import', 'ImportFrom'):
+            names = [a.name for a in node.names] if k == 'Import' else [node.module or '']
+            self.modules.update(n.split('.')[0] for n in names)
+            whole = ' '.join(names + [a.name for a in node.names])
+            self.mocks = self.mocks or 'mock' in whole
+        elif k == 'arg':
+            # Fixtures of pytest.
+            self.mocks = self.mocks or node.arg in ('monkeypatch', 'mocker')
+            self.patches = self.patches or node.arg in ('monkeypatch', 'mocker')
+        elif k == 'Name' and node.id == 'patch' or k == 'Attribute' and node.attr == 'patch':
+            self.patches = True
+        elif k == 'Call':
+            self.call(node)
+        elif k in ('Assign', 'AugAssign'):
+            for t in node.targets if k == 'Assign' else [node.target]:
+                self.assign(t)
+        for c in _children(node):
+            self.walk(c)
+
+    def note(self, what):
+        self.state = self.state or what
+
+    def call(self, node):
+        f = node.func
+        name = getattr(f, 'attr', None) or getattr(f, 'id', None) or ''
+        if name in _WRITING_CALLS:
+            self.note('make or change files (`%s`)' % name)
+        elif name in _STATE_CALLS:
+            self.note('%s (`%s`)' % (_STATE_CALLS[name], name))
+        elif name == 'open':
+            modes = [a for a in node.args[1:2]] + [kw.value for kw in node.keywords if kw.arg == 'mode']
+            texts = [getattr(m, 'value', getattr(m, 's', '')) for m in modes]
+            if any(type(t) is str and not set('wax+').isdisjoint(t) for t in texts):
+                self.note('make or change files (`open`)')
+
+    def assign(self, target):
+        # `sys.stdout = ...`, `os.environ[...] = ...`
+        base = target.value if _kind(target) == 'Subscript' else target
+        if _kind(base) == 'Attribute' and _kind(base.value) == 'Name' and base.value.id in ('sys', 'os', 'builtins', 'solution'):
+            self.note('change `%s.%s`' % (base.value.id, base.attr))
+
+    def values(self):
+        return sorted(m for m in self.modules - _NO_VALUES if m)
+
+def _starred(node, found):
+    # Names of builtins that are called with `*arguments`, as tests over a table do.
+    if _kind(node) == 'Call' and _kind(node.func) == 'Name' and any(_kind(a) == 'Starred' for a in node.args):
+        if hasattr(_b, node.func.id):
+            found.add(node.func.id)
+    for c in _children(node):
+        _starred(c, found)
+
 def _tested(node, found):
     # Names called at the outermost place of an assertion: `f` in `assert f(x) == y` and in `assert not f(x)`.
     if _kind(node) == 'Assert':
@@ -206,6 +355,7 @@ def _look(trees, entry, check, shadowed):
     a.shadowed = shadowed
     for t in trees:
         a.bind(t)
+    a.free_what_is_local(trees)
     while any([a.taint(t) for t in trees]):
         pass
     for t in trees:
@@ -218,6 +368,7 @@ def _look(trees, entry, check, shadowed):
 
 def analyse(setup, tests, entry, check):
     # -> (what is known of the tests, their syntax trees)
+    any_digits()
     trees = [compile(setup, 'setup.py', 'exec', _AST, True)]
     trees += [compile(t, 'tests.py', 'exec', _AST, True) for t in tests]
     a = _look(trees, entry, check, set())
@@ -226,5 +377,10 @@ def analyse(setup, tests, entry, check):
         found = set()
         for t in trees:
             _tested(t, found)
+        if not found - a.bound:
+            starred = set()
+            for t in trees:
+                _starred(t, starred)
+            found = starred if len(starred) == 1 else found
         a = _look(trees, entry, check, found - a.bound)
     return a, trees

@@ -41,8 +41,10 @@ const START_RUNNER: &str = "import marshal\nf=open(3,'rb')\nn=int(f.readline())\
 const START_SERVER: &str = "import marshal\nf=open(4,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
                             p=eval(f.read())\nf.close()\nexec(c,{'__name__':'server','SETTINGS':p})";
 /// Runs `main.py` as the main program; the arguments are how many folders of packages there are, these, and the program's own.
-const START_SCRIPT: &str = "import sys,posix\nsys.path[0]=posix.getcwd()\nn=2+int(sys.argv[1])\nsys.path+=sys.argv[2:n]\n\
-                            sys.argv[:]=['main.py']+sys.argv[n:]\ndel n\n\
+/// `exit` and `quit` are of `site`, which is not loaded.
+const START_SCRIPT: &str = "import sys,posix,builtins,_sitebuiltins\nfor n in ('exit','quit'): setattr(builtins,n,_sitebuiltins.Quitter(n,'Ctrl-D (EOF)'))\n\
+                            sys.path[0]=posix.getcwd()\nn=2+int(sys.argv[1])\nsys.path+=sys.argv[2:n]\n\
+                            sys.argv[:]=['main.py']+sys.argv[n:]\ndel n,builtins,_sitebuiltins\n\
                             __file__='main.py'\nexec(compile(open('main.py','rb').read(),'main.py','exec'))";
 /// The flags of every start: no user site, no site, no bytecode files. Not `-I`, which would ignore PYTHONHASHSEED.
 const FLAGS: [&str; 3] = ["-s", "-S", "-B"];

@@ -18,7 +18,9 @@ def main(request):
     except BaseException as e:
         tell({'error': error_of(e)})
         posix._exit(0)
-    tell({'why': a.why, 'names': a.candidate, 'modules': a.modules})
+    shared = Shared(trees)
+    tell({'why': a.why, 'names': a.candidate, 'modules': a.modules, 'builtins': sorted(a.builtins), 'patched': shared.patched,
+        'state': shared.state, 'values': shared.values()})
     compiled, not_compiled = None, ''
     if not a.why:
         sys.path[:] = [p for p in sys.path if p] + [p for p in request['site'] if p not in sys.path]

@@ -7,7 +7,7 @@
 # along: request, stdout, stderr, and whatever becomes 4, 5, ...; for a script stdin stands before stdout.
 # Answers: `S<index>` with two pidfds, of its own and of the first of its namespace, from each process once it is shut in, or `F<index> <reason>`; at its end
 # `X<index> <wait status> <cpu us> <max rss KiB>`.
-import sys, builtins, gc, marshal, posix, _signal, _socket, resource, ctypes
+import sys, builtins, gc, marshal, posix, _signal, _sitebuiltins, _socket, resource, ctypes
 
 # A script's own `import` of these must find what it would have found: none has submodules that nobody asked for, none
 # holds random state or starts a thread.
@@ -258,6 +258,8 @@ def new_main(source):
     sys.modules['__main__'] = module
     sys.path.insert(0, '/tmp')
     sys.argv[:] = ['main.py']
+    for name in ('exit', 'quit'):      # of `site`, which is not loaded
+        setattr(builtins, name, _sitebuiltins.Quitter(name, 'Ctrl-D (EOF)'))
     return g
 
 # ---- getting warm

@@ -41,6 +41,10 @@ to_json, from_json = _codec()
 # Python 3.6 has no `isascii`.
 _is_ascii = getattr(str, 'isascii', None) or (lambda s: all(c < '\x80' for c in s))
 
+def any_digits():
+    # The integers of tests may be longer than the interpreter reads and writes by default.
+    getattr(sys, 'set_int_max_str_digits', int)(0)
+
 def counter_type():
     # Nobody has a Counter who has not imported its module.
     return getattr(sys.modules.get('collections'), 'Counter', None)
@@ -63,12 +67,17 @@ class TooMuch(Exception):
     # More than any channel takes. Data that holds itself twice would else be unfolded for ever.
     pass
 
-MOST_PARTS = 4000000   # of one message: each takes two bytes at least, and a container some memory too
-_parts_left = MOST_PARTS
+# Of one message: each takes two bytes at least, and a container some memory too.
+_most_parts = 4000000
+_parts_left = _most_parts
+
+def bound_messages(size):
+    global _most_parts
+    _most_parts = max(_most_parts, size >> 4)
 
 def begin_message():
     global _parts_left
-    _parts_left = MOST_PARTS
+    _parts_left = _most_parts
 
 def _count(x):
     global _parts_left

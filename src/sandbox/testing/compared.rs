@@ -11,7 +11,7 @@ use super::expression::{Answers, Expression};
 use super::{Place, candidate_request, raised_verdict};
 use crate::matching::python::Object;
 use crate::sandbox::channel::stream_pair;
-use crate::sandbox::conversation::{AnswerBudget, Conversation, ConversationEnd};
+use crate::sandbox::conversation::{AnswerBudget, Conversation, ConversationEnd, most_weight};
 use crate::sandbox::ending::Ended;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::messages::{CallAnswer, forged, object};
@@ -123,12 +123,26 @@ pub(super) fn run(
     compiled: &Compiled,
 ) -> Result<ComparedOutcome, SandboxError> {
     let Place { worker, cancel, python } = place;
-    let (running, ours) = worker.start(python, cancel, &job.limits, || {
+    // Larger answers are for a judge, in memory that is not the harness's.
+    let return_bytes = job.limits.return_bytes.min(Limits::default().return_bytes);
+    let limits = Limits { return_bytes, ..job.limits.clone() };
+    let (running, ours) = worker.start(python, cancel, &limits, || {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
-        Ok((vec![PythonJob::new(Runner::Candidate, &candidate_request(job, python), vec![theirs])?], ours))
+        Ok((
+            vec![PythonJob::new(
+                Runner::Candidate,
+                &candidate_request(
+                    &TestJob { limits: limits.clone(), ..job.clone() },
+                    python,
+                    Some(most_weight(&limits)),
+                ),
+                vec![theirs],
+            )?],
+            ours,
+        ))
     })?;
-    let mut budget = AnswerBudget::default();
-    let talk = Conversation::new(running, ours, &job.limits, &mut budget)?;
+    let mut budget = AnswerBudget::of(&limits);
+    let talk = Conversation::new(running, ours, &limits, &mut budget)?;
     let mut tests = Tests { talk, compiled, calls: 0, answers: Vec::new(), held: 0 };
     let stop = tests.through().err();
     tests.conclude(stop)
@@ -217,7 +231,8 @@ impl Tests<'_> {
         self.calls += 1;
         self.held = self.held.saturating_add(weight);
         if self.held > HELD_BYTES {
-            return Err(TestStop::Verdict(TestVerdict::Failed(RunFailure::Ended(Ending::OutputLimit))));
+            // In its own process a judge may hold what the harness may not.
+            return Err(TestStop::Undecided);
         }
         self.answers.push(Some(HeldAnswer { object, weight }));
         Ok(())
@@ -278,7 +293,7 @@ fn read_answer(answer: Map<String, Value>, request: &Request) -> Result<Arc<Obje
             Object::from_tagged(&value).map(Arc::new).ok_or(TestStop::Undecided)
         }
         CallAnswer::Raised(error) => Err(TestStop::Verdict(raised_verdict(Some(&error)))),
-        CallAnswer::TooLarge => failed(RunFailure::Ended(Ending::OutputLimit)),
+        CallAnswer::TooLarge => Err(TestStop::Undecided),
         CallAnswer::Malformed => failed(forged("an answer without a value")),
     }
 }

@@ -6,15 +6,11 @@ use super::{Place, hear_verdict, interpret, report, token};
 use crate::sandbox::channel::pipe;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::messages::silent_end;
+use crate::sandbox::plans::Plan;
 use crate::sandbox::python::{PythonJob, Runner};
 use crate::sandbox::types::*;
 
-pub(super) fn run(
-    place: Place<'_>,
-    job: &TestJob,
-    why: String,
-    names: &[String],
-) -> Result<TestReport, SandboxError> {
+pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestReport, SandboxError> {
     let Place { worker, cancel, python } = place;
     let token = token()?;
     let (running, read) = worker.start(python, cancel, &job.limits, || {
@@ -26,7 +22,9 @@ pub(super) fn run(
             "tests": job.tests,
             "entry": job.entry_point,
             "check": job.check,
-            "names": names,
+            "names": plan.names,
+            "builtins": plan.builtins,
+            "guard": job.mode == Some(TestMode::InProcess) && !name_a_class(&plan.names),
             "site": python.site(),
         });
         Ok((vec![PythonJob::new(Runner::InProcess, &request, vec![write])?], read))
@@ -37,5 +35,10 @@ pub(super) fn run(
         Some(map) => interpret(map, process)?,
         None => TestVerdict::Failed(silent_end(process)?),
     };
-    Ok(report(verdict, TestMode::InProcess, why, judged, 0))
+    Ok(report(verdict, TestMode::InProcess, plan.why.clone(), judged, 0))
+}
+
+/// Whether tests take a class from the candidate, by which they may compare: names of functions begin with a small letter.
+fn name_a_class(names: &[String]) -> bool {
+    names.iter().any(|name| name.starts_with(char::is_uppercase))
 }

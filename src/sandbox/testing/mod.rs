@@ -52,17 +52,18 @@ pub(super) fn run_tests(
     plans: &Plans,
     job: &TestJob,
 ) -> Result<TestReport, SandboxError> {
-    if job.mode == Some(TestMode::InProcess) {
-        return in_process::run(Place { worker, cancel, python }, job, "asked for".to_owned(), &[]);
-    }
     let planned = plans.of(worker, cancel, python, job)?;
     let place = Place { worker, cancel, python };
     let plan = match &*planned {
         Planned::Plan(plan) => plan,
-        Planned::Broken(raised) => return Ok(broken(raised.clone())),
+        Planned::Broken(raised) => return Ok(not_run(TestVerdict::TestError(raised.clone()))),
     };
-    if job.mode.is_none() && !plan.why.is_empty() {
-        return in_process::run(place, job, plan.why.clone(), &plan.names);
+    if job.mode == Some(TestMode::InProcess) || job.mode.is_none() && !plan.why.is_empty() {
+        return in_process::run(place, job, plan);
+    }
+    if job.mode.is_none() && !plan.patched.is_empty() {
+        let why = plan.patched.clone();
+        return Ok(not_run(TestVerdict::Uncertain { why }));
     }
     match &plan.compiled {
         Some(compiled) if job.mode != Some(TestMode::Split) => compared_or_split(place, job, plan, compiled),
@@ -108,9 +109,10 @@ pub(super) fn choose_mode(
     })
 }
 
-fn broken(raised: Raised) -> TestReport {
+/// Of tests that are not worth a process.
+fn not_run(verdict: TestVerdict) -> TestReport {
     TestReport {
-        verdict: TestVerdict::TestError(raised),
+        verdict,
         mode: TestMode::Split,
         mode_reason: String::new(),
         adjudicated: false,
@@ -193,7 +195,8 @@ fn interpret(map: &Map<String, Value>, candidate: &Ended) -> Result<TestVerdict,
         "test_error" => TestVerdict::TestError(raised(error)),
         "load" => failed(load_failure(&text(map, "phase"), error, number(map, "line"))),
         "ended" => failed(silent_end(candidate)?),
-        "large" => failed(RunFailure::Ended(Ending::OutputLimit)),
+        "large" => failed(RunFailure::ReturnLimit),
+        "unsound" => TestVerdict::Unsound { why: text(map, "why") },
         "opaque" => TestVerdict::Opaque { type_name: text(map, "kind") },
         "needs_in_process" => TestVerdict::NeedsInProcess { why: text(map, "why") },
         "protocol" => failed(forged(BROKEN_PROTOCOL)),
@@ -224,9 +227,16 @@ fn import_lines(setup: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What the candidate's process is started with.
-fn candidate_request(job: &TestJob, python: &Python) -> Value {
-    json!({"code": job.code, "imports": import_lines(&job.setup), "site": python.site()})
+/// What the candidate's process is started with. `most_weight`: bytes of memory that the values of an answer may take, where the
+/// harness reads them.
+fn candidate_request(job: &TestJob, python: &Python, most_weight: Option<usize>) -> Value {
+    json!({
+        "code": job.code,
+        "imports": import_lines(&job.setup),
+        "site": python.site(),
+        "most": job.limits.return_bytes,
+        "most_weight": most_weight,
+    })
 }
 
 /// What only the judge knows.

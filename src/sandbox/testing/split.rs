@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Judged, Place, candidate_request, hear_verdict, interpret, report, token};
 use crate::sandbox::channel::{pipe, stream_pair};
+use crate::sandbox::conversation::longest_answer;
 use crate::sandbox::error::SandboxError;
 use crate::sandbox::plans::Plan;
 use crate::sandbox::python::{PythonJob, Runner};
@@ -17,7 +18,31 @@ pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestRe
         Some(map) => interpret(map, candidate)?,
         None => no_verdict(&judged)?,
     };
+    let verdict = uncertain(verdict, plan);
     Ok(report(verdict, TestMode::Split, String::new(), judged, 1))
+}
+
+/// A failure of tests that share more with the code than plain data may be the judge's own. What they share was read from the
+/// tests alone; only that an object is of a package's class is the candidate's word, which makes no pass of a failure.
+fn uncertain(verdict: TestVerdict, plan: &Plan) -> TestVerdict {
+    let foreign = |type_name: &str| {
+        let package = type_name.split_once('.').map(|(package, _)| package);
+        package.is_some_and(|package| plan.values.iter().any(|module| module == package))
+    };
+    match verdict {
+        TestVerdict::Opaque { type_name } if foreign(&type_name) => {
+            TestVerdict::Uncertain { why: format!("look at a {type_name} object, which is no plain data") }
+        }
+        TestVerdict::AssertionFailed { .. }
+        | TestVerdict::CandidateRaised(_)
+        | TestVerdict::TestRaised(_)
+        | TestVerdict::Opaque { .. }
+            if !plan.state.is_empty() =>
+        {
+            TestVerdict::Uncertain { why: plan.state.clone() }
+        }
+        verdict => verdict,
+    }
 }
 
 fn judge(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, SandboxError> {
@@ -35,11 +60,12 @@ fn judge(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, Sandbox
             "check": job.check,
             "names": plan.names,
             "modules": plan.modules,
+            "most": longest_answer(&job.limits),
             "site": python.site(),
         });
         let jobs = vec![
             PythonJob::new(Runner::Judge, &to_judge, vec![write, judge_end])?,
-            PythonJob::new(Runner::Candidate, &candidate_request(job, python), vec![candidate_end])?,
+            PythonJob::new(Runner::Candidate, &candidate_request(job, python, None), vec![candidate_end])?,
         ];
         Ok((jobs, read))
     })?;

@@ -1,4 +1,4 @@
-# about: a line of a gigabyte: the harness keeps 8 MiB of it at most
+# about: a line of a gigabyte: the harness keeps 17 MiB of it at most
 # mode: fn
 # wall: 10
 # expect: forged|timeout

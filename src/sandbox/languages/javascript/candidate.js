@@ -37,6 +37,7 @@ async function answer(q) {
 
 (async () => {
   const request = parse(readAll(3));
+  longest = request.most;
   fs.closeSync(3);
   try {
     await load(request.code, request.entry);

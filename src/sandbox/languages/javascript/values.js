@@ -19,7 +19,8 @@ const hasOwn = uncurry(Object.prototype.hasOwnProperty), objectText = uncurry(Ob
 const bytesFrom = Buffer.from, makeBytes = Buffer.alloc, bytesText = uncurry(Buffer.prototype.toString);
 const bytesIndexOf = uncurry(Buffer.prototype.indexOf), bytesPart = uncurry(Buffer.prototype.subarray);
 const concat = Buffer.concat, leave = process.reallyExit.bind(process), ME = process.pid;
-const DEEPEST = 95, LONGEST = 7 << 20;
+const DEEPEST = 95;
+let longest = 7 << 20; // characters of a value
 
 // Properties of what is built in, as they are before the candidate's program runs: object, key, value, name, ...
 const BUILT_IN = [
@@ -112,14 +113,14 @@ function kindOf(v) {
 let told = 0; // characters of the value that is being told
 function within(s) {
   told += s.length;
-  if (told > LONGEST) throw LARGE;
+  if (told > longest) throw LARGE;
   return s;
 }
 
 function encode(v, depth, above) {
   switch (typeof v) {
     case 'string':
-      if (v.length > LONGEST) throw LARGE;
+      if (v.length > longest) throw LARGE;
       return within(encodeText(v));
     case 'boolean': return within(v ? 'true' : 'false');
     case 'number':
@@ -146,7 +147,7 @@ function encode(v, depth, above) {
     return out + ']';
   };
   if (isArray(v)) {
-    if (v.length > LONGEST) throw LARGE;
+    if (v.length > longest) throw LARGE;
     return list(v.length, (i) => (i in v ? inner(v[i]) : within(opaque('empty item', '[empty item]'))));
   }
   if (isTypedArray(v)) return list(v.length, (i) => inner(v[i]));

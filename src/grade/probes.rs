@@ -1,0 +1,142 @@
+//! Whether a language is whole here: a probe program of each executor, which does nothing.
+//!
+//! A toolchain that lacks a part (a linker, a configuration file of the JVM) fails whatever it is given, and that is no failure of
+//! the candidate's. So when a program failed, the probe of its language is run in the same way with the same memory, once a run.
+//! Only the probe decides: nothing is read out of what a candidate's program or its compiler printed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::OnceCell;
+
+use crate::model::{
+    Cause, CodeExecution, CodeGrader, CodeLimits, Executor, Grade, GraderType, Outcome, StdioCase,
+    StdoutComparison, Tests,
+};
+use crate::sandbox::Sandbox;
+
+use super::languages::Languages;
+use super::stdio;
+
+/// A probe gets no less time, so that a tight limit of programs is not held against their language.
+const LEAST_TIME: Duration = Duration::from_secs(10);
+
+/// What is told apart: an executor, with the memory of its programs, inside the sandbox or not.
+type Key = (Executor, u64, bool);
+
+/// The probes of a run.
+#[derive(Default)]
+pub(super) struct Probes(Mutex<HashMap<Key, Arc<OnceCell<Probed>>>>);
+
+/// Why the language can't be used, as a grade, if it can't.
+type Probed = Result<(), Box<Grade>>;
+
+impl Probes {
+    /// The grade of a program; that of its language where it failed for want of a part of that.
+    pub async fn check(
+        &self,
+        code: &CodeGrader,
+        grade: Grade,
+        sandbox: &Sandbox,
+        languages: &Languages,
+    ) -> Grade {
+        let (executor, limits) = match code {
+            CodeGrader::FunctionOutput(function) => (&function.executor, &function.limits),
+            CodeGrader::CodeExecution(execution) => (&execution.executor, &execution.limits),
+            _ => return grade,
+        };
+        let Some(text) = probe_of(executor).filter(|_| may_be_the_languages(code, &grade)) else {
+            return grade;
+        };
+        let key = (executor.clone(), limits.memory_mb, sandbox.state().enforced);
+        let cell = {
+            let mut cells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(cells.entry(key).or_default())
+        };
+        let probed = cell.get_or_try_init(|| probe(executor, limits, text, sandbox, languages)).await;
+        match probed {
+            Ok(Ok(())) => grade,
+            Ok(Err(broken)) => Grade { method: grade.method, ..(**broken).clone() },
+            // The sandbox could not run it, which says nothing of the language: the next one tries again.
+            Err(lost) => Grade { method: grade.method, ..*lost },
+        }
+    }
+}
+
+/// Whether a grade may be due to a language that lacks something: a program that ran to its end and was wrong is not, unless the
+/// end that is expected of it is one that a broken language has, too.
+fn may_be_the_languages(code: &CodeGrader, grade: &Grade) -> bool {
+    let expects_failure = match code {
+        CodeGrader::CodeExecution(CodeExecution { tests: Tests::Stdio { cases, .. }, .. }) => {
+            cases.iter().any(|case| case.exit_code != 0)
+        }
+        _ => false,
+    };
+    match (grade.outcome, grade.cause) {
+        (Outcome::Passed, _) | (Outcome::Failed, Some(Cause::WrongAnswer)) => expects_failure,
+        (Outcome::Failed, cause) => !matches!(cause, Some(Cause::NoCode | Cause::Forged)),
+        _ => false,
+    }
+}
+
+fn probe_of(executor: &Executor) -> Option<&str> {
+    Some(match executor {
+        Executor::Python => "probe = 0\n",
+        Executor::Javascript => "const probe = 0;\n",
+        Executor::Typescript => "const probe: number = 0;\n",
+        Executor::Bash => "exit 0\n",
+        // A part of this program.
+        Executor::Sql => return None,
+        Executor::Configured(own) => own.probe.as_deref()?,
+    })
+}
+
+/// An error is of the sandbox, not of the language.
+async fn probe(
+    executor: &Executor,
+    limits: &CodeLimits,
+    text: &str,
+    sandbox: &Sandbox,
+    languages: &Languages,
+) -> Result<Probed, Box<Grade>> {
+    let cases = vec![StdioCase::default()];
+    let compare = StdoutComparison::ExitCode;
+    let expected = stdio::Expected { cases: &cases, compare, tolerance: None };
+    let grader = CodeExecution {
+        executor: executor.clone(),
+        prefix: String::new(),
+        tests: Tests::Stdio { cases: cases.clone(), compare, tolerance: None },
+        setup: String::new(),
+        entry_point: None,
+        limits: CodeLimits { wall: limits.wall.max(LEAST_TIME), ..*limits },
+        in_process: false,
+        sandbox: true,
+        reference: None,
+    };
+    let graded = stdio::grade(&grader, text, &expected, sandbox, languages).await;
+    match (graded.outcome, graded.cause) {
+        (Outcome::Passed, _) => Ok(Ok(())),
+        (Outcome::Errored, Some(Cause::SandboxUnavailable)) => Err(Box::new(graded)),
+        _ => Ok(Err(Box::new(broken(executor, &graded)))),
+    }
+}
+
+fn broken(executor: &Executor, graded: &Grade) -> Grade {
+    let name = executor.name();
+    let (hint, remedy) = match executor {
+        Executor::Configured(own) => (
+            own.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default(),
+            format!("; `probe` of the executor `{name}` sets another program"),
+        ),
+        _ => (String::new(), "; run `eval-harness doctor`".to_owned()),
+    };
+    let why = graded.reason.strip_prefix("given no input: ").unwrap_or(&graded.reason);
+    let reason =
+        format!("`{name}` can't be used here, a program that does nothing fails: {why}{hint}{remedy}");
+    let grade = Grade::errored(GraderType::Code, &graded.method, Cause::ExecutorMissing, reason);
+    match graded.details.get("compiler") {
+        Some(said) => grade.with_detail("compiler", said.clone()),
+        None => grade,
+    }
+}
