@@ -22,17 +22,17 @@ fn a_page_for_people_who_are_no_statisticians() {
       100 cases in 4 evals · 1 sample planned of each
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-    ! a true drop of 5 points would be found with a chance of 30 %; the smallest
-      that is found with 80 % is 12.3 points
-      to find 5 points with a chance of 80 %: about 520 cases like these, or 5
+    ! a true drop of 5 points would be found with a chance of 31 %; the smallest
+      that is found with 80 % is 12.2 points
+      to find 5 points with a chance of 80 %: about 500 cases like these, or 5
       samples of each of these cases
 
       samples          found with 80 %   chance for 5 points    cases for 5 points
-      1                    12.3 points                  30 %                   520
+      1                    12.2 points                  31 %                   500
 
       Assumed: most cases nearly always or nearly never pass, so that half of what
       makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 15.8 points, not 12.3; --run measures it in a run of
+      that is found would be 15.5 points, not 12.2; --run measures it in a run of
       several samples a case.
       The figures are of pass@1, simulated with the test that `compare` uses, for a
       drop by the same share of every case's chance. One that only some cases have
@@ -81,7 +81,7 @@ fn a_small_effect_is_written_as_it_was_asked_for() {
         ("0.0125", "to find 1.25 points with", "  chance for that  "),
         ("0.07", "a true drop of 7 points would", "   chance for 7 points    cases for 7 points\n"),
         // A chance that does not suffice is not written as the one that would.
-        ("0.294", "a true drop of 29.4 points would be found with a chance of just under 80 %;", "  80 %"),
+        ("0.295", "a true drop of 29.5 points would be found with a chance of just under 80 %;", "  80 %"),
         ("0.000001", "a true drop of 0.0001 points would", "  chance for that  "),
     ] {
         let page = desk.project.call(&["power", "--effect", effect]).expect(0).stdout;
@@ -121,13 +121,13 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
       60 cases in 1 eval · 1 sample planned of each
       if 95.0 % of samples pass (--rate, or --run to measure it)
 
-    ! a true drop of 5 points would be found with a chance of 28 %; the smallest
-      that is found with 80 % is 12.4 points
+    ! a true drop of 5 points would be found with a chance of 29 %; the smallest
+      that is found with 80 % is 12.6 points
       to find 5 points with a chance of 80 %: about 220 cases like these, or 4
       samples of each of these cases
 
       samples          found with 80 %   chance for 5 points    cases for 5 points
-      1                    12.4 points                  28 %                   220
+      1                    12.6 points                  29 %                   220
 
       thresholds on an interval's end
       lower end of case pass rate at least 0.700, over 60: met with a chance of over
@@ -137,7 +137,7 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
 
       Assumed: most cases nearly always or nearly never pass, so that half of what
       makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 14.8 points, not 12.4; --run measures it in a run of
+      that is found would be 14.6 points, not 12.6; --run measures it in a run of
       several samples a case.
       The figures are of pass@1, simulated with the test that `compare` uses, for a
       drop by the same share of every case's chance. One that only some cases have

@@ -18,7 +18,7 @@ use super::{JournalError, RunPaths};
 
 use crate::base::json;
 use crate::base::redact::Redactor;
-use crate::model::Event;
+use crate::model::{Attempt, Event};
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well be such a word (`passed`).
 const OWN_WORDS: [&str; 27] = [
@@ -65,7 +65,9 @@ fn redacted(event: &Event, redactor: &Redactor) -> serde_json::Result<Event> {
     let mut clean = serde_json::from_value(value)?;
     if let (Event::SampleFinished(before), Event::SampleFinished(after)) = (event, &mut clean) {
         for (before, after) in before.attempts.iter().zip(&mut after.attempts) {
-            after.redacted |= before.output != after.output;
+            // Reasoning beside an output is not graded.
+            let value = |attempt: &Attempt| attempt.output.as_ref().map(|output| output.value.clone());
+            after.redacted |= value(before) != value(after);
         }
     }
     Ok(clean)
@@ -272,8 +274,7 @@ const DELETED: &str = "it was deleted while the run went on";
 mod tests {
     use super::*;
     use crate::model::{
-        Attempt, Cause, Grade, GraderType, Output, OutputValue, RunFinished, SampleFinished, SampleSkipped,
-        Verdict,
+        Cause, Grade, GraderType, Output, OutputValue, RunFinished, SampleFinished, SampleSkipped, Verdict,
     };
 
     fn skipped(sample: u32) -> Event {

@@ -189,6 +189,9 @@ impl KeptAnswers {
         if let Ok(Some(cache)) = self.cache() {
             cache.remove(key).await;
         }
+        if let Ok(Some(recorder)) = self.recorder() {
+            recorder.forget(key);
+        }
     }
 
     /// Such an answer goes into no file: without its secret it would be another one.

@@ -3,7 +3,7 @@
 use reqwest::Url;
 
 use crate::base::percent;
-use crate::base::redact::without_userinfo;
+use crate::base::redact::{without_secret_parameters, without_userinfo};
 
 /// Why an endpoint can't be put below a base address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +32,7 @@ pub fn read_url(text: &str) -> Result<Url, JoinError> {
 
 /// Reads a base address: `http` or `https`, a host, and no fragment. Endpoints are put below its path; its query is part of each.
 pub fn read_base(text: &str) -> Result<Url, JoinError> {
-    let shown = || JoinError::NotHttp(without_userinfo(text));
+    let shown = || JoinError::NotHttp(without_secret_parameters(&without_userinfo(text)));
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(JoinError::BadBase("holds a space or a control character"));
     }

@@ -90,8 +90,19 @@ fn output(
         }
         None => OutputValue::Text(text),
     };
+    let declined = finish == Finish::Refused;
     let output = Output { value, truncated: false, usage, model, finish: Some(finish), thoughts };
-    if keep_thoughts { Ok(output) } else { apart(output) }
+    if keep_thoughts {
+        return Ok(output);
+    }
+    apart(output).map_err(|failure| match declined {
+        true => TargetFailure {
+            cause: Cause::Refused,
+            reason: "the model declined to answer while it still reasoned".to_owned(),
+            ..failure
+        },
+        false => failure,
+    })
 }
 
 #[cfg(test)]

@@ -17,11 +17,12 @@ pub(super) fn answer_of(text: &str) -> Result<(&str, Option<String>), &'static s
     let thoughts = Some(thoughts).filter(|thoughts| !thoughts.is_empty());
     match answer {
         None => Err(
-            "the output ends while the model still reasons (its reasoning has no closing tag): raise `max_tokens`, or set \
-             `thoughts: keep` to grade the reasoning",
+            "the output ends while the model still reasons (its reasoning has no closing tag): raise the model's limit of tokens \
+             (`max_tokens`), or set `thoughts: keep` to grade the reasoning",
         ),
         Some(answer) if answer.trim().is_empty() => Err(
-            "the model reasoned and gave no answer: raise `max_tokens`, or set `thoughts: keep` to grade the reasoning",
+            "the model reasoned and gave no answer: raise the model's limit of tokens (`max_tokens`), or set `thoughts: keep` to grade \
+             the reasoning",
         ),
         Some(answer) => Ok((answer, thoughts)),
     }
@@ -105,7 +106,10 @@ mod tests {
     fn reasoning_without_an_answer_is_no_output() {
         for (text, begin) in [
             ("<think>Rome", "the output ends while the model still reasons"),
-            ("<think>Rome</think>\n", "the model reasoned and gave no answer: raise `max_tokens`"),
+            (
+                "<think>Rome</think>\n",
+                "the model reasoned and gave no answer: raise the model's limit of tokens",
+            ),
         ] {
             let failure = apart(Output::text(text)).unwrap_err();
             assert_eq!(failure.cause, Cause::TargetFailed);

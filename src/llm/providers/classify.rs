@@ -48,9 +48,13 @@ pub(super) fn of_end(host: &str, word: &str) -> Option<Fault> {
 
 fn sentence(begin: &str, said: &Said) -> String {
     let end = said.message.clone().or_else(|| said.words.first().cloned());
+    let why = match said.mentions(&["tokens per min", "tokens per day"]) {
+        true => "one request exceeds the limit of tokens; shorten it, lower `max_tokens`, or raise the limit",
+        false => "the question does not fit the model's context",
+    };
     match (end, is_too_long(said)) {
-        (Some(words), true) => format!("{begin}: the question does not fit the model's context: {words}"),
-        (None, true) => format!("{begin}: the question does not fit the model's context"),
+        (Some(words), true) => format!("{begin}: {why}: {words}"),
+        (None, true) => format!("{begin}: {why}"),
         (Some(words), false) => format!("{begin}: {words}"),
         (None, false) => begin.to_owned(),
     }

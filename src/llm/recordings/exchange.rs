@@ -87,7 +87,10 @@ impl<'a> Exchange<'a> {
         let answer = &mut exchange.answer;
         let mut cut = cut_text(&mut answer.text, redactor);
         cut |= answer.tool_calls.as_mut().is_some_and(|calls| cut_value(calls, redactor));
-        cut |= answer.thoughts.as_mut().is_some_and(|thoughts| cut_text(thoughts, redactor));
+        // Not graded, so that an answer beside it is whole.
+        if let Some(thoughts) = &mut answer.thoughts {
+            cut_text(thoughts, redactor);
+        }
         cut |= answer.model.as_mut().is_some_and(|model| cut_text(model, redactor));
         if cut {
             exchange.redacted.push(Cut::Answer);

@@ -62,6 +62,11 @@ impl Recorder {
         }
     }
 
+    /// The next answer to the question takes the place of the one that this run recorded, which could not be used.
+    pub fn forget(&self, key: &Key) {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
     pub fn take_warning(&self) -> Option<String> {
         self.warning.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -211,6 +211,10 @@ fn in_one_run_the_first_answer_to_a_question_stays() {
         recorder.keep(&endpoint(), &question, &question.key(), &kept(text));
     }
     assert_eq!(place.find(&call("a")), Ok(kept("first")));
+    // One that could not be used gives way.
+    recorder.forget(&question.key());
+    recorder.keep(&endpoint(), &question, &question.key(), &kept("third"));
+    assert_eq!(place.find(&call("a")), Ok(kept("third")));
 }
 
 #[test]

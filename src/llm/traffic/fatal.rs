@@ -43,7 +43,9 @@ impl Fatal {
 
     /// Notes that a question was refused, which says nothing of other questions unless it is all that is ever said; true when it is
     /// the refusal that gives the model up.
-    pub fn refused(&mut self, fault: &Fault) -> bool {
+    ///
+    /// A refusal comes at once and an answer takes time, so as many are needed as there are calls under way (`in_flight`).
+    pub fn refused(&mut self, fault: &Fault, in_flight: usize) -> bool {
         if self.answered || self.given_up {
             return false;
         }
@@ -51,8 +53,15 @@ impl Fatal {
             (self.refusal, self.same_refusals) = (Some(fault.reason.clone()), 0);
         }
         self.same_refusals += 1;
-        self.given_up = self.same_refusals >= SAME_REFUSALS;
+        self.given_up = self.same_refusals >= SAME_REFUSALS && self.same_refusals as usize >= in_flight;
         self.given_up
+    }
+
+    /// Notes a fault of another kind, which breaks the row of refusals.
+    pub fn ended_otherwise(&mut self) {
+        if !self.given_up {
+            (self.refusal, self.same_refusals) = (None, 0);
+        }
     }
 
     /// Why nothing more is sent, when that is so.
@@ -61,7 +70,7 @@ impl Fatal {
         let first = if refused { &self.refusal } else { &self.first }.as_deref().unwrap_or_default();
         self.given_up.then(|| {
             let most = match self.answered {
-                _ if refused => SAME_REFUSALS,
+                _ if refused => self.same_refusals,
                 true => AFTER_ANSWERS,
                 false => IN_A_ROW,
             };
@@ -96,19 +105,27 @@ mod tests {
     fn same_refusal_of_every_question_ends_it() {
         let mut fatal = Fatal::default();
         for n in 1..SAME_REFUSALS {
-            assert!(!fatal.refused(&fault("400: unknown field")), "{n}");
+            assert!(!fatal.refused(&fault("400: unknown field"), 4), "{n}");
         }
         assert_eq!(fatal.given_up(), None);
-        assert!(fatal.refused(&fault("400: unknown field")) && !fatal.refused(&fault("400: unknown field")));
+        assert!(
+            fatal.refused(&fault("400: unknown field"), 4) && !fatal.refused(&fault("400: unknown field"), 4)
+        );
         assert_eq!(
             fatal.given_up().unwrap().reason,
             "not asked, because 10 calls in a row ended so: 400: unknown field"
         );
         // Refusals that differ are about their questions, and those of a model that answers likewise.
         let mut fatal = Fatal::default();
-        assert!((0..50).all(|n| !fatal.refused(&fault(&format!("400: {n} tokens are too many")))));
+        assert!((0..50).all(|n| !fatal.refused(&fault(&format!("400: {n} tokens are too many")), 4)));
         fatal.answered();
-        assert!((0..50).all(|_| !fatal.refused(&fault("400: no"))));
+        assert!((0..50).all(|_| !fatal.refused(&fault("400: no"), 4)));
+        // Twenty calls under way may still be answered.
+        let mut fatal = Fatal::default();
+        assert!((0..19).all(|_| !fatal.refused(&fault("400: blocked"), 20)));
+        fatal.ended_otherwise();
+        assert!((0..19).all(|_| !fatal.refused(&fault("400: blocked"), 20)));
+        assert!(fatal.refused(&fault("400: blocked"), 20));
     }
 
     #[test]

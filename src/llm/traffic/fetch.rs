@@ -80,7 +80,7 @@ impl Tries {
             max_tokens: call.sampling.max_tokens,
         };
         let time = endpoint.patience.total.unwrap_or(call.timeout);
-        let mut failed = 0;
+        let (mut failed, mut waited) = (0, 0);
         let mut silenced: Option<Instant> = None;
         let mut last: Option<Fault> = None;
         loop {
@@ -145,11 +145,13 @@ impl Tries {
             let in_window = retries > 0
                 && since.is_some_and(|time| time < LONGEST)
                 && lane_silent.is_none_or(|time| time < WHOLE_WINDOW);
-            if !fault.kind.is_retryable() || (failed >= retries && !in_window) {
+            if !fault.kind.is_retryable() || (failed - waited >= retries && !in_window) {
                 return Err(fault);
             }
             self.pause(traffic, &fault, failed).await;
             failed += 1;
+            // A window that is waited out uses no retry up.
+            waited += u32::from(in_window);
             last = Some(fault);
         }
     }

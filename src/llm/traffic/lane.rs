@@ -364,9 +364,15 @@ impl Turn<'_> {
             None if turned_away || !sent => Some(0),
             None => Some(self.guess.input),
         };
+        let in_flight = state.in_flight;
+        let row = fatal_of(&mut state.doors, door);
+        // Other refusals (413, 422) are about one question.
         let given_up = match fault.kind {
-            FaultKind::BadRequest => fatal_of(&mut state.doors, door).refused(fault),
-            _ => fatal && fatal_of(&mut state.doors, door).failed(fault),
+            FaultKind::BadRequest if fault.status == Some(400) => row.refused(fault, in_flight),
+            _ => {
+                row.ended_otherwise();
+                fatal && row.failed(fault)
+            }
         };
         if given_up {
             state.queue.values().for_each(|woken| woken.notify_one());

@@ -212,10 +212,17 @@ pub(in super::super) fn scales(text: &str) -> Vec<(Option<f64>, f64, String)> {
     found
 }
 
-/// The one scale that a text names with both its ends; `None` when it names none, or several, or when a noun behind it says that it
-/// may count something else (`points for 1-3 examples`).
+/// The one scale that a text names with both its ends; `None` when it names none, or several, when a noun says that it may count
+/// something else (`points for 1-3 examples`, `sections 1-4`), or when its high end is the worse one (`1 (best) to 10 (worst)`).
 pub(in super::super) fn named_scale(text: &str) -> Option<[f64; 2]> {
-    const BEHIND: [&str; 12] = [
+    const BEHIND: [&str; 19] = [
+        "and",
+        "as",
+        "if",
+        "overall",
+        "that",
+        "using",
+        "when",
         "scale",
         "points",
         "pts",
@@ -232,7 +239,9 @@ pub(in super::super) fn named_scale(text: &str) -> Option<[f64; 2]> {
     let is_firm = |words: &str| {
         let behind = text.split_once(words).map_or("", |(_, behind)| behind).trim_start_matches([' ', '\t']);
         let word: String = behind.chars().take_while(|c| c.is_alphanumeric()).collect();
-        word.is_empty() || BEHIND.contains(&word.to_lowercase().as_str())
+        let in_brackets = words.starts_with('(') && words.ends_with(')');
+        let follows = word.is_empty() || BEHIND.contains(&word.to_lowercase().as_str());
+        in_brackets || (follows && !counts_parts(words))
     };
     let named = scales(text);
     let (low, high, _) = named.iter().find(|(low, ..)| low.is_some())?;
@@ -240,5 +249,24 @@ pub(in super::super) fn named_scale(text: &str) -> Option<[f64; 2]> {
     let same = |(low, high, words): &(Option<f64>, f64, String)| {
         *high == range[1] && low.is_none_or(|low| low == range[0]) && is_firm(words)
     };
-    named.iter().all(same).then_some(range)
+    (named.iter().all(same) && !is_reversed(text, range)).then_some(range)
+}
+
+/// True for the numbers of parts: `sections 1-4`.
+fn counts_parts(words: &str) -> bool {
+    static FORM: OnceLock<Option<Regex>> = OnceLock::new();
+    let form = r"(?i)\b(?:sections?|parts?|paragraphs?|questions?|steps?|chapters?|pages?|lines?|items?|criteri(?:a|on)|examples?|tasks?|levels?)\s+[01]\s*(?:-|–|—|to)\s*\d{1,3}$";
+    FORM.get_or_init(|| Regex::new(form).ok()).as_ref().is_some_and(|form| form.is_match(words))
+}
+
+/// True when a text says that the high end is the worse one, or the low end the better one.
+fn is_reversed(text: &str, [low, high]: [f64; 2]) -> bool {
+    let says = |end: f64, words: &str| {
+        let form = format!(
+            r"(?i)\b{end}\s*(?:\(|=|:|is|means|being)\s*(?:the\s+|very\s+|completely\s+)*(?:{words})\b"
+        );
+        Regex::new(&form).is_ok_and(|form| form.is_match(text))
+    };
+    says(high, "worst|poor|lowest|bad|terrible|wrong|unacceptable")
+        || says(low, "best|excellent|highest|perfect|flawless")
 }

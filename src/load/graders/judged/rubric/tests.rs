@@ -180,7 +180,15 @@ fn named_scale_is_the_only_one_with_both_ends() {
         ("1-5 scale", Some([1.0, 5.0])),
         ("A (0-5)\nB (0-10)", None),
         ("score it out of 100", None),
+        ("Rate the accuracy (0-5) and clarity (0-5).", Some([0.0, 5.0])),
+        ("Score from 0 to 10 overall", Some([0.0, 10.0])),
+        ("Score it from 1 to 7 using the criteria", Some([1.0, 7.0])),
+        ("Rate it from 1 (worst) to 10 (best).", Some([1.0, 10.0])),
+        // What counts something else, and scales whose high end is the worse one.
         ("Give points for 1-3 examples", None),
+        ("Grade the essay by sections 1-4.", None),
+        ("Rate it from 1 (best) to 10 (worst).", None),
+        ("Score from 0 to 5, where 5 is very poor.", None),
         ("Is it clear?", None),
     ] {
         assert_eq!(named_scale(text), expected, "{text}");
