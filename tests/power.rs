@@ -51,15 +51,15 @@ fn a_page_for_people_who_are_no_statisticians() {
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
     ✓ a true drop of 30 points would be found with a chance of 81 %; the smallest
-      that is found with 80 % is 29.5 points
+      that is found with 80 % is 29.7 points
 
       samples          found with 80 %  chance for 30 points   cases for 30 points
-      1                    29.5 points                  81 %                    25
+      1                    29.7 points                  81 %                    25
       5                    10.9 points             over 99 %                     6
 
       Assumed: most cases nearly always or nearly never pass, so that half of what
       makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 34.1 points, not 29.5; --run measures it in a run of
+      that is found would be 33.8 points, not 29.7; --run measures it in a run of
       several samples a case.
       The figures are of pass@1, simulated with the test that `compare` uses, for a
       drop by the same share of every case's chance. One that only some cases have
