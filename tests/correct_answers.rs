@@ -260,6 +260,27 @@ fn language_that_lacks_a_part_is_errored_with_what_its_probe_printed() {
 }
 
 #[test]
+fn program_that_passes_clears_a_probe_that_failed() {
+    // The harness wants an answer, which the probe has not. What fails ends after what passes.
+    let run = "grep answer main.xyz && exit 0; sleep 2; exit 1";
+    let language = json!({"file": "main.xyz", "run": ["sh", "-c", run], "probe": "none"});
+    let grader = json!({"type": "code", "config": {"executor": "fake", "stdio": [{"output": "answer"}]}});
+    let eval = |id: &str| json!({"id": id, "input": "solve", "grader": grader});
+    let suite = json!({"eval_suite": {
+        "name": "Right", "target": {"type": "recorded", "path": "outputs.jsonl"},
+        "executors": {"fake": language}, "evals": [eval("a"), eval("b"), eval("c")],
+    }});
+    let outputs = [("a", "answer"), ("b", "nothing"), ("c", "nothing")]
+        .map(|(case, output)| json!({"case": case, "output": output}).to_string());
+    let project =
+        Project::with(&[("suite.yaml", &suite.to_string()), ("outputs.jsonl", &outputs.join("\n"))]);
+    let call = project.call(&["run", "--suite", "suite.yaml", "--progress", "none", "--format", "json"]);
+    let report = project.report();
+    let outcome = |at: usize| report["evals"][at]["cases"][0]["samples"][0]["outcome"].clone();
+    assert_eq!([outcome(0), outcome(1), outcome(2)], ["passed", "failed", "failed"], "{}", call.stderr);
+}
+
+#[test]
 fn readable_folder_below_tmp_is_no_part_of_what_a_compiler_made() {
     let shared = tempfile::Builder::new().prefix("readable").tempdir_in("/tmp").unwrap();
     for i in 0..300 {
