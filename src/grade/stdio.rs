@@ -216,7 +216,7 @@ async fn compiled(
         Ending::Exited(0) => match lacking(&own, &built.files) {
             Some(program) => {
                 let why = format!("the compiler of `{}` left no `{program}` of up to 64 MiB", own.name);
-                Err(Box::new(errored(why)))
+                Err(Box::new(failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said))))
             }
             None => Ok(Ready::Own { own, files: built.files, executables: built.executables }),
         },
