@@ -257,6 +257,19 @@ fn language_that_lacks_a_part_is_errored_with_what_its_probe_printed() {
     };
     assert!(unknown(None).starts_with("failed syntax_error"), "{}", unknown(None));
     assert!(unknown(Some("main")).starts_with("errored executor_missing"), "{}", unknown(Some("main")));
+    // A shell reports a missing compiler with exit code 127.
+    let absent = json!({"file": "main.xyz", "compile": ["sh", "-c", "no-such-xyz main.xyz"], "run": ["./prog"], "hint": "get xyz"});
+    let said = graded(&grader, "x", &suite(absent.clone())).1;
+    assert!(said.starts_with("errored executor_missing the compiler of `fake` can't be run"), "{said}");
+    assert!(said.ends_with("; get xyz"), "{said}");
+    let suite = json!({"eval_suite": {
+        "name": "Right", "target": {"type": "echo"}, "executors": {"fake": absent},
+        "evals": [{"id": "e", "input": "x", "grader": {"type": "code", "config": grader}}],
+    }});
+    let call =
+        Project::with(&[("suite.yaml", &suite.to_string())]).call(&["validate", "--suite", "suite.yaml"]);
+    let said = call.stdout + &call.stderr;
+    assert!(said.contains("the executor `fake` has a compiler and no probe"), "{said}");
 }
 
 #[test]

@@ -66,7 +66,11 @@ impl ExecutorShelf {
             // A grader that names it is not told that it does not exist.
             shelf.open |= !faults.is_empty();
             if faults.is_empty() {
-                shelf.known.insert(name.clone(), chosen(name, spec, dir));
+                let chosen = chosen(name.clone(), spec, dir);
+                if let Some(warning) = missing_probe(&chosen, at) {
+                    problems.push(warning);
+                }
+                shelf.known.insert(name, chosen);
             } else {
                 faults.into_iter().for_each(|fault| problems.push(fault));
             }
@@ -118,6 +122,20 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
         faults.push(Problem::error(Code::BadFormat, at.locate("/env"), message));
     }
     faults
+}
+
+/// A compiler that lacks a part fails every program, and only a probe shows that. `probe: ""` is a choice.
+fn missing_probe(chosen: &Chosen, at: &Node) -> Option<Problem> {
+    let Executor::Configured(own) = &chosen.executor else { return None };
+    if own.compile.is_empty() || own.probe.is_some() || at.get("probe").is_some() {
+        return None;
+    }
+    let message = format!(
+        "the executor `{}` has a compiler and no probe: a broken compiler counts as a failure of the code",
+        own.name
+    );
+    let hint = "set `probe` to a program that compiles and ends with exit code 0, or `probe: \"\"`";
+    Some(Problem::warning(Code::SuspiciousValue, at.locate("/compile"), message).hint(hint))
 }
 
 fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
