@@ -77,10 +77,16 @@ fn large_return_passes_and_the_limit_is_named() {
     assert_eq!(exit, Some(1));
     assert_eq!(
         said,
-        "failed output_limit pile(1000000): what the code returned takes more than 4 MB; if a right answer does, raise `max_return_mb`"
+        "failed output_limit pile(1000000): what the code returned takes more than 4 MB as text or 64 MB as values; if a right answer does, raise `max_return_mb`"
     );
     let (_, said) = graded(&called(json!({})), code, &json!({"sandbox": {"max_return_mb": 4}}));
     assert!(said.contains("more than 4 MB"), "{said}");
+    // Short numbers take far more memory than text.
+    let digits = json!({
+        "function_name": "pile", "timeout_per_case": 60, "max_return_mb": 64,
+        "test_cases": [{"args": [1200000], "expected": 7, "comparator": "contains"}],
+    });
+    passes(&digits, "def pile(n):\n    return [i % 10 for i in range(n)]\n");
 }
 
 const PATCHED: &str = "import os\nfrom unittest.mock import patch\n\ndef check(candidate):\n    \
