@@ -77,10 +77,16 @@ fn large_return_passes_and_the_limit_is_named() {
     assert_eq!(exit, Some(1));
     assert_eq!(
         said,
-        "failed output_limit pile(1000000): what the code returned takes more than 4 MB; if a right answer does, raise `max_return_mb`"
+        "failed output_limit pile(1000000): what the code returned takes more than 4 MB as text or 64 MB as values; if a right answer does, raise `max_return_mb`"
     );
     let (_, said) = graded(&called(json!({})), code, &json!({"sandbox": {"max_return_mb": 4}}));
     assert!(said.contains("more than 4 MB"), "{said}");
+    // Short numbers take far more memory than text.
+    let digits = json!({
+        "function_name": "pile", "timeout_per_case": 60, "max_return_mb": 64,
+        "test_cases": [{"args": [1200000], "expected": 7, "comparator": "contains"}],
+    });
+    passes(&digits, "def pile(n):\n    return [i % 10 for i in range(n)]\n");
 }
 
 const PATCHED: &str = "import os\nfrom unittest.mock import patch\n\ndef check(candidate):\n    \
@@ -257,6 +263,40 @@ fn language_that_lacks_a_part_is_errored_with_what_its_probe_printed() {
     };
     assert!(unknown(None).starts_with("failed syntax_error"), "{}", unknown(None));
     assert!(unknown(Some("main")).starts_with("errored executor_missing"), "{}", unknown(Some("main")));
+    // A shell reports a missing compiler with exit code 127.
+    let absent = json!({"file": "main.xyz", "compile": ["sh", "-c", "no-such-xyz main.xyz"], "run": ["./prog"], "hint": "get xyz"});
+    let said = graded(&grader, "x", &suite(absent.clone())).1;
+    assert!(said.starts_with("errored executor_missing the compiler of `fake` can't be run"), "{said}");
+    assert!(said.ends_with("; get xyz"), "{said}");
+    let suite = json!({"eval_suite": {
+        "name": "Right", "target": {"type": "echo"}, "executors": {"fake": absent},
+        "evals": [{"id": "e", "input": "x", "grader": {"type": "code", "config": grader}}],
+    }});
+    let call =
+        Project::with(&[("suite.yaml", &suite.to_string())]).call(&["validate", "--suite", "suite.yaml"]);
+    let said = call.stdout + &call.stderr;
+    assert!(said.contains("the executor `fake` has a compiler and no probe"), "{said}");
+}
+
+#[test]
+fn program_that_passes_clears_a_probe_that_failed() {
+    // The harness wants an answer, which the probe has not. What fails ends after what passes.
+    let run = "grep answer main.xyz && exit 0; sleep 2; exit 1";
+    let language = json!({"file": "main.xyz", "run": ["sh", "-c", run], "probe": "none"});
+    let grader = json!({"type": "code", "config": {"executor": "fake", "stdio": [{"output": "answer"}]}});
+    let eval = |id: &str| json!({"id": id, "input": "solve", "grader": grader});
+    let suite = json!({"eval_suite": {
+        "name": "Right", "target": {"type": "recorded", "path": "outputs.jsonl"},
+        "executors": {"fake": language}, "evals": [eval("a"), eval("b"), eval("c")],
+    }});
+    let outputs = [("a", "answer"), ("b", "nothing"), ("c", "nothing")]
+        .map(|(case, output)| json!({"case": case, "output": output}).to_string());
+    let project =
+        Project::with(&[("suite.yaml", &suite.to_string()), ("outputs.jsonl", &outputs.join("\n"))]);
+    let call = project.call(&["run", "--suite", "suite.yaml", "--progress", "none", "--format", "json"]);
+    let report = project.report();
+    let outcome = |at: usize| report["evals"][at]["cases"][0]["samples"][0]["outcome"].clone();
+    assert_eq!([outcome(0), outcome(1), outcome(2)], ["passed", "failed", "failed"], "{}", call.stderr);
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(super) fn limits(limits: &CodeLimits) -> Limits {
         wall: limits.wall,
         memory_mb: limits.memory_mb,
         output_bytes: limits.output_bytes,
-        return_bytes: limits.return_mb.saturating_mul(1 << 20),
+        return_bytes: limits.return_mb_or_default().saturating_mul(1 << 20),
         ..Limits::default()
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
         }
         RunFailure::Ended(ending) => ending_of(ending, limits.wall, limits.memory_mb),
         RunFailure::ReturnLimit => {
-            let most = limits.return_mb;
+            let most = limits.return_mb_or_default();
             (
                 Cause::OutputLimit,
                 format!(
@@ -58,6 +58,13 @@ pub(super) fn failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
                 ),
             )
         }
+        RunFailure::ReturnTotal { most_mb } => (
+            Cause::OutputLimit,
+            format!(
+                "what all calls returned takes more than {most_mb} MB together; if right answers do, raise `max_return_mb` \
+                 or split the calls"
+            ),
+        ),
         RunFailure::Forged { evidence } => {
             (Cause::Forged, format!("the program tampered with the verdict: {}", in_reason(evidence)))
         }

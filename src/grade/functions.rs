@@ -9,7 +9,9 @@ use crate::model::{
     Cause, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType,
     OutputValue, Trust,
 };
-use crate::sandbox::{Call, CallOutcome, FunctionJob, FunctionReport, Raised, Sandbox, SandboxError};
+use crate::sandbox::{
+    Call, CallOutcome, FunctionJob, FunctionReport, Raised, RunFailure, Sandbox, SandboxError,
+};
 
 use super::candidate::{Wanted, candidate, prefixed};
 use super::endings::{self, Said, exception, limits, not_run};
@@ -55,7 +57,7 @@ pub(super) async fn grade(
         entry_point: grader.function_name.clone(),
         calls: asked,
         per_call: Some(grader.timeout_per_case),
-        limits: limits(&grader.limits),
+        limits: limits(&resolved(grader)),
     };
     let report = match call_in(grader, job, &calls, sandbox, languages).await {
         Ok(report) => report,
@@ -267,13 +269,33 @@ fn judge_call(
             // A time-out of a single call is that of `timeout_per_case`, unless the program never came to its calls.
             let wall =
                 if loaded { grader.timeout_per_case.min(grader.limits.wall) } else { grader.limits.wall };
-            let (cause, why) = endings::failure(&failure, &CodeLimits { wall, ..grader.limits });
+            let (cause, why) = match failure {
+                // One answer is held as values, too.
+                RunFailure::ReturnLimit => too_large(resolved(grader).return_mb_or_default()),
+                failure => endings::failure(&failure, &CodeLimits { wall, ..grader.limits }),
+            };
             if loaded { failed(cause, format!("{shown}: {why}")) } else { failed(cause, why) }
         }
         CallOutcome::NotRun => {
             failed(Cause::Timeout, format!("{shown} was not run: the calls before it took too long"))
         }
     })
+}
+
+fn too_large(most: u64) -> Said {
+    let values = most.saturating_mul(4).max(64);
+    let why = format!(
+        "what the code returned takes more than {most} MB as text or {values} MB as values; if a right answer does, raise \
+         `max_return_mb`"
+    );
+    (Cause::OutputLimit, why)
+}
+
+/// The harness itself holds what a call returned, so that it may be smaller than in tests.
+const RETURN_MB: u64 = 16;
+
+fn resolved(grader: &FunctionOutput) -> CodeLimits {
+    CodeLimits { return_mb: grader.limits.return_mb.or(Some(RETURN_MB)), ..grader.limits }
 }
 
 fn failed(cause: Cause, why: String) -> JudgedCall {

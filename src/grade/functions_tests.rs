@@ -127,7 +127,7 @@ fn every_end_of_a_call_has_its_cause_and_sentence() {
     failed Some(0.0) timeout solve(1, 'a'): the program did not end within 2 s
     failed Some(0.0) memory_limit solve(1, 'a'): the program used more than 256 MB of memory
     failed Some(0.0) output_limit solve(1, 'a'): the program wrote more than it may
-    failed Some(0.0) output_limit solve(1, 'a'): what the code returned takes more than 128 MB; if a right answer does, raise `max_return_mb`
+    failed Some(0.0) output_limit solve(1, 'a'): what the code returned takes more than 16 MB as text or 64 MB as values; if a right answer does, raise `max_return_mb`
     failed Some(0.0) crashed solve(1, 'a'): the program was ended by SIGSEGV
     failed Some(0.0) sandbox_violation solve(1, 'a'): the sandbox forbids what the program tried: ptrace
     failed Some(0.0) exited solve(1, 'a'): the program ended with exit code 0 before its tests did

@@ -5,7 +5,7 @@
 //! Only the probe decides: nothing is read out of what a candidate's program or its compiler printed.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -32,6 +32,13 @@ pub(super) struct Probes(Mutex<HashMap<Key, Arc<OnceCell<Probed>>>>);
 /// Why the language can't be used, as a grade, if it can't.
 type Probed = Result<(), Box<Grade>>;
 
+/// Why a probe shows nothing of its language.
+enum Unprobed {
+    Timeout,
+    /// The sandbox could not run it.
+    Lost(Box<Grade>),
+}
+
 impl Probes {
     /// The grade of a program; that of its language where it failed for want of a part of that.
     pub async fn check(
@@ -46,35 +53,65 @@ impl Probes {
             CodeGrader::CodeExecution(execution) => (&execution.executor, &execution.limits),
             _ => return grade,
         };
-        let Some(text) = probe_of(executor).filter(|_| may_be_the_languages(code, &grade)) else {
-            return grade;
-        };
+        let Some(text) = probe_of(executor) else { return grade };
         let key = (executor.clone(), limits.memory_mb, sandbox.state().enforced);
-        let cell = {
-            let mut cells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(cells.entry(key).or_default())
-        };
-        let probed = cell.get_or_try_init(|| probe(executor, limits, text, sandbox, languages)).await;
-        match probed {
+        if shows_that_the_language_works(code, &grade) {
+            self.record_success(key);
+            return grade;
+        }
+        if !may_be_the_languages(code, &grade) {
+            return grade;
+        }
+        let cell = Arc::clone(self.cells().entry(key.clone()).or_default());
+        match cell.get_or_try_init(|| probe(executor, limits, text, sandbox, languages)).await {
             Ok(Ok(())) => grade,
+            // A program may have passed while the probe ran.
+            Ok(Err(_)) if self.works(&key) => grade,
             Ok(Err(broken)) => Grade { method: grade.method, ..(**broken).clone() },
+            // A busy machine or a cold compiler: nothing is known, and the next failure runs the probe again.
+            Err(Unprobed::Timeout) => grade,
             // The sandbox could not run it, which says nothing of the language: the next one tries again.
-            Err(lost) => Grade { method: grade.method, ..*lost },
+            Err(Unprobed::Lost(lost)) => Grade { method: grade.method, ..*lost },
         }
     }
+
+    fn cells(&self) -> MutexGuard<'_, HashMap<Key, Arc<OnceCell<Probed>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn works(&self, key: &Key) -> bool {
+        matches!(self.cells().get(key).and_then(|cell| cell.get()), Some(Ok(())))
+    }
+
+    /// A program that passed proves more than a probe that failed.
+    fn record_success(&self, key: Key) {
+        let mut cells = self.cells();
+        let cell = cells.entry(key).or_default();
+        if !matches!(cell.get(), Some(Ok(()))) {
+            *cell = Arc::new(OnceCell::new_with(Some(Ok(()))));
+        }
+    }
+}
+
+/// Whether some run of a program must end with another exit code than 0, as in a language that lacks something.
+fn expects_failure(code: &CodeGrader) -> bool {
+    match code {
+        CodeGrader::CodeExecution(CodeExecution { tests: Tests::Stdio { cases, .. }, .. }) => {
+            cases.iter().any(|case| case.exit_code != 0)
+        }
+        _ => false,
+    }
+}
+
+fn shows_that_the_language_works(code: &CodeGrader, grade: &Grade) -> bool {
+    grade.outcome == Outcome::Passed && !expects_failure(code)
 }
 
 /// Whether a grade may be due to a language that lacks something: a program that ran to its end and was wrong is not, unless the
 /// end that is expected of it is one that a broken language has, too.
 fn may_be_the_languages(code: &CodeGrader, grade: &Grade) -> bool {
-    let expects_failure = match code {
-        CodeGrader::CodeExecution(CodeExecution { tests: Tests::Stdio { cases, .. }, .. }) => {
-            cases.iter().any(|case| case.exit_code != 0)
-        }
-        _ => false,
-    };
     match (grade.outcome, grade.cause) {
-        (Outcome::Passed, _) | (Outcome::Failed, Some(Cause::WrongAnswer)) => expects_failure,
+        (Outcome::Passed, _) | (Outcome::Failed, Some(Cause::WrongAnswer)) => expects_failure(code),
         (Outcome::Failed, cause) => !matches!(cause, Some(Cause::NoCode | Cause::Forged)),
         _ => false,
     }
@@ -92,14 +129,13 @@ fn probe_of(executor: &Executor) -> Option<&str> {
     })
 }
 
-/// An error is of the sandbox, not of the language.
 async fn probe(
     executor: &Executor,
     limits: &CodeLimits,
     text: &str,
     sandbox: &Sandbox,
     languages: &Languages,
-) -> Result<Probed, Box<Grade>> {
+) -> Result<Probed, Unprobed> {
     let cases = vec![StdioCase::default()];
     let compare = StdoutComparison::ExitCode;
     let expected = stdio::Expected { cases: &cases, compare, tolerance: None };
@@ -117,7 +153,8 @@ async fn probe(
     let graded = stdio::grade(&grader, text, &expected, sandbox, languages).await;
     match (graded.outcome, graded.cause) {
         (Outcome::Passed, _) => Ok(Ok(())),
-        (Outcome::Errored, Some(Cause::SandboxUnavailable)) => Err(Box::new(graded)),
+        (Outcome::Errored, Some(Cause::SandboxUnavailable)) => Err(Unprobed::Lost(Box::new(graded))),
+        (_, Some(Cause::Timeout)) => Err(Unprobed::Timeout),
         _ => Ok(Err(Box::new(broken(executor, &graded)))),
     }
 }

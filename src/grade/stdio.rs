@@ -216,10 +216,16 @@ async fn compiled(
         Ending::Exited(0) => match lacking(&own, &built.files) {
             Some(program) => {
                 let why = format!("the compiler of `{}` left no `{program}` of up to 64 MiB", own.name);
-                Err(Box::new(errored(why)))
+                Err(Box::new(failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said))))
             }
             None => Ok(Ready::Own { own, files: built.files, executables: built.executables }),
         },
+        // As shells report a missing program. A probe says more, where there is one.
+        Ending::Exited(126 | 127) if own.probe.is_none() => {
+            let why = format!("the compiler of `{}` can't be run: {}", own.name, in_reason(said.trim()));
+            let grade = Grade::errored(GraderType::Code, METHOD, Cause::ExecutorMissing, why);
+            Err(Box::new(hinted(grade, &own).with_detail("compiler", bounded_text(&said))))
+        }
         Ending::Exited(_) => {
             let why = format!("the code does not compile: {}", in_reason(first_message(&said)));
             Err(Box::new(failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said))))

@@ -66,7 +66,11 @@ impl ExecutorShelf {
             // A grader that names it is not told that it does not exist.
             shelf.open |= !faults.is_empty();
             if faults.is_empty() {
-                shelf.known.insert(name.clone(), chosen(name, spec, dir));
+                let chosen = chosen(name.clone(), spec, dir);
+                if let Some(warning) = missing_probe(&chosen, at) {
+                    problems.push(warning);
+                }
+                shelf.known.insert(name, chosen);
             } else {
                 faults.into_iter().for_each(|fault| problems.push(fault));
             }
@@ -120,6 +124,20 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
     faults
 }
 
+/// A compiler that lacks a part fails every program, and only a probe shows that. `probe: ""` is a choice.
+fn missing_probe(chosen: &Chosen, at: &Node) -> Option<Problem> {
+    let Executor::Configured(own) = &chosen.executor else { return None };
+    if own.compile.is_empty() || own.probe.is_some() || at.get("probe").is_some() {
+        return None;
+    }
+    let message = format!(
+        "the executor `{}` has a compiler and no probe: a broken compiler counts as a failure of the code",
+        own.name
+    );
+    let hint = "set `probe` to a program that compiles and ends with exit code 0, or `probe: \"\"`";
+    Some(Problem::warning(Code::SuspiciousValue, at.locate("/compile"), message).hint(hint))
+}
+
 fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
     let probe = spec.probe.clone().or_else(|| shipped_probe(&name, &spec));
     let languages = if spec.languages.is_empty() { vec![name.clone()] } else { spec.languages };
@@ -143,7 +161,8 @@ fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
     }
 }
 
-/// A program that does nothing, in languages that are known by the file's suffix or their name.
+/// A program that does nothing, in languages that are known by the file's suffix or their name, where the executor runs it as
+/// a program of its own.
 fn shipped_probe(name: &str, spec: &ExecutorSpec) -> Option<String> {
     let (stem, suffix) = spec.file.rsplit_once('.').unwrap_or((&spec.file, name));
     let text = match suffix.to_lowercase().as_str() {
@@ -153,7 +172,7 @@ fn shipped_probe(name: &str, spec: &ExecutorSpec) -> Option<String> {
         // `go test` runs functions, and reports a file without any.
         "go" if stem.ends_with("_test") => return None,
         "go" => "package main\n\nfunc main() {}\n",
-        "java" => return Some(java_probe(stem, &spec.run)),
+        "java" => return java_probe(stem, spec),
         "kt" | "kotlin" => "fun main() {}\n",
         "ts" | "typescript" => "const probe: number = 0;\nexport { probe };\n",
         "js" | "mjs" | "cjs" | "javascript" => "const probe = 0;\n",
@@ -170,18 +189,60 @@ fn shipped_probe(name: &str, spec: &ExecutorSpec) -> Option<String> {
         "swift" => "let probe = 0\n",
         _ => return None,
     };
-    Some(text.to_owned())
+    (runs_alone(spec) && !links_others(spec, suffix)).then(|| text.to_owned())
 }
 
-/// The class is the one that is run: the last word of `run` that can be one, else that of the file.
-fn java_probe(stem: &str, run: &[String]) -> String {
-    let is_class = |word: &&String| {
-        let mut letters = word.chars();
-        letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
-            && letters.all(|c| c.is_alphanumeric() || c == '_')
+/// `./prog`, or an interpreter with the file: other words may run the file as a part of another program.
+fn runs_alone(spec: &ExecutorSpec) -> bool {
+    match spec.run.as_slice() {
+        [program] => program.starts_with("./"),
+        [interpreter, file] => !interpreter.starts_with("./") && file.trim_start_matches("./") == spec.file,
+        _ => false,
+    }
+}
+
+/// Whether the compiler is given other sources or objects, which may hold a `main`.
+fn links_others(spec: &ExecutorSpec, suffix: &str) -> bool {
+    let is_other = |word: &str| {
+        let word = word.trim_matches(['\'', '"', ';']);
+        word.trim_start_matches("./") != spec.file
+            && word.rsplit_once('.').is_some_and(|(_, end)| [suffix, "o", "a", "so"].contains(&end))
     };
-    let class = run.iter().skip(1).rev().find(is_class).map_or(stem, String::as_str);
-    format!("class {class} {{\n    public static void main(String[] args) {{}}\n}}\n")
+    spec.compile.iter().flat_map(|word| word.split_whitespace()).any(is_other)
+}
+
+/// The class is the one that is run. Words after it are arguments, which only the program of the file's name is known to do
+/// without.
+fn java_probe(stem: &str, spec: &ExecutorSpec) -> Option<String> {
+    let (program, words) = spec.run.split_first()?;
+    if Path::new(program).file_name()? != "java" || links_others(spec, "java") {
+        return None;
+    }
+    let (class, arguments) = java_class(words)?;
+    let class = if class == spec.file { stem } else { class };
+    let mut letters = class.chars();
+    let is_class = letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && letters.all(|c| c.is_alphanumeric() || c == '_');
+    let is_known = arguments == 0 || class == stem;
+    (is_class && is_known)
+        .then(|| format!("class {class} {{\n    public static void main(String[] args) {{}}\n}}\n"))
+}
+
+/// The first word that is no flag, and how many follow it.
+fn java_class(words: &[String]) -> Option<(&str, usize)> {
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "-cp" | "-classpath" | "--class-path" | "-p" | "--module-path" | "--add-modules" => {
+                rest.next()?;
+            }
+            // Another program, which is given the file.
+            "-jar" | "-m" | "--module" => return None,
+            flag if flag.starts_with('-') => {}
+            class => return Some((class, rest.len())),
+        }
+    }
+    None
 }
 
 /// What a grader means by `executor:`; `None` after saying that there is no such thing.
@@ -210,4 +271,42 @@ pub(super) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option
     let message = format!("no executor is named `{name}`");
     desk.push(Problem::error(Code::UnknownExecutor, at, message).hint(hint).maybe_warning(open));
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn shipped_probe_needs_a_run_of_the_file_alone() {
+        let probe = |file: &str, compile: &[&str], run: &[&str]| {
+            let spec = json!({"file": file, "compile": compile, "run": run});
+            let spec: ExecutorSpec = serde_json::from_value(spec).unwrap();
+            shipped_probe("own", &spec)
+        };
+        let class = |run: &[&str]| {
+            let text = probe("Main.java", &["javac", "Main.java"], run)?;
+            text.split(' ').nth(1).map(str::to_owned)
+        };
+        assert_eq!(class(&["java", "Main"]).as_deref(), Some("Main"));
+        assert_eq!(class(&["java", "Main", "solve"]).as_deref(), Some("Main"));
+        assert_eq!(
+            class(&["/opt/bin/java", "-Xss64m", "-cp", "classes", "Solution"]).as_deref(),
+            Some("Solution")
+        );
+        assert_eq!(class(&["java", "Main.java"]).as_deref(), Some("Main"));
+        assert_eq!(class(&["java", "Harness", "Main"]), None);
+        assert_eq!(class(&["java", "-jar", "junit.jar", "Main"]), None);
+        assert_eq!(class(&["java", "org.junit.Runner", "Main"]), None);
+
+        assert!(probe("main.py", &[], &["python3", "main.py"]).is_some());
+        assert_eq!(probe("test_main.py", &[], &["python3", "-m", "pytest", "test_main.py"]), None);
+        assert_eq!(probe("main.py", &[], &["python3", "harness.py"]), None);
+        assert!(probe("main.c", &["gcc", "-o", "prog", "./main.c", "-lm"], &["./prog"]).is_some());
+        assert_eq!(probe("main.c", &["gcc", "-o", "prog", "main.c", "/opt/harness.c"], &["./prog"]), None);
+        assert_eq!(probe("main.c", &["sh", "-c", "gcc main.c /opt/harness.o"], &["./prog"]), None);
+        assert_eq!(probe("main.c", &["gcc", "main.c"], &["/opt/judge", "./a.out"]), None);
+    }
 }

@@ -330,27 +330,21 @@ pub struct CodeLimits {
     pub memory_mb: u64,
     /// Bytes of stdout and of stderr that are kept, each.
     pub output_bytes: u64,
-    /// MiB that what one call returns may take.
-    #[serde(default = "usual_return_mb", skip_serializing_if = "is_usual_return_mb")]
-    pub return_mb: u64,
+    /// MiB that what one call returns may take, if some key sets it: a default is no part of the hash of a grading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_mb: Option<u64>,
 }
 
-const fn usual_return_mb() -> u64 {
-    128
-}
-
-fn is_usual_return_mb(value: &u64) -> bool {
-    *value == usual_return_mb()
+impl CodeLimits {
+    /// The default is that of tests; for `function_output` see `grade::functions`.
+    pub fn return_mb_or_default(&self) -> u64 {
+        self.return_mb.unwrap_or(128)
+    }
 }
 
 impl Default for CodeLimits {
     fn default() -> Self {
-        CodeLimits {
-            wall: Duration::from_secs(10),
-            memory_mb: 256,
-            output_bytes: 1 << 20,
-            return_mb: usual_return_mb(),
-        }
+        CodeLimits { wall: Duration::from_secs(10), memory_mb: 256, output_bytes: 1 << 20, return_mb: None }
     }
 }
 

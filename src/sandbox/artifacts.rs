@@ -36,7 +36,7 @@ pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
 
 /// What is collected, and how much more may be.
 struct Walk<'t> {
-    /// The one file system whose files are a job's own.
+    /// The file system whose folders are a job's own.
     device: u64,
     files_left: usize,
     bytes_left: u64,
@@ -50,7 +50,8 @@ impl Walk<'_> {
         for entry in entries {
             let Ok(name) = entry.file_name().into_string() else { continue };
             let Ok(meta) = fs::symlink_metadata(entry.path()) else { continue };
-            if meta.dev() != self.device {
+            // A file of an overlay may report the device of the layer that holds it, a folder never does.
+            if meta.is_dir() && meta.dev() != self.device {
                 continue;
             }
             let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };

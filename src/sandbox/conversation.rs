@@ -24,13 +24,16 @@ pub(super) struct AnswerBudget {
     /// Bytes that may still come, of 256 MiB or two of the largest answers at first. Each answer is judged and dropped when it arrives; this bounds the time
     /// that the harness spends on reading them.
     bytes: usize,
+    /// Bytes that all answers could take together.
+    whole: usize,
     /// Time that the harness took between an answer and the next question, which is not the candidate's.
     pub judging: Duration,
 }
 
 impl AnswerBudget {
     pub fn of(limits: &Limits) -> AnswerBudget {
-        AnswerBudget { bytes: (2 * longest_answer(limits)).max(256 << 20), judging: Duration::ZERO }
+        let whole = (2 * longest_answer(limits)).max(256 << 20);
+        AnswerBudget { bytes: whole, whole, judging: Duration::ZERO }
     }
 }
 
@@ -40,9 +43,9 @@ pub(super) fn longest_answer(limits: &Limits) -> usize {
     usize::try_from(limits.return_bytes.saturating_add(AROUND)).unwrap_or(usize::MAX / 4).min(usize::MAX / 4)
 }
 
-/// Bytes of memory that the values of an answer may take in the harness.
+/// Bytes of memory that the values of an answer may take in the harness: a list of short numbers takes a multiple of its text.
 pub(super) fn most_weight(limits: &Limits) -> usize {
-    usize::try_from(limits.return_bytes).unwrap_or(usize::MAX).max(MOST_WEIGHT)
+    usize::try_from(limits.return_bytes.saturating_mul(4)).unwrap_or(usize::MAX).max(MOST_WEIGHT)
 }
 
 /// Why a conversation ended before the last answer.
@@ -127,7 +130,10 @@ impl<'c> Conversation<'c> {
         self.heard = Instant::now();
         self.budget.bytes = match self.budget.bytes.checked_sub(line.len()) {
             Some(left) => left,
-            None => return Err(ConversationEnd::Failed(RunFailure::ReturnLimit)),
+            None => {
+                let most_mb = (self.budget.whole >> 20) as u64;
+                return Err(ConversationEnd::Failed(RunFailure::ReturnTotal { most_mb }));
+            }
         };
         let answer = object_within(&line, self.most_weight).filter(|map| number(map, "i") == Some(index));
         let answer =

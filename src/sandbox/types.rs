@@ -329,6 +329,10 @@ pub enum RunFailure {
     Ended(Ending),
     /// What a call returned is larger than [`Limits::return_bytes`].
     ReturnLimit,
+    /// All calls together returned more than the harness reads of one job.
+    ReturnTotal {
+        most_mb: u64,
+    },
     /// Tampering with the channel of results, in words.
     Forged {
         evidence: String,

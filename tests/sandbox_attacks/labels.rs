@@ -67,7 +67,7 @@ fn label_of_failure(failure: &RunFailure) -> String {
         RunFailure::LoadRaised(raised) => label_of_exception(raised),
         RunFailure::Exited { .. } => "exited".into(),
         RunFailure::Ended(ending) => label_of_ending(ending),
-        RunFailure::ReturnLimit => "output_limit".into(),
+        RunFailure::ReturnLimit | RunFailure::ReturnTotal { .. } => "output_limit".into(),
         RunFailure::Forged { .. } => "forged".into(),
     }
 }

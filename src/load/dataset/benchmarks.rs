@@ -76,7 +76,7 @@ pub(super) fn recipe(
     let limits = CodeLimits {
         wall: spec.timeout_seconds.map_or(usual.wall, seconds),
         memory_mb: spec.memory_mb.unwrap_or(usual.memory_mb),
-        return_mb: spec.max_return_mb.or(desk.suite.demands.return_mb).unwrap_or(usual.return_mb),
+        return_mb: spec.max_return_mb.or(desk.suite.demands.return_mb),
         ..usual
     };
     let in_process = spec.trust.is_some();

@@ -20,8 +20,6 @@ use crate::spec::{CodeExecutionSpec, ExpectedSpec, FunctionCaseSpec, FunctionOut
 
 /// Seconds for one call.
 const TIMEOUT_PER_CASE: f64 = 5.0;
-/// Megabytes that what one call returns may take where the harness holds it.
-const RETURN_MB: u64 = 16;
 
 pub(super) fn function_output(
     desk: &mut Desk,
@@ -103,8 +101,7 @@ pub(super) fn function_output(
     let needed = per_case.saturating_mul(u32::try_from(cases.len()).unwrap_or(u32::MAX));
     let needed = needed.clamp(desk.suite.demands.limits.wall, Duration::from_secs(86_400));
     let wall = spec.timeout_seconds.map(seconds).or(desk.suite.demands.timeout).unwrap_or(needed);
-    let return_mb = spec.max_return_mb.or(desk.suite.demands.return_mb).unwrap_or(RETURN_MB);
-    let limits = limits(desk, wall, spec.memory_mb, (spec.output_kb, Some(return_mb)));
+    let limits = limits(desk, wall, spec.memory_mb, (spec.output_kb, spec.max_return_mb));
     Some(CodeGrader::FunctionOutput(FunctionOutput {
         executor: chosen.executor,
         function_name: name.to_owned(),
@@ -254,7 +251,7 @@ fn limits(
         wall,
         memory_mb: memory_mb.unwrap_or(usual.memory_mb),
         output_bytes: output_kb.map_or(usual.output_bytes, |kb| kb.saturating_mul(1024)),
-        return_mb: return_mb.or(desk.suite.demands.return_mb).unwrap_or(usual.return_mb),
+        return_mb: return_mb.or(desk.suite.demands.return_mb),
     }
 }
 

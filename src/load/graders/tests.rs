@@ -159,6 +159,18 @@ fn complaints(executors: &str, config: &str) -> String {
 }
 
 #[test]
+fn return_limit_is_serialised_only_where_it_is_set() {
+    let serialised = |more: &str| {
+        let config = format!("{{function_name: f, test_cases: [{{args: [1], expected: 1}}]{more}}}");
+        let grading = grading(&format!("grader: {{type: code, config: {config}}}"));
+        serde_json::to_string(&grading).unwrap()
+    };
+    // The hash of a grading that no key changed is that of earlier versions.
+    assert!(!serialised("").contains("return_mb"), "{}", serialised(""));
+    assert!(serialised(", max_return_mb: 16").contains("\"return_mb\":16"));
+}
+
+#[test]
 fn a_tokenizer_that_a_measure_lacks_is_an_error() {
     let of = |metric: &str, tokenizer: &str| {
         let config = format!("{{method: similarity, value: a b, metric: {metric}, tokenizer: {tokenizer}}}");

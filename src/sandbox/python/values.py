@@ -73,7 +73,7 @@ _parts_left = _most_parts
 
 def bound_messages(size):
     global _most_parts
-    _most_parts = max(_most_parts, size >> 4)
+    _most_parts = max(_most_parts, size >> 1)
 
 def begin_message():
     global _parts_left
