@@ -545,7 +545,7 @@ async fn tests_that_do_not_hold_say_why() {
         ("import sys\ndef f(x): sys.exit(0)", "assert f(1) == 1", "Failed(Exited { code: Some(0) })"),
         ("import os\ndef f(x): os._exit(0)", "assert f(1) == 1", "Failed(Exited { code: Some(0) })"),
         ("def f(x): return [0] * 10 ** 9", "assert f(1) == 1", "Failed(Ended(MemoryLimit))"),
-        ("def f(x): return 'x' * (20 << 20)", "assert f(1) == 1", "Failed(Ended(OutputLimit))"),
+        ("def f(x): return 'x' * (20 << 20)", "assert f(1) == 1", "Failed(ReturnLimit)"),
         ("import ctypes\ndef f(x): ctypes.string_at(0)", "assert f(1) == 1", "Failed(Ended(Signaled(11)))"),
         ("raise KeyError", "assert f(1) == 1", "load raised KeyError"),
         ("raise SystemExit", "assert f(1) == 1", "Failed(Exited { code: Some(0) })"),
@@ -648,7 +648,7 @@ async fn no_answer_leads_to_the_tests_interpreter() {
             "import os\nA = {answer}\ndef f(x):\n    os.write(4, b'{{\"i\":1,\"v\":' + A + b'}}\\n')\n    os.read(4, 1 << 20)\n"
         );
         let report = verdict(&sandbox, asserts(&code, &["assert f(f(1)) == 1"])).await;
-        assert_eq!(show(&report.verdict), "Failed(Ended(OutputLimit))", "{answer}");
+        assert_eq!(show(&report.verdict), "Failed(ReturnLimit)", "{answer}");
     }
 }
 

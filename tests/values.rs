@@ -191,7 +191,10 @@ async fn data_without_end_gets_a_verdict() {
                 // Which limit it meets first is a matter of the interpreter.
                 "large" => matches!(
                     report.verdict,
-                    TestVerdict::Failed(RunFailure::Ended(Ending::OutputLimit | Ending::MemoryLimit))
+                    TestVerdict::Failed(
+                        RunFailure::ReturnLimit
+                            | RunFailure::Ended(Ending::OutputLimit | Ending::MemoryLimit)
+                    )
                 ),
                 "opaque generator" => report.verdict == opaque("generator"),
                 _ => {

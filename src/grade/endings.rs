@@ -54,7 +54,7 @@ pub(super) fn failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
             (
                 Cause::OutputLimit,
                 format!(
-                    "what the code returned takes more than {most} MB; if a right answer does, raise `max_return_mb`"
+                    "what the code returned takes more than {most} MB, or is nested too deeply; if a right answer is larger, raise `max_return_mb`"
                 ),
             )
         }

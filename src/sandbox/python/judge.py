@@ -123,14 +123,16 @@ def opaque(x):
     out('needs_in_process', why='the tests hand the candidate a %s' % t.__name__)
 
 def hear():
-    b = incoming.readline(LONGEST + 2)
-    if not b.endswith(b'\n'):
-        out('protocol' if len(b) > LONGEST else 'ended')
     try:
+        b = incoming.readline(LONGEST + 2)
+        if not b.endswith(b'\n'):
+            out('protocol' if len(b) > LONGEST else 'ended')
         r = from_json(b)
         if type(r) is dict:
             return r
-    except (ValueError, RecursionError, MemoryError):
+    except MemoryError:
+        out('full')        # with all the answers that the tests keep
+    except (ValueError, RecursionError):
         pass
     out('protocol')
 
