@@ -175,6 +175,15 @@ fn tests_in_one_process_keep_their_defences() {
 }
 
 #[test]
+fn entry_point_named_like_a_writing_function_fails_if_wrong() {
+    for name in ["rename", "touch", "seed", "unlink", "symlink"] {
+        let grader = json!({"asserts": [format!("assert list({name}(2)) == [2]")], "entry_point": name});
+        let (_, said) = graded(&grader, &format!("def {name}(n): return [3]\n"), &json!({}));
+        assert!(said.starts_with("failed wrong_answer"), "{said}");
+    }
+}
+
+#[test]
 fn right_answers_in_one_process_pass() {
     let power = "def check(candidate):\n    assert candidate(600) == pow(600, 1, 1000)\n";
     for answer in [
