@@ -184,6 +184,24 @@ fn entry_point_named_like_a_writing_function_fails_if_wrong() {
 }
 
 #[test]
+fn wrong_answers_to_tests_that_share_more_than_data_fail() {
+    let seeds = "import random\ndef check(candidate):\n    random.seed(0)\n    n = random.randint(1, 9)\n    assert candidate(n) == 2 * n\n";
+    for (test, answer, outcome) in [
+        (seeds, "def total(n): return None\n", "failed wrong_answer"),
+        (seeds, "import random\ndef total(n): return 3 * n\n", "failed wrong_answer"),
+        (PATCHED, "def total(:\n", "failed "),
+        (PATCHED, "def total(): return '/here'\n", "failed wrong_answer"),
+        (PATCHED, "import os\ndef total(): return os.getcwd()\n", "errored harness"),
+    ] {
+        let grader = json!({"test": test, "entry_point": "total"});
+        let (_, said) = graded(&grader, answer, &json!({}));
+        assert!(said.starts_with(outcome), "{answer}\n{said}");
+        let (_, said) = graded(&grader, answer, &json!({"sandbox": {"trust": "split"}}));
+        assert!(!said.starts_with("passed"), "{answer}\n{said}");
+    }
+}
+
+#[test]
 fn right_answers_in_one_process_pass() {
     let power = "def check(candidate):\n    assert candidate(600) == pow(600, 1, 1000)\n";
     for answer in [
