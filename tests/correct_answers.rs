@@ -130,16 +130,96 @@ fn tests_in_one_process_keep_their_defences() {
         let (exit, said) = graded(&grader, answer, &json!({}));
         assert!(exit == Some(1) && said.starts_with("failed "), "{answer}\n{said}");
     }
+    // Each of these would pass if the interpreter had no defence.
+    let wins = |test: &str, answer: &str, outcome: &str| {
+        let test = format!("import unittest, unittest.mock\n{test}");
+        let grader = json!({"test": test, "entry_point": "total", "trust": "in_process"});
+        let (_, said) = graded(&grader, answer, &json!({}));
+        assert!(said.starts_with(outcome), "{answer}\n{said}");
+        said
+    };
+    let unit = "def check(candidate):\n    class T(unittest.TestCase):\n        def test_it(self):\n            got = candidate('n')\n            \
+                self.assertEqual(got, 6)\n    result = unittest.TextTestRunner().run(T('test_it'))\n    assert result.wasSuccessful()\n";
+    let plain = "def check(candidate):\n    assert candidate('n') == [1, 2]\n    assert sorted(candidate('n')) == [1, 2]\n";
+    let near = "def check(candidate):\n    assert abs(candidate('n') - 6.0) < 1e-6\n";
+    for (test, answer) in [
+        (
+            plain,
+            "import builtins\n__builtins__ = dict(vars(builtins), sorted=lambda x: [1, 2])\nclass L(list):\n    pass\ndef total(p): return 1\n",
+        ),
+        (
+            unit,
+            "import unittest\nunittest.TextTestResult.addFailure = lambda *a: None\ndef total(p): return None\n",
+        ),
+        (unit, "import unittest\nunittest.TestCase._classSetupFailed = True\ndef total(p): return None\n"),
+        (
+            unit,
+            "import unittest\nunittest.TestCase.assertEqual.__code__ = (lambda *a, **k: None).__code__\ndef total(p): return None\n",
+        ),
+        (
+            plain,
+            "import functools, unittest.mock\ntotal = functools.partial(lambda p: [unittest.mock.ANY] * 2)\n",
+        ),
+        (near, "class total:\n    def __init__(self, p): pass\n    def __sub__(self, other): return 0\n"),
+        (
+            plain,
+            "import unittest.mock\nclass L(list): pass\ndef total(p): return L([1, unittest.mock.ANY])\n",
+        ),
+        (near, "class N:\n    def __sub__(self, other): return 0\ndef total(p): return N()\n"),
+        (near, "abs = abs\nopen = open\ndef total(p): return None\n"),
+    ] {
+        wins(test, answer, "failed ");
+    }
     // What is replaced while the tests run makes them worthless, and is never a pass.
-    let unit = "import unittest\n\ndef check(candidate):\n    class T(unittest.TestCase):\n        def test_it(self):\n            \
-                open('n', 'w').close()\n            got = candidate('n')\n            self.assertEqual(got, 6)\n    \
-                result = unittest.TextTestRunner().run(T('test_it'))\n    assert result.wasSuccessful()\n";
-    let grader = json!({"test": unit, "entry_point": "total", "trust": "in_process"});
     let answer =
         "def total(path):\n    import unittest\n    unittest.TestCase.assertEqual = lambda *a: None\n";
-    let (exit, said) = graded(&grader, answer, &json!({}));
-    assert_eq!(exit, Some(3));
+    let said = wins(unit, answer, "errored ");
     insta::assert_snapshot!(said, @"errored harness the tests prove nothing: the code replaced `assertEqual` of `TestCase`, which they use");
+    let back = "def total(p):\n    import unittest\n    T = unittest.TestCase\n    real = T.assertEqual\n    def fake(*a): T.assertEqual = real\n    \
+                T.assertEqual = fake\n";
+    wins(unit, back, "errored ");
+}
+
+#[test]
+fn entry_point_named_like_a_writing_function_fails_if_wrong() {
+    for name in ["rename", "touch", "seed", "unlink", "symlink"] {
+        let grader = json!({"asserts": [format!("assert list({name}(2)) == [2]")], "entry_point": name});
+        let (_, said) = graded(&grader, &format!("def {name}(n): return [3]\n"), &json!({}));
+        assert!(said.starts_with("failed wrong_answer"), "{said}");
+    }
+}
+
+#[test]
+fn wrong_answers_to_tests_that_share_more_than_data_fail() {
+    let seeds = "import random\ndef check(candidate):\n    random.seed(0)\n    n = random.randint(1, 9)\n    assert candidate(n) == 2 * n\n";
+    for (test, answer, outcome) in [
+        (seeds, "def total(n): return None\n", "failed wrong_answer"),
+        (seeds, "import random\ndef total(n): return 3 * n\n", "failed wrong_answer"),
+        (PATCHED, "def total(:\n", "failed "),
+        (PATCHED, "def total(): return '/here'\n", "failed wrong_answer"),
+        (PATCHED, "import os\ndef total(): return os.getcwd()\n", "errored harness"),
+    ] {
+        let grader = json!({"test": test, "entry_point": "total"});
+        let (_, said) = graded(&grader, answer, &json!({}));
+        assert!(said.starts_with(outcome), "{answer}\n{said}");
+        let (_, said) = graded(&grader, answer, &json!({"sandbox": {"trust": "split"}}));
+        assert!(!said.starts_with("passed"), "{answer}\n{said}");
+    }
+}
+
+#[test]
+fn right_answers_in_one_process_pass() {
+    let power = "def check(candidate):\n    assert candidate(600) == pow(600, 1, 1000)\n";
+    for answer in [
+        "from math import *\ndef total(n): return n\n",
+        "def total(n): return 0 if n == 0 else 1 + total(n - 1)\n",
+        "def pow(a, b): return a\ndef total(n): return pow(n, 2)\n",
+    ] {
+        passes(&json!({"test": power, "entry_point": "total", "trust": "in_process"}), answer);
+    }
+    let pair = "def check(candidate):\n    assert candidate(1) == (1, 2)\n";
+    let named = "import collections\nP = collections.namedtuple('P', 'x y')\ndef total(n): return P(n, 2)\n";
+    passes(&json!({"test": pair, "entry_point": "total", "trust": "in_process"}), named);
 }
 
 #[test]

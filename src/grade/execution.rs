@@ -104,6 +104,17 @@ async fn judged_tests(
         let why = why.clone();
         job.mode = Some(TestMode::InProcess);
         report = sandbox.run_tests(job).await.map(|report| TestReport { mode_reason: why, ..report });
+    } else if let Ok(TestReport { verdict: TestVerdict::Uncertain { why }, .. }) = &report
+        && demand.accepts(Trust::InProcess)
+    {
+        let why = why.clone();
+        job.mode = Some(TestMode::InProcess);
+        // Code that also fails beside the tests is wrong; anything else leaves the verdict open and is never a pass.
+        if let Ok(shared) = sandbox.run_tests(job).await
+            && fails(&shared.verdict)
+        {
+            report = Ok(TestReport { mode_reason: why, ..shared });
+        }
     }
     match report {
         Ok(report) => {
@@ -163,6 +174,22 @@ async fn in_process(
             endings::with_refused_call(grade, report.streams.refused_call)
         }
         Err(error) => not_run(METHOD, &error),
+    }
+}
+
+/// Whether the verdict is that the code failed the tests.
+fn fails(verdict: &TestVerdict) -> bool {
+    match verdict {
+        TestVerdict::AssertionFailed { .. }
+        | TestVerdict::CandidateRaised(_)
+        | TestVerdict::TestRaised(_)
+        | TestVerdict::Opaque { .. }
+        | TestVerdict::Failed(_) => true,
+        TestVerdict::Passed
+        | TestVerdict::TestError(_)
+        | TestVerdict::Uncertain { .. }
+        | TestVerdict::NeedsInProcess { .. }
+        | TestVerdict::Unsound { .. } => false,
     }
 }
 

@@ -18,7 +18,7 @@ def main(request):
     except BaseException as e:
         tell({'error': error_of(e)})
         posix._exit(0)
-    shared = Shared(trees)
+    shared = Shared(trees, a.is_candidate)
     tell({'why': a.why, 'names': a.candidate, 'modules': a.modules, 'builtins': sorted(a.builtins), 'patched': shared.patched,
         'state': shared.state, 'values': shared.values()})
     compiled, not_compiled = None, ''

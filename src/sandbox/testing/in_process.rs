@@ -24,7 +24,9 @@ pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestRe
             "check": job.check,
             "names": plan.names,
             "builtins": plan.builtins,
-            "guard": job.mode == Some(TestMode::InProcess) && !name_a_class(&plan.names),
+            "guard": job.mode == Some(TestMode::InProcess),
+            // Tests that take only plain data have no use for an object of a class that the code defines.
+            "strict": job.mode == Some(TestMode::InProcess) && plan.why.is_empty(),
             "site": python.site(),
         });
         Ok((vec![PythonJob::new(Runner::InProcess, &request, vec![write])?], read))
@@ -36,9 +38,4 @@ pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestRe
         None => TestVerdict::Failed(silent_end(process)?),
     };
     Ok(report(verdict, TestMode::InProcess, plan.why.clone(), judged, 0))
-}
-
-/// Whether tests take a class from the candidate, by which they may compare: names of functions begin with a small letter.
-fn name_a_class(names: &[String]) -> bool {
-    names.iter().any(|name| name.starts_with(char::is_uppercase))
 }
