@@ -623,6 +623,40 @@ fn a_target_that_is_not_chosen_needs_nothing() {
     );
 }
 
+/// A forbidden text that is not known would be one that no output holds.
+#[test]
+fn unset_variable_in_a_grader_is_refused_in_a_replay() {
+    let project = Project::with(&[(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Forbidden\n  env: [FORBIDDEN]\n  target: {type: echo}\n  evals:\n    \
+         - {id: a, input: secret word, grader: {type: code, config: {method: contains, must_not_include: [\"{{ env.FORBIDDEN }}\"]}}}\n",
+    )]);
+    std::fs::create_dir(project.path().join("kept")).unwrap();
+    for answers in [&["--replay", "kept"][..], &["--cache", "only"], &[]] {
+        let call = project.call(&[&["run"], answers].concat()).expect(2);
+        let wanted = "the environment variable `FORBIDDEN` is not set";
+        assert!(call.stderr.contains(wanted), "{answers:?}: {}", call.stderr);
+    }
+    // Nothing is graded here.
+    project.call(&["validate", "--suite", "eval-suite.yaml"]).expect(0);
+    project.call(&["run", "--dry-run"]).expect(0);
+}
+
+#[test]
+fn unset_variable_in_an_http_header_is_refused_in_a_replay() {
+    let project = Project::with(&[(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Header\n  env: [TOKEN]\n  \
+         target: {type: http, base_url: \"http://127.0.0.1:9\", endpoint: /x, headers: {authorization: \"{{ env.TOKEN }}\"}}\n  \
+         evals: [{id: a, input: a, expected: a}]\n",
+    )]);
+    std::fs::create_dir(project.path().join("kept")).unwrap();
+    for answers in [["--replay", "kept"], ["--cache", "only"]] {
+        let call = project.call(&[&["run"], &answers[..]].concat()).expect(2);
+        assert!(call.stderr.contains("the environment variable `TOKEN` is not set"), "{}", call.stderr);
+    }
+}
+
 #[test]
 fn a_variable_that_nothing_reads_is_refused() {
     let project = Project::with(&[

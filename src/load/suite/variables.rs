@@ -34,11 +34,12 @@ impl Loader<'_> {
         // Where the user stands is no secret, and paths say what is wrong.
         let here = |value: &str| self.request.cwd.starts_with(value);
         self.session.problems.hide(env.values().filter(|value| !here(value)).cloned());
-        Scope { vars, env, env_listed, open: false, keyless: self.is_keyless(suite) }
+        let idle = self.request.purpose != Purpose::Run || self.request.overrides.asks_nobody;
+        Scope { vars, env, env_listed, open: false, keyless: idle || self.answers_are_stored(suite), idle }
     }
 
-    /// True when no model is called: files are only looked at, or all answers are there.
-    fn is_keyless(&self, suite: Option<&Node>) -> bool {
+    /// True when all answers of models come from recordings or the cache.
+    fn answers_are_stored(&self, suite: Option<&Node>) -> bool {
         let overrides = &self.request.overrides;
         let cache = suite.and_then(|suite| suite.at_pointer("/config/cache"));
         let written = cache.and_then(|cache| cache.get("mode").unwrap_or(cache).as_text());
@@ -46,10 +47,7 @@ impl Loader<'_> {
             Some(mode) => mode == CacheMode::Only,
             None => written == Some("only"),
         };
-        self.request.purpose != Purpose::Run
-            || overrides.asks_nobody
-            || overrides.models.replay.is_some()
-            || only
+        overrides.models.replay.is_some() || only
     }
 }
 
