@@ -154,6 +154,20 @@ fn zsh_completes_options_and_names() {
     }
 }
 
+/// The variable in the environment of a job must not turn a gate green.
+#[test]
+fn completion_variable_without_a_script_runs_the_command() {
+    let project = project();
+    project.write(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Fails\n  target: {type: echo}\n  evals: [{id: a, input: x, expected: y}]\n",
+    );
+    for value in ["1", "bash", "0"] {
+        let output = project.command(&["run"]).env("EVAL_HARNESS_COMPLETE", value).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{value}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
 #[test]
 fn an_unreadable_suite_is_silent_and_nothing_of_it_runs() {
     let project = project();

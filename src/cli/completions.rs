@@ -36,10 +36,12 @@ pub fn completions(console: &Console, args: &CompletionsArgs) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-/// Answers a completion script, if one asks. A shell shows what comes on stderr in the middle of the line that is being typed,
+/// Answers a completion script, which puts `--` before the words of its line; the variable alone, in an environment, never stands
+/// in for a command. A shell shows what comes on stderr in the middle of the line that is being typed,
 /// so that failing is silent.
 pub fn answered() -> bool {
-    if std::env::var_os(ASKED_BY).is_none_or(|shell| shell.is_empty()) {
+    let by_script = std::env::args_os().nth(1).is_some_and(|word| word == "--");
+    if !by_script || std::env::var_os(ASKED_BY).is_none_or(|shell| shell.is_empty()) {
         return false;
     }
     let here = std::env::current_dir().ok();
