@@ -6,8 +6,8 @@
 use minijinja::Value as Jinja;
 
 use super::kinds::{Part, parts};
-use super::problem::Problems;
-use super::reach::{Reach, keep_faults};
+use super::problem::{Problem, Problems};
+use super::reach::{Reach, is_lack, keep_faults};
 use super::source::Sources;
 use super::template::{Engine, has_template, is_template, to_jinja};
 use super::tree::{Node, NodeValue};
@@ -48,16 +48,18 @@ impl RenderPass<'_> {
         for part in parts(document) {
             match reach.is_none_or(|reach| reach.can_select(&part)) {
                 true => self.part(part),
-                false => self.lenient(|pass| pass.part(part)),
+                false => drop(self.lenient(|pass| pass.part(part))),
             }
         }
     }
 
-    /// Renders what this run does not use: what it lacks is not reported.
-    pub fn lenient(&mut self, render: impl FnOnce(&mut RenderPass<'_>)) {
+    /// Renders what this run does not use: what it lacks is returned, not reported.
+    pub fn lenient(&mut self, render: impl FnOnce(&mut RenderPass<'_>)) -> Vec<Problem> {
         let mut found = Problems::new();
         render(&mut RenderPass { engine: self.engine, sources: self.sources, problems: &mut found });
+        let lacks = found.iter().filter(|problem| is_lack(problem)).cloned().collect();
         keep_faults(found, self.sources, self.problems);
+        lacks
     }
 
     fn part(&mut self, part: Part<'_>) {
