@@ -129,6 +129,27 @@ fn bash_completes_options_verbs_and_names() {
     holds(&project(), "bash", in_bash);
 }
 
+/// An interactive bash on a terminal of its own, in which Tab is pressed. (zsh makes the terminal.)
+#[test]
+fn bash_completes_the_words_that_it_breaks() {
+    let project = project();
+    for (typed, wanted) in [
+        ("eval-harness run --eval in", "--eval inline-one "),
+        ("eval-harness run --eval=in", "--eval=inline-one "),
+        ("eval-harness run --suite=other.yaml --eval=", "--eval=elsewhere "),
+        ("eval-harness run --var=gr", "--var=greeting="),
+        ("eval-harness run --tag=s", "--tag=slow "),
+    ] {
+        let script = format!(
+            "zmodload zsh/zpty; zpty z env TERM=dumb bash --norc --noprofile -i; \
+             zpty -w z 'PS1=; source ./complete.bash; echo READ''Y'; \
+             zpty -r z said '*READY*'; zpty -w -n z $'{typed}\\t'; zpty -r z said '*{wanted}*' && print -r -- found; zpty -d z"
+        );
+        let Some(said) = shell(&project, "zsh", &script) else { return };
+        assert!(said.contains("found"), "bash: {typed}: {said}");
+    }
+}
+
 #[test]
 fn fish_completes_options_verbs_and_names() {
     holds(&project(), "fish", in_fish);
@@ -151,6 +172,20 @@ fn zsh_completes_options_and_names() {
         );
         let Some(said) = shell(&project, "zsh", &script) else { return };
         assert!(said.contains("found"), "zsh: {typed}: {said}");
+    }
+}
+
+/// The variable in the environment of a job must not turn a gate green.
+#[test]
+fn completion_variable_without_a_script_runs_the_command() {
+    let project = project();
+    project.write(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Fails\n  target: {type: echo}\n  evals: [{id: a, input: x, expected: y}]\n",
+    );
+    for value in ["1", "bash", "0"] {
+        let output = project.command(&["run"]).env("EVAL_HARNESS_COMPLETE", value).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{value}: {}", String::from_utf8_lossy(&output.stdout));
     }
 }
 

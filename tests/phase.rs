@@ -445,6 +445,14 @@ fn a_dry_run_shows_the_steps_and_runs_nothing() {
 }
 
 #[test]
+fn variable_of_another_suite_leaves_a_step_complete() {
+    let project = project(&[]);
+    // The suite is loaded again after the tests, and does not read the variable.
+    project.call(&["phase", "--plan", "plan.yaml", "--var", "place=x"]).expect(0);
+    assert_eq!(statuses(&json(&project, REPORT)), ["not_checked", "passed", "passed", "passed"]);
+}
+
+#[test]
 fn a_suite_that_a_command_breaks_is_wrong_and_the_report_is_written() {
     let plan = PLAN.replace("blocking: true", "blocking: false");
     let project = project(&[

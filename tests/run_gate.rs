@@ -603,6 +603,30 @@ fn filters_limit_what_a_run_needs() {
 }
 
 #[test]
+fn fragment_of_an_unselected_eval_needs_no_baseline() {
+    let suite = |id: &str| {
+        format!(
+            "eval_suite:\n  name: F\n  target: {{type: echo}}\n  evals: [{{$ref: a.yaml}}, {{$ref: \"b.yaml#{id}\"}}]\n"
+        )
+    };
+    let project = Project::with(&[
+        ("eval-suite.yaml", &suite("kept")),
+        ("a.yaml", "- {id: plain, input: x, expected: x}\n"),
+        (
+            "b.yaml",
+            "- {id: kept, current: {input: x}, grader: {type: code, config: {method: contains, must_include: x}}}\n",
+        ),
+        ("baselines/kept.yaml", "format_version: 99\neval_id: kept\n"),
+    ]);
+    project.call(&["run", "--eval", "plain"]).expect(0);
+    project.call(&["run"]).expect(2);
+    // A fragment that names no eval is wrong whatever is selected.
+    project.write("eval-suite.yaml", &suite("ketp"));
+    let call = project.call(&["run", "--eval", "plain"]).expect(2);
+    assert!(call.stderr.contains("the file has no eval `ketp`"), "{}", call.stderr);
+}
+
+#[test]
 fn a_target_that_is_not_chosen_needs_nothing() {
     let project = Project::with(&[(
         "eval-suite.yaml",
@@ -621,6 +645,65 @@ fn a_target_that_is_not_chosen_needs_nothing() {
         project.call(&["validate", "--suite", "eval-suite.yaml"]).expect(0).stderr.matches("AZ").count(),
         0
     );
+}
+
+/// Two targets, of which a regression inherits the one that is not chosen.
+#[test]
+fn unset_variable_of_an_inherited_target_is_refused() {
+    let suite = |first: &str| {
+        format!(
+            "eval_suite:\n  name: Inherits\n  env: [TOKEN]\n  targets:\n    {first}: {{type: echo}}\n    \
+             far: {{type: http, base_url: \"http://127.0.0.1:9\", headers: {{authorization: \"{{{{ env.TOKEN }}}}\"}}}}\n  evals:\n    \
+             - {{id: own, input: a, expected: a}}\n    \
+             - {{id: inherits, current: {{execution: {{type: http}}, input: {{method: GET, endpoint: /x}}}}, baseline: {{output: {{a: 1}}}}}}\n"
+        )
+    };
+    for (first, args) in [("here", &["--target", "here"][..]), ("default", &[])] {
+        let project = Project::with(&[("eval-suite.yaml", &suite(first))]);
+        let call = project.call(&[&["run"], args].concat()).expect(2);
+        assert_eq!(
+            call.stderr.matches("the environment variable `TOKEN` is not set").count(),
+            1,
+            "{}",
+            call.stderr
+        );
+        // An eval that does not inherit it needs nothing of it, and a default target is as good as a chosen one.
+        project.call(&[&["run", "--eval", "own"], args].concat()).expect(0);
+    }
+}
+
+/// A forbidden text that is not known would be one that no output holds.
+#[test]
+fn unset_variable_in_a_grader_is_refused_in_a_replay() {
+    let project = Project::with(&[(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Forbidden\n  env: [FORBIDDEN]\n  target: {type: echo}\n  evals:\n    \
+         - {id: a, input: secret word, grader: {type: code, config: {method: contains, must_not_include: [\"{{ env.FORBIDDEN }}\"]}}}\n",
+    )]);
+    std::fs::create_dir(project.path().join("kept")).unwrap();
+    for answers in [&["--replay", "kept"][..], &["--cache", "only"], &[]] {
+        let call = project.call(&[&["run"], answers].concat()).expect(2);
+        let wanted = "the environment variable `FORBIDDEN` is not set";
+        assert!(call.stderr.contains(wanted), "{answers:?}: {}", call.stderr);
+    }
+    // Nothing is graded here.
+    project.call(&["validate", "--suite", "eval-suite.yaml"]).expect(0);
+    project.call(&["run", "--dry-run"]).expect(0);
+}
+
+#[test]
+fn unset_variable_in_an_http_header_is_refused_in_a_replay() {
+    let project = Project::with(&[(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Header\n  env: [TOKEN]\n  \
+         target: {type: http, base_url: \"http://127.0.0.1:9\", endpoint: /x, headers: {authorization: \"{{ env.TOKEN }}\"}}\n  \
+         evals: [{id: a, input: a, expected: a}]\n",
+    )]);
+    std::fs::create_dir(project.path().join("kept")).unwrap();
+    for answers in [["--replay", "kept"], ["--cache", "only"]] {
+        let call = project.call(&[&["run"], &answers[..]].concat()).expect(2);
+        assert!(call.stderr.contains("the environment variable `TOKEN` is not set"), "{}", call.stderr);
+    }
 }
 
 #[test]

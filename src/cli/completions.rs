@@ -21,6 +21,8 @@ use crate::load::{SuiteNames, suite_names};
 const PROGRAM: &str = "eval-harness";
 /// A script sets it to the name of its shell when it asks.
 const ASKED_BY: &str = "EVAL_HARNESS_COMPLETE";
+/// The script of `clap_complete` offers nothing for `--eval=id`, of which bash makes three words.
+const BASH_SCRIPT: &str = include_str!("complete.bash");
 /// Names that are offered at most: more are no help.
 const MOST: usize = 2_000;
 
@@ -31,15 +33,20 @@ pub fn completions(console: &Console, args: &CompletionsArgs) -> Exit {
         .completer(&name)
         .ok_or_else(|| Failure::wrong(format!("there is no completion for `{name}`")))?;
     let mut script = Vec::new();
-    shell.write_registration(ASKED_BY, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
+    match shell.name() {
+        "bash" => script.extend_from_slice(BASH_SCRIPT.as_bytes()),
+        _ => shell.write_registration(ASKED_BY, PROGRAM, PROGRAM, PROGRAM, &mut script)?,
+    }
     console.result(&script)?;
     Ok(ExitCode::Pass)
 }
 
-/// Answers a completion script, if one asks. A shell shows what comes on stderr in the middle of the line that is being typed,
+/// Answers a completion script, which puts `--` before the words of its line; the variable alone, in an environment, never stands
+/// in for a command. A shell shows what comes on stderr in the middle of the line that is being typed,
 /// so that failing is silent.
 pub fn answered() -> bool {
-    if std::env::var_os(ASKED_BY).is_none_or(|shell| shell.is_empty()) {
+    let by_script = std::env::args_os().nth(1).is_some_and(|word| word == "--");
+    if !by_script || std::env::var_os(ASKED_BY).is_none_or(|shell| shell.is_empty()) {
         return false;
     }
     let here = std::env::current_dir().ok();

@@ -71,6 +71,17 @@ pub(super) enum Part<'a> {
     Document(&'a mut Node),
 }
 
+impl Part<'_> {
+    /// The id of the eval, where it is written as a text.
+    pub fn id(&self) -> Option<&str> {
+        let id = match self {
+            Part::Capability(node) | Part::Regression(node) => node.get("id"),
+            Part::File(node) | Part::Document(node) => node.at_pointer("/metadata/id"),
+        };
+        id.and_then(Node::as_text)
+    }
+}
+
 /// The parts of an eval document (or of an inline eval of a suite), in order.
 pub(super) fn parts(node: &mut Node) -> Vec<Part<'_>> {
     let is_list = node.as_seq().is_some();

@@ -6,8 +6,8 @@
 use minijinja::Value as Jinja;
 
 use super::kinds::{Part, parts};
-use super::problem::Problems;
-use super::reach::{Reach, keep_faults};
+use super::problem::{Problem, Problems};
+use super::reach::{Reach, is_lack, keep_faults};
 use super::source::Sources;
 use super::template::{Engine, has_template, is_template, to_jinja};
 use super::tree::{Node, NodeValue};
@@ -48,16 +48,18 @@ impl RenderPass<'_> {
         for part in parts(document) {
             match reach.is_none_or(|reach| reach.can_select(&part)) {
                 true => self.part(part),
-                false => self.lenient(|pass| pass.part(part)),
+                false => drop(self.lenient(|pass| pass.part(part))),
             }
         }
     }
 
-    /// Renders what this run does not use: what it lacks is not reported.
-    pub fn lenient(&mut self, render: impl FnOnce(&mut RenderPass<'_>)) {
+    /// Renders what this run does not use: what it lacks is returned, not reported.
+    pub fn lenient(&mut self, render: impl FnOnce(&mut RenderPass<'_>)) -> Vec<Problem> {
         let mut found = Problems::new();
         render(&mut RenderPass { engine: self.engine, sources: self.sources, problems: &mut found });
+        let lacks = found.iter().filter(|problem| is_lack(problem)).cloned().collect();
         keep_faults(found, self.sources, self.problems);
+        lacks
     }
 
     fn part(&mut self, part: Part<'_>) {
@@ -156,13 +158,13 @@ impl RenderPass<'_> {
     /// Who judges, and what by. A prompt is filled when it is asked, and examples are data; of a rubric, in which braces may well
     /// be JSON, only `{{` begins a template.
     fn judge(&mut self, config: &mut Node) {
-        let replays = config.get("replay").is_some();
+        let stored = self.are_answers_stored(config);
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut config.value else { return };
         for (key, value) in entries {
             match &*key.name {
                 "request" => self.text(value, &filled),
-                "headers" => self.headers(value, replays),
+                "headers" => self.headers(value, stored),
                 "prompt" | "examples" => {}
                 "rubric" | "criteria" => self.prose(value),
                 _ => self.text(value, &[]),
@@ -195,22 +197,28 @@ impl RenderPass<'_> {
             return self.model(target);
         }
         let http = kind.as_deref() == Some("http");
-        let replays = target.get("replay").is_some();
+        let idle = self.engine.is_idle();
         let filled = OF_CALLS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut target.value else { return };
         for (key, value) in entries {
             match &*key.name {
                 "endpoint" | "body" if http => self.text(value, &filled),
                 "command" => self.text(value, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]),
-                "headers" => self.headers(value, replays),
+                // HTTP targets are called also where the answers of models are stored.
+                "headers" => self.headers(value, idle),
                 _ => self.text(value, &[]),
             }
         }
     }
 
-    /// Headers hold keys: where no model is called, those that are not set are not needed.
-    fn headers(&mut self, headers: &mut Node, replays: bool) {
-        if !replays && !self.engine.is_keyless() {
+    /// True when a model is not called: its answers are recorded or cached.
+    fn are_answers_stored(&self, model: &Node) -> bool {
+        self.engine.is_keyless() || model.get("replay").is_some()
+    }
+
+    /// Headers hold keys: where they are not sent, environment variables that are not set are not needed.
+    fn headers(&mut self, headers: &mut Node, unsent: bool) {
+        if !unsent {
             return self.text(headers, &[]);
         }
         let NodeValue::Map(entries) = &mut headers.value else { return self.text(headers, &[]) };
@@ -224,13 +232,13 @@ impl RenderPass<'_> {
     /// A model or a provider: all of its texts but those that are sent as they are. What a request of one's own is filled with is
     /// known when it is made.
     pub fn model(&mut self, node: &mut Node) {
-        let replays = node.get("replay").is_some();
+        let stored = self.are_answers_stored(node);
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut node.value else { return };
         for (key, value) in entries {
             match &*key.name {
                 "request" => self.text(value, &filled),
-                "headers" => self.headers(value, replays),
+                "headers" => self.headers(value, stored),
                 "json_schema" | "stop" => {}
                 _ => self.text(value, &[]),
             }

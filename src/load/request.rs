@@ -48,6 +48,8 @@ pub struct Overrides {
     pub outputs: Option<PathBuf>,
     /// Suite variables, the last of a name counts.
     pub vars: Vec<(String, String)>,
+    /// Some of `vars` may be for other suites: those that this one does not read are no error.
+    pub shared_vars: bool,
     pub samples: Option<u32>,
     pub jobs: Option<usize>,
     /// Seconds for one call of the target.

@@ -92,6 +92,8 @@ pub(super) struct SuiteScope {
     pub reach: Option<Arc<Reach>>,
     /// Problems of named graders that filters may leave unused, by name: reported where a grader is used.
     pub lacking: Arc<BTreeMap<String, Vec<Problem>>>,
+    /// What the targets lack that executions would inherit from, by type: reported where one inherits.
+    pub unfilled: Arc<BTreeMap<&'static str, Vec<Problem>>>,
     /// Where accepted baselines are read from.
     pub store: Folder,
     /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.
@@ -152,6 +154,14 @@ impl Desk<'_> {
     pub fn needs_grader(&mut self, name: &str) {
         let lacking = Arc::clone(&self.suite.lacking);
         self.problems.extend(lacking.get(name).into_iter().flatten().cloned());
+    }
+
+    /// Reports what the target lacks that an execution of this type inherits from; `None` when it lacks something.
+    pub fn inherit(&mut self, kind: &str) -> Option<()> {
+        let unfilled = Arc::clone(&self.suite.unfilled);
+        let lacks = unfilled.get(kind).filter(|lacks| !lacks.is_empty());
+        self.problems.extend(lacks.into_iter().flatten().cloned());
+        lacks.is_none().then_some(())
     }
 
     pub fn place(&self, span: Span) -> String {

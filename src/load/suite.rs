@@ -8,7 +8,7 @@ mod plan;
 mod referred;
 mod variables;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,7 +46,9 @@ use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec};
 pub(super) fn load(request: &LoadRequest) -> Loaded {
     let mut session = Session { purpose: request.purpose, cwd: request.cwd.clone(), ..Session::default() };
     let (plan, total, selected) = load_into(request, &mut session);
-    check_vars(&request.overrides.vars, &mut session, Severity::Error);
+    if !request.overrides.shared_vars {
+        check_vars(&request.overrides.vars, &mut session, Severity::Error);
+    }
     let plan = plan.filter(|_| !session.problems.has_errors());
     let Session { problems, sources, .. } = session;
     Loaded { plan, problems, sources, total, selected }
@@ -58,7 +60,7 @@ pub(super) fn load_into(request: &LoadRequest, session: &mut Session) -> (Option
     let dir = path.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
     let root = project_root(&dir);
     session.fence = Fence::new([root.as_path(), dir.as_path()]);
-    Loader { request, path, dir, root, session, files: HashMap::new() }.run()
+    Loader { request, path, dir, root, session, files: HashMap::new(), unbuilt: HashSet::new() }.run()
 }
 
 struct Loader<'a> {
@@ -69,6 +71,8 @@ struct Loader<'a> {
     session: &'a mut Session,
     /// Eval files that were read, by path.
     files: HashMap<PathBuf, Vec<Built>>,
+    /// Evals of those files that could not be built, by path and id.
+    unbuilt: HashSet<(PathBuf, String)>,
 }
 
 /// What a suite's document says, apart from its evals.
@@ -78,6 +82,8 @@ struct Head {
     evals: Vec<Node>,
     /// What its named graders lack, where filters may leave them unused.
     lacking: Lacking,
+    /// What targets lack that the run did not choose, by name.
+    unfilled: Lacking,
 }
 
 impl Loader<'_> {
@@ -122,10 +128,11 @@ impl Loader<'_> {
         let scope = self.templates(node);
         let reach = Reach::of(&self.request.overrides.filters);
         let (named, recorded) = (&self.request.overrides.target, self.request.overrides.outputs.is_some());
-        // A run looks at one target, and at none where outputs were recorded.
-        let is_used = |name: &str| !recorded && named.as_ref().is_none_or(|named| named == name);
+        let named = named.as_deref().or_else(|| has_default(node).then_some("default"));
+        // A run uses one target, and none where outputs were recorded. Without a name or a default it is the only one.
+        let is_used = |name: &str| !recorded && named.is_none_or(|named| named == name);
         let is_run = self.session.purpose == Purpose::Run;
-        let mut lacking = Lacking::new();
+        let (mut lacking, mut unfilled) = (Lacking::new(), Lacking::new());
         let Session { sources, problems, .. } = &mut *self.session;
         {
             let engine = Engine::new(&scope);
@@ -139,11 +146,14 @@ impl Loader<'_> {
                 }
                 let mut target = |name: &str, target: &mut Node| match !is_run || is_used(name) {
                     true => pass.target(target),
-                    false => pass.lenient(|pass| pass.target(target)),
+                    false => {
+                        let lacks = pass.lenient(|pass| pass.target(target));
+                        unfilled.insert(name.to_owned(), lacks);
+                    }
                 };
                 if let Some(node) = suite.get_mut("target") {
                     // A lone one is named after its type, and is the one that is meant.
-                    target(named.as_deref().unwrap_or_default(), node);
+                    target(named.unwrap_or_default(), node);
                 }
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
                     entries.iter_mut().for_each(|(key, node)| target(&key.name, node));
@@ -173,7 +183,7 @@ impl Loader<'_> {
                 value.span = key.span.at_start();
             }
         }
-        Head { spec: read(&head, &broken, problems), node: head, evals, lacking }
+        Head { spec: read(&head, &broken, problems), node: head, evals, lacking, unfilled }
     }
 
     /// An eval file given in place of a suite.
@@ -255,7 +265,7 @@ impl Loader<'_> {
     }
 
     fn finish(&mut self, head: Head) -> (Option<Plan>, Counts, Counts) {
-        let Head { spec, node, evals, mut lacking } = head;
+        let Head { spec, node, evals, mut lacking, unfilled } = head;
         if let Some(folders) = spec.as_ref().map(|s| &s.allow_paths) {
             let allowed: Vec<PathBuf> = folders.iter().map(|f| lexical(&self.dir.join(f))).collect();
             let all = [self.root.as_path(), self.dir.as_path()].into_iter();
@@ -279,7 +289,7 @@ impl Loader<'_> {
         scope.shelf.open |= spec.is_none();
         scope.executors.open |= spec.is_none();
         let demands = self.demands(spec.as_ref(), &node);
-        let chosen = self.target(spec.as_ref(), &node, &mut scope);
+        let chosen = self.target(spec.as_ref(), &node, &unfilled, &mut scope);
         scope.target = self.asked(&chosen.name, chosen.target.as_ref());
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
@@ -346,6 +356,13 @@ fn temperature_at(node: &Node, name: &str) -> Option<Span> {
     let named = node.get("targets").and_then(|targets| targets.get(name));
     let written = named.or_else(|| node.get("target"))?.get_key("temperature")?;
     Some(written.span)
+}
+
+/// True when a suite has a target that a run without `--target` uses, whatever others it has.
+fn has_default(document: &Node) -> bool {
+    let suite = document.get("eval_suite").unwrap_or(document);
+    let targets = suite.get("targets").filter(|targets| targets.as_map().is_some_and(|all| !all.is_empty()));
+    targets.is_some_and(|targets| targets.get("default").is_some() || suite.get("target").is_some())
 }
 
 /// The suite's node under its key again, for what reads whole documents.

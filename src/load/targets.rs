@@ -173,19 +173,38 @@ pub(super) struct Offer {
     pub http: Option<HttpTarget>,
     pub model: Option<(ModelSpec, Node)>,
     pub skill: Option<(SkillSpec, Node)>,
+    /// What the targets lack that would be among these, by type.
+    pub unfilled: BTreeMap<&'static str, Vec<Problem>>,
 }
 
 /// The HTTP target, the model and the way to run skills that executions stand on: of the chosen target, else of the only one of its
-/// kind; of skills first what the suite says under `skill:`.
-pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Option<&Target>) -> Offer {
+/// kind; of skills first what the suite says under `skill:`. One that lacks something (`unfilled`, by name) is not offered.
+pub(super) fn offer(
+    desk: &mut Desk,
+    targets: &Targets,
+    unfilled: &BTreeMap<String, Vec<Problem>>,
+    chosen: &str,
+    target: Option<&Target>,
+) -> Offer {
+    let mut lacking = BTreeMap::new();
     let kinds = |wanted: fn(&TargetSpec) -> bool| {
         let mut all = targets.iter().filter(|(_, (spec, _))| wanted(spec));
         let own = all.clone().find(|(name, _)| name.as_str() == chosen);
-        own.or_else(|| all.next().filter(|_| all.next().is_none())).map(|(_, found)| found)
+        own.or_else(|| all.next().filter(|_| all.next().is_none()))
+    };
+    let mut whole = |kind: &'static str, wanted: fn(&TargetSpec) -> bool| {
+        let (name, found) = kinds(wanted)?;
+        match unfilled.get(name).filter(|lacks| !lacks.is_empty()) {
+            Some(lacks) => {
+                lacking.insert(kind, lacks.clone());
+                None
+            }
+            None => Some(found),
+        }
     };
     let http = match target {
         Some(Target::Http(http)) => Some((**http).clone()),
-        _ => kinds(|spec| matches!(spec, TargetSpec::Http(_))).and_then(|(spec, node)| {
+        _ => whole("http", |spec| matches!(spec, TargetSpec::Http(_))).and_then(|(spec, node)| {
             let dir = desk.suite.dir.clone();
             match resolve(desk, spec, node, &dir) {
                 Some(Target::Http(http)) => Some(*http),
@@ -194,11 +213,11 @@ pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Op
         }),
     };
     let skill = desk.suite.skill.clone().or_else(|| {
-        let (spec, node) = kinds(|spec| matches!(spec, TargetSpec::Skill(_)))?;
+        let (spec, node) = whole("skill", |spec| matches!(spec, TargetSpec::Skill(_)))?;
         let TargetSpec::Skill(skill) = spec else { return None };
         Some((skill.clone(), node.clone()))
     });
-    let model = kinds(|spec| matches!(spec, TargetSpec::Model(_))).and_then(|(spec, node)| {
+    let model = whole("model", |spec| matches!(spec, TargetSpec::Model(_))).and_then(|(spec, node)| {
         let TargetSpec::Model(model) = spec else { return None };
         let absolute = |path: &String| lexical(&desk.suite.dir.join(path)).to_string_lossy().into_owned();
         let mut model = model.clone();
@@ -207,5 +226,5 @@ pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Op
         model.replay = model.replay.as_ref().map(absolute);
         Some((model, node.clone()))
     });
-    Offer { http, model, skill }
+    Offer { http, model, skill, unfilled: lacking }
 }

@@ -26,8 +26,10 @@ pub(super) struct Scope {
     pub env_listed: BTreeSet<String>,
     /// True when a suite may still define more: an unknown name is then only a warning.
     pub open: bool,
-    /// True when no model is called: keys, which are environment variables, need not be set.
+    /// True when no model is called: headers of models and judges may read environment variables that are not set.
     pub keyless: bool,
+    /// True when nothing is called or graded: an environment variable that is not set is only a warning.
+    pub idle: bool,
 }
 
 /// Compiles and renders texts against a scope.
@@ -122,6 +124,10 @@ impl<'s> Engine<'s> {
 
     pub fn is_keyless(&self) -> bool {
         self.scope.keyless
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.scope.idle
     }
 
     /// True when a text reads listed environment variables that are not set, and lacks nothing else.
@@ -262,7 +268,7 @@ impl<'s> Engine<'s> {
             let message = format!("the environment variable `{variable}` is not set");
             return Problem::error(Code::UndefinedVariable, at, message)
                 .maybe_hint(Some(format!("set `{variable}` before the run")))
-                .maybe_warning(self.scope.open || self.scope.keyless);
+                .maybe_warning(self.scope.open || self.scope.idle);
         }
         let message =
             format!("`env.{variable}` is read, but the suite does not list `{variable}` under `env:`");

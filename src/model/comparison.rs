@@ -229,6 +229,14 @@ pub struct FlipList {
     pub cases: Vec<CaseFlip>,
 }
 
+impl FlipList {
+    /// True when none of the listed cases records whether its input or its grading changed.
+    pub fn only_input_or_grading(&self) -> bool {
+        let unknown = |case: &CaseFlip| case.changed.contains(&CasePart::InputOrGrading);
+        !self.cases.is_empty() && self.cases.iter().all(unknown)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseFlip {

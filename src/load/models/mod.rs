@@ -64,6 +64,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &ModelSpec, node: &Node, dir: &Path
     if spec.model.is_some() {
         return target(desk, &Written { spec, node, base: None, dir });
     }
+    desk.inherit("model")?;
     let Some((base, base_node)) = desk.suite.model.clone() else {
         // A suite that is not known, or is broken, may well have one.
         if !desk.suite.shelf.open {

@@ -54,6 +54,8 @@ fn load_request(session: &Session, request: &PhaseRequest, eval: &EvalStep) -> L
         overrides: Overrides {
             target: line.target.clone().or_else(|| eval.target.clone()),
             vars,
+            // `phase --var` is for the suites of all steps, and is checked over all of them.
+            shared_vars: true,
             samples: line.samples.or(eval.samples),
             preset: eval.preset.clone(),
             asked: eval.demands.clone(),

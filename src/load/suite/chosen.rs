@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Loader;
+use super::{Lacking, Loader};
 use crate::load::models;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
@@ -16,7 +16,14 @@ use crate::spec::{SuiteSpec, TargetSpec};
 
 impl Loader<'_> {
     /// The target of the run. What evals may take from the suite's targets is put into the scope.
-    pub(super) fn target(&mut self, spec: Option<&SuiteSpec>, node: &Node, scope: &mut SuiteScope) -> Chosen {
+    /// `unfilled` is what targets lack that the run did not choose.
+    pub(super) fn target(
+        &mut self,
+        spec: Option<&SuiteSpec>,
+        node: &Node,
+        unfilled: &Lacking,
+        scope: &mut SuiteScope,
+    ) -> Chosen {
         let Some(spec) = spec else { return Chosen::default() };
         let mut all = Targets::new();
         for (name, target) in &spec.targets {
@@ -54,7 +61,8 @@ impl Loader<'_> {
         }
         let at = node.key_span("/name");
         let chosen = targets::choose(&mut desk, &all, choice(self.request), at);
-        let offer = targets::offer(&mut desk, &all, &chosen.name, chosen.target.as_ref());
+        let offer = targets::offer(&mut desk, &all, unfilled, &chosen.name, chosen.target.as_ref());
+        scope.unfilled = Arc::new(offer.unfilled);
         (scope.http, scope.model, scope.skill) = (offer.http, offer.model, offer.skill);
         scope.asks = chosen.target.clone();
         chosen

@@ -8,7 +8,7 @@ use super::referred::circular;
 use super::{Loader, eval_document};
 use crate::load::baselines;
 use crate::load::evals::{Built, build};
-use crate::load::kinds::detect;
+use crate::load::kinds::{Part, detect, parts};
 use crate::load::problem::{Code, Problem, Severity, did_you_mean};
 use crate::load::refs;
 use crate::load::scope::{Desk, SuiteScope};
@@ -83,7 +83,10 @@ impl Loader<'_> {
             p.severity == Severity::Error
                 && p.span.is_some_and(|s| found.is_empty() || found.iter().any(|b| b.at.file == s.file))
         });
-        if picked.is_empty() && !faulty {
+        // An eval that no filter selects may lack what it takes to build it.
+        let unselected = scope.reach.is_some()
+            && reference.files.iter().any(|file| self.unbuilt.contains(&(file.clone(), id.clone())));
+        if picked.is_empty() && !faulty && !unselected {
             let ids: Vec<&str> = found.iter().map(|b| b.eval.info.id.as_str()).collect();
             let hint = match did_you_mean(id, ids.iter().copied()) {
                 Some(near) => format!("did you mean `#{near}`?"),
@@ -100,7 +103,7 @@ impl Loader<'_> {
         if let Some(known) = self.files.get(file) {
             return Some(known.clone());
         }
-        let Some(node) = self.session.parse(file, Some(at)) else {
+        let Some(mut node) = self.session.parse(file, Some(at)) else {
             self.files.insert(file.to_owned(), Vec::new());
             return Some(Vec::new());
         };
@@ -118,7 +121,11 @@ impl Loader<'_> {
             }
         }
         let dir = file.parent().map_or_else(|| self.dir.clone(), Path::to_path_buf);
+        let ids: Vec<String> = parts(&mut node).iter().filter_map(Part::id).map(str::to_owned).collect();
         let built = self.eval_document(node, scope, &dir);
+        let is_built = |id: &String| built.iter().any(|built| built.eval.info.id == *id);
+        let unbuilt = ids.into_iter().filter(|id| !is_built(id)).map(|id| (file.to_owned(), id));
+        self.unbuilt.extend(unbuilt);
         self.files.insert(file.to_owned(), built.clone());
         Some(built)
     }

@@ -1,6 +1,6 @@
 //! What a suite says of itself, without its evals.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::{Loader, load};
@@ -18,7 +18,15 @@ pub(in crate::load) fn overview(request: &LoadRequest) -> Overview {
     let dir = path.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
     let root = project_root(&dir);
     session.fence = Fence::new([root.as_path(), dir.as_path()]);
-    let mut loader = Loader { request, path, dir, root, session: &mut session, files: HashMap::new() };
+    let mut loader = Loader {
+        request,
+        path,
+        dir,
+        root,
+        session: &mut session,
+        files: HashMap::new(),
+        unbuilt: HashSet::new(),
+    };
     let path = loader.path.clone();
     let node = loader.session.parse(&path, None);
     let suite = match node {

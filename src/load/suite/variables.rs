@@ -34,11 +34,12 @@ impl Loader<'_> {
         // Where the user stands is no secret, and paths say what is wrong.
         let here = |value: &str| self.request.cwd.starts_with(value);
         self.session.problems.hide(env.values().filter(|value| !here(value)).cloned());
-        Scope { vars, env, env_listed, open: false, keyless: self.is_keyless(suite) }
+        let idle = self.request.purpose != Purpose::Run || self.request.overrides.asks_nobody;
+        Scope { vars, env, env_listed, open: false, keyless: idle || self.answers_are_stored(suite), idle }
     }
 
-    /// True when no model is called: files are only looked at, or all answers are there.
-    fn is_keyless(&self, suite: Option<&Node>) -> bool {
+    /// True when all answers of models come from recordings or the cache.
+    fn answers_are_stored(&self, suite: Option<&Node>) -> bool {
         let overrides = &self.request.overrides;
         let cache = suite.and_then(|suite| suite.at_pointer("/config/cache"));
         let written = cache.and_then(|cache| cache.get("mode").unwrap_or(cache).as_text());
@@ -46,10 +47,7 @@ impl Loader<'_> {
             Some(mode) => mode == CacheMode::Only,
             None => written == Some("only"),
         };
-        self.request.purpose != Purpose::Run
-            || overrides.asks_nobody
-            || overrides.models.replay.is_some()
-            || only
+        overrides.models.replay.is_some() || only
     }
 }
 
@@ -65,7 +63,10 @@ pub(in crate::load) fn check_vars(vars: &[(String, String)], session: &mut Sessi
     if typed.is_empty() || session.problems.iter().any(unread) {
         return;
     }
-    let read: BTreeSet<&str> = session.sources.texts().flat_map(names_read).collect();
+    // Where the variables are read as a whole, each of them is read.
+    let read: Option<Vec<Vec<&str>>> = session.sources.texts().map(names_read).collect();
+    let Some(read) = read else { return };
+    let read: BTreeSet<&str> = read.into_iter().flatten().collect();
     let mut found = Vec::new();
     for name in typed.into_iter().filter(|name| !read.contains(name.as_str())) {
         let known = session.vars.iter().map(String::as_str).chain(read.iter().copied());
@@ -83,8 +84,9 @@ pub(in crate::load) fn check_vars(vars: &[(String, String)], session: &mut Sessi
     session.problems.extend(found);
 }
 
-/// The names that the templates of a file read: whatever stands there that is not an attribute of something but `vars`.
-fn names_read(text: &str) -> Vec<&str> {
+/// The names that the templates of a file read: every word there that is not an attribute of something but `vars`. `None` where
+/// `vars` is read as a whole.
+fn names_read(text: &str) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("{{").into_iter().chain(rest.find("{%")).min() {
@@ -92,17 +94,32 @@ fn names_read(text: &str) -> Vec<&str> {
         let end = rest.find("}}").into_iter().chain(rest.find("%}")).min().unwrap_or(rest.len());
         let (inside, after) = rest.split_at(end);
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let mut owner = "";
+        let (mut owner, mut start) = ("", 0);
         for word in inside.split_inclusive(|c: char| !is_part(c)) {
             let name = word.trim_end_matches(|c: char| !is_part(c));
             if !name.is_empty() && matches!(owner, "" | "vars") {
                 names.push(name);
             }
+            let rest = inside.get(inside.len().min(start + name.len())..).unwrap_or_default();
+            if name == "vars" && owner.is_empty() && !names_a_variable(rest) {
+                return None;
+            }
+            start += word.len();
             owner = if word.ends_with('.') { name } else { "" };
         }
         rest = after;
     }
-    names
+    Some(names)
+}
+
+/// True when what follows `vars` picks one variable by its name: `.name` or `["name"]`.
+fn names_a_variable(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    match (rest.strip_prefix('.'), rest.strip_prefix('[')) {
+        (Some(_), _) => true,
+        (_, Some(key)) => key.trim_start().starts_with(['"', '\'']),
+        _ => false,
+    }
 }
 
 /// A command-line text as a value of the kind that the suite gave the variable, when it reads as one.
@@ -125,8 +142,17 @@ mod tests {
     fn names_are_those_that_templates_read() {
         let text =
             "a: b {{ x }} {{ vars.y|upper }} {{ env.KEY }} {% if z %}{{ row.q }}{% endif %} {{ vars['w'] }}";
-        assert_eq!(names_read(text).join(" "), "x vars y upper env if z row endif vars w");
-        assert_eq!(names_read("no {{ end"), ["end"]);
-        assert!(names_read("plain: text").is_empty());
+        let read = |text| names_read(text).map(|names| names.join(" "));
+        assert_eq!(read(text).as_deref(), Some("x vars y upper env if z row endif vars w"));
+        assert_eq!(read("no {{ end").as_deref(), Some("end"));
+        assert_eq!(read("plain: text").as_deref(), Some(""));
+        for whole in [
+            "{% for k, v in vars|items %}{{ k }}{% endfor %}",
+            "{{ vars | tojson }}",
+            "{{ vars[name] }}",
+            "{{vars}}",
+        ] {
+            assert_eq!(names_read(whole), None, "{whole}");
+        }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
             }
             HttpTarget { base_url: url.clone(), ..usual() }
         }
-        None => match desk.suite.http.clone() {
+        None => match desk.inherit("http").map(|()| desk.suite.http.clone())? {
             Some(target) => target,
             None => {
                 // A suite that is not known, or is broken, may well have one.

@@ -20,6 +20,7 @@ const BESIDE: [&str; 3] = ["skill_name", "parameters", "input_file"];
 
 /// A skill with everything in place. What the spec leaves out is taken from what the suite says of skills.
 pub(super) fn resolve(desk: &mut Desk, spec: &SkillSpec, node: &Node) -> Option<SkillTarget> {
+    desk.inherit("skill")?;
     let (base, base_node) = desk.suite.skill.clone().unwrap_or_else(|| (SkillSpec::default(), node.clone()));
     let name = spec.skill_name.clone().or_else(|| base.skill_name.clone());
     let mut parameters = base.parameters.clone();

@@ -53,7 +53,7 @@ fn list(page: &mut Page, kind: Kind, cases: &CaseChanges, options: &TerminalOpti
         return Ok(());
     }
     page.blank()?;
-    let title = format!("{} ({})", kind.title(), text::group_digits(list.count));
+    let title = format!("{} ({})", kind.title(list), text::group_digits(list.count));
     page.line(&[span(Tone::Bold, title)])?;
     let (tone, sign) = mark(kind, page);
     let arrow = page.pick("→", "->");

@@ -313,7 +313,7 @@ fn cases(cases: &CaseChanges, limits: Limits, out: &mut dyn Write) -> Result<(),
             continue;
         }
         let count = text::group_digits(list.count);
-        writeln!(out, "<details><summary>{} {} ({count})</summary>\n", case_sign(kind), kind.title())?;
+        writeln!(out, "<details><summary>{} {} ({count})</summary>\n", case_sign(kind), kind.title(list))?;
         let listed = words::critical_first(list);
         for case in listed.iter().take(limits.cases) {
             let critical = if words::is_critical(case) { " **critical**" } else { "" };

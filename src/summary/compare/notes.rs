@@ -136,7 +136,14 @@ fn shards(shards: &[Shard]) -> (String, u32) {
 fn cases(draft: &Draft<'_>, notes: &mut Vec<String>) {
     let pairing = &draft.pairing;
     let changed = pairing.changes.changed.count;
-    if changed > 0 {
+    if pairing.changes.changed.only_input_or_grading() {
+        let (is, it) = if changed == 1 { ("is", "it") } else { ("are", "them") };
+        notes.push(format!(
+            "{} changed in input or grading and {is} not compared: one of the sides was recorded by an earlier version, which does \
+             not record which of them changed; run or accept that side again, or pass `--allow-changed` to compare {it} anyway",
+            plural(changed, "case")
+        ));
+    } else if changed > 0 {
         let (is, what) =
             if changed == 1 { ("is", "it is another task") } else { ("are", "they are other tasks") };
         notes.push(format!(

@@ -81,7 +81,14 @@ fn nothing_to_test(draft: &Draft<'_>) -> String {
     let why = match draft.rows.first().map(|row| &row.difference) {
         Some(_) if draft.pairing.pairs.is_empty() && changes.changed.count > 0 => {
             let all = if changes.changed.count == 1 { "the one case of both" } else { "every case of both" };
-            format!("{all} changed in data or grading; `--allow-changed` compares them all the same")
+            if changes.changed.only_input_or_grading() {
+                format!(
+                    "{all} changed in input or grading, and the recorded fingerprints do not show which; run or accept the side of \
+                     the earlier version again, or pass `--allow-changed`"
+                )
+            } else {
+                format!("{all} changed in data or grading; `--allow-changed` compares them all the same")
+            }
         }
         Some(_) if draft.pairing.pairs.is_empty() => "no case is the same on both sides".to_owned(),
         _ if !any_graded(draft) => "no case was graded on both sides".to_owned(),

@@ -213,8 +213,9 @@ impl Kind {
         }
     }
 
-    pub fn title(self) -> &'static str {
+    pub fn title(self, list: &FlipList) -> &'static str {
         match self {
+            Kind::Changed if list.only_input_or_grading() => "Changed: input or grading, not compared",
             Kind::Broken => "Broken: passed before, fail now",
             Kind::Fixed => "Fixed: failed before, pass now",
             Kind::StillFailing => "Still failing",
@@ -281,9 +282,13 @@ pub fn case_sentences(cases: &CaseChanges) -> Vec<String> {
         (_, true) => format!("{number} compared"),
         (_, false) => format!("{number} compared: {compared}"),
     }];
+    let changed = match cases.changed.only_input_or_grading() {
+        true => "changed (input or grading)",
+        false => "changed (other data or grading)",
+    };
     let apart = listed(vec![
         counted(cases.ungraded.count, "without a grade on a side"),
-        counted(cases.changed.count, "changed (other data or grading)"),
+        counted(cases.changed.count, changed),
         counted(cases.new.count, "new"),
         counted(cases.gone.count, "gone"),
         counted(cases.not_selected, "left out of a side by filters or shards"),

@@ -268,7 +268,12 @@ impl Cases {
         });
         let shown = |kind: &Kind| {
             let list = kind.of(cases);
-            Flips { name: kind_name(*kind), title: kind.title(), count: list.count, listed: list.cases.len() }
+            Flips {
+                name: kind_name(*kind),
+                title: kind.title(list),
+                count: list.count,
+                listed: list.cases.len(),
+            }
         };
         Cases {
             sentences: words::case_sentences(cases),

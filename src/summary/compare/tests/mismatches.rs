@@ -65,17 +65,14 @@ fn a_changed_case_flips_nothing_and_enters_no_figure() {
     assert_eq!((compared.metrics[0].n, compared.cases.compared), (3, 3));
     // Figures over evals are of whole evals.
     assert!(compared.metrics.iter().all(|metric| metric.name != "pass_rate"), "{compared:?}");
-    insta::assert_snapshot!(compared.notes.join("\n"), @r"
-    1 case changed in data or grading and is not compared: it is another task than in the reference; `--allow-changed` compares it all the same
-    one of the sides was recorded by an earlier version, which does not tell a changed prompt from changed data or grading: run it again to compare prompts
-    ");
+    insta::assert_snapshot!(compared.notes.join("\n"), @"1 case changed in input or grading and is not compared: one of the sides was recorded by an earlier version, which does not record which of them changed; run or accept that side again, or pass `--allow-changed` to compare it anyway");
     for case in &mut b.evals[0].cases {
         case.fingerprint = Some("another".into());
     }
     let all = one(&a, &b);
     assert_eq!((all.verdict, all.cases.changed.count, all.cases.compared), (ComparisonVerdict::None, 4, 0));
     assert_eq!(all.metrics[0].undefined.as_deref(), Some("no pair of cases has it on both sides"));
-    insta::assert_snapshot!(all.sentences.join("\n"), @"no verdict: every case of both changed in data or grading; `--allow-changed` compares them all the same");
+    insta::assert_snapshot!(all.sentences.join("\n"), @"no verdict: every case of both changed in input or grading, and the recorded fingerprints do not show which; run or accept the side of the earlier version again, or pass `--allow-changed`");
     // Where one side does not tell, nobody says that it changed.
     b.evals[0].cases.iter_mut().for_each(|case| case.fingerprint = None);
     assert_eq!(one(&a, &b).cases.changed.count, 0);
