@@ -129,27 +129,6 @@ fn bash_completes_options_verbs_and_names() {
     holds(&project(), "bash", in_bash);
 }
 
-/// An interactive bash on a terminal of its own, in which Tab is pressed. (zsh makes the terminal.)
-#[test]
-fn bash_completes_the_words_that_it_breaks() {
-    let project = project();
-    for (typed, wanted) in [
-        ("eval-harness run --eval in", "--eval inline-one "),
-        ("eval-harness run --eval=in", "--eval=inline-one "),
-        ("eval-harness run --suite=other.yaml --eval=", "--eval=elsewhere "),
-        ("eval-harness run --var=gr", "--var=greeting="),
-        ("eval-harness run --tag=s", "--tag=slow "),
-    ] {
-        let script = format!(
-            "zmodload zsh/zpty; zpty z env TERM=dumb bash --norc --noprofile -i; \
-             zpty -w z 'PS1=; source ./complete.bash; echo READ''Y'; \
-             zpty -r z said '*READY*'; zpty -w -n z $'{typed}\\t'; zpty -r z said '*{wanted}*' && print -r -- found; zpty -d z"
-        );
-        let Some(said) = shell(&project, "zsh", &script) else { return };
-        assert!(said.contains("found"), "bash: {typed}: {said}");
-    }
-}
-
 #[test]
 fn fish_completes_options_verbs_and_names() {
     holds(&project(), "fish", in_fish);
