@@ -612,8 +612,14 @@ async fn exceptions_that_nothing_takes_fail() {
             format!("def f(x): raise {exception}")
         };
         let report = run(&sandbox, &code, &tests).await;
-        assert_eq!(raised(&report.verdict).as_deref(), Some(exception), "{name}: {:?}", report.verdict);
         assert_eq!(report.mode, TestMode::Split, "{name}");
+        if tests.contains("redirect_stdout") {
+            // What the code prints does not cross, so that only tests in one interpreter can tell its failure.
+            let why = TestVerdict::Uncertain { why: "read what the code prints (`redirect_stdout`)".into() };
+            assert_eq!(report.verdict, why, "{name}");
+            continue;
+        }
+        assert_eq!(raised(&report.verdict).as_deref(), Some(exception), "{name}: {:?}", report.verdict);
     }
 }
 
