@@ -88,9 +88,7 @@ impl Kind {
     pub fn figure(&self, side: usize, passed: u32) -> Option<f64> {
         self.figures.get(side)?.get(passed as usize).copied().flatten()
     }
-}
 
-impl Kind {
     /// The mean of a side's figure when samples pass with the chance `p`; `None` when it has none for some number of passes.
     pub fn expected(&self, side: usize, p: f64) -> Option<f64> {
         let figures = self.figures.get(side)?;
