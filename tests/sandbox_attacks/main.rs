@@ -32,6 +32,12 @@ const SCRATCH: &str = "SANDBOX_TEST_SCRATCH";
 const PARTS: usize = 4;
 const NOBODY: u32 = 65534;
 
+/// A user without rights for a part of the programs. Landlock counts processes by user, so that another part's fork bomb would
+/// make an honest `fork` fail (docs/sandbox.md).
+fn ordinary_user(tier: Tier, part: usize) -> u32 {
+    NOBODY - (tier as usize * PARTS + part) as u32
+}
+
 #[test]
 fn userns_holds() {
     hold("userns_holds", Tier::Userns, false);
@@ -77,7 +83,8 @@ fn hold(test: &str, tier: Tier, as_nobody: bool) {
     let parts: Vec<_> = (0..PARTS)
         .map(|part| {
             let scratch = folder.path().join(part.to_string());
-            after::lay_bait(&scratch, is_root().then_some(NOBODY));
+            let user = if as_nobody { ordinary_user(tier, part) } else { NOBODY };
+            after::lay_bait(&scratch, is_root().then_some(user));
             let temporary = folder.path().join(format!("{part}.tmp"));
             std::fs::create_dir(&temporary).unwrap();
             std::fs::set_permissions(&temporary, std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -97,8 +104,8 @@ fn hold(test: &str, tier: Tier, as_nobody: bool) {
                     .env(FOLDER, copies.join("attacks"))
                     .env(PYTHON, python)
                     .current_dir("/")
-                    .uid(NOBODY)
-                    .gid(NOBODY);
+                    .uid(user)
+                    .gid(user);
             }
             command.spawn().unwrap()
         })
