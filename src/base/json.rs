@@ -100,9 +100,43 @@ pub fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
+/// True when the values of a JSON text take about more than `most` bytes of memory, apart from their texts.
+pub fn is_heavier(json: &[u8], most: usize) -> bool {
+    // The lightest heavy text is this long.
+    json.len() > most / 640 && weight(json) > most
+}
+
+/// About how many bytes of memory the values of a JSON text take apart from their texts, by the marks outside its strings: an element, a member, a list's
+/// first four places, a map's first node.
+pub fn weight(json: &[u8]) -> usize {
+    let (mut sum, mut quoted, mut escaped) = (0usize, false, false);
+    for byte in json {
+        if quoted {
+            quoted = escaped || *byte != b'"';
+            escaped = !escaped && *byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => quoted = true,
+            b',' | b':' => sum += 64,
+            b'[' => sum += 128,
+            b'{' => sum += 640,
+            _ => {}
+        }
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_weighed_outside_of_texts() {
+        let json = br#"{"a,[{": [1, "\"{,", "\\", {}]}"#;
+        assert_eq!(weight(json), 640 + 64 + 128 + 3 * 64 + 640);
+        assert!(is_heavier(&b"[]".repeat(10), 1279) && !is_heavier(&b"[]".repeat(10), 1280));
+    }
 
     #[test]
     fn hiding_characters_are_escaped_and_read_back() {

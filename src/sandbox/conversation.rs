@@ -12,12 +12,11 @@ use super::capture::Lines;
 use super::channel::Outbox;
 use super::ending::Ended;
 use super::error::SandboxError;
-use super::messages::{
-    MOST_WEIGHT, forged, load_failure, number, object, object_within, silent_end, text, weight,
-};
+use super::messages::{MOST_WEIGHT, forged, load_failure, number, object, object_within, silent_end, text};
 use super::programs::only;
 use super::running::{Heard, Running, bounded};
 use super::types::*;
+use crate::base::json::weight;
 
 /// What the answers of a job may cost the harness.
 pub(super) struct AnswerBudget {

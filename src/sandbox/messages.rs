@@ -5,32 +5,12 @@ use serde_json::{Map, Value};
 use super::ending::Ended;
 use super::error::SandboxError;
 use super::types::{Ending, Raised, RunFailure};
+use crate::base::json::is_heavier;
 use crate::base::text::shortened;
 
 /// Bytes of memory that the values of one line may take where nothing else is said. A line of 8 MiB can hold values of half a
 /// gigabyte; the candidate's runner keeps to its limit itself (`heavy` in `candidate.py`), so that only a forged line is heavier.
 pub(super) const MOST_WEIGHT: usize = 64 << 20;
-
-/// About how much memory the values of a JSON text take, by the marks outside its strings: an element, a member, a list's
-/// first four places, a map's first node.
-pub(super) fn weight(line: &[u8]) -> usize {
-    let (mut sum, mut quoted, mut escaped) = (0usize, false, false);
-    for byte in line {
-        if quoted {
-            quoted = escaped || *byte != b'"';
-            escaped = !escaped && *byte == b'\\';
-            continue;
-        }
-        match byte {
-            b'"' => quoted = true,
-            b',' | b':' => sum += 64,
-            b'[' => sum += 128,
-            b'{' => sum += 640,
-            _ => {}
-        }
-    }
-    sum
-}
 
 /// A line that is one JSON object; `None` for anything else. Of one with more values than an answer may hold, only which call
 /// it answers, and that it is too large.
@@ -40,8 +20,7 @@ pub(super) fn object(line: &[u8]) -> Option<Map<String, Value>> {
 
 /// The same with values of up to `most` bytes.
 pub(super) fn object_within(line: &[u8], most: usize) -> Option<Map<String, Value>> {
-    // The lightest heavy line is this long.
-    if line.len() > most / 640 && weight(line) > most {
+    if is_heavier(line, most) {
         return too_heavy(line);
     }
     match serde_json::from_slice(line) {
@@ -207,7 +186,6 @@ mod tests {
 
     #[test]
     fn values_of_a_line_are_weighed_before_they_are_made() {
-        assert_eq!(weight(br#"{"a,[{": [1, "\"{,", "\\", {}]}"#), 640 + 64 + 128 + 3 * 64 + 640);
         let line = |item: &str, n: usize| format!(r#"{{"v":[{}0]}}"#, item.repeat(n)).into_bytes();
         for (item, most) in [("0,", 1 << 20), ("[],", 340_000), ("{},", 95_000)] {
             assert_eq!(object(&line(item, most + 20_000)), None, "{item}");

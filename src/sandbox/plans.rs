@@ -11,12 +11,13 @@ use sha2::{Digest, Sha256};
 use super::capture::Lines;
 use super::channel::pipe;
 use super::error::SandboxError;
-use super::messages::{object, raised, text, weight};
+use super::messages::{object, raised, text};
 use super::pool::Worker;
 use super::python::{Python, PythonJob, Runner};
 use super::running::{Heard, bounded};
 use super::testing::Compiled;
 use super::types::*;
+use crate::base::json::weight;
 
 /// Plans that are kept, the last used ones. A benchmark of thousands of tasks asks for each a few times in a row.
 const MOST_PLANS: usize = 512;

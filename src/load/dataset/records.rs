@@ -5,13 +5,17 @@ use std::io::{BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::Path;
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::quotes::{Quotes, explained};
 use crate::base::files::open_file;
+use crate::base::json;
 
 /// Bytes of one record: one is held at a time, never the file.
 pub(super) const MAX_RECORD: usize = 1 << 30;
+/// Bytes of memory for the values of one record: short values take many times the bytes of their text.
+const MAX_WEIGHT: usize = 1 << 30;
 /// Bytes of a JSON array, which is read whole.
 const MAX_ARRAY: u64 = 1 << 30;
 
@@ -57,7 +61,7 @@ pub(super) struct Batch {
 enum Raw {
     /// Where in the batch's text.
     Json(Range<usize>),
-    /// With about its size.
+    /// A row of a table, with about its size.
     Done(Box<Record>, usize),
 }
 
@@ -95,6 +99,16 @@ impl Batch {
     fn push(&mut self, line: usize, raw: Raw) {
         self.rows.push((line, raw));
         self.bytes += self.bytes(self.rows.len() - 1);
+    }
+
+    /// Adds the record that lies at a place of the batch's text.
+    fn push_json(&mut self, line: usize, range: Range<usize>) -> Result<(), RecordsError> {
+        if json::is_heavier(self.text.get(range.clone()).unwrap_or_default(), MAX_WEIGHT) {
+            let reason = "a row with too many values (about 16 million are the most)".to_owned();
+            return Err(RecordsError::Format { line, reason });
+        }
+        self.push(line, Raw::Json(range));
+        Ok(())
     }
 
     fn is_full(&self) -> bool {
@@ -213,8 +227,7 @@ impl Lines {
             let from =
                 start + (bytes.len() - marked.len()) + (marked.len() - marked.trim_ascii_start().len());
             let to = from + record.len();
-            batch.push(line, Raw::Json(from..to));
-            return Ok(true);
+            return batch.push_json(line, from..to).map(|()| true);
         }
     }
 }
@@ -280,21 +293,22 @@ impl Array {
         cursor.next_mark();
         let line = cursor.line;
         let rest = cursor.text.get(cursor.at..).unwrap_or("");
-        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-        let parsed = match stream.next() {
-            Some(Ok(value)) => Ok(value),
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        match stream.next() {
+            Some(Ok(IgnoredAny)) => {}
             Some(Err(error)) => {
                 let line = line + error.line().saturating_sub(1);
                 return Err(RecordsError::Format { line, reason: format!("not JSON: {error}") });
             }
             None => return Err(cursor.error("the array is not closed")),
-        };
+        }
         let bytes = stream.byte_offset();
+        let start = batch.text.len();
+        batch.text.extend_from_slice(rest.as_bytes().get(..bytes).unwrap_or_default());
         cursor.skip(bytes);
         let (at, now) = (cursor.at, cursor.line);
         (self.at, self.line) = (at, now);
-        batch.push(line, Raw::Done(Box::new(object(parsed)), bytes));
-        Ok(true)
+        batch.push_json(line, start..start + bytes).map(|()| true)
     }
 }
 

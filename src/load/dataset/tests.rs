@@ -106,6 +106,26 @@ fn json_arrays_and_tables_are_read_with_their_lines() {
 }
 
 #[test]
+fn a_row_may_be_long_but_not_of_more_values_than_memory_holds() {
+    let long = format!("{{\"id\": 1, \"q\": \"{}\", \"a\": 2}}\n", "x".repeat(65 << 20));
+    let case = CASE.replace("Say {{ row.q }}", "Say it");
+    let found = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{case}"), &[("r.jsonl", &long)]);
+    assert_eq!(errors(&found), [""; 0]);
+
+    // 5 MB of text that would be more than a gigabyte of values.
+    let heavy = format!("{{\"id\": 2, \"q\": [{}{{}}], \"a\": 2}}", "{},".repeat(1_700_000));
+    let small = "{\"id\": 1, \"q\": 1, \"a\": 2}";
+    for (name, text) in [("jsonl", format!("{small}\n{heavy}\n")), ("json", format!("[{small},\n{heavy}]"))] {
+        let file = format!("r.{name}");
+        let found = loaded(&format!("  path: {file}\n  format: {name}\n{case}"), &[(&file, &text)]);
+        assert_eq!(
+            errors(&found),
+            [format!("`{file}` line 2: a row with too many values (about 16 million are the most)")]
+        );
+    }
+}
+
+#[test]
 fn a_table_whose_quotation_marks_hide_rows_is_refused() {
     let told = |table: &str| {
         let found = loaded(&format!("  path: r.csv\n  format: csv\n{CASE}"), &[("r.csv", table)]);
