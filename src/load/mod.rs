@@ -15,6 +15,8 @@ mod demands;
 mod evals;
 mod executors;
 mod graders;
+#[cfg(test)]
+mod hashes_tests;
 mod infer;
 mod inputs;
 mod kinds;
