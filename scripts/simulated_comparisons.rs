@@ -9,7 +9,7 @@ use eval_harness::stats::power::{Aim, Chances, Design as Plan, Population as Spr
 use eval_harness::summary::compare::{CompareSettings, PAIRS, compare};
 use rayon::prelude::*;
 
-use crate::simulation::{Dice, blank_eval, side};
+use super::simulation::{Dice, blank_eval, side};
 
 /// Two runs of the same evals.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use eval_harness::stats::pass_at_k;
 use eval_harness::summary::{OverCases, Samples};
 use rayon::prelude::*;
 
-use crate::simulation::Dice;
+use super::simulation::Dice;
 
 /// One of so many runs is given to other methods, too.
 const OTHERS: u64 = 8;

@@ -1,5 +1,5 @@
 //! The processes below another, by the kernel's own lists.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::fs;
 

@@ -2,7 +2,7 @@
 //!
 //! Where node, Chromium or the packages are missing a test says so by name; where `CI` or `EVAL_HARNESS_DEMAND_BROWSER` is set
 //! (`scripts/test` sets it) it fails.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Projects whose runs are of chosen quality: recorded outputs say which samples of which cases pass.
 //!
 //! For a test: `#[path = "support/compared.rs"] mod compared;` beside `mod support;`.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::PathBuf;
 

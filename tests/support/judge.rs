@@ -2,7 +2,7 @@
 //! would read it: by the marks around what is quoted and the form of the answer.
 //!
 //! For a test: `#[path = "support/judge.rs"] mod judge;` beside `mod model_server;`.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::sync::LazyLock;
 

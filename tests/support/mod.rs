@@ -1,5 +1,5 @@
 //! A project in a temporary folder, and the built program to run in it.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -16,6 +16,11 @@ pub struct Call {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
+}
+
+/// What `--exact` takes for a test of a module: `module_path!()` begins with the name of the test program.
+pub fn full_name(module: &str, test: &str) -> String {
+    module.split_once("::").map_or_else(|| test.to_owned(), |(_, module)| format!("{module}::{test}"))
 }
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_eval-harness");

@@ -1,7 +1,7 @@
 //! Suites that ask the scripted model server, and what their journals say of each sample.
 //!
 //! For a test: `#[path = "support/model_runs.rs"] mod model_runs;` beside `mod support;` and `mod model_server;`.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

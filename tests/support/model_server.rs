@@ -3,7 +3,7 @@
 //! what it did, which tests hold against what the program says.
 //!
 //! For a test: `#[path = "support/model_server.rs"] mod model_server;`. A server ends with its value.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};

@@ -1,5 +1,5 @@
 //! Texts that try to become more than texts on a page. What runs sets `__hit`, asks for something, or opens a dialog.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 /// A name for messages, and the text.
 pub fn all() -> Vec<(&'static str, String)> {

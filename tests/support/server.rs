@@ -1,7 +1,7 @@
 //! HTTP servers on 127.0.0.1: routes as closures, requests recorded; and such that misbehave, by hand. With TLS, too.
 //!
 //! For a test: `#[path = "support/server.rs"] mod server;`. A server ends with its value.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

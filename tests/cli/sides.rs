@@ -1,0 +1,167 @@
+//! A suite on several targets: a run on each, and what puts them side by side.
+
+use crate::support::{Call, Project};
+use serde_json::Value;
+
+const SUITE: &str = r#"
+eval_suite:
+  name: Words
+  evals: [{$ref: cases.yaml}]
+  targets:
+    good: {type: command, command: [sh, -c, "cat"]}
+    bad: {type: command, command: [sh, -c, "sed s/two/2/"]}
+    broken: {type: command, command: [sh, -c, "exit 9"]}
+"#;
+
+const CASES: &str = "
+metadata: {id: words, name: Words}
+test_cases:
+  - {id: a, input: one, expected: {type: exact, value: one}}
+  - {id: b, input: two, expected: {type: exact, value: two}}
+";
+
+fn project() -> Project {
+    Project::with(&[("suite.yaml", SUITE), ("cases.yaml", CASES)])
+}
+
+fn run(project: &Project, more: &[&str]) -> Call {
+    let mut args = vec!["run", "--suite", "suite.yaml", "--progress", "none"];
+    args.extend(more);
+    project.call(&args)
+}
+
+fn journals(project: &Project) -> Vec<String> {
+    let Ok(days) = std::fs::read_dir(project.path().join("results/latest")) else { return Vec::new() };
+    let names = days.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let mut found: Vec<String> = names.filter(|name| name.ends_with(".journal.jsonl")).collect();
+    found.sort();
+    found
+}
+
+fn run_ids(project: &Project) -> Vec<String> {
+    let path = project.result("side-by-side.json");
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let runs = report["side_by_side"]["runs"].as_array().unwrap();
+    runs.iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
+    let project = project();
+    let call = run(&project, &["--target", "good", "--target", "bad"]);
+    assert_eq!(call.code, Some(1), "{}{}", call.stdout, call.stderr);
+    let (report, paths) = call.stdout.split_once("\nreports").unwrap();
+    let shown: String =
+        report.lines().filter(|line| !line.contains("latency")).collect::<Vec<_>>().join("\n");
+    let command = format!("\ntest it  eval-harness compare {}", run_ids(&project).join(" "));
+    assert!(shown.contains(&command), "{shown}");
+    let shown = shown.replace(&command, "");
+    insta::assert_snapshot!(shown, @"
+    Words: 2 targets side by side
+
+                            good             bad
+    gate                    PASS             FAIL
+    cases passed            2 of 2           1 of 2
+    capability pass rate    1.000            0.000
+                            [0.055, 1.000]   [0.000, 0.945]
+    case pass rate          1.000            0.500
+                            [0.210, 1.000]   [0.028, 0.972]
+    pass rate               1.000            0.000
+                            [0.055, 1.000]   [0.000, 0.945]
+    pass@1                  1.000            0.500
+                            [0.210, 1.000]   [0.028, 0.972]
+    score                   1.000            0.500
+                            [0.210, 1.000]   [0.028, 0.972]
+    weighted score          1.000            0.500
+                            [0.210, 1.000]   [0.028, 0.972]
+    failed samples          0                1
+
+    evals that differ
+    words                   ✓ 2/2            ✗ 1/2
+
+    cases that differ
+    words / b               ✓ passed         ✗ wrong_answer
+
+    in brackets: intervals at 95 % of each target alone; nothing here tests a
+    difference
+
+    bad: FAIL
+      - 1 eval (words) failed
+    ");
+    assert!(paths.contains(".side-by-side.md") && paths.contains(".side-by-side.json"), "{paths}");
+    assert_eq!(journals(&project).len(), 2);
+    assert_eq!(run_ids(&project).len(), 2);
+
+    // The same from the journals, and each run alone.
+    let ids = run_ids(&project);
+    let again = project.call(&["report", "--run", &ids[0], "--run", &ids[1], "--suite", "suite.yaml"]);
+    assert_eq!(again.code, Some(1), "{}", again.stderr);
+    assert_eq!(again.stdout.trim_end(), report.trim_end());
+    let alone = project.call(&["report", "--run", &ids[0], "--suite", "suite.yaml"]);
+    assert_eq!(alone.code, Some(0), "{}", alone.stderr);
+}
+
+#[test]
+fn a_target_that_could_not_answer_leaves_the_gate_open() {
+    let project = project();
+    let call = run(&project, &["--target", "broken", "--target", "good", "-q"]);
+    assert_eq!((call.code, call.stdout.as_str()), (Some(3), "broken: incomplete\ngood: pass\n"));
+}
+
+#[test]
+fn a_wrong_name_stops_every_run_before_it_starts() {
+    let project = project();
+    let call = run(&project, &["--target", "good", "--target", "god"]);
+    assert_eq!(call.code, Some(2));
+    assert!(call.stderr.contains("did you mean `good`?"), "{}", call.stderr);
+    assert_eq!(journals(&project), Vec::<String>::new());
+}
+
+#[test]
+fn a_name_given_twice_is_one_run() {
+    let project = project();
+    let call = run(&project, &["--target", "good", "--target", "good"]);
+    assert_eq!(call.code, Some(0), "{}", call.stderr);
+    assert_eq!(journals(&project).len(), 1);
+}
+
+#[test]
+fn each_run_goes_on_with_its_own_target() {
+    let project = project();
+    assert_eq!(run(&project, &["--target", "bad", "--target", "good"]).code, Some(1));
+    let ids = run_ids(&project);
+    let args =
+        ["run", "--suite", "suite.yaml", "--resume", &ids[0], "--samples", "2", "--progress", "none", "-q"];
+    let call = project.call(&args);
+    assert_eq!(call.code, Some(1), "{}", call.stderr);
+    let call = project.call(&["report", "--suite", "suite.yaml", "--run", &ids[0], "--format", "json"]);
+    let report: Value = serde_json::from_str(&call.stdout).unwrap();
+    let report = &report["eval_report"];
+    assert_eq!(report["metadata"]["environment"]["target"], "bad");
+    assert_eq!(report["summary"]["samples"]["total"], 4);
+    // Another target is another run; and there is no going on with two.
+    let mut changed = args.to_vec();
+    changed.extend(["--target", "good"]);
+    let call = project.call(&changed);
+    assert_eq!(call.code, Some(2), "{}", call.stdout);
+    changed.extend(["--target", "bad"]);
+    let call = project.call(&changed);
+    assert!(call.stderr.contains("a run has one target"), "{}", call.stderr);
+}
+
+#[test]
+fn a_dry_run_shows_each_plan_and_runs_none() {
+    let project = project();
+    let call = run(&project, &["--target", "good", "--target", "bad", "--dry-run"]);
+    assert_eq!(call.code, Some(0), "{}", call.stderr);
+    assert!(call.stdout.contains("target good\n") && call.stdout.contains("target bad\n"), "{}", call.stdout);
+    assert_eq!(journals(&project), Vec::<String>::new());
+}
+
+#[test]
+fn other_verbs_take_one_target() {
+    let project = project();
+    let call = project.call(&["list", "--suite", "suite.yaml", "--target", "good", "--target", "bad"]);
+    assert_eq!(call.code, Some(2));
+    assert!(call.stderr.contains("name one"), "{}", call.stderr);
+}
