@@ -235,6 +235,7 @@ fn benchmarks_ask_for_code_and_find_it_in_what_the_model_says() {
     ```python
     from typing import List
 
+
     def has_close_elements(numbers: List[float], threshold: float) -> bool:
         """ Check if in given list of numbers, are any two numbers closer to each other than given threshold.
         """
