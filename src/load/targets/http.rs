@@ -198,8 +198,8 @@ fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Opt
     }
     let body = match (&spec.body, method.as_str()) {
         (Some(Value::Null), _) | (None, "GET" | "HEAD") => None,
-        (Some(body), _) => Some(body.clone()),
-        (None, _) => Some(Value::String("{{ input }}".to_owned())),
+        (Some(body), _) => Some(models::ordered(body, node.get("body"))),
+        (None, _) => Some("{{ input }}".into()),
     };
     Some(Some(HttpCall { method, endpoint: endpoint.clone(), body }))
 }
