@@ -118,7 +118,9 @@ pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, cl
 fn hidden(mut fault: Fault, endpoint: &Endpoint, call: &Call) -> Fault {
     let key = endpoint.key.iter().filter_map(|key| key.value.clone());
     let headers = endpoint.headers.iter().flat_map(|(name, value)| secrets_of_header(name, value));
-    if let Some(reason) = Redactor::new(key.chain(headers)).redact(&fault.reason) {
+    let paths = endpoint.dialect.iter().map(|dialect| &dialect.path);
+    let addresses = paths.chain([&endpoint.base_url]).flat_map(|address| net::secrets_of_address(address));
+    if let Some(reason) = Redactor::new(key.chain(headers).chain(addresses)).redact(&fault.reason) {
         fault.reason = reason;
     }
     call.system.iter().for_each(|text| words::hide_question(&mut fault.reason, text));

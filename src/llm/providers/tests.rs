@@ -637,6 +637,18 @@ fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
             assert!(reason.chars().count() <= 450, "{reason}");
         }
     }
+    // Nor are the secrets of its address.
+    let base_url = format!("http://me:pass-{KEY}@127.0.0.1:9/v1?api-version=1&api-key=query-{KEY}");
+    let own_address = Endpoint { key: None, ..endpoint(Api::Openai, &base_url) };
+    for secret in ["pass-", "query-"] {
+        for length in 200..420 {
+            let words = format!("{} {secret}{KEY} {}", "x".repeat(length), "y ".repeat(300));
+            let fault =
+                classify::of_status("host:1", 400, &words::error_of_status(words.as_bytes())).unwrap_err();
+            let reason = hidden(fault, &own_address, &asked).reason;
+            assert!(!reason.contains(secret.trim_end_matches('-')), "{length}: {reason}");
+        }
+    }
     // What is left out before the key makes room for no part of it.
     for length in 8_000..8_192 {
         asked.messages =
