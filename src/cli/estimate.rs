@@ -21,6 +21,10 @@ struct Asked {
     unread: u64,
     /// Tokens of answers at most; `None` when some call has no limit.
     answers: Option<u64>,
+    /// Tokens of the longest answer that has a limit.
+    longest: u64,
+    /// Calls in flight at once at most.
+    at_once: usize,
     price: Option<Price>,
 }
 
@@ -58,7 +62,7 @@ pub fn lines(prepared: &Prepared) -> io::Result<Vec<(&'static str, String)>> {
         judged(prepared).map(|words| ("judged", words)).into_iter().collect();
     lines.extend(told(&asked));
     if !asked.is_empty() {
-        lines.extend(budget(prepared.plan.settings.models.budget).map(|words| ("budget", words)));
+        lines.extend(budget(prepared.plan.settings.models.budget, &asked).map(|words| ("budget", words)));
     }
     Ok(lines)
 }
@@ -150,8 +154,16 @@ impl Asked {
             }
             None => self.unread = self.unread.saturating_add(calls),
         }
+        self.longest = self.longest.max(model.sampling.max_tokens.unwrap_or_default());
+        self.at_once = self.at_once.max(model.endpoint.limits.max_concurrency);
         let most = model.sampling.max_tokens.map(|most| most.saturating_mul(calls));
         self.answers = self.answers.zip(most).map(|(sum, most)| sum.saturating_add(most));
+    }
+
+    /// Tokens that the answers of calls in flight have at most; `None` when some call has no limit.
+    fn in_flight(&self) -> Option<u64> {
+        let calls = self.calls.min(self.at_once as u64);
+        self.answers.map(|_| calls.saturating_mul(self.longest))
     }
 }
 
@@ -213,12 +225,27 @@ fn dollars(all: &BTreeMap<Role, Asked>) -> String {
     format!("{words}; {more}, what the cache answers is free")
 }
 
-fn budget(budget: Budget) -> Option<String> {
-    let tokens = budget
-        .tokens
-        .map(|tokens| format!("{} tokens", group_digits(usize::try_from(tokens).unwrap_or(usize::MAX))));
-    let parts: Vec<String> = budget.usd.map(cost).into_iter().chain(tokens).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+/// The budget, and about how much calls in flight may take beyond it.
+fn budget(budget: Budget, all: &BTreeMap<Role, Asked>) -> Option<String> {
+    let tokens = |n: u64| format!("{} tokens", group_digits(usize::try_from(n).unwrap_or(usize::MAX)));
+    let parts: Vec<String> = budget.usd.map(cost).into_iter().chain(budget.tokens.map(tokens)).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let usd = |asked: &Asked| {
+        let price = asked.price?;
+        let output = asked.in_flight().or((price.output == 0.0).then_some(0))?;
+        Some(cost_of(&price, Tokens { output, ..Tokens::default() }))
+    };
+    let beyond = match budget.usd {
+        Some(_) => all.values().map(usd).sum::<Option<f64>>().map(cost),
+        None => all.values().try_fold(0u64, |sum, a| Some(sum.saturating_add(a.in_flight()?))).map(tokens),
+    };
+    let beyond = beyond.map_or_else(
+        || "an unknown amount (`max_tokens` limits it)".to_owned(),
+        |most| format!("up to about {most}"),
+    );
+    Some(format!("{}; answers of calls in flight may exceed it by {beyond}", parts.join(", ")))
 }
 
 #[cfg(test)]
@@ -228,7 +255,7 @@ mod tests {
     fn asked(calls: u64, questions: u64, answers: Option<u64>, price: Option<f64>) -> Asked {
         let price =
             price.map(|input| Price { input, output: 2.0 * input, cached_input: None, cache_write: None });
-        Asked { calls, questions, unread: 0, answers, price }
+        Asked { calls, questions, unread: 0, answers, longest: 500, at_once: 32, price }
     }
 
     fn shown(all: &[(&str, Asked)]) -> String {
@@ -241,6 +268,34 @@ mod tests {
             .map(|(label, words)| format!("{label}: {words}"))
             .collect::<Vec<_>>()
             .join("\n")
+    }
+
+    #[test]
+    fn budget_is_shown_with_what_calls_in_flight_may_add() {
+        let of = |usd, tokens, asked: Asked| {
+            let all = [(("openai:a".to_owned(), false), asked)].into();
+            budget(Budget { usd, tokens }, &all).unwrap_or_default()
+        };
+        let limited = asked(40, 1, Some(20_000), Some(1.0));
+        let unlimited = Asked { answers: None, ..limited.clone() };
+        let free = Asked { price: asked(1, 1, None, Some(0.0)).price, ..unlimited.clone() };
+        let few = Asked { calls: 2, ..limited.clone() };
+        assert_eq!(of(None, None, limited.clone()), "");
+        insta::assert_snapshot!([
+            of(Some(2.5), None, limited.clone()),
+            of(Some(2.5), Some(9_000), few.clone()),
+            of(None, Some(9_000), limited),
+            of(Some(2.5), None, free),
+            of(Some(2.5), None, unlimited.clone()),
+            of(None, Some(9_000), unlimited),
+        ].join("\n"), @"
+        $2.50; answers of calls in flight may exceed it by up to about $0.0320
+        $2.50, 9000 tokens; answers of calls in flight may exceed it by up to about $0.0020
+        9000 tokens; answers of calls in flight may exceed it by up to about 16,000 tokens
+        $2.50; answers of calls in flight may exceed it by up to about $0
+        $2.50; answers of calls in flight may exceed it by an unknown amount (`max_tokens` limits it)
+        9000 tokens; answers of calls in flight may exceed it by an unknown amount (`max_tokens` limits it)
+        ");
     }
 
     #[test]

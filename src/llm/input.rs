@@ -11,6 +11,7 @@ use tokio::io::AsyncReadExt;
 
 use super::Message;
 use crate::base::files::open_file;
+use crate::base::ordered::OrderedValue;
 use crate::base::redact::{REDACTED, is_sensitive_header, without_secret_parameters};
 use crate::model::Input;
 
@@ -55,7 +56,7 @@ impl Rendered {
                 let mut whole =
                     json!({"type": "api_call", "method": method, "endpoint": endpoint, "headers": headers});
                 if let (Some(map), Some(body)) = (whole.as_object_mut(), body) {
-                    map.insert("body".to_owned(), body.clone());
+                    map.insert("body".to_owned(), body.to_value());
                 }
                 Rendered { whole, text: None }
             }
@@ -109,7 +110,7 @@ pub fn request_shown(
     method: &str,
     endpoint: &str,
     headers: &BTreeMap<String, String>,
-    body: &Option<Value>,
+    body: &Option<OrderedValue>,
 ) -> Value {
     let shown = |(name, value): (&String, &String)| {
         let value = if is_sensitive_header(name) { REDACTED } else { value.as_str() };

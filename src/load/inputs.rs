@@ -8,6 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::graders::regex_flags;
+use super::models;
 use super::problem::{Code, Problem};
 use super::refs::existing_file;
 use super::scope::Desk;
@@ -55,7 +56,8 @@ fn api_call(desk: &mut Desk, call: ApiCallInput, node: &Node) -> Option<Input> {
     let method = call.method.unwrap_or_else(|| "GET".to_owned()).to_uppercase();
     let endpoint = with_query(desk, call.endpoint, &call.query, node)?;
     targets::check_call(desk, &method, &endpoint, &call.headers, node)?;
-    Some(Input::ApiCall { method, endpoint, headers: call.headers, body: call.body })
+    let body = call.body.as_ref().map(|body| models::ordered(body, node.get("body")));
+    Some(Input::ApiCall { method, endpoint, headers: call.headers, body })
 }
 
 /// The endpoint with further parameters; what it says itself stays as it is written.

@@ -16,8 +16,9 @@ use super::source::{Sources, Span};
 use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
-use crate::base::redact::{secrets_of_header, secrets_of_query};
+use crate::base::redact::secrets_of_header;
 use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Place, Target};
+use crate::net::secrets_of_address;
 use crate::spec::{BaselineTarget, GraderSpec, ModelSpec, SkillSpec};
 
 /// Seconds for one call of a target when nobody says.
@@ -57,8 +58,9 @@ impl Secrets {
         }
     }
 
+    /// Of an address, or of a path below one.
     pub fn of_endpoint(&self, endpoint: &str) {
-        self.add(secrets_of_query(endpoint));
+        self.add(secrets_of_address(endpoint));
     }
 
     pub fn add(&self, secrets: impl IntoIterator<Item = String>) {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::ordered::OrderedValue;
 use crate::spec::words::{
     Bound, Criticality, Difficulty, EvalType, Figure, IntervalScope, Message, ReportFormat,
 };
@@ -269,7 +270,8 @@ pub enum Input {
         /// Serialised without the values of those that are secrets.
         #[serde(serialize_with = "super::target::without_secrets")]
         headers: BTreeMap<String, String>,
-        body: Option<Value>,
+        /// Sent with its keys in the order in which they are written.
+        body: Option<OrderedValue>,
     },
     Messages {
         messages: Vec<Message>,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::base::ordered::OrderedValue;
 use crate::base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
 
 use super::endpoint::ModelTarget;
@@ -108,7 +109,8 @@ pub struct HttpCall {
     /// Serialised without the values of parameters that are secrets.
     #[serde(serialize_with = "without_parameters")]
     pub endpoint: String,
-    pub body: Option<Value>,
+    /// Sent with its keys in the order in which they are written.
+    pub body: Option<OrderedValue>,
 }
 
 /// A skill of a coding agent: a command line, filled with its name and parameters.

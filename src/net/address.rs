@@ -3,7 +3,7 @@
 use reqwest::Url;
 
 use crate::base::percent;
-use crate::base::redact::{without_secret_parameters, without_userinfo};
+use crate::base::redact::{REDACTED, secrets_of_query, without_secret_parameters, without_userinfo};
 
 /// Why an endpoint can't be put below a base address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +32,14 @@ pub fn read_url(text: &str) -> Result<Url, JoinError> {
 
 /// Reads a base address: `http` or `https`, a host, and no fragment. Endpoints are put below its path; its query is part of each.
 pub fn read_base(text: &str) -> Result<Url, JoinError> {
-    let shown = || JoinError::NotHttp(without_secret_parameters(&without_userinfo(text)));
+    // Where the user and the password begin and end can't be known: all before the last `@` may be part of them.
+    let shown = || {
+        let address = without_secret_parameters(text);
+        JoinError::NotHttp(match address.rsplit_once('@') {
+            Some((_, rest)) => format!("{REDACTED}@{rest}"),
+            None => address,
+        })
+    };
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(JoinError::BadBase("holds a space or a control character"));
     }
@@ -91,8 +98,18 @@ pub(super) fn with_userinfo_of(mut url: Url, root: &Url) -> Url {
     url
 }
 
+/// What of an address is secret: sensitive parameters of its query, and its password (or its user, where it has no password).
+pub fn secrets_of_address(text: &str) -> Vec<String> {
+    let mut secrets = secrets_of_query(text);
+    match decoded_userinfo(text) {
+        (user, password) if password.is_empty() => secrets.push(user),
+        (user, password) => secrets.extend([format!("{user}:{password}"), password]),
+    }
+    secrets
+}
+
 /// The user and the password of an address, decoded; empty where it has none.
-pub fn decoded_userinfo(text: &str) -> (String, String) {
+fn decoded_userinfo(text: &str) -> (String, String) {
     let Ok(url) = Url::parse(text) else { return Default::default() };
     (percent::decode(url.username()), percent::decode(url.password().unwrap_or_default()))
 }
@@ -155,6 +172,8 @@ mod tests {
             ("http://h/api?key=secret", "http://other/"),
             ("http://h/api#f", "/a"),
             ("ftp://u:p@h", "/a"),
+            ("u:p@h/v1?api-key=k", "/a"),
+            ("http://u:p/w@h", "/a"),
             ("h:8080", "/a"),
             ("http://", "/a"),
             ("http://h /x", "/a"),
@@ -199,7 +218,9 @@ mod tests {
         http://h/api?v=1 + "?x=2": http://h/api?v=1&x=2
         http://h/api?key=secret + "http://other/": error: the endpoint does not lie below the base address http://h/api
         http://h/api#f + "/a": error: the address has a fragment (`#...`), which no server sees; leave it out
-        ftp://u:p@h + "/a": error: `ftp://h` is not an HTTP address
+        ftp://u:p@h + "/a": error: `[redacted]@h` is not an HTTP address
+        u:p@h/v1?api-key=k + "/a": error: `[redacted]@h/v1?api-key=` is not an HTTP address
+        http://u:p/w@h + "/a": error: `[redacted]@h` is not an HTTP address
         h:8080 + "/a": error: `h:8080` is not an HTTP address
         http:// + "/a": error: `http://` is not an HTTP address
         http://h /x + "/a": error: the address holds a space or a control character
@@ -216,6 +237,8 @@ mod tests {
         assert_eq!(without_userinfo("http://h/x@y"), "http://h/x@y");
         assert_eq!(decoded_userinfo("http://us%40er:p%C3%BC%@h/"), ("us@er".into(), "pü%".into()));
         assert_eq!(decoded_userinfo("nothing"), (String::new(), String::new()));
+        assert_eq!(secrets_of_address("http://u:p@h?v=1&key=0123456"), ["0123456", "u:p", "p"]);
+        assert_eq!(secrets_of_address("http://token@h"), ["token"]);
     }
 
     #[test]

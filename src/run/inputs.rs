@@ -128,7 +128,7 @@ mod tests {
             method: "POST".into(),
             endpoint: "/users?api_key=abcdef&page=2".into(),
             headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            body: Some(json!({"n": 1})),
+            body: Some(json!({"n": 1}).into()),
         };
         let shown = shown(&input, Path::new("/p"), &Redactor::default());
         assert_eq!(

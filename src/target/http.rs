@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::base::base64;
 use crate::base::json::is_deeper;
+use crate::base::ordered::OrderedValue;
 use crate::base::percent;
 use crate::base::placeholders::{fill, lone};
 use crate::base::redact::REDACTED;
@@ -28,7 +29,7 @@ struct Call {
     method: String,
     endpoint: String,
     headers: BTreeMap<String, String>,
-    body: Option<Value>,
+    body: Option<OrderedValue>,
 }
 
 /// Makes the request once.
@@ -115,7 +116,7 @@ fn value_of(input: &Rendered, name: &str) -> Option<Filling> {
 }
 
 /// The body with its placeholders filled; one that this input has nothing for is a fault of the eval.
-fn filled(body: &Value, input: &Rendered) -> Result<Value, TargetFailure> {
+fn filled(body: &OrderedValue, input: &Rendered) -> Result<OrderedValue, TargetFailure> {
     let lacking = |name: &str| {
         TargetFailure::new(
             Cause::Harness,
@@ -123,8 +124,8 @@ fn filled(body: &Value, input: &Rendered) -> Result<Value, TargetFailure> {
         )
     };
     Ok(match body {
-        Value::String(text) => match lone(text) {
-            Some(name) => value_of(input, name).ok_or_else(|| lacking(name))?.into_value(),
+        OrderedValue::Plain(Value::String(text)) => match lone(text) {
+            Some(name) => value_of(input, name).ok_or_else(|| lacking(name))?.into_value().into(),
             None => {
                 let mut lack = None;
                 let value = fill(text, |name| {
@@ -136,16 +137,16 @@ fn filled(body: &Value, input: &Rendered) -> Result<Value, TargetFailure> {
                 });
                 match lack {
                     Some(lack) => return Err(lack),
-                    None => Value::String(value.unwrap_or_else(|| text.clone())),
+                    None => Value::String(value.unwrap_or_else(|| text.clone())).into(),
                 }
             }
         },
-        Value::Array(items) => {
-            Value::Array(items.iter().map(|item| filled(item, input)).collect::<Result<_, _>>()?)
+        OrderedValue::List(items) => {
+            OrderedValue::List(items.iter().map(|item| filled(item, input)).collect::<Result<_, _>>()?)
         }
-        Value::Object(map) => {
-            let fields = map.iter().map(|(key, value)| Ok((key.clone(), filled(value, input)?)));
-            Value::Object(fields.collect::<Result<Map<_, _>, TargetFailure>>()?)
+        OrderedValue::Map(entries) => {
+            let fields = entries.iter().map(|(key, value)| Ok((key.clone(), filled(value, input)?)));
+            OrderedValue::Map(fields.collect::<Result<_, TargetFailure>>()?)
         }
         other => other.clone(),
     })
@@ -165,7 +166,9 @@ fn request(target: &HttpTarget, call: Call, case: &Case) -> Result<Request, Targ
     let typed = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let (body, usual) = match call.body {
         None => (None, None),
-        Some(Value::String(text)) => (Some(text.into_bytes()), Some("text/plain; charset=utf-8")),
+        Some(OrderedValue::Plain(Value::String(text))) => {
+            (Some(text.into_bytes()), Some("text/plain; charset=utf-8"))
+        }
         Some(data) => (Some(data.to_string().into_bytes()), Some("application/json")),
     };
     if let Some(usual) = usual.filter(|_| !typed) {
@@ -330,9 +333,9 @@ mod tests {
         let input = Rendered { text: Some("say \"hi\" {{ input }}".into()), whole: json!({"k": [1]}) };
         let body =
             json!({"p": "{{ prompt }}", "all": "{{input}}", "text": "<{{ prompt }}> {{ input }}", "n": 1});
-        insta::assert_snapshot!(filled(&body, &input).unwrap_or_default(), @r##"{"all":{"k":[1]},"n":1,"p":"say \"hi\" {{ input }}","text":"<say \"hi\" {{ input }}> {\"k\":[1]}"}"##);
-        let lack = filled(&json!(["{{ messages }}"]), &input).unwrap_err();
+        insta::assert_snapshot!(filled(&body.into(), &input).unwrap(), @r##"{"all":{"k":[1]},"n":1,"p":"say \"hi\" {{ input }}","text":"<say \"hi\" {{ input }}> {\"k\":[1]}"}"##);
+        let lack = filled(&json!(["{{ messages }}"]).into(), &input).unwrap_err();
         assert_eq!(lack.reason, "the request needs `messages`, which this input does not have");
-        assert!(filled(&json!("x {{ context }}"), &input).is_err());
+        assert!(filled(&"x {{ context }}".into(), &input).is_err());
     }
 }

@@ -401,7 +401,7 @@ async fn every_input_reaches_stdin() {
             method: "GET".into(),
             endpoint: "/x".into(),
             headers: BTreeMap::new(),
-            body: Some(json!({"a": 1})),
+            body: Some(json!({"a": 1}).into()),
         },
         Input::Data { value: json!({"free": ["form"]}) },
     ];

@@ -124,6 +124,36 @@ fn a_good_answer_is_a_completion_with_its_tokens_and_its_time() {
 }
 
 #[test]
+fn reasoning_in_parts_is_no_answer() {
+    let chunks = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "Rome? no"}]}]);
+    let mistral =
+        |content: Value| json!({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]});
+    let anthropic = |content: Value| json!({"content": content, "stop_reason": "end_turn"});
+    let redacted = json!({"type": "redacted_thinking", "data": "EmwKAhgB"});
+    let answer = json!({"type": "text", "text": "Paris"});
+    let cases = [
+        (Api::Openai, mistral(chunks.clone())),
+        (Api::Openai, mistral(json!([chunks[0], answer]))),
+        (Api::Anthropic, anthropic(json!([redacted]))),
+        (Api::Anthropic, anthropic(json!([redacted, answer]))),
+    ];
+    let mut shown = String::new();
+    for (api, body) in cases {
+        let server = Server::start(move |_| Reply::json(&body));
+        let own = Endpoint { api, ..endpoint(&server.url()) };
+        let answer = ask(&own);
+        let thoughts = answer.result.as_ref().ok().and_then(|completion| completion.thoughts.clone());
+        shown.push_str(&format!("{} {thoughts:?}\n", told(&own, &answer)));
+    }
+    insta::assert_snapshot!(shown, @r#"
+    only_reasoning (TargetFailed): 127.0.0.1:PORT answered with reasoning and no text; raise `max_tokens`, or lower the model's reasoning effort None
+    Stop "Paris" Some("Rome? no")
+    only_reasoning (TargetFailed): 127.0.0.1:PORT answered with reasoning and no text; raise `max_tokens`, or lower the model's reasoning effort None
+    Stop "Paris" Some("[reasoning that the API does not show]")
+    "#);
+}
+
+#[test]
 fn answers_that_are_none_are_labelled() {
     let mut said = String::new();
     let mut see = |name: &str, server: Server| {

@@ -287,8 +287,22 @@ fn a_service_is_given_prompts_as_its_target_says() {
     project.call(&RUN).expect(1);
     let request = &server.received()[0];
     assert_eq!(request.target, "/chat?q=a%20b%26%22%7B%7B%20input%20%7D%7D");
-    assert_eq!(request.text(), r#"{"facts":{"k":[1]},"model":"small","text":"<a b&\"{{ input }}>"}"#);
+    assert_eq!(request.text(), r#"{"model":"small","text":"<a b&\"{{ input }}>","facts":{"k":[1]}}"#);
     assert_eq!(sample(&project)["output"]["body"]["method"], "POST");
+}
+
+#[test]
+fn bodies_of_api_calls_keep_the_order_of_their_keys() {
+    let server = Server::start(|request| Reply::json(&request.echo()));
+    let suite = format!(
+        "eval_suite:\n  name: s\n  target: {{type: http, base_url: '{}'}}\n  evals:\n    - id: e\n      \
+         input: {{type: api_call, method: POST, endpoint: /a, body: {{z: [{{y: 1, b: 2}}], a: 3}}}}\n      \
+         expected: {{type: contains, value: x}}\n",
+        server.url()
+    );
+    let project = Project::with(&[("suite.yaml", &suite)]);
+    project.call(&RUN).expect(1);
+    assert_eq!(server.received()[0].text(), r#"{"z":[{"y":1,"b":2}],"a":3}"#);
 }
 
 #[test]

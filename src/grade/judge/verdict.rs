@@ -101,14 +101,14 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
     (cause, reason)
 }
 
-/// What gets another answer in place of one that can't be used.
+/// What gets another answer in place of one that can't be used. A vote that was only partly answered by the cache has left it.
 fn asks_again(votes: &[JudgeVote]) -> &'static str {
     let from = |source| {
-        let unusable = votes.iter().filter(|vote| vote.cause == Some(Cause::JudgeUnparseable));
-        unusable.flat_map(|vote| &vote.calls).any(|asked| asked.call.source == source)
+        let mut unusable = votes.iter().filter(|vote| vote.cause == Some(Cause::JudgeUnparseable));
+        unusable.any(|vote| vote.calls.iter().all(|asked| asked.call.source == source))
     };
     if from(AnswerSource::Recording) {
-        "it is recorded: run again with `--record` in place of `--replay` to record another"
+        "it is recorded: to record another, run with `--record` and without `--replay` or the judge's `replay`"
     } else if from(AnswerSource::Cache) {
         "it is in the cache: run again with `--cache use` to ask the judge again"
     } else {
@@ -231,4 +231,32 @@ fn notices(question: &Question, votes: &[JudgeVote], scale: Option<[f64; 2]>) ->
         ));
     }
     notices
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn hint_depends_on_where_all_answers_of_a_vote_come_from() {
+        let vote = |cause: &str, sources: &[&str]| -> JudgeVote {
+            let call = |source: &&str| json!({"call": {"model": "m:j", "source": source}});
+            let calls: Vec<_> = sources.iter().map(call).collect();
+            serde_json::from_value(
+                json!({"model": "m:j", "index": 0, "outcome": "errored", "cause": cause, "calls": calls}),
+            )
+            .unwrap()
+        };
+        let unusable = |sources: &[&str]| vote("judge_unparseable", sources);
+        let asked = "it is not cached: `run --resume` or another run asks the judge again";
+        // A request for repair was sent, and the cached answer before it was removed.
+        assert_eq!(asks_again(&[unusable(&["cache", "network"])]), asked);
+        assert_eq!(asks_again(&[unusable(&["network"]), vote("judge_unreachable", &["cache"])]), asked);
+        let cached = asks_again(&[unusable(&["cache", "cache"])]);
+        assert_eq!(cached, "it is in the cache: run again with `--cache use` to ask the judge again");
+        let recorded = asks_again(&[unusable(&["network"]), unusable(&["recording"])]);
+        assert!(recorded.contains("without `--replay` or the judge's `replay`"), "{recorded}");
+    }
 }

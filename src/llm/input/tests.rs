@@ -131,7 +131,7 @@ async fn as_one_text_an_input_says_what_was_asked_and_nothing_that_authorises() 
         headers: [("Authorization", "Bearer hidden2"), ("Accept", "text/plain")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
-        body: Some(json!({"n": 1})),
+        body: Some(json!({"n": 1}).into()),
     };
     insta::assert_snapshot!(InputText::of(&call).await.unwrap().text, @r#"
     {

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::words::{error_in, finish, model_of};
-use super::{Fields, Spoken, classify, count, count_or_none, misshapen, text_of, tokens, with_options};
+use super::{
+    Fields, Spoken, classify, count, count_or_none, misshapen, text_of, thoughts_of, tokens, with_options,
+};
 use crate::base::ordered::OrderedValue;
-use crate::llm::thoughts::kept;
 use crate::llm::{Call, Completion, Fault, FaultKind, Message, Tokens};
 use crate::model::{Endpoint, Finish};
 
@@ -101,8 +102,7 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
         finish = Finish::ToolCalls;
     }
     let model = model_of(body);
-    let thoughts: Vec<&str> = blocks.iter().filter_map(|block| block.get("thinking")?.as_str()).collect();
-    let thoughts = Some(thoughts.join("\n\n")).filter(|text| !text.trim().is_empty()).map(|text| kept(&text));
+    let thoughts = thoughts_of(content);
     let text = text_of(content).unwrap_or_default();
     Ok(Completion { text, tool_calls, finish, tokens: used, model, thoughts })
 }

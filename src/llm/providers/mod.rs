@@ -21,6 +21,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::thoughts::kept;
 use super::{Call, Completion, Fault, FaultKind, Places, Tokens};
 use crate::base::clock::Clock;
 use crate::base::ordered::OrderedValue;
@@ -30,6 +31,9 @@ use crate::net::{self, Clients, Request, Settings};
 
 /// Bytes of an answer with the status of an error that are read.
 const ERROR_BYTES: u64 = 256 << 10;
+
+/// In place of reasoning that an API only gives encrypted.
+const HIDDEN_THOUGHTS: &str = "[reasoning that the API does not show]";
 
 /// Redirects that are followed; what is secret goes to no other host.
 const REDIRECTS: u32 = 5;
@@ -114,7 +118,9 @@ pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, cl
 fn hidden(mut fault: Fault, endpoint: &Endpoint, call: &Call) -> Fault {
     let key = endpoint.key.iter().filter_map(|key| key.value.clone());
     let headers = endpoint.headers.iter().flat_map(|(name, value)| secrets_of_header(name, value));
-    if let Some(reason) = Redactor::new(key.chain(headers)).redact(&fault.reason) {
+    let paths = endpoint.dialect.iter().map(|dialect| &dialect.path);
+    let addresses = paths.chain([&endpoint.base_url]).flat_map(|address| net::secrets_of_address(address));
+    if let Some(reason) = Redactor::new(key.chain(headers).chain(addresses)).redact(&fault.reason) {
         fault.reason = reason;
     }
     call.system.iter().for_each(|text| words::hide_question(&mut fault.reason, text));
@@ -268,6 +274,23 @@ fn tokens(input: u64, output: u64, cached_input: u64, cache_write: u64) -> Optio
     let part = cached_input.checked_add(cache_write)?;
     input.checked_add(output)?;
     (input > 0 && part <= input).then_some(Tokens { input, output, cached_input, cache_write })
+}
+
+/// The reasoning among the parts of a content: Anthropic's blocks and Mistral's chunks (a text, or parts). `None` when it has none.
+fn thoughts_of(content: &Value) -> Option<String> {
+    let texts = content.as_array()?.iter().filter_map(|part| {
+        let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+        let said = part.get("thinking").filter(|_| kind == "thinking").and_then(text_of);
+        let signed = part.get("signature").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+        match said.filter(|text| !text.trim().is_empty()) {
+            None if kind == "redacted_thinking" || (kind == "thinking" && signed) => {
+                Some(HIDDEN_THOUGHTS.to_owned())
+            }
+            said => said,
+        }
+    });
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| kept(&texts.join("\n\n")))
 }
 
 /// The text of a content: a text, or the texts among its parts; `None` when it is neither.

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::words::{error_in, finish, model_of};
-use super::{Fields, Spoken, classify, count, count_or_none, misshapen, text_of, tokens, with_options};
+use super::{
+    Fields, Spoken, classify, count, count_or_none, misshapen, text_of, thoughts_of, tokens, with_options,
+};
 use crate::base::ordered::OrderedValue;
 use crate::llm::thoughts::kept;
 use crate::llm::{Call, Completion, Fault, Tokens};
@@ -106,10 +108,11 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
     Ok(Completion { text, tool_calls, finish, tokens: used, model, thoughts })
 }
 
-/// Reasoning apart from the text: DeepSeek's and vLLM's `reasoning_content`, OpenRouter's `reasoning`.
+/// Reasoning apart from the text: DeepSeek's and vLLM's `reasoning_content`, OpenRouter's `reasoning`, Mistral's parts.
 fn thoughts(message: &Value) -> Option<String> {
     let texts = ["reasoning_content", "reasoning"].iter().filter_map(|name| message.get(*name)?.as_str());
-    texts.map(str::trim).find(|text| !text.is_empty()).map(kept)
+    let apart = texts.map(str::trim).find(|text| !text.is_empty()).map(kept);
+    apart.or_else(|| thoughts_of(message.get("content")?))
 }
 
 fn refusal_part(content: &Value) -> Option<String> {

@@ -264,6 +264,19 @@ fn chat_completions_are_read() {
             json!({"content": [{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "no"}, {"type": "text", "text": "b"}]}),
             "stop",
         ),
+        message(
+            json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "h"}, {"type": "text", "text": "m"}]},
+                {"type": "text", "text": "a"}]}),
+            "stop",
+        ),
+        message(
+            json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}),
+            "length",
+        ),
+        message(
+            json!({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "a"}]}),
+            "stop",
+        ),
         message(json!({"content": "cut of"}), "length"),
         message(json!({"content": null}), "length"),
         message(json!({"content": ""}), "stop"),
@@ -311,7 +324,10 @@ fn chat_completions_are_read() {
     ];
     insta::assert_snapshot!(readings(&own, &bodies), @r#"
     Stop "Hi" tokens 9+2 (4 cached, 0 written) by small-1 thinking "hm"
-    Stop "ab" tokens 3+2 (0 cached, 0 written)
+    Stop "ab" tokens 3+2 (0 cached, 0 written) thinking "no"
+    Stop "a" tokens 3+2 (0 cached, 0 written) thinking "hm"
+    only_reasoning: host:1 answered with reasoning (2 output tokens) and no text; raise `max_tokens`, or lower the model's reasoning effort [tokens 3+2]
+    Stop "a" tokens 3+2 (0 cached, 0 written)
     Length "cut of" tokens 3+2 (0 cached, 0 written)
     cut: host:1 cut the answer at its limit of tokens before it said anything; raise `max_tokens` [tokens 3+2]
     empty: host:1 answered with an empty text [tokens 3+2]
@@ -374,6 +390,13 @@ fn messages_are_read() {
         ),
         said(text.clone(), "max_tokens"),
         said(json!([{"type": "thinking", "thinking": "hm"}]), "max_tokens"),
+        said(json!([{"type": "redacted_thinking", "data": "EmwK"}]), "max_tokens"),
+        said(json!([{"type": "thinking", "thinking": "", "signature": "EqQB"}]), "end_turn"),
+        said(
+            json!([{"type": "redacted_thinking", "data": "EmwK"}, {"type": "text", "text": "a"}]),
+            "end_turn",
+        ),
+        said(json!([{"type": "thinking", "thinking": ""}, {"type": "text", "text": "a"}]), "end_turn"),
         said(json!([]), "refusal"),
         said(json!([]), "end_turn"),
         said(
@@ -393,6 +416,10 @@ fn messages_are_read() {
     Stop "ab" tokens 5+3 (0 cached, 0 written) by claude-x thinking "hm"
     Length "Hi" tokens 5+3 (0 cached, 0 written) by claude-x
     only_reasoning: host:1 answered with reasoning (3 output tokens) and no text; raise `max_tokens`, or lower the model's reasoning effort [tokens 5+3]
+    only_reasoning: host:1 answered with reasoning (3 output tokens) and no text; raise `max_tokens`, or lower the model's reasoning effort [tokens 5+3]
+    only_reasoning: host:1 answered with reasoning (3 output tokens) and no text; raise `max_tokens`, or lower the model's reasoning effort [tokens 5+3]
+    Stop "a" tokens 5+3 (0 cached, 0 written) by claude-x thinking "[reasoning that the API does not show]"
+    Stop "a" tokens 5+3 (0 cached, 0 written) by claude-x
     Refused "" tokens 5+3 (0 cached, 0 written) by claude-x
     empty: host:1 answered with an empty text [tokens 5+3]
     ToolCalls "so" tokens 5+3 (0 cached, 0 written) calls=[{"id":"t","input":{},"name":"f","type":"tool_use"}] by claude-x
@@ -608,6 +635,18 @@ fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
             let reason = hidden(fault, &own, &asked).reason;
             assert!(!reason.contains("sk-s"), "{length}: {reason}");
             assert!(reason.chars().count() <= 450, "{reason}");
+        }
+    }
+    // Nor are the secrets of its address.
+    let base_url = format!("http://me:pass-{KEY}@127.0.0.1:9/v1?api-version=1&api-key=query-{KEY}");
+    let own_address = Endpoint { key: None, ..endpoint(Api::Openai, &base_url) };
+    for secret in ["pass-", "query-"] {
+        for length in 200..420 {
+            let words = format!("{} {secret}{KEY} {}", "x".repeat(length), "y ".repeat(300));
+            let fault =
+                classify::of_status("host:1", 400, &words::error_of_status(words.as_bytes())).unwrap_err();
+            let reason = hidden(fault, &own_address, &asked).reason;
+            assert!(!reason.contains(secret.trim_end_matches('-')), "{length}: {reason}");
         }
     }
     // What is left out before the key makes room for no part of it.

@@ -91,7 +91,7 @@ fn address(
     let usual = providers::base_url(&named.provider, of);
     let usual = usual.map(|url| url.trim_end_matches('/').to_owned());
     if let Some(url) = of.and_then(|of| of.base_url.as_ref()) {
-        hide_userinfo(desk, url);
+        desk.suite.secrets.of_endpoint(url);
     }
     let Some(own) = &written.spec.base_url else {
         if usual.is_none() && !desk.suite.shelf.open {
@@ -108,18 +108,10 @@ fn address(
     if !is_template(own) {
         providers::check_end(desk, own, api, at);
     }
-    hide_userinfo(desk, own);
+    desk.suite.secrets.of_endpoint(own);
     let own = own.trim_end_matches('/').to_owned();
     let elsewhere = usual.as_ref() != Some(&own);
     Some((own, elsewhere))
-}
-
-fn hide_userinfo(desk: &Desk, url: &str) {
-    desk.suite.secrets.of_endpoint(url);
-    let (user, password) = net::decoded_userinfo(url);
-    if !password.is_empty() {
-        desk.suite.secrets.add([format!("{user}:{password}"), password]);
-    }
 }
 
 /// Headers of two, the second ones win. Those of the first that open doors stay behind when the address is another.

@@ -120,7 +120,7 @@ fn warn_of_unsent(desk: &mut Desk, written: &Written, dialect: &Dialect) {
 }
 
 /// A value with its keys in the order in which they are written; what is not written there comes last.
-fn ordered(value: &Value, node: Option<&Node>) -> OrderedValue {
+pub(super) fn ordered(value: &Value, node: Option<&Node>) -> OrderedValue {
     match value {
         Value::Object(fields) => {
             let keys = node.and_then(Node::as_map).unwrap_or(&[]);

@@ -35,6 +35,7 @@ pub(super) fn dialect(desk: &mut Desk, spec: &RequestSpec, node: &Node) -> Optio
         );
     }
     let path = spec.path.clone().unwrap_or_default();
+    desk.suite.secrets.of_endpoint(&path);
     let mut texts = vec![path.as_str()];
     collect_texts(Some(&spec.body), &mut texts);
     for (place, text) in texts.iter().enumerate() {

@@ -30,11 +30,6 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
         Some(url) => {
             check_base(desk, url, node.locate("/base_url"))?;
             desk.suite.secrets.of_endpoint(url);
-            let (user, password) = net::decoded_userinfo(url);
-            if !password.is_empty() {
-                let pair = format!("{user}:{password}");
-                desk.suite.secrets.add([pair, password]);
-            }
             HttpTarget { base_url: url.clone(), ..usual() }
         }
         None => match desk.inherit("http").map(|()| desk.suite.http.clone())? {
@@ -198,8 +193,8 @@ fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Opt
     }
     let body = match (&spec.body, method.as_str()) {
         (Some(Value::Null), _) | (None, "GET" | "HEAD") => None,
-        (Some(body), _) => Some(body.clone()),
-        (None, _) => Some(Value::String("{{ input }}".to_owned())),
+        (Some(body), _) => Some(models::ordered(body, node.get("body"))),
+        (None, _) => Some("{{ input }}".into()),
     };
     Some(Some(HttpCall { method, endpoint: endpoint.clone(), body }))
 }
