@@ -4,22 +4,22 @@ use super::kinds::Part;
 use super::problem::{Code, Problem, Problems};
 use super::request::Filters;
 use super::scope::Desk;
-use super::select::IdGlobs;
+use super::select::{IdGlobs, word};
 use super::source::Sources;
 use super::tree::Node;
 
 /// The filters of a request, as far as a part of an eval document tells whether they can select it.
 #[derive(Debug, Clone)]
-pub(super) struct Reach {
+pub(super) struct FilterReach {
     filters: Filters,
     evals: IdGlobs,
 }
 
-impl Reach {
+impl FilterReach {
     /// `None` without filters, and with a pattern that is none, which is said elsewhere.
-    pub fn of(filters: &Filters) -> Option<Reach> {
+    pub fn of(filters: &Filters) -> Option<FilterReach> {
         let evals = IdGlobs::new(&filters.eval).ok()?;
-        (!filters.is_empty()).then(|| Reach { filters: filters.clone(), evals })
+        (!filters.is_empty()).then(|| FilterReach { filters: filters.clone(), evals })
     }
 
     /// False when the filters leave out every case of this part. Cases that a dataset gives are not known yet.
@@ -40,10 +40,12 @@ impl Reach {
         let own_category = text(Some(head), "category");
         let is_one =
             |wanted: &[String], own: Option<&str>| own.is_some_and(|own| wanted.iter().any(|w| w == own));
+        let difficulties: Vec<String> = difficulty.iter().map(word).collect();
         let fits = [
             category.is_empty() || is_one(category, Some(kind)) || is_one(category, own_category),
             self.filters.eval.is_empty() || self.evals.fit(id),
-            criticality.is_empty() || is_one(&words(criticality), text(about, "criticality")),
+            criticality.is_empty()
+                || is_one(&criticality.iter().map(word).collect::<Vec<_>>(), text(about, "criticality")),
             only.as_ref().is_none_or(|only| only.iter().any(|(eval, _)| eval == id)),
             // Patterns of cases and words of theirs are looked at only where there are no further ones.
             tag.is_empty()
@@ -55,7 +57,7 @@ impl Reach {
                 || has_rows
                 || std::iter::once(about)
                     .chain(cases.iter().map(Some))
-                    .any(|of| is_one(&words(difficulty), text(of, "difficulty"))),
+                    .any(|of| is_one(&difficulties, text(of, "difficulty"))),
             case.is_empty()
                 || has_rows
                 || IdGlobs::new(case).is_ok_and(|globs| match cases {
@@ -83,22 +85,16 @@ pub(super) fn within_reach<T>(
     built
 }
 
-fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {
+pub(super) fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {
     node?.get(key)?.as_text()
 }
 
-fn tags(node: Option<&Node>) -> impl Iterator<Item = &str> {
+pub(super) fn tags(node: Option<&Node>) -> impl Iterator<Item = &str> {
     node.and_then(|node| node.get("tags"))
         .and_then(Node::as_seq)
         .unwrap_or(&[])
         .iter()
         .filter_map(Node::as_text)
-}
-
-/// The words of a closed list as authors write them.
-fn words<T: serde::Serialize>(values: &[T]) -> Vec<String> {
-    let word = |value: &T| serde_json::to_value(value).ok()?.as_str().map(str::to_owned);
-    values.iter().filter_map(word).collect()
 }
 
 /// True for what is not wrong but only not there: a variable, of the suite or of the environment.

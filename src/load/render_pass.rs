@@ -7,7 +7,7 @@ use minijinja::Value as Jinja;
 
 use super::kinds::{Part, parts};
 use super::problem::{Problem, Problems};
-use super::reach::{Reach, is_lack, keep_faults};
+use super::reach::{FilterReach, is_lack, keep_faults};
 use super::source::Sources;
 use super::template::{Engine, has_template, is_template, to_jinja};
 use super::tree::{Node, NodeValue};
@@ -44,7 +44,7 @@ pub(super) struct RenderPass<'a> {
 
 impl RenderPass<'_> {
     /// Every part of an eval document. Of one that no filter selects it does not matter what it lacks.
-    pub fn evals(&mut self, document: &mut Node, reach: Option<&Reach>) {
+    pub fn evals(&mut self, document: &mut Node, reach: Option<&FilterReach>) {
         for part in parts(document) {
             match reach.is_none_or(|reach| reach.can_select(&part)) {
                 true => self.part(part),

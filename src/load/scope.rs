@@ -10,7 +10,7 @@ use super::executors::ExecutorShelf;
 use super::models::{KeyPlaces, Providers};
 use super::prices::PriceShelf;
 use super::problem::{Problem, Problems};
-use super::reach::Reach;
+use super::reach::FilterReach;
 use super::refs::{Fence, lexical};
 use super::source::{Sources, Span};
 use super::stored::Folder;
@@ -89,7 +89,7 @@ pub(super) struct SuiteScope {
     /// In place of what the store and the files say, by eval id.
     pub known_good: Arc<BTreeMap<String, OutputValue>>,
     /// What filters may select; `None` for all.
-    pub reach: Option<Arc<Reach>>,
+    pub reach: Option<Arc<FilterReach>>,
     /// Problems of named graders that filters may leave unused, by name: reported where a grader is used.
     pub lacking: Arc<BTreeMap<String, Vec<Problem>>>,
     /// What the targets lack that executions would inherit from, by type: reported where one inherits.

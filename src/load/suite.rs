@@ -19,7 +19,7 @@ use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
 use super::notify;
 use super::problem::{Code, Problem, Severity};
-use super::reach::Reach;
+use super::reach::FilterReach;
 use super::refs::{Fence, lexical, project_root};
 use super::render_pass::RenderPass;
 use super::request::{Counts, LoadRequest, Loaded, Purpose};
@@ -126,7 +126,7 @@ impl Loader<'_> {
             validator.normalise(sources, node, problems);
         }
         let scope = self.templates(node);
-        let reach = Reach::of(&self.request.overrides.filters);
+        let reach = FilterReach::of(&self.request.overrides.filters);
         let (named, recorded) = (&self.request.overrides.target, self.request.overrides.outputs.is_some());
         let named = named.as_deref().or_else(|| has_default(node).then_some("default"));
         // A run uses one target, and none where outputs were recorded. Without a name or a default it is the only one.
@@ -195,7 +195,7 @@ impl Loader<'_> {
         scope.shelf.open = lenient;
         scope.executors.open = lenient;
         scope.prices = self.prices(None, &node);
-        scope.reach = Reach::of(&self.request.overrides.filters).map(Arc::new);
+        scope.reach = FilterReach::of(&self.request.overrides.filters).map(Arc::new);
         let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
         let chosen = {
@@ -281,7 +281,7 @@ impl Loader<'_> {
             let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
             demands::resolve(&mut desk, spec.as_ref().and_then(|s| s.sandbox.as_ref()), &node)
         };
-        scope.reach = Reach::of(&self.request.overrides.filters).map(Arc::new);
+        scope.reach = FilterReach::of(&self.request.overrides.filters).map(Arc::new);
         scope.shelf = self.graders(spec.as_ref(), &node, &scope, &mut lacking);
         scope.lacking = Arc::new(lacking);
         // What a broken head would have defined is not held against its evals.
