@@ -1,11 +1,12 @@
 //! What filters leave out before it is built: an eval that no filter can select need not have what only it reads.
 
+use std::collections::BTreeMap;
+
 use super::kinds::Part;
-use super::problem::{Code, Problem, Problems};
+use super::problem::{Problem, Problems};
 use super::request::Filters;
 use super::scope::Desk;
 use super::select::{IdGlobs, word};
-use super::source::Sources;
 use super::tree::Node;
 
 /// The filters of a request, as far as a part of an eval document tells whether they can select it.
@@ -81,9 +82,22 @@ pub(super) fn within_reach<T>(
     let mut found = Problems::new();
     let mut aside = Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
     let built = build(&mut aside, part);
-    keep_faults(found, desk.sources, desk.problems);
+    desk.problems.keep_faults(found);
     built
 }
+
+/// A part of a suite's document that a run may leave unused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SparePart {
+    Grader(String),
+    Target(String),
+    Provider(String),
+    /// What executions of this type inherit from.
+    Inherited(&'static str),
+}
+
+/// The variables that spare parts lack: reported where one is used.
+pub(super) type MissingValues = BTreeMap<SparePart, Vec<Problem>>;
 
 pub(super) fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {
     node?.get(key)?.as_text()
@@ -95,16 +109,4 @@ pub(super) fn tags(node: Option<&Node>) -> impl Iterator<Item = &str> {
         .unwrap_or(&[])
         .iter()
         .filter_map(Node::as_text)
-}
-
-/// True for what is not wrong but only not there: a variable, of the suite or of the environment.
-pub(super) fn is_lack(problem: &Problem) -> bool {
-    problem.code == Code::UndefinedVariable
-}
-
-/// Takes over the problems of a part that no filter selects, without what it lacks, and without what follows from that: texts
-/// that could not be filled are still templates.
-pub(super) fn keep_faults(found: Problems, sources: &Sources, problems: &mut Problems) {
-    let unfilled = |problem: &Problem| problem.span.is_some_and(|span| sources.slice(span).contains("{{"));
-    problems.extend(found.into_iter().filter(|problem| !is_lack(problem) && !unfilled(problem)));
 }
