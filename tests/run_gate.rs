@@ -805,6 +805,12 @@ fn what_is_graded_again_is_shown_as_asked_now() {
     assert!(!again.stdout.contains("run_started") && again.stdout.contains("GATE PASS"), "{}", again.stdout);
     let again = project.call(&["regrade", "--events"]).expect(0);
     assert!(again.stdout.starts_with("{\"run_started\""), "{}", again.stdout);
+    // So is a run that goes on.
+    project.call(&["run", "--events", "-q"]).expect(0);
+    let again = project.call(&["run", "--resume", "latest"]).expect(0);
+    assert!(again.stdout.contains("GATE PASS") && !again.stdout.contains("run_started"), "{}", again.stdout);
+    let again = project.call(&["run", "--resume", "latest", "--events"]).expect(0);
+    assert!(!again.stdout.contains("GATE PASS"), "{}", again.stdout);
 }
 
 #[test]
