@@ -60,7 +60,12 @@ pub(super) fn load_into(request: &LoadRequest, session: &mut Session) -> (Option
     let dir = path.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
     let root = project_root(&dir);
     session.fence = Fence::new([root.as_path(), dir.as_path()]);
-    Loader { request, path, dir, root, session, files: HashMap::new(), unbuilt: HashSet::new() }.run()
+    session.files.clear();
+    let of_others = std::mem::take(&mut session.vars);
+    let (files, unbuilt) = (HashMap::new(), HashSet::new());
+    let loaded = Loader { request, path, dir, root, session: &mut *session, files, unbuilt }.run();
+    session.vars.extend(of_others);
+    loaded
 }
 
 struct Loader<'a> {
