@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::completions::{Names, by};
+use super::completions::{NameKind, by};
 use crate::model::{Budget, Criticality, Difficulty, GraderType, Outcome, ReportFormat, Shard};
 
 pub use self::baseline::*;
@@ -123,7 +123,7 @@ pub struct ValidateArgs {
     /// Files, folders or globs that are checked each on its own.
     pub files: Vec<PathBuf>,
     /// A suite variable.
-    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(Names::Vars))]
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
     pub vars: Vec<(String, String)>,
     #[arg(long, value_enum, default_value_t = ProblemFormat::Human)]
     pub format: ProblemFormat,
@@ -139,11 +139,11 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "FILE")]
     pub suite: Option<PathBuf>,
     /// A suite variable.
-    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(Names::Vars))]
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
     pub vars: Vec<(String, String)>,
     /// The target to use, by its name under `targets:`. With `run` several: each runs the whole plan, and a report puts them
     /// side by side.
-    #[arg(long, value_name = "NAME", add = by(Names::Targets))]
+    #[arg(long, value_name = "NAME", add = by(NameKind::Targets))]
     pub target: Vec<String>,
     /// Recorded outputs, in place of any target.
     #[arg(long, value_name = "FILE")]
@@ -169,16 +169,16 @@ pub struct SuiteArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
     /// `capability`, `regression`, or a category.
-    #[arg(long, value_name = "NAME", help_heading = FILTERS, add = by(Names::Categories))]
+    #[arg(long, value_name = "NAME", help_heading = FILTERS, add = by(NameKind::Categories))]
     pub category: Vec<String>,
     /// A tag of the eval or of the case.
-    #[arg(long, value_name = "TAG", help_heading = FILTERS, add = by(Names::Tags))]
+    #[arg(long, value_name = "TAG", help_heading = FILTERS, add = by(NameKind::Tags))]
     pub tag: Vec<String>,
     /// Eval ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB", help_heading = FILTERS, add = by(Names::Evals))]
+    #[arg(long, value_name = "GLOB", help_heading = FILTERS, add = by(NameKind::Evals))]
     pub eval: Vec<String>,
     /// Case ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB", help_heading = FILTERS, add = by(Names::Cases))]
+    #[arg(long, value_name = "GLOB", help_heading = FILTERS, add = by(NameKind::Cases))]
     pub case: Vec<String>,
     /// `easy`, `medium` or `hard`.
     #[arg(long, value_name = "LEVEL", value_parser = word::<Difficulty>, help_heading = FILTERS)]
@@ -187,7 +187,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "LEVEL", value_parser = word::<Criticality>, help_heading = FILTERS)]
     pub criticality: Vec<Criticality>,
     /// The cases that did not pass in an earlier run (`latest` or a run id).
-    #[arg(long, value_name = "RUN", help_heading = FILTERS, add = by(Names::Runs))]
+    #[arg(long, value_name = "RUN", help_heading = FILTERS, add = by(NameKind::Runs))]
     pub failed_in: Option<String>,
 }
 
@@ -247,7 +247,7 @@ pub struct RunArgs {
     pub suite: SuiteArgs,
     /// Go on with a run (`latest`, a run id, or the path of a journal): what is finished is kept, and errored samples are run
     /// again. Its own arguments hold, and those typed now come on top.
-    #[arg(long, value_name = "RUN", add = by(Names::Runs))]
+    #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub resume: Option<String>,
     /// Seconds for one call of the target.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
@@ -283,7 +283,7 @@ pub struct SessionArgs {
     #[arg(long = "threshold", value_name = "METRIC=VALUE")]
     pub thresholds: Vec<String>,
     /// A set of thresholds: development, staging, production, critical, or one of the suite's.
-    #[arg(long, value_name = "NAME", add = by(Names::Presets))]
+    #[arg(long, value_name = "NAME", add = by(NameKind::Presets))]
     pub preset: Option<String>,
     /// Where results go.
     #[arg(long, value_name = "DIR")]
@@ -318,7 +318,7 @@ Examples:
 pub struct ReportArgs {
     /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to one report; or runs of one suite,
     /// put side by side.
-    #[arg(long, default_value = "latest", add = by(Names::Runs))]
+    #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: Vec<String>,
     /// terminal, json, markdown, junit or comment.
     #[arg(long, default_value = "terminal", value_parser = word::<ReportFormat>)]
@@ -359,7 +359,7 @@ pass@k may rise. Samples that the target gave no output for, or failed at, are l
 out, and their number is told on stderr.")]
 pub struct ExportArgs {
     /// `latest`, a run id, or the path of a journal.
-    #[arg(long, default_value = "latest", add = by(Names::Runs))]
+    #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: String,
     #[arg(long, value_enum, default_value_t = ExportFormat::Outputs)]
     pub format: ExportFormat,
@@ -367,10 +367,10 @@ pub struct ExportArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Eval ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB", add = by(Names::Evals))]
+    #[arg(long, value_name = "GLOB", add = by(NameKind::Evals))]
     pub eval: Vec<String>,
     /// Case ids; `*` and `?` are wildcards.
-    #[arg(long, value_name = "GLOB", add = by(Names::Cases))]
+    #[arg(long, value_name = "GLOB", add = by(NameKind::Cases))]
     pub case: Vec<String>,
     /// passed, failed, errored or pending: only samples that ended so.
     #[arg(long, value_name = "OUTCOME", value_parser = word::<Outcome>)]

@@ -56,7 +56,7 @@ pub fn answered() -> bool {
 
 /// Which names an argument takes.
 #[derive(Debug, Clone, Copy)]
-pub enum Names {
+pub enum NameKind {
     Evals,
     Cases,
     Tags,
@@ -72,7 +72,7 @@ pub enum Names {
 }
 
 /// Completes an argument with names of the suite and of its results.
-pub fn by(names: Names) -> ArgValueCompleter {
+pub fn by(names: NameKind) -> ArgValueCompleter {
     ArgValueCompleter::new(move |typed: &OsStr| {
         let Some(typed) = typed.to_str() else { return Vec::new() };
         let found = candidates(names, &TypedWords::of(std::env::args_os()));
@@ -81,7 +81,7 @@ pub fn by(names: Names) -> ArgValueCompleter {
     })
 }
 
-fn candidates(names: Names, words: &TypedWords) -> Vec<String> {
+fn candidates(names: NameKind, words: &TypedWords) -> Vec<String> {
     let Ok(cwd) = std::env::current_dir() else { return Vec::new() };
     let of = match suite_path(words.suite.as_deref()) {
         Ok(suite) => suite_names(&suite, &cwd),
@@ -93,15 +93,15 @@ fn candidates(names: Names, words: &TypedWords) -> Vec<String> {
         more.iter().map(|word| (*word).to_owned()).chain(ids).collect()
     };
     match names {
-        Names::Evals => of.evals.into_iter().collect(),
-        Names::Cases => of.cases.into_iter().collect(),
-        Names::Tags => of.tags.into_iter().collect(),
-        Names::Categories => of.categories.into_iter().collect(),
-        Names::Targets => of.targets.into_iter().collect(),
-        Names::Presets => of.presets.into_iter().collect(),
-        Names::Vars => of.vars.into_iter().map(|name| format!("{name}=")).collect(),
-        Names::Runs => runs(&["latest"]),
-        Names::Sides => runs(&["latest", "previous", "accepted"]),
+        NameKind::Evals => of.evals.into_iter().collect(),
+        NameKind::Cases => of.cases.into_iter().collect(),
+        NameKind::Tags => of.tags.into_iter().collect(),
+        NameKind::Categories => of.categories.into_iter().collect(),
+        NameKind::Targets => of.targets.into_iter().collect(),
+        NameKind::Presets => of.presets.into_iter().collect(),
+        NameKind::Vars => of.vars.into_iter().map(|name| format!("{name}=")).collect(),
+        NameKind::Runs => runs(&["latest"]),
+        NameKind::Sides => runs(&["latest", "previous", "accepted"]),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `eval-harness regrade`.
 
-use super::args::{RegradeArgs, SessionArgs};
+use super::args::RegradeArgs;
 use super::console::Console;
 use super::report::results_dir;
 use super::run::{AfterRun, conclude, drive, overrides};
@@ -13,11 +13,7 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     let dir = results_dir(args.suite.suite.as_deref(), args.session.output_dir.as_deref())?;
     // What `regrade` takes `run` takes, too.
     let words = resume::typed("regrade", "--run");
-    let mut again = resume::again(&dir, &args.run, words)?;
-    // What is shown while it runs is a matter of this command alone.
-    let SessionArgs { events, verbose, quiet, progress, .. } = &args.session;
-    let shown = &mut again.args.session;
-    (shown.events, shown.verbose, shown.quiet, shown.progress) = (*events, *verbose, *quiet, *progress);
+    let again = resume::again(&dir, &args.run, words)?;
     // Judges are asked, the target is not.
     let overrides = Overrides { asks_only_judges: true, ..overrides(&again.args) };
     let selected = suite::load(&again.args.suite, Purpose::Run, overrides)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
-use super::args::{Cli, Command, RunArgs};
+use super::args::{Cli, Command, RunArgs, SessionArgs};
 use super::{Failure, suite};
 use crate::base::redact::REDACTED;
 use crate::journal::{self, RunPaths};
@@ -123,6 +123,10 @@ fn merged(
     }
     words.extend(typed);
     let mut args = parse(&words).map_err(unreadable)?;
+    // What is shown while it runs is not part of the run.
+    let SessionArgs { events, verbose, quiet, progress, .. } = own.session;
+    let shown = &mut args.session;
+    (shown.events, shown.verbose, shown.quiet, shown.progress) = (events, verbose, quiet, progress);
     // A project that was moved or copied goes on from here.
     let there = session.cwd.as_deref().filter(|dir| dir.is_dir()).unwrap_or(here);
     if there != here {

@@ -211,6 +211,14 @@ pub(super) fn data_hash(input: &Input) -> Fingerprint {
     }
 }
 
+/// Over the data of an input that a dataset's row gave: the row; with a request or a free-form input also all of that.
+pub(super) fn row_data_hash(row: &Value, input: &Input) -> Fingerprint {
+    match input {
+        Input::ApiCall { .. } | Input::Data { .. } => Fingerprint::of(&(row, input)),
+        _ => Fingerprint::of(row),
+    }
+}
+
 /// What [`input_hash`] is over: of a file its name and content, and not where the project lies.
 pub(super) fn input_hashed(input: &Input) -> impl Serialize + '_ {
     let file = match input {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::kinds::{Part, parts};
+use super::reach::{tags, text};
 use super::refs::{self, Fence, lexical, project_root};
 use super::session::Session;
 use super::thresholds::built_in_presets;
@@ -81,10 +82,10 @@ impl SuiteNames {
             let Some(id) = text(head, "id") else { continue };
             self.evals.insert(id.to_owned());
             self.categories.extend(text(head, "category").map(str::to_owned));
-            self.tags.extend(tags(about));
+            self.tags.extend(tags(about).map(str::to_owned));
             let cases = node.get("test_cases").and_then(Node::as_seq).unwrap_or(&[]);
             self.cases.extend(cases.iter().filter_map(|case| text(Some(case), "id")).map(str::to_owned));
-            self.tags.extend(cases.iter().flat_map(|case| tags(Some(case))));
+            self.tags.extend(cases.iter().flat_map(|case| tags(Some(case))).map(str::to_owned));
             if cases.is_empty() && node.get("dataset").is_none() {
                 self.cases.insert(id.to_owned());
             }
@@ -105,13 +106,4 @@ fn files<'r>(
 
 fn keys(map: Option<&Node>) -> Vec<String> {
     map.and_then(Node::as_map).unwrap_or(&[]).iter().map(|(key, _)| key.name.to_string()).collect()
-}
-
-fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {
-    node?.get(key)?.as_text()
-}
-
-fn tags(node: Option<&Node>) -> Vec<String> {
-    let tags = node.and_then(|node| node.get("tags")).and_then(Node::as_seq).unwrap_or(&[]);
-    tags.iter().filter_map(Node::as_text).map(str::to_owned).collect()
 }

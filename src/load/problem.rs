@@ -252,6 +252,8 @@ pub struct Problems {
     list: Vec<Problem>,
     seen: HashSet<Problem>,
     redactor: Redactor,
+    /// Places of missing variables in parts that a run does not use: texts around them are still templates.
+    unfilled: Vec<Span>,
 }
 
 impl Problems {
@@ -274,6 +276,20 @@ impl Problems {
         if self.seen.insert(problem.clone()) {
             self.list.push(problem);
         }
+    }
+
+    /// Takes over the problems of a part that a run does not use, and returns what the part lacks: variables, of the suite or of
+    /// the environment. Problems at texts that could not be filled follow from that, and are dropped.
+    pub(super) fn keep_faults(&mut self, found: Problems) -> Vec<Problem> {
+        let (lacks, faults): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|problem| problem.code == Code::UndefinedVariable);
+        self.unfilled.extend(lacks.iter().filter_map(|lack| lack.span));
+        let follows = |fault: &Problem| {
+            fault.span.is_some_and(|span| self.unfilled.iter().any(|unfilled| span.overlaps(*unfilled)))
+        };
+        let faults: Vec<Problem> = faults.into_iter().filter(|fault| !follows(fault)).collect();
+        self.extend(faults);
+        lacks
     }
 
     pub fn is_empty(&self) -> bool {

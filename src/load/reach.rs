@@ -1,25 +1,26 @@
 //! What filters leave out before it is built: an eval that no filter can select need not have what only it reads.
 
+use std::collections::BTreeMap;
+
 use super::kinds::Part;
-use super::problem::{Code, Problem, Problems};
+use super::problem::{Problem, Problems};
 use super::request::Filters;
 use super::scope::Desk;
-use super::select::IdGlobs;
-use super::source::Sources;
+use super::select::{IdGlobs, word};
 use super::tree::Node;
 
 /// The filters of a request, as far as a part of an eval document tells whether they can select it.
 #[derive(Debug, Clone)]
-pub(super) struct Reach {
+pub(super) struct FilterReach {
     filters: Filters,
     evals: IdGlobs,
 }
 
-impl Reach {
+impl FilterReach {
     /// `None` without filters, and with a pattern that is none, which is said elsewhere.
-    pub fn of(filters: &Filters) -> Option<Reach> {
+    pub fn of(filters: &Filters) -> Option<FilterReach> {
         let evals = IdGlobs::new(&filters.eval).ok()?;
-        (!filters.is_empty()).then(|| Reach { filters: filters.clone(), evals })
+        (!filters.is_empty()).then(|| FilterReach { filters: filters.clone(), evals })
     }
 
     /// False when the filters leave out every case of this part. Cases that a dataset gives are not known yet.
@@ -40,10 +41,12 @@ impl Reach {
         let own_category = text(Some(head), "category");
         let is_one =
             |wanted: &[String], own: Option<&str>| own.is_some_and(|own| wanted.iter().any(|w| w == own));
+        let difficulties: Vec<String> = difficulty.iter().map(word).collect();
         let fits = [
             category.is_empty() || is_one(category, Some(kind)) || is_one(category, own_category),
             self.filters.eval.is_empty() || self.evals.fit(id),
-            criticality.is_empty() || is_one(&words(criticality), text(about, "criticality")),
+            criticality.is_empty()
+                || is_one(&criticality.iter().map(word).collect::<Vec<_>>(), text(about, "criticality")),
             only.as_ref().is_none_or(|only| only.iter().any(|(eval, _)| eval == id)),
             // Patterns of cases and words of theirs are looked at only where there are no further ones.
             tag.is_empty()
@@ -55,7 +58,7 @@ impl Reach {
                 || has_rows
                 || std::iter::once(about)
                     .chain(cases.iter().map(Some))
-                    .any(|of| is_one(&words(difficulty), text(of, "difficulty"))),
+                    .any(|of| is_one(&difficulties, text(of, "difficulty"))),
             case.is_empty()
                 || has_rows
                 || IdGlobs::new(case).is_ok_and(|globs| match cases {
@@ -79,36 +82,31 @@ pub(super) fn within_reach<T>(
     let mut found = Problems::new();
     let mut aside = Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
     let built = build(&mut aside, part);
-    keep_faults(found, desk.sources, desk.problems);
+    desk.problems.keep_faults(found);
     built
 }
 
-fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {
+/// A part of a suite's document that a run may leave unused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SparePart {
+    Grader(String),
+    Target(String),
+    Provider(String),
+    /// What executions of this type inherit from.
+    Inherited(&'static str),
+}
+
+/// The variables that spare parts lack: reported where one is used.
+pub(super) type MissingValues = BTreeMap<SparePart, Vec<Problem>>;
+
+pub(super) fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {
     node?.get(key)?.as_text()
 }
 
-fn tags(node: Option<&Node>) -> impl Iterator<Item = &str> {
+pub(super) fn tags(node: Option<&Node>) -> impl Iterator<Item = &str> {
     node.and_then(|node| node.get("tags"))
         .and_then(Node::as_seq)
         .unwrap_or(&[])
         .iter()
         .filter_map(Node::as_text)
-}
-
-/// The words of a closed list as authors write them.
-fn words<T: serde::Serialize>(values: &[T]) -> Vec<String> {
-    let word = |value: &T| serde_json::to_value(value).ok()?.as_str().map(str::to_owned);
-    values.iter().filter_map(word).collect()
-}
-
-/// True for what is not wrong but only not there: a variable, of the suite or of the environment.
-pub(super) fn is_lack(problem: &Problem) -> bool {
-    problem.code == Code::UndefinedVariable
-}
-
-/// Takes over the problems of a part that no filter selects, without what it lacks, and without what follows from that: texts
-/// that could not be filled are still templates.
-pub(super) fn keep_faults(found: Problems, sources: &Sources, problems: &mut Problems) {
-    let unfilled = |problem: &Problem| problem.span.is_some_and(|span| sources.slice(span).contains("{{"));
-    problems.extend(found.into_iter().filter(|problem| !is_lack(problem) && !unfilled(problem)));
 }

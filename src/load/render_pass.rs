@@ -7,7 +7,7 @@ use minijinja::Value as Jinja;
 
 use super::kinds::{Part, parts};
 use super::problem::{Problem, Problems};
-use super::reach::{Reach, is_lack, keep_faults};
+use super::reach::{FilterReach, MissingValues, SparePart};
 use super::source::Sources;
 use super::template::{Engine, has_template, is_template, to_jinja};
 use super::tree::{Node, NodeValue};
@@ -44,7 +44,7 @@ pub(super) struct RenderPass<'a> {
 
 impl RenderPass<'_> {
     /// Every part of an eval document. Of one that no filter selects it does not matter what it lacks.
-    pub fn evals(&mut self, document: &mut Node, reach: Option<&Reach>) {
+    pub fn evals(&mut self, document: &mut Node, reach: Option<&FilterReach>) {
         for part in parts(document) {
             match reach.is_none_or(|reach| reach.can_select(&part)) {
                 true => self.part(part),
@@ -54,12 +54,23 @@ impl RenderPass<'_> {
     }
 
     /// Renders what this run does not use: what it lacks is returned, not reported.
-    pub fn lenient(&mut self, render: impl FnOnce(&mut RenderPass<'_>)) -> Vec<Problem> {
+    fn lenient(&mut self, render: impl FnOnce(&mut RenderPass<'_>)) -> Vec<Problem> {
         let mut found = Problems::new();
         render(&mut RenderPass { engine: self.engine, sources: self.sources, problems: &mut found });
-        let lacks = found.iter().filter(|problem| is_lack(problem)).cloned().collect();
-        keep_faults(found, self.sources, self.problems);
-        lacks
+        self.problems.keep_faults(found)
+    }
+
+    /// Renders what this run may not use: what it lacks is noted, for when it is used.
+    pub fn spare(
+        &mut self,
+        part: SparePart,
+        missing: &mut MissingValues,
+        render: impl FnOnce(&mut RenderPass<'_>),
+    ) {
+        let lacks = self.lenient(render);
+        if !lacks.is_empty() {
+            missing.insert(part, lacks);
+        }
     }
 
     fn part(&mut self, part: Part<'_>) {

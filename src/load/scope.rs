@@ -10,7 +10,7 @@ use super::executors::ExecutorShelf;
 use super::models::{KeyPlaces, Providers};
 use super::prices::PriceShelf;
 use super::problem::{Problem, Problems};
-use super::reach::Reach;
+use super::reach::{FilterReach, MissingValues, SparePart};
 use super::refs::{Fence, lexical};
 use super::source::{Sources, Span};
 use super::stored::Folder;
@@ -91,11 +91,8 @@ pub(super) struct SuiteScope {
     /// In place of what the store and the files say, by eval id.
     pub known_good: Arc<BTreeMap<String, OutputValue>>,
     /// What filters may select; `None` for all.
-    pub reach: Option<Arc<Reach>>,
-    /// Problems of named graders that filters may leave unused, by name: reported where a grader is used.
-    pub lacking: Arc<BTreeMap<String, Vec<Problem>>>,
-    /// What the targets lack that executions would inherit from, by type: reported where one inherits.
-    pub unfilled: Arc<BTreeMap<&'static str, Vec<Problem>>>,
+    pub reach: Option<Arc<FilterReach>>,
+    pub missing: Arc<MissingValues>,
     /// Where accepted baselines are read from.
     pub store: Folder,
     /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.
@@ -152,16 +149,10 @@ impl Desk<'_> {
         self.problems.push(problem.maybe_warning(self.suite.lenient));
     }
 
-    /// Reports what a named grader lacks, where it is used.
-    pub fn needs_grader(&mut self, name: &str) {
-        let lacking = Arc::clone(&self.suite.lacking);
-        self.problems.extend(lacking.get(name).into_iter().flatten().cloned());
-    }
-
-    /// Reports what the target lacks that an execution of this type inherits from; `None` when it lacks something.
-    pub fn inherit(&mut self, kind: &str) -> Option<()> {
-        let unfilled = Arc::clone(&self.suite.unfilled);
-        let lacks = unfilled.get(kind).filter(|lacks| !lacks.is_empty());
+    /// Reports what a part lacks that is used here; `None` when it lacks something.
+    pub fn require(&mut self, part: &SparePart) -> Option<()> {
+        let suite = self.suite;
+        let lacks = suite.missing.get(part);
         self.problems.extend(lacks.into_iter().flatten().cloned());
         lacks.is_none().then_some(())
     }

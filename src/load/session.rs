@@ -21,6 +21,8 @@ pub(super) struct Session {
     pub problems: Problems,
     /// The variables that suites define.
     pub vars: BTreeSet<String>,
+    /// The files of the suite that is being loaded.
+    pub files: BTreeSet<FileId>,
     pub purpose: Purpose,
     pub cwd: PathBuf,
     pub fence: Fence,
@@ -41,6 +43,7 @@ impl Session {
                 return None;
             }
         };
+        self.files.insert(file);
         if let Some(problem) = conflict(&self.sources, file) {
             self.problems.push(problem);
             return None;

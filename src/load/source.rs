@@ -41,6 +41,11 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
+    /// True when both have a byte in common.
+    pub fn overlaps(self, other: Span) -> bool {
+        self.file == other.file && self.start < other.end && other.start < self.end
+    }
+
     /// From the start of this span to the end of `other`, which lies in the same file and not before it.
     pub fn to(self, other: Span) -> Span {
         Span { end: self.end.max(other.end), ..self }

@@ -19,7 +19,7 @@ use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
 use super::notify;
 use super::problem::{Code, Problem, Severity};
-use super::reach::Reach;
+use super::reach::{FilterReach, MissingValues, SparePart};
 use super::refs::{Fence, lexical, project_root};
 use super::render_pass::RenderPass;
 use super::request::{Counts, LoadRequest, Loaded, Purpose};
@@ -32,7 +32,7 @@ use super::template::Engine;
 use super::thresholds;
 use super::tree::{Node, NodeValue};
 use chosen::choice;
-use documents::{Lacking, render_named};
+use documents::render_named;
 pub(super) use documents::{eval_document, graders_file, shelf};
 use gather::Gathered;
 pub(super) use overview::overview;
@@ -60,7 +60,12 @@ pub(super) fn load_into(request: &LoadRequest, session: &mut Session) -> (Option
     let dir = path.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
     let root = project_root(&dir);
     session.fence = Fence::new([root.as_path(), dir.as_path()]);
-    Loader { request, path, dir, root, session, files: HashMap::new(), unbuilt: HashSet::new() }.run()
+    session.files.clear();
+    let of_others = std::mem::take(&mut session.vars);
+    let (files, unbuilt) = (HashMap::new(), HashSet::new());
+    let loaded = Loader { request, path, dir, root, session: &mut *session, files, unbuilt }.run();
+    session.vars.extend(of_others);
+    loaded
 }
 
 struct Loader<'a> {
@@ -80,10 +85,7 @@ struct Head {
     spec: Option<SuiteSpec>,
     node: Node,
     evals: Vec<Node>,
-    /// What its named graders lack, where filters may leave them unused.
-    lacking: Lacking,
-    /// What targets lack that the run did not choose, by name.
-    unfilled: Lacking,
+    missing: MissingValues,
 }
 
 impl Loader<'_> {
@@ -126,13 +128,13 @@ impl Loader<'_> {
             validator.normalise(sources, node, problems);
         }
         let scope = self.templates(node);
-        let reach = Reach::of(&self.request.overrides.filters);
+        let reach = FilterReach::of(&self.request.overrides.filters);
         let (named, recorded) = (&self.request.overrides.target, self.request.overrides.outputs.is_some());
         let named = named.as_deref().or_else(|| has_default(node).then_some("default"));
         // A run uses one target, and none where outputs were recorded. Without a name or a default it is the only one.
         let is_used = |name: &str| !recorded && named.is_none_or(|named| named == name);
         let is_run = self.session.purpose == Purpose::Run;
-        let (mut lacking, mut unfilled) = (Lacking::new(), Lacking::new());
+        let mut missing = MissingValues::new();
         let Session { sources, problems, .. } = &mut *self.session;
         {
             let engine = Engine::new(&scope);
@@ -147,8 +149,8 @@ impl Loader<'_> {
                 let mut target = |name: &str, target: &mut Node| match !is_run || is_used(name) {
                     true => pass.target(target),
                     false => {
-                        let lacks = pass.lenient(|pass| pass.target(target));
-                        unfilled.insert(name.to_owned(), lacks);
+                        let part = SparePart::Target(name.to_owned());
+                        pass.spare(part, &mut missing, |pass| pass.target(target));
                     }
                 };
                 if let Some(node) = suite.get_mut("target") {
@@ -159,12 +161,22 @@ impl Loader<'_> {
                     entries.iter_mut().for_each(|(key, node)| target(&key.name, node));
                 }
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("providers") {
-                    entries.iter_mut().for_each(|(_, provider)| pass.model(provider));
+                    for (key, provider) in entries {
+                        let part = SparePart::Provider(key.name.to_string());
+                        match is_run {
+                            true => pass.spare(part, &mut missing, |pass| pass.model(provider)),
+                            false => pass.model(provider),
+                        }
+                    }
                 }
-                if let Some(skill) = suite.get_mut("skill") {
-                    pass.skill(skill);
+                match suite.get_mut("skill") {
+                    Some(skill) if is_run => {
+                        pass.spare(SparePart::Inherited("skill"), &mut missing, |pass| pass.skill(skill));
+                    }
+                    Some(skill) => pass.skill(skill),
+                    None => {}
                 }
-                render_named(&mut pass, suite.get_mut("graders"), reach.is_some().then_some(&mut lacking));
+                render_named(&mut pass, suite.get_mut("graders"), reach.is_some().then_some(&mut missing));
             }
         }
         if let Some(validator) = validator {
@@ -183,7 +195,7 @@ impl Loader<'_> {
                 value.span = key.span.at_start();
             }
         }
-        Head { spec: read(&head, &broken, problems), node: head, evals, lacking, unfilled }
+        Head { spec: read(&head, &broken, problems), node: head, evals, missing }
     }
 
     /// An eval file given in place of a suite.
@@ -195,7 +207,7 @@ impl Loader<'_> {
         scope.shelf.open = lenient;
         scope.executors.open = lenient;
         scope.prices = self.prices(None, &node);
-        scope.reach = Reach::of(&self.request.overrides.filters).map(Arc::new);
+        scope.reach = FilterReach::of(&self.request.overrides.filters).map(Arc::new);
         let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
         let chosen = {
@@ -265,7 +277,7 @@ impl Loader<'_> {
     }
 
     fn finish(&mut self, head: Head) -> (Option<Plan>, Counts, Counts) {
-        let Head { spec, node, evals, mut lacking, unfilled } = head;
+        let Head { spec, node, evals, mut missing } = head;
         if let Some(folders) = spec.as_ref().map(|s| &s.allow_paths) {
             let allowed: Vec<PathBuf> = folders.iter().map(|f| lexical(&self.dir.join(f))).collect();
             let all = [self.root.as_path(), self.dir.as_path()].into_iter();
@@ -281,15 +293,15 @@ impl Loader<'_> {
             let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
             demands::resolve(&mut desk, spec.as_ref().and_then(|s| s.sandbox.as_ref()), &node)
         };
-        scope.reach = Reach::of(&self.request.overrides.filters).map(Arc::new);
-        scope.shelf = self.graders(spec.as_ref(), &node, &scope, &mut lacking);
-        scope.lacking = Arc::new(lacking);
+        scope.reach = FilterReach::of(&self.request.overrides.filters).map(Arc::new);
+        scope.shelf = self.graders(spec.as_ref(), &node, &scope, &mut missing);
+        scope.missing = Arc::new(missing);
         // What a broken head would have defined is not held against its evals.
         scope.templates.open |= spec.is_none();
         scope.shelf.open |= spec.is_none();
         scope.executors.open |= spec.is_none();
         let demands = self.demands(spec.as_ref(), &node);
-        let chosen = self.target(spec.as_ref(), &node, &unfilled, &mut scope);
+        let chosen = self.target(spec.as_ref(), &node, &mut scope);
         scope.target = self.asked(&chosen.name, chosen.target.as_ref());
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);

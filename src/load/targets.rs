@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::models;
 use super::problem::{Code, Problem, did_you_mean};
+use super::reach::{MissingValues, SparePart};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
 use super::source::Span;
@@ -173,20 +174,15 @@ pub(super) struct Offer {
     pub http: Option<HttpTarget>,
     pub model: Option<(ModelSpec, Node)>,
     pub skill: Option<(SkillSpec, Node)>,
-    /// What the targets lack that would be among these, by type.
-    pub unfilled: BTreeMap<&'static str, Vec<Problem>>,
+    /// What the targets lack that would be among these.
+    pub missing: MissingValues,
 }
 
 /// The HTTP target, the model and the way to run skills that executions stand on: of the chosen target, else of the only one of its
-/// kind; of skills first what the suite says under `skill:`. One that lacks something (`unfilled`, by name) is not offered.
-pub(super) fn offer(
-    desk: &mut Desk,
-    targets: &Targets,
-    unfilled: &BTreeMap<String, Vec<Problem>>,
-    chosen: &str,
-    target: Option<&Target>,
-) -> Offer {
-    let mut lacking = BTreeMap::new();
+/// kind; of skills first what the suite says under `skill:`. One that lacks something is not offered.
+pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Option<&Target>) -> Offer {
+    let mut missing = MissingValues::new();
+    let suite = desk.suite;
     let kinds = |wanted: fn(&TargetSpec) -> bool| {
         let mut all = targets.iter().filter(|(_, (spec, _))| wanted(spec));
         let own = all.clone().find(|(name, _)| name.as_str() == chosen);
@@ -194,9 +190,9 @@ pub(super) fn offer(
     };
     let mut whole = |kind: &'static str, wanted: fn(&TargetSpec) -> bool| {
         let (name, found) = kinds(wanted)?;
-        match unfilled.get(name).filter(|lacks| !lacks.is_empty()) {
+        match suite.missing.get(&SparePart::Target(name.clone())) {
             Some(lacks) => {
-                lacking.insert(kind, lacks.clone());
+                missing.insert(SparePart::Inherited(kind), lacks.clone());
                 None
             }
             None => Some(found),
@@ -226,5 +222,5 @@ pub(super) fn offer(
         model.replay = model.replay.as_ref().map(absolute);
         Some((model, node.clone()))
     });
-    Offer { http, model, skill, unfilled: lacking }
+    Offer { http, model, skill, missing }
 }

@@ -1,6 +1,6 @@
 //! What a run will do, resolved: nothing here remembers which file shape it came from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,6 +55,8 @@ pub struct Plan {
     pub baselines: BaselineSettings,
     /// Present when accepted baselines were read at a git revision.
     pub against: Option<Against>,
+    /// Variables of the command line that no file of the suite defines or reads: those of other suites of a phase.
+    pub unread_vars: BTreeSet<String>,
     /// Folders that the suite's executors need to read, absolute.
     pub readable: Vec<PathBuf>,
     /// Values of the `env:` names that the suite may read, to be redacted from all that is written.

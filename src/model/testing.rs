@@ -118,6 +118,7 @@ pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
         target_name: String::new(),
         target: None,
         target_hash: String::new(),
+        unread_vars: Default::default(),
         whole_hash: String::new(),
         evals,
         whole: Vec::new(),

@@ -1,5 +1,6 @@
 //! An eval step: the run of its suite, its reports, and what it stands for.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -103,7 +104,7 @@ async fn run_suite(
     let Outside { helper, clock, cancel, observers, root } = outside;
     let said = Said {
         filters: request.overrides.filters.describe(),
-        arguments: arguments(request),
+        arguments: arguments(request, &prepared.plan.unread_vars),
         cwd: Some(request.cwd.clone()),
         ..Said::default()
     };
@@ -154,7 +155,7 @@ fn without_samples(mut summary: Summary) -> Summary {
 }
 
 /// What `run` would be given to do the same, for commands that reports name and for `run --resume`.
-fn arguments(request: &LoadRequest) -> Vec<String> {
+fn arguments(request: &LoadRequest, unread_vars: &BTreeSet<String>) -> Vec<String> {
     let mut words = vec!["--suite".to_owned(), request.suite.display().to_string()];
     let overrides = &request.overrides;
     let filters = &overrides.filters;
@@ -172,7 +173,8 @@ fn arguments(request: &LoadRequest) -> Vec<String> {
     filters.criticality.iter().for_each(|level| say("--criticality", word(level)));
     overrides.target.iter().for_each(|name| say("--target", name.clone()));
     overrides.outputs.iter().for_each(|path| say("--outputs", path.display().to_string()));
-    overrides.vars.iter().for_each(|(name, value)| say("--var", format!("{name}={value}")));
+    let read = overrides.vars.iter().filter(|(name, _)| !unread_vars.contains(name));
+    read.for_each(|(name, value)| say("--var", format!("{name}={value}")));
     overrides.samples.iter().for_each(|n| say("--samples", n.to_string()));
     overrides.preset.iter().for_each(|name| say("--preset", name.clone()));
     for demand in &overrides.asked {

@@ -68,6 +68,7 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
         target_name: "t".into(),
         target,
         target_hash: String::new(),
+        unread_vars: Default::default(),
         whole_hash: String::new(),
         evals,
         whole: Vec::new(),

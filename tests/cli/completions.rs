@@ -18,7 +18,7 @@ fn project() -> Project {
         (
             "a.yaml",
             "metadata: {id: filed, name: F, category: parsing, tags: [quick]}\ntest_cases:\n  - {id: case-a, input: x, expected: x}\n  \
-             - {id: case-b, tags: [slow], input: x, expected: x}\n",
+             - {id: case-b, tags: [slow], input: x, expected: x}\n  - {id: \"space:deep-one\", input: x, expected: x}\n",
         ),
         (
             "other.yaml",
@@ -125,6 +125,72 @@ fn holds(project: &Project, name: &str, offered: impl Fn(&Project, &str) -> Opti
 #[test]
 fn bash_completes_options_verbs_and_names() {
     holds(&project(), "bash", in_bash);
+}
+
+/// Types each line into an interactive bash on a terminal of its own, presses Tab, and prints the line as it is then. No step waits
+/// longer than the alarm, which ends all of it.
+const TAB: &str = r#"
+import os, pty, select, signal, sys
+signal.alarm(40)
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp("bash", ["bash", "--noprofile", "--rcfile", "tab.bash", "-i"])
+os.set_blocking(terminal, False)
+seen = b""
+def read_until(mark):
+    global seen
+    while mark not in seen:
+        if not select.select([terminal], [], [], 20)[0]:
+            sys.exit("no %r in %r" % (mark, seen))
+        try:
+            data = os.read(terminal, 65536)
+        except BlockingIOError:
+            continue
+        if not data:
+            sys.exit("bash ended after %r" % seen)
+        seen += data
+    before, seen = seen.split(mark, 1)
+    return before
+read_until(b"ready>")
+for line in sys.argv[1:]:
+    os.write(terminal, line.encode() + b"\t\x14")
+    read_until(b"<<")
+    print(read_until(b">>").decode(), flush=True)
+os.kill(pid, signal.SIGKILL)
+"#;
+
+/// Ctrl-T prints the line and begins a new one.
+const TAB_RC: &str = r#"
+source ./complete.bash
+PS1='ready>'
+bind 'set bell-style none'
+bind -x '"\C-t": printf "<<%s>>" "$READLINE_LINE"; READLINE_LINE='
+"#;
+
+#[test]
+fn bash_completes_the_words_that_it_breaks_at_the_press_of_tab() {
+    let project = project();
+    project.write("tab.py", TAB);
+    project.write("tab.bash", TAB_RC);
+    let run = latest(&project);
+    let begun = run.trim_end_matches(|c| c != '-');
+    let to_run = format!("eval-harness run --failed-in {run} ");
+    let table = [
+        ("run --suite=eval-s", "eval-harness run --suite=eval-suite.yaml "),
+        ("run --eval in", "eval-harness run --eval inline-one "),
+        ("run --eval=in", "eval-harness run --eval=inline-one "),
+        ("run --suite=other.yaml --eval=", "eval-harness run --suite=other.yaml --eval=elsewhere "),
+        ("run --case space:d", "eval-harness run --case space:deep-one "),
+        ("run --case=space:d", "eval-harness run --case=space:deep-one "),
+        ("run --case sp", "eval-harness run --case space:deep-one "),
+        ("run --var=gr", "eval-harness run --var=greeting="),
+        (&format!("run --failed-in {begun}"), &to_run),
+    ];
+    let lines: String = table.iter().map(|(typed, _)| format!(" 'eval-harness {typed}'")).collect();
+    let script = format!("INPUTRC=/dev/null TERM=dumb python3 tab.py{lines}");
+    let Some(said) = shell(&project, "bash", &script) else { return };
+    let wanted: Vec<&str> = table.iter().map(|(_, line)| *line).collect();
+    assert_eq!(said.lines().collect::<Vec<_>>(), wanted);
 }
 
 #[test]

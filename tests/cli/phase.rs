@@ -562,6 +562,38 @@ fn a_run_of_a_phase_that_is_resumed_keeps_its_demands() {
     }
 }
 
+/// `phase --var` is for the suites of all steps; the run of each has those that its suite reads.
+#[test]
+fn a_run_of_a_phase_is_resumed_without_variables_of_other_suites() {
+    let suite = |input: &str| {
+        format!(
+            "eval_suite:\n  name: S\n  target: {{type: echo}}\n  evals: [{{id: a, input: {input}, expected: x}}]\n"
+        )
+    };
+    let project = project(&[
+        ("reads.yaml", &suite("\"{{ place }}\"")),
+        ("plain.yaml", &suite("x")),
+        (
+            "plan.yaml",
+            "phase:\n  id: two\n  name: Two\n  steps:\n    - {type: eval, config: {suite: reads.yaml}}\n    \
+             - {type: eval, config: {suite: plain.yaml}}\n",
+        ),
+    ]);
+    project.call(&["phase", "--plan", "plan.yaml", "--var", "place=x"]).expect(0);
+    let arguments = |suite: &str| {
+        let folder = project.path().join("results/latest");
+        let files = std::fs::read_dir(folder).expect("results").map(|entry| entry.expect("a file").path());
+        let texts = files.filter_map(|path| std::fs::read_to_string(path).ok());
+        let mut starts = texts.filter_map(|text| serde_json::from_str::<Value>(text.lines().next()?).ok());
+        let start = starts.find(|start| start["run_started"]["suite_path"] == suite).expect("a run");
+        start["run_started"]["arguments"].to_string()
+    };
+    assert!(arguments("reads.yaml").contains("place=x"), "{}", arguments("reads.yaml"));
+    assert!(!arguments("plain.yaml").contains("place=x"), "{}", arguments("plain.yaml"));
+    // The run of the last step.
+    project.call(&["run", "--resume", "latest"]).expect(0);
+}
+
 #[test]
 fn an_archive_never_follows_a_link_and_leaves_the_gate_alone() {
     let project = project(&[("trigger.yaml", TRIGGER)]);

@@ -601,6 +601,67 @@ fn filters_limit_what_a_run_needs() {
     );
 }
 
+/// An eval that needs nothing, and users of a provider that needs two variables.
+fn provided() -> Project {
+    Project::with(&[(
+        "eval-suite.yaml",
+        "eval_suite:\n  name: Provided\n  env: [PROXY_URL, PROXY_KEY]\n  targets:\n    here: {type: echo}\n    far: {type: model, model: \"proxy:m\"}\n    \
+         kept: {type: model, model: \"keyed:m\", replay: kept}\n  \
+         providers:\n    proxy: {base_url: \"{{ env.PROXY_URL }}\", headers: {api-key: \"{{ env.PROXY_KEY }}\"}}\n    \
+         keyed: {base_url: \"http://127.0.0.1:9\", headers: {api-key: \"{{ env.PROXY_KEY }}\"}}\n  \
+         skill: {command: [\"true\", \"{{ env.PROXY_URL }}\", \"{{ skill_name }}\"]}\n  \
+         graders: {graders: {judge: {type: model, config: {model: \"proxy:j\", rubric: Good?}}}}\n  evals:\n    \
+         - {id: plain, input: a, expected: a}\n    - {id: judged, input: a, grader: judge}\n    \
+         - {id: skilled, current: {execution: {type: skill, skill_name: s}, input: a}, grader: {type: human, config: {}}}\n",
+    )])
+}
+
+#[test]
+fn filters_limit_what_providers_and_the_skill_need() {
+    let project = provided();
+    std::fs::create_dir(project.path().join("kept")).unwrap();
+    let url = "the environment variable `PROXY_URL` is not set";
+    let key = "the environment variable `PROXY_KEY` is not set";
+    let call = project.call(&["run", "-q", "--target", "here", "--eval", "plain"]).expect(0);
+    assert_eq!(call.stderr, "");
+    // A target, a grader and an execution that are used need them, with the place where they are written.
+    let run = |words: &[&str]| project.call(&[&["run"], words].concat()).expect(2).stderr;
+    for words in [&["--target", "far", "--eval", "plain"][..], &["--target", "here", "--eval", "judged"]] {
+        let said = run(words);
+        assert_eq!((said.matches(url).count(), said.matches(key).count()), (1, 1), "{words:?}: {said}");
+        assert!(said.contains("eval-suite.yaml:9:"), "{words:?}: {said}");
+    }
+    let said = run(&["--target", "here", "--eval", "skilled"]);
+    assert_eq!((said.matches(url).count(), said.matches(key).count()), (1, 0), "{said}");
+    // Headers are not sent where answers are stored, and files that are only looked at need nothing.
+    let said = run(&["--target", "kept", "--eval", "judged", "--replay", "kept"]);
+    assert_eq!((said.matches(url).count(), said.matches(key).count()), (1, 0), "{said}");
+    let call = project.call(&["run", "--target", "kept", "--eval", "plain"]);
+    assert!(!call.stderr.contains("is not set"), "{}", call.stderr);
+    project.call(&["validate", "--suite", "eval-suite.yaml"]).expect(0);
+    // What is wrong, and not only missing, is reported whatever is selected.
+    let suite = std::fs::read_to_string(project.path().join("eval-suite.yaml")).unwrap();
+    project.write("eval-suite.yaml", &suite.replace("headers: {api-key: ", "headers: {\"api key\": "));
+    assert!(run(&["--target", "here", "--eval", "plain"]).contains("`api key` is not a header name"));
+}
+
+#[test]
+fn fault_in_a_filled_text_of_an_unselected_eval_is_reported() {
+    let eval = |pattern: &str| {
+        format!(
+            "eval_suite:\n  name: F\n  vars: {{word: hello}}\n  target: {{type: echo}}\n  evals:\n    - {{id: plain, input: x, expected: x}}\n    \
+             - {{id: other, input: \"{{{{ vars.place }}}}\", grader: {{type: code, config: {{method: regex, pattern: \"{pattern}\"}}}}}}\n"
+        )
+    };
+    let project = Project::with(&[("eval-suite.yaml", &eval("({{ word }}"))]);
+    let call = project.call(&["run", "--eval", "plain"]).expect(2);
+    assert!(call.stderr.contains("eval-suite.yaml:7:"), "{}", call.stderr);
+    assert!(!call.stderr.contains("vars.place"), "{}", call.stderr);
+    // Of a text that can't be filled it is not known what it will be.
+    project.write("eval-suite.yaml", &eval("({{ vars.place }}"));
+    project.call(&["run", "--eval", "plain"]).expect(0);
+}
+
 #[test]
 fn fragment_of_an_unselected_eval_needs_no_baseline() {
     let suite = |id: &str| {
@@ -743,6 +804,12 @@ fn what_is_graded_again_is_shown_as_asked_now() {
     assert!(!again.stdout.contains("run_started") && again.stdout.contains("GATE PASS"), "{}", again.stdout);
     let again = project.call(&["regrade", "--events"]).expect(0);
     assert!(again.stdout.starts_with("{\"run_started\""), "{}", again.stdout);
+    // So is a run that goes on.
+    project.call(&["run", "--events", "-q"]).expect(0);
+    let again = project.call(&["run", "--resume", "latest"]).expect(0);
+    assert!(again.stdout.contains("GATE PASS") && !again.stdout.contains("run_started"), "{}", again.stdout);
+    let again = project.call(&["run", "--resume", "latest", "--events"]).expect(0);
+    assert!(!again.stdout.contains("GATE PASS"), "{}", again.stdout);
 }
 
 #[test]

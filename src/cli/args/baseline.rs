@@ -8,7 +8,7 @@ use super::{
     CiArgs, CiMode, ComparedArgs, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs, SessionArgs,
     SuiteArgs, at_least_one, key_value, positive_seconds,
 };
-use crate::cli::completions::{Names, by};
+use crate::cli::completions::{NameKind, by};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -48,7 +48,7 @@ pub struct OfSuiteArgs {
     #[arg(long, value_name = "FILE")]
     pub suite: Option<PathBuf>,
     /// A suite variable.
-    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(Names::Vars))]
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
     pub vars: Vec<(String, String)>,
 }
 
@@ -72,12 +72,12 @@ Matchers and ignored values of the accepted baseline stay where they still fit. 
 own output first; one that does not match it is not written.")]
 pub struct CaptureArgs {
     /// Eval ids; `*` and `?` are wildcards. Default: all regressions.
-    #[arg(value_name = "GLOB", add = by(Names::Evals))]
+    #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
     pub evals: Vec<String>,
     #[command(flatten)]
     pub of: OfSuiteArgs,
     /// The target to use, by its name under `targets:`.
-    #[arg(long, value_name = "NAME", conflicts_with = "run", add = by(Names::Targets))]
+    #[arg(long, value_name = "NAME", conflicts_with = "run", add = by(NameKind::Targets))]
     pub target: Option<String>,
     /// Recorded outputs, in place of any target.
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
@@ -86,7 +86,7 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Option<u32>,
     /// Take the outputs of a finished run: `latest`, a run id, or the path of a journal.
-    #[arg(long, value_name = "RUN", add = by(Names::Runs))]
+    #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub run: Option<String>,
     /// Take what the run came to (its cases and metrics), not its outputs: the latest run, or the one that --run names.
     #[arg(long, conflicts_with_all = ["evals", "target", "outputs", "samples", "baseline_version", "force"])]
@@ -171,7 +171,7 @@ Examples:
   eval-harness baseline diff --exit-code             exit 1 when something is pending that differs")]
 pub struct DiffArgs {
     /// Eval ids; `*` and `?` are wildcards. Default: all that is pending.
-    #[arg(value_name = "GLOB", add = by(Names::Evals))]
+    #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
     pub evals: Vec<String>,
     #[command(flatten)]
     pub of: OfSuiteArgs,
@@ -195,7 +195,7 @@ Examples:
 What was accepted or rejected before you quit stays so.")]
 pub struct ReviewArgs {
     /// Eval ids; `*` and `?` are wildcards. Default: all that is pending.
-    #[arg(value_name = "GLOB", add = by(Names::Evals))]
+    #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
     pub evals: Vec<String>,
     #[command(flatten)]
     pub of: OfSuiteArgs,
@@ -212,7 +212,7 @@ Examples:
   eval-harness baseline accept reg-users-001 --force     although the accepted one changed since the capture")]
 pub struct AcceptArgs {
     /// Eval ids; `*` and `?` are wildcards.
-    #[arg(value_name = "GLOB", add = by(Names::Evals))]
+    #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
     pub evals: Vec<String>,
     /// Everything that is pending.
     #[arg(long, conflicts_with = "evals")]
@@ -234,7 +234,7 @@ Examples:
   eval-harness baseline reject --all")]
 pub struct RejectArgs {
     /// Eval ids; `*` and `?` are wildcards.
-    #[arg(value_name = "GLOB", add = by(Names::Evals))]
+    #[arg(value_name = "GLOB", add = by(NameKind::Evals))]
     pub evals: Vec<String>,
     /// Everything that is pending.
     #[arg(long, conflicts_with = "evals")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::word;
-use crate::cli::completions::{Names, by};
+use crate::cli::completions::{NameKind, by};
 use crate::spec::words::{FailOn, Grouping};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,10 +46,10 @@ Exit codes:
   3    undecided: samples without a grade leave it open, or there is nothing to compare")]
 pub struct CompareArgs {
     /// What is held to be the standard.
-    #[arg(value_name = "REFERENCE", add = by(Names::Sides))]
+    #[arg(value_name = "REFERENCE", add = by(NameKind::Sides))]
     pub reference: String,
     /// What is compared with it; each of several with the same reference. Default: `latest`.
-    #[arg(value_name = "CANDIDATE", add = by(Names::Sides))]
+    #[arg(value_name = "CANDIDATE", add = by(NameKind::Sides))]
     pub candidates: Vec<String>,
     /// A metric that the verdict rests on, such as `pass@3` or `score`. Default: `pass_at_1`. With several each needs stronger
     /// evidence, so that all of them together raise no more false alarms than one.
@@ -81,7 +81,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub suite: Option<PathBuf>,
     /// The target whose accepted scores are meant. Default: the candidate's.
-    #[arg(long, value_name = "NAME", add = by(Names::Targets))]
+    #[arg(long, value_name = "NAME", add = by(NameKind::Targets))]
     pub target: Option<String>,
     /// The results folder. Default: `results/` in the project root.
     #[arg(long, value_name = "DIR")]
@@ -103,7 +103,7 @@ pub struct ComparedArgs {
     pub baseline: Option<Option<PathBuf>>,
     /// Compare the run with an earlier one, case by case, and let a regression fail the gate: `previous`, a run id, a journal's
     /// path, or whatever else `compare` takes.
-    #[arg(long, value_name = "SIDE", add = by(Names::Sides))]
+    #[arg(long, value_name = "SIDE", add = by(NameKind::Sides))]
     pub compare_to: Option<String>,
     /// significant, any, critical or never: which difference to what the run is compared with fails the gate. Default with
     /// `--compare-to`: significant.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{ListFormat, at_least_one};
-use crate::cli::completions::{Names, by};
+use crate::cli::completions::{NameKind, by};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -20,7 +20,7 @@ Runs that were made to capture baselines are left out. A regrade takes the place
 count as one run when all of them are there. docs/history.md tells how everything is counted.")]
 pub struct HistoryArgs {
     /// Eval ids; `*` and `?` are wildcards. One that fits a single eval shows each of its runs.
-    #[arg(long, value_name = "GLOB", add = by(Names::Evals))]
+    #[arg(long, value_name = "GLOB", add = by(NameKind::Evals))]
     pub eval: Vec<String>,
     /// The suite. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
     #[arg(long, value_name = "FILE")]
@@ -35,7 +35,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "DATE", value_parser = since)]
     pub since: Option<jiff::Timestamp>,
     /// Only runs against this target.
-    #[arg(long, value_name = "NAME", add = by(Names::Targets))]
+    #[arg(long, value_name = "NAME", add = by(NameKind::Targets))]
     pub target: Option<String>,
     /// The runs of every suite, each suite apart.
     #[arg(long)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{CiArgs, ModelArgs, ProgressMode, at_least_one, key_value};
-use crate::cli::completions::{Names, by};
+use crate::cli::completions::{NameKind, by};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PhaseFormat {
@@ -56,13 +56,13 @@ pub struct PhaseArgs {
     #[arg(long, value_enum, default_value_t = PhaseFormat::Terminal)]
     pub format: PhaseFormat,
     /// The target of every suite, by its name under `targets:`.
-    #[arg(long, value_name = "NAME", add = by(Names::Targets))]
+    #[arg(long, value_name = "NAME", add = by(NameKind::Targets))]
     pub target: Option<String>,
     /// Recorded outputs, in place of any target.
     #[arg(long, value_name = "FILE")]
     pub outputs: Option<PathBuf>,
     /// A suite variable.
-    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(Names::Vars))]
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
     pub vars: Vec<(String, String)>,
     /// Samples in flight at once.
     #[arg(long, short, value_name = "N", value_parser = at_least_one)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::compare::share;
 use super::{FilterArgs, ListFormat, key_value};
-use crate::cli::completions::{Names, by};
+use crate::cli::completions::{NameKind, by};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -36,10 +36,10 @@ pub struct PowerArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = likely)]
     pub power: f64,
     /// A run (`latest`, a run id, the path of a journal) that tells how much cases differ, and how much samples of one case.
-    #[arg(long, value_name = "RUN", add = by(Names::Runs))]
+    #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub run: Option<String>,
     /// A suite variable.
-    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(Names::Vars))]
+    #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
     pub vars: Vec<(String, String)>,
     /// The results folder that `--run` is looked up in. Default: `results/` in the project root.
     #[arg(long, value_name = "DIR")]

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{ModelArgs, SessionArgs, SuiteArgs, budget};
-use crate::cli::completions::{Names, by};
+use crate::cli::completions::{NameKind, by};
 use crate::model::Budget;
 
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ of the run. The result is a run of its own; what the other one spent is not coun
 #[command(args_override_self = true)]
 pub struct RegradeArgs {
     /// The run whose outputs are graded: `latest`, a run id, or the path of a journal.
-    #[arg(long, default_value = "latest", add = by(Names::Runs))]
+    #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: String,
     #[command(flatten)]
     pub suite: SuiteArgs,

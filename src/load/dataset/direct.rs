@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::cells::{Cell, TEXT_KEYS, compile, lookup, row_path};
-use crate::load::inputs::{grading_hashed, input_hashed};
+use crate::load::inputs::{grading_hashed, input_hashed, row_data_hash};
 use crate::load::source::Span;
 use crate::load::template::{has_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
@@ -128,7 +128,8 @@ impl<'e> Direct<'e> {
     /// The case of a row, without its origin; `None` when the row has to go the long way.
     pub fn case(&self, row: &Value) -> Option<Case> {
         let State::Known(pattern) = &self.state else { return None };
-        Some(Case { data_hash: Fingerprint::of(row), ..pattern.build(self.gift(row)?) })
+        let case = pattern.build(self.gift(row)?);
+        Some(Case { data_hash: row_data_hash(row, &case.input), ..case })
     }
 
     /// Learns from a row that went the long way: to `case`, by way of `filled`. `judge` goes that way with another filled

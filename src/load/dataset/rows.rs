@@ -12,7 +12,7 @@ use super::{Make, Misfit, Recipe, Setting};
 use crate::load::evals::{Draft, finish};
 use crate::load::graders::{self, Written};
 use crate::load::infer::infer_case;
-use crate::load::inputs::tells_context;
+use crate::load::inputs::{row_data_hash, tells_context};
 use crate::load::problem::{Code, Problem, Problems, Severity};
 use crate::load::schema::Validator;
 use crate::load::scope::Desk;
@@ -20,7 +20,7 @@ use crate::load::session::case_validator;
 use crate::load::source::{Sources, Span};
 use crate::load::template::{self, Engine, is_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
-use crate::model::{Case, Fingerprint};
+use crate::model::Case;
 use crate::spec::CaseSpec;
 
 /// Makes cases of rows by a template.
@@ -105,7 +105,8 @@ impl Make for Maker<'_> {
         }
         let node = fill(&self.cell, &row, &Jinja::from_pairs(names))?;
         let as_filled = self.direct.as_ref().filter(|direct| direct.is_open()).map(|_| node.clone());
-        let case = Case { data_hash: Fingerprint::of(&row), ..self.judge.case(node, line)? };
+        let case = self.judge.case(node, line)?;
+        let case = Case { data_hash: row_data_hash(&row, &case.input), ..case };
         if let (Some(direct), Some(node)) = (&mut self.direct, as_filled) {
             direct.learn(&row, &case, &node, &|node| self.judge.case(node, line).ok());
         }

@@ -414,3 +414,25 @@ fn a_row_gives_no_matcher() {
     ));
     assert!(matches(1, serde_json::json!({"id": 8, "name": "Ann", "all": 1, "said": "I am Ann"})));
 }
+
+/// What a request says beside the row is data, on the short way, too; what a prompt says is not.
+#[test]
+fn request_around_a_row_is_data_and_a_prompt_is_not() {
+    let rows = "{\"id\": 1, \"q\": \"a\"}\n{\"id\": 2, \"q\": \"b\"}\n{\"id\": 3, \"q\": \"c\"}\n";
+    let data = |input: &str| {
+        let eval = format!(
+            "dataset:\n  path: r.jsonl\n  format: jsonl\n  case: {{id: \"{{{{ row.id }}}}\", input: {input}, expected: x}}\n"
+        );
+        let loaded = kept(&eval, rows);
+        assert_eq!(errors(&loaded), [""; 0]);
+        let cases = loaded.plan.as_ref().expect("a plan").evals[0].cases.all().expect("cases");
+        cases.iter().map(|case| case.data_hash).collect::<Vec<_>>()
+    };
+    let request = |path: &str, q: &str| format!("{{type: api_call, method: GET, endpoint: \"/{path}{q}\"}}");
+    for q in ["", "?q={{ row.q }}"] {
+        let (of_a, of_b) = (data(&request("a", q)), data(&request("b", q)));
+        assert!(of_a.iter().zip(&of_b).all(|(a, b)| a != b), "{q}: {of_a:?} {of_b:?}");
+        assert_eq!(of_a, data(&request("a", q)));
+    }
+    assert_eq!(data("\"Say {{ row.q }}\""), data("\"Tell {{ row.q }}\""));
+}

@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use super::infer::was_inferred;
 use super::problem::{Code, Problem, Problems, Severity, did_you_mean};
+use super::reach::SparePart;
 use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
 use super::source::Span;
 use super::tree::Node;
@@ -235,7 +236,7 @@ fn default_judge(desk: &mut Desk, specs: &[Found], expected: Option<Expected>) -
     let shelf = &desk.suite.shelf;
     let name = shelf.defaults.get(&GraderType::Model).filter(|_| specs.is_empty() && is_semantic)?;
     let found = Found { inferred: true, ..Found::named(name, shelf.graders.get(name)?) };
-    desk.needs_grader(name);
+    desk.require(&SparePart::Grader(name.clone()));
     Some(found)
 }
 
@@ -254,7 +255,7 @@ fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
             NameOr::Name(name) => match desk.suite.shelf.graders.get(name) {
                 Some(named) => {
                     found.push(Found::named(name, named));
-                    desk.needs_grader(name);
+                    desk.require(&SparePart::Grader(name.clone()));
                 }
                 None => {
                     unknown_grader(desk, name, node.span);
@@ -299,7 +300,7 @@ fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bo
     // An unknown default was reported where it is written.
     let named = shelf.graders.get(name)?;
     *specs = vec![Found::named(name, named)];
-    desk.needs_grader(name);
+    desk.require(&SparePart::Grader(name.clone()));
     Some(true)
 }
 

@@ -21,6 +21,7 @@ use crate::spec::ProviderSpec;
 /// `None` after saying what is wrong.
 pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
     let named = name::resolve(desk, written)?;
+    providers::require(desk, &named.provider, written.spec.replay.is_some())?;
     let provider = providers::find(desk, &named.provider).cloned();
     let of = provider.as_ref().map(|(spec, _)| spec);
     let api = api(desk, written, &named, of)?;

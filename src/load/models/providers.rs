@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{api_of, name, request};
 use crate::load::problem::{Code, Problem};
+use crate::load::reach::SparePart;
 use crate::load::scope::Desk;
 use crate::load::source::Span;
 use crate::load::targets::{check_base, check_headers};
@@ -96,6 +97,19 @@ pub(super) fn check_end(desk: &mut Desk, url: &str, api: Api, at: Span) {
             Problem::error(Code::BadRequest, at, message)
                 .hint("leave the path out: it is put behind the address"),
         );
+    }
+}
+
+/// Reports what the provider of a model lacks; `None` when it lacks something. Headers are not sent where the model's answers are
+/// recorded, and may lack keys.
+pub(super) fn require(desk: &mut Desk, name: &str, is_replayed: bool) -> Option<()> {
+    let suite = desk.suite;
+    let part = SparePart::Provider(name.to_owned());
+    let headers = find(desk, name).filter(|_| is_replayed).and_then(|(_, node)| node.get("headers"));
+    let is_key = |lack: &Problem| headers.zip(lack.span).is_some_and(|(node, at)| node.span.overlaps(at));
+    match suite.missing.get(&part) {
+        Some(lacks) if !lacks.iter().all(is_key) => desk.require(&part),
+        _ => Some(()),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Lacking, Loader};
+use super::Loader;
 use crate::load::models;
-use crate::load::problem::{Code, Problem};
+use crate::load::problem::{Code, Problem, Problems};
 use crate::load::refs::lexical;
 use crate::load::request::LoadRequest;
 use crate::load::scope::{Desk, SuiteScope};
@@ -16,14 +16,7 @@ use crate::spec::{SuiteSpec, TargetSpec};
 
 impl Loader<'_> {
     /// The target of the run. What evals may take from the suite's targets is put into the scope.
-    /// `unfilled` is what targets lack that the run did not choose.
-    pub(super) fn target(
-        &mut self,
-        spec: Option<&SuiteSpec>,
-        node: &Node,
-        unfilled: &Lacking,
-        scope: &mut SuiteScope,
-    ) -> Chosen {
+    pub(super) fn target(&mut self, spec: Option<&SuiteSpec>, node: &Node, scope: &mut SuiteScope) -> Chosen {
         let Some(spec) = spec else { return Chosen::default() };
         let mut all = Targets::new();
         for (name, target) in &spec.targets {
@@ -50,8 +43,10 @@ impl Loader<'_> {
                 );
             }
         }
+        let mut found = Problems::new();
+        models::check_providers(&mut Desk { sources, problems: &mut found, suite: scope, dir: &self.dir });
+        problems.keep_faults(found);
         let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
-        models::check_providers(&mut desk);
         // Every target is checked, also those that this run does not use.
         let overridden = self.request.overrides.outputs.is_some();
         if !overridden && desk.suite.lenient {
@@ -61,8 +56,8 @@ impl Loader<'_> {
         }
         let at = node.key_span("/name");
         let chosen = targets::choose(&mut desk, &all, choice(self.request), at);
-        let offer = targets::offer(&mut desk, &all, unfilled, &chosen.name, chosen.target.as_ref());
-        scope.unfilled = Arc::new(offer.unfilled);
+        let offer = targets::offer(&mut desk, &all, &chosen.name, chosen.target.as_ref());
+        Arc::make_mut(&mut scope.missing).extend(offer.missing);
         (scope.http, scope.model, scope.skill) = (offer.http, offer.model, offer.skill);
         scope.asks = chosen.target.clone();
         chosen

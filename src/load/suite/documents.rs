@@ -7,7 +7,7 @@ use crate::load::baselines;
 use crate::load::evals::{Built, build};
 use crate::load::infer::{infer_evals, infer_named};
 use crate::load::problem::{Code, Problem, Problems, did_you_mean};
-use crate::load::reach::is_lack;
+use crate::load::reach::{MissingValues, SparePart};
 use crate::load::render_pass::RenderPass;
 use crate::load::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
 use crate::load::session::{Broken, Session, validator};
@@ -46,39 +46,30 @@ pub(in crate::load) fn graders_file(
     sources: &Sources,
     problems: &mut Problems,
     scope: &Scope,
-    lacking: Option<&mut Lacking>,
+    missing: Option<&mut MissingValues>,
 ) -> Option<GradersFile> {
     infer_named(document, problems);
     let validator = validator(SchemaKind::Graders)?;
     validator.normalise(sources, document, problems);
     let engine = Engine::new(scope);
-    render_named(&mut RenderPass { engine: &engine, sources, problems }, Some(document), lacking);
+    render_named(&mut RenderPass { engine: &engine, sources, problems }, Some(document), missing);
     let json = validator.validate(document, problems)?;
     serde_json::from_value(json).ok()
 }
 
-/// What named graders lack, by name.
-pub(in crate::load) type Lacking = BTreeMap<String, Vec<Problem>>;
-
-/// Renders named graders. With `lacking` what they lack is noted there, for when one of them is used.
+/// Renders named graders. With `missing` what they lack is noted there, for when one of them is used.
 pub(super) fn render_named(
     pass: &mut RenderPass,
     graders: Option<&mut Node>,
-    mut lacking: Option<&mut Lacking>,
+    mut missing: Option<&mut MissingValues>,
 ) {
     let Some(document) = graders else { return };
     if let Some(Node { value: NodeValue::Map(entries), .. }) = document.get_mut("graders") {
         for (key, grader) in entries {
-            let Some(lacking) = lacking.as_deref_mut() else {
-                pass.grader(grader);
-                continue;
-            };
-            let mut found = Problems::new();
-            RenderPass { engine: pass.engine, sources: pass.sources, problems: &mut found }.grader(grader);
-            let (lacks, faults): (Vec<_>, Vec<_>) = found.into_iter().partition(is_lack);
-            pass.problems.extend(faults);
-            if !lacks.is_empty() {
-                lacking.insert(key.name.to_string(), lacks);
+            let part = SparePart::Grader(key.name.to_string());
+            match missing.as_deref_mut() {
+                Some(missing) => pass.spare(part, missing, |pass| pass.grader(grader)),
+                None => pass.grader(grader),
             }
         }
     }

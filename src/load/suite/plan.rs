@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::variables::unread_vars;
 use super::{Loader, count};
 use crate::load::metrics::{self, WrittenMetrics};
 use crate::load::models;
@@ -215,6 +216,7 @@ impl Loader<'_> {
             },
             baselines: parts.scope.baselines,
             against: parts.scope.store.against(),
+            unread_vars: unread_vars(&overrides.vars, self.session),
             readable: parts.scope.executors.readable(),
             // Short ones are left out where secrets are looked for.
             secrets: {

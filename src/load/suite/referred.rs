@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Loader;
-use super::documents::{Lacking, graders_file, sets, shelf};
+use super::documents::{graders_file, sets, shelf};
 use crate::load::executors::{ExecutorShelf, executors_file};
 use crate::load::kinds::detect;
 use crate::load::prices::{self, PriceShelf, prices_file};
 use crate::load::problem::{Code, Problem};
+use crate::load::reach::MissingValues;
 use crate::load::refs::{self, lexical};
 use crate::load::scope::{GraderShelf, SuiteScope};
 use crate::load::session::{Session, validator};
@@ -24,7 +25,7 @@ impl Loader<'_> {
         spec: Option<&SuiteSpec>,
         node: &Node,
         scope: &SuiteScope,
-        lacking: &mut Lacking,
+        missing: &mut MissingValues,
     ) -> GraderShelf {
         let mut dir = self.dir.clone();
         let (file, node) = match spec.and_then(|s| s.graders.as_ref()) {
@@ -38,8 +39,8 @@ impl Loader<'_> {
                     return GraderShelf { open: true, ..GraderShelf::default() };
                 };
                 let Session { sources, problems, .. } = &mut *self.session;
-                let lacking = scope.reach.is_some().then_some(lacking);
-                let file = graders_file(&mut document, sources, problems, &scope.templates, lacking);
+                let missing = scope.reach.is_some().then_some(missing);
+                let file = graders_file(&mut document, sources, problems, &scope.templates, missing);
                 let Some(file) = file else {
                     return GraderShelf { open: true, ..GraderShelf::default() };
                 };

@@ -51,6 +51,14 @@ impl Loader<'_> {
     }
 }
 
+/// The variables of the command line that no file of the suite that was loaded last defines or reads.
+pub(super) fn unread_vars(vars: &[(String, String)], session: &Session) -> BTreeSet<String> {
+    let texts = session.files.iter().map(|file| session.sources.text(*file));
+    let Some(read) = all_names_read(texts) else { return BTreeSet::new() };
+    let typed = vars.iter().map(|(name, _)| name);
+    typed.filter(|name| !session.vars.contains(*name) && !read.contains(name.as_str())).cloned().collect()
+}
+
 /// Reports variables of the command line that no file defines or reads: nothing would come of them.
 pub(in crate::load) fn check_vars(vars: &[(String, String)], session: &mut Session, severity: Severity) {
     let typed: BTreeSet<&String> =
@@ -63,10 +71,7 @@ pub(in crate::load) fn check_vars(vars: &[(String, String)], session: &mut Sessi
     if typed.is_empty() || session.problems.iter().any(unread) {
         return;
     }
-    // Where the variables are read as a whole, each of them is read.
-    let read: Option<Vec<Vec<&str>>> = session.sources.texts().map(names_read).collect();
-    let Some(read) = read else { return };
-    let read: BTreeSet<&str> = read.into_iter().flatten().collect();
+    let Some(read) = all_names_read(session.sources.texts()) else { return };
     let mut found = Vec::new();
     for name in typed.into_iter().filter(|name| !read.contains(name.as_str())) {
         let known = session.vars.iter().map(String::as_str).chain(read.iter().copied());
@@ -82,6 +87,12 @@ pub(in crate::load) fn check_vars(vars: &[(String, String)], session: &mut Sessi
         found.push(Problem { severity, ..Problem::general(Code::UnreadVariable, message).hint(hint) });
     }
     session.problems.extend(found);
+}
+
+/// The names that the templates of files read; `None` where the variables are read as a whole, and so each of them.
+fn all_names_read<'t>(texts: impl Iterator<Item = &'t str>) -> Option<BTreeSet<&'t str>> {
+    let read: Option<Vec<Vec<&str>>> = texts.map(names_read).collect();
+    Some(read?.into_iter().flatten().collect())
 }
 
 /// The names that the templates of a file read: every word there that is not an attribute of something but `vars`. `None` where
