@@ -16,19 +16,30 @@ from pathlib import Path
 
 Rule = namedtuple("Rule", "name pattern replacement reason")
 
+# The bundled changelog tool prints both.
+TOOL_RULES = (
+    Rule("build", r"\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b", "UUID", "a random id of each call"),
+    Rule("generated", r"DASHEDT\d\d:\d\d:\d\d(\.\d+)?\+00:00", "2026-03-04T05:06:07+00:00", "the tool's clock"),
+)
+
 # What a journal holds that no flag fixes. The rules change text and not JSON, so that every other byte stays.
 JOURNAL_RULES = (
+    *TOOL_RULES,
     Rule("moment", r'"(timestamp|finished_at)":"[^"]+"', r'"\1":"2026-03-04T05:06:07.000Z"', "the clock has no flag"),
     Rule("duration", r'"((?:duration|latency|throttled|backoff)_ms)":[-+.e\d]+', r'"\1":12.5', "wall time"),
+    Rule("call", r'"ms":[-+.e\d]+', '"ms":0.5', "wall time of a call of graded code"),
     Rule("seconds", r'"duration_seconds":[-+.e\d]+', '"duration_seconds":1.5', "wall time"),
     Rule("graces", r'"expired_graces":\d+', '"expired_graces":0', "depends on the load of the machine"),
 )
 
 # What pages hold that are written while something runs. Pages that are made from a journal need none of these.
 LIVE_RULES = (
+    *TOOL_RULES,
     Rule("run id", r"eval-DAY-\d{6}(-\d+)?", "eval-RUN", "a run is named by the clock"),
     Rule("run file", r"results/DASHED/(run-\d{6})(-\d+)?", "results/run-RUN", "a run's files are named by the clock"),
     Rule("moment", r"DASHED[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?UTC|Z)?", "MOMENT", "the clock has no flag"),
+    Rule("call", r'"ms": ?[-+.e\d]+', '"ms": 0.5', "wall time of a call of graded code"),
+    Rule("json latency", r'("latency_\w+_ms": ?)\{[^{}]*(\{[^{}]*\}[^{}]*)?\}', r"\1{}", "figures of wall times"),
     Rule("json time", r'"((?:\w*duration|latency|elapsed)\w*)": ?[-+.e\d]+', r'"\1": 1.5', "wall time"),
     Rule("junit time", r' time="[.\d]+"', ' time="1.5"', "wall time"),
     Rule("time", r" *(?<![-\w.])(<|< )?\d[\d,]*(\.\d+)? ?(ms|s)\b", " TIME", "wall time; the blanks before it align a column"),
@@ -39,10 +50,11 @@ LIVE_RULES = (
 ASSET = re.compile(r'(<style>|<script type="module">)(.{2000,}?)(</style>|</script>)', re.DOTALL)
 
 
-def renewed(rules, text, day=""):
-    """`text` under these rules; `day` is today as `20260304`."""
+def renewed(rules, text):
+    """`text` under these rules, whose `DAY` and `DASHED` are today as `20260304` and `2026-03-04`."""
+    now = datetime.now(timezone.utc)
     for rule in rules:
-        pattern = rule.pattern.replace("DAY", day).replace("DASHED", f"{day[:4]}-{day[4:6]}-{day[6:]}")
+        pattern = rule.pattern.replace("DAY", f"{now:%Y%m%d}").replace("DASHED", f"{now:%Y-%m-%d}")
         text = re.sub(pattern, rule.replacement, text)
     return text
 
@@ -90,7 +102,7 @@ class Job:
     def page(self, text, live=False):
         text = text.replace(str(self.work), "/project")
         if live:
-            text = renewed(LIVE_RULES, text, f"{datetime.now(timezone.utc):%Y%m%d}")
+            text = renewed(LIVE_RULES, text)
         return ASSET.sub(self.asset, text) if text.startswith("<!") else text
 
     def asset(self, match):

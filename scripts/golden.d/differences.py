@@ -79,8 +79,8 @@ def show(old, new, arguments):
     """Prints what differs between two folders; 1 when something does."""
     before, after = files(old), files(new)
     if arguments.only:
-        before = {name: path for name, path in before.items() if arguments.only in name.split("/")[0]}
-        after = {name: path for name, path in after.items() if arguments.only in name.split("/")[0]}
+        ran = {name.split("/")[0] for name in after}
+        before = {name: path for name, path in before.items() if name.split("/")[0] in ran}
     differ, compared, printed = collections.Counter(), 0, 0
     for name in sorted(before.keys() | after.keys()):
         verb, page = kind(name)

@@ -114,10 +114,11 @@ def plans(job, name, *arguments):
 
 
 def histories(job, name, *arguments):
-    """What `history` and `baseline list` say of the runs of a job."""
+    """What `history` says of the runs of a job."""
     for page in ("human", "json"):
         job.call(f"history/{name}", page, "history", *arguments, "--format", page)
-    job.call(f"history/{name}-verbose", "human", "history", *arguments, "--verbose")
+    if name == "suite":
+        job.call(f"history/{name}-verbose", "human", "history", *arguments, "--verbose")
 
 
 def commit(job):
