@@ -5,7 +5,7 @@ use std::io;
 
 use crate::base::text::{group_digits, one_line, plural};
 use crate::grade::judge_question_bytes;
-use crate::llm::{Tokens, about_tokens, cost_of};
+use crate::llm::{Tokens, about_tokens, cost_of, longest_answer};
 use crate::model::{Budget, CacheMode, Endpoint, ModelTarget, Plan, Price, Target};
 use crate::report::figures::cost;
 use crate::run::Prepared;
@@ -21,10 +21,6 @@ struct Asked {
     unread: u64,
     /// Tokens of answers at most; `None` when some call has no limit.
     answers: Option<u64>,
-    /// Tokens of the longest answer that has a limit.
-    longest: u64,
-    /// Calls in flight at once at most.
-    at_once: usize,
     price: Option<Price>,
 }
 
@@ -154,16 +150,9 @@ impl Asked {
             }
             None => self.unread = self.unread.saturating_add(calls),
         }
-        self.longest = self.longest.max(model.sampling.max_tokens.unwrap_or_default());
-        self.at_once = self.at_once.max(model.endpoint.limits.max_concurrency);
-        let most = model.sampling.max_tokens.map(|most| most.saturating_mul(calls));
+        let longest = longest_answer(&model.endpoint, &model.sampling);
+        let most = longest.map(|most| most.saturating_mul(calls));
         self.answers = self.answers.zip(most).map(|(sum, most)| sum.saturating_add(most));
-    }
-
-    /// Tokens that the answers of calls in flight have at most; `None` when some call has no limit.
-    fn in_flight(&self) -> Option<u64> {
-        let calls = self.calls.min(self.at_once as u64);
-        self.answers.map(|_| calls.saturating_mul(self.longest))
     }
 }
 
@@ -225,27 +214,15 @@ fn dollars(all: &BTreeMap<Role, Asked>) -> String {
     format!("{words}; {more}, what the cache answers is free")
 }
 
-/// The budget, and about how much calls in flight may take beyond it.
+/// The budget, and what may come on top of it (docs/cost.md).
 fn budget(budget: Budget, all: &BTreeMap<Role, Asked>) -> Option<String> {
     let tokens = |n: u64| format!("{} tokens", group_digits(usize::try_from(n).unwrap_or(usize::MAX)));
     let parts: Vec<String> = budget.usd.map(cost).into_iter().chain(budget.tokens.map(tokens)).collect();
-    if parts.is_empty() {
-        return None;
-    }
-    let usd = |asked: &Asked| {
-        let price = asked.price?;
-        let output = asked.in_flight().or((price.output == 0.0).then_some(0))?;
-        Some(cost_of(&price, Tokens { output, ..Tokens::default() }))
+    let beyond = match all.values().all(|asked| asked.answers.is_some()) {
+        true => "each call in flight may exceed it by its `max_tokens` at most",
+        false => "calls in flight may exceed it; `max_tokens` limits by how much",
     };
-    let beyond = match budget.usd {
-        Some(_) => all.values().map(usd).sum::<Option<f64>>().map(cost),
-        None => all.values().try_fold(0u64, |sum, a| Some(sum.saturating_add(a.in_flight()?))).map(tokens),
-    };
-    let beyond = beyond.map_or_else(
-        || "an unknown amount (`max_tokens` limits it)".to_owned(),
-        |most| format!("up to about {most}"),
-    );
-    Some(format!("{}; answers of calls in flight may exceed it by {beyond}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{}; {beyond}", parts.join(", ")))
 }
 
 #[cfg(test)]
@@ -255,7 +232,7 @@ mod tests {
     fn asked(calls: u64, questions: u64, answers: Option<u64>, price: Option<f64>) -> Asked {
         let price =
             price.map(|input| Price { input, output: 2.0 * input, cached_input: None, cache_write: None });
-        Asked { calls, questions, unread: 0, answers, longest: 500, at_once: 32, price }
+        Asked { calls, questions, unread: 0, answers, price }
     }
 
     fn shown(all: &[(&str, Asked)]) -> String {
@@ -278,23 +255,13 @@ mod tests {
         };
         let limited = asked(40, 1, Some(20_000), Some(1.0));
         let unlimited = Asked { answers: None, ..limited.clone() };
-        let free = Asked { price: asked(1, 1, None, Some(0.0)).price, ..unlimited.clone() };
-        let few = Asked { calls: 2, ..limited.clone() };
         assert_eq!(of(None, None, limited.clone()), "");
         insta::assert_snapshot!([
-            of(Some(2.5), None, limited.clone()),
-            of(Some(2.5), Some(9_000), few.clone()),
-            of(None, Some(9_000), limited),
-            of(Some(2.5), None, free),
-            of(Some(2.5), None, unlimited.clone()),
-            of(None, Some(9_000), unlimited),
+            of(Some(2.5), Some(9_000), limited),
+            of(Some(2.5), None, unlimited),
         ].join("\n"), @"
-        $2.50; answers of calls in flight may exceed it by up to about $0.0320
-        $2.50, 9000 tokens; answers of calls in flight may exceed it by up to about $0.0020
-        9000 tokens; answers of calls in flight may exceed it by up to about 16,000 tokens
-        $2.50; answers of calls in flight may exceed it by up to about $0
-        $2.50; answers of calls in flight may exceed it by an unknown amount (`max_tokens` limits it)
-        9000 tokens; answers of calls in flight may exceed it by an unknown amount (`max_tokens` limits it)
+        $2.50, 9000 tokens; each call in flight may exceed it by its `max_tokens` at most
+        $2.50; calls in flight may exceed it; `max_tokens` limits by how much
         ");
     }
 

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use super::providers::ANTHROPIC_MAX_TOKENS;
 use super::{Call, Tokens};
-use crate::model::{Api, Attempt, Budget, Endpoint, Price, SampleFinished, Usage};
+use crate::model::{Api, Attempt, Budget, Endpoint, Price, SampleFinished, Sampling, Usage};
 
 /// Tokens that an answer is taken to have while none has come and nothing limits it. Few answers are longer, so that a small budget
 /// waits for the first answer instead of asking everything at once.
@@ -150,7 +150,7 @@ impl Purse {
                     model: endpoint.name(),
                     price: endpoint.price,
                     question,
-                    most: longest_answer(endpoint, call),
+                    most: longest_answer(endpoint, &call.sampling),
                 };
                 let expected = state.about(&wanted);
                 let alone = state.under_way.is_empty();
@@ -240,11 +240,11 @@ fn is_reached(spent: f64, most: f64) -> bool {
 }
 
 /// The most tokens that an answer may have, when something limits it.
-fn longest_answer(endpoint: &Endpoint, call: &Call) -> Option<u64> {
+pub fn longest_answer(endpoint: &Endpoint, sampling: &Sampling) -> Option<u64> {
     let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-    let option = |name: &&str| call.sampling.options.get(*name)?.to_value().as_u64();
+    let option = |name: &&str| sampling.options.get(*name)?.to_value().as_u64();
     let usual = (endpoint.api == Api::Anthropic).then_some(ANTHROPIC_MAX_TOKENS);
-    names.iter().find_map(option).or(call.sampling.max_tokens).or(usual)
+    names.iter().find_map(option).or(sampling.max_tokens).or(usual)
 }
 
 /// About how many tokens a question has.

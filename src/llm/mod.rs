@@ -19,7 +19,7 @@ mod thoughts;
 mod traffic;
 
 pub use ask::{Models, ModelsConfig};
-pub use budget::{Spent, about_tokens, cost_of, usage_of};
+pub use budget::{Spent, about_tokens, cost_of, longest_answer, usage_of};
 pub use fault::{Fault, FaultKind};
 pub use input::{InputError, InputText, Rendered, messages_of, request_shown};
 pub use kept::{Asked, KeptAnswers, KeptError, Look};

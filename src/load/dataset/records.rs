@@ -104,7 +104,10 @@ impl Batch {
     /// Adds the record that lies at a place of the batch's text.
     fn push_json(&mut self, line: usize, range: Range<usize>) -> Result<(), RecordsError> {
         if json::is_heavier(self.text.get(range.clone()).unwrap_or_default(), MAX_WEIGHT) {
-            let reason = "a row with too many values (about 16 million are the most)".to_owned();
+            let reason =
+                "the values of this row would take more than 1 GiB of memory (an object counts 640 bytes, \
+                          any other value 64); split the row"
+                    .to_owned();
             return Err(RecordsError::Format { line, reason });
         }
         self.push(line, Raw::Json(range));
@@ -241,7 +244,8 @@ fn object(parsed: Result<Value, serde_json::Error>) -> Record {
         Err(error) => {
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or(&text);
-            Err(format!("not JSON: {reason} (column {})", error.column()))
+            let line = (error.line() > 1).then(|| format!("line {} of the row, ", error.line()));
+            Err(format!("not JSON: {reason} ({}column {})", line.unwrap_or_default(), error.column()))
         }
     }
 }

@@ -96,6 +96,12 @@ fn json_arrays_and_tables_are_read_with_their_lines() {
         errors(&found),
         ["r.json:4: not a JSON object", "r.json:5: `row.q` of the template is not in the row"]
     );
+    let broken = "[\n  {\"id\": 1,\n   \"q\": \"\\ud800\", \"a\": 1}\n]\n";
+    let found = loaded(&format!("  path: r.json\n  format: json\n{CASE}"), &[("r.json", broken)]);
+    assert_eq!(
+        errors(&found),
+        ["r.json:2: not JSON: unexpected end of hex escape (line 2 of the row, column 16)"]
+    );
     let table = "id,q,a\n1,\"two\nlines\",x\n2,b\n";
     let found = loaded(&format!("  path: r.csv\n  format: csv\n{CASE}"), &[("r.csv", table)]);
     assert_eq!(errors(&found), ["r.csv:4: 2 fields, but the header names 3"]);
@@ -120,7 +126,10 @@ fn a_row_may_be_long_but_not_of_more_values_than_memory_holds() {
         let found = loaded(&format!("  path: {file}\n  format: {name}\n{case}"), &[(&file, &text)]);
         assert_eq!(
             errors(&found),
-            [format!("`{file}` line 2: a row with too many values (about 16 million are the most)")]
+            [format!(
+                "`{file}` line 2: the values of this row would take more than 1 GiB of memory (an object counts 640 bytes, \
+                 any other value 64); split the row"
+            )]
         );
     }
 }
