@@ -98,14 +98,21 @@ pub(super) fn with_userinfo_of(mut url: Url, root: &Url) -> Url {
     url
 }
 
-/// What of an address is secret: sensitive parameters of its query, and its password (or its user, where it has no password).
+/// What of an address is secret wherever it appears: sensitive parameters of its query, and its password. A user without a password
+/// is often an ordinary word; [`lone_user`] has it.
 pub fn secrets_of_address(text: &str) -> Vec<String> {
     let mut secrets = secrets_of_query(text);
-    match decoded_userinfo(text) {
-        (user, password) if password.is_empty() => secrets.push(user),
-        (user, password) => secrets.extend([format!("{user}:{password}"), password]),
+    let (user, password) = decoded_userinfo(text);
+    if !password.is_empty() {
+        secrets.extend([format!("{user}:{password}"), password]);
     }
     secrets
+}
+
+/// The user of an address without a password, which may be a token; empty where it has none.
+pub fn lone_user(text: &str) -> String {
+    let (user, password) = decoded_userinfo(text);
+    if password.is_empty() { user } else { String::new() }
 }
 
 /// The user and the password of an address, decoded; empty where it has none.
@@ -238,7 +245,8 @@ mod tests {
         assert_eq!(decoded_userinfo("http://us%40er:p%C3%BC%@h/"), ("us@er".into(), "pü%".into()));
         assert_eq!(decoded_userinfo("nothing"), (String::new(), String::new()));
         assert_eq!(secrets_of_address("http://u:p@h?v=1&key=0123456"), ["0123456", "u:p", "p"]);
-        assert_eq!(secrets_of_address("http://token@h"), ["token"]);
+        assert!(secrets_of_address("http://token@h").is_empty());
+        assert_eq!((lone_user("http://token@h"), lone_user("http://u:p@h")), ("token".into(), String::new()));
     }
 
     #[test]

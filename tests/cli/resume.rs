@@ -412,6 +412,21 @@ eval_suite:
 }
 
 #[test]
+fn user_of_an_unused_address_may_be_part_of_an_output() {
+    let suite = r#"
+eval_suite:
+  name: Users
+  evals: [{id: e, input: x, expected: hi ollama}]
+  targets:
+    default: {type: command, command: [echo, "hi ollama"]}
+    h: {type: http, base_url: "http://ollama@127.0.0.1:9/", endpoint: /x}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    project.call(&["regrade"]).expect(0);
+}
+
+#[test]
 fn a_composite_that_is_defined_anew_holds_for_what_is_there() {
     let suite = |composite: &str| {
         format!(

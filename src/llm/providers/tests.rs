@@ -617,6 +617,14 @@ fn a_key_that_a_server_sends_back_is_not_in_the_reason() {
 }
 
 #[test]
+fn user_that_a_server_sends_back_is_not_in_the_reason() {
+    let own = endpoint(Api::Openai, "http://token-0123@127.0.0.1:9");
+    let fault = classify::of_status("host:1", 401, &words::error_of_status(b"bad user token-0123")).unwrap_err();
+    let reason = hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason;
+    assert_eq!(reason, "host:1 answered 401: bad user [redacted]");
+}
+
+#[test]
 fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
     let own = endpoint(Api::Openai, "http://127.0.0.1:9");
     let mut asked = call(Vec::new(), Sampling::default());
