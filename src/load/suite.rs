@@ -19,7 +19,7 @@ use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
 use super::notify;
 use super::problem::{Code, Problem, Severity};
-use super::reach::{FilterReach, MissingValues, SparePart};
+use super::reach::{FilterReach, MissingValues, SparePart, text};
 use super::refs::{Fence, lexical, project_root};
 use super::render_pass::RenderPass;
 use super::request::{Counts, LoadRequest, Loaded, Purpose};
@@ -153,9 +153,10 @@ impl Loader<'_> {
                         pass.spare(part, &mut missing, |pass| pass.target(target));
                     }
                 };
+                let is_lone = suite.get("targets").is_none_or(|all| all.as_map().is_none_or(<[_]>::is_empty));
                 if let Some(node) = suite.get_mut("target") {
-                    // A lone one is named after its type, and is the one that is meant.
-                    target(named.unwrap_or_default(), node);
+                    let kind = text(Some(node), "type").filter(|_| is_lone).map(str::to_owned);
+                    target(kind.as_deref().unwrap_or("default"), node);
                 }
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
                     entries.iter_mut().for_each(|(key, node)| target(&key.name, node));

@@ -707,6 +707,35 @@ fn a_target_that_is_not_chosen_needs_nothing() {
     );
 }
 
+/// `target:` is `default` beside `targets:`, else it is named after its type.
+#[test]
+fn a_lone_target_needs_its_variables_where_it_is_used() {
+    let suite = |targets: &str| {
+        format!(
+            "eval_suite:\n  name: Lone\n  env: [TOKEN]\n  \
+             target: {{type: http, base_url: \"http://127.0.0.1:9\", headers: {{authorization: \"{{{{ env.TOKEN }}}}\"}}}}\n{targets}  evals:\n    \
+             - {{id: own, input: a, expected: a}}\n    \
+             - {{id: inherits, current: {{execution: {{type: http}}, input: {{method: GET, endpoint: /x}}}}, baseline: {{output: {{a: 1}}}}}}\n"
+        )
+    };
+    let project = Project::with(&[
+        ("eval-suite.yaml", &suite("  targets: {b: {type: echo}}\n")),
+        ("outputs.jsonl", "{\"case\": \"own\", \"output\": \"a\"}\n"),
+    ]);
+    let refused = |words: &[&str]| {
+        let said = project.call(&[&["run"], words].concat()).expect(2).stderr;
+        assert_eq!(said.matches("the environment variable `TOKEN` is not set").count(), 1, "{words:?}: {said}");
+    };
+    project.call(&["run", "--target", "b", "--eval", "own"]).expect(0);
+    refused(&["--target", "b"]);
+    refused(&["--target", "default", "--eval", "own"]);
+    refused(&["--eval", "own"]);
+    project.write("eval-suite.yaml", &suite(""));
+    refused(&["--target", "http", "--eval", "own"]);
+    refused(&["--eval", "own"]);
+    project.call(&["run", "--outputs", "outputs.jsonl", "--eval", "own"]).expect(0);
+}
+
 /// Two targets, of which a regression inherits the one that is not chosen.
 #[test]
 fn unset_variable_of_an_inherited_target_is_refused() {
