@@ -119,9 +119,9 @@ fn hidden(mut fault: Fault, endpoint: &Endpoint, call: &Call) -> Fault {
     let key = endpoint.key.iter().filter_map(|key| key.value.clone());
     let headers = endpoint.headers.iter().flat_map(|(name, value)| secrets_of_header(name, value));
     let paths = endpoint.dialect.iter().map(|dialect| &dialect.path);
-    let addresses = paths.chain([&endpoint.base_url]).flat_map(|address| {
-        net::secrets_of_address(address).into_iter().chain([net::lone_user(address)])
-    });
+    let addresses = paths
+        .chain([&endpoint.base_url])
+        .flat_map(|address| net::secrets_of_address(address).into_iter().chain([net::lone_user(address)]));
     if let Some(reason) = Redactor::new(key.chain(headers).chain(addresses)).redact(&fault.reason) {
         fault.reason = reason;
     }

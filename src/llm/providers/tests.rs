@@ -619,7 +619,8 @@ fn a_key_that_a_server_sends_back_is_not_in_the_reason() {
 #[test]
 fn user_that_a_server_sends_back_is_not_in_the_reason() {
     let own = endpoint(Api::Openai, "http://token-0123@127.0.0.1:9");
-    let fault = classify::of_status("host:1", 401, &words::error_of_status(b"bad user token-0123")).unwrap_err();
+    let fault =
+        classify::of_status("host:1", 401, &words::error_of_status(b"bad user token-0123")).unwrap_err();
     let reason = hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason;
     assert_eq!(reason, "host:1 answered 401: bad user [redacted]");
 }
