@@ -181,7 +181,7 @@ impl Loader<'_> {
             }
         }
         if let Some(validator) = validator {
-            validator.validate(node, problems);
+            validator.validate_filled(node, problems);
         }
         let broken = Broken::of(problems);
         let mut head = node.get("eval_suite").cloned().unwrap_or_else(|| node.clone());
