@@ -12,6 +12,7 @@ pub(super) use providers::{Providers, check_providers};
 pub use settings::cache_folder;
 pub(super) use settings::{is_offline, settings};
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -129,7 +130,8 @@ pub(super) fn ordered(value: &Value, node: Option<&Node>) -> OrderedValue {
                 let name: &str = &key.name;
                 Some((name.to_owned(), ordered(fields.get(name)?, Some(node))))
             });
-            let rest = fields.iter().filter(|(name, _)| !keys.iter().any(|(key, _)| *key.name == **name));
+            let names: HashSet<&str> = keys.iter().map(|(key, _)| &*key.name).collect();
+            let rest = fields.iter().filter(|(name, _)| !names.contains(name.as_str()));
             OrderedValue::map(written.chain(rest.map(|(name, value)| (name.clone(), ordered(value, None)))))
         }
         Value::Array(items) => {
