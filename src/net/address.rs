@@ -32,13 +32,17 @@ pub fn read_url(text: &str) -> Result<Url, JoinError> {
 
 /// Reads a base address: `http` or `https`, a host, and no fragment. Endpoints are put below its path; its query is part of each.
 pub fn read_base(text: &str) -> Result<Url, JoinError> {
-    // Where the user and the password begin and end can't be known: all before the last `@` may be part of them.
+    let start = JoinError::BadBase("does not begin with `http://` or `https://` and a host");
+    // Behind a slash an `@` may be part of a path or of a password: such an address is not shown.
     let shown = || {
         let address = without_secret_parameters(text);
-        JoinError::NotHttp(match address.rsplit_once('@') {
-            Some((_, rest)) => format!("{REDACTED}@{rest}"),
-            None => address,
-        })
+        match address.rsplit_once('@') {
+            Some((user, _)) if user.split("://").last().is_some_and(|user| user.contains('/')) => {
+                start.clone()
+            }
+            Some((_, rest)) => JoinError::NotHttp(format!("{REDACTED}@{rest}")),
+            None => JoinError::NotHttp(address),
+        }
     };
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(JoinError::BadBase("holds a space or a control character"));
@@ -47,7 +51,7 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
     let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
     let authority = text.split_once("://").map(|(_, rest)| rest);
     if lower.starts_with("http") && authority.is_none_or(|rest| rest.starts_with(['/', '\\'])) {
-        return Err(JoinError::BadBase("does not begin with `http://` or `https://` and a host"));
+        return Err(start);
     }
     let url = Url::parse(text).map_err(|_| shown())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
@@ -182,6 +186,7 @@ mod tests {
             ("u:p@h/v1?api-key=k", "/a"),
             ("http://u:p/w@h", "/a"),
             ("h:8080", "/a"),
+            ("h:8080/@scope/v1", "/a"),
             ("http://", "/a"),
             ("http://h /x", "/a"),
             ("http:u:p@h", "/a"),
@@ -227,8 +232,9 @@ mod tests {
         http://h/api#f + "/a": error: the address has a fragment (`#...`), which no server sees; leave it out
         ftp://u:p@h + "/a": error: `[redacted]@h` is not an HTTP address
         u:p@h/v1?api-key=k + "/a": error: `[redacted]@h/v1?api-key=` is not an HTTP address
-        http://u:p/w@h + "/a": error: `[redacted]@h` is not an HTTP address
+        http://u:p/w@h + "/a": error: the address does not begin with `http://` or `https://` and a host
         h:8080 + "/a": error: `h:8080` is not an HTTP address
+        h:8080/@scope/v1 + "/a": error: the address does not begin with `http://` or `https://` and a host
         http:// + "/a": error: `http://` is not an HTTP address
         http://h /x + "/a": error: the address holds a space or a control character
         http:u:p@h + "/a": error: the address does not begin with `http://` or `https://` and a host
