@@ -393,7 +393,7 @@ fn messages_are_read() {
         said(json!([{"type": "redacted_thinking", "data": "EmwK"}]), "max_tokens"),
         said(json!([{"type": "thinking", "thinking": "", "signature": "EqQB"}]), "end_turn"),
         said(
-            json!([{"type": "redacted_thinking", "data": "EmwK"}, {"type": "text", "text": "a"}]),
+            json!([{"type": "redacted_thinking", "data": "EmwK"}, {"type": "redacted_thinking", "data": "EmwL"}, {"type": "text", "text": "a"}]),
             "end_turn",
         ),
         said(json!([{"type": "thinking", "thinking": ""}, {"type": "text", "text": "a"}]), "end_turn"),
