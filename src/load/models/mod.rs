@@ -18,7 +18,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::problem::{Code, Problem};
-use super::reach::SparePart;
+use super::reach::{InheritedKind, SparePart};
 use super::scope::Desk;
 use super::source::Span;
 use super::tree::Node;
@@ -66,7 +66,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &ModelSpec, node: &Node, dir: &Path
     if spec.model.is_some() {
         return target(desk, &Written { spec, node, base: None, dir });
     }
-    desk.require(&SparePart::Inherited("model"))?;
+    desk.require(&SparePart::Inherited(InheritedKind::Model))?;
     let Some((base, base_node)) = desk.suite.model.clone() else {
         // A suite that is not known, or is broken, may well have one.
         if !desk.suite.shelf.open {
