@@ -147,11 +147,11 @@ impl Loader<'_> {
                     pass.sandbox(sandbox);
                 }
                 let mut render =
-                    |part, is_used, node: &mut Node, render: fn(&mut RenderPass<'_>, &mut Node)| {
+                    |part, is_used: bool, node: &mut Node, fill: fn(&mut RenderPass<'_>, &mut Node)| {
                         if is_run && !is_used {
-                            pass.spare(part, &mut missing, |pass| render(pass, node));
+                            pass.spare(part, &mut missing, |pass| fill(pass, node));
                         } else {
-                            render(&mut pass, node);
+                            fill(&mut pass, node);
                         }
                     };
                 let is_lone = suite.get("targets").is_none_or(|all| all.as_map().is_none_or(<[_]>::is_empty));
