@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::support::{Call, Project, eventually};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A command that says the last word of its input and notes each call; with a file `slow` it waits for a file `go` from its
 /// third call on.
@@ -333,6 +333,26 @@ fn a_run_goes_on_from_another_folder_with_its_own_arguments() {
         assert_eq!(report["metadata"]["environment"]["target_type"], "recorded");
     }
     assert_eq!(calls(&project), 0);
+}
+
+#[test]
+fn display_flags_of_a_run_are_not_those_of_its_resumption() {
+    let project = project();
+    let _ = project.call(&["run", "--suite", "suite.yaml", "-qj1", "--events", "--progress=none"]);
+    let journal = project.result(".journal.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let cut = text.rfind("{\"sample_finished\"").unwrap();
+    std::fs::write(&journal, &text[..cut]).unwrap();
+    let _ = project.call(&["run", "--resume", "latest", "--verbose", "--progress", "plain"]);
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let sessions = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut arguments = sessions.filter_map(|line| {
+        line["run_started"].get("arguments").or(line["run_resumed"].get("arguments")).cloned()
+    });
+    assert_eq!(
+        arguments.next_back().unwrap(),
+        json!(["--suite", "suite.yaml", "-j1", "--verbose", "--progress", "plain"])
+    );
 }
 
 #[test]
