@@ -1,4 +1,4 @@
-//! What is sent and what is read, without a network; `tests/llm_providers.rs` has the network.
+//! What is sent and what is read, without a network; `tests/models/providers.rs` has the network.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
