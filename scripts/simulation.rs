@@ -1,6 +1,6 @@
 //! Simulated runs whose truth is known: what intervals should cover and how often tests should speak.
 //!
-//! Used by `scripts/simulate_statistics.rs`, which fills the tables of docs/statistics.md, and smaller by `tests/statistics.rs`.
+//! Used by `scripts/simulate_statistics.rs`, which fills the tables of docs/statistics.md, and smaller by `tests/cli/statistics.rs`.
 
 use eval_harness::model::{CaseScores, ComparedSide, EvalScores, Outcome, RunScores};
 use rand_chacha::ChaCha8Rng;

@@ -246,7 +246,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub suite: SuiteArgs,
     /// Go on with a run (`latest`, a run id, or the path of a journal): what is finished is kept, and errored samples are run
-    /// again. Its own arguments hold, and those typed now come on top.
+    /// again. Its own arguments hold, except `--events`, `--progress`, `--quiet` and `--verbose`, and those typed now come on
+    /// top.
     #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub resume: Option<String>,
     /// Seconds for one call of the target.

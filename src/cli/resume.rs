@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
-use super::args::{Cli, Command, RunArgs, SessionArgs};
+use super::args::{Cli, Command, RunArgs};
 use super::{Failure, suite};
 use crate::base::redact::REDACTED;
 use crate::journal::{self, RunPaths};
@@ -33,6 +33,20 @@ pub fn without(words: Vec<String>, name: &str) -> Vec<String> {
         }
     }
     kept
+}
+
+/// The words without `--events`, `--progress`, `--quiet` and `--verbose`: what is shown is not part of a run.
+fn without_display(words: Vec<String>) -> Vec<String> {
+    let words = without(words, "--progress").into_iter();
+    let words = words.filter(|word| !matches!(word.as_str(), "--events" | "--quiet" | "--verbose"));
+    // Short ones may be joined with others: `-qj4`.
+    let shorts = |word: String| match word.strip_prefix('-').filter(|rest| rest.starts_with(['q', 'v'])) {
+        Some(rest) => Some(rest.trim_start_matches(['q', 'v']))
+            .filter(|rest| !rest.is_empty())
+            .map(|rest| format!("-{rest}")),
+        None => Some(word),
+    };
+    words.filter_map(shorts).collect()
 }
 
 /// What is journalled of the arguments: `--failed-in latest` must mean the same run when this one goes on.
@@ -104,10 +118,10 @@ fn merged(
     };
     let own = parse(&typed).map_err(unreadable)?;
     // Of most options the last one counts; targets would add up.
-    let mut words = match own.suite.target.is_empty() {
-        true => session.arguments.clone(),
-        false => without(session.arguments.clone(), "--target"),
-    };
+    let mut words = without_display(session.arguments.clone());
+    if !own.suite.target.is_empty() {
+        words = without(words, "--target");
+    }
     // Answers come from recordings, or in one of the other ways: in the one that is said now.
     if own.models.replay.is_some() {
         words = without(words, "--record");
@@ -123,10 +137,6 @@ fn merged(
     }
     words.extend(typed);
     let mut args = parse(&words).map_err(unreadable)?;
-    // What is shown while it runs is not part of the run.
-    let SessionArgs { events, verbose, quiet, progress, .. } = own.session;
-    let shown = &mut args.session;
-    (shown.events, shown.verbose, shown.quiet, shown.progress) = (events, verbose, quiet, progress);
     // A project that was moved or copied goes on from here.
     let there = session.cwd.as_deref().filter(|dir| dir.is_dir()).unwrap_or(here);
     if there != here {

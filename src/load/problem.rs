@@ -284,12 +284,15 @@ impl Problems {
         let (lacks, faults): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|problem| problem.code == Code::UndefinedVariable);
         self.unfilled.extend(lacks.iter().filter_map(|lack| lack.span));
-        let follows = |fault: &Problem| {
-            fault.span.is_some_and(|span| self.unfilled.iter().any(|unfilled| span.overlaps(*unfilled)))
-        };
+        let follows = |fault: &Problem| fault.span.is_some_and(|span| self.is_unfilled(span));
         let faults: Vec<Problem> = faults.into_iter().filter(|fault| !follows(fault)).collect();
         self.extend(faults);
         lacks
+    }
+
+    /// True for a place in or around a text of an unused part that could not be filled.
+    pub(super) fn is_unfilled(&self, span: Span) -> bool {
+        self.unfilled.iter().any(|unfilled| span.overlaps(*unfilled))
     }
 
     pub fn is_empty(&self) -> bool {

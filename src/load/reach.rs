@@ -92,8 +92,16 @@ pub(super) enum SparePart {
     Grader(String),
     Target(String),
     Provider(String),
-    /// What executions of this type inherit from.
-    Inherited(&'static str),
+    /// What executions of this kind inherit from: a target of the suite, and skills also its `skill:`.
+    Inherited(InheritedKind),
+}
+
+/// A kind of executions that inherit from the suite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum InheritedKind {
+    Http,
+    Model,
+    Skill,
 }
 
 /// The variables that spare parts lack: reported where one is used.

@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::normalise::Shapes;
 use super::problem::Problems;
-use super::source::Sources;
-use super::tree::Node;
+use super::source::{Sources, Span};
+use super::tree::{Node, NodeValue};
 
 pub(super) use derive::{Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values};
 
@@ -71,6 +71,37 @@ impl Validator {
         let errors: Vec<_> = self.compiled.iter_errors(&json).collect();
         explain::explain(&self.derived, node, &errors, problems);
         None
+    }
+
+    /// As [`Validator::validate`], after texts were filled. Texts of unused parts that could not be filled are removed where the
+    /// schema wants another value: which one is not known.
+    pub fn validate_filled(&self, node: &mut Node, problems: &mut Problems) -> Option<Value> {
+        let mut found = Problems::new();
+        let json = self.validate(node, &mut found);
+        let spans = found.iter().filter_map(|problem| problem.span);
+        let unfilled: Vec<Span> = spans.filter(|span| problems.is_unfilled(*span)).collect();
+        if unfilled.is_empty() {
+            problems.extend(found);
+            return json;
+        }
+        remove_texts(node, &unfilled);
+        self.validate(node, problems)
+    }
+}
+
+/// Removes the texts at these places.
+fn remove_texts(node: &mut Node, places: &[Span]) {
+    let is_kept = |node: &Node| node.as_text().is_none() || !places.contains(&node.span);
+    match &mut node.value {
+        NodeValue::Map(entries) => {
+            entries.retain(|(_, value)| is_kept(value));
+            entries.iter_mut().for_each(|(_, value)| remove_texts(value, places));
+        }
+        NodeValue::Seq(items) => {
+            items.retain(is_kept);
+            items.iter_mut().for_each(|item| remove_texts(item, places));
+        }
+        _ => {}
     }
 }
 

@@ -19,7 +19,7 @@ use super::infer::{infer_evals, infer_named};
 use super::kinds::{detect, inline_evals, known_keys};
 use super::notify;
 use super::problem::{Code, Problem, Severity};
-use super::reach::{FilterReach, MissingValues, SparePart};
+use super::reach::{FilterReach, InheritedKind, MissingValues, SparePart, text};
 use super::refs::{Fence, lexical, project_root};
 use super::render_pass::RenderPass;
 use super::request::{Counts, LoadRequest, Loaded, Purpose};
@@ -146,41 +146,41 @@ impl Loader<'_> {
                 if let Some(sandbox) = suite.get_mut("sandbox") {
                     pass.sandbox(sandbox);
                 }
-                let mut target = |name: &str, target: &mut Node| match !is_run || is_used(name) {
-                    true => pass.target(target),
-                    false => {
-                        let part = SparePart::Target(name.to_owned());
-                        pass.spare(part, &mut missing, |pass| pass.target(target));
-                    }
-                };
+                let mut render =
+                    |part, is_used: bool, node: &mut Node, fill: fn(&mut RenderPass<'_>, &mut Node)| {
+                        if is_run && !is_used {
+                            pass.spare(part, &mut missing, |pass| fill(pass, node));
+                        } else {
+                            fill(&mut pass, node);
+                        }
+                    };
+                let is_lone = suite.get("targets").is_none_or(|all| all.as_map().is_none_or(<[_]>::is_empty));
                 if let Some(node) = suite.get_mut("target") {
-                    // A lone one is named after its type, and is the one that is meant.
-                    target(named.unwrap_or_default(), node);
+                    let kind = text(Some(node), "type").filter(|_| is_lone).unwrap_or("default").to_owned();
+                    let is_used = is_used(&kind);
+                    render(SparePart::Target(kind), is_used, node, |pass, node| pass.target(node));
                 }
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
-                    entries.iter_mut().for_each(|(key, node)| target(&key.name, node));
+                    for (key, node) in entries {
+                        let part = SparePart::Target(key.name.to_string());
+                        render(part, is_used(&key.name), node, |pass, node| pass.target(node));
+                    }
                 }
                 if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("providers") {
-                    for (key, provider) in entries {
+                    for (key, node) in entries {
                         let part = SparePart::Provider(key.name.to_string());
-                        match is_run {
-                            true => pass.spare(part, &mut missing, |pass| pass.model(provider)),
-                            false => pass.model(provider),
-                        }
+                        render(part, false, node, |pass, node| pass.model(node));
                     }
                 }
-                match suite.get_mut("skill") {
-                    Some(skill) if is_run => {
-                        pass.spare(SparePart::Inherited("skill"), &mut missing, |pass| pass.skill(skill));
-                    }
-                    Some(skill) => pass.skill(skill),
-                    None => {}
+                if let Some(node) = suite.get_mut("skill") {
+                    let part = SparePart::Inherited(InheritedKind::Skill);
+                    render(part, false, node, |pass, node| pass.skill(node));
                 }
                 render_named(&mut pass, suite.get_mut("graders"), reach.is_some().then_some(&mut missing));
             }
         }
         if let Some(validator) = validator {
-            validator.validate(node, problems);
+            validator.validate_filled(node, problems);
         }
         let broken = Broken::of(problems);
         let mut head = node.get("eval_suite").cloned().unwrap_or_else(|| node.clone());

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::models;
 use super::problem::{Code, Problem, did_you_mean};
-use super::reach::{MissingValues, SparePart};
+use super::reach::{InheritedKind, MissingValues, SparePart};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
 use super::source::Span;
@@ -188,7 +188,7 @@ pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Op
         let own = all.clone().find(|(name, _)| name.as_str() == chosen);
         own.or_else(|| all.next().filter(|_| all.next().is_none()))
     };
-    let mut whole = |kind: &'static str, wanted: fn(&TargetSpec) -> bool| {
+    let mut whole = |kind: InheritedKind, wanted: fn(&TargetSpec) -> bool| {
         let (name, found) = kinds(wanted)?;
         match suite.missing.get(&SparePart::Target(name.clone())) {
             Some(lacks) => {
@@ -200,27 +200,30 @@ pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Op
     };
     let http = match target {
         Some(Target::Http(http)) => Some((**http).clone()),
-        _ => whole("http", |spec| matches!(spec, TargetSpec::Http(_))).and_then(|(spec, node)| {
-            let dir = desk.suite.dir.clone();
-            match resolve(desk, spec, node, &dir) {
-                Some(Target::Http(http)) => Some(*http),
-                _ => None,
-            }
-        }),
+        _ => {
+            whole(InheritedKind::Http, |spec| matches!(spec, TargetSpec::Http(_))).and_then(|(spec, node)| {
+                let dir = desk.suite.dir.clone();
+                match resolve(desk, spec, node, &dir) {
+                    Some(Target::Http(http)) => Some(*http),
+                    _ => None,
+                }
+            })
+        }
     };
     let skill = desk.suite.skill.clone().or_else(|| {
-        let (spec, node) = whole("skill", |spec| matches!(spec, TargetSpec::Skill(_)))?;
+        let (spec, node) = whole(InheritedKind::Skill, |spec| matches!(spec, TargetSpec::Skill(_)))?;
         let TargetSpec::Skill(skill) = spec else { return None };
         Some((skill.clone(), node.clone()))
     });
-    let model = whole("model", |spec| matches!(spec, TargetSpec::Model(_))).and_then(|(spec, node)| {
-        let TargetSpec::Model(model) = spec else { return None };
-        let absolute = |path: &String| lexical(&desk.suite.dir.join(path)).to_string_lossy().into_owned();
-        let mut model = model.clone();
-        // An eval's own file may lie elsewhere.
-        model.ca_file = model.ca_file.as_ref().map(absolute);
-        model.replay = model.replay.as_ref().map(absolute);
-        Some((model, node.clone()))
-    });
+    let model =
+        whole(InheritedKind::Model, |spec| matches!(spec, TargetSpec::Model(_))).and_then(|(spec, node)| {
+            let TargetSpec::Model(model) = spec else { return None };
+            let absolute = |path: &String| lexical(&desk.suite.dir.join(path)).to_string_lossy().into_owned();
+            let mut model = model.clone();
+            // An eval's own file may lie elsewhere.
+            model.ca_file = model.ca_file.as_ref().map(absolute);
+            model.replay = model.replay.as_ref().map(absolute);
+            Some((model, node.clone()))
+        });
     Offer { http, model, skill, missing }
 }

@@ -32,13 +32,17 @@ pub fn read_url(text: &str) -> Result<Url, JoinError> {
 
 /// Reads a base address: `http` or `https`, a host, and no fragment. Endpoints are put below its path; its query is part of each.
 pub fn read_base(text: &str) -> Result<Url, JoinError> {
-    // Where the user and the password begin and end can't be known: all before the last `@` may be part of them.
+    let start = JoinError::BadBase("does not begin with `http://` or `https://` and a host");
+    // Behind a slash an `@` may be part of a path or of a password: such an address is not shown.
     let shown = || {
         let address = without_secret_parameters(text);
-        JoinError::NotHttp(match address.rsplit_once('@') {
-            Some((_, rest)) => format!("{REDACTED}@{rest}"),
-            None => address,
-        })
+        match address.rsplit_once('@') {
+            Some((user, _)) if user.split("://").last().is_some_and(|user| user.contains('/')) => {
+                start.clone()
+            }
+            Some((_, rest)) => JoinError::NotHttp(format!("{REDACTED}@{rest}")),
+            None => JoinError::NotHttp(address),
+        }
     };
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(JoinError::BadBase("holds a space or a control character"));
@@ -47,7 +51,7 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
     let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
     let authority = text.split_once("://").map(|(_, rest)| rest);
     if lower.starts_with("http") && authority.is_none_or(|rest| rest.starts_with(['/', '\\'])) {
-        return Err(JoinError::BadBase("does not begin with `http://` or `https://` and a host"));
+        return Err(start);
     }
     let url = Url::parse(text).map_err(|_| shown())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
@@ -98,14 +102,21 @@ pub(super) fn with_userinfo_of(mut url: Url, root: &Url) -> Url {
     url
 }
 
-/// What of an address is secret: sensitive parameters of its query, and its password (or its user, where it has no password).
+/// What of an address is secret wherever it appears: sensitive parameters of its query, and its password. A user without a password
+/// is often an ordinary word; [`lone_user`] has it.
 pub fn secrets_of_address(text: &str) -> Vec<String> {
     let mut secrets = secrets_of_query(text);
-    match decoded_userinfo(text) {
-        (user, password) if password.is_empty() => secrets.push(user),
-        (user, password) => secrets.extend([format!("{user}:{password}"), password]),
+    let (user, password) = decoded_userinfo(text);
+    if !password.is_empty() {
+        secrets.extend([format!("{user}:{password}"), password]);
     }
     secrets
+}
+
+/// The user of an address without a password, which may be a token; empty where it has none.
+pub fn lone_user(text: &str) -> String {
+    let (user, password) = decoded_userinfo(text);
+    if password.is_empty() { user } else { String::new() }
 }
 
 /// The user and the password of an address, decoded; empty where it has none.
@@ -175,6 +186,7 @@ mod tests {
             ("u:p@h/v1?api-key=k", "/a"),
             ("http://u:p/w@h", "/a"),
             ("h:8080", "/a"),
+            ("h:8080/@scope/v1", "/a"),
             ("http://", "/a"),
             ("http://h /x", "/a"),
             ("http:u:p@h", "/a"),
@@ -220,8 +232,9 @@ mod tests {
         http://h/api#f + "/a": error: the address has a fragment (`#...`), which no server sees; leave it out
         ftp://u:p@h + "/a": error: `[redacted]@h` is not an HTTP address
         u:p@h/v1?api-key=k + "/a": error: `[redacted]@h/v1?api-key=` is not an HTTP address
-        http://u:p/w@h + "/a": error: `[redacted]@h` is not an HTTP address
+        http://u:p/w@h + "/a": error: the address does not begin with `http://` or `https://` and a host
         h:8080 + "/a": error: `h:8080` is not an HTTP address
+        h:8080/@scope/v1 + "/a": error: the address does not begin with `http://` or `https://` and a host
         http:// + "/a": error: `http://` is not an HTTP address
         http://h /x + "/a": error: the address holds a space or a control character
         http:u:p@h + "/a": error: the address does not begin with `http://` or `https://` and a host
@@ -238,7 +251,8 @@ mod tests {
         assert_eq!(decoded_userinfo("http://us%40er:p%C3%BC%@h/"), ("us@er".into(), "pü%".into()));
         assert_eq!(decoded_userinfo("nothing"), (String::new(), String::new()));
         assert_eq!(secrets_of_address("http://u:p@h?v=1&key=0123456"), ["0123456", "u:p", "p"]);
-        assert_eq!(secrets_of_address("http://token@h"), ["token"]);
+        assert!(secrets_of_address("http://token@h").is_empty());
+        assert_eq!((lone_user("http://token@h"), lone_user("http://u:p@h")), ("token".into(), String::new()));
     }
 
     #[test]

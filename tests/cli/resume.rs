@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::support::{Call, Project, eventually};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A command that says the last word of its input and notes each call; with a file `slow` it waits for a file `go` from its
 /// third call on.
@@ -336,6 +336,26 @@ fn a_run_goes_on_from_another_folder_with_its_own_arguments() {
 }
 
 #[test]
+fn display_flags_of_a_run_are_not_those_of_its_resumption() {
+    let project = project();
+    let _ = project.call(&["run", "--suite", "suite.yaml", "-qj1", "--events", "--progress=none"]);
+    let journal = project.result(".journal.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let cut = text.rfind("{\"sample_finished\"").unwrap();
+    std::fs::write(&journal, &text[..cut]).unwrap();
+    let _ = project.call(&["run", "--resume", "latest", "--verbose", "--progress", "plain"]);
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let sessions = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut arguments = sessions.filter_map(|line| {
+        line["run_started"].get("arguments").or(line["run_resumed"].get("arguments")).cloned()
+    });
+    assert_eq!(
+        arguments.next_back().unwrap(),
+        json!(["--suite", "suite.yaml", "-j1", "--verbose", "--progress", "plain"])
+    );
+}
+
+#[test]
 fn outputs_are_graded_again_without_asking_the_target() {
     let project = project();
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
@@ -409,6 +429,21 @@ eval_suite:
         let reason = project.report()["failures"][0]["reason"].as_str().unwrap().to_owned();
         assert!(reason.starts_with("a secret was cut out of the output"), "{reason}");
     }
+}
+
+#[test]
+fn user_of_an_unused_address_may_be_part_of_an_output() {
+    let suite = r#"
+eval_suite:
+  name: Users
+  evals: [{id: e, input: x, expected: hi ollama}]
+  targets:
+    default: {type: command, command: [echo, "hi ollama"]}
+    h: {type: http, base_url: "http://ollama@127.0.0.1:9/", endpoint: /x}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    project.call(&["run", "--suite", "suite.yaml"]).expect(0);
+    project.call(&["regrade"]).expect(0);
 }
 
 #[test]

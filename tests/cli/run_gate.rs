@@ -645,6 +645,36 @@ fn filters_limit_what_providers_and_the_skill_need() {
     assert!(run(&["--target", "here", "--eval", "plain"]).contains("`api key` is not a header name"));
 }
 
+/// Values that are not texts, in a provider, a target, a named grader and an eval file that the run does not use.
+#[test]
+fn unset_values_of_unused_parts_may_be_of_any_type() {
+    let judge =
+        "{type: model, config: {model: \"openai:j\", temperature: \"{{ env.UNSET }}\", rubric: Good?}}";
+    let suite = format!(
+        "eval_suite:\n  name: Typed\n  env: [UNSET]\n  targets:\n    here: {{type: echo}}\n    \
+         far: {{type: model, model: \"gw:m\"}}\n    \
+         kept: {{type: command, command: [echo], thoughts: \"{{{{ env.UNSET }}}}\"}}\n  \
+         providers:\n    gw: {{base_url: \"{{{{ env.UNSET }}}}\", api: \"{{{{ env.UNSET }}}}\"}}\n  \
+         graders: {{graders: {{judge: {judge}}}}}\n  \
+         evals:\n    - {{id: plain, input: a, expected: a}}\n    - {{id: named, input: a, grader: judge}}\n    \
+         - {{id: inline, input: a, grader: {judge}}}\n    - $ref: other.yaml\n"
+    );
+    let other = format!("{{id: other, input: a, grader: {judge}}}\n");
+    let project = Project::with(&[("eval-suite.yaml", &suite), ("other.yaml", &other)]);
+    let call = project.call(&["run", "-q", "--target", "here", "--eval", "plain"]).expect(0);
+    assert_eq!(call.stderr, "");
+    for (target, eval) in
+        [("far", "plain"), ("kept", "plain"), ("here", "named"), ("here", "inline"), ("here", "other")]
+    {
+        let said = project.call(&["run", "--target", target, "--eval", eval]).expect(2).stderr;
+        assert!(said.contains("the environment variable `UNSET` is not set"), "{target} {eval}: {said}");
+    }
+    // A value that is written, and wrong, is reported.
+    project.write("eval-suite.yaml", &suite.replace("thoughts: \"{{ env.UNSET }}\"", "thoughts: maybe"));
+    let said = project.call(&["run", "--target", "here", "--eval", "plain"]).expect(2).stderr;
+    assert!(said.contains("maybe") && !said.contains("UNSET"), "{said}");
+}
+
 #[test]
 fn fault_in_a_filled_text_of_an_unselected_eval_is_reported() {
     let eval = |pattern: &str| {
@@ -705,6 +735,39 @@ fn a_target_that_is_not_chosen_needs_nothing() {
         project.call(&["validate", "--suite", "eval-suite.yaml"]).expect(0).stderr.matches("AZ").count(),
         0
     );
+}
+
+/// `target:` is `default` beside `targets:`, else it is named after its type.
+#[test]
+fn a_lone_target_needs_its_variables_where_it_is_used() {
+    let suite = |targets: &str| {
+        format!(
+            "eval_suite:\n  name: Lone\n  env: [TOKEN]\n  \
+             target: {{type: http, base_url: \"http://127.0.0.1:9\", headers: {{authorization: \"{{{{ env.TOKEN }}}}\"}}}}\n{targets}  evals:\n    \
+             - {{id: own, input: a, expected: a}}\n    \
+             - {{id: inherits, current: {{execution: {{type: http}}, input: {{method: GET, endpoint: /x}}}}, baseline: {{output: {{a: 1}}}}}}\n"
+        )
+    };
+    let project = Project::with(&[
+        ("eval-suite.yaml", &suite("  targets: {b: {type: echo}}\n")),
+        ("outputs.jsonl", "{\"case\": \"own\", \"output\": \"a\"}\n"),
+    ]);
+    let refused = |words: &[&str]| {
+        let said = project.call(&[&["run"], words].concat()).expect(2).stderr;
+        assert_eq!(
+            said.matches("the environment variable `TOKEN` is not set").count(),
+            1,
+            "{words:?}: {said}"
+        );
+    };
+    project.call(&["run", "--target", "b", "--eval", "own"]).expect(0);
+    refused(&["--target", "b"]);
+    refused(&["--target", "default", "--eval", "own"]);
+    refused(&["--eval", "own"]);
+    project.write("eval-suite.yaml", &suite(""));
+    refused(&["--target", "http", "--eval", "own"]);
+    refused(&["--eval", "own"]);
+    project.call(&["run", "--outputs", "outputs.jsonl", "--eval", "own"]).expect(0);
 }
 
 /// Two targets, of which a regression inherits the one that is not chosen.

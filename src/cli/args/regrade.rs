@@ -14,8 +14,9 @@ Examples:
   eval-harness regrade --grader-type model           ask judges about outputs that code has graded
   eval-harness regrade --budget usd=1 --cache refresh
 
-The suite is loaded with the arguments of the run, and those typed now come on top: `--cache` and `--record` also end a `--replay`
-of the run. The result is a run of its own; what the other one spent is not counted in it.")]
+The suite is loaded with the arguments of the run, except `--events`, `--progress`, `--quiet` and `--verbose`, and those typed now
+come on top: `--cache` and `--record` also end a `--replay` of the run. The result is a run of its own; what the other one spent is
+not counted in it.")]
 #[command(args_override_self = true)]
 pub struct RegradeArgs {
     /// The run whose outputs are graded: `latest`, a run id, or the path of a journal.

@@ -119,7 +119,9 @@ fn hidden(mut fault: Fault, endpoint: &Endpoint, call: &Call) -> Fault {
     let key = endpoint.key.iter().filter_map(|key| key.value.clone());
     let headers = endpoint.headers.iter().flat_map(|(name, value)| secrets_of_header(name, value));
     let paths = endpoint.dialect.iter().map(|dialect| &dialect.path);
-    let addresses = paths.chain([&endpoint.base_url]).flat_map(|address| net::secrets_of_address(address));
+    let addresses = paths
+        .chain([&endpoint.base_url])
+        .flat_map(|address| net::secrets_of_address(address).into_iter().chain([net::lone_user(address)]));
     if let Some(reason) = Redactor::new(key.chain(headers).chain(addresses)).redact(&fault.reason) {
         fault.reason = reason;
     }
@@ -278,13 +280,14 @@ fn tokens(input: u64, output: u64, cached_input: u64, cache_write: u64) -> Optio
 
 /// The reasoning among the parts of a content: Anthropic's blocks and Mistral's chunks (a text, or parts). `None` when it has none.
 fn thoughts_of(content: &Value) -> Option<String> {
+    let mut is_noted = false;
     let texts = content.as_array()?.iter().filter_map(|part| {
         let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
         let said = part.get("thinking").filter(|_| kind == "thinking").and_then(text_of);
         let signed = part.get("signature").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
         match said.filter(|text| !text.trim().is_empty()) {
             None if kind == "redacted_thinking" || (kind == "thinking" && signed) => {
-                Some(HIDDEN_THOUGHTS.to_owned())
+                (!std::mem::replace(&mut is_noted, true)).then(|| HIDDEN_THOUGHTS.to_owned())
             }
             said => said,
         }

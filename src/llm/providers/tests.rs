@@ -1,4 +1,4 @@
-//! What is sent and what is read, without a network; `tests/llm_providers.rs` has the network.
+//! What is sent and what is read, without a network; `tests/models/providers.rs` has the network.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -393,7 +393,7 @@ fn messages_are_read() {
         said(json!([{"type": "redacted_thinking", "data": "EmwK"}]), "max_tokens"),
         said(json!([{"type": "thinking", "thinking": "", "signature": "EqQB"}]), "end_turn"),
         said(
-            json!([{"type": "redacted_thinking", "data": "EmwK"}, {"type": "text", "text": "a"}]),
+            json!([{"type": "redacted_thinking", "data": "EmwK"}, {"type": "redacted_thinking", "data": "EmwL"}, {"type": "text", "text": "a"}]),
             "end_turn",
         ),
         said(json!([{"type": "thinking", "thinking": ""}, {"type": "text", "text": "a"}]), "end_turn"),
@@ -614,6 +614,15 @@ fn a_key_that_a_server_sends_back_is_not_in_the_reason() {
         hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason,
         "host:1 answered 401: bad key [redacted] of [redacted]"
     );
+}
+
+#[test]
+fn user_that_a_server_sends_back_is_not_in_the_reason() {
+    let own = endpoint(Api::Openai, "http://token-0123@127.0.0.1:9");
+    let fault =
+        classify::of_status("host:1", 401, &words::error_of_status(b"bad user token-0123")).unwrap_err();
+    let reason = hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason;
+    assert_eq!(reason, "host:1 answered 401: bad user [redacted]");
 }
 
 #[test]

@@ -12,12 +12,13 @@ pub(super) use providers::{Providers, check_providers};
 pub use settings::cache_folder;
 pub(super) use settings::{is_offline, settings};
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::problem::{Code, Problem};
-use super::reach::SparePart;
+use super::reach::{InheritedKind, SparePart};
 use super::scope::Desk;
 use super::source::Span;
 use super::tree::Node;
@@ -65,7 +66,7 @@ pub(super) fn resolve(desk: &mut Desk, spec: &ModelSpec, node: &Node, dir: &Path
     if spec.model.is_some() {
         return target(desk, &Written { spec, node, base: None, dir });
     }
-    desk.require(&SparePart::Inherited("model"))?;
+    desk.require(&SparePart::Inherited(InheritedKind::Model))?;
     let Some((base, base_node)) = desk.suite.model.clone() else {
         // A suite that is not known, or is broken, may well have one.
         if !desk.suite.shelf.open {
@@ -129,7 +130,8 @@ pub(super) fn ordered(value: &Value, node: Option<&Node>) -> OrderedValue {
                 let name: &str = &key.name;
                 Some((name.to_owned(), ordered(fields.get(name)?, Some(node))))
             });
-            let rest = fields.iter().filter(|(name, _)| !keys.iter().any(|(key, _)| *key.name == **name));
+            let names: HashSet<&str> = keys.iter().map(|(key, _)| &*key.name).collect();
+            let rest = fields.iter().filter(|(name, _)| !names.contains(name.as_str()));
             OrderedValue::map(written.chain(rest.map(|(name, value)| (name.clone(), ordered(value, None)))))
         }
         Value::Array(items) => {

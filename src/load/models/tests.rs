@@ -1,6 +1,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use super::ordered;
+use crate::base::ordered::OrderedValue;
+use crate::load::source::{Sources, Span};
+use crate::load::tree::{Key, Node, NodeValue};
 use crate::load::{LoadRequest, Loaded, Overrides, Problem, Purpose, load};
 use crate::model::{Endpoint, ModelTarget, Target};
 
@@ -348,6 +352,22 @@ fn keys_keep_the_order_in_which_they_are_written() {
         target.endpoint.dialect.unwrap().body.to_string(),
         r#"{"schema":{"z":1,"a":2},"prompt":"{{ prompt }}"}"#
     );
+}
+
+/// Comparing each key with each other would take hours.
+#[test]
+fn keys_of_a_large_map_keep_their_order() {
+    let span = Span::new(Sources::new().add("a", ""), 0, 0);
+    let name = |at: u32| format!("{:06}", (at * 7) % 400_000);
+    let node = |value| Node { span, value };
+    let entries = (0..400_000).map(|at| (Key { name: name(at).into(), span }, node(NodeValue::Null)));
+    let map = node(NodeValue::Map(entries.collect()));
+    let mut json = map.to_json();
+    json["more"] = 1.into();
+    let OrderedValue::Map(fields) = ordered(&json, Some(&map)) else { panic!("no map") };
+    let names: Vec<String> = fields.into_iter().map(|(name, _)| name).collect();
+    let expected: Vec<String> = (0..400_000).map(name).chain(["more".to_owned()]).collect();
+    assert!(names == expected);
 }
 
 #[test]

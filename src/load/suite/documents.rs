@@ -31,7 +31,7 @@ pub(in crate::load) fn eval_document(
     validator.normalise(sources, &mut node, problems);
     let engine = Engine::new(&scope.templates);
     RenderPass { engine: &engine, sources, problems }.evals(&mut node, scope.reach.as_deref());
-    let json = validator.validate(&node, problems);
+    let json = validator.validate_filled(&mut node, problems);
     let broken = Broken::of(problems);
     // A template that failed is an error of a part whose shape is fine.
     let json = json.filter(|_| !broken.any());
@@ -53,7 +53,7 @@ pub(in crate::load) fn graders_file(
     validator.normalise(sources, document, problems);
     let engine = Engine::new(scope);
     render_named(&mut RenderPass { engine: &engine, sources, problems }, Some(document), missing);
-    let json = validator.validate(document, problems)?;
+    let json = validator.validate_filled(document, problems)?;
     serde_json::from_value(json).ok()
 }
 

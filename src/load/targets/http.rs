@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::base::redact::{without_secret_parameters, without_userinfo};
 use crate::load::models;
 use crate::load::problem::{Code, Problem};
-use crate::load::reach::SparePart;
+use crate::load::reach::{InheritedKind, SparePart};
 use crate::load::refs::lexical;
 use crate::load::render_pass::OF_CALLS;
 use crate::load::scope::{Desk, seconds};
@@ -33,7 +33,10 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
             desk.suite.secrets.of_endpoint(url);
             HttpTarget { base_url: url.clone(), ..usual() }
         }
-        None => match desk.require(&SparePart::Inherited("http")).map(|()| desk.suite.http.clone())? {
+        None => match desk
+            .require(&SparePart::Inherited(InheritedKind::Http))
+            .map(|()| desk.suite.http.clone())?
+        {
             Some(target) => target,
             None => {
                 // A suite that is not known, or is broken, may well have one.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::check_program;
 use crate::load::problem::{Code, Problem};
-use crate::load::reach::SparePart;
+use crate::load::reach::{InheritedKind, SparePart};
 use crate::load::scope::{Desk, seconds};
 use crate::load::template::{Engine, is_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
@@ -21,7 +21,7 @@ const BESIDE: [&str; 3] = ["skill_name", "parameters", "input_file"];
 
 /// A skill with everything in place. What the spec leaves out is taken from what the suite says of skills.
 pub(super) fn resolve(desk: &mut Desk, spec: &SkillSpec, node: &Node) -> Option<SkillTarget> {
-    desk.require(&SparePart::Inherited("skill"))?;
+    desk.require(&SparePart::Inherited(InheritedKind::Skill))?;
     let (base, base_node) = desk.suite.skill.clone().unwrap_or_else(|| (SkillSpec::default(), node.clone()));
     let name = spec.skill_name.clone().or_else(|| base.skill_name.clone());
     let mut parameters = base.parameters.clone();
