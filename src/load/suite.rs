@@ -129,10 +129,11 @@ impl Loader<'_> {
         }
         let scope = self.templates(node);
         let reach = FilterReach::of(&self.request.overrides.filters);
-        let (named, recorded) = (&self.request.overrides.target, self.request.overrides.outputs.is_some());
-        let named = named.as_deref().or_else(|| has_default(node).then_some("default"));
-        // A run uses one target, and none where outputs were recorded. Without a name or a default it is the only one.
-        let is_used = |name: &str| !recorded && named.is_none_or(|named| named == name);
+        let overrides = &self.request.overrides;
+        let named = overrides.target.as_deref().or_else(|| has_default(node).then_some("default"));
+        // A run uses one target, and none where outputs are there already. Without a name or a default it is the only one.
+        let calls_target = overrides.outputs.is_none() && !overrides.asks_only_judges;
+        let is_used = |name: &str| calls_target && named.is_none_or(|named| named == name);
         let is_run = self.session.purpose == Purpose::Run;
         let mut missing = MissingValues::new();
         let Session { sources, problems, .. } = &mut *self.session;

@@ -109,7 +109,7 @@ pub(super) struct Choice<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     pub name: String,
-    /// `None` when there is none, or after saying what is wrong with it.
+    /// `None` when there is none, after saying what is wrong with it, and where one that is not called lacks something.
     pub target: Option<Target>,
     /// Why there is none: a problem for suites with a case that has no target of its own.
     pub lack: Option<Problem>,
@@ -165,7 +165,9 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
         return Chosen { lack: Some(problem), ..Chosen::default() };
     };
     let dir = desk.suite.dir.clone();
-    let target = resolve(desk, spec, node, &dir);
+    // One that is not called may lack something.
+    let is_whole = !desk.suite.missing.contains_key(&SparePart::Target(name.clone()));
+    let target = is_whole.then(|| resolve(desk, spec, node, &dir)).flatten();
     Chosen { name: name.clone(), target, lack: None }
 }
 

@@ -386,6 +386,40 @@ fn outputs_are_graded_again_without_asking_the_target() {
 }
 
 #[test]
+fn a_regrade_needs_no_variables_of_the_target() {
+    let suite = r#"
+eval_suite:
+  name: Unset
+  env: [MISSING]
+  evals:
+    - {id: e, input: x, expected: hi}
+    - {id: calls, input: {type: api_call, method: GET, endpoint: /x}, expected: hi}
+  target: {type: command, command: [sh, -c, "echo hi", "{{ env.MISSING }}"]}
+"#;
+    let project = Project::with(&[("suite.yaml", suite)]);
+    let first = Call::of(
+        project.command(&["run", "--suite", "suite.yaml"]).env("MISSING", "abcdef").output().unwrap(),
+    );
+    first.expect(0);
+    let started = |project: &Project| {
+        let text = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
+        let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        let started = &line["run_started"];
+        json!([
+            started["target_hash"],
+            started["environment"]["target"],
+            started["environment"]["target_type"]
+        ])
+    };
+    let before = started(&project);
+    project.call(&["regrade"]).expect(0);
+    assert_eq!((started(&project), project.report()["metadata"]["regrade_of"].is_string()), (before, true));
+    // A run that calls it does.
+    let said = project.call(&["run", "--suite", "suite.yaml"]).expect(2).stderr;
+    assert!(said.contains("the environment variable `MISSING` is not set"), "{said}");
+}
+
+#[test]
 fn what_the_target_said_before_it_failed_is_no_answer_when_it_is_graded_again() {
     let plain = "expected: almost";
     // A grader that measures leaves a grade also for what could not be measured.
