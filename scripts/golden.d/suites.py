@@ -104,7 +104,8 @@ def suite(seed, number):
     for at in range(dice.randint(0, 3)):
         right = {"status": "ok", "items": [1, 2, {"name": dice.choice(NAMES)}]}
         regression = {"id": f"reg-{at}", "name": f"Answer {at}", "baseline": {"output": right}, "current": {"input": {"n": at}}}
-        regression |= {"extract": "json", "comparison": {"type": "structural"}, "metadata": {"criticality": dice.choice(("low", "high", "critical"))}}
+        regression |= {"extract": "json", "comparison": {"type": "structural"}}
+        regression["metadata"] = {"criticality": dice.choice(("low", "high", "critical"))}
         evals.append(regression)
         outputs_of(f"reg-{at}", f"reg-{at}", json.dumps(right), json.dumps(right | {"items": []}))
     thresholds = {"pass@1": dice.choice((0.5, 0.9)), "score": {"min": 0.4, "on": "ci_lower"}, "pass_rate": 0.5}
