@@ -69,10 +69,14 @@ def of_fields(old, new, page):
 
 def of_lines(old, new):
     """A unified diff; long lines, such as the data of an HTML page, are split at commas."""
-    split = []
-    for text in (old, new):
-        split.append([part for line in text.splitlines() for part in (line.replace(',"', ',\n"').split("\n") if len(line) > 500 else [line])])
-    return [line[:300] for line in difflib.unified_diff(*split, lineterm="", n=1)][2:] or ["  only ends of lines differ"]
+
+
+    def split(text):
+        lines = (line.replace(',"', ',\n"') if len(line) > 500 else line for line in text.splitlines())
+        return "\n".join(lines).split("\n")
+
+    lines = difflib.unified_diff(split(old), split(new), lineterm="", n=1)
+    return [line[:300] for line in lines][2:] or ["  only ends of lines differ"]
 
 
 def show(old, new, arguments):

@@ -135,7 +135,8 @@ class Family:
             "grading_hash": hexes(dice, 32),
             "data_hash": hexes(dice, 32),
         }
-        planned |= some(dice, 0.4, {"name": words(dice, 5).replace("\n", " ")}) | some(dice, 0.3, {"tags": ["edge", "core"][: dice.randint(1, 2)]})
+        planned |= some(dice, 0.4, {"name": words(dice, 5).replace("\n", " ")})
+        planned |= some(dice, 0.3, {"tags": ["edge", "core"][: dice.randint(1, 2)]})
         planned |= some(dice, 0.8, {"input": shown})
         if len(graders) > 1:
             how = dice.choice(("any", {"weighted": {"pass_threshold": 0.5}}, {"at_least": {"n": 1}}))
@@ -197,7 +198,11 @@ class Run:
         clock = stamp(self.day, self.second)
         self.file = f"2026-03-{self.day:02}/run-{clock[11:19].replace(':', '')}"
         self.id = f"eval-202603{self.day:02}-{clock[11:19].replace(':', '')}"
-        self.drop = 0.0 if family.strong and kind != "worse" else {"worse": 0.35, "changed": 0.1, "target": 0.15}.get(kind, self.dice.choice((0.0, 0.0, 0.05, -0.05)))
+        # How much less likely samples are to pass than in other runs.
+        self.drop = 0.0
+        if kind == "worse" or not family.strong:
+            chance = self.dice.choice((0.0, 0.0, 0.05, -0.05))
+            self.drop = {"worse": 0.35, "changed": 0.1, "target": 0.15}.get(kind, chance)
 
     def header(self, clock, first_id):
         dice, family = random.Random(f"{self.family.seed} header"), self.family
@@ -276,11 +281,13 @@ class Run:
         votes = []
         for at in range(dice.choice((1, 1, 3))):
             reply = {"text": json.dumps({"scores": points}), "finish": "stop"}
-            faulty = {"text": words(dice, 4), "finish": "length", "fault": dice.choice(JUDGE_FAULTS), "why": words(dice, 3), "repair": "Answer with JSON."}
+            faulty = {"text": words(dice, 4), "finish": "length", "fault": dice.choice(JUDGE_FAULTS), "why": words(dice, 3)}
+            faulty["repair"] = "Answer with JSON."
             vote = {"model": self.family.models[1], "index": at, "outcome": "passed" if passed else "failed", "score": score}
             vote |= {"scores": points, "justification": words(dice, 8), "replies": [faulty, reply] if dice.random() < 0.15 else [reply]}
             if at == 2 and dice.random() < 0.3:
-                vote = {"model": vote["model"], "index": at, "outcome": "errored", "cause": "judge_unparseable", "reason": words(dice, 3), "replies": [faulty | {"repair": ""}]}
+                vote = {"model": vote["model"], "index": at, "outcome": "errored", "cause": "judge_unparseable"}
+                vote |= {"reason": words(dice, 3), "replies": [faulty | {"repair": ""}]}
             vote["calls"] = [
                 {"call": model_call(dice, vote["model"]), "usage": usage(dice), "answered": True, "latency_ms": dice.randint(1, 9999) / 8}
                 for _ in vote["replies"]
@@ -306,14 +313,16 @@ class Run:
         if errored:
             cause = dice.choice(CAUSES["errored"])
         if cause not in NO_ANSWER:
-            value = dice.choice(({"text": words(dice, 25)}, {"text": words(dice, 25)}, {"json": {"a": [1, 2.50, "x"]}}, {"program": "def f(x):\n    return x\n"}))
+            texts = ({"text": words(dice, 25)}, {"text": words(dice, 25)})
+            value = dice.choice((*texts, {"json": {"a": [1, 2.50, "x"]}}, {"program": "def f(x):\n    return x\n"}))
             said = {} if not family.live else some(dice, 0.9, {"usage": usage(dice), "model": family.models[0].split(":")[1]})
             said |= some(dice, 0.1, {"finish": dice.choice(("stop", "length", "refused"))}) | some(dice, 0.05, {"thoughts": words(dice, 6)})
             said |= some(dice, 0.05, {"truncated": True})
             if dice.random() < 0.04:
                 head = words(dice, 30)
                 content = stored_content(head)
-                attempt["stored"] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), "kind": "text", "head": head} | said
+                digest = hashlib.sha256(content).hexdigest()
+                attempt["stored"] = {"sha256": digest, "bytes": len(content), "kind": "text", "head": head} | said
             else:
                 attempt["output"] = {"value": value} | said
             attempt |= some(dice, 0.1, {"extracted": words(dice, 3)})
@@ -336,8 +345,8 @@ class Run:
         attempts = [self.attempt(case)]
         while attempts[-1]["verdict"]["outcome"] == "failed" and len(attempts) < 3 and self.dice.random() < 0.1:
             attempts.append(self.attempt(case))
-        at = stamp(self.day, self.second + 1 + sample)
-        return {"sample_finished": {"eval": eval_id, "case": case["planned"]["id"], "sample": sample, "attempts": attempts, "finished_at": at}}
+        event = {"eval": eval_id, "case": case["planned"]["id"], "sample": sample, "attempts": attempts}
+        return {"sample_finished": event | {"finished_at": stamp(self.day, self.second + 1 + sample)}}
 
     def skipped(self, eval_id, case, sample, cause):
         return {"sample_skipped": {"eval": eval_id, "case": case["planned"]["id"], "sample": sample, "cause": cause}}
@@ -357,7 +366,8 @@ class Run:
         reached = len(samples) if self.kind not in ("interrupted", "resumed", "torn") else self.dice.randint(0, len(samples))
         done = [self.finished(*sample) for sample in samples[:reached]]
         rest = samples[reached:]
-        end = {"timestamp": stamp(self.day, self.second + 60), "duration_seconds": self.dice.randint(8, 4000) / 8, "interrupted": self.kind in ("interrupted", "resumed")}
+        end = {"timestamp": stamp(self.day, self.second + 60), "duration_seconds": self.dice.randint(8, 4000) / 8}
+        end["interrupted"] = self.kind in ("interrupted", "resumed")
         events = [{"run_started": head}, *planned, *done]
         if self.kind in ("interrupted", "resumed"):
             cause = self.dice.choice(CAUSES["skipped"])

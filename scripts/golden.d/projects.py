@@ -30,6 +30,10 @@ DRAWS = ("--resamples", "1000", "--seed", "3")
 QUIET = ("-j", "1", "--progress", "none")
 
 
+# A key that definitions begin with.
+DEFINITION = re.compile(r"^(- id|eval_suite|metadata|phases?|eval_trigger|graders|thresholds):", re.MULTILINE)
+
+
 # The inputs
 
 
@@ -69,7 +73,7 @@ def definitions(source):
         found = re.findall(r'\br(#+)"(.*?)"\1|"((?:[^"\\]|\\.)*)"', re.sub(r"//.*|'\"'", "", text), re.DOTALL)
         for _, raw, written in found:
             literal = raw or unescaped(written)
-            if re.search(r"^(- id|eval_suite|metadata|phases?|eval_trigger|graders|thresholds):", literal, re.MULTILINE) and "\n" in literal:
+            if DEFINITION.search(literal) and "\n" in literal:
                 tests.append((file.stem, literal))
     return {"docs": docs, "broken": broken, "tests": tests}
 
@@ -144,8 +148,9 @@ def family(job, inputs, version):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(events.journal_text(run_events, version, name.endswith("torn")), encoding="utf-8")
         runs[name] = path.relative_to(job.work)
-        for stored in (attempt["stored"] for event in run_events if "sample_finished" in event for attempt in event["sample_finished"]["attempts"] if "stored" in attempt):
-            folder = path.with_name(path.name.replace(".journal.jsonl", ".outputs"))
+        folder = path.with_name(path.name.replace(".journal.jsonl", ".outputs"))
+        attempts = [attempt for event in run_events for attempt in event.get("sample_finished", {}).get("attempts", [])]
+        for stored in (attempt["stored"] for attempt in attempts if "stored" in attempt):
             folder.mkdir(exist_ok=True)
             (folder / stored["sha256"]).write_bytes(events.stored_content(stored["head"]))
         suite_name = run_events[0]["run_started"]["suite_name"]
@@ -177,7 +182,8 @@ def family(job, inputs, version):
     comparisons(job, "previous", "previous", pages=("human",))
     histories(job, "suite")
     histories(job, "all", "--all-suites")
-    for name, arguments in {"evals": ("--eval", "cap-*"), "last": ("--last", "3"), "since": ("--since", "2026-03-03"), "target": ("--target", "main")}.items():
+    parts = {"evals": ("--eval", "cap-*"), "last": ("--last", "3"), "since": ("--since", "2026-03-03"), "target": ("--target", "main")}
+    for name, arguments in parts.items():
         histories(job, name, *arguments)
     job.call("export/failed", "jsonl", "export", "--run", first, "--outcome", "failed")
 

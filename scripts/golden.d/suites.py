@@ -30,7 +30,8 @@ def numeric(dice, _):
 
 def json_schema(dice, name):
     schema = {"type": "object", "required": ["colour"], "properties": {"colour": {"enum": [name]}, "n": {"type": "integer"}}}
-    return {"extract": "json", "expected": {"type": "json", "schema": schema}}, f'Here: {{"colour": "{name}", "n": 3}}', '{"colour": 7, "n": 1.5}'
+    right = f'Here: {{"colour": "{name}", "n": 3}}'
+    return {"extract": "json", "expected": {"type": "json", "schema": schema}}, right, '{"colour": 7, "n": 1.5}'
 
 
 def structural(dice, name):
@@ -47,13 +48,14 @@ def similarity(dice, name):
 
 
 def several(dice, name):
+    alike = {"method": "similarity", "metric": "edit_rate", "value": f"a {name} b", "threshold": 0.3}
     graders = [
         {"type": "code", "weight": 2, "config": {"method": "contains", "must_include": [name]}},
-        {"type": "code", "weight": 1, "metric": "edit_rate", "config": {"method": "similarity", "metric": "edit_rate", "value": f"a {name} b", "threshold": 0.3}},
+        {"type": "code", "weight": 1, "metric": "edit_rate", "config": alike},
         {"type": "code", "negate": True, "informative": dice.random() < 0.5, "config": {"method": "regex", "pattern": "TODO"}},
     ]
-    combine = dice.choice(("all", "any", "weighted"))
-    return {"graders": graders, "combine": {"weighted": {"pass_threshold": 0.6}} if combine == "weighted" else combine}, f"a {name} b", f"TODO {name}"
+    combine = dice.choice(("all", "any", {"weighted": {"pass_threshold": 0.6}}))
+    return {"graders": graders, "combine": combine}, f"a {name} b", f"TODO {name}"
 
 
 def human(dice, name):
@@ -84,8 +86,14 @@ def suite(seed, number):
 
     for at in range(dice.randint(2, 7)):
         make = human if number % 3 == 0 and at == 0 else dice.choice(MAKERS)
-        metadata = {"id": f"cap-{at}-{make.__name__}", "name": words(dice, 3).replace("\n", " "), "tags": dice.sample(("core", "fast", "slow"), 2)}
-        metadata |= {"category": dice.choice(("writing", "code")), "difficulty": dice.choice(("easy", "hard")), "weight": dice.choice((0.5, 1, 2))}
+        metadata = {
+            "id": f"cap-{at}-{make.__name__}",
+            "name": words(dice, 3).replace("\n", " "),
+            "tags": dice.sample(("core", "fast", "slow"), 2),
+            "category": dice.choice(("writing", "code")),
+            "difficulty": dice.choice(("easy", "hard")),
+            "weight": dice.choice((0.5, 1, 2)),
+        }
         cases = []
         for n in range(dice.choice((1, 3, 6))):
             keys, right, wrong = make(dice, dice.choice(NAMES))
@@ -95,8 +103,9 @@ def suite(seed, number):
         evals.append({"eval_type": "capability", "metadata": metadata, "config": rate, "test_cases": cases})
     for at in range(dice.randint(0, 3)):
         right = {"status": "ok", "items": [1, 2, {"name": dice.choice(NAMES)}]}
-        regression = {"id": f"reg-{at}", "name": f"Answer {at}", "baseline": {"output": right}, "current": {"input": {"n": at}}, "extract": "json"}
-        regression |= {"comparison": {"type": "structural"}, "metadata": {"criticality": dice.choice(("low", "high", "critical"))}}
+        regression = {"id": f"reg-{at}", "name": f"Answer {at}", "baseline": {"output": right}, "current": {"input": {"n": at}}}
+        regression |= {"extract": "json", "comparison": {"type": "structural"}}
+        regression["metadata"] = {"criticality": dice.choice(("low", "high", "critical"))}
         evals.append(regression)
         outputs_of(f"reg-{at}", f"reg-{at}", json.dumps(right), json.dumps(right | {"items": []}))
     thresholds = {"pass@1": dice.choice((0.5, 0.9)), "score": {"min": 0.4, "on": "ci_lower"}, "pass_rate": 0.5}
@@ -104,7 +113,9 @@ def suite(seed, number):
         "name": f"Suite {number}",
         "description": words(dice, 9),
         "config": {"samples": samples, "k": [1, samples], "seed": number, "max_workers": 1},
-        "targets": {name: {"type": "recorded", "path": f"outputs-{name}.jsonl"} for name in outputs} | {"default": {"type": "recorded", "path": "outputs-a.jsonl"}},
+        "targets": {
+            name: {"type": "recorded", "path": f"outputs-{file}.jsonl"} for name, file in (("a", "a"), ("b", "b"), ("default", "a"))
+        },
         "thresholds": {name: thresholds[name] for name in dice.sample(sorted(thresholds), dice.randint(0, 3))},
         "evals": evals,
         "reporting": {"format": ["json"]},
