@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use eval_harness::model::{
     CaseScores, Comparison, ComparisonVerdict, EvalScores, IntervalScope, Metric, Outcome, RunScores,
 };
-use eval_harness::stats::power::{Aim, Chances, Design as Plan, Population as Spread};
 use eval_harness::summary::compare::{CompareSettings, PAIRS, compare};
+use eval_stats::power::{Aim, Chances, Design as Plan, Population as Spread};
 use rayon::prelude::*;
 
 use super::simulation::{Dice, blank_eval, side};

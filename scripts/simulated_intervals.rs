@@ -2,8 +2,8 @@
 //! beside other methods, for each of the three scopes. The intervals come from the code that reports use.
 
 use eval_harness::model::{IntervalScope, Metric};
-use eval_harness::stats::pass_at_k;
 use eval_harness::summary::{OverCases, Samples};
+use eval_stats::pass_at_k;
 use rayon::prelude::*;
 
 use super::simulation::Dice;

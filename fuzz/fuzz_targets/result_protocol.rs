@@ -1,10 +1,9 @@
 //! Any bytes from a child: no panic, no hang, and no value under an index that its line does not name.
 #![no_main]
 
-use eval_harness::matching::{Datum, compare};
-use eval_harness::model::Comparator;
-use eval_harness::sandbox::protocol_fuzz::{answer, channel};
-use eval_harness::sandbox::{Call, CallOutcome};
+use eval_match::{Comparator, Datum, compare};
+use eval_sandbox::protocol_fuzz::{answer, channel};
+use eval_sandbox::{Call, CallOutcome};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use eval_harness::sandbox::{
+use eval_sandbox::{
     Limits, Sandbox, SandboxConfig, Script, TestJob, TestMode, TestReport, TestVerdict, Tier,
 };
 use serde_json::Value;

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use eval_harness::sandbox::{Call, FunctionJob, Limits, Sandbox, SandboxConfig, Script};
+use eval_sandbox::{Call, FunctionJob, Limits, Sandbox, SandboxConfig, Script};
 use serde_json::json;
 
 type Error = Box<dyn std::error::Error>;

@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use eval_harness::matching::structural::compare;
 use eval_harness::model::Structural;
+use eval_match::structural::compare;
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

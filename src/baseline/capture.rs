@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::merge::{is_http, merge};
 use super::redact::{RedactError, Rules};
-use crate::matching::{each_once, makes_template};
 use crate::model::{CodeGrader, Combine, Grader, GraderKind, Grading, Structural};
+use eval_match::{each_once, makes_template};
 
 /// How an eval's output becomes its baseline.
 #[derive(Debug, Clone, Copy)]
@@ -163,7 +163,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use crate::matching::structural::compare;
+    use eval_match::structural::compare;
 
     fn text() -> impl Strategy<Value = String> {
         prop_oneof![

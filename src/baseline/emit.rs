@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::base::text::is_visible;
 use crate::load::scalar;
 use crate::load::tree::NodeValue;
 use crate::spec::BaselineFile;
+use eval_base::text::is_visible;
 
 /// Keys of more bytes are written as `? key`: other readers of YAML look for a `:` no further than 1,024 characters.
 const LONGEST_KEY: usize = 200;

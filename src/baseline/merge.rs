@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::matching::paths::{PathPattern, Place, Step};
-use crate::matching::{fits, is_matcher, makes_template, structural};
 use crate::model::Structural;
+use eval_match::paths::{PathPattern, Place, Step};
+use eval_match::{fits, is_matcher, makes_template, structural};
 
 /// Pairs of elements that are compared to keep the order of an accepted array.
 const MAX_PAIRS: usize = 2_500;

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::base::redact::REDACTED;
-use crate::matching::paths::{Place, Shown};
-use crate::matching::{Pattern, fits, literal};
 use crate::model::{Redaction, RegexFlags};
+use eval_base::redact::REDACTED;
+use eval_match::paths::{Place, Shown};
+use eval_match::{Pattern, fits, literal};
 
 /// What a cut-out secret may have been: anything.
 const ANYTHING: &str = r"[\s\S]+";

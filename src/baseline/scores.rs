@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use super::lock::{FolderLock, NoLock, lock};
 use super::replace;
-use crate::base::files::read_text;
-use crate::base::git::{self, GitError};
 use crate::load::{BrokenScores, parse_scores, scores_file_name};
 use crate::model::{Fingerprint, Standing};
 use crate::spec::{ScoreBaselineFile, ScoredCase, ScoredEval, ScoredOutcome};
+use eval_base::files::read_text;
+use eval_base::git::{self, GitError};
 
 /// The longest that a writer waits for another one.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);

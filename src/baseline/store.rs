@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use super::lock::{FolderLock, NoLock, lock};
 use super::replace;
-use crate::base::text::unescape_path_component;
 use crate::load::stored::{Folder, Found, Kept, Reader};
 use crate::load::{Problem, Problems, Severity, Sources};
 use crate::model::Standing;
+use eval_base::text::unescape_path_component;
 
 pub use transitions::Accepted;
 

@@ -7,10 +7,10 @@ use super::compare::{Beside, Places, Words, is_of_run};
 use super::console::Console;
 use super::resume::Resumed;
 use super::{Failure, scores};
-use crate::base::text::{one_line, plural};
 use crate::journal;
 use crate::model::{Plan, RunScores, RunStarted, ScoreBaselineRead};
 use crate::spec::words::FailOn;
+use eval_base::text::{one_line, plural};
 
 /// At most one of the two, and what it may cost.
 #[derive(Debug, Default)]

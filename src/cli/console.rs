@@ -6,9 +6,9 @@ use std::path::Path;
 use console::Term;
 
 use super::args::Color;
-use crate::base::text::sanitize;
 use crate::report::TerminalOptions;
 use crate::report::annotations::without_commands;
+use eval_base::text::sanitize;
 
 /// The two streams and what is known of them.
 pub struct Console {

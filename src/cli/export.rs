@@ -11,11 +11,11 @@ use super::args::{ExportArgs, ExportFormat};
 use super::console::Console;
 use super::report::results_dir;
 use super::{Exit, Failure};
-use crate::base::text::sanitize;
-use crate::base::whole_file::WholeFile;
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths, SampleIndex};
 use crate::model::{Outcome, Output, OutputValue, SampleFinished, Usage};
+use eval_base::text::sanitize;
+use eval_base::whole_file::WholeFile;
 
 pub fn export(console: &Console, args: &ExportArgs) -> Exit {
     let (evals, cases) = (Globs::new(&args.eval, "eval")?, Globs::new(&args.case, "case")?);
@@ -208,7 +208,7 @@ impl Exporter<'_> {
                     usage: output.usage.as_ref(),
                     model: output.model.as_deref(),
                 };
-                crate::base::json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
+                eval_base::json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
             }
             ExportFormat::Completions => {
                 if json.is_some() {
@@ -221,7 +221,7 @@ impl Exporter<'_> {
                     solution: program,
                     truncated: output.truncated,
                 };
-                crate::base::json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
+                eval_base::json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
             }
         }
         Ok(out.write_all(b"\n")?)

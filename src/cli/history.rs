@@ -91,7 +91,7 @@ fn nothing(asked: &Asked, some: bool) -> String {
     };
     let with = if some { " with such an eval" } else { "" };
     let text = format!("no run{of}{with} in {}\n", asked.results.display());
-    crate::base::text::sanitize(&text).into_owned()
+    eval_base::text::sanitize(&text).into_owned()
 }
 
 /// The evals that `--eval` names.

@@ -11,7 +11,6 @@ use super::args::{ListArgs, ListFormat};
 use super::baseline::relative;
 use super::console::Console;
 use super::{Exit, estimate, suite};
-use crate::base::text::{one_line, plural, truncate_width, width};
 use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
 use crate::load::{Overrides, Purpose};
@@ -19,6 +18,7 @@ use crate::model::{
     BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Judge, Plan, Profile, Target,
 };
 use crate::run::Prepared;
+use eval_base::text::{one_line, plural, truncate_width, width};
 
 pub fn list(console: &Console, args: &ListArgs) -> Exit {
     let loaded = suite::load(&args.suite, Purpose::List, Overrides::default())?.loaded;
@@ -27,7 +27,7 @@ pub fn list(console: &Console, args: &ListArgs) -> Exit {
     let mut page = BufWriter::with_capacity(64 * 1024, Page { console });
     match args.format {
         ListFormat::Json => {
-            crate::base::json::to_writer_pretty(&mut page, &Listing(&plan)).map_err(io::Error::from)?;
+            eval_base::json::to_writer_pretty(&mut page, &Listing(&plan)).map_err(io::Error::from)?;
             writeln!(page)?;
         }
         ListFormat::Human => {

@@ -41,7 +41,6 @@ use self::console::Console;
 use crate::gate::ExitCode;
 use crate::grade;
 use crate::journal::JournalError;
-use crate::sandbox;
 
 /// What a verb ended with.
 type Exit = Result<ExitCode, Failure>;
@@ -91,8 +90,8 @@ impl From<std::io::Error> for Failure {
 /// Runs the command line of this process.
 pub fn main() -> process::ExitCode {
     // A cell of the sandbox is this program again; it must not do anything before it is shut in.
-    if std::env::args_os().nth(1).is_some_and(|arg| arg == sandbox::CELL_ARGUMENT) {
-        sandbox::cell_main();
+    if std::env::args_os().nth(1).is_some_and(|arg| arg == eval_sandbox::CELL_ARGUMENT) {
+        eval_sandbox::cell_main();
     }
     if std::env::args_os().nth(1).is_some_and(|arg| arg == grade::GRADER_ARGUMENT) {
         grade::grader_process_main();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::args::{InitArgs, NewArgs, NewKind};
 use super::console::Console;
 use super::{Exit, Failure, scaffold};
-use crate::base::text::escape_path_component;
 use crate::gate::ExitCode;
+use eval_base::text::escape_path_component;
 
 pub fn init(console: &Console, args: &InitArgs) -> Exit {
     if let Some(folder) = &args.skill {

@@ -5,9 +5,9 @@ use super::console::Console;
 use super::report::results_dir;
 use super::run::{AfterRun, conclude, drive, overrides};
 use super::{Exit, resume, suite};
-use crate::base::clock::SystemClock;
 use crate::load::{Overrides, Purpose};
 use crate::run::{self, RegradeRequest, Said};
+use eval_base::clock::SystemClock;
 
 pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     let dir = results_dir(args.suite.suite.as_deref(), args.session.output_dir.as_deref())?;

@@ -7,15 +7,16 @@ use super::ci::{self, Github};
 use super::console::Console;
 use super::run::{exit_code, say_how_to_go_on};
 use super::{Exit, Failure, suite};
-use crate::base::whole_file::write_whole;
 use crate::gate::ExitCode;
 use crate::journal;
+use crate::load;
 use crate::load::{LoadRequest, Purpose};
 use crate::model::{ReportFormat, Summary};
 use crate::report::sides::Sides;
 use crate::report::{self, terminal, write_report};
+use crate::run;
 use crate::run::RunError;
-use crate::{load, run};
+use eval_base::whole_file::write_whole;
 
 pub fn report(console: &Console, args: &ReportArgs) -> Exit {
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;

@@ -8,9 +8,9 @@ use clap::Parser;
 
 use super::args::{Cli, Command, RunArgs};
 use super::{Failure, suite};
-use crate::base::redact::REDACTED;
 use crate::journal::{self, RunPaths};
 use crate::model::RunStarted;
+use eval_base::redact::REDACTED;
 
 /// The words after the verb of this process, without an option that only names the run.
 pub fn typed(verb: &str, naming: &str) -> Vec<String> {

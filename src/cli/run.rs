@@ -10,8 +10,6 @@ use super::progress::Progress;
 use super::report::results_dir;
 use super::resume::Resumed;
 use super::{Exit, Failure, compared, list, notify, resume, sides, signals, suite};
-use crate::base::clock::SystemClock;
-use crate::base::json;
 use crate::gate::ExitCode;
 use crate::journal::RunPaths;
 use crate::load::{Overrides, Purpose};
@@ -19,6 +17,8 @@ use crate::model::{Channel, Event, Plan, ReportFormat, Summary};
 use crate::notify::Message;
 use crate::report::{terminal, write_reports};
 use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
+use eval_base::clock::SystemClock;
+use eval_base::json;
 
 pub fn run(console: &Console, args: &RunArgs) -> Exit {
     let words = resume::typed("run", "--resume");
@@ -282,7 +282,7 @@ fn show(
     if args.session.quiet {
         let reasons: String = summary.gate.reasons.iter().map(|reason| format!("  {reason}\n")).collect();
         let text = format!("{}\n{reasons}", summary.gate.decision.name());
-        let page = ci::for_log(github, crate::base::text::sanitize(&text).into_owned().into_bytes());
+        let page = ci::for_log(github, eval_base::text::sanitize(&text).into_owned().into_bytes());
         return Ok(console.result(&page)?);
     }
     let cwd = suite::cwd()?;

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use super::args::SuiteArgs;
 use super::console::Console;
 use super::{Failure, report};
-use crate::base::text::plural;
 use crate::journal::RunPaths;
 use crate::load::{self, Filters, LoadRequest, Loaded, Overrides, Purpose, render};
 use crate::model::Plan;
 use crate::run;
+use eval_base::text::plural;
 
 /// Looked for in this order when `--suite` is not given.
 const DEFAULT_SUITES: [&str; 4] =

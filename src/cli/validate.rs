@@ -3,10 +3,10 @@
 use super::args::{ProblemFormat, ValidateArgs};
 use super::console::Console;
 use super::{Exit, suite};
-use crate::base::text::plural;
 use crate::gate::ExitCode;
 use crate::load::{self, CheckRequest, LoadRequest, Overrides, Problems, Purpose, Sources, render};
 use crate::run;
+use eval_base::text::plural;
 
 pub fn validate(console: &Console, args: &ValidateArgs) -> Exit {
     let (problems, sources, what) = if args.files.is_empty() {

@@ -5,7 +5,7 @@ use crate::model::{
     Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Outcome, Shard,
     Tallies, Tally, Threshold, ThresholdResult,
 };
-use crate::stats::{reaches, stays_within};
+use eval_stats::{reaches, stays_within};
 
 /// The row of `require: all_evals` among thresholds.
 const ALL_EVALS: &str = "all_evals";

@@ -2,10 +2,10 @@
 
 use super::ExitCode;
 use super::decide::people_decide;
-use crate::base::text::plural;
 use crate::model::{
     CaseChanges, Comparison, ComparisonVerdict, Decision, FailOn, Gate, MetricDifference, Tallies,
 };
+use eval_base::text::plural;
 
 /// Holds comparisons against the word that says which difference fails: `pass`, `fail` or `incomplete`, and why it is no pass.
 ///

@@ -4,10 +4,10 @@
 //! one fewer does not; else it says "about", or nothing.
 
 use super::decide::{number, within};
-use crate::base::text::{group_digits, two_digits};
 use crate::model::{Bound, Estimate, Figure, Lack, Metric, MetricName, Threshold};
-use crate::stats::likelihood::of_counts;
-use crate::stats::power::{self, Demand, MANY};
+use eval_base::text::{group_digits, two_digits};
+use eval_stats::likelihood::of_counts;
+use eval_stats::power::{self, Demand, MANY};
 
 /// The words after the reason of a threshold that failed, for an estimate that is settled; `share` as in
 /// [`Tally::shares`](crate::model::Tally::shares), and `lack` what the summary found to be lacking. `None`: there is nothing to add.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{ExitCode, decide};
 use crate::model::*;
-use crate::stats::likelihood::of_counts;
+use eval_stats::likelihood::of_counts;
 
 /// Evals of which so many passed and failed; the rest has no grade.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::matching::{self, Datum, Equality, numeric, structural, text};
 use crate::model::{Cause, CodeGrader, Grade, GraderType, OutputValue, RegexFlags, Structural};
+use eval_match::{Datum, Equality, numeric, structural, text};
 
 use super::extract::{as_json, as_text};
 use super::patterns::Patterns;
@@ -48,7 +48,7 @@ pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Pattern
         }
         CodeGrader::StructuralMatch(rule) => {
             let expected = match &rule.expected {
-                text @ Value::String(_) => matching::without_literals(text),
+                text @ Value::String(_) => eval_match::without_literals(text),
                 large => bounded(large),
             };
             (structure(rule, value), Some(expected))
@@ -93,7 +93,7 @@ impl Judged {
         Judged::Failed { reason: reason.into(), score: 0.0, details: Map::new() }
     }
 
-    fn of(result: Result<matching::Comparison, String>) -> Judged {
+    fn of(result: Result<eval_match::Comparison, String>) -> Judged {
         match result {
             Ok(comparison) if comparison.matched => Judged::Passed,
             Ok(comparison) => Judged::failed(comparison.reason),
@@ -155,7 +155,7 @@ fn exact_one(
     expected: &Value,
     value: &OutputValue,
     options: text::TextOptions,
-) -> Result<matching::Comparison, String> {
+) -> Result<eval_match::Comparison, String> {
     let by_value = match (expected, value) {
         (Value::String(_), _) | (_, OutputValue::Json(Value::String(_))) => None,
         (_, OutputValue::Json(actual)) => Some(actual.clone()),
@@ -179,16 +179,16 @@ fn among(alternatives: usize, reason: String) -> String {
 }
 
 /// Equality of two JSON values, by value.
-fn equal(expected: &Value, actual: &Value) -> Result<matching::Comparison, String> {
+fn equal(expected: &Value, actual: &Value) -> Result<eval_match::Comparison, String> {
     let wanted =
         Datum::from_json(expected).map_err(|why| format!("the expected value can't be compared: {why}"))?;
     let Ok(got) = Datum::from_json(actual) else {
-        return Ok(matching::Comparison::differs(
+        return Ok(eval_match::Comparison::differs(
             "the output is nested too deeply, or holds a number beyond all bounds",
         ));
     };
-    if matching::equals(&got, &wanted, Equality::Yaml) {
-        return Ok(matching::Comparison::matched());
+    if eval_match::equals(&got, &wanted, Equality::Yaml) {
+        return Ok(eval_match::Comparison::matched());
     }
     let differences = structural::compare(&Structural::as_it_stands(expected.clone()), actual).differences;
     let reason = match differences.as_slice() {
@@ -198,7 +198,7 @@ fn equal(expected: &Value, actual: &Value) -> Result<matching::Comparison, Strin
         [one] => one.to_string(),
         [first, rest @ ..] => format!("{first}; and {} more", differences_word(rest.len())),
     };
-    Ok(matching::Comparison::differs(reason))
+    Ok(eval_match::Comparison::differs(reason))
 }
 
 fn differences_word(n: usize) -> String {
@@ -318,14 +318,14 @@ fn text_structure(rule: &Structural, wanted: &str, value: &OutputValue) -> Optio
         OutputValue::Json(_) => return None,
     };
     let options = text::TextOptions::default();
-    if matching::is_matcher(wanted) {
+    if eval_match::is_matcher(wanted) {
         let levelled = Value::String(options.apply(text).into_owned());
         let result = structural::compare(rule, &levelled);
         // In a text a number can only be written out.
         let written_out = matches!(value, OutputValue::Text(_)) && !result.matched && as_json(value).is_ok();
         return (!written_out).then(|| structural_verdict(rule, result));
     }
-    let meant = matching::literal_text(wanted);
+    let meant = eval_match::literal_text(wanted);
     let comparison = text::exact(text, meant.as_deref().unwrap_or(wanted), options);
     Some(if comparison.matched { Judged::Passed } else { Judged::failed(comparison.reason) })
 }

@@ -4,7 +4,7 @@
 //! it would be the same whatever those had said.
 
 use crate::model::{Cause, Combine, Grade, Outcome, Verdict};
-use crate::stats::reaches;
+use eval_stats::reaches;
 
 /// What is certain of a list of grades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::combine::{Decision, Graded, combined_score, decide};
 use crate::model::{Combine, CombineRule, Grade, Outcome, Verdict};
-use crate::stats::reaches;
+use eval_stats::reaches;
 
 /// What is wrong with a verdict that says `passed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

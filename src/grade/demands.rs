@@ -7,7 +7,7 @@ use crate::model::{
     Cause, CodeExecution, CodeGrader, Executor, Fingerprint, Grade, GraderType, MinimumTrust, Outcome,
     SandboxDemand, StdoutComparison, Tests, Trust,
 };
-use crate::sandbox::{ModeChoice, Sandbox, TestMode};
+use eval_sandbox::{ModeChoice, Sandbox, TestMode};
 
 use super::endings::not_run;
 use super::execution::{METHOD, test_job};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::model::{Cause, CodeLimits, Grade, GraderType, Outcome};
-use crate::sandbox::{Ending, Limits, Raised, RunFailure, SandboxError, signal_name};
+use eval_sandbox::{Ending, Limits, Raised, RunFailure, SandboxError, signal_name};
 
 use super::show::in_reason;
 

@@ -3,7 +3,7 @@
 use crate::model::{
     Cause, CodeExecution, Executor, Grade, GraderType, OutputValue, SandboxDemand, Tests, Trust,
 };
-use crate::sandbox::{RunFailure, Sandbox, TestJob, TestMode, TestReport, TestVerdict};
+use eval_sandbox::{RunFailure, Sandbox, TestJob, TestMode, TestReport, TestVerdict};
 
 use super::candidate::{Wanted, candidate};
 use super::demands;

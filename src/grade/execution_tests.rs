@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::{CodeLimits, Executor};
-use crate::sandbox::{Ending, Raised, RunFailure, Streams};
+use eval_sandbox::{Ending, Raised, RunFailure, Streams};
 
 fn grader(tests: Tests) -> CodeExecution {
     CodeExecution {

@@ -3,10 +3,10 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use crate::base::json::is_deeper;
-use crate::base::unique_keys::{self, UniqueKeys};
-use crate::matching::MAX_DEPTH;
 use crate::model::{Extract, JsonMode, OutputValue, Which};
+use eval_base::json::is_deeper;
+use eval_base::unique_keys::{self, UniqueKeys};
+use eval_match::MAX_DEPTH;
 
 use super::fences::{fences, of_language};
 use super::grader_process::TaskFailure;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::matching::{self, Datum, Pattern};
 use crate::model::{
     Cause, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType,
     OutputValue, Trust,
 };
-use crate::sandbox::{
+use eval_match::{Datum, Pattern};
+use eval_sandbox::{
     Call, CallOutcome, FunctionJob, FunctionReport, Raised, RunFailure, Sandbox, SandboxError,
 };
 
@@ -148,7 +148,7 @@ impl Prepared {
             Expectation::Raises(_) => None,
         };
         let is_pattern = case.comparator == Comparator::Regex;
-        let pattern = expected.as_ref().filter(|_| is_pattern).map(matching::expected_pattern);
+        let pattern = expected.as_ref().filter(|_| is_pattern).map(eval_match::expected_pattern);
         let shown = format!("{}({})", grader.function_name, shown.join(", "));
         Ok((Prepared { case: case.clone(), expected, pattern, special, as_json, shown }, call))
     }
@@ -340,10 +340,10 @@ fn judge_value(call: &Prepared, value: &Datum) -> Returned {
         Some(expected) => {
             let compared = match &call.pattern {
                 Some(pattern) => {
-                    matching::compare_pattern(pattern.as_ref().map_err(Clone::clone)?, value, expected)?
+                    eval_match::compare_pattern(pattern.as_ref().map_err(Clone::clone)?, value, expected)?
                 }
                 None => {
-                    matching::compare(call.case.comparator, value, expected, call.case.tolerance.as_ref())?
+                    eval_match::compare(call.case.comparator, value, expected, call.case.tolerance.as_ref())?
                 }
             };
             if compared.matched {

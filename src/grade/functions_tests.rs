@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::{CodeLimits, Comparator, Executor};
-use crate::sandbox::{CallReport, Ending, RunFailure, Streams};
+use eval_sandbox::{CallReport, Ending, RunFailure, Streams};
 
 fn case(args: Value, expected: Expectation) -> FunctionCase {
     FunctionCase {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 use crate::model::{Cause, Executor, Grade, GraderType};
-use crate::sandbox::languages::{Found, Language, Missing, find};
+use eval_sandbox::languages::{Found, Language, Missing, find};
 
 /// The languages that were looked for so far.
 #[derive(Default)]

@@ -38,16 +38,16 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use crate::base::redact::Redactor;
+use crate::isolation::CommandSandbox;
+use crate::isolation::{Refused, Wanted};
 use crate::llm::Models;
 use crate::model::{
     Case, Cause, CodeGrader, Combine, CommandGrader, Grade, Grader, GraderKind, GraderType, Grading, Outcome,
     Outline, Output, OutputValue, Plan, SandboxDemand, SandboxState, Trust, Verdict,
 };
-use crate::sandbox::commands::CommandSandbox;
-use crate::sandbox::demand::{Refused, Wanted};
-use crate::sandbox::languages::Language;
-use crate::sandbox::{Sandbox, SandboxError, Tier};
+use eval_base::redact::Redactor;
+use eval_sandbox::languages::Language;
+use eval_sandbox::{Sandbox, SandboxError, Tier};
 
 pub use contradiction::{Contradiction, RecordedRule, contradiction};
 pub use finish::apply_finish;
@@ -68,7 +68,7 @@ use reference::References;
 pub struct GradersConfig {
     /// The user accepts that untrusted code runs without isolation.
     pub allow_unsandboxed: bool,
-    /// The executable that serves as the sandbox's helper (see `sandbox::cell_main`).
+    /// The executable that serves as the sandbox's helper (see `eval_sandbox::cell_main`).
     pub helper: PathBuf,
     /// Programs that may run at once, at least 1.
     pub workers: usize,
@@ -200,12 +200,12 @@ impl Graders {
                 return Err(GradeError::UnsandboxedNotAllowed { eval: eval.info.id.clone(), case });
             }
         }
-        let mut state = None;
+        let mut state: Option<SandboxState> = None;
         if isolated {
-            state = Some(self.isolated().await?.state().told());
+            state = Some(self.isolated().await?.state().into());
         }
         if commands {
-            let own = self.commands.prepare().await?.told();
+            let own = SandboxState::from(&self.commands.prepare().await?);
             state = Some(match state {
                 Some(state) => state.joined(own),
                 None => own,

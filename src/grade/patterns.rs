@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::matching::Pattern;
 use crate::model::RegexFlags;
+use eval_match::Pattern;
 
 /// More are compiled anew each time: a data set may write a pattern into every row.
 const KEPT: usize = 4096;

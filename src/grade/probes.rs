@@ -14,7 +14,7 @@ use crate::model::{
     Cause, CodeExecution, CodeGrader, CodeLimits, Executor, Grade, GraderType, Outcome, StdioCase,
     StdoutComparison, Tests,
 };
-use crate::sandbox::Sandbox;
+use eval_sandbox::Sandbox;
 
 use super::languages::Languages;
 use super::stdio;

@@ -8,10 +8,10 @@ use std::ffi::OsString;
 
 use serde_json::{Map, Value};
 
-use crate::base::unique_keys::UniqueKeys;
+use crate::isolation::CommandSandbox;
 use crate::model::{Case, Cause, CommandGrader, CommandVerdict, Grade, GraderType, OutputValue};
-use crate::sandbox::commands::CommandSandbox;
-use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
+use eval_base::unique_keys::UniqueKeys;
+use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
 
 use super::extract::as_text;
 use super::show::{bounded, bounded_text, compared, in_reason};

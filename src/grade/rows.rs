@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::matching::rows::rows as same_rows;
-use crate::matching::{Comparison, Datum};
 use crate::model::{Cause, CodeExecution, Grade, GraderType, RowsTest, Trust, WantedRows};
-use crate::sandbox::{QueryFailure, QueryJob, QueryReport, QueryStep, Sandbox, Table};
+use eval_match::rows::rows as same_rows;
+use eval_match::{Comparison, Datum};
+use eval_sandbox::{QueryFailure, QueryJob, QueryReport, QueryStep, Sandbox, Table};
 
 use super::endings::{self, limits, not_run};
 use super::show::{bounded, in_reason};

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::base::text::shortened;
 use crate::model::{Grade, OutputValue};
+use eval_base::text::shortened;
 
 /// Bytes of an expected or actual value in a grade.
 const KEPT: usize = 4 << 10;

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::matching::{Budget, TooLong, bleu, similarity, text, tokenizer_for};
 use crate::model::{Cause, Grade, GraderType, OutputValue, Similarity, SimilarityMetric, Tokenizer};
-use crate::stats::{reaches, stays_within};
+use eval_match::{Budget, TooLong, bleu, similarity, text, tokenizer_for};
+use eval_stats::{reaches, stays_within};
 
 use super::extract::as_text;
 use super::show::compared;

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::matching::text::{TextOptions, exact};
-use crate::matching::{Comparison, printed};
 use crate::model::{
     Cause, CodeExecution, CodeLimits, ConfiguredExecutor, Executor, Grade, GraderType, StdioCase,
     StdoutComparison, Tolerance, Trust,
 };
-use crate::sandbox::languages::{Found, Language};
-use crate::sandbox::{Ending, Limits, Program, ProgramResult, Sandbox, SandboxError, Script};
+use eval_match::text::{TextOptions, exact};
+use eval_match::{Comparison, printed};
+use eval_sandbox::languages::{Found, Language};
+use eval_sandbox::{Ending, Limits, Program, ProgramResult, Sandbox, SandboxError, Script};
 
 use super::endings::{self, Said, limits, not_run};
 use super::languages::{Languages, missing};

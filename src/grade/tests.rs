@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::base::redact::Redactor;
 use crate::model::*;
+use eval_base::redact::Redactor;
 
 fn graders() -> Graders {
     Graders::new(GradersConfig {

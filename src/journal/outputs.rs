@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::base::json::is_deeper;
-use crate::base::text::{group_digits, shortened, truncate_bytes};
 use crate::model::{Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind};
+use eval_base::json::is_deeper;
+use eval_base::text::{group_digits, shortened, truncate_bytes};
 
 /// Bytes above which an output is stored beside the journal.
 pub(super) const LARGE: usize = 64 << 10;

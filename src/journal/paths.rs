@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::JournalError;
-use crate::base::clock::calendar;
+use eval_base::clock::calendar;
 
 const JOURNAL: &str = ".journal.jsonl";
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::JournalError;
 use super::counts;
 use super::tail::is_json;
-use crate::base::files::open_file;
 use crate::model::{EvalPlanned, Event, JOURNAL_VERSION, RunStarted};
+use eval_base::files::open_file;
 
 /// A journal being read: an iterator over its events. A torn tail is left out.
 pub struct Journal {
@@ -186,11 +186,11 @@ impl Iterator for Journal {
 mod tests {
     use super::super::{JournalWriter, RunPaths};
     use super::*;
-    use crate::base::redact::Redactor;
     use crate::model::{
         Attempt, Cause, Grade, GraderType, Outcome, Output, RunFinished, RunStarted, SampleFinished,
         SampleSkipped, Verdict,
     };
+    use eval_base::redact::Redactor;
 
     fn started() -> Event {
         Event::RunStarted(Box::new(RunStarted {

@@ -11,10 +11,10 @@ use serde::de::IgnoredAny;
 
 use super::JournalError;
 use super::tail::is_json;
-use crate::base::blocks::{Blocks, Expect};
-use crate::base::files::open_file;
-use crate::base::names::Names;
 use crate::model::{Event, JOURNAL_VERSION, SampleFinished};
+use eval_base::blocks::{Blocks, Expect};
+use eval_base::files::open_file;
+use eval_base::names::Names;
 
 /// As much of an event as tells where it belongs. The same names as [`Event`].
 #[derive(Deserialize)]

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 
 use super::paths::outputs_of;
 use super::{JournalError, RunPaths};
-use crate::base::files::open_file;
 use crate::model::{Attempt, Output, OutputValue, Stored, StoredKind};
+use eval_base::files::open_file;
 
 impl RunPaths {
     /// The folder of the outputs that are too large for the journal; absent when there is none.

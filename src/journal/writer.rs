@@ -16,9 +16,9 @@ use super::paths::outputs_of;
 use super::tail::sound_length;
 use super::{JournalError, RunPaths};
 
-use crate::base::json;
-use crate::base::redact::Redactor;
 use crate::model::{Attempt, Event};
+use eval_base::json;
+use eval_base::redact::Redactor;
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well be such a word (`passed`).
 const OWN_WORDS: [&str; 27] = [

@@ -10,10 +10,10 @@ use super::kept::{KeptAnswers, KeptError, Look};
 use super::providers::{self, Tried};
 use super::traffic::{Fetched, Jitter, Once, Traffic, TrafficNow, fetch};
 use super::{Answer, Call, Completion, Fault, Key};
-use crate::base::clock::Clock;
-use crate::base::redact::Redactor;
 use crate::model::{Endpoint, ModelCall, ModelSettings};
 use crate::net::Clients;
+use eval_base::clock::Clock;
+use eval_base::redact::Redactor;
 
 /// What all calls of a run need.
 pub struct ModelsConfig {

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 use super::Message;
-use crate::base::files::open_file;
-use crate::base::ordered::OrderedValue;
-use crate::base::redact::{REDACTED, is_sensitive_header, without_secret_parameters};
 use crate::model::Input;
+use eval_base::files::open_file;
+use eval_base::ordered::OrderedValue;
+use eval_base::redact::{REDACTED, is_sensitive_header, without_secret_parameters};
 
 /// The longest file that may be an input.
 const MAX_FILE: u64 = 16 << 20;

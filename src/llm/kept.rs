@@ -13,10 +13,10 @@ use super::cache::{Cache, CacheError, Kept, Known};
 use super::key::{Key, Question};
 use super::recordings::{Recorder, Recordings, RecordingsError};
 use super::{Call, Completion, Fault, FaultKind};
-use crate::base::clock::{Clock, rfc3339};
-use crate::base::redact::Redactor;
 use crate::model::{AnswerSource, Endpoint, Finish, ModelSettings};
 use crate::spec::words::CacheMode;
+use eval_base::clock::{Clock, rfc3339};
+use eval_base::redact::Redactor;
 
 /// What a run can't do without is not there (exit code 2).
 #[derive(Debug, thiserror::Error)]

@@ -9,8 +9,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Call, Message};
-use crate::base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
 use crate::model::{Api, Dialect, Endpoint, Sampling};
+use eval_base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
 
 /// Raised when the same question gets another key; then old answers are not found any more.
 const VERSION: u32 = 1;

@@ -34,8 +34,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::text::is_visible;
 use crate::model::{Finish, ModelCall, Sampling, Usage};
+use eval_base::text::is_visible;
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]

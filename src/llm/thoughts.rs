@@ -1,6 +1,6 @@
 //! What a model thought aloud before it answered, apart from the answer.
 
-use crate::base::text::truncate_bytes;
+use eval_base::text::truncate_bytes;
 
 /// Tags that models think between.
 const TAGS: [(&str, &str); 3] =

@@ -14,13 +14,13 @@ use super::session::Session;
 use super::source::Span;
 use super::stored::{Folder, Found, Kept, Reader};
 use super::tree::Node;
-use crate::base::text::one_line;
-use crate::matching::{Pattern, validate_matcher};
 use crate::model::{
     BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, OutputValue, Redaction, RegexFlags,
     Standing, Target,
 };
 use crate::spec::{BaselineSpec, BaselineTarget, BaselinesSpec, ComparisonType, NameOr, SuiteBaselines};
+use eval_base::text::one_line;
+use eval_match::{Pattern, validate_matcher};
 
 /// Bytes of an output above which it goes into a file beside, when the suite does not say.
 const INLINE_BYTES: u64 = 65_536;

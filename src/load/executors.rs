@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::problem::{Code, Problem, Problems, did_you_mean};
+use super::problem::{Code, Problem, Problems};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
 use super::session::validator;
@@ -12,6 +12,7 @@ use super::source::{Sources, Span};
 use super::tree::Node;
 use crate::model::{ConfiguredExecutor, Executor};
 use crate::spec::{ExecutorSpec, ExecutorsFile, SchemaKind};
+use eval_base::nearest::did_you_mean;
 
 /// Seconds for a compiler.
 const COMPILE_TIMEOUT: f64 = 30.0;

@@ -15,12 +15,12 @@ use super::scope::Desk;
 use super::targets;
 use super::template::{Engine, is_template};
 use super::tree::Node;
-use crate::base::percent;
-use crate::matching::Pattern;
 use crate::model::{Extract, Fingerprint, Grading, Input, JsonMode, Which};
 use crate::spec::{
     ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr, RegressionInput,
 };
+use eval_base::percent;
+use eval_match::Pattern;
 
 /// A case's input; paths are checked.
 pub(super) fn input(desk: &mut Desk, spec: InputRef, node: &Node) -> Option<Input> {
@@ -241,7 +241,7 @@ pub(super) fn grading_hashed<'a>(
 }
 
 fn file_hash(path: &std::path::Path) -> Option<Fingerprint> {
-    let mut file = crate::base::files::open_file(path).ok()?;
+    let mut file = eval_base::files::open_file(path).ok()?;
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {

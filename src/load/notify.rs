@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::problem::{Code, Problem, did_you_mean};
+use super::problem::{Code, Problem};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
 use super::source::Span;
 use super::targets::check_program;
 use super::template::{Engine, Scope, is_template};
 use super::tree::{Node, NodeValue};
-use crate::base::redact::secrets_of_header;
 use crate::model::{Channel, Given, Hidden, MESSAGE_NAMES, NotifyCommand, Way, Webhook};
 use crate::net;
 use crate::spec::{ChannelSpec, NotifyCommandSpec, SuiteSpec, WebhookSpec};
+use eval_base::nearest::did_you_mean;
+use eval_base::redact::secrets_of_header;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const RETRIES: u32 = 3;

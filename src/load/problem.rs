@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::num::NonZeroU32;
 
 use super::source::Span;
-use crate::base::redact::Redactor;
+use eval_base::redact::Redactor;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $id:literal $slug:literal $text:literal;)*) => {
@@ -343,17 +343,6 @@ impl IntoIterator for Problems {
     }
 }
 
-/// The known name nearest to a mistyped one, if any is near enough to be meant.
-pub fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let folded = wrong.to_lowercase().replace(['-', ' '], "_");
-    known
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&folded, &name.to_lowercase()), name))
-        .filter(|(distance, name)| *distance <= (name.chars().count().max(folded.chars().count())) / 3)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -382,22 +371,5 @@ mod tests {
         assert_eq!((problems.len(), problems.error_count(), problems.warning_count()), (4, 3, 1));
         let order: Vec<_> = problems.sorted().iter().map(|p| p.span.map(|s| (s.file, s.start))).collect();
         assert_eq!(order, [None, Some((a, 1)), Some((a, 5)), Some((b, 0))]);
-    }
-
-    #[test]
-    fn only_near_names_are_suggested() {
-        let known = ["exact_match", "regex", "contains", "id"];
-        let table = [
-            ("exact_mach", Some("exact_match")),
-            ("exact-match", Some("exact_match")),
-            ("ExactMatch", Some("exact_match")),
-            ("regxe", Some("regex")),
-            ("ie", None),
-            ("banana", None),
-            ("", None),
-        ];
-        for (wrong, expected) in table {
-            assert_eq!(did_you_mean(wrong, known), expected, "of {wrong:?}");
-        }
     }
 }

@@ -5,8 +5,9 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::problem::{Code, Problem, did_you_mean};
+use super::problem::{Code, Problem};
 use super::source::Span;
+use eval_base::nearest::did_you_mean;
 
 /// Files that one glob may look at.
 const MAX_WALK: usize = 200_000;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::problem::{Problem, Problems, Severity};
 use super::source::{Position, Sources, Span};
-use crate::base::json::escaped;
+use eval_base::json::escaped;
 
 /// How problems are shown to people.
 #[derive(Debug, Clone, Copy)]

@@ -7,9 +7,9 @@ use super::session::validator;
 use super::source::Sources;
 use super::stored::conflict;
 use super::tree::{self, Node, NodeValue};
-use crate::base::text::escape_path_component;
 use crate::model::{Fingerprint, Standing};
 use crate::spec::{SCORES_VERSION, SchemaKind, ScoreBaselineFile};
+use eval_base::text::escape_path_component;
 
 /// The longest name of a suite or target in a file's name, in bytes: both and what follows fit into 255.
 const LONGEST: usize = 110;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use globset::{GlobBuilder, GlobMatcher};
 use sha2::{Digest, Sha256};
 
-use super::problem::{Code, Problem, Problems, did_you_mean};
+use super::problem::{Code, Problem, Problems};
 use super::request::Filters;
 use crate::model::{Eval, EvalType, Outline, Shard};
+use eval_base::nearest::did_you_mean;
 
 impl Filters {
     /// Each kind of filter in words, for the journal and reports; empty when nothing is filtered.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::problem::{Code, Problem};
-use crate::base::files::open_stream;
+use eval_base::files::open_stream;
 
 /// The most that an authoring file (YAML or JSON) may hold, in bytes.
 pub const MAX_AUTHORING_BYTES: u64 = 64 << 20;

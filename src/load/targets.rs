@@ -12,16 +12,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::models;
-use super::problem::{Code, Problem, did_you_mean};
+use super::problem::{Code, Problem};
 use super::reach::{InheritedKind, MissingValues, SparePart};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
 use super::source::Span;
 use super::tree::Node;
-use crate::base::files::check_stream;
 use crate::model::{CommandTarget, HttpTarget, Target};
 use crate::spec::words::ThoughtsMode;
 use crate::spec::{ModelSpec, SkillSpec, TargetSpec};
+use eval_base::files::check_stream;
+use eval_base::nearest::did_you_mean;
 
 /// A target with everything in place; `dir` is the folder of the file that says it.
 pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Path) -> Option<Target> {

@@ -9,9 +9,10 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value as Jinja};
 use serde_json::Value;
 
-use super::problem::{Code, Problem, Problems, did_you_mean};
+use super::problem::{Code, Problem, Problems};
 use super::source::{Sources, Span};
 use super::tree::{Node, NodeValue};
+use eval_base::nearest::did_you_mean;
 
 /// Steps that one text may take; a loop over a million elements is no prompt.
 const FUEL: u64 = 1_000_000;

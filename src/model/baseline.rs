@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::fingerprint::Fingerprint;
-use crate::base::text::escape_path_component;
+use eval_base::text::escape_path_component;
 
 /// How a suite keeps its baselines.
 #[derive(Debug, Clone, Default, PartialEq)]

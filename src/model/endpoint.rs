@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::target::{of_anybody, without_secrets};
-use crate::base::ordered::OrderedValue;
+use eval_base::ordered::OrderedValue;
 
 /// The language that an API speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

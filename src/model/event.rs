@@ -18,8 +18,8 @@ use super::outcome::Cause;
 use super::plan::{EvalInfo, GateSpec};
 use super::run_scores::RunScores;
 use super::summary::PastRate;
-use crate::base::text;
 use crate::spec::words::{FailOn, GraderType, IntervalScope, ReportFormat};
+use eval_base::text;
 
 /// The version of the journal's format; a reader refuses a higher one.
 pub const JOURNAL_VERSION: u32 = 2;

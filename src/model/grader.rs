@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::executor::Executor;
 use super::judge::Judge;
 use super::metric::Measured;
-use crate::spec::words::{
-    CommandVerdict, Comparator, EditUnit, GraderType, JsonMode, SimilarityMetric, StdoutComparison,
-    Tokenizer, Which,
+use crate::spec::words::{CommandVerdict, GraderType, JsonMode, StdoutComparison, Which};
+
+pub use eval_match::{
+    Comparator, EditUnit, Likeness, RegexFlags, SimilarityMetric, Structural, Tokenizer, Tolerance,
 };
 
 /// The graders of a case and how their verdicts become one.
@@ -238,71 +239,6 @@ impl CodeGrader {
     pub fn runs_candidate(&self) -> bool {
         matches!(self, CodeGrader::FunctionOutput(_) | CodeGrader::CodeExecution(_))
     }
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RegexFlags {
-    pub ignorecase: bool,
-    pub multiline: bool,
-    pub dotall: bool,
-    pub verbose: bool,
-}
-
-/// Comparison of a JSON output with a known-good one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Structural {
-    /// Texts of the form `{{any_uuid}}` are matchers.
-    pub expected: Value,
-    pub allow_additional_fields: bool,
-    pub allow_field_reordering: bool,
-    /// Paths such as `users.*.id` that are left out; they may be absent.
-    pub ignore_fields: Vec<String>,
-    /// Paths that must exist and may hold anything.
-    pub ignore_values: Vec<String>,
-    /// Paths that must exist.
-    pub require_keys: Vec<String>,
-    /// Allowed deviation of numbers, by path (`""` for all).
-    pub tolerance: BTreeMap<String, Tolerance>,
-    /// Texts need not be equal but alike.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub likeness: Option<Likeness>,
-}
-
-impl Structural {
-    /// Everything counts, and matchers are matchers.
-    pub fn as_it_stands(expected: Value) -> Structural {
-        Structural {
-            expected,
-            allow_additional_fields: false,
-            allow_field_reordering: false,
-            ignore_fields: Vec::new(),
-            ignore_values: Vec::new(),
-            require_keys: Vec::new(),
-            tolerance: BTreeMap::new(),
-            likeness: None,
-        }
-    }
-}
-
-/// How alike a text must be to the known-good one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Likeness {
-    /// Not `edit_rate`, of which less is better.
-    pub measure: SimilarityMetric,
-    /// The least that passes, in (0, 1].
-    pub threshold: f64,
-}
-
-/// How far a number may be from the expected one; the bounds are inclusive.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tolerance {
-    pub absolute: Option<f64>,
-    /// Share of the expected value's magnitude.
-    pub relative: Option<f64>,
-    /// Lowest allowed `actual - expected`.
-    pub min_delta: Option<f64>,
-    /// Highest allowed `actual - expected`.
-    pub max_delta: Option<f64>,
 }
 
 /// How alike the output is to the closest of its references.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::ordered::OrderedValue;
 use crate::spec::words::{
     Bound, Criticality, Difficulty, EvalType, Figure, IntervalScope, Message, ReportFormat,
 };
+use eval_base::ordered::OrderedValue;
 
 use super::asked::ModelSettings;
 use super::baseline::{BaselineOrigin, BaselineSettings};

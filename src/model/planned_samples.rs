@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Eval, Outline};
-use crate::base::text::group_digits;
+use eval_base::text::group_digits;
 
 /// Cases by their number of samples, with one of each to name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

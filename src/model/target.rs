@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::base::ordered::OrderedValue;
-use crate::base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
+use eval_base::ordered::OrderedValue;
+use eval_base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
 
 use super::endpoint::ModelTarget;
 use crate::spec::words::{OnError, OutputFormat};

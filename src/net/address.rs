@@ -2,8 +2,8 @@
 
 use reqwest::Url;
 
-use crate::base::percent;
-use crate::base::redact::{REDACTED, secrets_of_query, without_secret_parameters, without_userinfo};
+use eval_base::percent;
+use eval_base::redact::{REDACTED, secrets_of_query, without_secret_parameters, without_userinfo};
 
 /// Why an endpoint can't be put below a base address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

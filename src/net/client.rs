@@ -17,7 +17,7 @@ use super::address::{host_of, is_local, with_userinfo_of};
 use super::error::{NetError, Phase, classify};
 use super::request::{Prepared, Request};
 use super::trust::tls_with;
-use crate::base::redact::is_sensitive_header;
+use eval_base::redact::is_sensitive_header;
 
 /// Seconds to a connection when nobody says.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -35,7 +35,7 @@ pub(super) fn tls_with(file: &Path) -> Result<ClientConfig, String> {
 /// A sentence, when the file can't be read or holds none.
 pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let bad = |why: &str| format!("the certificates in {} cannot be read: {why}", file.display());
-    let bytes = crate::base::files::read_bytes(file).map_err(|error| bad(&error.to_string()))?;
+    let bytes = eval_base::files::read_bytes(file).map_err(|error| bad(&error.to_string()))?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     match found {
         Err(_) => Err(bad("it is not PEM")),

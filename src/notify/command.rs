@@ -1,9 +1,9 @@
 //! Programs that are told.
 
-use crate::base::redact::Redactor;
 use crate::model::NotifyCommand;
 use crate::notify::Message;
-use crate::sandbox::process_tree::{self, TreeCommand, TreeEnd, printable, signal_name};
+use eval_base::redact::Redactor;
+use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, printable, signal_name};
 
 /// Bytes of stderr that a warning is made of.
 const KEEP_STDERR: usize = 2 << 10;
@@ -41,6 +41,6 @@ pub async fn run(command: &NotifyCommand, message: &Message) -> Result<(), Strin
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     Err(match last {
         "" => why,
-        last => format!("{why}: {}", crate::base::text::truncate_width(last.trim(), 300)),
+        last => format!("{why}: {}", eval_base::text::truncate_width(last.trim(), 300)),
     })
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::base::text;
 use crate::model::{Decision, Outcome, PhaseReport, StepResult, StepStatus, Summary};
+use eval_base::text;
 
 /// Reasons and failures that are listed, and metrics.
 const LISTED: usize = 20;

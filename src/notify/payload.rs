@@ -5,11 +5,11 @@
 use minijinja::Value as Jinja;
 use serde_json::{Map, Value, json};
 
-use crate::base::text;
 use crate::load::{environment, to_jinja};
 use crate::model::{Decision, Webhook};
 use crate::notify::{Failed, Message};
 use crate::spec::NotifyFormat;
+use eval_base::text;
 
 /// Bytes of what is sent.
 const LARGEST: usize = 256 << 10;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::drive::Worked;
 use super::steps::StepRun;
-use crate::base::text::escape_path_component;
-use crate::base::whole_file::WholeFile;
+use eval_base::text::escape_path_component;
+use eval_base::whole_file::WholeFile;
 
 const ARCHIVE: &str = "archive";
 

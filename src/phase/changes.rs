@@ -10,8 +10,8 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::base::git::{self, GitError};
 use crate::model::{FileChange, Implementation};
+use eval_base::git::{self, GitError};
 
 /// Files that are listed.
 const MAX_FILES: usize = 200;

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant, SystemTime};
 use super::command::{self, Ran};
 use super::results::files::{self, Before};
 use super::results::{Said, Summaries, Tally};
-use crate::base::redact::Redactor;
-use crate::base::text::{plural, sanitize};
 use crate::model::{Step, StepCommand, StepResult, StepStatus, TestResults};
 use crate::run::Cancel;
-use crate::sandbox::process_tree::WatchedEnd;
 use crate::spec::StepType;
+use eval_base::redact::Redactor;
+use eval_base::text::{plural, sanitize};
+use eval_sandbox::process_tree::WatchedEnd;
 
 /// Runs the command of a step and reads what its tests came to.
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::StepCommand;
 use crate::run::{Cancel, Level};
-use crate::sandbox::process_tree::{self, StartError, WatchedCommand, WatchedEnd, signal_name};
+use eval_sandbox::process_tree::{self, StartError, WatchedCommand, WatchedEnd, signal_name};
 
 /// Bytes of output that are kept, from the end, of stdout and stderr together.
 const TAIL: usize = 64 * 1024;

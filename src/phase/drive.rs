@@ -11,8 +11,6 @@ use super::ready::{Begun, Ready, ReadySuite};
 use super::report::recommendations;
 use super::steps::{EvalEnd, Outside, StepRun, eval_step};
 use super::written::ReportFiles;
-use crate::base::clock::{Clock, rfc3339};
-use crate::base::redact::Redactor;
 use crate::gate::ExitCode;
 use crate::load::AFTER_TESTS_PASS;
 use crate::model::{
@@ -21,6 +19,8 @@ use crate::model::{
 };
 use crate::run::{self, Cancel, Level, Observer, harness_version};
 use crate::spec::FailureAction;
+use eval_base::clock::{Clock, rfc3339};
+use eval_base::redact::Redactor;
 
 /// Hears of each step.
 pub trait Watcher {

@@ -4,11 +4,11 @@ use std::io;
 use std::path::PathBuf;
 
 use super::written::{ReportFiles, Unwritten};
-use crate::base::git::{self, GitError};
-use crate::base::whole_file::WholeFile;
 use crate::load::{LoadRequest, StepSuite};
 use crate::model::{Channel, Phase};
 use crate::run::{self, Prepared, RunError};
+use eval_base::git::{self, GitError};
+use eval_base::whole_file::WholeFile;
 
 /// A phase that can be worked off.
 pub struct Ready {

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::base::text::plural;
 use crate::model::Plan;
+use eval_base::text::plural;
 
 /// A sentence about what is gone or graded otherwise; `None` when all that was asked for still is. `shown`: the suite as the
 /// phase file names it.

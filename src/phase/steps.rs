@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use super::ready::ReadySuite;
 use super::redefined::redefined;
-use crate::base::clock::Clock;
-use crate::base::text::plural;
 use crate::journal::RunPaths;
 use crate::load::{self, LoadRequest, Severity};
 use crate::model::{Bound, EvalStep, EvalStepResult, Figure, Step, StepResult, StepStatus, Summary};
 use crate::report::write_reports;
 use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
+use eval_base::clock::Clock;
+use eval_base::text::plural;
 
 /// What an eval step needs from outside.
 pub(super) struct Outside<'a> {

@@ -5,10 +5,10 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::report;
-use crate::base::text::escape_path_component;
-use crate::base::whole_file::{WholeFile, write_whole};
 use crate::model::{Phase, PhaseReport};
 use crate::report::ReportError;
+use eval_base::text::escape_path_component;
+use eval_base::whole_file::{WholeFile, write_whole};
 
 /// The files of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::base::text;
 use crate::model::{
     CaseFlip, CaseResult, Comparison, Decision, EvalResult, Failure, Outcome, Place, Summary,
 };
 use crate::report::comparison::words;
 use crate::report::figures;
 use crate::spec::words::FailOn;
+use eval_base::text;
 
 /// GitHub shows ten of each level of a step, and drops the rest.
 pub const SHOWN: usize = 10;

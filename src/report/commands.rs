@@ -1,7 +1,7 @@
 //! Commands that a reader may copy: what to run next.
 
-use crate::base::shell;
 use crate::model::Summary;
+use eval_base::shell;
 
 /// Runs the cases that did not pass once more; `None` when there are none, or no one run has them.
 pub fn run_failed_again(summary: &Summary) -> Option<String> {

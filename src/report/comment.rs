@@ -7,12 +7,12 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use crate::base::text;
 use crate::model::{Counts, Failure, Gate, Outcome, Summary};
 use crate::report::annotations::without_commands;
 use crate::report::markdown::escape::{code_whole, inline, sentence};
 use crate::report::markdown::{decision_sign, failures, table};
 use crate::report::{ReportError, commands, comparison, differences, figures, notices};
+use eval_base::text;
 
 /// Bytes of a comment.
 pub const LARGEST: usize = 60_000;

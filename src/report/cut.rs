@@ -27,7 +27,7 @@ pub fn cut(markdown: &str, room: usize, rest: &str) -> String {
         out.push('\n');
     }
     open.close(&mut out);
-    let lines = crate::base::text::plural(left, "more line");
+    let lines = eval_base::text::plural(left, "more line");
     out.push_str(&format!("\n**Cut here: {lines} did not fit.** {rest}\n"));
     out
 }

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::base::text;
-use crate::matching::{Difference, DifferenceKind};
 use crate::report::emphasis::{self, Marks};
+use eval_base::text;
+use eval_match::{Difference, DifferenceKind};
 
 /// The keys of a grade's details that are shown here.
 pub const LISTED: &str = "differences";
@@ -228,7 +228,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::matching::differences;
+    use eval_match::differences;
 
     const LIMITS: Limits = Limits { rows: 4, columns: 40, unicode: true };
 

@@ -2,10 +2,10 @@
 //!
 //! A figure never rounds into a better one: a rate below 1 is not written `1.000`, and one above 0 not `0.000`.
 
-use crate::base::text;
 use crate::model::{
     Bound, Counts, Decision, Estimate, Figure, Metric, Outcome, Summary, ThresholdResult, Totals, split_part,
 };
+use eval_base::text;
 
 /// What is written where there is no number.
 pub const NO_VALUE: &str = "n/a";

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::{ReportError, extension, render};
-use crate::base::whole_file::write_whole;
 use crate::journal::RunPaths;
 use crate::model::{ReportFormat, Summary};
+use eval_base::whole_file::write_whole;
 
 /// Writes one report; nobody sees half of one.
 pub fn write_report(path: &Path, format: ReportFormat, summary: &Summary) -> Result<(), ReportError> {

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::base::json;
 use crate::model::Summary;
 use crate::report::ReportError;
+use eval_base::json;
 
 /// `ReportFile` without giving up the summary.
 #[derive(Serialize)]

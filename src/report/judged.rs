@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::base::text;
 use crate::model::{
     CaseResult, Failure, Grade, JudgeVote, Judged, JudgedCheck, JudgedCriterion, Outcome, SampleResult,
     Summary,
 };
 use crate::report::figures;
-use crate::stats::reaches;
+use eval_base::text;
+use eval_stats::reaches;
 
 /// One verdict of a panel.
 #[derive(Debug, Clone, PartialEq)]

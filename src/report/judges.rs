@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::text;
 use crate::model::{JudgeHealth, JudgeVotes};
 use crate::report::figures;
+use eval_base::text;
 
 /// What is told of all judges together, or of one: labels with words, and what should make people look.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

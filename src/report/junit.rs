@@ -16,13 +16,13 @@ use quick_junit::{
     NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestRerun, TestSuite, XmlString,
 };
 
-use crate::base::text;
 use crate::model::{CaseResult, Decision, EvalResult, Failure, ModelUsed, Outcome, Summary};
 use crate::report::ReportError;
 use crate::report::comparison::words;
 use crate::report::differences;
 use crate::report::values::{self, Comparison, Limits, LineKind};
 use crate::report::{figures, notices};
+use eval_base::text;
 
 /// Places that differ, and columns of a side.
 const PLACES: usize = 40;

@@ -1,8 +1,8 @@
 //! What is said of the models of a run: the same words in every format.
 
-use crate::base::text;
 use crate::model::{ModelUsed, ModelsUsed, Summary};
 use crate::report::figures;
+use eval_base::text;
 
 /// What one model took, in words; what there is nothing to say of is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]

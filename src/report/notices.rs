@@ -1,8 +1,8 @@
 //! What every report must say beside the numbers, so that no format forgets it.
 
-use crate::base::text;
 use crate::model::{Shard, Summary, Trust};
 use crate::report::{commands, models};
+use eval_base::text;
 
 /// A remark on the run as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use super::TerminalOptions;
 use super::comparison::words;
 use super::figures;
 use super::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
-use crate::base::text::{group_digits, one_line, plural, two_digits};
 use crate::model::{Bound, Figure, PlannedPower, PowerReport, ThresholdPower};
-use crate::stats::power::{MANY, MOST_SAMPLES};
+use eval_base::text::{group_digits, one_line, plural, two_digits};
+use eval_stats::power::{MANY, MOST_SAMPLES};
 
 /// Columns of a cell of the table.
 const CELL: usize = 22;
@@ -16,7 +16,7 @@ const NAME: usize = 10;
 
 /// The same for programs.
 pub fn json(report: &PowerReport, out: &mut dyn Write) -> io::Result<()> {
-    crate::base::json::to_writer_pretty(&mut *out, report)?;
+    eval_base::json::to_writer_pretty(&mut *out, report)?;
     writeln!(out)
 }
 

@@ -6,8 +6,8 @@
 use serde_json::Value;
 use similar::{Algorithm, ChangeTag, TextDiff};
 
-use crate::base::text;
 use crate::report::emphasis::{self, Marks};
+use eval_base::text;
 
 /// How much of a value is shown.
 #[derive(Debug, Clone, Copy)]

@@ -11,8 +11,8 @@ use super::cancel::{Cancel, Level};
 use super::queue::{Queue, Work};
 use super::recorder::{Recorder, TRAFFIC};
 use super::sample::{Bench, fault, run_sample, unrecorded};
-use crate::base::clock::{Clock, rfc3339};
 use crate::model::{Attempt, Cause, Eval, Event, Outcome, SampleFinished, SampleSkipped, Settings};
+use eval_base::clock::{Clock, rfc3339};
 
 /// Why samples that did not start were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

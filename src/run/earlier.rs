@@ -5,12 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use super::RunError;
-use crate::base::names::Names;
 use crate::journal;
 use crate::model::{
     CasePlanned, CasesPlanned, EvalInfo, Event, Outcome, RunFinished, RunStarted, SampleFinished,
 };
 use crate::summary::SummaryError;
+use eval_base::names::Names;
 
 /// A run as its journal tells it.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::base::git;
 use crate::model::{Environment, GitState, Plan, SandboxState, Target};
+use eval_base::git;
 
 /// This program's version.
 pub fn harness_version() -> &'static str {

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::base::files::open_file;
-use crate::base::redact::Redactor;
 use crate::llm::request_shown;
 use crate::model::{INPUT_BYTES, Input, InputKind, InputShown, Plan};
 use crate::summary::DETAILED_SAMPLES;
+use eval_base::files::open_file;
+use eval_base::redact::Redactor;
 
 /// Bytes of a text that are looked at: a little more than will be kept, so that it is seen that there is more.
 const READ_BYTES: usize = INPUT_BYTES + 8;

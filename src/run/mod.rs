@@ -61,7 +61,7 @@ pub enum RunError {
     Grade(#[from] GradeError),
     /// A target can't run in the sandbox that it asks for; nothing ran.
     #[error(transparent)]
-    Sandbox(#[from] crate::sandbox::demand::Refused),
+    Sandbox(#[from] crate::isolation::Refused),
     /// Thresholds that the planned samples can't answer; nothing ran.
     #[error("{}", .0.join("\n"))]
     Unanswerable(Vec<String>),

@@ -10,10 +10,10 @@ use crate::model::{
     Bound, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Plan, PlannedPower, PowerBasis,
     PowerReport, RunScores, Threshold, ThresholdPower,
 };
-use crate::stats::power::{Aim, Chances, Demand, Design, Population, fewest_cases};
-use crate::stats::{normal_quantile, reaches, stays_within};
 use crate::summary::compare::{ALPHA, PAIRS, tests_whole_evals};
 use crate::summary::{FEWEST_SAMPLES, OverCases, Samples};
+use eval_stats::power::{Aim, Chances, Demand, Design, Population, fewest_cases};
+use eval_stats::{normal_quantile, reaches, stays_within};
 
 /// The version of the form.
 const FORMAT_VERSION: u32 = 1;

@@ -91,7 +91,7 @@ fn missed(threshold: &Threshold, best: &Design) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{likelihood::of_counts, reaches};
+    use eval_stats::{likelihood::of_counts, reaches};
 
     const SIMILAR: IntervalScope = IntervalScope::SimilarCases;
 

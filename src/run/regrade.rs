@@ -22,8 +22,6 @@ use super::sample::{fault, is_unpaid, judge, milliseconds, unrecorded};
 use super::session::{Finished, Said, end, graders, workers};
 use super::windows::Windows;
 use super::{RunError, conclude};
-use crate::base::clock::{Clock, SystemClock, rfc3339};
-use crate::base::redact::Redactor;
 use crate::grade::{Asked, Graders, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::llm::{Models, ModelsConfig, Spent};
@@ -31,6 +29,8 @@ use crate::model::{
     Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan, RunStarted,
     SampleFinished, SampleSkipped,
 };
+use eval_base::clock::{Clock, SystemClock, rfc3339};
+use eval_base::redact::Redactor;
 
 /// Everything that grading again needs from outside.
 pub struct RegradeRequest<'a> {

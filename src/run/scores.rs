@@ -172,13 +172,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::base::redact::Redactor;
     use crate::baseline::emit_scores;
     use crate::journal::JournalWriter;
     use crate::load::parse_scores;
     use crate::model::{Cause, Comparison, RunScores, ScoreBaselineRead, ScoresSource};
     use crate::summary::compare::{CompareSettings, compare, of_baseline};
     use crate::summary::random_run::{Dice, Run, RunSample, Said, a_run};
+    use eval_base::redact::Redactor;
 
     /// The same run with all of its samples graded in the end, as a baseline has to be.
     fn graded(mut run: Run) -> Run {

@@ -21,8 +21,6 @@ use super::recordings::{changed, recordings};
 use super::remaining::Remaining;
 use super::sample::{Bench, milliseconds};
 use super::{RunError, conclude};
-use crate::base::clock::{Clock, rfc3339};
-use crate::base::redact::Redactor;
 use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::llm::{Models, Spent};
@@ -30,6 +28,8 @@ use crate::model::{
     Cause, Environment, Event, FailOn, GitState, JOURNAL_VERSION, Plan, RunFinished, RunScores, RunStarted,
     ScoreBaselineRead, Summary,
 };
+use eval_base::clock::{Clock, rfc3339};
+use eval_base::redact::Redactor;
 
 /// Everything that a run needs from outside.
 pub struct RunRequest<'a> {

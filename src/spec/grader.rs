@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use eval_match::{Comparator, EditUnit, SimilarityMetric, Tokenizer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::judged::{HumanGraderSpec, ModelGraderSpec};
-use super::words::{
-    CommandVerdict, Comparator, EditUnit, GraderType, SimilarityMetric, StdoutComparison, TestsTrust,
-    TestsWord, Tokenizer,
-};
+use super::words::{CommandVerdict, GraderType, StdoutComparison, TestsTrust, TestsWord};
 use super::{NameOr, OneOrMany, RefOr, tagged};
 
 /// What judges an output.

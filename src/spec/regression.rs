@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use super::eval::{DefinitionMetadata, EvalConfig, EvalMetadata};
 use super::grader::{GraderRef, ToleranceSpec, present};
 use super::steps::{CombineSpec, ExtractSpec};
-use super::words::{EvalType, SimilarityMetric};
+use super::words::EvalType;
 use super::{OneOrMany, TargetSpec};
+use eval_match::SimilarityMetric;
 
 /// One regression with one case: an entry of a list, or what stands under `regression_eval:`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

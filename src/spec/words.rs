@@ -237,20 +237,6 @@ pub enum TestsTrust {
     InProcess,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Comparator {
-    #[default]
-    Equals,
-    NotEquals,
-    /// Numbers within a tolerance (1e-9 relative unless said), at any depth.
-    Approx,
-    Contains,
-    Regex,
-    /// Lists as multisets.
-    Unordered,
-}
-
 /// What a gate that has thresholds requires of evals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -259,92 +245,6 @@ pub enum GateRequirement {
     AllEvals,
     /// Thresholds decide, and regressions that failed (the default).
     Thresholds,
-}
-
-/// How the likeness of two texts is measured.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SimilarityMetric {
-    /// 1 - Levenshtein distance / length of the longer text, in characters.
-    #[default]
-    Levenshtein,
-    /// F1 of the words that both texts have.
-    TokenF1,
-    /// F1 of the longest common subsequence of words.
-    RougeL,
-    /// N-grams of one to four words that a reference has too.
-    Bleu,
-    /// Levenshtein distance / length of the output: how much of it had to be changed. Lower is better.
-    EditRate,
-}
-
-impl SimilarityMetric {
-    /// The metric that it is recorded as, unless the grader says another.
-    pub fn name(self) -> &'static str {
-        match self {
-            SimilarityMetric::Levenshtein => "levenshtein",
-            SimilarityMetric::TokenF1 => "token_f1",
-            SimilarityMetric::RougeL => "rouge_l",
-            SimilarityMetric::Bleu => "bleu",
-            SimilarityMetric::EditRate => "edit_rate",
-        }
-    }
-}
-
-impl SimilarityMetric {
-    /// The tokenizers that the measure has, its words by blanks first; none where it compares no words.
-    pub fn tokenizers(self) -> &'static [Tokenizer] {
-        use Tokenizer::{Characters, Icu, Mixed, ThirteenA, Words, Zh};
-        match self {
-            SimilarityMetric::TokenF1 | SimilarityMetric::RougeL => &[Words, Mixed, Characters, Icu],
-            SimilarityMetric::Bleu => &[ThirteenA, Words, Mixed, Characters, Icu, Zh],
-            SimilarityMetric::Levenshtein | SimilarityMetric::EditRate => &[],
-        }
-    }
-}
-
-/// How texts become words.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Tokenizer {
-    /// Words between blanks and signs; for `bleu` sacrebleu's `13a`.
-    #[default]
-    Words,
-    /// sacrebleu's name of the words of `bleu`.
-    #[serde(rename = "13a")]
-    ThirteenA,
-    /// Words, and each letter of a script that is written without blanks.
-    Mixed,
-    /// Each character; for `bleu` sacrebleu's `char`.
-    Characters,
-    /// Words by Unicode's rules, and by dictionaries and models where no blanks are written.
-    Icu,
-    /// sacrebleu's tokenizer for Chinese, of `bleu` alone.
-    Zh,
-}
-
-impl Tokenizer {
-    pub fn name(self) -> &'static str {
-        match self {
-            Tokenizer::Words => "words",
-            Tokenizer::ThirteenA => "13a",
-            Tokenizer::Mixed => "mixed",
-            Tokenizer::Characters => "characters",
-            Tokenizer::Icu => "icu",
-            Tokenizer::Zh => "zh",
-        }
-    }
-}
-
-/// What `edit_rate` counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EditUnit {
-    #[default]
-    Chars,
-    /// Words and single signs, as an editor sees code; white space does not count.
-    Tokens,
-    Lines,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

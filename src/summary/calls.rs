@@ -8,7 +8,7 @@ use super::metrics::CountedEval;
 use crate::model::{
     AnswerSource, Attempt, Cause, Finish, JudgeCall, Latencies, ModelCall, ModelUsed, ModelsUsed, Usage,
 };
-use crate::stats::percentile;
+use eval_stats::percentile;
 
 /// Models that get a number of their own; what further ones take is counted, but their latencies are not told apart.
 const NUMBERED: usize = u16::MAX as usize - 1;

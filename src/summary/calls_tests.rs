@@ -162,7 +162,7 @@ proptest! {
             None => assert!(all.is_empty()),
             Some(told) => {
                 assert_eq!(told.n, all.len());
-                let at = |share: f64| crate::stats::percentile(&all, share).unwrap();
+                let at = |share: f64| eval_stats::percentile(&all, share).unwrap();
                 assert_eq!([told.p50, told.p95, told.p99], [0.5, 0.95, 0.99].map(at));
             }
         };

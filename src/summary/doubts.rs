@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use crate::base::text::{plural, sanitize, truncate_bytes};
 use crate::grade::{Contradiction, RecordedRule, contradiction};
 use crate::model::{CasePlanned, CombineRule, LostRecords, RunStarted, RunWarning, RunWarningKind, Verdict};
+use eval_base::text::{plural, sanitize, truncate_bytes};
 
 /// Samples, and lines, that a sentence names.
 const NAMED: usize = 5;

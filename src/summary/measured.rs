@@ -4,7 +4,7 @@ use super::metrics::{CountedEval, blank, undefined, undefined_because};
 use super::outcomes::Reading;
 use super::packed::{COST_IN_PART, FLAKY, KEPT, USAGE_IN_PART};
 use crate::model::{Estimate, Metric, Outcome};
-use crate::stats::{Undefined, mean, percentile};
+use eval_stats::{Undefined, mean, percentile};
 
 /// What all samples together took, observed once for all readings.
 #[derive(Debug, Default)]

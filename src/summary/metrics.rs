@@ -15,7 +15,7 @@ use crate::load::PartFilter;
 use crate::model::{
     Estimate, EvalInfo, EvalTally, EvalType, IntervalScope, Lack, Metric, Outcome, Tally, Threshold,
 };
-use crate::stats::{Interval, Undefined, Values, likelihood, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
+use eval_stats::{Interval, Undefined, Values, likelihood, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 
 /// Confidence of every interval.
 pub(super) const LEVEL: f64 = 0.95;

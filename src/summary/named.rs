@@ -6,7 +6,7 @@ use super::metrics::{CountedEval, of_values, undefined_because};
 use super::outcomes::Reading;
 use super::over_cases::{Design, OverCases, Samples};
 use crate::model::{Estimate, IntervalScope};
-use crate::stats::Values;
+use eval_stats::Values;
 
 /// One name: the mean over cases of the mean over each case's graded samples that have the number.
 pub(super) struct Named {

@@ -1,7 +1,7 @@
 //! When a case and an eval pass.
 
 use crate::model::Outcome;
-use crate::stats::reaches;
+use eval_stats::reaches;
 
 /// How the samples without a grade are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

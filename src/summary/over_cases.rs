@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use crate::model::{Bound, Estimate, IntervalScope, Lack, Metric, Threshold};
-use crate::stats::likelihood::{self, Level, Stratum, Units, Unseen};
-use crate::stats::power::first;
-use crate::stats::{Curve, Interval, Undefined, Values, reaches, stays_within};
+use eval_stats::likelihood::{self, Level, Stratum, Units, Unseen};
+use eval_stats::power::first;
+use eval_stats::{Curve, Interval, Undefined, Values, reaches, stays_within};
 
 use super::metrics::{LEVEL, blank, estimate};
 

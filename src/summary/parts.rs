@@ -8,7 +8,7 @@ use super::metrics::{Counted, CountedEval, undefined_because};
 use super::outcomes::Reading;
 use crate::load::PartFilter;
 use crate::model::{Bound, Composite, Figure, Lack, Metric, MetricName, Part, RunStarted, Tally, Threshold};
-use crate::stats::{reaches, stays_within};
+use eval_stats::{reaches, stays_within};
 
 /// A part of a run, counted apart.
 struct Counting<'a> {

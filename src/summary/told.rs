@@ -127,10 +127,10 @@ mod tests {
 
     use super::super::random_run::{Dice, a_run, finished, summary};
     use super::*;
-    use crate::base::redact::Redactor;
     use crate::journal::{self, JournalWriter};
     use crate::model::Event;
     use crate::summary::fold::Limits;
+    use eval_base::redact::Redactor;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(96))]

@@ -6,12 +6,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::base::placeholders::fill;
-use crate::base::unique_keys;
+use crate::isolation::{CommandSandbox, PRIVATE_FOLDER};
 use crate::llm::Rendered;
 use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue};
-use crate::sandbox::commands::{CommandSandbox, PRIVATE_FOLDER};
-use crate::sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
+use eval_base::placeholders::fill;
+use eval_base::unique_keys;
+use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
 
 use super::thoughts::answer_of;
 use super::{Answer, TargetFailure};

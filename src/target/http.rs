@@ -6,18 +6,19 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::base::base64;
-use crate::base::json::is_deeper;
-use crate::base::ordered::OrderedValue;
-use crate::base::percent;
-use crate::base::placeholders::{fill, lone};
-use crate::base::redact::REDACTED;
-use crate::base::unique_keys;
 use crate::llm::Rendered;
 use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
 use crate::net::{self, Clients, NetError, Phase, Request, Settings};
+use eval_base::json::is_deeper;
+use eval_base::ordered::OrderedValue;
+use eval_base::percent;
+use eval_base::placeholders::{fill, lone};
+use eval_base::redact::REDACTED;
+use eval_base::unique_keys;
 
 use super::{Answer, TargetFailure};
 
@@ -266,7 +267,7 @@ fn read_body(content_type: &str, bytes: &[u8]) -> Value {
     match text_of(bytes) {
         Some(text) => Value::String(text),
         None if western && !bytes.contains(&0) => Value::String(latin1(bytes)),
-        None => json!({ "base64": base64::encode(bytes) }),
+        None => json!({ "base64": STANDARD.encode(bytes) }),
     }
 }
 

@@ -12,9 +12,9 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::base::text::sanitize;
-use crate::base::unique_keys::UniqueKeySet;
 use crate::model::{Output, OutputValue, Usage};
+use eval_base::text::sanitize;
+use eval_base::unique_keys::UniqueKeySet;
 
 /// Sample indexes from here on are refused: one stray number would plan as many samples.
 pub(super) const MAX_SAMPLE: u32 = 1_000_000;

@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::base::clock::SystemClock;
-use crate::base::redact::Redactor;
+use crate::isolation::CommandSandbox;
+use crate::isolation::{Refused, Wanted};
 use crate::llm::{KeptError, Models, ModelsConfig, Spent};
 use crate::model::{
     Case, Cause, Fingerprint, LostRecords, ModelCall, ModelTarget, Output, Plan, SandboxState, Target,
 };
 use crate::net::Clients;
-use crate::sandbox::commands::CommandSandbox;
-use crate::sandbox::demand::{Refused, Wanted};
+use eval_base::clock::SystemClock;
+use eval_base::redact::Redactor;
 
 pub use model::question_bytes;
 use recorded::{Asked, Recording};
@@ -182,7 +182,7 @@ impl Targets {
             readable: Vec::new(),
         };
         let commands = self.commands.get_or_init(|| CommandSandbox::new(wanted, plan.suite.dir.clone()));
-        Ok(Some(commands.prepare().await?.told()))
+        Ok(Some((&commands.prepare().await?).into()))
     }
 
     /// Opens what answers of the plan's models come from and go to.

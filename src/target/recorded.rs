@@ -23,9 +23,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::base::blocks::{BlockError, Blocks, Expect};
-use crate::base::files::{open_file, open_stream};
 use crate::model::{Fingerprint, LostRecords, Output};
+use eval_base::blocks::{BlockError, Blocks, Expect};
+use eval_base::files::{open_file, open_stream};
 
 use super::TargetError;
 use super::line::{LineFault, Shape, parse_record};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::support::{PROGRAM, Project};
-use eval_harness::base::clock::Clock;
+use eval_base::clock::Clock;
 use eval_harness::journal;
 use eval_harness::load::{self, LoadRequest, Purpose};
 use eval_harness::model::Event;

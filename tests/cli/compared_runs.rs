@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use eval_harness::sandbox::{
+use eval_sandbox::{
     Call, CallOutcome, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode,
     TestReport, TestVerdict,
 };

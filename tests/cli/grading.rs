@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use eval_harness::base::redact::Redactor;
+use eval_base::redact::Redactor;
 use eval_harness::grade::{Asked, Graded, Graders, GradersConfig};
 use eval_harness::model::*;
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 //! Bounds are four standard deviations of the count itself, so that a method which is wrong by more fails.
 
 use eval_harness::model::{Comparison, ComparisonVerdict, IntervalScope, Metric};
-use eval_harness::stats::power::{Aim, Chances, Design as Plan, Population as Spread};
 use eval_harness::summary::compare::{CompareSettings, compare};
+use eval_stats::power::{Aim, Chances, Design as Plan, Population as Spread};
 use rayon::prelude::*;
 
 #[path = "../../scripts/simulated_comparisons.rs"]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use eval_harness::base::clock::SystemClock;
+use eval_base::clock::SystemClock;
 use eval_harness::llm::{Answer, Call, CallIndex, FaultKind, Message, Models, ModelsConfig, Spent};
 use eval_harness::model::{Api, ApiKey, Endpoint, Limits, ModelSettings, Patience, Sampling};
 use eval_harness::net::{Client, Request, Settings, read_url};
@@ -52,7 +52,7 @@ fn models() -> Models {
         settings: ModelSettings { cache: CacheMode::Off, ..ModelSettings::default() },
         spent: Spent::default(),
         clock: Arc::new(SystemClock),
-        redactor: eval_harness::base::redact::Redactor::default(),
+        redactor: eval_base::redact::Redactor::default(),
     })
 }
 

@@ -1,5 +1,157 @@
-//! Rules of the source: what may use what, how values are read, words.
+//! Rules of the source that neither the compiler nor clippy knows.
 
-mod deserialize_rules;
-mod module_order;
-mod source;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use regex::Regex;
+
+/// Lines of code of the longest file, without blank lines, comments and tests.
+const MAX_LINES: usize = 560;
+
+struct Source {
+    /// From the repository, as `src/load/mod.rs`.
+    path: String,
+    text: String,
+}
+
+impl Source {
+    /// Lines with their numbers, without comments.
+    fn code(&self) -> impl Iterator<Item = (usize, &str)> {
+        (1..).zip(self.text.lines()).filter(|(_, line)| !line.trim_start().starts_with("//"))
+    }
+
+    /// Where each match of `pattern` begins.
+    fn places(&self, pattern: &Regex) -> Vec<String> {
+        let matches = self.code().filter(|(_, line)| pattern.is_match(line));
+        matches.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
+    }
+
+    fn is_of_tests(&self) -> bool {
+        let stem = self.path.trim_end_matches(".rs");
+        stem.ends_with("tests")
+            || stem.contains("/tests/")
+            || stem.contains("/testing/")
+            || stem.ends_with("_test")
+    }
+}
+
+/// Every Rust file of the program and of its crates.
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = Vec::new();
+    let mut folders = vec![root.join("src"), root.join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let path = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                sources.push(Source { path, text });
+            }
+        }
+    }
+    assert!(sources.len() > 500, "only {} files", sources.len());
+    sources
+}
+
+fn report(rule: &str, wrong: &[String]) {
+    assert!(wrong.is_empty(), "{rule}:\n{}", wrong.join("\n"));
+}
+
+/// The layer of each module of the program (0 is the top), from the text block of `src/lib.rs`.
+fn layers(lib: &str) -> BTreeMap<&str, usize> {
+    let block = lib.split("//! ```text\n").nth(1).expect("lib.rs has a text block");
+    let lines = block.split("//! ```").next().unwrap().lines().enumerate();
+    lines
+        .flat_map(|(layer, line)| {
+            line.trim_start_matches("//!").split_whitespace().map(move |name| (name, layer))
+        })
+        .collect()
+}
+
+/// Crates are kept in order by the compiler; inside the program this does.
+#[test]
+fn modules_use_only_what_is_below_them() {
+    let sources = sources();
+    let lib = &sources.iter().find(|source| source.path == "src/lib.rs").unwrap().text;
+    let layers = layers(lib);
+    let declared = Regex::new(r"(?m)^pub mod ([a-z]+);$").unwrap();
+    for name in declared.captures_iter(lib).map(|found| found.get(1).unwrap().as_str()) {
+        assert!(layers.contains_key(name), "`{name}` is in no layer of src/lib.rs");
+    }
+    let used = Regex::new(r"\bcrate::(?:\{|([a-z_]+))").unwrap();
+    let mut wrong = Vec::new();
+    for source in &sources {
+        let own = source.path.strip_prefix("src/").and_then(|path| path.split(['/', '.']).next());
+        let Some(layer) = own.and_then(|own| layers.get(own)) else { continue };
+        for (number, line) in source.code() {
+            for found in used.captures_iter(line) {
+                let name = found.get(1).map_or("{", |name| name.as_str());
+                let above = layers.get(name).is_some_and(|other| other <= layer) && Some(name) != own;
+                if above || name == "{" {
+                    wrong.push(format!("{}:{number}: {}", source.path, line.trim()));
+                }
+            }
+        }
+    }
+    report("uses of a module beside or above (write one `use crate::` line for each module)", &wrong);
+}
+
+#[test]
+fn nothing_is_deserialised_through_a_buffer() {
+    let options = Regex::new(r"#\[serde\([^\]]*\b(untagged|flatten|tag)\b").unwrap();
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let lines: Vec<&str> = source.text.lines().collect();
+        for (number, line) in source.code() {
+            let Some(found) = options.captures(line) else { continue };
+            // Of an enum or struct the attributes around it say whether it is deserialised.
+            let end = |line: &&&str| !line.trim_end().ends_with(['}', ';', '{']);
+            let above = lines[..number].iter().rev().take_while(end);
+            let around = above.chain(lines[number..].iter().take_while(end));
+            if &found[1] == "flatten" || around.into_iter().any(|line| line.contains("Deserialize")) {
+                wrong.push(format!("{}:{number}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    report(
+        "untagged, flattened and internally tagged Deserialize break numbers; see `tagged!` in src/spec",
+        &wrong,
+    );
+}
+
+#[test]
+fn every_test_runs() {
+    let ignored = Regex::new(r"^\s*#\[ignore").unwrap();
+    let wrong: Vec<String> = sources().iter().flat_map(|source| source.places(&ignored)).collect();
+    report("a test that does not run", &wrong);
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are() {
+    let (mut long, mut silent, mut vague) = (Vec::new(), Vec::new(), Vec::new());
+    for source in sources() {
+        let stem = source.path.trim_end_matches(".rs").trim_end_matches("/mod").rsplit('/').next().unwrap();
+        if ["util", "utils", "helper", "helpers", "common", "misc", "manager"].contains(&stem) {
+            vague.push(source.path.clone());
+        }
+        if source.is_of_tests() {
+            continue;
+        }
+        let tests = source.text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(source.text.len());
+        let code = source.code().filter(|(_, line)| !line.trim().is_empty());
+        let end = source.text[..tests].lines().count();
+        let lines = code.take_while(|(number, _)| *number <= end).count();
+        if lines > MAX_LINES {
+            long.push(format!("{}: {lines} lines", source.path));
+        }
+        if source.path != "src/main.rs" && !source.text.starts_with("//!") {
+            silent.push(source.path.clone());
+        }
+    }
+    report("names that say nothing", &vague);
+    report("files that begin without `//!`", &silent);
+    report("files that are too long", &long);
+}

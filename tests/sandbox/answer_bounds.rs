@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use eval_harness::sandbox::{
+use eval_sandbox::{
     Call, CallOutcome, Ending, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode,
     TestVerdict,
 };

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use eval_harness::sandbox::languages::{Found, Language, find};
-use eval_harness::sandbox::{
+use eval_sandbox::languages::{Found, Language, find};
+use eval_sandbox::{
     Call, CallOutcome, FunctionJob, Limits, Sandbox, SandboxConfig, TestJob, TestMode, TestVerdict,
 };
 use serde_json::{Value, json};

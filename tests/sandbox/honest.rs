@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use eval_harness::sandbox::{
-    Ending, Limits, Observation, Program, ProgramResult, Sandbox, SandboxConfig, Tier,
-};
+use eval_sandbox::{Ending, Limits, Observation, Program, ProgramResult, Sandbox, SandboxConfig, Tier};
 
 /// Set for the run of this test as another user.
 const HELPER: &str = "SANDBOX_TEST_HELPER";
@@ -217,7 +215,7 @@ async fn calls_are_observed(tier: Tier) {
 macro_rules! honest {
     ($($tier:ident = $value:expr),*) => {
         $(mod $tier {
-            use eval_harness::sandbox::Tier;
+            use eval_sandbox::Tier;
             honest!(in $value => python_runs node_runs compiled_programs_run shell_programs_run java_runs sqlite_inserts_run calls_are_observed);
         })*
     };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use eval_harness::sandbox::{
+use eval_sandbox::{
     Call, CallOutcome, Ending, FunctionJob, FunctionReport, Isolation, Limits, ModeChoice, Program,
     RunFailure, Sandbox, SandboxConfig, SandboxError, Script, TestJob, TestMode, TestReport, TestVerdict,
     Tier,

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::support::{Project, eventually};
-use eval_harness::sandbox::{
+use eval_sandbox::{
     Call, FunctionJob, Limits, Program, Sandbox, SandboxConfig, Script, TestJob, TestMode, Tier,
 };
 use rand_chacha::ChaCha8Rng;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use eval_harness::sandbox::{Ending, Limits, Program, ProgramResult, Sandbox, SandboxConfig, Script, Tier};
+use eval_sandbox::{Ending, Limits, Program, ProgramResult, Sandbox, SandboxConfig, Script, Tier};
 
 /// Set when this test runs once more as another user, from copies.
 const HELPER: &str = "SANDBOX_TEST_HELPER";

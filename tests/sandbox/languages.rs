@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use eval_harness::base::redact::Redactor;
+use eval_base::redact::Redactor;
 use eval_harness::grade::{Asked, Graded, Graders, GradersConfig};
 use eval_harness::model::*;
-use eval_harness::sandbox::languages::{Language, find};
+use eval_sandbox::languages::{Language, find};
 use serde_json::{Value, json};
 
 fn graders_in(dir: &Path) -> Graders {

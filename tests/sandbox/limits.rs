@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{PROGRAM, Project};
-use eval_harness::sandbox::{Ending, Limits, Program, Sandbox, SandboxConfig, Script, Tier};
+use eval_sandbox::{Ending, Limits, Program, Sandbox, SandboxConfig, Script, Tier};
 
 /// Time enough for the busiest machine.
 const LONG: Duration = Duration::from_secs(60);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use eval_harness::sandbox::{Ending, Limits, Sandbox, SandboxConfig, Script, Tier};
+use eval_sandbox::{Ending, Limits, Sandbox, SandboxConfig, Script, Tier};
 
 /// Set for the run of this very test as another user.
 const HELPER: &str = "SANDBOX_TEST_HELPER";
@@ -176,7 +176,7 @@ fn marked(mark: &str) -> Vec<String> {
 async fn what_a_job_starts_ends_with_it(tier: Tier) {
     let Some(sandbox) = open(tier).await else { return };
     let mark = format!("left-behind-{}-{tier}", std::process::id());
-    let program = eval_harness::sandbox::Program {
+    let program = eval_sandbox::Program {
         argv: vec![
             "bash".into(),
             "-c".into(),
@@ -472,7 +472,7 @@ macro_rules! properties {
 }
 
 mod userns {
-    use eval_harness::sandbox::Tier;
+    use eval_sandbox::Tier;
     properties!(Tier::Userns => host_files_are_unreadable host_paths_are_invisible nothing_of_the_host_can_be_written
         there_is_no_network what_a_job_starts_ends_with_it other_processes_are_invisible others_can_not_be_signalled
         the_folder_is_empty_and_private the_disk_is_bounded there_are_no_privileges the_user_is_not_root memory_is_bounded
@@ -481,7 +481,7 @@ mod userns {
 }
 
 mod rootns {
-    use eval_harness::sandbox::Tier;
+    use eval_sandbox::Tier;
     properties!(Tier::Rootns => host_files_are_unreadable host_paths_are_invisible nothing_of_the_host_can_be_written
         there_is_no_network what_a_job_starts_ends_with_it other_processes_are_invisible others_can_not_be_signalled
         the_folder_is_empty_and_private the_disk_is_bounded there_are_no_privileges the_user_is_not_root memory_is_bounded
@@ -490,7 +490,7 @@ mod rootns {
 }
 
 mod landlock {
-    use eval_harness::sandbox::Tier;
+    use eval_sandbox::Tier;
     properties!(Tier::Landlock => host_files_are_unreadable nothing_of_the_host_can_be_written there_is_no_network
         what_a_job_starts_ends_with_it others_can_not_be_signalled the_folder_is_empty_and_private the_disk_is_bounded
         there_are_no_privileges memory_is_bounded page_tables_are_bounded host_limits_are_untouched
@@ -500,7 +500,7 @@ mod landlock {
 
 /// What is kept without isolation.
 mod none {
-    use eval_harness::sandbox::Tier;
+    use eval_sandbox::Tier;
     properties!(Tier::None => time_is_bounded output_is_bounded memory_is_bounded page_tables_are_bounded
         own_programs_run the_environment_is_clean
         no_descriptor_is_inherited what_a_job_starts_ends_with_it);

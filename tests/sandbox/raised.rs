@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use eval_harness::sandbox::{
-    Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict,
-};
+use eval_sandbox::{Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict};
 
 /// `None`, reported by name, where no tier works.
 async fn sandbox() -> Option<Sandbox> {

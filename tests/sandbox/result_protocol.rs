@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use eval_harness::matching::{Datum, compare};
 use eval_harness::model::Comparator;
-use eval_harness::sandbox::protocol_fuzz::{answer, channel};
-use eval_harness::sandbox::{
+use eval_match::{Datum, compare};
+use eval_sandbox::protocol_fuzz::{answer, channel};
+use eval_sandbox::{
     Call, CallOutcome, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode,
     TestVerdict,
 };

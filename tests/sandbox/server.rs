@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use eval_harness::sandbox::{
+use eval_sandbox::{
     Call, CallOutcome, Ending, FunctionJob, Limits, ProgramResult, Sandbox, SandboxConfig, SandboxError,
     Script, Tier,
 };

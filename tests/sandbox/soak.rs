@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use crate::processes::field;
-use eval_harness::sandbox::{
+use eval_sandbox::{
     Call, CallOutcome, Ending, FunctionJob, Limits, Program, Sandbox, SandboxConfig, Script, TestJob,
     TestMode, TestVerdict,
 };

@@ -1,8 +1,8 @@
 //! Runs a program in its mode and says what became of it, in the labels of reports.
 
-use eval_harness::matching::{Datum, compare};
 use eval_harness::model::Comparator;
-use eval_harness::sandbox::{
+use eval_match::{Datum, compare};
+use eval_sandbox::{
     Call, CallOutcome, Ending, FunctionJob, Limits, Program, ProgramResult, Raised, RunFailure, Sandbox,
     SandboxError, Script, TestJob, TestMode, TestVerdict, signal_name,
 };

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use eval_harness::sandbox::{Limits, Sandbox, SandboxConfig, Script, Tier};
+use eval_sandbox::{Limits, Sandbox, SandboxConfig, Script, Tier};
 
 use after::Outside;
 use programs::{Attack, FOLDER, Language, attacks};

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use eval_harness::sandbox::{Limits, Tier};
+use eval_sandbox::{Limits, Tier};
 
 /// Where the programs lie, for a run that can't reach the project.
 pub const FOLDER: &str = "SANDBOX_TEST_ATTACKS";

@@ -180,7 +180,7 @@ impl Locked<'_> {
         if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
             return false;
         }
-        let Ok(bytes) = crate::base::files::read_bytes(&path) else { return false };
+        let Ok(bytes) = eval_base::files::read_bytes(&path) else { return false };
         pending.file.output_file.is_some()
             && serde_json::from_slice::<Value>(&bytes)
                 .is_ok_and(|value| Fingerprint::of(&value) == pending.fingerprint)

@@ -2,12 +2,12 @@
 
 use super::pending::{Gathered, gather};
 use super::{failure, overview, refuse_in_ci, relative};
-use crate::base::text::{one_line, plural};
 use crate::baseline::{Store, StoreError};
 use crate::cli::args::AcceptArgs;
 use crate::cli::console::Console;
 use crate::cli::{Exit, Failure};
 use crate::gate::ExitCode;
+use eval_base::text::{one_line, plural};
 
 pub fn accept(console: &Console, args: &AcceptArgs) -> Exit {
     refuse_in_ci("accept")?;

@@ -10,7 +10,8 @@ use super::candidates::with_baselines;
 use super::inventory::broken_ids;
 use super::keep::{About, Report};
 use super::outputs::{self, Answers, Source};
-use super::{Globs, near, overview, refuse_in_ci};
+use super::{Globs, overview, refuse_in_ci};
+use eval_base::nearest::did_you_mean;
 
 use crate::baseline::Store;
 use crate::baseline::capture::{Capture, structural, takes_a_baseline, trial};
@@ -82,7 +83,7 @@ fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subj
     let ids: Vec<&str> = plan.evals.iter().map(|eval| eval.info.id.as_str()).collect();
     if let Some(stranger) = Globs::new(named)?.strangers(&ids).first() {
         let failure = Failure::wrong(format!("no selected eval fits `{stranger}`"));
-        return Err(match near(stranger, &ids) {
+        return Err(match did_you_mean(stranger, ids.iter().copied()) {
             Some(id) => failure.hint(format!("did you mean {id}?")),
             None => failure.hint("`eval-harness baseline list` shows the regressions"),
         });
@@ -133,7 +134,7 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
         dir: dir.to_owned(),
         readable: Vec::new(),
         models: None,
-        redactor: crate::base::redact::Redactor::default(),
+        redactor: eval_base::redact::Redactor::default(),
     }))
 }
 

@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use super::pending::{Gathered, Pending, gather};
 use super::shown::{Effect, Line, Tone, lines, painted};
 use super::{overview, relative};
-use crate::base::json::escaped;
-use crate::base::text::one_line;
 use crate::baseline::Store;
 use crate::cli::Exit;
 use crate::cli::args::{DiffArgs, DiffFormat};
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
-use crate::matching::{DifferenceKind, counted_differences};
 use crate::report::differences::Limits;
+use eval_base::json::escaped;
+use eval_base::text::one_line;
+use eval_match::{DifferenceKind, counted_differences};
 
 /// Places of one baseline that are shown, or lines of a new one.
 const SHOWN: usize = 40;

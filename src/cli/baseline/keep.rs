@@ -7,8 +7,6 @@ use serde_json::Value;
 use super::capture::{Captured, Subject};
 use super::outputs::Source;
 
-use crate::base::git;
-use crate::base::text::{one_line, plural};
 use crate::baseline::{Locked, Store, StoreError};
 use crate::cli::console::Console;
 use crate::cli::{Exit, Failure};
@@ -16,6 +14,8 @@ use crate::gate::ExitCode;
 use crate::model::{BaselinePlace, Fingerprint, Plan, Target};
 use crate::run::harness_version;
 use crate::spec::{BASELINE_VERSION, BaselineFile, BaselineTarget};
+use eval_base::git;
+use eval_base::text::{one_line, plural};
 
 /// What a baseline file says of its capture.
 pub(super) struct About {
@@ -220,7 +220,7 @@ impl Report<'_> {
             plural(all, "regression"),
             told.join(", ")
         ));
-        self.console.result(crate::base::text::sanitize(&page).as_bytes())?;
+        self.console.result(eval_base::text::sanitize(&page).as_bytes())?;
         if self.source.environment.git.as_ref().is_some_and(|git| git.dirty)
             && counts.new + counts.changed > 0
         {

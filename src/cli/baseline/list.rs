@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::inventory::{Inventory, Row, inventory};
 use super::review::target;
 use super::{pending, relative, scores};
-use crate::base::json::escaped;
-use crate::base::text::{one_line, plural, truncate_width, width};
 use crate::baseline::status::State;
 use crate::cli::args::{BaselineListArgs, ListFormat};
 use crate::cli::console::Console;
 use crate::cli::{Exit, suite};
 use crate::gate::ExitCode;
 use crate::run::history::{EvalRecord, eval_records};
+use eval_base::json::escaped;
+use eval_base::text::{one_line, plural, truncate_width, width};
 
 /// Columns of an id.
 const ID: usize = 31;

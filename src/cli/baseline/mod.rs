@@ -21,9 +21,9 @@ use std::path::Path;
 use super::args::{BaselineVerb, OfSuiteArgs};
 use super::console::Console;
 use super::{Exit, Failure, suite};
-use crate::base::text::{plural, sanitize};
 use crate::baseline::StoreError;
 use crate::load::{self, IdGlobs, LoadRequest, Overrides, Purpose, SuiteOverview, render};
+use eval_base::text::{plural, sanitize};
 
 pub fn baseline(console: &Console, verb: &BaselineVerb) -> Exit {
     match verb {
@@ -93,13 +93,6 @@ impl Globs {
     }
 }
 
-/// A known id that somebody who wrote `text` may have meant.
-pub fn near<'a>(text: &str, ids: &[&'a str]) -> Option<&'a str> {
-    let most = (text.chars().count() / 3).max(1);
-    let distances = ids.iter().map(|id| (strsim::damerau_levenshtein(text, id), *id));
-    distances.filter(|(distance, _)| *distance <= most).min().map(|(_, id)| id)
-}
-
 /// What a suite says of itself; its evals are not looked at.
 fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, Failure> {
     let request = LoadRequest {
@@ -136,7 +129,5 @@ mod tests {
         assert!(globs.fit("reg-a/b") && globs.fit("a[b") && !globs.fit("y"));
         assert_eq!(globs.strangers(&["reg-1", "a[b"]), ["x"]);
         assert!(Globs::new(&[]).unwrap().fit("anything"));
-        assert_eq!(near("reg-user-001", &["reg-users-001", "reg-orders-001"]), Some("reg-users-001"));
-        assert_eq!(near("zzz", &["reg-users-001"]), None);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::clock::SystemClock;
 use crate::cli::args::RunArgs;
 use crate::cli::console::Console;
 use crate::cli::{Failure, run as run_verb, suite};
 use crate::journal::{self, RunPaths};
 use crate::model::{Attempt, Environment, Event, OutputValue, Plan, SampleFinished, Verdict};
 use crate::run::{self, RunRequest, Said};
+use eval_base::clock::SystemClock;
 
 /// The outputs of one run.
 pub(super) struct Source {

@@ -1,11 +1,12 @@
 //! What is pending in a suite's store, and changes of it one by one.
 
-use super::{Globs, failure, near, relative};
-use crate::base::text::plural;
+use super::{Globs, failure, relative};
 use crate::baseline::{Broken, Entry, Kept, Store};
 use crate::cli::console::Console;
 use crate::cli::{Failure, suite};
 use crate::load::render;
+use eval_base::nearest::did_you_mean;
+use eval_base::text::plural;
 
 /// A pending baseline, with the accepted one that it would replace.
 pub(super) struct Pending {
@@ -59,7 +60,7 @@ impl Gathered {
         let failure = Failure::wrong(format!("nothing is pending for `{stranger}`"));
         let all = store.pending_entries(|_| true).unwrap_or_default();
         let all: Vec<&str> = all.iter().map(|entry| entry.id.as_str()).collect();
-        Err(match near(stranger, &all) {
+        Err(match did_you_mean(stranger, all.iter().copied()) {
             Some(id) if id != stranger => failure.hint(format!("did you mean {id}?")),
             _ if all.is_empty() => {
                 failure.hint("nothing at all is pending: `eval-harness baseline capture` captures")

@@ -2,11 +2,11 @@
 
 use super::accept::chosen;
 use super::{failure, refuse_in_ci};
-use crate::base::text::{one_line, plural};
 use crate::cli::Exit;
 use crate::cli::args::RejectArgs;
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
+use eval_base::text::{one_line, plural};
 
 pub fn reject(console: &Console, args: &RejectArgs) -> Exit {
     refuse_in_ci("reject")?;

@@ -7,7 +7,6 @@ use super::pending::{Gathered, gather};
 use super::screen::{Act, Item, Screen, View, act, frame, furthest, wrapped};
 use super::shown::{Effect, lines, painted};
 use super::{accept, overview, refuse_in_ci};
-use crate::base::text::{one_line, plural};
 use crate::baseline::{Store, StoreError};
 use crate::cli::Exit;
 use crate::cli::args::ReviewArgs;
@@ -18,6 +17,7 @@ use crate::load::{self, LoadRequest, Overrides, Purpose};
 use crate::model::EvalInfo;
 use crate::report::differences::Limits;
 use crate::spec::BaselineTarget;
+use eval_base::text::{one_line, plural};
 
 /// Places of one baseline that are shown, or lines of a new one: a screen scrolls.
 const SHOWN: usize = 2_000;

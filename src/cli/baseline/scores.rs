@@ -3,8 +3,6 @@
 use serde_json::{Value, json};
 
 use super::{overview, refuse_in_ci, relative};
-use crate::base::json::escaped;
-use crate::base::text::{one_line, plural};
 use crate::baseline::{ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, score_changes};
 use crate::cli::args::{CaptureArgs, DiffArgs, DiffFormat, OfSuiteArgs};
 use crate::cli::console::Console;
@@ -15,6 +13,8 @@ use crate::journal;
 use crate::report::figures;
 use crate::run::{self, Scores};
 use crate::spec::ScoreBaselineFile;
+use eval_base::json::escaped;
+use eval_base::text::{one_line, plural};
 
 /// Cases of each kind that a diff shows.
 const SHOWN: usize = 40;

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use console::{Key, Term};
 
 use super::shown::{Line, Tone, painted};
-use crate::base::text::{one_line, prefix_of_width, truncate_width_with, width};
 use crate::gate::ExitCode;
+use eval_base::text::{one_line, prefix_of_width, truncate_width_with, width};
 
 /// Lines of the screen that are not the diff.
 const FRAME: usize = 6;

@@ -4,12 +4,12 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::pending::Pending;
-use crate::base::text::{exact_line, plural, sanitize};
 use crate::baseline::emit;
-use crate::matching::counted_differences;
 use crate::report::differences::{Limits, Row, of_differences};
 use crate::report::emphasis::Marks;
 use crate::spec::BaselineFile;
+use eval_base::text::{exact_line, plural, sanitize};
+use eval_match::counted_differences;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {

@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use super::args::{CacheClearArgs, CachePlaceArgs, CachePruneArgs, CacheStatsArgs, CacheVerb, ListFormat};
 use super::console::Console;
 use super::{Exit, Failure, suite};
-use crate::base::text::plural;
 use crate::gate::ExitCode;
 use crate::llm::cache::{self, CacheError, FILE_NAME, Freed};
 use crate::load::{IdGlobs, cache_folder};
+use eval_base::text::plural;
 
 pub fn cache(console: &Console, verb: &CacheVerb) -> Exit {
     match verb {
@@ -80,7 +80,7 @@ fn told(console: &Console, file: &Path, freed: Option<Freed>) -> Exit {
         None => format!("there is no cache at {}\n", file.display()),
         Some(freed) => page::freed(&freed),
     };
-    console.result(crate::base::text::sanitize(&text).as_bytes())?;
+    console.result(eval_base::text::sanitize(&text).as_bytes())?;
     if freed.is_some_and(|freed| freed.busy) {
         console.note("another run has the cache open: the room on the disk is given back by the next prune");
     }

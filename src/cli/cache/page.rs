@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::json;
 
 use super::answers;
-use crate::base::text::{group_digits, width};
 use crate::llm::cache::{Freed, ModelShare, Stats};
 use crate::report::TerminalOptions;
 use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
+use eval_base::text::{group_digits, width};
 
 /// Columns of a row beside the model's name.
 const CELLS: usize = 53;
@@ -51,7 +51,7 @@ pub(super) fn write(
         let [entries, size, oldest, newest, used] = cells;
         format!(
             "{}{}{}  {}{}{}",
-            pad_right(&crate::base::text::truncate_width(name, column - 2), column),
+            pad_right(&eval_base::text::truncate_width(name, column - 2), column),
             pad_left(entries, 8),
             pad_left(size, 9),
             pad_right(oldest, 12),
@@ -80,7 +80,7 @@ pub(super) fn json(file: &Path, stats: Option<&Stats>, out: &mut dyn Write) -> i
         "newest": stats.newest,
         "models": stats.models,
     });
-    crate::base::json::to_writer_pretty(&mut *out, &value)?;
+    eval_base::json::to_writer_pretty(&mut *out, &value)?;
     writeln!(out)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::{Failure, baseline};
+use crate::cli::Failure;
 use crate::model::{Metric, PLAIN_METRICS, RunScores};
 use crate::summary::compare::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 
@@ -45,7 +45,7 @@ fn unknown(name: &str, own: &BTreeSet<&str>) -> Failure {
     let built_in = PLAIN_METRICS.iter().map(|(_, name)| *name);
     let own = OF_COMPARISONS.into_iter().chain(own.iter().copied());
     let known: Vec<&str> = patterns.into_iter().chain(built_in).chain(own).collect();
-    match baseline::near(name, &known) {
+    match eval_base::nearest::did_you_mean(name, known.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None => failure.hint("such as pass_at_1, pass^3, case_pass_rate, score, or one that graders measure"),
     }

@@ -11,13 +11,13 @@ use super::args::{CiMode, CompareArgs, CompareFormat};
 use super::ci::{self, Github};
 use super::console::Console;
 use super::{Exit, Failure};
-use crate::base::whole_file::write_whole;
 use crate::gate::{self, ExitCode};
 use crate::model::{Comparison, ComparisonVerdict, Comparisons, RunWarning};
 use crate::report::comparison as page;
 use crate::report::{ReportError, TerminalOptions, html};
 use crate::spec::words::FailOn;
 use crate::summary::compare::{self as engine, CompareSettings, Incomparable};
+use eval_base::whole_file::write_whole;
 
 pub use places::Places;
 use side::NamedSides;

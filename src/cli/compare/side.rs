@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use super::places::{Places, root_of};
 use super::previous::previous;
-use crate::base::git::{self, GitError};
-use crate::base::text::one_line;
 use crate::baseline::{ScoreStore, ScoresOf};
 use crate::cli::console::Console;
-use crate::cli::{Failure, baseline, scores};
+use crate::cli::{Failure, scores};
 use crate::journal;
 use crate::model::{
     ComparedSide, RunScores, RunStarted, RunWarning, ScoreBaselineRead, ScoresSource, Standing,
 };
 use crate::run;
 use crate::summary::compare::of_baseline;
+use eval_base::git::{self, GitError};
+use eval_base::text::one_line;
 
 const LATEST: &str = "latest";
 const PREVIOUS: &str = "previous";
@@ -376,7 +376,7 @@ impl Words<'_> {
         let why: String = tried.iter().map(|reason| format!("\n  - {reason}")).collect();
         let failure = Failure::wrong(format!("nothing to compare with is called `{}`:{why}", one_line(word)));
         let words: Vec<&str> = words.iter().copied().chain(ids.iter().map(String::as_str)).collect();
-        match baseline::near(word, &words) {
+        match eval_base::nearest::did_you_mean(word, words.iter().copied()) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint(all),
         }
@@ -410,7 +410,7 @@ enum Kind {
 fn kind_of(path: &Path) -> Result<Kind, Failure> {
     use std::io::Read;
     let cannot = |error| Failure::wrong(format!("cannot read {}: {error}", path.display()));
-    let file = crate::base::files::open_file(path).map_err(cannot)?;
+    let file = eval_base::files::open_file(path).map_err(cannot)?;
     let mut start = Vec::new();
     file.take(512).read_to_end(&mut start).map_err(cannot)?;
     let start = String::from_utf8_lossy(&start);

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{Check, Group, State};
-use crate::sandbox::probe::Machine;
-use crate::sandbox::{NoCgroup, Tier};
+use eval_sandbox::probe::Machine;
+use eval_sandbox::{NoCgroup, Tier};
 
 /// A tier in which a trial job ran.
 pub fn works(tier: Tier, chosen: bool) -> Check {

@@ -1,7 +1,7 @@
 //! The limits that this machine sets, and those that programs get.
 
 use super::{Check, Group, State};
-use crate::sandbox::{Limits, probe, probe::Machine};
+use eval_sandbox::{Limits, probe, probe::Machine};
 
 /// A worker needs a cell, warm interpreters, and 32 processes for its job.
 const PROCESSES_OF_A_WORKER: u64 = 64;

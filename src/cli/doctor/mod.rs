@@ -15,10 +15,10 @@ use programs::FoundPython;
 use super::args::{DoctorArgs, ListFormat};
 use super::console::Console;
 use super::{Exit, Failure, suite};
-use crate::base::json::escaped;
 use crate::gate::ExitCode;
 use crate::run::harness_version;
-use crate::sandbox::{Ending, Sandbox, SandboxConfig, SandboxError, Script, Tier, probe};
+use eval_base::json::escaped;
+use eval_sandbox::{Ending, Sandbox, SandboxConfig, SandboxError, Script, Tier, probe};
 
 pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::Failure;
-use crate::base::text::plural;
 use crate::report::TerminalOptions;
 use crate::report::terminal::page::{Page, Tone, pad_right, plain, span};
-use crate::sandbox::{Ending, Limits, Observation, Program, Sandbox, SandboxConfig, SandboxError};
+use eval_base::text::plural;
+use eval_sandbox::{Ending, Limits, Observation, Program, Sandbox, SandboxConfig, SandboxError};
 
 /// Each call waits for the harness, so that a program takes many times as long as it does else.
 const WALL: Duration = Duration::from_secs(120);
@@ -119,7 +119,7 @@ fn last_line(stderr: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::{ObservedCall, ProgramResult, Streams};
+    use eval_sandbox::{ObservedCall, ProgramResult, Streams};
 
     fn observed() -> Observed {
         let call = |name: &str, count, refused, ends_program| ObservedCall {

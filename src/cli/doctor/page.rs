@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use super::findings::{Check, Findings, Group, State};
-use crate::base::text::{plural, width};
 use crate::report::TerminalOptions;
 use crate::report::terminal::page::{Page, Span, Tone, pad_right, plain, span};
+use eval_base::text::{plural, width};
 
 /// Lines that a text may take.
 const MOST_LINES: usize = 12;

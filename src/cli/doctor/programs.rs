@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{Check, Group, State};
-use crate::sandbox::Interpreter;
-use crate::sandbox::languages::{Found, Language, Missing, find};
+use eval_sandbox::Interpreter;
+use eval_sandbox::languages::{Found, Language, Missing, find};
 
 /// Longer than this no program takes to tell its version.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::base::text::{one_line, plural};
 use crate::model::{Criterion, Judge, PanelRule, Scoring};
+use eval_base::text::{one_line, plural};
 
 /// A judge in the JSON of `list`. The fields are in the order of their names.
 #[derive(Serialize)]

@@ -10,9 +10,6 @@ use super::args::{PhaseArgs, PhaseFormat};
 use super::ci::{self, Github};
 use super::console::Console;
 use super::{Exit, Failure, notify, run, signals, suite};
-use crate::base::clock::SystemClock;
-use crate::base::text::{plural, sanitize};
-use crate::base::whole_file::WholeFile;
 use crate::gate::ExitCode;
 use crate::load::{self, LoadedPhase, Overrides, PhaseFileName, PhaseRequest, render};
 use crate::model::{Decision, PhaseReport, StepStatus};
@@ -20,6 +17,9 @@ use crate::notify::Message;
 use crate::phase::{self, NotReady, PhaseRun, Ready, Worked};
 use crate::report::ReportError;
 use crate::run::Cancel;
+use eval_base::clock::SystemClock;
+use eval_base::text::{plural, sanitize};
+use eval_base::whole_file::WholeFile;
 
 pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
     let loaded = load::phase(&request(args)?);

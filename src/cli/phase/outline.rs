@@ -1,12 +1,12 @@
 //! What `phase --dry-run` shows.
 
-use crate::base::text::one_line;
 use crate::cli::console::Console;
 use crate::cli::{Exit, list};
 use crate::gate::ExitCode;
 use crate::model::{Step, Work};
 use crate::phase::Ready;
 use crate::spec::FailureAction;
+use eval_base::text::one_line;
 
 /// The steps, and what they would run.
 pub fn dry_run(console: &Console, ready: &Ready) -> Exit {

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::base::text::{one_line, sanitize};
 use crate::cli::args::{PhaseArgs, ProgressMode};
 use crate::cli::console::Console;
 use crate::cli::progress::Progress;
 use crate::model::{Step, StepResult, StepStatus, Work};
 use crate::phase::Watcher;
 use crate::run::Observer;
+use eval_base::text::{one_line, sanitize};
 
 type Speaker = Box<dyn Fn(&str) + Send>;
 

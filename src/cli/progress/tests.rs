@@ -7,11 +7,11 @@ use insta::assert_snapshot;
 
 use super::lines::{bar, clock, first, heartbeat, last, plain_line, speed};
 use super::*;
-use crate::base::text;
 use crate::model::{
     Attempt, CasePlanned, CasesPlanned, Cause, EvalPlanned, Outcome, RunFinished, SampleFinished,
     SampleSkipped, Verdict,
 };
+use eval_base::text;
 
 const HOSTILE: &str = "case\x1b[2J\x1b]0;owned\x07\r\n日本語\u{202e}";
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::stats::likelihood::{self, Level, Stratum, Units};
+use eval_stats::likelihood::{self, Level, Stratum, Units};
 
 fn estimate(value: f64, n: usize, ci: [f64; 2], method: &str) -> Estimate {
     Estimate {

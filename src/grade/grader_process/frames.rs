@@ -13,9 +13,9 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::task::{GraderTask, TaskAnswer};
-use crate::base::json::is_deeper;
 use crate::grade::extract::Nothing;
 use crate::model::{Fingerprint, Grade, OutputValue};
+use eval_base::json::is_deeper;
 
 /// The first frame of a process, which says that it waits for work.
 pub(super) const READY: &[u8] = b"ready";

@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use crate::grade::extract::names_one_place;
 use crate::grade::patterns::Patterns;
-use crate::matching::is_matcher;
 use crate::model::{CodeGrader, Executor, Extract, OutputValue, RegexFlags, Tests, Tokenizer, Which};
+use eval_match::is_matcher;
 
 /// Bytes of an output that linear work is done on.
 const TEXT_BYTES: usize = 64 << 10;

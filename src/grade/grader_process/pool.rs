@@ -16,7 +16,7 @@ use super::task::{GraderTask, TaskAnswer};
 use super::{GRADER_ARGUMENT, MEMORY_MIB, TaskFailure};
 use crate::grade::interrupt::GraderInterrupt;
 use crate::model::OutputValue;
-use crate::sandbox::process_tree::{printable, signal_name};
+use eval_sandbox::process_tree::{printable, signal_name};
 
 /// What a process may take to start, on a busy machine.
 const START: Duration = Duration::from_secs(30);

@@ -9,7 +9,7 @@ use std::thread;
 
 use super::frames::{self, KeptTasks, READY, RequestFrames};
 use super::{MEMORY_MIB, Patterns};
-use crate::sandbox::{end_helper, limit_own_memory};
+use eval_sandbox::{end_helper, limit_own_memory};
 
 /// What `eval-harness __grader` does.
 pub fn grader_process_main() -> ! {

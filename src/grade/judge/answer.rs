@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::form::{Check, scale_of, short};
 use super::found::{Last, last_object, objects, parsable};
-use crate::base::unique_keys::UniqueKeys;
 use crate::llm::SplitAnswer;
 use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name};
+use eval_base::unique_keys::UniqueKeys;
 
 /// Bytes of a justification, and of one point of feedback, that are kept.
 const KEPT_BYTES: usize = 8 << 10;
@@ -109,7 +109,7 @@ pub(super) fn read(reply: &str, cut: bool, wanted: &Wanted<'_>) -> Result<Readin
 }
 
 fn kept(text: &str) -> String {
-    let cut = crate::base::text::truncate_bytes(text, KEPT_BYTES);
+    let cut = eval_base::text::truncate_bytes(text, KEPT_BYTES);
     if cut.len() < text.len() { format!("{cut}…") } else { cut.to_owned() }
 }
 

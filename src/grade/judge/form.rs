@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::quote::harmless;
-use crate::base::ordered::OrderedValue;
 use crate::model::{Criterion, Judge, Scoring};
+use eval_base::ordered::OrderedValue;
 
 /// One text that the output must say, or must not.
 #[derive(Debug, Clone, PartialEq, Eq)]

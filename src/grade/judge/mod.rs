@@ -20,9 +20,9 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
-use crate::base::redact::Redactor;
 use crate::llm::InputText;
 use crate::model::{Case, Cause, Grade, GraderType, Judge, OutputValue};
+use eval_base::redact::Redactor;
 
 use super::{Asked, GradersConfig};
 use answer::Wanted;

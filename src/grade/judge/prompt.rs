@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::answer::Copies;
 use super::form::{criteria, format, scale_of, short};
 use super::quote::{Marks, Quoter, without_middle};
-use crate::base::redact::Redactor;
-use crate::base::text::one_line;
 use crate::llm::InputText;
 use crate::load::environment;
 use crate::model::{Category, Criterion, Judge, JudgeExample, JudgeQuestion, OutputValue, Scoring};
+use eval_base::redact::Redactor;
+use eval_base::text::one_line;
 
 /// Why there is no question: a fault of the eval.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use sha2::{Digest, Sha256};
 
-use crate::base::text::{group_digits, is_visible, plural};
+use eval_base::text::{group_digits, is_visible, plural};
 
 /// The marks of one question.
 #[derive(Debug, Clone, PartialEq, Eq)]

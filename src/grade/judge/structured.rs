@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::ask::VoteCalls;
-use crate::base::ordered::OrderedValue;
 use crate::llm::{Answer, Call, Completion, Fault, FaultKind, Models};
 use crate::model::{Endpoint, JudgeCall};
+use eval_base::ordered::OrderedValue;
 
 /// How long others wait for the call that finds out: an endpoint may take minutes for its first answer, or never give one.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -129,10 +129,10 @@ pub(super) async fn ask(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::clock::SystemClock;
-    use crate::base::redact::Redactor;
     use crate::llm::{CallIndex, Message, ModelsConfig, Spent};
     use crate::model::{ModelSettings, testing};
+    use eval_base::clock::SystemClock;
+    use eval_base::redact::Redactor;
 
     #[tokio::test(start_paused = true)]
     async fn a_call_that_finds_out_and_never_ends_holds_nobody_for_long() {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::base::clock::SystemClock;
-use crate::base::redact::Redactor;
 use crate::grade::{Graded, Graders};
 use crate::llm::{Models, ModelsConfig, Spent};
 use crate::model::*;
+use eval_base::clock::SystemClock;
+use eval_base::redact::Redactor;
 
 #[path = "../../../tests/support/model_server.rs"]
 mod model_server;

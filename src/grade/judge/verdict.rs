@@ -8,13 +8,13 @@ use super::form::short;
 use super::prompt::{Question, shown_scale};
 use super::vote::{Agenda, Panel, cause_of, in_words, rounded};
 use super::{METHOD, errored};
-use crate::base::text::{plural, quoted};
 use crate::grade::show::in_reason;
 use crate::model::{
     AnswerSource, Cause, Grade, GraderType, Judge, JudgeVote, Judged, JudgedCheck, JudgedCriterion,
     ModelTarget, Outcome, PanelRule,
 };
-use crate::stats::reaches;
+use eval_base::text::{plural, quoted};
+use eval_stats::reaches;
 
 /// The panel's grade.
 pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) -> Grade {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::answer::{Reading, Scored, number_value};
 use super::form::{Check, scale_of};
 use crate::model::{Cause, Criterion, Judge, JudgeVote, JudgedCheck, JudgedCriterion, Outcome, PanelRule};
-use crate::stats::reaches;
+use eval_stats::reaches;
 
 /// What is put to the vote.
 #[derive(Debug)]

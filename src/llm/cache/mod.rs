@@ -134,7 +134,7 @@ impl Cache {
         let Ok(answer) = serde_json::to_vec(&kept.completion) else { return };
         let before = match known {
             Known::Stays => String::new(),
-            Known::Older(than) => crate::base::clock::rfc3339(than),
+            Known::Older(than) => eval_base::clock::rfc3339(than),
         };
         let row = writer::Row {
             key: *key,

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use super::*;
-use crate::base::clock::FixedClock;
 use crate::llm::{CallIndex, Message, key};
 use crate::model::Sampling;
+use eval_base::clock::FixedClock;
 
 fn at(text: &str) -> Timestamp {
     text.parse().expect("a time")

@@ -3,9 +3,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::base::ordered::OrderedValue;
 use crate::llm::CallIndex;
 use crate::model::{ApiKey, Limits, Patience, Price};
+use eval_base::ordered::OrderedValue;
 
 pub fn endpoint() -> Endpoint {
     Endpoint {

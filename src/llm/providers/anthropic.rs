@@ -6,9 +6,9 @@ use super::words::{error_in, finish, model_of};
 use super::{
     Fields, Spoken, classify, count, count_or_none, misshapen, text_of, thoughts_of, tokens, with_options,
 };
-use crate::base::ordered::OrderedValue;
 use crate::llm::{Call, Completion, Fault, FaultKind, Message, Tokens};
 use crate::model::{Endpoint, Finish};
+use eval_base::ordered::OrderedValue;
 
 /// The version of the API that is spoken.
 const VERSION: &str = "2023-06-01";

@@ -7,11 +7,11 @@ use serde_json_path::JsonPath;
 
 use super::words::{Said, error_in, finish, model_of, without_mark};
 use super::{Spoken, classify, count, misshapen, openai, text_of, tokens, with_options};
-use crate::base::ordered::OrderedValue;
-use crate::base::percent;
-use crate::base::placeholders::{fill, lone};
 use crate::llm::{Call, Completion, Fault, FaultKind, Message, Places, Tokens};
 use crate::model::{Dialect, Endpoint, Finish};
+use eval_base::ordered::OrderedValue;
+use eval_base::percent;
+use eval_base::placeholders::{fill, lone};
 
 /// Names that a path and a body may hold.
 const SYSTEM: &str = "system";

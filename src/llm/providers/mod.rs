@@ -23,11 +23,11 @@ use tokio::time::Instant;
 
 use super::thoughts::kept;
 use super::{Call, Completion, Fault, FaultKind, Places, Tokens};
-use crate::base::clock::Clock;
-use crate::base::ordered::OrderedValue;
-use crate::base::redact::{Redactor, secrets_of_header};
 use crate::model::{Api, Endpoint};
 use crate::net::{self, Clients, Request, Settings};
+use eval_base::clock::Clock;
+use eval_base::ordered::OrderedValue;
+use eval_base::redact::{Redactor, secrets_of_header};
 
 /// Bytes of an answer with the status of an error that are read.
 const ERROR_BYTES: u64 = 256 << 10;

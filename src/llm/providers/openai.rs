@@ -6,10 +6,10 @@ use super::words::{error_in, finish, model_of};
 use super::{
     Fields, Spoken, classify, count, count_or_none, misshapen, text_of, thoughts_of, tokens, with_options,
 };
-use crate::base::ordered::OrderedValue;
 use crate::llm::thoughts::kept;
 use crate::llm::{Call, Completion, Fault, Tokens};
 use crate::model::{Endpoint, Finish};
+use eval_base::ordered::OrderedValue;
 
 pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Result<Spoken, Fault> {
     let headers = key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect();

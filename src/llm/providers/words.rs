@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::limits::{span, wait_in};
-use crate::base::text::{one_line, truncate_bytes, truncate_width};
 use crate::llm::FaultKind;
 use crate::model::Finish;
+use eval_base::text::{one_line, truncate_bytes, truncate_width};
 
 /// Columns of a server's own words that are searched for what they mean, and bytes of them that are looked at.
 const SEARCHED: usize = 300;

@@ -6,12 +6,12 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::clock::rfc3339;
-use crate::base::ordered::OrderedValue;
-use crate::base::redact::Redactor;
 use crate::llm::Completion;
 use crate::llm::key::{Key, Question};
 use crate::model::Finish;
+use eval_base::clock::rfc3339;
+use eval_base::ordered::OrderedValue;
+use eval_base::redact::Redactor;
 
 pub(super) const FORMAT_VERSION: u32 = 1;
 

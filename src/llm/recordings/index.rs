@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::exchange::{self, Recorded};
-use crate::base::redact::Redactor;
-use crate::base::text::{exact_line, plural, truncate_width};
 use crate::llm::cache::Kept;
 use crate::llm::key::{Key, Question};
+use eval_base::redact::Redactor;
+use eval_base::text::{exact_line, plural, truncate_width};
 
 /// A longer file is no recording.
 const LONGEST: u64 = 64 << 20;

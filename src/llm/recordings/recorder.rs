@@ -7,12 +7,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::exchange::Exchange;
 use super::index::places;
-use crate::base::redact::Redactor;
-use crate::base::text::{escape_path_component, sanitize};
-use crate::base::whole_file::write_whole;
 use crate::llm::cache::Kept;
 use crate::llm::key::{Key, Question};
 use crate::model::Endpoint;
+use eval_base::redact::Redactor;
+use eval_base::text::{escape_path_component, sanitize};
+use eval_base::whole_file::write_whole;
 
 /// Letters of the prompt in a file's name.
 const SLUG: usize = 40;

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::base::redact::Redactor;
 use crate::llm::cache::Kept;
 use crate::llm::{Call, CallIndex, Completion, Message, Question, Tokens};
 use crate::model::{Endpoint, Finish, Sampling};
+use eval_base::redact::Redactor;
 
 fn endpoint() -> Endpoint {
     let mut endpoint = crate::llm::key::tests::endpoint();

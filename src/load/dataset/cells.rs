@@ -4,11 +4,12 @@ use minijinja::{Environment, Expression, Value as Jinja};
 use serde_json::Value;
 
 use super::Misfit;
-use crate::load::problem::{Problem, did_you_mean};
+use crate::load::problem::Problem;
 use crate::load::source::Span;
 use crate::load::template::{self, has_template, lone_expression};
 use crate::load::tree::{Key, Node, NodeValue};
-use crate::matching::{literal, validate_matcher};
+use eval_base::nearest::did_you_mean;
+use eval_match::{literal, validate_matcher};
 
 /// Keys whose values are texts, so that a row's number is written out there.
 pub(super) const TEXT_KEYS: [&str; 6] = ["id", "name", "description", "content", "endpoint", "input"];

@@ -9,8 +9,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::quotes::{Quotes, explained};
-use crate::base::files::open_file;
-use crate::base::json;
+use eval_base::files::open_file;
+use eval_base::json;
 
 /// Bytes of one record: one is held at a time, never the file.
 pub(super) const MAX_RECORD: usize = 1 << 30;

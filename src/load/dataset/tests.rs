@@ -405,9 +405,8 @@ fn a_row_gives_no_matcher() {
         GraderKind::Code(CodeGrader::StructuralMatch(s)) => s.clone(),
         other => panic!("another grader: {other:?}"),
     };
-    let matches = |at: usize, value: serde_json::Value| {
-        crate::matching::structural::compare(&expected(at), &value).matched
-    };
+    let matches =
+        |at: usize, value: serde_json::Value| eval_match::structural::compare(&expected(at), &value).matched;
     let all = serde_json::json!(["{{any_uid}}", {"k": "{{literal(\"x\")}}"}]);
     assert!(matches(
         0,

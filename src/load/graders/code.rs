@@ -7,12 +7,12 @@ use super::super::scope::{Desk, seconds};
 use super::super::source::Span;
 use super::super::tree::Node;
 use super::{Expected, execution, regex_flags, similarity, structural};
-use crate::matching::{Pattern, holds_matcher, numeric, without_literals};
 use crate::model::{CodeGrader, CommandGrader, CommandVerdict, Structural};
 use crate::spec::{
     CodeConfig, CommandGraderSpec, ContainsSpec, ContainsValue, ExactMatchSpec, ExpectedSpec, JsonSpec,
     NumericSpec, RegexSpec, ToleranceSpec,
 };
+use eval_match::{Pattern, holds_matcher, numeric, without_literals};
 
 /// The graders of one `config:`; several when `contains` has alternatives.
 pub(super) fn resolve(

@@ -7,11 +7,11 @@ use super::super::scope::Desk;
 use super::super::source::Span;
 use super::structural::tolerance;
 use super::{numbers, vacuous};
-use crate::matching::similarity::has_words;
-use crate::matching::{is_matcher, without_literals};
 use crate::model::{CodeGrader, Likeness, Similarity, Structural};
-use crate::spec::words::{EditUnit, SimilarityMetric};
 use crate::spec::{ComparisonSpec, ComparisonTolerance, ComparisonType, StructuralSpec};
+use eval_match::similarity::has_words;
+use eval_match::{EditUnit, SimilarityMetric};
+use eval_match::{is_matcher, without_literals};
 
 /// The likeness that passes when nobody says.
 const LEAST_LIKENESS: f64 = 0.8;

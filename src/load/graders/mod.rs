@@ -22,16 +22,17 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::infer::was_inferred;
-use super::problem::{Code, Problem, Problems, Severity, did_you_mean};
+use super::problem::{Code, Problem, Problems, Severity};
 use super::reach::SparePart;
 use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
 use super::source::Span;
 use super::tree::Node;
-use crate::matching::without_literals;
 use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading, RegexFlags};
 use crate::spec::{
     CodeConfig, CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr, RegexFlag,
 };
+use eval_base::nearest::did_you_mean;
+use eval_match::without_literals;
 
 pub(super) use comparison::{from_comparison, merged};
 pub(super) use judged::without_nulls;

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::super::problem::{Code, Problem, did_you_mean};
+use super::super::problem::{Code, Problem};
 use super::super::scope::Desk;
 use super::super::source::Span;
-use crate::matching::paths::{PathPattern, Step};
-use crate::matching::validate_matcher;
 use crate::model::Structural;
+use eval_base::nearest::did_you_mean;
+use eval_match::paths::{PathPattern, Step};
+use eval_match::validate_matcher;
 
 /// Paths of a baseline that are offered in place of one that leads nowhere.
 const MAX_OFFERED: usize = 5_000;

@@ -7,9 +7,9 @@ use super::super::scope::Desk;
 use super::super::tree::Node;
 use super::Expected;
 use super::code::{lacks, wanted};
-use crate::matching::similarity::has_words;
 use crate::model::{CodeGrader, Similarity, SimilarityMetric};
 use crate::spec::SimilaritySpec;
+use eval_match::similarity::has_words;
 
 /// What passes when nobody says: this much alike, or at most this much edited.
 const LEAST_LIKENESS: f64 = 0.8;

@@ -7,9 +7,9 @@ use super::super::scope::Desk;
 use super::super::tree::{Node, NodeValue};
 use super::code::{lacks, wanted};
 use super::{Expected, numbers, vacuous};
-use crate::matching::{holds_a_matcher_within, validate_matcher};
 use crate::model::{CodeGrader, Structural, Tolerance};
 use crate::spec::{StructuralSpec, ToleranceSpec};
+use eval_match::{holds_a_matcher_within, validate_matcher};
 
 pub(super) fn resolve(
     desk: &mut Desk,

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::super::problem::{Code, Problem};
 use super::super::scope::Desk;
 use super::super::source::Span;
-use crate::matching::paths::{PathPattern, Place, Step};
 use crate::model::Structural;
+use eval_match::paths::{PathPattern, Place, Step};
 
 /// Warns where only the type of the output is looked at.
 pub(super) fn warn(desk: &mut Desk, structural: &Structural, at: Span) {

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use super::name::Named;
 use super::providers::{self, Provider};
 use super::{Written, key, name, request};
-use crate::base::redact::is_sensitive_header;
 use crate::load::prices;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
@@ -17,6 +16,7 @@ use crate::load::template::is_template;
 use crate::model::{Api, Dialect, Endpoint, Limits, Patience};
 use crate::net;
 use crate::spec::ProviderSpec;
+use eval_base::redact::is_sensitive_header;
 
 /// `None` after saying what is wrong.
 pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {

@@ -22,10 +22,10 @@ use super::reach::{InheritedKind, SparePart};
 use super::scope::Desk;
 use super::source::Span;
 use super::tree::Node;
-use crate::base::ordered::OrderedValue;
 use crate::model::{Api, Dialect, Input, ModelTarget, Sampling};
 use crate::spec::words::ThoughtsMode;
 use crate::spec::{ApiWord, ModelSpec};
+use eval_base::ordered::OrderedValue;
 
 /// Fields of a request that are this program's own to say: what is asked, of whom, and that the answer comes whole.
 const OWN_FIELDS: [&str; 3] = ["messages", "model", "stream"];

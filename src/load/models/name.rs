@@ -1,9 +1,10 @@
 //! Names of models: whose they are.
 
 use super::Written;
-use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::template::is_template;
+use eval_base::nearest::did_you_mean;
 
 /// Providers that are there without a word under `providers:`; the last one needs a `request`.
 pub(super) const BUILT_IN: [&str; 3] = ["openai", "anthropic", "http"];

@@ -1,7 +1,6 @@
 //! How a JSON API of one's own is asked and read.
 
 use super::ordered;
-use crate::base::placeholders;
 use crate::load::problem::{Code, Problem};
 use crate::load::render_pass::OF_MODELS;
 use crate::load::scope::Desk;
@@ -9,6 +8,7 @@ use crate::load::targets::{check_method, collect_texts, unfilled};
 use crate::load::tree::Node;
 use crate::model::Dialect;
 use crate::spec::RequestSpec;
+use eval_base::placeholders;
 
 /// True when the request has a place for one of these.
 pub(super) fn holds(dialect: &Dialect, names: &[&str]) -> bool {

@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use super::ordered;
-use crate::base::ordered::OrderedValue;
 use crate::load::source::{Sources, Span};
 use crate::load::tree::{Key, Node, NodeValue};
 use crate::load::{LoadRequest, Loaded, Overrides, Problem, Purpose, load};
 use crate::model::{Endpoint, ModelTarget, Target};
+use eval_base::ordered::OrderedValue;
 
 /// Keys that the environment of the tests holds.
 fn environment() -> BTreeMap<String, String> {

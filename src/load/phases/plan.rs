@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{PhaseDesk, PlacedPhase, report_path, step};
-use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::problem::{Code, Problem};
 use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::{Phase, Work};
 use crate::spec::{PhaseFile, PhaseSpec};
+use eval_base::nearest::did_you_mean;
 
 /// Every phase of a plan that is whole; ids that stand twice are told.
 pub(super) fn phases(desk: &mut PhaseDesk, file: PhaseFile, node: &Node) -> Vec<PlacedPhase> {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::PhaseDesk;
-use crate::base::text::escape_path_component;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::{Fence, lexical};
 use crate::load::source::Span;
+use eval_base::text::escape_path_component;
 
 /// What stands for the id of the phase.
 pub(super) const PLACEHOLDER: &str = "{phase_id}";

@@ -7,8 +7,9 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::{Map, Value};
 
-use crate::load::problem::{Code, Problem, Problems, did_you_mean};
+use crate::load::problem::{Code, Problem, Problems};
 use crate::load::tree::{Node, NodeValue};
+use eval_base::nearest::did_you_mean;
 
 use super::derive::{aliases, branches, flatten};
 use super::words::{describe, listed, quoted, subject};

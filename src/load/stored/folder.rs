@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::git::{self, Committed, GitError};
 use crate::model::Against;
+use eval_base::git::{self, Committed, GitError};
 
 /// The most that a large output beside its baseline may hold, in bytes.
 pub(super) const MAX_OUTPUT_BYTES: u64 = 1 << 30;

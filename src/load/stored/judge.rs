@@ -10,9 +10,9 @@ use crate::load::problem::{Code, Problem, Problems};
 use crate::load::scope::{Desk, SuiteScope};
 use crate::load::source::{FileId, Sources, Span};
 use crate::load::tree::{Node, NodeValue};
-use crate::matching::validate_matcher;
 use crate::model::{Standing, baseline_file_name};
 use crate::spec::{BASELINE_VERSION, BaselineFile};
+use eval_match::validate_matcher;
 
 /// The lines that a merge which met two changes leaves in a file.
 const MARKERS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::load::baselines;
 use crate::load::evals::{Built, build};
 use crate::load::infer::{infer_evals, infer_named};
-use crate::load::problem::{Code, Problem, Problems, did_you_mean};
+use crate::load::problem::{Code, Problem, Problems};
 use crate::load::reach::{MissingValues, SparePart};
 use crate::load::render_pass::RenderPass;
 use crate::load::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
@@ -17,6 +17,7 @@ use crate::load::thresholds::WrittenSet;
 use crate::load::tree::{Node, NodeValue};
 use crate::model::GraderType;
 use crate::spec::{GradersFile, SchemaKind};
+use eval_base::nearest::did_you_mean;
 
 /// An eval document from its tree to its evals; also for files that are checked alone.
 pub(in crate::load) fn eval_document(

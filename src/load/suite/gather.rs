@@ -9,7 +9,7 @@ use super::{Loader, eval_document};
 use crate::load::baselines;
 use crate::load::evals::{Built, build};
 use crate::load::kinds::{Part, detect, parts};
-use crate::load::problem::{Code, Problem, Severity, did_you_mean};
+use crate::load::problem::{Code, Problem, Severity};
 use crate::load::refs;
 use crate::load::scope::{Desk, SuiteScope};
 use crate::load::session::{Broken, Session};
@@ -17,6 +17,7 @@ use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::Eval;
 use crate::spec::SchemaKind;
+use eval_base::nearest::did_you_mean;
 
 /// An eval and the `$ref` that brought it in.
 pub(super) struct Gathered {

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::Loader;
-use crate::load::problem::{Code, Problem, Severity, did_you_mean};
+use crate::load::problem::{Code, Problem, Severity};
 use crate::load::request::Purpose;
 use crate::load::session::Session;
 use crate::load::template::Scope;
 use crate::load::tree::Node;
 use crate::spec::words::CacheMode;
+use eval_base::nearest::did_you_mean;
 
 impl Loader<'_> {
     /// The variables of the suite and the command line, and the environment that the suite lists.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::base::redact::{without_secret_parameters, without_userinfo};
 use crate::load::models;
 use crate::load::problem::{Code, Problem};
 use crate::load::reach::{InheritedKind, SparePart};
@@ -19,6 +18,7 @@ use crate::load::tree::Node;
 use crate::model::{HttpCall, HttpTarget, Input, Target};
 use crate::net;
 use crate::spec::HttpSpec;
+use eval_base::redact::{without_secret_parameters, without_userinfo};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_BODY_BYTES: u64 = 16 << 20;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::read::Set;
 use super::{By, Demand};
-use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::problem::{Code, Problem};
 use crate::load::source::Span;
 use crate::model::{Bound, Figure, Metric, Threshold};
+use eval_base::nearest::did_you_mean;
 
 /// The table "Common Thresholds": name, pass@1, pass@k, pass^k.
 const PRESETS: [(&str, f64, f64, f64); 4] = [

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::Demand;
 use crate::load::parts::part_of_plan;
-use crate::load::problem::{Code, Problems, did_you_mean};
+use crate::load::problem::{Code, Problems};
 use crate::model::{
     Composite, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Part, PlannedSamples, Target,
     Threshold,
 };
+use eval_base::nearest::did_you_mean;
 
 /// The k to report: those of the suite, those that thresholds and composites name, and 1.
 pub(in crate::load) fn ks(

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{By, Demand, WrittenSet};
 use crate::load::parts::PartFilter;
-use crate::load::problem::{Code, Problem, Problems, did_you_mean};
+use crate::load::problem::{Code, Problem, Problems};
 use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::{Bound, Figure, Metric, MetricName, NoMetric, PLAIN_METRICS, Part, Threshold};
 use crate::spec::words::GateRequirement;
 use crate::spec::{IntervalBound, PartThreshold, ThresholdBounds, ThresholdSpec};
+use eval_base::nearest::did_you_mean;
 
 /// The keys of a set that are not metrics: failed regressions that the gate forgives, and what it requires of evals.
 pub(super) const MAX_REGRESSIONS: &str = "max_regressions";

@@ -7,7 +7,7 @@ use super::Demand;
 use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems};
 use crate::model::{Bound, Composite, Eval, EvalType, Figure, GraderOutline, Metric, MetricName, Threshold};
-use crate::stats::{reaches, stays_within};
+use eval_stats::{reaches, stays_within};
 
 /// Thresholds that a message names.
 const NAMED: usize = 3;

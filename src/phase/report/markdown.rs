@@ -9,12 +9,12 @@ pub mod steps;
 
 use std::io::Write;
 
-use crate::base::text;
 use crate::model::{CaseResult, Implementation, Outcome, PhaseReport, StepResult};
 use crate::report::markdown::escape::{code, inline, sentence};
 use crate::report::markdown::{decision_sign, table};
 use crate::report::notices;
 use crate::report::{ReportError, figures::decision_label};
+use eval_base::text;
 
 /// Files of the implementation that are listed.
 const FILES: usize = 50;

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::base::text;
 use crate::model::{StepResult, StepStatus, TestFailure};
 use crate::spec::{FailureAction, StepType};
 use crate::summary::LITTLE_DATA;
+use eval_base::text;
 
 /// The most pieces of advice that a phase gives.
 pub const MOST: usize = 10;

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use super::markdown::figures::{self, Row};
-use crate::base::text;
 use crate::model::{
     EvalResult, EvalStepResult, Failure, Outcome, PhaseReport, StepResult, StepStatus, Summary, TestFailure,
     TestResults,
@@ -14,6 +13,7 @@ use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span
 use crate::report::terminal::{failures, glyph, tone_of, verdict};
 use crate::report::{ReportError, TerminalOptions, notices};
 use crate::spec::FailureAction;
+use eval_base::text;
 
 /// Failed tests, and evals that did not pass, of one step.
 const SHOWN: usize = 5;

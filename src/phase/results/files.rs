@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{Tally, junit, say_each};
-use crate::base::files::open_file;
-use crate::base::text::plural;
+use eval_base::files::open_file;
+use eval_base::text::plural;
 
 /// Files and folders that one glob may look at.
 const MAX_WALK: usize = 1_000_000;
@@ -131,7 +131,7 @@ fn one(file: &Path, shown: &str) -> Tally {
 }
 
 fn shown(path: &Path, root: &Path) -> String {
-    crate::base::text::one_line(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
+    eval_base::text::one_line(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
 }
 
 /// The files that a glob matches, sorted: `*` stays within a folder, `**` crosses folders, folders that are linked are not

@@ -12,7 +12,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::Tally;
 use super::xml_text::XmlText;
-use crate::base::text::{one_line, plural, quoted};
+use eval_base::text::{one_line, plural, quoted};
 
 /// Elements within each other.
 const DEEPEST: usize = 200;

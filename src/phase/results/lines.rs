@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::base::text::sanitize;
+use eval_base::text::sanitize;
 
 /// Bytes of a line that are looked at. No summary is longer.
 const LONGEST: usize = 8 * 1024;

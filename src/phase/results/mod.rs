@@ -10,8 +10,8 @@ mod xml_text;
 
 pub use runners::{Said, Summaries};
 
-use crate::base::text::{one_line, plural, truncate_bytes};
 use crate::model::{TestFailure, TestResults};
+use eval_base::text::{one_line, plural, truncate_bytes};
 
 /// Failures that are listed.
 const MAX_FAILURES: usize = 50;

@@ -7,10 +7,10 @@ use std::ops::Range;
 use super::groups;
 use super::terminal::{loud, notes, side, sign_of, signs, tone_of, verdict, whole};
 use super::words::{self, Headline, Kind, Leaning, Row};
-use crate::base::text;
 use crate::model::Comparison;
 use crate::report::terminal::TerminalOptions;
 use crate::report::terminal::page::{Page, Tone, plain, span};
+use eval_base::text;
 
 /// Columns of a candidate: an interval fits.
 const CELL: usize = 19;

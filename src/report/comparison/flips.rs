@@ -3,10 +3,10 @@
 use std::io;
 
 use super::words::{self, Kind};
-use crate::base::text;
 use crate::model::{CaseChanges, Outcome};
 use crate::report::terminal::page::{Page, Tone, pad_right, plain, span};
 use crate::report::terminal::{TerminalOptions, glyph};
+use eval_base::text;
 
 /// Cases of a kind that are shown unless all are asked for.
 fn few(kind: Kind) -> usize {

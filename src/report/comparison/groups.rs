@@ -5,11 +5,11 @@ use std::io;
 use super::table::Table;
 use super::terminal::{sign_of, tone_of};
 use super::words::{self, Groups, Leaning};
-use crate::base::text;
 use crate::model::{Comparison, ComparisonVerdict, GroupDifference, Outcome};
 use crate::report::figures;
 use crate::report::terminal::page::{Page, Tone, plain, span};
 use crate::report::terminal::{TerminalOptions, glyph};
+use eval_base::text;
 
 /// Groups of a kind that are shown unless all are asked for.
 const FEW: usize = 12;

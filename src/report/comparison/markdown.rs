@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use super::words::{self, Headline, Kind, Leaning, Row};
-use crate::base::text;
 use crate::model::{CaseChanges, ComparedSide, Comparison, Comparisons};
 use crate::report::annotations::without_commands;
 use crate::report::markdown::escape::{inline, sentence};
 use crate::report::markdown::{decision_sign, table};
 use crate::report::{ReportError, comment as comments, cut, figures};
 use crate::spec::words::FailOn;
+use eval_base::text;
 
 /// How much of each list is written.
 #[derive(Clone, Copy)]

@@ -38,7 +38,7 @@ pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Rep
 
 /// Writes the comparisons themselves, indented by two blanks, with a line end.
 pub fn json(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
-    let written = crate::base::json::to_writer_pretty(&mut *out, comparisons);
+    let written = eval_base::json::to_writer_pretty(&mut *out, comparisons);
     written.map_err(|e| if e.is_io() { ReportError::Io(e.into()) } else { ReportError::Json(e) })?;
     out.write_all(b"\n")?;
     Ok(())

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::base::text;
 use crate::report::terminal::page::{Page, Span, Tone, pad_left, pad_right, span};
+use eval_base::text;
 
 /// Columns that names keep however narrow the terminal is.
 const NAME_AT_LEAST: usize = 14;

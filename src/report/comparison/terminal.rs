@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use super::table::Table;
 use super::words::{self, Headline, Leaning, Row};
 use super::{columns, flips, groups};
-use crate::base::text;
 use crate::model::{ComparedSide, Comparison, Comparisons};
 use crate::report::terminal::page::{Page, Tone, plain, span};
 use crate::report::terminal::{TerminalOptions, tone_of_decision};
 use crate::spec::words::FailOn;
+use eval_base::text;
 
 /// Lines of a sentence.
 const LINES: usize = 8;

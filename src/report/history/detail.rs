@@ -5,12 +5,12 @@ use std::io;
 
 use super::page::{Columns, flaky, header};
 use super::{cause, commit, day, legend};
-use crate::base::text;
 use crate::model::{Counts, Criticality, EvalType, Outcome};
 use crate::report::figures;
 use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
 use crate::report::terminal::{TerminalOptions, glyph, tone_of};
 use crate::run::history::{EvalHistory, Group, PastEval, PastRun};
+use eval_base::text;
 
 /// Runs and cases that are shown.
 const MANY: usize = 30;

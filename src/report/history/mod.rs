@@ -13,11 +13,11 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::base::text;
 use crate::model::{Cause, Outcome};
 use crate::report::TerminalOptions;
 use crate::report::terminal::page::{Page, Tone, plain, span};
 use crate::run::history::{EvalHistory, Group, History, PastEval, PastRun};
+use eval_base::text;
 
 /// What of a history is shown.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,7 +73,7 @@ pub fn render(
 /// The same as JSON, with an end of line. Outcomes of cases are told when evals were asked for.
 pub fn json(history: &History, shown: Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     let value: Value = json::history(history, shown);
-    crate::base::json::to_writer_pretty(&mut *out, &value)?;
+    eval_base::json::to_writer_pretty(&mut *out, &value)?;
     out.write_all(b"\n")
 }
 

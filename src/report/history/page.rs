@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::{Shown, commit, day, legend, spark};
-use crate::base::text;
 use crate::model::{Criticality, EvalType, Outcome};
 use crate::report::figures;
 use crate::report::terminal::page::{Page, Span, Tone, pad_left, pad_right, plain, span};
 use crate::report::terminal::{TerminalOptions, tone_of_decision};
 use crate::run::history::{EvalHistory, Group, PastRun};
+use eval_base::text;
 
 /// With more evals than this, only those that did not always pass are shown, and so many of them.
 const MANY_EVALS: usize = 40;

@@ -68,7 +68,7 @@ fn page(shown: Shown<'_>, options: &TerminalOptions) -> String {
     let text = String::from_utf8(out).unwrap();
     assert!(!text.contains('\u{1b}'), "{text}");
     for line in text.lines() {
-        assert!(crate::base::text::width(line) <= options.width, "{line}");
+        assert!(eval_base::text::width(line) <= options.width, "{line}");
     }
     text
 }

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 use super::embed::escape;
-use crate::base::text;
 use crate::report::ReportError;
+use eval_base::text;
 
 /// The parts of the style, in the order of the cascade.
 const STYLES: &[&str] = &[

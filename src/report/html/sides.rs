@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::base::text;
 use crate::model::{Outcome, Summary};
 use crate::report::figures::{self, Unit};
 use crate::report::sides::{CaseLine, EvalLine, Sides};
+use eval_base::text;
 
 /// The block `report` of a page of several runs.
 pub(super) fn of(sides: &Sides<'_>) -> impl Serialize + use<> {

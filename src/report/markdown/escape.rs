@@ -2,7 +2,7 @@
 //!
 //! Escaped text stays on its line and in its table cell, is no markup, HTML or link, and mentions nobody.
 
-use crate::base::text;
+use eval_base::text;
 
 /// The longest text in a table cell or list item, in columns.
 const MAX_INLINE: usize = 160;

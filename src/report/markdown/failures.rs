@@ -5,7 +5,6 @@ use std::io::Write;
 
 use serde_json::{Map, Value};
 
-use crate::base::text;
 use crate::model::{Failure, Outcome, SampleResult, Summary};
 use crate::report::ReportError;
 use crate::report::differences::{self, Rows};
@@ -14,6 +13,7 @@ use crate::report::markdown::judged as of_judges;
 use crate::report::markdown::table;
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
 use crate::report::{commands, flaky, judged, notices};
+use eval_base::text;
 
 /// Failures that are told in full: a report that is too long is not shown by those who host it.
 const SHOWN: usize = 50;

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use super::escape::{fence, inline, sentence};
 use super::{outcome_sign, table};
-use crate::base::text;
 use crate::model::{JudgeReply, JudgeVote, Outcome, SampleResult, Summary};
 use crate::report::ReportError;
 use crate::report::judged::{self, Row, Told};
+use eval_base::text;
 
 /// Judged cases that did not fail and are told in full.
 const CASES: usize = 50;

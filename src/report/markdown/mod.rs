@@ -9,11 +9,11 @@ mod models;
 use std::collections::HashMap;
 use std::io::Write;
 
-use crate::base::text;
 use crate::model::{Counts, Decision, EvalResult, EvalType, Failure, Outcome, Summary};
 use crate::report::ReportError;
 use crate::report::notices::{self, Notice};
 use crate::report::{comparison, differences, figures, values};
+use eval_base::text;
 
 use escape::{code, code_whole, inline, sentence};
 

@@ -11,7 +11,7 @@ use crate::report::ReportError;
 const FORMAT_VERSION: u32 = 1;
 
 pub fn render(sides: &Sides, out: &mut dyn Write) -> Result<(), ReportError> {
-    crate::base::json::to_writer_pretty(&mut *out, &report(sides)).map_err(ReportError::Json)?;
+    eval_base::json::to_writer_pretty(&mut *out, &report(sides)).map_err(ReportError::Json)?;
     writeln!(out)?;
     Ok(())
 }

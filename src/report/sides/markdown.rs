@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use super::{MAX_CASES, Sides};
-use crate::base::text;
 use crate::model::Outcome;
 use crate::report::markdown::escape::{code, code_whole, inline, sentence};
 use crate::report::markdown::{decision_sign, outcome_sign, table};
 use crate::report::{ReportError, figures};
+use eval_base::text;
 
 pub fn render(sides: &Sides, out: &mut dyn Write) -> Result<(), ReportError> {
     let name = sides.runs.first().map(|run| inline(&run.metadata.suite_name)).unwrap_or_default();

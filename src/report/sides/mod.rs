@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::base::text::plural;
-use crate::base::whole_file::write_whole;
 use crate::journal::RunPaths;
 use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
 use crate::report::annotations::WithoutCommands;
 use crate::report::{ReportError, TerminalOptions};
 use crate::report::{commands, figures, html};
+use eval_base::text::plural;
+use eval_base::whole_file::write_whole;
 
 /// Cases that are listed at most.
 const MAX_CASES: usize = 200;

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use super::{CaseLine, EvalLine, Sides};
-use crate::base::text;
 use crate::report::figures;
 use crate::report::terminal::page::{Page, Tone, plain, span};
 use crate::report::terminal::{TerminalOptions, glyph, tone_of, tone_of_decision};
+use eval_base::text;
 
 /// Columns of a target: an interval fits.
 const CELL: usize = 17;

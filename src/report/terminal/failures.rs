@@ -4,7 +4,6 @@ use std::io;
 
 use serde_json::Value;
 
-use crate::base::text;
 use crate::model::{Failure, Outcome, Summary};
 use crate::report::differences::{self, Rows};
 use crate::report::terminal::judged as of_judges;
@@ -12,6 +11,7 @@ use crate::report::terminal::page::{Page, Span, Tone, marked, pad_right, plain, 
 use crate::report::terminal::{TerminalOptions, glyph};
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
 use crate::report::{flaky, judged, notices};
+use eval_base::text;
 
 /// Failures that are shown unless all are asked for.
 const SHOWN: usize = 10;

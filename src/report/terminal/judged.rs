@@ -2,11 +2,11 @@
 
 use std::io;
 
-use crate::base::text;
 use crate::model::{JudgeReply, JudgeVote, Outcome, SampleResult, Summary};
 use crate::report::judged::{self, Row, Told};
 use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
 use crate::report::terminal::{TerminalOptions, failures, glyph, tone_of};
+use eval_base::text;
 
 const INDENT: &str = "      ";
 /// Criteria, checks and votes that are shown unless all are asked for; and then.

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use crate::base::text;
 use crate::model::Summary;
 use crate::report::judges::{self, Told};
 use crate::report::terminal::TerminalOptions;
 use crate::report::terminal::page::{Page, Tone, pad_right, plain, span};
+use eval_base::text;
 
 /// Judges that are shown unless all are asked for.
 const FEW: usize = 8;

@@ -10,11 +10,11 @@ pub mod page;
 
 use std::io::{self, Write};
 
-use crate::base::text;
-use crate::matching::Difference;
 use crate::model::{Counts, Decision, Outcome, Summary};
 use crate::report::differences as rows;
 use crate::report::{commands, comparison, figures, notices};
+use eval_base::text;
+use eval_match::Difference;
 
 use page::{Page, Span, Tone, pad_left, pad_right, plain, span};
 

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use crate::base::text;
 use crate::report::terminal::TerminalOptions;
+use eval_base::text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {

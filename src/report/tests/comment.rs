@@ -110,7 +110,7 @@ fn no_run_is_too_large_for_a_comment() {
         assert!(shown.contains("- ... and 190 more reasons"));
         let told = shown.matches("<details><summary>").count();
         assert!(told >= 4, "{told}");
-        let more = crate::base::text::group_digits(summary.failures.len() - told);
+        let more = eval_base::text::group_digits(summary.failures.len() - told);
         assert!(shown.contains(&format!("... and {more} more (see the report)")), "{told} of {cases}");
         assert!(shown.lines().last().is_some_and(|line| line.starts_with("run `")));
     }

@@ -1,7 +1,7 @@
 //! What differs, path by path, as people read it.
 
 use super::*;
-use crate::matching::{Difference, differences};
+use eval_match::{Difference, differences};
 
 fn details(found: &[Difference], count: usize) -> serde_json::Map<String, Value> {
     let listed: Vec<Value> = found
@@ -71,9 +71,7 @@ Not passed
     … and 7 more differences
 "#);
     assert!(
-        text.lines()
-            .filter(|line| !line.starts_with("rerun"))
-            .all(|line| crate::base::text::width(line) <= 80),
+        text.lines().filter(|line| !line.starts_with("rerun")).all(|line| eval_base::text::width(line) <= 80),
         "{text}"
     );
     let verbose = terminal_text(&users(), &TerminalOptions { verbose: true, ..TerminalOptions::default() });

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::base::text;
 use crate::report::{annotations, comment};
+use eval_base::text;
 
 /// Texts of an attacker, and of everyone else.
 pub(super) fn hostile_text() -> impl Strategy<Value = String> {

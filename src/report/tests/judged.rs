@@ -156,7 +156,7 @@ fn the_terminal_shows_criteria_checks_and_why() {
 fn a_narrow_terminal_shows_outcomes_and_why() {
     let page = terminal_text(&three(), &TerminalOptions { width: 40, ..TerminalOptions::default() });
     let told = from(&page, "judged by", "\n\n");
-    assert!(told.lines().all(|line| crate::base::text::width(line) <= 40), "{page}");
+    assert!(told.lines().all(|line| eval_base::text::width(line) <= 40), "{page}");
     for words in [
         "judged by documen…  failed; 3.4 of",
         "…  passed   0.750\n",

@@ -142,7 +142,7 @@ fn more_targets_than_fit_stand_below_each_other() {
     target-0         target-1         target-2
     target-3         target-4
     "#);
-    assert!(page.lines().all(|line| crate::base::text::width(line) <= 80), "{page}");
+    assert!(page.lines().all(|line| eval_base::text::width(line) <= 80), "{page}");
     assert!(page.contains("ended alike on each target"), "{page}");
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Group, PastCase, PastEval, PastRun};
 use crate::model::{CaseName, Counts, Outcome};
-use crate::stats::percentile;
+use eval_stats::percentile;
 
 /// One eval over the runs that had all of its cases, oldest first.
 #[derive(Debug, Clone)]

@@ -6,11 +6,11 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::clock::rfc3339;
-use crate::base::redact::Redactor;
 use crate::journal::{JournalWriter, RunPaths};
 use crate::model::testing::eval;
 use crate::model::*;
+use eval_base::clock::rfc3339;
+use eval_base::redact::Redactor;
 
 /// A run to be written: what it says of itself, and how each case ended.
 #[derive(Debug, Clone)]

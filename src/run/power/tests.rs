@@ -62,7 +62,7 @@ fn exactly(drop: f64) -> f64 {
     let mut found = 0.0;
     for lost in 0..150 {
         for gained in 0..100 {
-            if crate::stats::mcnemar_mid_p(u64::from(lost), u64::from(gained)).p_lower < 0.05 {
+            if eval_stats::mcnemar_mid_p(u64::from(lost), u64::from(gained)).p_lower < 0.05 {
                 let rest = n - lost - gained;
                 let of = |k: u32| ln_factorial[k as usize];
                 let ways = of(n) - of(lost) - of(gained) - of(rest);

@@ -5,10 +5,10 @@ use super::draft::Draft;
 use super::metrics::Columns;
 use super::values::Measure;
 use super::{ALPHA, POWER};
-use crate::base::text::two_digits;
 use crate::model::{ComparisonSettings, ComparisonVerdict, Detectable, Metric};
-use crate::stats::TestMethod;
-use crate::stats::power::{Aim, Chances, Design, Moment, Outcomes, Population, Unit, mean, smallest};
+use eval_base::text::two_digits;
+use eval_stats::TestMethod;
+use eval_stats::power::{Aim, Chances, Design, Moment, Outcomes, Population, Unit, mean, smallest};
 
 /// Of what the effect is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

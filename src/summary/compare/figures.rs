@@ -2,9 +2,9 @@
 
 use super::metrics::tests_whole_evals;
 use super::values::{Measure, Unit};
-use crate::base::text::plural;
 use crate::model::{IntervalScope, Metric, MetricDifference};
-use crate::stats::TestMethod;
+use eval_base::text::plural;
+use eval_stats::TestMethod;
 
 /// How a metric is called in a sentence.
 pub(super) fn spoken(measure: &Measure) -> String {

@@ -4,8 +4,8 @@ use super::super::outcomes::Reading;
 use super::pairing::Pairing;
 use super::values::{Measure, Unit as Of, is_single, opposite};
 use crate::model::{DifferenceTest, IntervalScope, Metric, MetricDifference};
-use crate::stats::power::Unit;
-use crate::stats::{Deal, Deals, Paired, PairedTest, Pairs, Resampling, paired, tested_units};
+use eval_stats::power::Unit;
+use eval_stats::{Deal, Deals, Paired, PairedTest, Pairs, Resampling, paired, tested_units};
 
 /// The values of a metric, a pair a case or eval.
 pub(super) struct Columns {

@@ -28,7 +28,7 @@ use values::Measure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 
 use crate::model::{Comparison, ComparisonSettings, Grouping, Metric, RunScores};
-use crate::stats::Resampling;
+use eval_stats::Resampling;
 
 /// Share of comparisons of equals that may be called a regression.
 pub const ALPHA: f64 = 0.05;

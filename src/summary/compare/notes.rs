@@ -3,10 +3,10 @@
 use super::draft::Draft;
 use super::metrics::tests_whole_evals;
 use super::pairing::Pair;
-use crate::base::text::plural;
 use crate::model::{
     CaseFlip, CasePart, ComparedSide, Grouping, IntervalScope, RunScores, ScoresSource, Shard,
 };
+use eval_base::text::plural;
 
 pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
     let pairing = &draft.pairing;

@@ -3,7 +3,7 @@
 use super::super::outcomes::Reading;
 use super::pairing::{EvalPair, Pair, Pairing};
 use crate::model::{Bound, CaseScores, EvalScores, EvalType, Metric, Outcome, RunScores};
-use crate::stats::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
+use eval_stats::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 
 /// The name of the mean of tokens over samples. `tokens` is their sum.
 pub const TOKENS_PER_SAMPLE: &str = "tokens_per_sample";
@@ -182,7 +182,7 @@ fn first_attempts(case: &CaseScores, reading: Reading) -> (u32, u32) {
 }
 
 fn estimate(
-    estimator: fn(u64, u64, u64) -> Result<f64, crate::stats::Undefined>,
+    estimator: fn(u64, u64, u64) -> Result<f64, eval_stats::Undefined>,
     case: &CaseScores,
     k: u32,
     reading: Reading,

@@ -11,7 +11,7 @@ use crate::model::{
     Comparison, ComparisonSettings, ComparisonVerdict, DifferenceTest, GroupDifference, Grouping,
     IntervalScope,
 };
-use crate::stats::holm;
+use eval_stats::holm;
 
 /// A test's p-values after adjustment.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,9 +6,9 @@ use super::figures::{difference, number, p_value, pairs, signed, speaks_about, s
 use super::values::Measure;
 use super::verdict::{Adjusted, of_group};
 use super::{ALPHA, POWER};
-use crate::base::text::{group_digits, plural};
 use crate::model::{ComparisonVerdict, Detectable, IntervalScope, MetricDifference};
-use crate::stats::power::MANY;
+use eval_base::text::{group_digits, plural};
+use eval_stats::power::MANY;
 
 /// What the verdict rests on.
 pub(super) struct Deciding<'a> {

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::words::{Places, reason, samples};
 use super::{Advice, Known, Rank, advice};
-use crate::base::{shell, text};
 use crate::model::{Cause, EvalResult, Outcome, ReplyFault, SampleResult};
+use eval_base::{shell, text};
 
 /// Sentences about one cause whose reasons differ.
 const REASONS: usize = 2;

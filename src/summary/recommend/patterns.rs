@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::words::{place, short, title};
 use super::{Advice, Known, Rank, advice, words};
-use crate::base::text;
 use crate::model::{
     Bound, CaseResult, Decision, EvalResult, EvalType, Figure, Metric, Outcome, SampleResult, ThresholdResult,
 };
 use crate::spec::words::Difficulty;
-use crate::stats::reaches;
+use eval_base::text;
+use eval_stats::reaches;
 
 /// Failed evals from which on something shared by them tells anything.
 const FEWEST: usize = 3;

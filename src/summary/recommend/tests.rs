@@ -537,7 +537,7 @@ proptest! {
         prop_assert!(advice.len() <= MOST_RECOMMENDATIONS);
         for text in &advice {
             prop_assert!(!text.chars().any(char::is_control) && !text.contains('\u{202e}'), "{text:?}");
-            prop_assert!(crate::base::text::width(text) < 700, "{}", text);
+            prop_assert!(eval_base::text::width(text) < 700, "{}", text);
         }
         let distinct: std::collections::HashSet<&String> = advice.iter().collect();
         prop_assert_eq!(distinct.len(), advice.len());

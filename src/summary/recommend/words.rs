@@ -1,8 +1,8 @@
 //! Names, counts and reasons as pieces of a sentence: clean, of one line, and short.
 
 use super::Known;
-use crate::base::text;
 use crate::model::{CaseResult, Cause, EvalResult};
+use eval_base::text;
 
 /// Columns of an id or a name.
 const NAME: usize = 48;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::base::names::Names;
+use eval_base::names::Names;
 
 /// The cases that a plan asks of one recording, each with a number (its slot) from 0. Some forty bytes a case beside its id.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::base::text::sanitize;
+use eval_base::text::sanitize;
 
 use super::Form;
 use super::asked::Asked;

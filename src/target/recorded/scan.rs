@@ -4,8 +4,9 @@ use std::io::{self, BufRead, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
-use crate::base::blocks::{BlockError, Blocks};
 use crate::model::LostRecords;
+use eval_base::blocks::{BlockError, Blocks};
+use eval_base::nearest::did_you_mean;
 
 use super::super::line::{Line, LineFault, Object, Shape, parse_record, shown, without_position};
 use super::asked::{Asked, Fit};
@@ -394,13 +395,9 @@ impl<'a> Scan<'a> {
         let known = self.asked.cases();
         let mut named: Vec<String> = Vec::new();
         for (place, case) in &self.unknown {
-            let closest = known
-                .iter()
-                .take(if known.len() > SEARCHED { 0 } else { SEARCHED })
-                .map(|id| (strsim::normalized_damerau_levenshtein(id, case), id))
-                .filter(|(likeness, _)| *likeness >= 0.6 && *likeness < 1.0)
-                .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
-            let hint = closest.map(|(_, id)| format!(", did you mean {}?", shown(id))).unwrap_or_default();
+            let known = known.iter().take(if known.len() > SEARCHED { 0 } else { SEARCHED });
+            let closest = did_you_mean(case, known);
+            let hint = closest.map(|id| format!(", did you mean {}?", shown(id))).unwrap_or_default();
             named.push(format!("{} ({}{hint})", shown(case), place.words()));
         }
         let more = self.unknown_count - named.len();

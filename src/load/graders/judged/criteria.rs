@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::rubric::{self, Item};
 use super::scoring::check_range;
-use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::{Criterion, Scoring, folded_name};
 use crate::spec::CriterionSpec;
+use eval_base::nearest::did_you_mean;
 
 /// The criterion of a rubric that is judged as a whole.
 pub(super) const OVERALL: &str = "overall";

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::base::redact::is_sensitive_header;
 use crate::load::models;
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::tree::{Key, Node, NodeValue};
 use crate::model::ModelTarget;
 use crate::spec::{JudgeModel, JudgeModelSpec, ModelGraderConfig, ModelSpec};
+use eval_base::redact::is_sensitive_header;
 
 /// Keys that an entry of `models` may have in place of what stands beside `models`.
 const OWN_KEYS: [&str; 8] =

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::tree::Node;
 use crate::model::{Category, Criterion, Judge, JudgeExample, Scoring, folded_name};
 use crate::spec::{ModelGraderConfig, ScoringKind, ScoringSpec};
-use crate::stats::reaches;
+use eval_base::nearest::did_you_mean;
+use eval_stats::reaches;
 
 /// `None` after saying what is wrong. `usual` is what nobody wrote.
 pub(super) fn resolve(

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use minijinja::Value as Jinja;
 
-use crate::load::problem::{Code, Problem, did_you_mean};
+use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
 use crate::load::template::{bad_template, environment, is_template, place_in};
+use eval_base::nearest::did_you_mean;
 
 /// What a judge's prompt may name.
 pub(super) const NAMES: [&str; 8] =

@@ -7,8 +7,8 @@ use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
 use crate::load::tree::Node;
-use crate::matching::without_literals;
 use crate::spec::{ExpectedSpec, JsonExpected, NumericExpected, SemanticExpected};
+use eval_match::without_literals;
 
 /// The keys that make a semantic expectation one of things that are said.
 const ITEM_KEYS: [&str; 2] = ["must_include", "must_not_include"];

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::base::text;
 use crate::model::{Cause, Counts, EvalResult, EvalStepResult, EvalType, Failure, Figure, Outcome, Summary};
 use crate::phase::report::markdown::evals::ungraded_words;
 use crate::phase::report::markdown::figures::{self as table, Row};
@@ -13,6 +12,7 @@ use crate::report::figures::{self, Unit};
 use crate::report::markdown::type_name;
 use crate::report::notices;
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
+use eval_base::text;
 
 /// Bytes of a reason where there is no more room.
 const REASON: usize = 160;

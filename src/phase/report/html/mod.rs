@@ -10,10 +10,10 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::base::text;
 use crate::model::{Implementation, Outcome, PhaseReport, StepResult};
 use crate::report::html::{embed, page};
 use crate::report::{ReportError, figures, notices};
+use eval_base::text;
 
 /// Bytes of expected and actual values in a page.
 const TOLD_BYTES: usize = 1_000_000;

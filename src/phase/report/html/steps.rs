@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::evals;
-use crate::base::text;
 use crate::model::{StepResult, StepStatus, TestResults};
 use crate::phase::report::markdown::steps;
 use crate::report::figures;
+use eval_base::text;
 
 pub fn of(step: &StepResult, room: &mut usize) -> Value {
     let status = step.status.name().replace('_', " ");

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use super::{figures, steps};
-use crate::base::text;
 use crate::model::{
     CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Failure, Outcome, PhaseReport, StepResult,
     Summary,
@@ -16,6 +15,7 @@ use crate::report::notices::{self, Notice};
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
 use crate::report::{ReportError, differences, figures::decision_label};
 use crate::spec::StepType;
+use eval_base::text;
 
 /// Evals of a type that are listed: those that did not pass before those that did.
 const LISTED: usize = 100;

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use crate::base::text;
 use crate::model::{StepResult, StepStatus, TestFailure, TestResults};
 use crate::report::ReportError;
 use crate::report::markdown::escape::{fence, inline, sentence};
 use crate::spec::{FailureAction, StepType};
+use eval_base::text;
 
 /// Failed tests that are listed of a step, and notes.
 const FAILURES: usize = 20;

@@ -666,7 +666,7 @@ proptest! {
             prop_assert!(!line.starts_with("    ") || line.trim_start().starts_with("- "), "{line:?}");
         }
         let lines = terminal(&report, &TerminalOptions::default());
-        let fits = |line: &str| crate::base::text::width(line) <= 80 && !line.contains(char::is_control);
+        let fits = |line: &str| eval_base::text::width(line) <= 80 && !line.contains(char::is_control);
         prop_assert!(lines.lines().all(fits), "{}", lines);
     }
 }

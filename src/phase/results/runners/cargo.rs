@@ -4,7 +4,7 @@
 
 use super::panics::Panics;
 use super::{Tally, add, counted};
-use crate::base::text::plural;
+use eval_base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct CargoTest {

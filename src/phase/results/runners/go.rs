@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::{Tally, add};
-use crate::base::text::plural;
+use eval_base::text::plural;
 
 /// Packages and tests that are remembered by name.
 const MOST: usize = 10_000;

@@ -3,7 +3,7 @@
 //! Tests that are still to be written (`todo`) count as skipped. Runs add up.
 
 use super::{Tally, add, counted};
-use crate::base::text::plural;
+use eval_base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct Vitest {

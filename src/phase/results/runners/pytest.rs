@@ -5,7 +5,7 @@
 
 use super::super::say_each;
 use super::{Tally, add, counted};
-use crate::base::text::plural;
+use eval_base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct Pytest {

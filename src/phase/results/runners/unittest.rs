@@ -3,7 +3,7 @@
 //! set up. Twisted's trial (`PASSED (successes=3)`) and Django's runner speak the same. Runs add up.
 
 use super::{Tally, add};
-use crate::base::text::plural;
+use eval_base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct Unittest {

@@ -8,10 +8,10 @@ mod rows;
 pub use numbers::*;
 pub use rows::*;
 
-use crate::base::text;
 use crate::model::{CaseChanges, CaseFlip, ComparedSide, Comparison, ComparisonVerdict, Decision, FlipList};
 use crate::report::figures;
 use crate::spec::words::{Criticality, FailOn};
+use eval_base::text;
 
 /// What a reader is told first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Metrics and groups as every form shows them.
 
 use super::{difference, interval, p_value};
-use crate::base::text;
 use crate::model::{
     Comparison, ComparisonVerdict, DifferenceTest, GroupDifference, Metric, MetricDifference,
 };
 use crate::report::figures;
 use crate::spec::words::Grouping;
+use eval_base::text;
 
 /// Where a difference points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::details;
-use crate::base::text;
 use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary};
 use crate::report::{ReportError, commands, figures};
+use eval_base::text;
 
 pub(super) use select::{Held, MOST};
 

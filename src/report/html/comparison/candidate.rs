@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::headline_name;
 use super::plots::{self, Plot};
-use crate::base::text;
 use crate::model::{ComparedSide, Comparison, ComparisonVerdict, GroupDifference};
 use crate::report::comparison::words::{self, Headline, Kind, Leaning, Row};
 use crate::report::figures;
+use eval_base::text;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Candidate {

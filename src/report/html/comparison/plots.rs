@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::candidate::leaning_name;
-use crate::base::text;
 use crate::model::{Comparison, GroupDifference, MetricDifference};
 use crate::report::comparison::words::{self, Leaning, Row};
+use eval_base::text;
 
 /// Differences on one axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::judged::{self, JudgedTold};
 use super::sample::{Fact, measured};
 use super::shown::{self, MANY, Shown};
-use crate::base::text;
 use crate::model::Grade;
 use crate::report::differences::{self, Limits};
 use crate::report::emphasis::Marks;
 use crate::report::{figures, notices};
+use eval_base::text;
 
 /// Places of a structural difference.
 const PLACES: usize = 40;

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::grade::{self, GradeTold};
 use super::shown::{self, MANY, Shown};
 use super::word;
-use crate::base::text;
 use crate::model::{AnswerSource, CaseResult, InputShown, ModelCall, Outcome, SampleResult, Usage};
 use crate::report::{figures, html::cases::grouped};
+use eval_base::text;
 
 /// Samples of one case that are shown.
 const SAMPLES: usize = 100;

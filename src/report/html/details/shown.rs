@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::base::text;
+use eval_base::text;
 
 /// Entries of a list that are shown.
 pub const MANY: usize = 50;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::base::text;
 use crate::model::{SampleResult, Summary, Usage};
 use crate::report::figures;
+use eval_base::text;
 
 /// Fewer numbers than these need no picture.
 const FEW: usize = 5;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{brief, counted};
 use crate::model::{Cause, Counts, EvalResult, EvalType, IntervalScope, Outcome, Summary};
 use crate::report::{figures, notices};
-use crate::stats::likelihood::of_counts;
+use eval_stats::likelihood::of_counts;
 
 /// Groups of one kind that cross to the page.
 const GROUPS: usize = 500;

@@ -15,9 +15,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::comparison;
-use crate::base::text;
 use crate::model::{Counts, Decision, Failure, Outcome, PastRate, Summary};
 use crate::report::{commands, differences, figures, flaky, judges, models, notices, values};
+use eval_base::text;
 
 /// Failures that are told; the table of cases has all.
 const FAILURES: usize = 10;

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::text;
 use crate::report::tests::hostile::{hostile_text, without_colour};
+use eval_base::text;
 
 pub(super) fn hostile_comparison() -> impl Strategy<Value = Comparisons> {
     (prop::collection::vec(hostile_text(), 8), 1usize..4).prop_map(|(texts, candidates)| {

@@ -6,8 +6,8 @@ use super::super::super::fold::{Fold, Limits};
 use super::super::super::joined_tests::sharded;
 use super::super::super::random_run::{Dice, Run, a_run, summary};
 use super::*;
-use crate::base::redact::Redactor;
 use crate::journal::{self, JournalWriter};
+use eval_base::redact::Redactor;
 
 fn scores(mut fold: Fold, events: &[Event]) -> RunScores {
     events.iter().for_each(|event| fold.push(event).unwrap());

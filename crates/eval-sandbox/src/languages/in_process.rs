@@ -1,0 +1,200 @@
+//! Tests of JavaScript and bash, which share the candidate's process.
+//!
+//! A verdict stands behind a token that is made for the job and that the runner reads before (node) or after (bash) the
+//! candidate's program ran. Whoever looks for it in the process finds it: such a grade says `trust: in_process`.
+
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use super::super::capture::Lines;
+use super::super::channel::{pipe, sealed_file};
+use super::super::error::SandboxError;
+use super::super::host::Launch;
+use super::super::launch::{process_limits, spec};
+use super::super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
+use super::super::pool::Worker;
+use super::super::running::{Heard, Running, bounded};
+use super::super::testing::token;
+use super::super::types::*;
+use super::{Found, Language, node};
+
+const DRIVER: &str = include_str!("driver.sh");
+
+/// Runs tests in the language of the candidate, in its process.
+pub(crate) fn run_tests(
+    worker: &mut Worker,
+    cancel: BorrowedFd<'_>,
+    found: &Found,
+    job: &TestJob,
+) -> Result<TestReport, SandboxError> {
+    let token = token()?;
+    let (read, write) = pipe().map_err(SandboxError::lost)?;
+    let launch = match found.language {
+        Language::Bash => shell(found, &token, write, job)?,
+        _ => {
+            let entry = job.entry_point.as_deref();
+            let request = json!({"code": job.code, "setup": job.setup, "tests": job.tests, "entry": entry});
+            node::tests_runner(found, format!("{token}\n{request}").as_bytes(), write, &job.limits)?
+        }
+    };
+    let mut running = worker.run(cancel, vec![launch], &job.limits)?;
+    let started = running.started;
+    let mut lines = Lines::new(read).map_err(SandboxError::lost)?;
+    let heard = hear(&mut running, &mut lines, &token, started + bounded(job.limits.wall))?;
+    lines.close();
+    if !matches!(heard, Outcome::Late) {
+        running.let_end()?;
+    }
+    let ended = match heard {
+        Outcome::Late => running.end_late()?,
+        Outcome::Stopped => running.finish()?,
+        _ => running.end()?,
+    };
+    let process = ended.into_iter().next().ok_or_else(|| SandboxError::lost("a job without a process"))?;
+    let verdict = match heard {
+        Outcome::Verdict { map, held, said } => match found.language {
+            Language::Bash => of_shell(&map, held, &said, job, &process.streams.stderr),
+            _ => of_node(&map),
+        },
+        Outcome::Tampered => {
+            TestVerdict::Failed(forged("a false verdict was written to the channel of verdicts"))
+        }
+        _ => match silent_end(&process)? {
+            RunFailure::Ended(Ending::Signaled(_)) if node::ran_out_of_memory(&process.streams.stderr) => {
+                TestVerdict::Failed(RunFailure::Ended(Ending::MemoryLimit))
+            }
+            failure => TestVerdict::Failed(failure),
+        },
+    };
+    Ok(TestReport {
+        verdict,
+        mode: TestMode::InProcess,
+        mode_reason: "the tests run in the process of the candidate".to_owned(),
+        calls: 0,
+        streams: process.streams,
+        wall: started.elapsed(),
+        cpu: process.cpu,
+        adjudicated: false,
+    })
+}
+
+enum Outcome {
+    /// The last word; how many tests were told to hold before; what the failing command was.
+    Verdict {
+        map: Map<String, Value>,
+        held: u64,
+        said: String,
+    },
+    Tampered,
+    Late,
+    Stopped,
+    Silent,
+}
+
+/// Lines behind the token until the verdict. Anything else on this channel is nobody's but the candidate's.
+fn hear(
+    running: &mut Running<'_>,
+    lines: &mut Lines,
+    token: &str,
+    until: Instant,
+) -> Result<Outcome, SandboxError> {
+    let (mut held, mut said) = (0, String::new());
+    loop {
+        let line = match running.hear(lines, until)? {
+            Heard::Line(line) => line,
+            Heard::Late => return Ok(Outcome::Late),
+            Heard::Stopped => return Ok(Outcome::Stopped),
+            Heard::TooLong => return Ok(Outcome::Tampered),
+            Heard::End(_) => return Ok(Outcome::Silent),
+        };
+        let rest = line.strip_prefix(token.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
+        let Some(rest) = rest else { return Ok(Outcome::Tampered) };
+        let cut = rest.iter().position(|b| *b == b'\t').unwrap_or(rest.len());
+        let (json, tail) = rest.split_at_checked(cut).unwrap_or((rest, b""));
+        let Some(map) = object(json) else { return Ok(Outcome::Tampered) };
+        if !tail.is_empty() {
+            said = String::from_utf8_lossy(tail).trim().to_owned();
+        }
+        if map.contains_key("verdict") {
+            return Ok(Outcome::Verdict { map, held, said });
+        }
+        held += u64::from(map.contains_key("held"));
+    }
+}
+
+fn of_node(map: &Map<String, Value>) -> TestVerdict {
+    let error = map.get("e");
+    let index = number(map, "index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
+    match text(map, "verdict").as_str() {
+        "passed" => TestVerdict::Passed,
+        "assertion" => TestVerdict::AssertionFailed {
+            index,
+            line: number(map, "line").unwrap_or(0),
+            source: text(map, "source"),
+            message: raised(error).message,
+        },
+        "raised" => {
+            let raised = raised(error);
+            disguised(&raised, error).map_or(TestVerdict::CandidateRaised(raised), TestVerdict::Failed)
+        }
+        "test_raised" => TestVerdict::TestRaised(raised(error)),
+        "test_error" => TestVerdict::TestError(raised(error)),
+        "unsound" => TestVerdict::Unsound { why: text(map, "why") },
+        "load" => TestVerdict::Failed(load_failure(&text(map, "phase"), error, number(map, "line"))),
+        _ => TestVerdict::Failed(forged("an unknown verdict")),
+    }
+}
+
+fn of_shell(map: &Map<String, Value>, held: u64, said: &str, job: &TestJob, stderr: &[u8]) -> TestVerdict {
+    match text(map, "verdict").as_str() {
+        // A test that was left early, by an `exit 0` of the candidate's, did not say that it holds.
+        "passed" if held == job.tests.len() as u64 => TestVerdict::Passed,
+        "passed" => TestVerdict::Failed(RunFailure::Exited { code: Some(0) }),
+        "syntax" => TestVerdict::Failed(RunFailure::SyntaxError { message: said.to_owned(), line: None }),
+        "unsound" => TestVerdict::Unsound { why: said.to_owned() },
+        "failed" => {
+            let index = number(map, "index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
+            let of_test = job.tests.get(index).map(|test| test.trim().to_owned()).unwrap_or_default();
+            let lone = !of_test.contains('\n');
+            let source = if said.is_empty() && !lone {
+                "the script failed".to_owned()
+            } else if said.is_empty() {
+                of_test
+            } else {
+                said.to_owned()
+            };
+            let stderr = String::from_utf8_lossy(stderr);
+            let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            TestVerdict::AssertionFailed { index, line: 0, source, message: last.to_owned() }
+        }
+        _ => TestVerdict::Failed(forged("an unknown verdict")),
+    }
+}
+
+/// bash with our driver, the candidate's script in a file, and the tests on descriptor 3.
+fn shell(
+    bash: &Found,
+    token: &str,
+    channel: std::os::fd::OwnedFd,
+    job: &TestJob,
+) -> Result<Launch, SandboxError> {
+    let mode = if job.check.is_some() { "test" } else { "asserts" };
+    let entry = job.entry_point.as_deref().unwrap_or_default();
+    let mut request = format!("{token}\n{mode}\n{entry}\n").into_bytes();
+    for part in std::iter::once(&job.setup).chain(&job.tests) {
+        // NUL ends a part, and no script can hold one.
+        request.extend(part.bytes().filter(|b| *b != 0));
+        request.push(0);
+    }
+    let flags = ["--noprofile", "--norc", "-c", DRIVER].map(str::to_owned);
+    let argv = std::iter::once(bash.path.to_string_lossy().into_owned()).chain(flags).collect();
+    let files = vec![("solution.sh".to_owned(), job.code.len())];
+    Ok(Launch {
+        spec: spec(argv, &[], files, process_limits(&job.limits)),
+        contents: vec![job.code.clone().into_bytes()],
+        stdin: Vec::new(),
+        extra: vec![sealed_file(&request).map_err(SandboxError::lost)?, channel],
+    })
+}

@@ -1,0 +1,41 @@
+//! Candidate and tests in one interpreter, for tests that need the candidate's own classes or module.
+
+use serde_json::json;
+
+use super::{Place, hear_verdict, interpret, report, token};
+use crate::channel::pipe;
+use crate::error::SandboxError;
+use crate::messages::silent_end;
+use crate::plans::Plan;
+use crate::python::{PythonJob, Runner};
+use crate::types::*;
+
+pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestReport, SandboxError> {
+    let Place { worker, cancel, python } = place;
+    let token = token()?;
+    let (running, read) = worker.start(python, cancel, &job.limits, || {
+        let (read, write) = pipe().map_err(SandboxError::lost)?;
+        let request = json!({
+            "token": token,
+            "code": job.code,
+            "setup": job.setup,
+            "tests": job.tests,
+            "entry": job.entry_point,
+            "check": job.check,
+            "names": plan.names,
+            "builtins": plan.builtins,
+            "guard": job.mode == Some(TestMode::InProcess),
+            // Tests that take only plain data have no use for an object of a class that the code defines.
+            "strict": job.mode == Some(TestMode::InProcess) && plan.why.is_empty(),
+            "site": python.site(),
+        });
+        Ok((vec![PythonJob::new(Runner::InProcess, &request, vec![write])?], read))
+    })?;
+    let judged = hear_verdict(running, read, &token, &job.limits)?;
+    let process = judged.ended.first().ok_or_else(|| SandboxError::lost("a job without a process"))?;
+    let verdict = match &judged.verdict {
+        Some(map) => interpret(map, process)?,
+        None => TestVerdict::Failed(silent_end(process)?),
+    };
+    Ok(report(verdict, TestMode::InProcess, plan.why.clone(), judged, 0))
+}

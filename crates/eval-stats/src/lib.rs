@@ -1,0 +1,70 @@
+//! Estimators, intervals and resampling; pure functions of counts and scores.
+//!
+//! Nothing here guesses: what data can't answer is [`Undefined`] with its reason, never a number. Randomness comes from a
+//! seed that the caller hands in, through a generator whose stream is fixed, so the same data and seed give the same digits.
+//!
+//! ```
+//! use eval_stats::{Undefined, pass_at_k};
+//!
+//! // One of three samples passed: two drawn at random hold it with a chance of 2/3.
+//! assert!((pass_at_k(3, 1, 2)? - 2.0 / 3.0).abs() < 1e-12);
+//! assert_eq!(pass_at_k(1, 1, 3), Err(Undefined::TooFewSamples { n: 1, k: 3 }));
+//! # Ok::<(), Undefined>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, clippy::exit))]
+
+mod agreement;
+mod binomial;
+mod distributions;
+mod draws;
+mod interval;
+pub mod likelihood;
+mod paired;
+mod pass_rates;
+pub mod power;
+mod quantile;
+mod thresholds;
+mod values;
+
+pub use agreement::{Agreement, cohen_kappa};
+pub use interval::{Interval, Method, normal_quantile};
+pub use paired::{
+    Deal, Deals, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired, tested_units,
+};
+pub use pass_rates::{Curve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
+pub use quantile::{mean, percentile, weighted_mean};
+pub use thresholds::{reaches, stays_within};
+pub use values::{KEPT_VALUES, Values};
+
+/// Why a figure has no value. The text completes "undefined: ...".
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Undefined {
+    #[error("k is 0")]
+    ZeroK,
+    #[error("needs {k} samples a case, has {n}")]
+    TooFewSamples { n: u64, k: u64 },
+    #[error("{c} of {n} samples passed, which can't be")]
+    MorePassesThanSamples { n: u64, c: u64 },
+    #[error("no data")]
+    NoData,
+    #[error("an interval needs at least 2 {unit}, has {n}")]
+    TooFewUnits { n: usize, unit: &'static str },
+    #[error("all values are equal, so resampling says nothing of their spread")]
+    NoVariation,
+    #[error("a value or weight is not a finite number")]
+    NotFinite,
+    #[error("a weight is negative, or all weights are 0")]
+    Weights,
+    #[error("the confidence level must lie between 0 and 1")]
+    Level,
+    #[error("resampling needs at least 100 resamples")]
+    TooFewResamples,
+    #[error("a percentile must lie between 0 and 1")]
+    Percentile,
+    #[error("the two sides have {left} and {right} values; pairs are needed")]
+    Unpaired { left: usize, right: usize },
+    #[error("both raters used one and the same label throughout, so chance agreement is complete")]
+    OneLabel,
+}

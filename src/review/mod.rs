@@ -1,1 +1,0 @@
-//! Human grading of what is pending.
