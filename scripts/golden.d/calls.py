@@ -27,7 +27,7 @@ JOURNAL_RULES = (
     *TOOL_RULES,
     Rule("moment", r'"(timestamp|finished_at)":"[^"]+"', r'"\1":"2026-03-04T05:06:07.000Z"', "the clock has no flag"),
     Rule("duration", r'"((?:duration|latency|throttled|backoff)_ms)":[-+.e\d]+', r'"\1":12.5', "wall time"),
-    Rule("call", r'"ms":[-+.e\d]+', '"ms":0.5', "wall time of a call of graded code"),
+    Rule("call", r'"(ms|slowest_ms)":[-+.e\d]+', r'"\1":0.5', "wall time of a call of graded code"),
     Rule("seconds", r'"duration_seconds":[-+.e\d]+', '"duration_seconds":1.5', "wall time"),
     Rule("graces", r'"expired_graces":\d+', '"expired_graces":0', "depends on the load of the machine"),
 )
@@ -38,7 +38,8 @@ LIVE_RULES = (
     Rule("run id", r"eval-DAY-\d{6}(-\d+)?", "eval-RUN", "a run is named by the clock"),
     Rule("run file", r"results/DASHED/(run-\d{6})(-\d+)?", "results/run-RUN", "a run's files are named by the clock"),
     Rule("moment", r"DASHED[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?UTC|Z)?", "MOMENT", "the clock has no flag"),
-    Rule("call", r'"ms": ?[-+.e\d]+', '"ms": 0.5', "wall time of a call of graded code"),
+    Rule("call", r'"(ms|slowest_ms)": ?[-+.e\d]+', r'"\1": 0.5', "wall time of a call of graded code"),
+    Rule("varied", r"(themselves: build), generated_at", r"\1", "whether two calls of the tool fall into one second"),
     Rule("json latency", r'("latency_\w+_ms": ?)\{[^{}]*(\{[^{}]*\}[^{}]*)?\}', r"\1{}", "figures of wall times"),
     Rule("json time", r'"((?:\w*duration|latency|elapsed)\w*)": ?[-+.e\d]+', r'"\1": 1.5', "wall time"),
     Rule("junit time", r' time="[.\d]+"', ' time="1.5"', "wall time"),

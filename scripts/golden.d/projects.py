@@ -293,7 +293,7 @@ def baselines(job, inputs, _):
     shutil.copytree(inputs, job.work, dirs_exist_ok=True)
     (job.work / ".gitignore").write_text("results/\nanswers/\n")
     commit(job)
-    job.call("baseline/capture", "terminal", "baseline", "capture", "--force", "-j", "1", live=True)
+    job.call("baseline/capture", "terminal", "baseline", "capture", "--force", *QUIET, live=True)
     job.freeze()
     for page in ("human", "json", "markdown"):
         job.call("baseline/diff", page, "baseline", "diff", "--format", page, live=True)
