@@ -58,7 +58,7 @@ pub fn lines(prepared: &Prepared) -> io::Result<Vec<(&'static str, String)>> {
         judged(prepared).map(|words| ("judged", words)).into_iter().collect();
     lines.extend(told(&asked));
     if !asked.is_empty() {
-        lines.extend(budget(prepared.plan.settings.models.budget, &asked).map(|words| ("budget", words)));
+        lines.extend(budget(prepared.plan.settings.models.budget).map(|words| ("budget", words)));
     }
     Ok(lines)
 }
@@ -215,13 +215,10 @@ fn dollars(all: &BTreeMap<Role, Asked>) -> String {
 }
 
 /// The budget, and what may come on top of it (docs/cost.md).
-fn budget(budget: Budget, all: &BTreeMap<Role, Asked>) -> Option<String> {
+fn budget(budget: Budget) -> Option<String> {
     let tokens = |n: u64| format!("{} tokens", group_digits(usize::try_from(n).unwrap_or(usize::MAX)));
     let parts: Vec<String> = budget.usd.map(cost).into_iter().chain(budget.tokens.map(tokens)).collect();
-    let beyond = match all.values().all(|asked| asked.answers.is_some()) {
-        true => "each call in flight may exceed it by its `max_tokens` at most",
-        false => "calls in flight may exceed it; `max_tokens` limits by how much",
-    };
+    let beyond = "calls in flight may exceed it; `max_tokens` limits by how much";
     (!parts.is_empty()).then(|| format!("{}; {beyond}", parts.join(", ")))
 }
 
@@ -249,20 +246,9 @@ mod tests {
 
     #[test]
     fn budget_is_shown_with_what_calls_in_flight_may_add() {
-        let of = |usd, tokens, asked: Asked| {
-            let all = [(("openai:a".to_owned(), false), asked)].into();
-            budget(Budget { usd, tokens }, &all).unwrap_or_default()
-        };
-        let limited = asked(40, 1, Some(20_000), Some(1.0));
-        let unlimited = Asked { answers: None, ..limited.clone() };
-        assert_eq!(of(None, None, limited.clone()), "");
-        insta::assert_snapshot!([
-            of(Some(2.5), Some(9_000), limited),
-            of(Some(2.5), None, unlimited),
-        ].join("\n"), @"
-        $2.50, 9000 tokens; each call in flight may exceed it by its `max_tokens` at most
-        $2.50; calls in flight may exceed it; `max_tokens` limits by how much
-        ");
+        assert_eq!(budget(Budget::default()), None);
+        let line = budget(Budget { usd: Some(2.5), tokens: Some(9_000) }).unwrap();
+        insta::assert_snapshot!(line, @"$2.50, 9000 tokens; calls in flight may exceed it; `max_tokens` limits by how much");
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub(super) struct Choice<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     pub name: String,
-    /// `None` when there is none, after saying what is wrong with it, and where one that is not called lacks something.
+    /// `None` when there is none, after reporting its problems, and for a target that is not called and lacks a variable.
     pub target: Option<Target>,
     /// Why there is none: a problem for suites with a case that has no target of its own.
     pub lack: Option<Problem>,

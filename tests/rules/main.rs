@@ -6,7 +6,7 @@ use std::path::Path;
 use regex::Regex;
 
 /// Lines of code of the longest file, without blank lines, comments and tests.
-const MAX_LINES: usize = 560;
+const MAX_LINES: usize = 460;
 
 struct Source {
     /// From the repository, as `src/load/mod.rs`.
@@ -27,11 +27,8 @@ impl Source {
     }
 
     fn is_of_tests(&self) -> bool {
-        let stem = self.path.trim_end_matches(".rs");
-        stem.ends_with("tests")
-            || stem.contains("/tests/")
-            || stem.contains("/testing/")
-            || stem.ends_with("_test")
+        let stem = self.path.trim_end_matches(".rs").trim_end_matches("/mod");
+        stem.ends_with("/tests") || stem.ends_with("_tests") || stem.contains("/tests/")
     }
 }
 
@@ -82,13 +79,19 @@ fn modules_use_only_what_is_below_them() {
         assert!(layers.contains_key(name), "`{name}` is in no layer of src/lib.rs");
     }
     let used = Regex::new(r"\bcrate::(?:\{|([a-z_]+))").unwrap();
+    let climbing = Regex::new(r"(?:^|[^:\w])((?:super::)+)([a-z_]+)").unwrap();
     let mut wrong = Vec::new();
     for source in &sources {
         let own = source.path.strip_prefix("src/").and_then(|path| path.split(['/', '.']).next());
         let Some(layer) = own.and_then(|own| layers.get(own)) else { continue };
+        let depth = source.path.trim_end_matches(".rs").trim_end_matches("/mod").split('/').count() - 1;
         for (number, line) in source.code() {
-            for found in used.captures_iter(line) {
-                let name = found.get(1).map_or("{", |name| name.as_str());
+            let climbs =
+                climbing.captures_iter(line).filter(|found| found[1].matches("super").count() == depth);
+            let names =
+                used.captures_iter(line).map(|found| found.get(1)).chain(climbs.map(|found| found.get(2)));
+            for name in names {
+                let name = name.map_or("{", |name| name.as_str());
                 let above = layers.get(name).is_some_and(|other| other <= layer) && Some(name) != own;
                 if above || name == "{" {
                     wrong.push(format!("{}:{number}: {}", source.path, line.trim()));
@@ -99,34 +102,63 @@ fn modules_use_only_what_is_below_them() {
     report("uses of a module beside or above (write one `use crate::` line for each module)", &wrong);
 }
 
+fn without_comments(text: &str) -> String {
+    let kept = text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+/// Lines with serde options that buffer a value: numbers lose their digits there.
+fn buffering_serde(text: &str) -> Vec<usize> {
+    let options = Regex::new(r"#\[serde\(([^\]]*)\)\]").unwrap();
+    let buffering = Regex::new(r"\b(untagged|flatten)\b").unwrap();
+    let tagged = Regex::new(r"\btag\b").unwrap();
+    // The attributes just before and after one say whether the item is deserialised.
+    let end = |line: &&str| !line.trim_end().ends_with(['}', ';', '{']);
+    let found = options.captures_iter(text).filter(|found| {
+        let (all, words) = (found.get(0).unwrap(), &found[1]);
+        let above = text[..all.start()].lines().rev().take_while(end);
+        let mut around = above.chain(text[all.start()..].lines().take_while(end));
+        buffering.is_match(words) || tagged.is_match(words) && around.any(|line| line.contains("Deserialize"))
+    });
+    found.map(|found| text[..found.get(0).unwrap().start()].lines().count() + 1).collect()
+}
+
 #[test]
 fn nothing_is_deserialised_through_a_buffer() {
-    let options = Regex::new(r"#\[serde\([^\]]*\b(untagged|flatten|tag)\b").unwrap();
     let mut wrong = Vec::new();
     for source in sources() {
-        let lines: Vec<&str> = source.text.lines().collect();
-        for (number, line) in source.code() {
-            let Some(found) = options.captures(line) else { continue };
-            // Of an enum or struct the attributes around it say whether it is deserialised.
-            let end = |line: &&&str| !line.trim_end().ends_with(['}', ';', '{']);
-            let above = lines[..number].iter().rev().take_while(end);
-            let around = above.chain(lines[number..].iter().take_while(end));
-            if &found[1] == "flatten" || around.into_iter().any(|line| line.contains("Deserialize")) {
-                wrong.push(format!("{}:{number}: {}", source.path, line.trim()));
-            }
-        }
+        wrong.extend(
+            buffering_serde(&without_comments(&source.text))
+                .into_iter()
+                .map(|line| format!("{}:{line}", source.path)),
+        );
     }
     report(
         "untagged, flattened and internally tagged Deserialize break numbers; see `tagged!` in src/spec",
         &wrong,
     );
+
+    assert_eq!(
+        buffering_serde("#[derive(Serialize, Deserialize)]\n#[serde(tag = \"t\")]\nenum A { B }").len(),
+        1
+    );
+    assert_eq!(buffering_serde("#[serde(tag = \"t\")]\n#[derive(Deserialize)]\nenum A { B }").len(), 1);
+    assert_eq!(
+        buffering_serde("struct A {\n    #[serde(\n        default,\n        flatten\n    )]\n    b: B }")
+            .len(),
+        1
+    );
+    assert_eq!(buffering_serde("#[derive(Serialize)]\n#[serde(untagged)]\nenum A {}").len(), 1);
+    let innocent =
+        "#[derive(Deserialize)]\nstruct Z;\n#[derive(Serialize)]\n#[serde(tag = \"t\")]\nenum A { B }";
+    assert_eq!(buffering_serde(innocent), [0; 0]);
 }
 
 #[test]
-fn every_test_runs() {
-    let ignored = Regex::new(r"^\s*#\[ignore").unwrap();
-    let wrong: Vec<String> = sources().iter().flat_map(|source| source.places(&ignored)).collect();
-    report("a test that does not run", &wrong);
+fn every_test_runs_and_nothing_aborts() {
+    let wrong = Regex::new(r"^\s*#\[ignore|process::abort").unwrap();
+    let wrong: Vec<String> = sources().iter().flat_map(|source| source.places(&wrong)).collect();
+    report("a test that does not run, or an abort", &wrong);
 }
 
 #[test]

@@ -106,8 +106,8 @@ pub fn is_heavier(json: &[u8], most: usize) -> bool {
     json.len() > most / 640 && weight(json) > most
 }
 
-/// About how many bytes of memory the values of a JSON text take apart from their texts, by the marks outside its strings: an element, a member, a list's
-/// first four places, a map's first node.
+/// About how many bytes of memory the values of a JSON text take apart from their texts, by the marks outside of these: an
+/// element, a member, a list's first four places, a map's first node.
 pub fn weight(json: &[u8]) -> usize {
     let (mut sum, mut quoted, mut escaped) = (0usize, false, false);
     for byte in json {
